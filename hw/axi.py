@@ -1,0 +1,99 @@
+"""AXI4 and AXI4-Lite signatures with the field's port names, grouped by channel."""
+
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Axi4LiteSignature", "Axi4Signature", "BURST_INCR", "RESPONSE_OKAY"]
+
+BURST_INCR = 0b01
+RESPONSE_OKAY = 0b00
+RESPONSE_SLAVE_ERROR = 0b10
+
+
+class Axi4Signature(wiring.Signature):
+    """An AXI4 interface seen from its master.
+
+    Members are flat and carry the standard names (`awaddr`, `awvalid`, …), so that a member
+    ``m_axi0`` of a top level becomes ports ``m_axi0_awaddr`` and so on.
+
+    Parameters
+    ----------
+    address_width, data_width, id_width : int
+        Bits of an address, a beat and an id.
+
+    """
+
+    def __init__(self, *, address_width: int, data_width: int, id_width: int):
+        self.address_width = address_width
+        self.data_width = data_width
+        self.id_width = id_width
+        address = {
+            "id": Out(id_width),
+            "addr": Out(address_width),
+            "len": Out(8),
+            "size": Out(3),
+            "burst": Out(2),
+            "lock": Out(1),
+            "cache": Out(4),
+            "prot": Out(3),
+            "valid": Out(1),
+            "ready": In(1),
+        }
+        members = {f"aw{name}": member for name, member in address.items()}
+        members |= {
+            "wdata": Out(data_width),
+            "wstrb": Out(data_width // 8),
+            "wlast": Out(1),
+            "wvalid": Out(1),
+            "wready": In(1),
+            "bid": In(id_width),
+            "bresp": In(2),
+            "bvalid": In(1),
+            "bready": Out(1),
+        }
+        members |= {f"ar{name}": member for name, member in address.items()}
+        members |= {
+            "rid": In(id_width),
+            "rdata": In(data_width),
+            "rresp": In(2),
+            "rlast": In(1),
+            "rvalid": In(1),
+            "rready": Out(1),
+        }
+        super().__init__(members)
+
+
+class Axi4LiteSignature(wiring.Signature):
+    """An AXI4-Lite interface of 32 data bits seen from its master.
+
+    Parameters
+    ----------
+    address_width : int
+        Bits of a byte address.
+
+    """
+
+    def __init__(self, *, address_width: int):
+        self.address_width = address_width
+        members = {}
+        for channel in ("aw", "ar"):
+            members |= {
+                f"{channel}addr": Out(address_width),
+                f"{channel}prot": Out(3),
+                f"{channel}valid": Out(1),
+                f"{channel}ready": In(1),
+            }
+        members |= {
+            "wdata": Out(32),
+            "wstrb": Out(4),
+            "wvalid": Out(1),
+            "wready": In(1),
+            "bresp": In(2),
+            "bvalid": In(1),
+            "bready": Out(1),
+            "rdata": In(32),
+            "rresp": In(2),
+            "rvalid": In(1),
+            "rready": Out(1),
+        }
+        super().__init__(members)

@@ -1,0 +1,1 @@
+"""The systolic matrix unit."""

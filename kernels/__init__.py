@@ -1,0 +1,1 @@
+"""What runs on the machine: kernels, their data and references."""

@@ -1,0 +1,1 @@
+"""GEMM: C = A · B for any M, N, K."""

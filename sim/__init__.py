@@ -1,0 +1,1 @@
+"""Runs the machine: engines, golden models, checks and reports."""

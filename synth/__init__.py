@@ -1,0 +1,1 @@
+"""What a design costs: cells, area, logic depth."""
