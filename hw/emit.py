@@ -1,65 +1,286 @@
 """Elaborate once, instantiate many: turn components into Verilog with one module per kind."""
 
+import dataclasses
+import gc
 import hashlib
+import re
+from collections import Counter
+from contextlib import contextmanager
+from typing import Any
 
 from amaranth import *
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
+from amaranth.hdl import Fragment
+
+# Private, and there is no public way to learn the domains of a fragment in a fixed order.
+from amaranth.hdl._ir import PortDirection
+from amaranth.hdl._xfrm import DomainCollector
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-__all__ = ["Emitter", "SharedBlock"]
+from .verilog import verilog_from_rtlil
+
+__all__ = [
+    "Emission",
+    "EmittedModule",
+    "EmittedPort",
+    "Emitter",
+    "SharedBlock",
+    "describe",
+    "domain_ports",
+    "emit",
+    "signature_ports",
+    "used_domains",
+]
 
 
 class SharedBlock(wiring.Component):
     """A component that is emitted once per distinct config.
 
-    Subclasses take `config` (anything with a `repr` that tells all) as their only argument, and
+    Subclasses take `config` (a frozen dataclass, or a plain value) as their only argument, and
     define `build` in place of `elaborate`. Under Amaranth's simulator the block elaborates
-    inline, as any other. Its registers live in ``sync``; a parent moves it to another domain
-    with `DomainRenamer`.
+    inline, as any other. A parent moves its registers to other domains with `DomainRenamer`;
+    `EnableInserter` and `ResetInserter` do not reach into it.
     """
 
+    config: Any
+
     def build(self, platform):
+        """Return the module, as `elaborate` of an ordinary component does."""
         raise NotImplementedError
 
     def elaborate(self, platform):
         return platform.instance(self) if isinstance(platform, Emitter) else self.build(platform)
 
 
-class _Body(wiring.Component):
-    """A shared block seen from inside: its own ports around what it builds."""
+@dataclasses.dataclass(frozen=True)
+class EmittedPort:
+    """One port of the top module: its name, ``input`` or ``output``, and its bits."""
 
-    def __init__(self, block):
-        super().__init__(block.signature)
-        self.block = block
-        for member in block.signature.members:
-            setattr(self, member, getattr(block, member))
+    name: str
+    direction: str
+    width: int
 
-    def elaborate(self, platform):
-        return self.block.build(platform)
+
+@dataclasses.dataclass(frozen=True)
+class EmittedModule:
+    """One distinct shared block: its module name, its class, its config, how often it occurs."""
+
+    name: str
+    component: str
+    config: str
+    instances: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Emission:
+    """What became of a component.
+
+    Parameters
+    ----------
+    name : str
+        Name of the top module.
+    config : object
+        The component's config, None where it has none.
+    verilog : str
+        Text of all modules.
+    ports : tuple of EmittedPort
+        Ports of the top module, clocks first.
+    domains : tuple of str
+        Clock domains of the top; ``sync`` has ports ``clk`` and ``rst``, another ``x`` has
+        ``x_clk`` and ``x_rst``.
+    modules : tuple of EmittedModule
+        Shared blocks, by name.
+
+    """
+
+    name: str
+    config: Any
+    verilog: str
+    ports: tuple[EmittedPort, ...]
+    domains: tuple[str, ...]
+    modules: tuple[EmittedModule, ...]
+
+
+def describe(value) -> str:
+    """Return a text that is equal exactly for equal configs, in every process."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = ", ".join(
+            f"{field.name}={describe(getattr(value, field.name))}"
+            for field in dataclasses.fields(value)
+        )
+        return f"{type(value).__qualname__}({fields})"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(describe, value))})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{describe(k)}: {describe(v)}' for k, v in value.items())}}}"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(describe, value)))}}}"
+    text = repr(value)
+    if " at 0x" in text:
+        raise TypeError(f"config must have a repr that tells all, not {text}")
+    return text
+
+
+def module_name(block: SharedBlock) -> str:
+    """Return the name of a block's module: its class, and a hash of class and config."""
+    kind = type(block)
+    qualified = f"{kind.__module__}.{kind.__qualname__} {describe(block.config)}"
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind.__name__)
+    return f"{words.lower()}_{hashlib.sha256(qualified.encode()).hexdigest()[:8]}"
+
+
+def domain_ports(domain: str) -> tuple[str, str]:
+    """Return the names of a domain's clock and reset ports."""
+    return ("clk", "rst") if domain == "sync" else (f"{domain}_clk", f"{domain}_rst")
+
+
+def signature_ports(component: wiring.Component, separator: str):
+    """Yield name, direction and value of every port of `component` that has any bits."""
+    for path, member, value in component.signature.flatten(component):
+        value = Value.cast(value)
+        if len(value):
+            yield separator.join(map(str, path)), member.flow, value
+
+
+def used_domains(fragment) -> list[str]:
+    """Return the clock domains `fragment` uses, sorted; refuse those it declares."""
+
+    def refuse_declared(part, path: str):
+        for domain in part.domains:
+            raise ValueError(
+                f"clock domains must be left undeclared, so that they become ports of the top "
+                f"level, not declared as {domain!r} in {path}"
+            )
+        for number, (child, child_name, _) in enumerate(part.subfragments):
+            refuse_declared(child, f"{path}.{child_name or number}")
+
+    refuse_declared(fragment, "top")
+    collector: Any = DomainCollector()
+    collector(fragment)
+    return sorted(collector.used_domains - {"comb"}, key=lambda domain: (domain != "sync", domain))
 
 
 class Emitter:
-    """The platform to elaborate for when the result is Verilog."""
+    """The platform to elaborate for when the result is Verilog.
 
-    def __init__(self):
-        self.modules = {}
+    Parameters
+    ----------
+    top : Component or None
+        What becomes the top module, and so no instance, should it be a shared block.
 
-    def instance(self, block):
+    Attributes
+    ----------
+    modules : dict of str to str
+        RTLIL text of every distinct shared block, by module name.
+    blocks : dict of str to SharedBlock
+        The first block of each kind.
+
+    """
+
+    def __init__(self, top: wiring.Component | None = None):
+        self.top = top
+        self.modules: dict[str, str] = {}
+        self.blocks: dict[str, SharedBlock] = {}
+        self.domains: dict[str, list[str]] = {}
+
+    def instance(self, block: SharedBlock):
         """Return an Instance that stands for `block`; the first of its kind is converted."""
-        digest = hashlib.sha256(repr(block.config).encode()).hexdigest()[:8]
-        name = f"{type(block).__name__}_{digest}"
+        if block is self.top:
+            return block.build(self)
+        name = module_name(block)
         if name not in self.modules:
-            self.modules[name] = rtlil.convert(
-                _Body(block), name=name, platform=self, emit_src=False
-            )
-        ports = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
-        for path, member, value in block.signature.flatten(block):
-            direction = "i" if member.flow == In else "o"
-            ports[f"{direction}_{'__'.join(map(str, path))}"] = value
-        return Instance(name, **ports)
+            ports = list(signature_ports(block, "__"))
+            text, self.domains[name] = self.convert(block.build(self), ports, name)
+            self.modules[name] = text
+            self.blocks[name] = block
+        connections: dict[str, Any] = {}
+        for domain in self.domains[name]:
+            clock, reset = domain_ports(domain)
+            connections[f"i_{clock}"] = ClockSignal(domain)
+            connections[f"i_{reset}"] = ResetSignal(domain)
+        for port, flow, value in signature_ports(block, "__"):
+            connections[f"{'i' if flow == In else 'o'}_{port}"] = value
+        return Instance(name, **connections)
 
-    def convert(self, top, name):
-        """Return the RTLIL text of `top` and of every shared block below it."""
-        text = rtlil.convert(top, name=name, platform=self, emit_src=False)
-        return text + "".join(self.modules.values())
+    def convert(self, elaboratable, ports, name: str) -> tuple[str, list[str]]:
+        """Return the RTLIL of one module, and the domains it uses in a fixed order."""
+        fragment = Fragment.get(elaboratable, self)
+        domains = used_domains(fragment)
+        all_ports: dict[str, Any] = {}
+        for domain in domains:
+            fragment.add_domains(ClockDomain(domain))
+            clock, reset = domain_ports(domain)
+            all_ports[clock] = (ClockSignal(domain), PortDirection.Input)
+            all_ports[reset] = (ResetSignal(domain), PortDirection.Input)
+        for port, flow, value in ports:
+            if port in all_ports:
+                raise ValueError(f"port names of {name} must be distinct, not {port!r} twice")
+            direction = PortDirection.Input if flow == In else PortDirection.Output
+            all_ports[port] = (value, direction)
+        text, _ = rtlil.convert_fragment(fragment, all_ports, name, emit_src=False)
+        return text, domains
+
+
+def count_instances(top: str, texts: list[str]) -> Counter:
+    """Return how often each module occurs below `top`."""
+    children: dict[str, Counter] = {}
+    for text in texts:
+        for name, body in re.findall(r"^module \\(\S+)\n(.*?)^end$", text, re.M | re.S):
+            children[name] = Counter(re.findall(r"^  cell \\(\S+) ", body, re.M))
+    totals: Counter = Counter()
+
+    def visit(name: str, times: int):
+        totals[name] += times
+        for child, count in children.get(name, {}).items():
+            visit(child, times * count)
+
+    visit(top, 1)
+    return totals
+
+
+@contextmanager
+def no_garbage_collection():
+    """Hold the collector back: a netlist is millions of live objects it would walk in vain."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def emit(component, name: str) -> Emission:
+    """Convert a component, or the cluster of a config, and all below it to Verilog.
+
+    Members of the top's signature become ports with single underscores (``m_axi0_awaddr``).
+    """
+    if not isinstance(component, wiring.Component):
+        from .cluster import Cluster  # the cluster itself imports this module
+
+        component = Cluster(component)
+    emitter = Emitter(component)
+    ports = list(signature_ports(component, "_"))
+    with no_garbage_collection():
+        text, domains = emitter.convert(component, ports, name)
+    texts = [text, *emitter.modules.values()]
+    totals = count_instances(name, texts)
+    clocks = [EmittedPort(port, "input", 1) for d in domains for port in domain_ports(d)]
+    return Emission(
+        name=name,
+        config=getattr(component, "config", None),
+        verilog=verilog_from_rtlil("".join(texts)),
+        ports=(
+            *clocks,
+            *(
+                EmittedPort(port, "input" if flow == In else "output", len(value))
+                for port, flow, value in ports
+            ),
+        ),
+        domains=tuple(domains),
+        modules=tuple(
+            EmittedModule(kind, type(block).__name__, describe(block.config), totals[kind])
+            for kind, block in sorted(emitter.blocks.items())
+        ),
+    )

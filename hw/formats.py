@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["FP16", "FP32", "INT8", "INT32", "FORMATS", "FloatFormat", "IntFormat"]
+__all__ = ["FORMATS", "FP16", "FP32", "INT8", "INT32", "FloatFormat", "IntFormat"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,31 @@ class FloatFormat:
     def bias(self) -> int:
         """What the stored exponent exceeds the true one by."""
         return (1 << (self.exponent_width - 1)) - 1
+
+    @property
+    def least_exponent(self) -> int:
+        """True exponent of the least subnormal number."""
+        return 1 - self.bias - self.fraction_width
+
+    @property
+    def fraction_mask(self) -> int:
+        """Ones in the stored fraction, which is the low end of a stored value."""
+        return (1 << self.fraction_width) - 1
+
+    @property
+    def exponent_mask(self) -> int:
+        """The largest code of the exponent: infinity or NaN."""
+        return (1 << self.exponent_width) - 1
+
+    @property
+    def infinity(self) -> int:
+        """Stored bits of positive infinity."""
+        return self.exponent_mask << self.fraction_width
+
+    @property
+    def nan(self) -> int:
+        """Stored bits of the canonical quiet NaN, the only one ever produced."""
+        return self.infinity | 1 << (self.fraction_width - 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,15 +1,31 @@
 """Amaranth's simulator: run a component under testbenches, feed and drain its streams."""
 
 import random
+from collections.abc import Iterable, Sequence
 
 from amaranth.sim import Simulator
 
-__all__ = ["PERIOD", "get", "put", "simulate"]
+__all__ = ["PERIOD", "get", "make_simulator", "put", "simulate"]
 
-PERIOD = 1e-6  # the one place to change when Amaranth 0.6 asks for `Period`
+#: Seconds of a clock cycle; the one place to change when Amaranth asks for a `Period`.
+PERIOD = 1e-6
 
 
-def simulate(dut, *testbenches, domains=("sync",), vcd=None, timeout=100_000):
+def make_simulator(dut, domains: Iterable[str]) -> Simulator:
+    """Return a simulator of `dut` with all its `domains` on one common clock."""
+    simulator = Simulator(dut)
+    for domain in domains:
+        simulator.add_clock(PERIOD, domain=domain)
+    return simulator
+
+
+def simulate(
+    dut,
+    *testbenches,
+    domains: Sequence[str] = ("sync",),
+    vcd: str | None = None,
+    timeout: int = 100_000,
+) -> None:
     """Run until every testbench returns; fail after `timeout` cycles instead of hanging.
 
     Parameters
@@ -19,33 +35,32 @@ def simulate(dut, *testbenches, domains=("sync",), vcd=None, timeout=100_000):
     testbenches : async callables
         Each takes the simulator context.
     domains : sequence of str
-        Clock domains, all on one common clock.
+        Clock domains, all on one common clock; none for a purely combinational component.
     vcd : str or None
         Where to write a waveform.
     timeout : int
         Cycles after which the run fails with `TimeoutError`.
 
     """
+    simulator = make_simulator(dut, domains)
 
-    async def watchdog(ctx):
+    # One long delay wakes up once; waiting for ticks would cost in every cycle.
+    async def give_up(ctx):
         await ctx.delay(timeout * PERIOD)
         raise TimeoutError(f"{type(dut).__name__} still busy after {timeout} cycles")
 
-    simulator = Simulator(dut)
-    for domain in domains:
-        simulator.add_clock(PERIOD, domain=domain)
-    simulator.add_testbench(watchdog, background=True)
+    simulator.add_testbench(give_up, background=True)
     for testbench in testbenches:
         simulator.add_testbench(testbench)
     if vcd is None:
         simulator.run()
-    else:
-        with simulator.write_vcd(vcd):
-            simulator.run()
+        return
+    with simulator.write_vcd(vcd):
+        simulator.run()
 
 
-async def put(ctx, port, payloads, *, rng: random.Random, stall: float = 0.0):
-    """Offer each payload on stream `port`, idling before it with probability `stall`."""
+async def put(ctx, port, payloads: Iterable, *, rng: random.Random, stall: float = 0.0) -> None:
+    """Offer each payload on stream `port`; before each, idle while a coin of `stall` says so."""
     for payload in payloads:
         while rng.random() < stall:
             await ctx.tick()
@@ -56,13 +71,13 @@ async def put(ctx, port, payloads, *, rng: random.Random, stall: float = 0.0):
 
 
 async def get(ctx, port, count: int, *, rng: random.Random, stall: float = 0.0) -> list:
-    """Take `count` payloads from stream `port`, refusing each cycle with probability `stall`."""
-    taken: list = []
-    while len(taken) < count:
-        ready = rng.random() >= stall
-        ctx.set(port.ready, ready)
+    """Take `count` payloads from stream `port`; in each cycle refuse with probability `stall`."""
+    payloads = []
+    while len(payloads) < count:
+        willing = rng.random() >= stall
+        ctx.set(port.ready, willing)
         _, _, valid, payload = await ctx.tick().sample(port.valid, port.payload)
-        if ready and valid:
-            taken.append(payload)
+        if willing and valid:
+            payloads.append(payload)
     ctx.set(port.ready, 0)
-    return taken
+    return payloads

@@ -1,0 +1,65 @@
+# Needs only Python >= 3.11: everything else is installed into .venv by pip.
+#   make demo        one real GEMM on cycle-accurate RTL, checked, with its report and its Verilog
+#   make test        the fast tier of the tests, then lint
+#   make test-slow   full presets, sweeps, mutation, long fuzzing
+#   make bench       measures what the README quotes, into bench/results/
+#   make PYTHON=/path/to/python3 ...   chooses the interpreter .venv is built with
+
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+DEMO := build/demo
+
+# The first interpreter on the path that is new enough.
+SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
+ifndef PYTHON
+PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c '$(SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
+endif
+
+.PHONY: venv demo test test-slow bench lint format docs clean
+.DEFAULT_GOAL := venv
+
+venv: $(VENV)/dev.stamp
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Spica needs Python 3.11 or newer: make PYTHON=/path/to/python3"; exit 2; }
+	@"$(PYTHON)" -c '$(SUPPORTED)' || { echo "Spica needs Python 3.11 or newer, not $$("$(PYTHON)" -V)"; exit 2; }
+	"$(PYTHON)" -m venv $(VENV)
+
+# The demo needs no test tools; each stamp is newer than the pyproject.toml it was installed from.
+$(VENV)/core.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(VENV)/core.stamp $@
+
+demo: $(VENV)/core.stamp
+	$(BIN)/spica run gemm --preset matrix --size 256 --json $(DEMO)/gemm.json
+	$(BIN)/spica generate matrix -o $(DEMO)/verilog
+
+test: $(VENV)/dev.stamp lint
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-slow: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m bench
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/dev.stamp
+	$(BIN)/python docs/reference.py
+
+clean:
+	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,98 @@
+"""Break the machine on purpose: each fault must turn a test red.
+
+Every mutant is one small edit of one gateware file, made in a copy of the sources; the tests that
+guard it run there. `make mutate` exits 1 if a mutant survives, or if its tests are red without it.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from mutants import MUTANTS, Mutant
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("hw", "kernels", "sim", "synth", "cli")
+
+
+def copy_sources(target: Path) -> None:
+    """Lay out the rooms below `target` so that ``spica`` is imported from there."""
+    for room in ROOMS:
+        shutil.copytree(
+            ROOT / room,
+            target / "spica" / room,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+
+
+def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess:
+    """Run `tests` against the sources laid out below `sources`."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
+    command += [str(ROOT / test) for test in tests]
+    environment = dict(os.environ, PYTHONPATH=str(sources), PYTHONDONTWRITEBYTECODE="1")
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1800
+    )
+
+
+def apply(mutant: Mutant, sources: Path) -> None:
+    """Edit the copy; the text to replace must be there exactly once."""
+    path = sources / "spica" / mutant.file
+    text = path.read_text()
+    found = text.count(mutant.old)
+    if found != 1:
+        raise SystemExit(f"{mutant.name}: text to mutate is in {mutant.file} {found} times, not 1")
+    path.write_text(text.replace(mutant.old, mutant.new))
+
+
+def verdict(mutant: Mutant) -> dict:
+    """Run the mutant's tests with and without it."""
+    with tempfile.TemporaryDirectory() as directory:
+        sources = Path(directory)
+        copy_sources(sources)
+        healthy = run_tests(sources, mutant.tests)
+        apply(mutant, sources)
+        try:
+            broken = run_tests(sources, mutant.tests)
+            killed = broken.returncode == 1
+            reason = next(
+                (line for line in broken.stdout.splitlines() if line.startswith("FAILED")), ""
+            )
+        except subprocess.TimeoutExpired:
+            killed, reason = True, "timed out"
+    return {
+        "mutant": mutant.name,
+        "fault": mutant.fault,
+        "healthy": healthy.returncode == 0,
+        "killed": killed,
+        "first_failure": reason,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="mutants to run; all by default")
+    parser.add_argument("--json", type=Path, default=ROOT / "bench/results/mutation.json")
+    arguments = parser.parse_args()
+    chosen = [mutant for mutant in MUTANTS if not arguments.names or mutant.name in arguments.names]
+    results = []
+    for mutant in chosen:
+        result = verdict(mutant)
+        results.append(result)
+        state = "killed" if result["killed"] else "SURVIVED"
+        if not result["healthy"]:
+            state = "TESTS RED WITHOUT IT"
+        print(f"{state:>8}  {mutant.name}: {mutant.fault}", flush=True)
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+    good = sum(result["killed"] and result["healthy"] for result in results)
+    print(f"{good} of {len(results)} mutants killed")
+    return 0 if good == len(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+"""Run the command line with ``python -m spica.cli``."""
+
+import sys
+
+from .main import main
+
+sys.exit(main())

@@ -1,0 +1,73 @@
+"""``spica list``: presets, kernels, engines, versions."""
+
+import importlib
+import importlib.metadata
+import pkgutil
+
+from .. import kernels
+from ..hw.config import PRESETS, ClusterConfig
+from ..sim.run import versions
+from .options import JsonOption, JsonOutput, new_table, standard_output
+
+__all__ = ["ENGINES", "kernel_names", "list_all", "version"]
+
+ENGINES = {
+    "verilator": "compiled C++, fast; every preset",
+    "amaranth": "Amaranth's own simulator, slow; tiny presets",
+}
+
+
+def version() -> str:
+    """Return Spica's version."""
+    return importlib.metadata.version("spica")
+
+
+def kernel_names() -> list[str]:
+    """Return the kernels: each is a folder of its own."""
+    return sorted(module.name for module in pkgutil.iter_modules(kernels.__path__) if module.ispkg)
+
+
+def kernel_summary(name: str) -> str:
+    """Return the first line of a kernel's documentation."""
+    module = importlib.import_module(f"{kernels.__name__}.{name}")
+    return (module.__doc__ or "").strip().partition("\n")[0]
+
+
+def preset_summary(config: ClusterConfig) -> dict[str, str]:
+    """Return what tells one preset from another."""
+    matrix, shared, axi = config.matrix, config.shared, config.axi
+    return {
+        "matrix unit": "none"
+        if matrix is None
+        else f"{matrix.rows}x{matrix.columns} {matrix.operand}, "
+        f"{matrix.accumulator_bytes // 1024} KB accumulator",
+        "MAC/cycle": str(0 if matrix is None else matrix.macs),
+        "shared memory": f"{shared.size // 1024} KB, {shared.banks}x{shared.subbanks} banks",
+        "DRAM ports": f"{axi.masters} x {axi.data_width} bits",
+    }
+
+
+def list_all(*, json: JsonOption = None):
+    """List presets, kernels, engines and versions."""
+    presets = {name: preset_summary(config) for name, config in PRESETS.items()}
+    summaries = {name: kernel_summary(name) for name in kernel_names()}
+    result = {
+        "presets": presets,
+        "kernels": summaries,
+        "engines": ENGINES,
+        "versions": versions(),
+    }
+    with JsonOutput(json) as output:
+        if not output.write(result):
+            return
+    out = standard_output()
+    table = new_table("Presets", "preset", *next(iter(presets.values())))
+    for name, summary in presets.items():
+        table.add_row(name, *summary.values())
+    out.print(table)
+    for title, rows in (("Kernels", summaries), ("Engines", ENGINES), ("Versions", versions())):
+        table = new_table(title, "", "")
+        for name, text in rows.items():
+            table.add_row(name, text)
+        out.print()
+        out.print(table)

@@ -1,0 +1,49 @@
+"""What goes on, on standard error: a bar on a terminal, a line per stage elsewhere."""
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from .options import standard_error
+
+__all__ = ["ProgressDisplay"]
+
+
+class ProgressDisplay:
+    """A callable that shows a sentence, the pieces done and the pieces in all.
+
+    A context manager: the bars disappear at its end, the plain lines stay.
+    """
+
+    def __init__(self):
+        console = standard_error()
+        self.terminal = console.is_terminal
+        self.sentence = ""
+        self.task = None
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not self.terminal,
+        )
+
+    def __call__(self, sentence: str, done: int, total: int):
+        if not self.terminal:
+            if sentence != self.sentence:
+                self.progress.console.print(f"{sentence} ...")
+            self.sentence = sentence
+            return
+        if sentence != self.sentence or self.task is None:
+            if self.task is not None:
+                self.progress.remove_task(self.task)
+            self.task = self.progress.add_task(sentence, total=None)
+            self.sentence = sentence
+        self.progress.update(self.task, completed=done, total=total or None)
+
+    def __enter__(self) -> "ProgressDisplay":
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_):
+        self.progress.stop()

@@ -1,0 +1,80 @@
+"""Write the tables of machine.md from the definitions in `spica.hw`; ``make docs`` runs it."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from spica.hw import address_map
+from spica.hw.artifacts import register_blocks
+from spica.hw.config import PRESETS
+from spica.hw.counters import counter_table
+from spica.hw.override import field_names
+
+PAGE = Path(__file__).with_name("machine.md")
+CONFIG = PRESETS["matrix"]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def value_of(config, name: str) -> str:
+    """Return the value of a dotted field as text."""
+    for step in name.split("."):
+        config = getattr(config, step)
+    return str(config)
+
+
+def presets() -> str:
+    """Return the table of presets."""
+    rows = (
+        [f"`{name}`", *(value_of(config, name) for config in PRESETS.values())]
+        for name in field_names(CONFIG)
+    )
+    return table(["field", *(f"`{preset}`" for preset in PRESETS)], rows)
+
+
+def memory() -> str:
+    """Return the table of address ranges."""
+    shared_end = address_map.SHARED_BASE + CONFIG.shared.size
+    rows = (
+        ("DRAM", address_map.DRAM_BASE, address_map.DRAM_END),
+        ("shared memory", address_map.SHARED_BASE, shared_end),
+    )
+    return table(
+        ["range", "first byte", "after the last"],
+        ([name, f"`{first:#010x}`", f"`{end:#010x}`"] for name, first, end in rows),
+    )
+
+
+def registers() -> str:
+    """Return the table of registers."""
+    rows = (
+        [f"`{base + register.offset:#06x}`", f"{block}.{name}", register.access, register.meaning]
+        for block, base, block_registers in register_blocks(CONFIG)
+        for name, register in block_registers.items()
+    )
+    return table(["address", "register", "access", "meaning"], rows)
+
+
+def counters() -> str:
+    """Return the table of counters."""
+    rows = ([f"`{row.address:#06x}`", row.name, row.meaning] for row in counter_table(CONFIG))
+    return table(["address", "counter", "meaning"], rows)
+
+
+def updated(text: str) -> str:
+    """Return the page with every table as the definitions have it now."""
+    for make in (presets, memory, registers, counters):
+        marks = rf"(<!-- {make.__name__} -->\n).*?(<!-- end -->)"
+        new = make() + "\n"
+        text, found = re.subn(marks, lambda m, new=new: m[1] + new + m[2], text, flags=re.DOTALL)
+        if found != 1:
+            raise ValueError(f"{PAGE.name} must have one place for {make.__name__}, not {found}")
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated(PAGE.read_text()))

@@ -1,0 +1,182 @@
+"""The control port of a cluster: what the host reaches over AXI4-Lite."""
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from .address_map import (
+    CONTROL,
+    CONTROL_BASE,
+    COUNTERS_BASE,
+    COUNTERS_END,
+    DMA_BASE,
+    IDENTITY,
+    MAP_VERSION,
+    MATRIX_BASE,
+    MATRIX_STRIDE,
+    SLAVE_ADDRESS_WIDTH,
+)
+from .axi import Axi4LiteSignature
+from .config import ClusterConfig
+from .counters import COUNTERS_ADDRESS_WIDTH, Counters, counter_events
+from .emit import SharedBlock
+from .register_bridge import RegisterBlock, RegisterBridge, RegisterBridgeConfig, decode
+from .registers import RegisterSignature
+
+__all__ = ["Control", "ControlRegisters", "control_map"]
+
+UNIT_ADDRESS_WIDTH = 8
+
+
+def control_map(config: ClusterConfig) -> RegisterBridgeConfig:
+    """Return the blocks of registers of a cluster."""
+    units = {"control": CONTROL_BASE, "dma": DMA_BASE}
+    if config.matrix:
+        units["matrix"] = MATRIX_BASE
+    counters = RegisterBlock(
+        name="counters",
+        base=COUNTERS_BASE,
+        size=COUNTERS_END - COUNTERS_BASE,
+        address_width=COUNTERS_ADDRESS_WIDTH,
+    )
+    blocks = [
+        RegisterBlock(name=name, base=base, size=MATRIX_STRIDE, address_width=UNIT_ADDRESS_WIDTH)
+        for name, base in units.items()
+    ]
+    return RegisterBridgeConfig(address_width=SLAVE_ADDRESS_WIDTH, blocks=(*blocks, counters))
+
+
+class ControlRegisters(wiring.Component):
+    """The registers of `address_map.CONTROL`: who this is, how it is, what time it is.
+
+    Requests are never held. A write, and an address without a register, is refused. A read of
+    ``cycle_low`` latches what ``cycle_high`` tells.
+
+    Members
+    -------
+    registers : In(RegisterSignature(8))
+    status : In(3)
+        Bits of the status register, seen one cycle later.
+
+    Attributes
+    ----------
+    cycle : Signal
+        The cycle counter, so that a test can set it near its end.
+
+    """
+
+    registers: Any
+    status: Signal
+
+    def __init__(self):
+        super().__init__({
+            "registers": In(RegisterSignature(UNIT_ADDRESS_WIDTH)),
+            "status": In(3),
+        })
+        self.cycle = Signal(data.StructLayout({"low": 32, "high": 32}))
+
+    def elaborate(self, platform):
+        m = Module()
+        request = self.registers.request
+        response = self.registers.response
+        cycle = self.cycle
+        carry = Signal()
+        cycle_high = Signal(32, reset_less=True)
+        status = Signal.like(self.status)
+        values = {
+            "identity": C(IDENTITY, 32),
+            "version": C(MAP_VERSION, 32),
+            "status": status,
+            "cycle_low": cycle.low,
+            "cycle_high": cycle_high,
+        }
+        # In two halves with the carry foreseen: 64 bits in one go are the longest path here.
+        m.d.sync += [
+            cycle.low.eq(cycle.low + 1),
+            carry.eq(cycle.low == 0xFFFF_FFFE),
+            cycle.high.eq(cycle.high + carry),
+            status.eq(self.status),
+        ]
+        m.d.comb += request.ready.eq(1)
+        addresses = [[register.offset] for register in CONTROL.values()]
+        named = decode(m, request.payload.address, addresses, "named")
+        chosen = dict(zip(CONTROL, named, strict=False))
+        data_of = [Mux(chosen[name], value, 0) for name, value in values.items()]
+        m.d.sync += [
+            response.valid.eq(request.valid),
+            response.payload.data.eq(reduce(or_, data_of)),
+            response.payload.error.eq(named[-1] | request.payload.write),
+        ]
+        with m.If(request.valid & chosen["cycle_low"] & ~request.payload.write):
+            m.d.sync += cycle_high.eq(cycle.high)
+        return m
+
+
+class Control(SharedBlock):
+    """Everything the host reads and writes: control registers, counters, and those of the units.
+
+    Accesses, their latency and what is refused: `RegisterBridge`. Addresses: `address_map`. It is
+    never idle, since it counts cycles, so it belongs to a clock that is not withheld.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    s_axil : In(Axi4LiteSignature(address_width=16))
+    dma : Out(RegisterSignature(8))
+    matrix : Out(RegisterSignature(8))
+        Where the cluster has a matrix unit.
+    dma_busy, matrix_busy, error : In(1)
+        Status bits 0 to 2.
+    events : In(counter_events(config))
+        What happens in this cycle, by counter name.
+    """
+
+    s_axil: Any
+    dma: Any
+    matrix: Any
+    dma_busy: Signal
+    matrix_busy: Signal
+    error: Signal
+    events: data.View
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        members = {
+            "s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH)),
+            "dma": Out(RegisterSignature(UNIT_ADDRESS_WIDTH)),
+            "dma_busy": In(1),
+            "matrix_busy": In(1),
+            "error": In(1),
+            "events": In(counter_events(config)),
+        }
+        if config.matrix:
+            members["matrix"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
+        super().__init__(members)
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.bridge = bridge = RegisterBridge(control_map(self.config))
+        m.submodules.registers = registers = ControlRegisters()
+        m.submodules.counters = counters = Counters(self.config)
+        connect(m, flipped(self.s_axil), bridge.s_axil)
+        units = {
+            "control": registers.registers,
+            "counters": counters.registers,
+            "dma": flipped(self.dma),
+        }
+        if self.config.matrix:
+            units["matrix"] = flipped(self.matrix)
+        for name, unit in units.items():
+            connect(m, getattr(bridge, name), unit)
+        m.d.comb += [
+            registers.status.eq(Cat(self.dma_busy, self.matrix_busy, self.error)),
+            counters.events.eq(self.events),
+        ]
+        return m

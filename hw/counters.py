@@ -1,0 +1,214 @@
+"""Event counters of a cluster: one table for gateware, drivers, headers and reports."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In
+from amaranth.utils import exact_log2
+
+from .address_map import COUNTERS_BASE, COUNTERS_END
+from .config import WORD_BYTES, ClusterConfig
+from .emit import SharedBlock
+from .memory.shared import cluster_ports, port_names
+from .registers import RegisterSignature
+
+__all__ = ["Counter", "Counters", "counter_events", "counter_table"]
+
+COUNTERS_ADDRESS_WIDTH = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """One event counter. Reading its low word latches its high word for the next read.
+
+    Parameters
+    ----------
+    name : str
+        Name in headers, results and reports.
+    unit, event : str
+        Whose event it is, and its name in the `events` of that unit, dotted where they nest.
+    meaning : str
+        What it counts since reset.
+    width : int
+        Bits counted; it wraps.
+    increment_width : int
+        Bits of the event: how often it happens in one cycle.
+    scale : int
+        What one event adds to the value read. A power of two.
+    address : int
+        Byte address of the low word on the AXI4-Lite slave; the high word is 4 above.
+
+    """
+
+    name: str
+    unit: str
+    event: str
+    meaning: str
+    width: int = 48
+    increment_width: int = 1
+    scale: int = 1
+    address: int = COUNTERS_BASE
+
+    def happened(self, events) -> Value:
+        """Return the event among the `events` of its unit."""
+        for name in self.event.split("."):
+            events = events[name]
+        return Value.cast(events)
+
+
+def matrix_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of the matrix unit."""
+    issue, array = "issue", "array"
+    rows = [
+        ("matrix_active", issue, "active", "cycles in which a row of A entered the array"),
+        ("matrix_idle", issue, "idle", "cycles with an unfinished command but nothing to compute"),
+        ("matrix_wait_a", issue, "wait_a", "cycles the array waited for A"),
+        ("matrix_wait_weights", issue, "wait_weights", "cycles the array waited for weights"),
+        ("matrix_wait_drain", issue, "wait_drain", "cycles the array waited for a drain"),
+        ("matrix_wait_revisit", issue, "wait_revisit", "cycles the array waited for the adder"),
+        ("overwrite_rows", array, "overwrite", "accumulator rows overwritten"),
+        ("accumulate_rows", array, "accumulate", "accumulator rows added to"),
+        ("drain_rows", array, "drain_row", "accumulator rows drained"),
+    ]
+    if config.matrix is None:
+        return []
+    return [
+        Counter(name=name, unit="matrix", event=f"{part}.{event}", meaning=meaning)
+        for name, part, event, meaning in rows
+    ]
+
+
+def shared_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of shared memory: words moved and accesses held, per port."""
+    ports = cluster_ports(config)
+    read_names, write_names = port_names(config)
+    table = []
+    for kind, names, sizes in (
+        ("read", read_names, ports.read_sizes),
+        ("write", write_names, ports.write_sizes),
+    ):
+        for i, (name, size) in enumerate(zip(names, sizes, strict=True)):
+            words = Counter(
+                name=f"shared_{kind}_words_{name}",
+                unit="shared",
+                event=f"{kind}_{i}",
+                meaning=f"{kind}s by {name}, in words of 4 bytes",
+                scale=size // WORD_BYTES,
+            )
+            waits = Counter(
+                name=f"shared_{kind}_wait_{name}",
+                unit="shared",
+                event=f"{kind}_wait_{i}",
+                meaning=f"cycles in which a {kind} by {name} was held",
+            )
+            table += [words, waits]
+    lanes = config.shared.narrow_ports
+    narrow = {"reads": "words read", "writes": "words written", "waits": "accesses held"}
+    for event, meaning in narrow.items() if lanes else ():
+        table.append(
+            Counter(
+                name=f"shared_narrow_{event}",
+                unit="shared",
+                event=f"narrow_{event}",
+                meaning=f"{meaning} by lanes",
+                increment_width=lanes.bit_length(),
+            )
+        )
+    return table
+
+
+def dma_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of the DMA."""
+    events = {}
+    for kind in ("read", "write"):
+        for c in range(config.axi.masters):
+            events[f"{kind}_beats_{c}"] = f"beats of {kind}s on m_axi{c}"
+            events[f"{kind}_wait_{c}"] = f"cycles in which {kind}s on m_axi{c} waited"
+    events["jobs"] = "jobs completed"
+    return [
+        Counter(name=f"dma_{event}", unit="dma", event=event, meaning=meaning)
+        for event, meaning in events.items()
+    ]
+
+
+def counter_table(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of a cluster, in the order of their addresses."""
+    counters = [*matrix_counters(config), *shared_counters(config), *dma_counters(config)]
+    table = [
+        replace(counter, address=COUNTERS_BASE + 8 * index)
+        for index, counter in enumerate(counters)
+    ]
+    # All the configurations allow are far fewer: 9 + 2 * (2 + 4 + 4) + 3 + 4 * 4 + 1 of 480.
+    assert table[-1].address + 8 <= COUNTERS_END
+    return table
+
+
+def counter_events(config: ClusterConfig) -> data.StructLayout:
+    """Layout of the events of one cycle, by counter name."""
+    return data.StructLayout({row.name: row.increment_width for row in counter_table(config)})
+
+
+class Counters(SharedBlock):
+    """Counts the events of every cycle and tells the sums, modulo ``2**width``.
+
+    An event is in the value 2 cycles after it happened. Requests are never held; writes and
+    addresses without a counter are refused.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    events : In(counter_events(config))
+        How often each event happens in this cycle.
+    registers : In(RegisterSignature(12))
+        Addresses as on the AXI4-Lite slave.
+
+    Attributes
+    ----------
+    counted : dict of str to Signal
+        What each counter holds, before its scale; a test can set it near its end.
+
+    """
+
+    events: data.View
+    registers: Any
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        super().__init__({
+            "events": In(counter_events(config)),
+            "registers": In(RegisterSignature(COUNTERS_ADDRESS_WIDTH)),
+        })
+        self.counted = {row.name: Signal(row.width, name=row.name) for row in counter_table(config)}
+
+    def build(self, platform):
+        m = Module()
+        happened = Signal.like(self.events)  # registered: events end long paths in other blocks
+        m.d.sync += happened.eq(self.events)
+        request = self.registers.request
+        response = self.registers.response
+        found = Signal(data.StructLayout({"value": data.ArrayLayout(32, 2), "unknown": 1}))
+        latched = Signal(32, reset_less=True)
+        with m.Switch(request.payload.address[3:]):
+            for row in counter_table(self.config):
+                counted = self.counted[row.name]
+                m.d.sync += counted.eq(counted + happened[row.name])
+                with m.Case(row.address >> 3):
+                    scaled = Cat(C(0, exact_log2(row.scale)), counted)
+                    m.d.comb += found.value.as_value().eq(scaled)
+            with m.Default():
+                m.d.comb += found.unknown.eq(1)
+        high = request.payload.address[2]
+        m.d.comb += request.ready.eq(1)
+        m.d.sync += [
+            response.valid.eq(request.valid),
+            response.payload.data.eq(Mux(high, latched, found.value[0])),
+            response.payload.error.eq(found.unknown | request.payload.write),
+        ]
+        with m.If(request.valid & ~request.payload.write & ~high):
+            m.d.sync += latched.eq(found.value[1])
+        return m

@@ -1,0 +1,90 @@
+"""A carry-select adder: words summed in blocks, each for both carries that may enter it."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import require_integer
+
+__all__ = ["CarrySelectAdd", "CarrySelectAddConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CarrySelectAddConfig:
+    """A sum's width and the blocks it is made of.
+
+    Parameters
+    ----------
+    width : int
+        Bits of both addends and of the sum.
+    blocks : tuple of int
+        Bits at which a new block begins, ascending.
+
+    """
+
+    width: int
+    blocks: tuple[int, ...]
+
+    def __post_init__(self):
+        require_integer("width", self.width, 1, 1024)
+        edges = (0, *self.blocks, self.width)
+        if any(low >= high for low, high in pairwise(edges)):
+            raise ValueError(
+                f"blocks must ascend between 0 and width, {self.width}, not {self.blocks!r}"
+            )
+
+
+class CarrySelectAdd(wiring.Component):
+    """``o = a + b + carry`` modulo ``2**width``.
+
+    Combinational. Its depth is that of the longest block, and a multiplexer for each further one.
+
+    Parameters
+    ----------
+    config : CarrySelectAddConfig
+
+    Members
+    -------
+    a, b : In(config.width)
+    carry : In(1)
+    o : Out(config.width)
+
+    """
+
+    a: Signal
+    b: Signal
+    carry: Signal
+    o: Signal
+
+    def __init__(self, config: CarrySelectAddConfig):
+        self.config = config
+        width = config.width
+        super().__init__({"a": In(width), "b": In(width), "carry": In(1), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        edges = (0, *self.config.blocks, self.config.width)
+        carry = self.carry
+        blocks = []
+        for low, high in pairwise(edges):
+            a, b = self.a[low:high], self.b[low:high]
+            total = Signal(high - low + 1, name=f"total_{low}")
+            if low == 0:
+                m.d.comb += total.eq((Cat(carry, a) + Cat(carry, b))[1:])
+            else:
+                # Synthesis for area would share the two sums and make one ripple carry of all
+                # blocks; `keep` forbids it.
+                without = Signal(high - low + 1, name=f"without_{low}", attrs={"keep": 1})
+                with_carry = Signal(high - low + 1, name=f"with_{low}", attrs={"keep": 1})
+                m.d.comb += [
+                    without.eq(a + b),
+                    with_carry.eq((Cat(C(1, 1), a) + Cat(C(1, 1), b))[1:]),
+                    total.eq(Mux(carry, with_carry, without)),
+                ]
+            blocks.append(total[:-1])
+            carry = total[-1]
+        m.d.comb += self.o.eq(Cat(blocks))
+        return m

@@ -1,0 +1,117 @@
+"""Multipliers of stored floats."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from ..config import require_integer
+from ..emit import SharedBlock
+from ..formats import FP32, FloatFormat
+from .pipeline import cut
+from .product import Product, ProductConfig
+from .round import Round, RoundConfig
+from .unpack import Unpack
+
+__all__ = ["Multiply", "MultiplyConfig"]
+
+CUTS = {
+    1: (),
+    2: ("factors",),
+    3: ("factors", "product"),
+    4: ("unpack", "factors", "product"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiplyConfig:
+    """A multiplier.
+
+    Parameters
+    ----------
+    form : FloatFormat
+        Format of factors and product.
+    latency : int
+        Cycles from the factors to their product, 1 to 4.
+
+    """
+
+    form: FloatFormat = FP32
+    latency: int = 4
+
+    def __post_init__(self):
+        require_integer("latency", self.latency, 1, len(CUTS))
+
+
+class Multiply(SharedBlock):
+    """``o = a * b``, rounded to nearest, ties to even; subnormals are numbers like any other.
+
+    Latency `config.latency`, one product per cycle, no handshake. NaN results are canonical.
+
+    Parameters
+    ----------
+    config : MultiplyConfig
+
+    Members
+    -------
+    a, b : In(config.form.width)
+    o : Out(config.form.width)
+
+    """
+
+    a: Signal
+    b: Signal
+    o: Signal
+
+    def __init__(self, config: MultiplyConfig):
+        self.config = config
+        width = config.form.width
+        super().__init__({"a": In(width), "b": In(width), "o": Out(width)})
+
+    def build(self, platform):
+        m = Module()
+        form = self.config.form
+        cuts = CUTS[self.config.latency]
+
+        m.submodules.product = product = Product(
+            ProductConfig(operand=form, halves=True, registered="factors" in cuts)
+        )
+        for name in ("a", "b"):
+            m.submodules[f"unpack_{name}"] = unpack = Unpack(product.config.unpacked)
+            m.d.comb += unpack.i.eq(getattr(self, name))
+            (factor,) = cut(m, "unpack", registered="unpack" in cuts, **{name: unpack.o})
+            m.d.comb += getattr(product, name).eq(factor)
+
+        is_two_or_more = product.significand[-1]
+        normalised = Signal(product.config.significand_width)
+        m.d.comb += normalised.eq(
+            Mux(is_two_or_more, product.significand, product.significand << 1)
+        )
+        # Guard, round and sticky bits are all that rounding needs of the lower half.
+        lowest = product.config.significand_width - form.significand_width - 2
+        sign, is_number, is_special, exponent, significand = cut(
+            m,
+            "product",
+            registered="product" in cuts,
+            sign=product.sign,
+            is_number=product.is_number,
+            is_special=product.is_special,
+            exponent=product.exponent + is_two_or_more - (product.config.offset - form.bias),
+            significand=Cat(normalised[:lowest].any(), normalised[lowest:]),
+        )
+        m.submodules.round = rounder = Round(
+            RoundConfig(
+                form=form,
+                significand_width=len(significand),
+                exponent_width=len(exponent),
+                overflows=True,
+                underflows=True,
+            )
+        )
+        m.d.comb += [rounder.exponent.eq(exponent), rounder.significand.eq(significand)]
+        magnitude = Mux(is_special, form.infinity, Mux(is_number, rounder.o, 0))
+        is_nan = is_special & ~is_number
+        rounded = Signal(form.width, reset_less=True)
+        m.d.sync += rounded.eq(Mux(is_nan, form.nan, Cat(magnitude[: form.width - 1], sign)))
+        m.d.comb += self.o.eq(rounded)
+        return m

@@ -1,0 +1,20 @@
+"""Pipeline cuts: the same datapath with or without registers between its stages."""
+
+from amaranth import *
+
+__all__ = ["cut"]
+
+
+def cut(m: Module, stage: str, *, registered: bool, **values):
+    """Return signals that hold `values`, a cycle later if `registered`.
+
+    The signals are named ``<stage>_<name>`` and registers have no reset.
+    """
+    domain = m.d.sync if registered else m.d.comb
+    passed = []
+    for name, value in values.items():
+        value = Value.cast(value)
+        signal = Signal(value.shape(), name=f"{stage}_{name}", reset_less=True)
+        domain += signal.eq(value)
+        passed.append(signal)
+    return passed

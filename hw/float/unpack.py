@@ -1,0 +1,116 @@
+"""Operands as multipliers want them: floats unpacked once, at the edge of an array."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..formats import FP32, FloatFormat, IntFormat
+from .normalise import Normalise, NormaliseConfig
+
+__all__ = ["Unpack", "UnpackConfig", "operand_layout"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnpackConfig:
+    """Which format to unpack, and the codes of the result.
+
+    The unpacked exponent is the true one plus `offset`; zero has code 0 and infinity and NaN
+    have all ones, so that the sum of two exponents and 1 overflows exactly if one is special.
+
+    Parameters
+    ----------
+    form : FloatFormat or IntFormat
+
+    """
+
+    form: FloatFormat | IntFormat
+
+    @property
+    def offset(self) -> int:
+        """What an unpacked exponent exceeds the true one by.
+
+        Half of FP32's bias, which makes the sum of two and 1 the product's stored exponent;
+        more for a format whose least exponents would not be positive.
+        """
+        assert isinstance(self.form, FloatFormat)
+        offset = FP32.bias // 2
+        while offset + self.form.least_exponent < 1:
+            offset = 2 * offset + 1
+        return offset
+
+    @property
+    def exponent_width(self) -> int:
+        """Bits of an unpacked exponent: the sum of two, 1 and a carry stay below special codes."""
+        assert isinstance(self.form, FloatFormat)
+        return (2 * (self.form.bias + self.offset) + 2).bit_length()
+
+    @property
+    def layout(self) -> data.StructLayout | Shape:
+        """Shape of an unpacked operand; an integer stays as it is."""
+        if isinstance(self.form, IntFormat):
+            return signed(self.form.width)
+        return data.StructLayout({
+            "significand": self.form.significand_width,
+            "exponent": self.exponent_width,
+            "sign": 1,
+        })
+
+
+def operand_layout(form: FloatFormat | IntFormat) -> data.StructLayout | Shape:
+    """Return the shape in which a value of format `form` enters a multiplier."""
+    return UnpackConfig(form=form).layout
+
+
+class Unpack(wiring.Component):
+    """Turn a stored value into a multiplier's operand: ``o`` is ``i`` with the classes encoded.
+
+    Combinational. A float's significand is normalised, subnormals too, so its top bit is the
+    hidden one; zero and NaN have significand 0 and are told apart by the exponent's code (see
+    `UnpackConfig`). An integer passes.
+
+    Parameters
+    ----------
+    config : UnpackConfig
+
+    Members
+    -------
+    i : In(config.form.width)
+    o : Out(config.layout)
+
+    """
+
+    i: Signal
+    o: data.View
+
+    def __init__(self, config: UnpackConfig):
+        self.config = config
+        super().__init__({"i": In(config.form.width), "o": Out(config.layout)})
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        form = config.form
+        if isinstance(form, IntFormat):
+            m.d.comb += self.o.eq(self.i)
+            return m
+
+        fraction = self.i[: form.fraction_width]
+        exponent = self.i[form.fraction_width : -1]
+        is_normal = exponent.any()
+        is_special = exponent.all()
+        is_nan = is_special & fraction.any()
+
+        m.submodules.normalise = normalise = Normalise(
+            NormaliseConfig(width=form.significand_width, leading_zeros=form.fraction_width)
+        )
+        m.d.comb += normalise.i.eq(Cat(fraction, is_normal))
+        significand = normalise.o
+        true_exponent = (exponent | ~is_normal) - normalise.shift + (config.offset - form.bias)
+        m.d.comb += [
+            self.o.sign.eq(self.i[-1]),
+            self.o.significand.eq(Mux(is_nan, 0, significand)),
+            self.o.exponent.eq(Mux(is_special, -1, Mux(significand[-1], true_exponent, 0))),
+        ]
+        return m

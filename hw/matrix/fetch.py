@@ -1,0 +1,182 @@
+"""Operand fetch: walks over a tile in shared memory and queues what the array takes."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for, ceil_log2, exact_log2
+
+from ..config import ClusterConfig
+from ..memory.ports import WideReadSignature
+from ..streams import Queue
+from .operation import matrix_of
+from .transpose_stage import TransposeStage, transpose_line
+from .transposer import TransposerConfig
+from .walk import WALK_LOOPS, fetch_walk
+
+__all__ = ["Fetch"]
+
+
+class Fetch(wiring.Component):
+    """Read the lines of one operand in the order of the array and hold them until it takes them.
+
+    One line per cycle, as stored or transposed. A line is asked for only when there is room for it, so that responses are
+    never refused; it is on `o` ``read_latency + 1`` cycles after its request was accepted, or one
+    more where `depth` is above 16; a transposed block, `rows` cycles after its last line.
+    Lines beyond the matrix that must not count are not read: they enter as zeros.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    elements : int
+        Elements of a line.
+    size : int
+        Bytes of one access.
+    depth : int
+        Lines held and asked for.
+    can_transpose : bool
+        Whether there is a transposer.
+
+    Members
+    -------
+    i : In(stream.Signature(fetch_walk(config)))
+        Taken with its last line, so that the next walk follows without a pause.
+    memory : Out(WideReadSignature(config.shared, size))
+    o : Out(stream.Signature(elements * operand width))
+    level : Out(ceil_log2(depth + 1))
+        Lines that can be taken in consecutive cycles; 0 while blocks are transposed.
+
+    """
+
+    i: stream.Interface
+    memory: Any
+    o: stream.Interface
+    level: Signal
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        elements: int,
+        size: int,
+        depth: int,
+        can_transpose: bool,
+    ):
+        self.config = config
+        self.elements = elements
+        self.size = size
+        self.depth = depth
+        self.can_transpose = can_transpose
+        self.transposer = TransposerConfig(
+            size=elements, width=matrix_of(config).operand_format.width
+        )
+        super().__init__({
+            "i": In(stream.Signature(fetch_walk(config))),
+            "memory": Out(WideReadSignature(config.shared, size)),
+            "o": Out(stream.Signature(elements * self.transposer.width)),
+            "level": Out(ceil_log2(depth + 1)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        request = self.memory.request
+        layout = transpose_line(self.transposer)
+        m.submodules.queue = queue = Queue(layout, self.depth)
+
+        room = Signal(range(self.depth + 1), init=self.depth)
+        zero, step = Signal(), Signal()
+        tags = Signal(
+            data.StructLayout({
+                "count": bits_for(self.elements),
+                "transpose": 1,
+                "keep": layout["keep"].shape,
+            })
+        )
+        address = self.walk(m, zero, tags, step)
+        taken = queue.o.valid & queue.o.ready
+        m.d.comb += [
+            request.valid.eq(self.i.valid & room.any() & ~zero),
+            request.payload.eq(address << exact_log2(self.size)),
+            step.eq(self.i.valid & room.any() & (zero | request.ready)),
+        ]
+        m.d.sync += room.eq(room - step + taken)
+
+        # What is known of a line travels beside its read; a line of zeros has nothing else.
+        latency, width = self.config.shared.read_latency, len(tags.as_value())
+        tag_line = Signal(latency * width, reset_less=True)
+        zeros = Signal(latency)
+        m.d.sync += [tag_line.eq(Cat(tags, tag_line)), zeros.eq(Cat(step & zero, zeros))]
+        arrived = data.View(tags.shape(), tag_line[-width:])
+        beyond = Signal(self.elements)
+        m.d.comb += [
+            beyond.eq(C(-1, self.elements) << arrived.count),
+            queue.i.valid.eq(self.memory.response.valid | zeros[-1]),
+            queue.i.p.line.eq(
+                self.memory.response.payload
+                & ~Cat(bit.replicate(self.transposer.width) for bit in beyond)
+            ),
+            queue.i.p.transpose.eq(arrived.transpose),
+            queue.i.p.keep.eq(arrived.keep),
+        ]
+        self.deliver(m, queue, self.i.valid | (room != self.depth))
+        return m
+
+    def deliver(self, m, queue, more):
+        """Connect the queue to `o`, through the transposer where there is one."""
+        if not self.can_transpose:
+            m.d.comb += [
+                self.o.valid.eq(queue.o.valid),
+                self.o.payload.eq(queue.o.p.line),
+                queue.o.ready.eq(self.o.ready),
+                self.level.eq(queue.level),
+            ]
+            return
+        m.submodules.stage = stage = TransposeStage(self.transposer)
+        connect(m, queue.o, stage.i)
+        connect(m, stage.o, flipped(self.o))
+        m.d.comb += [stage.more.eq(more), self.level.eq(Mux(stage.passing, queue.level, 0))]
+
+    def walk(self, m, zero, tags, step):
+        """Count through the walk by `step`, say what a line is, and return its address."""
+        walk = self.i.payload
+        counted = [name for name in WALK_LOOPS if name in walk.shape().members]
+        counters = {name: Signal(walk[name].shape(), name=name) for name in counted}
+        last = {name: counter == walk[name] for name, counter in counters.items()}
+        # Offsets from the base, so that a walk needs no cycle to begin.
+        offset, block_offset, slab_offset = (
+            Signal(walk.base.shape(), name=name)
+            for name in ("offset", "block_offset", "slab_offset")
+        )
+        next_block = (block_offset + walk.block_step)[: len(offset)]
+        next_slab = (slab_offset + walk.slab_step)[: len(offset)]
+        moves = {
+            "line": [offset.eq(offset + walk.line_step)],
+            "block": [offset.eq(next_block), block_offset.eq(next_block)],
+            "repeat": [offset.eq(slab_offset), block_offset.eq(slab_offset)],
+            "slab": [
+                offset.eq(next_slab), block_offset.eq(next_slab), slab_offset.eq(next_slab)
+            ],
+            "again": [offset.eq(0), block_offset.eq(0), slab_offset.eq(0)],
+        }
+        # The innermost loop that is not at its end moves on; those inside it begin again.
+        inner_ended = step
+        for name in counted:
+            with m.If(inner_ended):
+                m.d.sync += [counters[name].eq(Mux(last[name], 0, counters[name] + 1))]
+                m.d.sync += moves[name]
+            inner_ended = inner_ended & last[name]
+        with m.If(inner_ended):
+            m.d.sync += moves["again"]
+        m.d.comb += self.i.ready.eq(inner_ended)
+
+        in_last_slab = last["slab"]
+        m.d.comb += [
+            zero.eq(in_last_slab & ~walk.by_element & (counters["line"] >= walk.last_count)),
+            tags.count.eq(Mux(in_last_slab & walk.by_element, walk.last_count, self.elements)),
+            tags.transpose.eq(walk.transpose),
+            tags.keep.eq(Mux(last["block"], walk.last_keep, self.transposer.size)),
+        ]
+        with m.If(zero):
+            m.d.comb += tags.count.eq(0)
+        return (walk.base + offset)[: len(walk.base)]

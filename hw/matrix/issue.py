@@ -1,0 +1,226 @@
+"""Row issue: what enters the array in which cycle, and when a finished tile may leave."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from ..config import ClusterConfig
+from .operation import OperationLimits, matrix_of
+
+__all__ = ["Issue", "issue_events", "issue_work", "row_target"]
+
+SLOT_WIDTH = 3
+
+
+def issue_work(config: ClusterConfig) -> data.StructLayout:
+    """Layout of what an operation asks of the array; counts are given as the last index.
+
+    `compute` runs `k_block` passes over the accumulator rows of `block` blocks of `row` rows that
+    lie `stride` apart; `store` then lets them leave.
+    """
+    matrix, limits = matrix_of(config), OperationLimits(config=config)
+    return data.StructLayout({
+        "slot": SLOT_WIDTH,
+        "compute": 1,
+        "store": 1,
+        "accumulate": 1,
+        "row": bits_for(limits.i_blocks * matrix.rows - 1),
+        "block": bits_for(limits.j_blocks - 1),
+        "k_block": bits_for(limits.k_blocks - 1),
+        "i_blocks": bits_for(limits.i_blocks),
+    })
+
+
+def row_target(config: ClusterConfig) -> data.StructLayout:
+    """Layout of what goes beside a row of A."""
+    width = matrix_of(config).accumulator_address_width
+    return data.StructLayout({"swap": 1, "address": width, "accumulate": 1})
+
+
+#: Where a cycle went, exactly one of them while some operation is unfinished, else none.
+issue_events = data.StructLayout({
+    "active": 1,  # a row enters the array
+    "idle": 1,  # there is nothing to compute
+    "wait_a": 1,  # rows of A are not there
+    "wait_weights": 1,  # the next weights are not there
+    "wait_drain": 1,  # rows have not yet left the accumulator, or a store begins
+    "wait_revisit": 1,  # a row was last added to too recently
+})
+
+
+class Issue(wiring.Component):
+    """Offer rows to the array in the order k-block, column block, row; begin stores in between.
+
+    One row per cycle while operands are there; operations follow without a pause. A row waits:
+
+    - the first of a tile until its weights are `available`;
+    - any row that an active drain has not read yet;
+    - with `accumulate`, until its address was last offered `revisit_latency` cycles ago. A pass
+      counts its rows, and the cycles after it, so that only small tiles wait.
+
+    A store begins when all rows before it were offered; where its shape is not that of the last
+    compute, the drain could overtake the array, and waits until nothing is `in_flight`.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    revisit_latency : int
+
+    Members
+    -------
+    i : In(stream.Signature(issue_work(config)))
+    a_valid : In(1)
+        A row of A is there; it enters with `offer`.
+    available : In(1)
+    in_flight : In(1)
+    drain_pointer, drain_end : In(accumulator address width + 1)
+    offer : Out(1)
+    target : Out(row_target(config))
+    store_valid : Out(1)
+        The store of `i` may begin.
+    store_ready : In(1)
+        It has begun, in this cycle.
+    last_row : Out(1)
+        The last row of a compute is offered.
+    running : In(1)
+        Some operation is unfinished.
+    events : Out(issue_events)
+
+    """
+
+    i: stream.Interface
+    a_valid: Signal
+    available: Signal
+    in_flight: Signal
+    drain_pointer: Signal
+    drain_end: Signal
+    offer: Signal
+    target: data.View
+    store_valid: Signal
+    store_ready: Signal
+    last_row: Signal
+    running: Signal
+    events: data.View
+
+    def __init__(self, config: ClusterConfig, revisit_latency: int):
+        self.config = config
+        self.revisit_latency = revisit_latency
+        width = matrix_of(config).accumulator_address_width
+        super().__init__({
+            "i": In(stream.Signature(issue_work(config))),
+            "a_valid": In(1),
+            "available": In(1),
+            "in_flight": In(1),
+            "drain_pointer": In(width + 1),
+            "drain_end": In(width + 1),
+            "offer": Out(1),
+            "target": Out(row_target(config)),
+            "store_valid": Out(1),
+            "store_ready": In(1),
+            "last_row": Out(1),
+            "running": In(1),
+            "events": Out(issue_events),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        work = self.i.payload
+        computed = Signal()  # all rows of this operation are offered
+        computing, storing = Signal(), Signal()
+        m.d.comb += [
+            computing.eq(self.i.valid & work.compute & ~computed),
+            storing.eq(self.i.valid & work.store & (computed | ~work.compute)),
+        ]
+        pass_begins, pass_ends = self.count(m)
+        too_soon, same_shape = self.revisit(m, computing, pass_begins, pass_ends)
+
+        undrained, weightless = Signal(), Signal()
+        m.d.comb += [
+            undrained.eq(
+                (self.target.address >= self.drain_pointer) & (self.target.address < self.drain_end)
+            ),
+            weightless.eq(self.target.swap & ~self.available),
+            self.offer.eq(computing & self.a_valid & ~(undrained | weightless | too_soon)),
+            self.store_valid.eq(storing & (same_shape | ~self.in_flight)),
+            self.i.ready.eq(
+                Mux(storing, self.store_valid & self.store_ready, self.last_row & ~work.store)
+                | ~(work.compute | work.store)
+            ),
+        ]
+        with m.If(self.last_row & work.store):
+            m.d.sync += computed.eq(1)
+        with m.If(storing & self.i.ready):
+            m.d.sync += computed.eq(0)
+
+        m.d.comb += [
+            self.events.active.eq(self.offer),
+            self.events.idle.eq(self.running & ~(computing | storing)),
+        ]
+        with m.If(storing | (computing & undrained)):
+            m.d.comb += self.events.wait_drain.eq(1)
+        with m.Elif(computing & too_soon):
+            m.d.comb += self.events.wait_revisit.eq(1)
+        with m.Elif(computing & weightless):
+            m.d.comb += self.events.wait_weights.eq(1)
+        with m.Elif(computing & ~self.a_valid):
+            m.d.comb += self.events.wait_a.eq(1)
+        return m
+
+    def count(self, m):
+        """Count rows, blocks and passes; return whether a pass begins, and ends, with this row."""
+        work, target = self.i.payload, self.target
+        stride = work.i_blocks * matrix_of(self.config).rows
+        row, block, k_block = (
+            Signal(work[name].shape(), name=name) for name in ("row", "block", "k_block")
+        )
+        address = Signal.like(target.address)
+        block_address = Signal.like(target.address)
+        next_block = Signal.like(target.address)
+        pass_ends = Signal()
+        m.d.comb += [
+            target.swap.eq(row == 0),
+            target.address.eq(address),
+            target.accumulate.eq(work.accumulate | k_block.any()),
+            next_block.eq(block_address + stride),
+            pass_ends.eq((row == work.row) & (block == work.block)),
+            self.last_row.eq(self.offer & pass_ends & (k_block == work.k_block)),
+        ]
+        with m.If(self.offer):
+            m.d.sync += [row.eq(row + 1), address.eq(address + 1)]
+            with m.If(row == work.row):
+                m.d.sync += [row.eq(0), block.eq(block + 1)]
+                m.d.sync += [address.eq(next_block), block_address.eq(next_block)]
+            with m.If(pass_ends):
+                m.d.sync += [block.eq(0), k_block.eq(k_block + 1)]
+                m.d.sync += [address.eq(0), block_address.eq(0)]
+                with m.If(k_block == work.k_block):
+                    m.d.sync += k_block.eq(0)
+        return (row == 0) & (block == 0), pass_ends
+
+    def revisit(self, m, computing, pass_begins, pass_ends):
+        """Return whether this row must wait, and whether the shape is that of the last compute."""
+        work, latency = self.i.payload, self.revisit_latency
+        shape = Cat(work.row, work.block, work.i_blocks)
+        last_shape = Signal.like(shape, reset_less=True)
+        same_shape = Signal()
+        # Offers of the last pass, and cycles since it ended; the second counts only those.
+        since_start = Signal(range(latency + 1), init=latency)
+        since_end = Signal(range(latency + 1), init=latency)
+        between = Signal(init=1)
+        m.d.comb += same_shape.eq(shape == last_shape)
+
+        with m.If((self.offer | between) & (since_start != latency)):
+            m.d.sync += since_start.eq(since_start + 1)
+        with m.If(between & (since_end != latency)):
+            m.d.sync += since_end.eq(since_end + 1)
+        with m.If(self.offer):
+            m.d.sync += [between.eq(pass_ends), last_shape.eq(shape)]
+            with m.If(pass_begins):
+                m.d.sync += since_start.eq(1)
+            with m.If(pass_ends):
+                m.d.sync += since_end.eq(1)
+
+        settled = Mux(same_shape, since_start, since_end) == latency
+        too_soon = computing & pass_begins & self.target.accumulate & ~settled
+        return too_soon, same_shape

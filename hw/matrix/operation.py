@@ -1,0 +1,126 @@
+"""What a decoded command of the matrix unit asks for, and how large it may be."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data
+from amaranth.utils import bits_for, exact_log2
+
+from ..config import ClusterConfig, MatrixConfig
+
+__all__ = ["OperationLimits", "matrix_of", "operation", "output_groups"]
+
+FIELD_MAXIMUM = 65535  # of rows and of bytes in a DMA job
+ACCUMULATOR_ELEMENT = 4  # bytes
+
+
+def matrix_of(config: ClusterConfig) -> MatrixConfig:
+    """Return the matrix unit of a cluster that has one."""
+    if config.matrix is None:
+        raise ValueError("matrix must be set where a matrix unit is built")
+    return config.matrix
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationLimits:
+    """Sizes of shared memory and of the accumulator in the units of a command.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        A cluster with a matrix unit.
+
+    """
+
+    config: ClusterConfig
+
+    @property
+    def a_lines(self) -> int:
+        """Shared memory in reads of A."""
+        return self.config.shared.size // matrix_of(self.config).a_bytes
+
+    @property
+    def b_lines(self) -> int:
+        """Shared memory in reads of B."""
+        return self.config.shared.size // matrix_of(self.config).b_bytes
+
+    @property
+    def i_blocks(self) -> int:
+        """Most blocks of rows of C: they fit the accumulator, and a row of A^T a DMA job."""
+        matrix = matrix_of(self.config)
+        return min(
+            matrix.accumulator_rows // matrix.rows,
+            FIELD_MAXIMUM // (matrix.rows * matrix.operand_bytes),
+        )
+
+    @property
+    def j_blocks(self) -> int:
+        """Most blocks of columns of C: they fit the accumulator, and a row of C a DMA job."""
+        matrix = matrix_of(self.config)
+        return min(
+            matrix.accumulator_rows // matrix.rows,
+            FIELD_MAXIMUM // (matrix.columns * ACCUMULATOR_ELEMENT),
+        )
+
+    @property
+    def k_blocks(self) -> int:
+        """Most blocks along K: A and B fit shared memory, and a row of A fits a DMA job."""
+        matrix = matrix_of(self.config)
+        return min(
+            self.a_lines // matrix.rows,
+            self.b_lines // matrix.rows,
+            FIELD_MAXIMUM // (matrix.rows * matrix.operand_bytes),
+        )
+
+
+def operation(config: ClusterConfig) -> data.StructLayout:
+    """Layout of one checked command.
+
+    Lines are units of ``a_bytes`` (A and C) or ``b_bytes`` (B) in shared memory. `height`, `width`
+    and `depth` are M, N and K in elements; `last_height` and `last_depth` of M and K lie in the
+    last block.
+    """
+    matrix, limits = matrix_of(config), OperationLimits(config=config)
+    return data.StructLayout({
+        "load_a": 1,
+        "load_b": 1,
+        "compute": 1,
+        "store": 1,
+        "spill": 1,
+        "accumulate": 1,
+        "transpose_a": 1,
+        "transpose_b": 1,
+        "wide": 1,
+        "relu": 1,
+        "scale": 32,
+        "i_blocks": bits_for(limits.i_blocks),
+        "j_blocks": bits_for(limits.j_blocks),
+        "k_blocks": bits_for(limits.k_blocks),
+        "height": 16,
+        "width": 16,
+        "depth": 16,
+        "last_height": bits_for(matrix.rows),
+        "last_depth": bits_for(matrix.rows),
+        "a_line": bits_for(limits.a_lines - 1),
+        "b_line": bits_for(limits.b_lines - 1),
+        "c_line": bits_for(limits.a_lines - 1),
+        "a_address": 32,
+        "b_address": 32,
+        "c_address": 32,
+        "a_pitch": 32,
+        "b_pitch": 32,
+        "c_pitch": 32,
+    })
+
+
+def output_groups(config: ClusterConfig, j_blocks):
+    """Return how many groups of interleaved column blocks there are, and the size of the last.
+
+    An output-stationary array works on as many column blocks side by side as its multiply-add
+    has cycles.
+    """
+    size = matrix_of(config).multiply_add_latency
+    if size == 3:
+        groups = ((j_blocks + 2) * 0xAAAB) >> 17  # exact below 2**16
+    else:
+        groups = (j_blocks + size - 1) >> exact_log2(size)
+    return groups, j_blocks - (groups - 1) * size

@@ -1,0 +1,228 @@
+"""The tile sequencer: runs operations on the array, with operands from shared memory."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ..config import ClusterConfig
+from ..memory.ports import Direction, WideReadSignature, dma_done, dma_job
+from ..streams import Queue, ResponseSignature
+from .array import array_row, array_weights
+from .dispatch import Dispatch, dispatch_work, job_tag
+from .drain_reader import drain_command
+from .fetch import Fetch, fetch_walk
+from .issue import Issue, issue_events
+from .operation import matrix_of, operation
+from .store import Store
+from .tracker import SLOT_WIDTH, Tracker
+from .weights import Weights
+
+__all__ = ["Sequencer"]
+
+QUEUED_WORK = 4
+
+
+class Sequencer(wiring.Component):
+    """Run operations: loads at once, computes in order, stores between the computes they follow.
+
+    Rows enter the array one per cycle while operands are there, tile after tile and operation
+    after operation; the operands of the next operations are fetched meanwhile. A compute waits
+    for the loads of its own operation only; anything else is for the program to order.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    write_latency, revisit_latency : int
+        Of the array.
+
+    Members
+    -------
+    operation : In(stream.Signature(operation(config)))
+    a, b : Out(WideReadSignature)
+    job : Out(stream.Signature(dma_job(config.shared)))
+    done : In(ResponseSignature(dma_done))
+        Completions; those with even tags belong to others.
+    row, row_valid, weights, weights_valid, drain_command, in_flight, drain_pointer, drain_end
+        The array's ports.
+    running : In(1)
+        Some operation is unfinished.
+    finished : Out(1)
+        An operation has ended.
+    computed : Out(1)
+        The last row of a compute is written.
+    failed : Out(1)
+        A job ended with an error.
+    events : Out(issue_events)
+
+    """
+
+    operation: stream.Interface
+    a: wiring.Member
+    b: wiring.Member
+    job: stream.Interface
+    done: wiring.Member
+    row: data.View
+    row_valid: Signal
+    weights: data.View
+    weights_valid: Signal
+    drain_command: stream.Interface
+    in_flight: Signal
+    drain_pointer: Signal
+    drain_end: Signal
+    running: Signal
+    finished: Signal
+    computed: Signal
+    failed: Signal
+    events: data.View
+
+    def __init__(self, config: ClusterConfig, *, write_latency: int, revisit_latency: int):
+        self.config = config
+        self.write_latency = write_latency
+        self.revisit_latency = revisit_latency
+        matrix = matrix_of(config)
+        width = matrix.accumulator_address_width
+        super().__init__({
+            "operation": In(stream.Signature(operation(config))),
+            "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
+            "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
+            "job": Out(stream.Signature(dma_job(config.shared))),
+            "done": In(ResponseSignature(dma_done)),
+            "row": Out(array_row(matrix)),
+            "row_valid": Out(1),
+            "weights": Out(array_weights(matrix)),
+            "weights_valid": Out(1),
+            "drain_command": Out(stream.Signature(drain_command(matrix))),
+            "in_flight": In(1),
+            "drain_pointer": In(width + 1),
+            "drain_end": In(width + 1),
+            "running": In(1),
+            "finished": Out(1),
+            "computed": Out(1),
+            "failed": Out(1),
+            "events": Out(issue_events),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.tracker = tracker = Tracker()
+        m.submodules.dispatch = dispatch = Dispatch(self.config)
+        m.submodules.issue = issue = Issue(self.config, self.revisit_latency)
+        m.submodules.store = store = Store(self.config)
+        m.submodules.work = work = Queue(dispatch_work(self.config), QUEUED_WORK)
+        connect(m, flipped(self.operation), dispatch.i)
+        connect(m, dispatch.work, work.i)
+        connect(m, store.command, flipped(self.drain_command))
+
+        m.d.comb += [
+            issue.i.valid.eq(work.o.valid),
+            issue.i.payload.eq(work.o.p.issue),
+            work.o.ready.eq(issue.i.ready),
+            store.work.eq(work.o.p.store),
+            store.tag.eq(job_tag(work.o.p.issue.slot)),
+            store.valid.eq(issue.store_valid),
+            issue.store_ready.eq(store.ready),
+            issue.in_flight.eq(self.in_flight),
+            issue.drain_pointer.eq(self.drain_pointer),
+            issue.drain_end.eq(self.drain_end),
+            issue.running.eq(self.running),
+            self.events.eq(issue.events),
+        ]
+        self.feed(m, dispatch, tracker, issue)
+        self.send_jobs(m, dispatch, store)
+        self.track(m, dispatch, tracker, issue)
+        return m
+
+    def feed(self, m, dispatch, tracker, issue):
+        """Connect operand fetch and array."""
+        config, matrix = self.config, matrix_of(self.config)
+        reach = config.shared.read_latency + 6
+        fetches = {
+            "a": (dispatch.walk_a, self.a, matrix.rows, matrix.a_bytes, reach),
+            "b": (
+                dispatch.walk_b,
+                self.b,
+                matrix.columns,
+                matrix.b_bytes,
+                max(reach, 2 * matrix.rows),
+            ),
+        }
+        made = {}
+        for name, (walk, memory, elements, size, depth) in fetches.items():
+            layout = data.StructLayout({"walk": fetch_walk(config), "slot": SLOT_WIDTH})
+            m.submodules[f"walks_{name}"] = walks = Queue(layout, QUEUED_WORK)
+            m.submodules[f"fetch_{name}"] = fetch = Fetch(
+                config, elements=elements, size=size, depth=depth
+            )
+            made[name] = fetch
+            waiting = tracker.loading.bit_select(walks.o.p.slot, 1)
+            m.d.comb += [
+                walks.i.valid.eq(walk.valid),
+                walk.ready.eq(walks.i.ready),
+                walks.i.p.walk.eq(walk.payload),
+                walks.i.p.slot.eq(tracker.slot),
+                fetch.i.valid.eq(walks.o.valid & ~waiting),
+                fetch.i.payload.eq(walks.o.p.walk),
+                walks.o.ready.eq(fetch.i.ready),
+            ]
+            connect(m, fetch.memory, flipped(memory))
+
+        a, b = made["a"], made["b"]
+        m.submodules.weights_issue = weights = Weights(matrix, len(b.level))
+        connect(m, b.o, weights.i)
+        m.d.comb += [
+            weights.level.eq(b.level),
+            weights.swap.eq(self.row_valid & self.row.swap),
+            self.weights.b.eq(weights.weights),
+            self.weights.row.eq(weights.row),
+            self.weights_valid.eq(weights.valid),
+            issue.available.eq(weights.available),
+            issue.a_valid.eq(a.o.valid),
+            a.o.ready.eq(issue.offer),
+            self.row_valid.eq(issue.offer),
+            self.row.a.eq(a.o.payload),
+            self.row.swap.eq(issue.target.swap),
+            self.row.address.eq(issue.target.address),
+            self.row.accumulate.eq(issue.target.accumulate),
+        ]
+
+    def send_jobs(self, m, dispatch, store):
+        """Send loads and stores to the DMA, stores first."""
+        m.submodules.jobs = jobs = Queue(dma_job(self.config.shared), 2)
+        connect(m, jobs.o, flipped(self.job))
+        m.d.comb += [
+            jobs.i.valid.eq(store.job.valid | dispatch.load.valid),
+            jobs.i.payload.eq(Mux(store.job.valid, store.job.payload, dispatch.load.payload)),
+            store.job.ready.eq(jobs.i.ready),
+            dispatch.load.ready.eq(jobs.i.ready & ~store.job.valid),
+        ]
+
+    def track(self, m, dispatch, tracker, issue):
+        """Tell the tracker what ends."""
+        operation, done = self.operation.payload, self.done.payload
+        # A compute ends when its last row is written, which takes a fixed time.
+        written = Signal(self.write_latency)
+        m.d.sync += written.eq(Cat(issue.last_row, written))
+        m.submodules.computing = computing = Queue(SLOT_WIDTH, 1 << SLOT_WIDTH)
+        ours = self.done.valid & done.tag[0]
+        is_load = done.direction == Direction.LOAD
+        m.d.comb += [
+            computing.i.valid.eq(issue.last_row),
+            computing.i.payload.eq(issue.i.p.slot),
+            computing.o.ready.eq(self.computed),
+            self.computed.eq(written[-1]),
+            self.failed.eq(ours & done.error),
+            self.finished.eq(tracker.finished),
+            dispatch.slot.eq(tracker.slot),
+            dispatch.free.eq(tracker.free),
+            tracker.begin.eq(dispatch.begin),
+            tracker.load_a.eq(operation.load_a),
+            tracker.load_b.eq(operation.load_b),
+            tracker.compute.eq(operation.compute),
+            tracker.store.eq(operation.store),
+            tracker.loaded.eq(ours & is_load),
+            tracker.loaded_slot.eq(done.tag[1:]),
+            tracker.stored.eq(ours & ~is_load),
+            tracker.stored_slot.eq(done.tag[1:]),
+            tracker.computed.eq(self.computed),
+            tracker.computed_slot.eq(computing.o.payload),
+        ]

@@ -1,0 +1,92 @@
+"""Transposes the blocks of an operand that ask for it, and lets the other lines pass."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from .transposer import Transposer, TransposerConfig
+
+__all__ = ["TransposeStage", "transpose_line"]
+
+
+def transpose_line(config: TransposerConfig) -> data.StructLayout:
+    """Layout of a line; with `transpose`, `size` of them are a block of `keep` columns."""
+    return data.StructLayout({
+        "line": config.size * config.width,
+        "transpose": 1,
+        "keep": bits_for(config.size),
+    })
+
+
+class TransposeStage(wiring.Component):
+    """Replace each transposed block by its first `keep` columns; pass other lines unchanged.
+
+    Other lines pass within the cycle. A block comes out `size` cycles after it entered, while
+    the next one enters, one line per cycle; its place is kept while `more` lines may come, and
+    it is pushed out without a successor otherwise. Order is kept.
+
+    Parameters
+    ----------
+    config : TransposerConfig
+
+    Members
+    -------
+    i : In(stream.Signature(transpose_line(config)))
+    more : In(1)
+        Lines are on their way to `i`.
+    o : Out(stream.Signature(size * width))
+    passing : Out(1)
+        The line on `o` came straight from `i`.
+
+    """
+
+    i: stream.Interface
+    more: Signal
+    o: stream.Interface
+    passing: Signal
+
+    def __init__(self, config: TransposerConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(transpose_line(config))),
+            "more": In(1),
+            "o": Out(stream.Signature(config.size * config.width)),
+            "passing": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        size = self.config.size
+        m.submodules.transposer = transposer = Transposer(self.config)
+
+        step = Signal(range(size))
+        full = Signal()  # a block is inside and comes out
+        keep = Signal.like(self.i.p.keep, reset_less=True)  # columns of it
+        fed = Signal()  # in this round of steps a block enters
+        feeds = Signal()
+        begins = Signal()
+        m.d.comb += [
+            begins.eq(step == 0),
+            feeds.eq(Mux(begins, self.i.valid & self.i.p.transpose, fed)),
+            self.passing.eq(begins & ~full & self.i.valid & ~self.i.p.transpose),
+        ]
+
+        kept = Signal()
+        can_enter = Signal()
+        steps = Signal()
+        m.d.comb += [
+            kept.eq(full & (step < keep)),
+            can_enter.eq(Mux(feeds, self.i.valid, full & ~(begins & ~self.i.valid & self.more))),
+            steps.eq(can_enter & (~kept | self.o.ready)),
+            transposer.enable.eq(steps),
+            transposer.i.eq(self.i.p.line),
+            self.i.ready.eq(Mux(self.passing, self.o.ready, feeds & steps)),
+            self.o.valid.eq(self.passing | (can_enter & kept)),
+            self.o.payload.eq(Mux(self.passing, self.i.p.line, transposer.o)),
+        ]
+        with m.If(steps):
+            m.d.sync += [step.eq(step + 1), fed.eq(feeds)]
+            with m.If(step == size - 1):
+                m.d.sync += [step.eq(0), full.eq(feeds), keep.eq(self.i.p.keep)]
+        return m

@@ -1,0 +1,149 @@
+"""One DRAIN or SPILL in progress: the matrix unit's results on their way to memory."""
+
+from types import SimpleNamespace
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ..config import ClusterConfig
+from ..emit import SharedBlock
+from .dma_layouts import dma_line, dma_retired, dma_work
+from .drain_walker import DrainWalker
+from .job_tracker import JobTracker
+from .ports import Direction
+from .realigner import bytes_from, rotate_bytes
+from .transfer import master_of
+
+__all__ = ["DrainWriter"]
+
+
+class DrainWriter(SharedBlock):
+    """Put beats of results at any byte address as one or two masked lines.
+
+    A beat leaves as a line the cycle after it was taken; one beat per cycle where it lies within
+    one line, one per two cycles where it crosses into the next. Lines go to the master of their
+    address, for a SPILL to the write port of that number. A refused job of non-zero size takes
+    its beats and drops them, so that the matrix unit does not wait forever.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    work : In(stream.Signature(dma_work(config)))
+    drain : In(stream.Signature(8 * config.matrix.drain_bytes))
+    line_0, line_1, … : Out(stream.Signature(dma_line(config)))
+        To each master.
+    spill_0, spill_1, … : Out(stream.Signature(dma_line(config)))
+        To each write port of shared memory.
+    finished, failed : In
+        As in `JobTracker`.
+    done : Out(stream.Signature(dma_retired))
+    active : Out(1)
+    """
+
+    work: stream.Interface
+    drain: stream.Interface
+    done: stream.Interface
+    finished: Signal
+    failed: Signal
+    active: Signal
+
+    def __init__(self, config: ClusterConfig):
+        assert config.matrix is not None
+        self.config = config
+        lines = {
+            f"{kind}_{c}": Out(stream.Signature(dma_line(config)))
+            for kind in ("line", "spill")
+            for c in range(config.axi.masters)
+        }
+        super().__init__(
+            {
+                "work": In(stream.Signature(dma_work(config))),
+                "drain": In(stream.Signature(8 * config.matrix.drain_bytes)),
+            }
+            | lines
+            | {
+                "finished": In(config.axi.masters),
+                "failed": In(1),
+                "done": Out(stream.Signature(dma_retired)),
+                "active": Out(1),
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.walker = walker = DrainWalker(self.config)
+        m.submodules.tracker = tracker = JobTracker(self.config)
+        connect(m, tracker.done, flipped(self.done))
+        job = self.work.payload.job
+        has_beats = job.rows.any() & job.bytes.any() & job.block.any()
+        spills = Signal()
+        m.d.comb += [
+            self.work.ready.eq(~tracker.active),
+            tracker.start.eq(self.work.valid & self.work.ready),
+            tracker.work.eq(self.work.payload),
+            walker.i.valid.eq(tracker.start & has_beats),
+            walker.i.payload.eq(job),
+            tracker.finished.eq(self.finished),
+            tracker.failed.eq(self.failed),
+            self.active.eq(tracker.active),
+            spills.eq(tracker.done.payload.direction == Direction.SPILL),
+        ]
+        self.deal_lines(m, self.place_beats(m, walker, tracker), spills)
+        return m
+
+    def place_beats(self, m, walker, tracker) -> SimpleNamespace:
+        """Pair beats with their places; return the line to give, and whether it is taken."""
+        size = self.config.axi.beat_bytes
+        width = exact_log2(size)
+        held = Signal(8 * size, reset_less=True)
+        address = Signal(32, reset_less=True)
+        mask = Signal(2 * size, reset_less=True)  # over the line of the first byte and the next
+        valid, second, taken = Signal(), Signal(), Signal()
+        moves, crosses = Signal(), Signal()
+        place = walker.o.payload
+        wanted = place.bytes.any() & ~tracker.done.payload.refused
+        m.d.comb += [
+            crosses.eq(mask[size:].any() & ~second),
+            moves.eq(~valid | (taken & ~crosses)),
+            self.drain.ready.eq(walker.o.valid & moves),
+            walker.o.ready.eq(self.drain.valid & moves),
+            tracker.walking.eq(walker.busy | valid),
+            tracker.issued.eq(valid & taken),
+        ]
+        with m.If(moves):
+            beat = Cat(self.drain.payload, Const(0, 8 * size - len(self.drain.payload)))
+            m.d.sync += [
+                valid.eq(self.drain.valid & walker.o.valid & wanted),
+                held.eq(rotate_bytes(beat, place.address, size)),
+                address.eq(place.address),
+                mask.eq(~bytes_from(place.bytes, size) << place.address[:width]),
+                second.eq(0),
+            ]
+        with m.Elif(taken):
+            m.d.sync += [second.eq(1), address[width:].eq(address[width:] + 1)]
+
+        line = Signal(dma_line(self.config))
+        m.d.comb += [
+            line.address.eq(Cat(Const(0, width), address[width:])),
+            line.data.eq(held),
+            line.mask.eq(Mux(second, mask[size:], mask[:size])),
+            line.owner.eq(self.config.dma.contexts),
+            line.last.eq(1),
+        ]
+        return SimpleNamespace(payload=line, valid=valid, taken=taken)
+
+    def deal_lines(self, m, line, spills):
+        """Give a line to the master, or the write port, of its address."""
+        master = master_of(self.config, line.payload.address)
+        for c in range(self.config.axi.masters):
+            for kind, chosen in (("line", ~spills), ("spill", spills)):
+                port = getattr(self, f"{kind}_{c}")
+                here = (master == c) & chosen
+                m.d.comb += [port.payload.eq(line.payload), port.valid.eq(line.valid & here)]
+                with m.If(here):
+                    m.d.comb += line.taken.eq(line.valid & port.ready)

@@ -1,0 +1,71 @@
+"""Several streams into one, in fair turns."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+__all__ = ["Merge"]
+
+
+class Merge(wiring.Component):
+    """Round-robin merge: whoever was served last waits for all others that ask.
+
+    Latency 1 cycle, one payload per cycle; a refused payload stays at `o` unchanged. Order is
+    kept within each input.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of the payload.
+    inputs : int
+        Number of inputs, 1 or more.
+
+    Members
+    -------
+    i_0, i_1, … : In(stream.Signature(shape))
+    o : Out(stream.Signature(StructLayout({"payload": shape, "source": …})))
+        The payload and the input it came from.
+    """
+
+    o: stream.Interface
+
+    def __init__(self, shape, inputs: int):
+        if inputs < 1:
+            raise ValueError(f"inputs must be at least 1, not {inputs!r}")
+        self.inputs = inputs
+        taken = data.StructLayout({"payload": shape, "source": ceil_log2(inputs)})
+        super().__init__(
+            {f"i_{k}": In(stream.Signature(shape)) for k in range(inputs)}
+            | {"o": Out(stream.Signature(taken))}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        inputs = [getattr(self, f"i_{k}") for k in range(self.inputs)]
+        valids = Cat(i.valid for i in inputs)
+        served = Signal(range(self.inputs))
+        choice = Signal(range(self.inputs))
+        moves = Signal()
+        m.d.comb += moves.eq(~self.o.valid | self.o.ready)
+
+        with m.Switch(served):
+            for last in range(self.inputs):
+                with m.Case(last):
+                    # Later assignments win, so the input after the last one served comes last.
+                    for step in range(self.inputs, 0, -1):
+                        candidate = (last + step) % self.inputs
+                        with m.If(inputs[candidate].valid):
+                            m.d.comb += choice.eq(candidate)
+
+        for k, i in enumerate(inputs):
+            m.d.comb += i.ready.eq(moves & i.valid & (choice == k))
+        with m.If(moves):
+            m.d.sync += self.o.valid.eq(valids.any())
+            with m.Switch(choice):
+                for k, i in enumerate(inputs):
+                    with m.Case(k):
+                        m.d.sync += self.o.payload.payload.eq(i.payload)
+            with m.If(valids.any()):
+                m.d.sync += [self.o.payload.source.eq(choice), served.eq(choice)]
+        return m

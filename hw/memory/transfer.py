@@ -1,0 +1,98 @@
+"""One LOAD or STORE in progress: its walk, its segments per master, its completion."""
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ..config import ClusterConfig
+from ..emit import SharedBlock
+from ..streams import Queue
+from .dma_layouts import dma_retired, dma_segment, dma_work
+from .job_tracker import JobTracker
+from .walker import Walker
+
+__all__ = ["Transfer", "master_of"]
+
+SEGMENTS_AHEAD = 4
+
+
+def master_of(config: ClusterConfig, address):
+    """Return which master carries a DRAM address."""
+    low = exact_log2(config.axi.interleave_bytes)
+    return address[low : low + exact_log2(config.axi.masters)]
+
+
+class Transfer(SharedBlock):
+    """Walk one job at a time and deal its segments to the masters.
+
+    The first segment leaves 3 cycles after the job was taken, one per cycle; up to
+    `SEGMENTS_AHEAD` wait per master. A refused job has no segments.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    work : In(stream.Signature(dma_work(config)))
+    segment_0, segment_1, … : Out(stream.Signature(dma_segment(config)))
+        To each master.
+    finished, failed : In
+        As in `JobTracker`.
+    done : Out(stream.Signature(dma_retired))
+    active : Out(1)
+    """
+
+    work: stream.Interface
+    done: stream.Interface
+    finished: Signal
+    failed: Signal
+    active: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        segments = {
+            f"segment_{c}": Out(stream.Signature(dma_segment(config)))
+            for c in range(config.axi.masters)
+        }
+        super().__init__(
+            {"work": In(stream.Signature(dma_work(config)))}
+            | segments
+            | {
+                "finished": In(config.axi.masters),
+                "failed": In(1),
+                "done": Out(stream.Signature(dma_retired)),
+                "active": Out(1),
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.walker = walker = Walker(config)
+        m.submodules.tracker = tracker = JobTracker(config)
+        connect(m, tracker.done, flipped(self.done))
+        m.d.comb += [
+            self.work.ready.eq(~tracker.active),
+            tracker.start.eq(self.work.valid & self.work.ready),
+            tracker.work.eq(self.work.payload),
+            walker.i.valid.eq(tracker.start & ~self.work.payload.refused),
+            walker.i.payload.eq(self.work.payload.job),
+            tracker.walking.eq(walker.busy),
+            tracker.issued.eq(walker.o.valid & walker.o.ready),
+            tracker.finished.eq(self.finished),
+            tracker.failed.eq(self.failed),
+            self.active.eq(tracker.active),
+        ]
+        master = master_of(config, walker.o.payload.dram)
+        for c in range(config.axi.masters):
+            m.submodules[f"ahead_{c}"] = ahead = Queue(dma_segment(config), SEGMENTS_AHEAD)
+            connect(m, ahead.o, flipped(getattr(self, f"segment_{c}")))
+            m.d.comb += [
+                ahead.i.payload.eq(walker.o.payload),
+                ahead.i.valid.eq(walker.o.valid & (master == c)),
+            ]
+            with m.If(master == c):
+                m.d.comb += walker.o.ready.eq(ahead.i.ready)
+        return m

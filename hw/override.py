@@ -1,0 +1,121 @@
+"""Change fields of a config by dotted name, as the command line does."""
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Iterator
+
+__all__ = ["field_names", "override"]
+
+
+def field_names(config, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted name of every field of `config` that holds a value of its own."""
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from field_names(value, f"{prefix}{field.name}.")
+        else:
+            yield f"{prefix}{field.name}"
+
+
+def override(config, settings: Iterable[str]):
+    """Return `config` with every ``name=value`` of `settings` applied at once.
+
+    Names are dotted (``matrix.rows``); integers may be hexadecimal; elements of a tuple are
+    separated by commas; ``none`` takes a part away where the config allows it.
+
+    Raises
+    ------
+    ValueError
+        If a name or a value is no such thing, or the config refuses the values together.
+
+    """
+    changes: dict = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ValueError(f"a setting must be written name=value, not {setting!r}")
+        _add_change(changes, config, name.strip(), text.strip())
+    try:
+        return _replaced(config, changes)
+    except TypeError as error:  # a config's word for a value of the wrong kind
+        raise ValueError(str(error)) from None
+
+
+def _add_change(changes: dict, config, name: str, text: str):
+    """Read `text` as the type of field `name` and note it in the tree of `changes`."""
+    *parts, last = name.split(".")
+    part = config
+    for depth, step in enumerate(parts):
+        _require_field(config, part, step, name)
+        part = getattr(part, step)
+        path = ".".join(parts[: depth + 1])
+        if part is None:
+            raise ValueError(f"{name} cannot be set: {path} is none in this config")
+        if not dataclasses.is_dataclass(part):
+            raise ValueError(f"{path} has no fields of its own, so {name!r} names nothing")
+        changes = changes.setdefault(step, {})
+        if changes is None:
+            raise ValueError(f"{name} cannot be set: another setting takes {path} away")
+    _require_field(config, part, last, name)
+    value = getattr(part, last)
+    if dataclasses.is_dataclass(value) and text.lower() != "none":
+        fields = ", ".join(field_names(value, f"{name}."))
+        raise ValueError(f"{name} has fields of its own: {fields}")
+    changes[last] = _parsed(name, text, typing.get_type_hints(type(part))[last])
+
+
+def _require_field(config, part, step: str, name: str):
+    """Raise unless `part` of `config` has a field `step`; `name` is the whole dotted name."""
+    if step in {field.name for field in dataclasses.fields(part)}:
+        return
+    names = list(field_names(config))
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = close or [known for known in names if known.rpartition(".")[2] == name]
+    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
+    raise ValueError(f"unknown field {name!r}; {hint}")
+
+
+def _parsed(name: str, text: str, kind):
+    """Return `text` as a value of type `kind`."""
+    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
+        choices = typing.get_args(kind)
+        if type(None) in choices and text.lower() == "none":
+            return None
+        (kind,) = (choice for choice in choices if choice is not type(None))
+    if typing.get_origin(kind) is tuple:
+        kinds = typing.get_args(kind)
+        parts = text.strip("()").split(",")
+        if kinds[1:] == (...,):
+            kinds = kinds[:1] * len(parts)
+        if len(parts) != len(kinds):
+            raise ValueError(f"{name} must be {len(kinds)} values with commas, not {text!r}")
+        pairs = zip(parts, kinds, strict=True)
+        return tuple(_parsed(name, part.strip(), element) for part, element in pairs)
+    if kind is bool:
+        if text.lower() not in ("true", "false", "1", "0"):
+            raise ValueError(f"{name} must be true or false, not {text!r}")
+        return text.lower() in ("true", "1")
+    if kind is int:
+        try:
+            return int(text, 0)
+        except ValueError:
+            raise ValueError(f"{name} must be an integer, not {text!r}") from None
+    if kind is float:
+        try:
+            return float(text)
+        except ValueError:
+            raise ValueError(f"{name} must be a number, not {text!r}") from None
+    if kind is str:
+        return text
+    raise ValueError(f"{name} cannot be set to {text!r}")
+
+
+def _replaced(config, changes: dict):
+    """Return `config` with a tree of changes; each part is built once, with all of its values."""
+    values = {
+        name: _replaced(getattr(config, name), value) if isinstance(value, dict) else value
+        for name, value in changes.items()
+    }
+    return dataclasses.replace(config, **values)

@@ -1,0 +1,226 @@
+"""Which tiles a matrix product goes through, where they lie in shared memory, when they load.
+
+Tiles of A and B are kept in *slots* of shared memory, replaced least recently used. Two slots are
+a double buffer; with one slot for every k-tile a whole panel stays while the other operand is
+swept. The plan takes the order and the number of slots that move the fewest bytes.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+from ...hw.config import ClusterConfig
+from .problem import GemmProblem
+
+__all__ = ["Load", "Plan", "Step", "Tiling", "plan"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tiling:
+    """Tile sizes in elements, and the slots that hold tiles.
+
+    Parameters
+    ----------
+    m, n, k : int
+        Largest tile: multiples of the array's rows, columns and rows.
+    a_slots, b_slots : tuple of int
+        Shared-memory byte address of each slot.
+    keep : str
+        Operand that stays while the other is swept: ``a`` (i outer) or ``b`` (j outer).
+
+    """
+
+    m: int
+    n: int
+    k: int
+    a_slots: tuple[int, ...]
+    b_slots: tuple[int, ...]
+    keep: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One tile on its way into a slot.
+
+    `after` computes, counted from the start, must be done before its slot is free.
+    """
+
+    matrix: str
+    address: int
+    row: int
+    column: int
+    rows: int
+    columns: int
+    step: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One compute: a tile of C gains the product of a tile of A and one of B.
+
+    `i`, `j`, `k` are the first row, column and product index; `m`, `n`, `depth` the extents.
+    """
+
+    i: int
+    j: int
+    k: int
+    m: int
+    n: int
+    depth: int
+    a_address: int
+    b_address: int
+    last: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The steps of a product in order, and its loads in the order of their need."""
+
+    tiling: Tiling
+    steps: list[Step]
+    loads: list[Load]
+
+    @property
+    def loaded_elements(self) -> int:
+        """Elements of A and B that are read from DRAM."""
+        return sum(load.rows * load.columns for load in self.loads)
+
+
+class Slots:
+    """Slots of one operand, replaced least recently used."""
+
+    def __init__(self, addresses):
+        # Least recently used first: which tile, at which address, last used by which step.
+        self.entries = [(None, address, -1) for address in addresses]
+
+    def use(self, tile, step: int) -> tuple[int, int | None]:
+        """Return the address for `tile`, and if it must be loaded the computes to wait for."""
+        for index, (held, address, _) in enumerate(self.entries):
+            if held == tile:
+                del self.entries[index]
+                self.entries.append((tile, address, step))
+                return address, None
+        _, address, last_use = self.entries.pop(0)
+        self.entries.append((tile, address, step))
+        return address, last_use + 1
+
+
+def ceil_div(value: int, unit: int) -> int:
+    return -(-value // unit)
+
+
+def plan(config: ClusterConfig, problem: GemmProblem, tile=None) -> Plan:
+    """Return the steps and loads of `problem` that move the fewest bytes from DRAM.
+
+    Tiles are at most `tile`, (M, N, K) in elements; None for what the accumulator is made for.
+    """
+    assert config.matrix is not None
+    limits = tile or config.matrix.tile
+    plans = [unroll(problem, tiling) for tiling in tilings(config, problem, limits)]
+    return min(plans, key=lambda one: one.loaded_elements)
+
+
+def unroll(problem: GemmProblem, tiling: Tiling) -> Plan:
+    """Return all steps of `problem` under `tiling`."""
+    a_slots, b_slots = Slots(tiling.a_slots), Slots(tiling.b_slots)
+    steps, loads = [], []
+    for i, j in sweep(problem, tiling):
+        m, n = min(tiling.m, problem.m - i), min(tiling.n, problem.n - j)
+        for k in range(0, problem.k, tiling.k):
+            depth, step = min(tiling.k, problem.k - k), len(steps)
+            a_address, a_after = a_slots.use((i, k), step)
+            b_address, b_after = b_slots.use((k, j), step)
+            if a_after is not None:
+                loads.append(Load("a", a_address, i, k, m, depth, step, a_after))
+            if b_after is not None:
+                loads.append(Load("b", b_address, k, j, depth, n, step, b_after))
+            last = k + depth == problem.k
+            steps.append(Step(i, j, k, m, n, depth, a_address, b_address, last))
+    return Plan(tiling=tiling, steps=steps, loads=loads)
+
+
+def sweep(problem: GemmProblem, tiling: Tiling):
+    """Yield (i, j) of each tile of C; the inner one turns back at the ends."""
+    outer, inner = range(0, problem.m, tiling.m), range(0, problem.n, tiling.n)
+    if tiling.keep == "b":
+        outer, inner = inner, outer
+    for count, x in enumerate(outer):
+        for y in reversed(inner) if count % 2 else inner:
+            yield (x, y) if tiling.keep == "a" else (y, x)
+
+
+def tilings(config: ClusterConfig, problem: GemmProblem, limits) -> list[Tiling]:
+    """Return the choices of order and slots that fit shared memory."""
+    m, n, k, a_size, b_size = tile_sizes(config, problem, limits)
+    depth = max(2, ceil_div(problem.k, k))
+    double = [("a", 2, 2), ("b", 2, 2)]
+    panels = [("a", depth + 1, 2), ("a", depth, 2), ("b", 2, depth + 1), ("b", 2, depth)]
+    for choices, apart in ((panels + double, True), (double, False), ([("a", 1, 1)], False)):
+        found = [
+            Tiling(m=m, n=n, k=k, a_slots=slots[0], b_slots=slots[1], keep=keep)
+            for keep, a_count, b_count in choices
+            if (slots := place(config, a_count, a_size, b_count, b_size, apart=apart))
+        ]
+        if found:
+            break
+    return found
+
+
+def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int, ...]:
+    """Return M, N, K of a tile and the bytes of its A and B, two of each in shared memory."""
+    matrix = config.matrix
+    assert matrix is not None
+    m, n, k = (
+        min(limit, ceil_div(size, unit) * unit)
+        for limit, size, unit in zip(
+            limits,
+            (problem.m, problem.n, problem.k),
+            (matrix.rows, matrix.columns, matrix.rows),
+            strict=True,
+        )
+    )
+    # Where a block is padded to a word, rows of several blocks are not dense: one block per row.
+    if matrix.a_bytes > matrix.rows * matrix.operand_bytes:
+        k = matrix.rows
+    if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
+        n = matrix.columns
+    while True:
+        a_size = m * (k // matrix.rows) * matrix.a_bytes
+        b_size = k * (n // matrix.columns) * matrix.b_bytes
+        if 2 * (a_size + b_size) <= config.shared.size:
+            break
+        if k > matrix.rows:
+            k = ceil_div(k // 2, matrix.rows) * matrix.rows
+        elif m > matrix.rows:
+            m = ceil_div(m // 2, matrix.rows) * matrix.rows
+        elif n > matrix.columns:
+            n = ceil_div(n // 2, matrix.columns) * matrix.columns
+        else:
+            break
+    if a_size + b_size > config.shared.size:
+        raise ValueError(
+            f"shared.size must hold a block of A and one of B, {a_size} + {b_size} = "
+            f"{a_size + b_size} bytes, not {config.shared.size}"
+        )
+    return m, n, k, a_size, b_size
+
+
+def place(config: ClusterConfig, a_count, a_size, b_count, b_size, *, apart: bool):
+    """Return addresses of A slots, from the bottom up, and of B slots, up to the top.
+
+    Slots start banks of their own where they fit, so that the array reads A and B, and the DMA
+    fills the next tiles, each in another bank. Return None if the slots do not fit, or if `apart`
+    is asked for and a bank would hold A and B: its reads would delay each other.
+    """
+    bank = config.shared.size // config.shared.banks
+    a_aligned, b_aligned = (ceil_div(size, bank) * bank for size in (a_size, b_size))
+    for a_stride, b_stride in product((a_aligned, a_size), (b_aligned, b_size)):
+        if a_count * a_stride + b_count * b_stride <= config.shared.size:
+            top = config.shared.size - b_count * b_stride
+            if apart and ceil_div(a_count * a_stride, bank) * bank > top:
+                continue
+            return (
+                tuple(index * a_stride for index in range(a_count)),
+                tuple(top + index * b_stride for index in range(b_count)),
+            )
+    return None

@@ -1,0 +1,175 @@
+"""A DRAM behind an AXI4 master in Amaranth's simulator, which checks the rules of the bus."""
+
+import random
+from collections import deque
+
+from ..hw.axi import BURST_INCR
+from ..hw.config import AxiConfig
+
+__all__ = ["AxiMemory"]
+
+CHANNEL_MEMBERS = {
+    "aw": ("awaddr", "awlen", "awsize", "awburst", "awid"),
+    "w": ("wdata", "wstrb", "wlast"),
+    "ar": ("araddr", "arlen", "arsize", "arburst", "arid"),
+}
+
+
+class AxiMemory:
+    """Answer one AXI4 master from a memory, a cycle at a time, and assert the rules of AXI4.
+
+    All outputs are registered. Rules: a valid that was refused stays, with the same payload; a
+    burst lies within 4 KB and has whole beats; `wlast` with exactly the last beat; every write
+    has strobes within its burst; ids are 0; no more than the allowed reads in flight.
+
+    Parameters
+    ----------
+    axi : interface of Axi4Signature
+        Seen from outside.
+    memory : SparseMemory
+    config : AxiConfig
+    rng : random.Random
+    latency : int
+        Cycles from a burst's address to its first beat or its response.
+    jitter : int
+        Cycles of latency more, at random; order is kept.
+    stall : float
+        Probability that a channel pauses, per channel and cycle.
+    outstanding : int
+        Reads in flight that are allowed.
+    response : callable
+        Response code of an access to an address.
+    index : int
+        Which of the interleaved masters this is.
+
+    """
+
+    def __init__(
+        self,
+        axi,
+        memory,
+        config: AxiConfig,
+        rng: random.Random,
+        *,
+        latency: int = 1,
+        jitter: int = 0,
+        stall: float = 0.0,
+        outstanding: int = 256,
+        response=lambda address: 0,
+        index: int = 0,
+    ):
+        self.memory, self.config, self.rng = memory, config, rng
+        self.latency, self.jitter, self.stall = latency, jitter, stall
+        self.outstanding, self.response, self.index = outstanding, response, index
+        names = [n for channel in CHANNEL_MEMBERS.values() for n in channel]
+        self.names = [*names, "awvalid", "wvalid", "arvalid", "rready", "bready"]
+        self.samples = [getattr(axi, name) for name in self.names]
+        answers = ("awready", "wready", "arready", "rvalid", "rdata", "rresp", "rlast")
+        self.answers = (*answers, "bvalid", "bresp")
+        self.drives = [getattr(axi, name) for name in self.answers]
+        self.driven: dict[str, int] = dict.fromkeys(self.answers, 0)
+        self.refused: dict[str, tuple] = {}
+        self.now = 0
+        self.flight = 0  # read bursts whose last beat was not taken
+        self.reads: deque = deque()  # beats: (time, data, response, last)
+        self.bursts: deque = deque()  # write bursts that wait for beats
+        self.beats: deque = deque()  # beats that wait for their burst
+        self.replies: deque = deque()  # (time, response)
+        self.read_beats = self.write_beats = 0
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is owed on either side."""
+        return not (self.reads or self.bursts or self.beats or self.replies)
+
+    def step(self, values) -> list[int]:
+        """Take what the master shows before a clock edge; return what to drive after it."""
+        seen = dict(zip(self.names, values, strict=True))
+        self.check_stable(seen)
+        driven = self.driven
+        if seen["arvalid"] and driven["arready"]:
+            self.take_read(seen)
+        if driven["rvalid"] and seen["rready"]:
+            self.read_beats += 1
+            self.flight -= self.reads.popleft()[-1]
+        if seen["awvalid"] and driven["awready"]:
+            self.check_burst(seen, "aw")
+            self.bursts.append((seen["awaddr"], seen["awlen"] + 1))
+        if seen["wvalid"] and driven["wready"]:
+            self.beats.append((seen["wdata"], seen["wstrb"], seen["wlast"]))
+            self.write_beats += 1
+        if driven["bvalid"] and seen["bready"]:
+            self.replies.popleft()
+        self.do_writes()
+        self.now += 1
+        self.driven = self.answer(seen)
+        return [self.driven[name] for name in self.answers]
+
+    def check_stable(self, seen):
+        for channel, members in CHANNEL_MEMBERS.items():
+            payload = tuple(seen[name] for name in members)
+            if channel in self.refused:
+                assert seen[f"{channel}valid"], f"{channel}valid dropped before it was accepted"
+                assert payload == self.refused[channel], f"{channel} changed while it waited"
+            self.refused.pop(channel, None)
+            if seen[f"{channel}valid"] and not self.driven[f"{channel}ready"]:
+                self.refused[channel] = payload
+
+    def check_burst(self, seen, channel):
+        size = self.config.beat_bytes
+        address, beats = seen[f"{channel}addr"], seen[f"{channel}len"] + 1
+        assert 1 << seen[f"{channel}size"] == size
+        assert seen[f"{channel}burst"] == BURST_INCR
+        assert seen[f"{channel}id"] == 0
+        assert address % size == 0
+        assert address % 4096 + beats * size <= 4096, f"burst at {address:#x} crosses 4 KB"
+        first = address // self.config.interleave_bytes
+        assert first == (address + beats * size - 1) // self.config.interleave_bytes
+        assert first % self.config.masters == self.index, f"{address:#x} on the wrong master"
+
+    def after(self, earlier) -> int:
+        """Return when an answer may come: after its latency and after `earlier` ones."""
+        due = self.now + self.latency + self.rng.randint(0, self.jitter)
+        return max(due, earlier[-1][0]) if earlier else due
+
+    def take_read(self, seen):
+        self.check_burst(seen, "ar")
+        size, address, beats = self.config.beat_bytes, seen["araddr"], seen["arlen"] + 1
+        due = self.after(self.reads)
+        for beat in range(beats):
+            at = address + beat * size
+            data = int.from_bytes(self.memory.read(at, size), "little")
+            self.reads.append((due, data, self.response(at), beat == beats - 1))
+        self.flight += 1
+        assert self.flight <= self.outstanding, f"{self.flight} reads in flight"
+
+    def do_writes(self):
+        size = self.config.beat_bytes
+        while self.bursts and len(self.beats) >= self.bursts[0][1]:
+            address, count = self.bursts.popleft()
+            code = 0
+            for beat in range(count):
+                value, strobes, last = self.beats.popleft()
+                assert last == (beat == count - 1), "wlast is not with the last beat"
+                assert strobes, "a beat without a strobe"
+                at = address + beat * size
+                code = max(code, self.response(at))
+                if not self.response(at):
+                    self.memory.write_masked(at, value, strobes, size)
+            self.replies.append((self.after(self.replies), code))
+
+    def answer(self, seen) -> dict[str, int]:
+        """Choose the next cycle's outputs; an offer that was refused stays."""
+        before, rng, stall = self.driven, self.rng, self.stall
+        nxt = {f"{channel}ready": int(rng.random() >= stall) for channel in ("aw", "w", "ar")} | {
+            "rvalid": 0,
+            "bvalid": 0,
+        }
+        keeps = before["rvalid"] and not seen["rready"]
+        if self.reads and self.reads[0][0] <= self.now and (keeps or rng.random() >= stall):
+            _, data, code, last = self.reads[0]
+            nxt |= {"rvalid": 1, "rdata": data, "rresp": code, "rlast": int(last)}
+        keeps = before["bvalid"] and not seen["bready"]
+        if self.replies and self.replies[0][0] <= self.now and (keeps or rng.random() >= stall):
+            nxt |= {"bvalid": 1, "bresp": self.replies[0][1]}
+        return before | nxt

@@ -1,0 +1,116 @@
+"""Ports of a top module as two arrays of 32-bit words, for Python, C++ and both engines alike."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..hw.emit import Emission, EmittedPort, domain_ports
+
+__all__ = ["Layout", "PackedPort", "binding_header"]
+
+
+@dataclass(frozen=True)
+class PackedPort:
+    """Where a port lives: its bits, and its first word."""
+
+    name: str
+    width: int
+    word: int
+
+    @property
+    def words(self) -> int:
+        """How many words it takes."""
+        return -(-self.width // 32)
+
+
+def pack(ports: Iterable[EmittedPort]) -> tuple[tuple[PackedPort, ...], int]:
+    """Lay ports out one after the other; return them and the words in all."""
+    packed = []
+    word = 0
+    for port in ports:
+        packed.append(PackedPort(port.name, port.width, word))
+        word += packed[-1].words
+    return tuple(packed), word
+
+
+class Layout:
+    """Inputs and outputs of a top module without its clocks and resets.
+
+    Attributes
+    ----------
+    inputs, outputs : tuple of PackedPort
+    input_words, output_words : int
+    domains : tuple of str
+
+    """
+
+    def __init__(self, ports: Iterable[EmittedPort], domains: tuple[str, ...]):
+        clocks = {name for domain in domains for name in domain_ports(domain)}
+        data = [port for port in ports if port.name not in clocks]
+        self.domains = domains
+        self.inputs, self.input_words = pack(p for p in data if p.direction == "input")
+        self.outputs, self.output_words = pack(p for p in data if p.direction == "output")
+
+    @classmethod
+    def of(cls, emission: Emission) -> "Layout":
+        """Return the layout of an emission."""
+        return cls(emission.ports, emission.domains)
+
+    def table(self) -> str:
+        """Return the text the harness reads: direction, name, width and first word of each."""
+        lines = [f"i {port.name} {port.width} {port.word}" for port in self.inputs]
+        lines += [f"o {port.name} {port.width} {port.word}" for port in self.outputs]
+        return "\n".join(lines)
+
+
+def binding_header(emission: Emission) -> str:
+    """Return the C++ between the two arrays and the members of the Verilated class."""
+    layout = Layout.of(emission)
+    outputs = {port.name for port in layout.outputs}
+    busy = [
+        f"uint32_t{{top.{domain}_busy}} << {bit}" if f"{domain}_busy" in outputs else f"1u << {bit}"
+        for bit, domain in enumerate(layout.domains)
+    ]
+    return "\n".join([
+        "// Generated: between packed ports and the model's members.",
+        "#pragma once",
+        "#include <cstdint>",
+        "#include <cstring>",
+        '#include "Vtop.h"',
+        "namespace binding {",
+        f"constexpr int kDomains = {len(layout.domains)};",
+        f"constexpr uint32_t kAllClocks = {(1 << len(layout.domains)) - 1};",
+        f"constexpr uint32_t kInputWords = {layout.input_words};",
+        f"constexpr uint32_t kOutputWords = {layout.output_words};",
+        "inline void drive(Vtop& top, const uint32_t* words) {",
+        *(f"    {copy_in(port)}" for port in layout.inputs),
+        "}",
+        "inline void sample(const Vtop& top, uint32_t* words) {",
+        *(f"    {copy_out(port)}" for port in layout.outputs),
+        "}",
+        "inline void clocks(Vtop& top, uint32_t mask) {",
+        *(
+            f"    top.{domain_ports(domain)[0]} = mask >> {bit} & 1;"
+            for bit, domain in enumerate(layout.domains)
+        ),
+        "}",
+        "inline void resets(Vtop& top, uint8_t value) {",
+        *(f"    top.{domain_ports(domain)[1]} = value;" for domain in layout.domains),
+        "}",
+        f"inline uint32_t busy(const Vtop& top) {{ return {' | '.join(busy) or '0'}; }}",
+        "}  // namespace binding",
+        "",
+    ])
+
+
+def copy_in(port: PackedPort) -> str:
+    """Return the statement that drives an input."""
+    if port.width <= 32:
+        return f"top.{port.name} = words[{port.word}];"
+    return f"std::memcpy(&top.{port.name}, words + {port.word}, {4 * port.words});"
+
+
+def copy_out(port: PackedPort) -> str:
+    """Return the statement that samples an output."""
+    if port.width <= 32:
+        return f"words[{port.word}] = top.{port.name};"
+    return f"std::memcpy(words + {port.word}, &top.{port.name}, {4 * port.words});"

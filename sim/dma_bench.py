@@ -1,0 +1,277 @@
+"""A bench around the DMA: memories that answer it, jobs that are given to it."""
+
+import random
+from collections import deque
+from dataclasses import asdict, replace
+
+from amaranth import Cat, Const, Module
+from amaranth.lib.wiring import connect
+
+from ..hw.address_map import DMA
+from ..hw.config import ClusterConfig
+from ..hw.memory.dma import Dma
+from ..hw.memory.ports import Direction
+from ..hw.memory.shared import SharedMemory, cluster_ports, port_names
+from .axi_checker import AxiMemory
+from .bench import simulate
+from .golden.dma import DmaJob, SparseMemory
+
+__all__ = ["DmaBench", "SharedModel", "words_of"]
+
+
+class SharedModel:
+    """Shared memory as the DMA sees it: random grants, reads of fixed latency.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    dut : Dma
+    memory : SparseMemory
+    rng : random.Random
+    stall : float
+        Probability that a port refuses, per port and cycle.
+
+    """
+
+    def __init__(self, config: ClusterConfig, dut, memory, rng: random.Random, stall: float):
+        self.memory, self.rng, self.stall = memory, rng, stall
+        self.size, self.masters = config.axi.beat_bytes, config.axi.masters
+        self.waiting = deque([[None] * self.masters for _ in range(config.shared.read_latency - 1)])
+        self.samples, self.drives = [], []
+        for c in range(self.masters):
+            read, write = getattr(dut, f"read_{c}"), getattr(dut, f"write_{c}")
+            payload = write.request.payload
+            self.samples += [read.request.valid, read.request.payload]
+            self.samples += [write.request.valid, payload.address, payload.data, payload.mask]
+            self.drives += [read.request.ready, write.request.ready]
+            self.drives += [read.response.valid, read.response.payload]
+        self.driven = [0] * len(self.drives)
+        self.now = 0
+        self.last_write = 0
+
+    def step(self, values) -> list[int]:
+        """Take the requests before a clock edge; return what to drive after it."""
+        self.now += 1
+        size, answers = self.size, []
+        for c in range(self.masters):
+            valid, address, *_ = values[6 * c : 6 * c + 6]
+            taken = valid and self.driven[4 * c]
+            assert not taken or address % size == 0
+            answers.append(self.memory.read(address, size) if taken else None)
+        for c in range(self.masters):
+            valid, address, value, mask = values[6 * c + 2 : 6 * c + 6]
+            if valid and self.driven[4 * c + 1]:
+                assert address % size == 0
+                assert mask, "a write without a byte"
+                self.last_write = self.now
+                self.memory.write_masked(address, value, mask, size)
+        self.waiting.append(answers)
+        self.driven = []
+        for answer in self.waiting.popleft():
+            self.driven += [int(self.rng.random() >= self.stall) for _ in range(2)]
+            self.driven += [int(answer is not None), int.from_bytes(answer or b"", "little")]
+        return self.driven
+
+
+class SharedWatch:
+    """Repeat in a model what the DMA writes into the real shared memory.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    dut : Dma
+    memory : SparseMemory
+
+    """
+
+    def __init__(self, config: ClusterConfig, dut, memory):
+        self.memory, self.size, self.masters = memory, config.axi.beat_bytes, config.axi.masters
+        self.drives: list = []
+        self.samples = []
+        self.now = 0
+        self.last_write = 0
+        for c in range(self.masters):
+            request = getattr(dut, f"write_{c}").request
+            payload = request.payload
+            taken = request.valid & request.ready
+            self.samples += [taken, payload.address, payload.data, payload.mask]
+
+    def step(self, values) -> list[int]:
+        """Take the writes of a cycle."""
+        self.now += 1
+        for c in range(self.masters):
+            taken, address, value, mask = values[4 * c : 4 * c + 4]
+            if taken:
+                self.last_write = self.now
+                self.memory.write_masked(address, value, mask, self.size)
+        return []
+
+
+def with_shared_memory(config: ClusterConfig, dut) -> Module:
+    """Return the DMA with the real shared memory at its ports."""
+    m = Module()
+    m.submodules.dma = dut
+    m.submodules.shared = shared = SharedMemory(cluster_ports(config))
+    reads, writes = port_names(config)
+    for c in range(config.axi.masters):
+        connect(m, getattr(dut, f"read_{c}"), getattr(shared, f"read_{reads.index(f'dma{c}')}"))
+        connect(m, getattr(dut, f"write_{c}"), getattr(shared, f"write_{writes.index(f'dma{c}')}"))
+    return m
+
+
+def words_of(job: DmaJob) -> dict[str, int]:
+    """Return the register values that describe a job to the host port."""
+    return {
+        "dram": job.dram,
+        "dram_pitch": job.dram_pitch,
+        "local": job.local,
+        "local_pitch": job.local_pitch,
+        "shape": job.rows | job.bytes << 16,
+        "fill": job.fill_rows | job.fill_bytes << 16,
+        "start": int(job.direction == Direction.STORE),
+    }
+
+
+class DmaBench:
+    """A DMA with DRAM, shared memory, a host and a matrix unit around it.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    seed : int
+    stall : float
+        Probability of a pause, everywhere.
+    real : bool
+        Whether to use the real shared memory instead of a model.
+    **dram
+        Further arguments of `AxiMemory`.
+
+    """
+
+    def __init__(
+        self, config: ClusterConfig, seed: int = 0, stall: float = 0.0, real=False, **dram
+    ):
+        self.config = config
+        self.rng = random.Random(seed)
+        self.stall = stall
+        self.dut = Dma(config)
+        self.dram, self.local = SparseMemory(), SparseMemory()
+        self.masters = [
+            AxiMemory(
+                getattr(self.dut, f"axi_{c}"),
+                self.dram,
+                config.axi,
+                self.rng,
+                stall=stall,
+                outstanding=config.dma.outstanding,
+                index=c,
+                **dram,
+            )
+            for c in range(config.axi.masters)
+        ]
+        if real:
+            self.top = with_shared_memory(config, self.dut)
+            self.shared = SharedWatch(config, self.dut, self.local)
+        else:
+            self.top = self.dut
+            self.shared = SharedModel(config, self.dut, self.local, self.rng, stall)
+        self.jobs: deque[DmaJob] = deque()  # for the matrix unit's job port
+        self.beats: deque[bytes] = deque()  # for its drain port
+        self.done: list[dict] = []
+        self.cycle = 0
+        self.busy = 0
+
+    async def serve(self, ctx, finish):
+        """Answer every port each cycle until `finish()` is true."""
+        dut = self.dut
+        parts = [*self.masters, self.shared]
+        samples = [signal for part in parts for signal in part.samples]
+        drives = [signal for part in parts for signal in part.drives]
+        mine, port = [dut.busy, Const(0), Const(0), Const(0), Const(0)], []
+        if self.config.matrix:
+            mine = [dut.busy, dut.job.ready, dut.drain.ready, dut.done.valid, dut.done.payload]
+            port = [dut.job.valid, dut.job.payload.as_value(), dut.drain.valid, dut.drain.payload]
+        target, widths = Cat(drives + port), [len(s) for s in drives + port]
+        offered = [0] * len(port)
+        while not finish():
+            _, _, *values = await ctx.tick().sample(*samples, *mine)
+            self.cycle += 1
+            self.busy, job_ready, drain_ready, done_valid, done = values[len(samples) :]
+            driven, at = [], 0
+            for part in parts:
+                driven += part.step(values[at : at + len(part.samples)])
+                at += len(part.samples)
+            if done_valid:
+                self.done.append({
+                    "tag": done.tag,
+                    "direction": done.direction,
+                    "error": done.error,
+                })
+            offered = self.offer(offered, job_ready, drain_ready)
+            word = 0
+            for value, width in zip(reversed(driven + offered), reversed(widths), strict=True):
+                word = word << width | value
+            ctx.set(target, word)
+
+    def offer(self, offered, job_ready, drain_ready):
+        """Return what the matrix unit shows next."""
+        if not offered:
+            return []
+        if offered[0] and job_ready:
+            self.jobs.popleft()
+            offered = [0, 0, *offered[2:]]
+        if offered[2] and drain_ready:
+            self.beats.popleft()
+            offered = [*offered[:2], 0, 0]
+        if not offered[0] and self.jobs and self.rng.random() >= self.stall:
+            shape = self.dut.job.payload.shape()
+            offered = [1, shape.const(asdict(self.jobs[0])).as_value().value, *offered[2:]]
+        if not offered[2] and self.beats and self.rng.random() >= self.stall:
+            offered = [*offered[:2], 1, int.from_bytes(self.beats[0], "little")]
+        return offered
+
+    async def access(self, ctx, name_or_offset, value=None):
+        """Write a register, or read it where `value` is None; return (data, error)."""
+        bus = self.dut.registers
+        offset = DMA[name_or_offset].offset if isinstance(name_or_offset, str) else name_or_offset
+        payload = {"address": offset, "write": value is not None, "data": value or 0}
+        ctx.set(bus.request.payload, payload)
+        ctx.set(bus.request.valid, 1)
+        await ctx.tick().until(bus.request.ready)
+        ctx.set(bus.request.valid, 0)
+        assert ctx.get(bus.response.valid)
+        return ctx.get(bus.response.payload.data), ctx.get(bus.response.payload.error)
+
+    async def wait_for(self, ctx, name, value):
+        """Read a register until it has a value."""
+        while (await self.access(ctx, name))[0] != value:
+            await ctx.tick().repeat(10)
+
+    def run_host(self, bench, timeout: int = 100_000):
+        """Run a host's testbench with everything answering, then until the DMA is idle."""
+        over = False
+
+        async def host(ctx):
+            nonlocal over
+            await bench(ctx)
+            over = True
+
+        async def serve(ctx):
+            await self.serve(ctx, lambda: over and not self.busy)
+
+        simulate(self.top, host, serve, timeout=timeout)
+
+    async def start(self, ctx, job: DmaJob):
+        """Give a LOAD or STORE to the host port."""
+        for name, value in words_of(job).items():
+            await self.access(ctx, name, value)
+
+    def run_jobs(self, jobs, timeout: int = 100_000):
+        """Give jobs, with tags of their order, to the matrix unit's port; wait for all."""
+        self.jobs.extend(replace(job, tag=k % 15 + 1) for k, job in enumerate(jobs))
+
+        async def bench(ctx):
+            await self.serve(ctx, lambda: len(self.done) == len(jobs) and not self.busy)
+
+        simulate(self.top, bench, timeout=timeout)
+        assert all(master.idle for master in self.masters)

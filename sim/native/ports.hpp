@@ -1,0 +1,46 @@
+// Ports of a top module, packed: each port begins at a 32-bit word of one of two arrays.
+#pragma once
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+
+namespace spica {
+
+// Where a port lives. A port the design does not have reads as 0 and ignores writes.
+struct Field {
+    int offset = -1;
+    uint32_t width = 0;
+
+    uint32_t get(const uint32_t* words) const { return offset < 0 ? 0 : words[offset]; }
+    void set(uint32_t* words, uint32_t value) const {
+        if (offset >= 0) words[offset] = value;
+    }
+    bool exists() const { return offset >= 0; }
+};
+
+class PortTable {
+public:
+    // One line per port: "i" or "o" (seen from the design), name, width, first word.
+    explicit PortTable(const char* text) {
+        std::istringstream lines(text);
+        std::string direction, name;
+        Field field;
+        while (lines >> direction >> name >> field.width >> field.offset) {
+            (direction == "i" ? inputs_ : outputs_)[name] = field;
+        }
+    }
+    Field input(const std::string& name) const { return find(inputs_, name); }
+    Field output(const std::string& name) const { return find(outputs_, name); }
+    const std::unordered_map<std::string, Field>& outputs() const { return outputs_; }
+
+private:
+    using Map = std::unordered_map<std::string, Field>;
+    static Field find(const Map& map, const std::string& name) {
+        auto found = map.find(name);
+        return found == map.end() ? Field{} : found->second;
+    }
+    Map inputs_, outputs_;
+};
+
+}  // namespace spica

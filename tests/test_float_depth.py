@@ -1,0 +1,34 @@
+"""What the arithmetic costs: logic depth and word-level cells, of which speed is made."""
+
+import pytest
+
+from spica.hw.float.add import Add, AddConfig
+from spica.hw.float.convert import Convert, ConvertConfig
+from spica.hw.float.multiply import Multiply, MultiplyConfig
+from spica.hw.float.multiply_add import MultiplyAdd, MultiplyAddConfig
+from spica.hw.float.unpack import Unpack, UnpackConfig
+from spica.hw.formats import FP16
+from spica.synth.measure import measure
+
+DEPTH = 60
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "cells"),
+    [
+        (lambda: MultiplyAdd(MultiplyAddConfig(latency=2)), "multiply_add", 80),
+        (
+            lambda: MultiplyAdd(MultiplyAddConfig(operand="int8", accumulator="int32")),
+            "multiply_add_int8",
+            5,
+        ),
+        (lambda: Add(AddConfig(latency=2)), "add", 95),
+        (lambda: Multiply(MultiplyConfig(latency=4)), "multiply", 120),
+        (lambda: Convert(ConvertConfig()), "convert", 30),
+        (lambda: Unpack(UnpackConfig(form=FP16)), "unpack", 25),
+    ],
+)
+def test_depth_and_cells(make, name, cells):
+    measurement = measure(make(), name)
+    assert measurement.depth <= DEPTH
+    assert measurement.cells <= cells

@@ -1,0 +1,140 @@
+"""The pieces every unit is made of: normaliser, carry-select adder, rounder, operand layouts."""
+
+import random
+
+import pytest
+from amaranth import *
+from amaranth.back import rtlil
+
+from spica.hw.float.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from spica.hw.float.normalise import Normalise, NormaliseConfig
+from spica.hw.float.round import Round, RoundConfig
+from spica.hw.float.sum import SumConfig
+from spica.hw.float.unpack import Unpack, UnpackConfig, operand_layout
+from spica.hw.formats import FP16, FP32, INT8
+from spica.sim.bench import simulate
+from spica.sim.golden import floats
+
+
+def evaluate(dut, vectors, *outputs):
+    """Return the outputs of a combinational component for each vector, a dict by port."""
+    rtlil.convert(dut)
+    results = []
+
+    async def testbench(ctx):
+        for vector in vectors:
+            for port, value in vector.items():
+                ctx.set(getattr(dut, port), value)
+            results.append(tuple(ctx.get(getattr(dut, name)) for name in outputs))
+
+    simulate(dut, testbench, domains=())
+    return results
+
+
+@pytest.mark.parametrize(("width", "leading_zeros"), [(1, 0), (8, 0), (11, 10), (29, 28), (29, 1)])
+def test_normalise(width, leading_zeros):
+    rng = random.Random(width)
+    words = [rng.getrandbits(width) >> rng.randint(0, leading_zeros) for _ in range(200)]
+    words = [word | 1 << (width - 1 - leading_zeros) for word in words]
+    dut = Normalise(NormaliseConfig(width=width, leading_zeros=leading_zeros))
+    for word, (o, shift) in zip(
+        words, evaluate(dut, [{"i": word} for word in words], "o", "shift"), strict=True
+    ):
+        assert shift == width - word.bit_length()
+        assert o == word << shift
+
+
+def test_normalise_stops_at_its_limit():
+    rng = random.Random(0)
+    vectors = [
+        {"i": rng.getrandbits(29) >> rng.randint(0, 28), "limit": 1 << rng.randint(0, 28)}
+        for _ in range(300)
+    ]
+    dut = Normalise(NormaliseConfig(width=29, leading_zeros=28, limited=True))
+    for vector, (o, shift) in zip(vectors, evaluate(dut, vectors, "o", "shift"), strict=True):
+        assert shift == 29 - max(vector["i"], vector["limit"]).bit_length()
+        assert o == vector["i"] << shift
+
+
+@pytest.mark.parametrize(
+    ("width", "blocks"), [(1, ()), (8, ()), (8, (1,)), (31, (10, 20)), (30, (12, 13, 29))]
+)
+def test_carry_select_add(width, blocks):
+    rng = random.Random(width)
+    mask = (1 << width) - 1
+    vectors = [
+        {"a": a, "b": rng.choice([rng.getrandbits(width), ~a & mask]), "carry": rng.getrandbits(1)}
+        for a in (rng.choice([0, mask, rng.getrandbits(width)]) for _ in range(200))
+    ]
+    dut = CarrySelectAdd(CarrySelectAddConfig(width=width, blocks=blocks))
+    for vector, (o,) in zip(vectors, evaluate(dut, vectors, "o"), strict=True):
+        assert o == sum(vector.values()) & mask
+
+
+def test_round_at_every_exponent():
+    rng = random.Random(0)
+    width = 14
+    dut = Round(
+        RoundConfig(
+            form=FP16, significand_width=width, exponent_width=7, overflows=True, underflows=True
+        )
+    )
+    fractions = [0, 1, 3, 4, 5, 8, 12, (1 << 13) - 1, (1 << 13) - 4, *[rng.getrandbits(13)] * 3]
+    vectors = [
+        {"significand": 1 << 13 | fraction, "exponent": exponent}
+        for fraction in fractions
+        for exponent in range(-64, 64)
+    ]
+    for vector, (o,) in zip(vectors, evaluate(dut, vectors, "o"), strict=True):
+        value = vector["significand"] * 2.0 ** (vector["exponent"] - FP16.bias - 13)
+        assert o == floats.encode(value, FP16), vector
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: NormaliseConfig(width=8, leading_zeros=8),
+            "leading_zeros must be between 0 and 7, not 8",
+        ),
+        (lambda: NormaliseConfig(width=0, leading_zeros=0), "width must be between 1 and 256"),
+        (
+            lambda: CarrySelectAddConfig(width=8, blocks=(5, 5)),
+            r"blocks must ascend between 0 and width, 8, not \(5, 5\)",
+        ),
+        (lambda: CarrySelectAddConfig(width=8, blocks=(8,)), "blocks must ascend"),
+        (
+            lambda: RoundConfig(form=FP16, significand_width=12, exponent_width=6),
+            "significand_width must be between 13 and 256, not 12",
+        ),
+        (
+            lambda: RoundConfig(form=FP16, significand_width=13, exponent_width=5),
+            "exponent_width must be between 6 and 32, not 5",
+        ),
+        (
+            lambda: SumConfig(cuts=("order",)),
+            "cuts must be of align, add, normalise, not 'order'",
+        ),
+    ],
+)
+def test_bad_config_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_operand_layouts():
+    assert operand_layout(INT8) == signed(8)
+    assert {name: field.width for name, field in operand_layout(FP16)} == {
+        "significand": 11,
+        "exponent": 8,
+        "sign": 1,
+    }
+    assert UnpackConfig(form=FP16).offset == 63
+    assert UnpackConfig(form=FP32).offset == 255
+
+
+def test_integers_are_not_unpacked():
+    values = [-128, -1, 0, 1, 127]
+    dut = Unpack(UnpackConfig(form=INT8))
+    results = evaluate(dut, [{"i": value & 0xFF} for value in values], "o")
+    assert [o for (o,) in results] == values

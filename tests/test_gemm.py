@@ -1,0 +1,142 @@
+"""Matrix products on emitted RTL, end to end: values, cycles, utilisation."""
+
+import dataclasses
+import random
+
+import pytest
+
+from spica.hw.config import PRESETS
+from spica.kernels.commands import Host
+from spica.kernels.gemm.data import KINDS, operands
+from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.problem import GemmProblem
+from spica.kernels.gemm.reference import reference
+from spica.kernels.gemm.schedule import schedule
+from spica.sim.check import check
+from spica.sim.dram import DramConfig
+from spica.sim.golden.gemm import gemm
+from spica.sim.machine import Machine
+from spica.sim.run import RunOptions, run_gemm, run_kernel
+
+TINY = PRESETS["tiny_matrix"]
+
+
+def random_problem(rng, limit=50):
+    m, n, k = (rng.choice([1, rng.randint(1, 20), rng.randint(1, limit)]) for _ in range(3))
+    return GemmProblem.placed(
+        m=m,
+        n=n,
+        k=k,
+        a_pitch=k + rng.choice([0, rng.randint(1, 9)]),
+        b_pitch=n + rng.choice([0, rng.randint(1, 9)]),
+        c_pitch=n + rng.choice([0, rng.randint(1, 9)]),
+        skew=rng.randint(0, 20),
+        c_format=rng.choice(["fp16", "fp32"]),
+        relu=rng.random() < 0.3,
+        scale=rng.choice([None, 0.3]),
+    )
+
+
+def run_many(machine, config, problems, rng):
+    """Run products one after the other on one machine; fail with the first wrong one."""
+    host = Host()
+    for problem in problems:
+        a, b = operands(problem, rng.choice(KINDS), rng.randrange(1 << 30))
+        for address, data in problem.image(a, b):
+            machine.write(address, data)
+        done = len(host.commands)
+        schedule(config, problem, host)
+        machine.execute(host.commands.array()[done:], max_cycles=10_000_000)
+        c, touched = problem.result(machine.read(*problem.c_region))
+        expected = gemm(config.matrix, problem, a, b, config.matrix.tile[2])
+        wide = reference(problem, a, b, config.matrix.rows)
+        found = check(c, expected, *wide, touched=touched)
+        assert found.passed, (problem, found)
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_random_products_on_tiny(stall):
+    rng = random.Random(int(stall * 10))
+    problems = [random_problem(rng) for _ in range(40)]
+    with Machine(TINY, name="tiny_matrix", dram=DramConfig(stall=stall)) as machine:
+        run_many(machine, TINY, problems, rng)
+
+
+def without_time(result):
+    """Return what must not depend on how the machine was simulated."""
+    names = ("cycles", "breakdown", "check", "counters", "memory", "mac_active")
+    return {name: result[name] for name in names}
+
+
+def test_engines_and_gating_agree():
+    results = [
+        run_kernel(
+            "gemm",
+            "tiny_matrix",
+            TINY,
+            *(21, 18, 40),
+            RunOptions(engine=engine, gating=gating, data="extreme"),
+        )
+        for engine, gating in (
+            ("verilator", "gated"),
+            ("verilator", "ungated"),
+            ("verilator", "random"),
+            ("amaranth", "gated"),
+        )
+    ]
+    assert results[0]["check"]["verdict"] == "right"
+    for result in results[1:]:
+        assert without_time(result) == without_time(results[0])
+
+
+def test_the_account_of_a_real_run_adds_up():
+    result = run_kernel("gemm", "tiny_matrix", TINY, 64, 64, 64, RunOptions())
+    cycles = {name: share["cycles"] for name, share in result["breakdown"].items()}
+    assert sum(cycles.values()) == pytest.approx(result["cycles"])
+    assert min(cycles.values()) >= 0, cycles
+    assert cycles["ragged"] == 0
+    assert result["mac_utilization"] > 0.7
+    counters, memory = result["counters"], result["memory"]
+    assert counters["overwrite_rows"] + counters["accumulate_rows"] == counters["matrix_active"]
+    assert memory["read_bytes"] == memory["planned_read_bytes"]
+    assert memory["written_bytes"] == 64 * 64 * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(129, 65, 257), (3, 4100, 20), (4100, 3, 20), (5, 7, 4200)]
+)
+def test_ragged_and_long_products_on_matrix(m, n, k):
+    config = PRESETS["matrix"]
+    problem = GemmProblem.placed(m=m, n=n, k=k, a_pitch=k + 4096, b_pitch=n + 4097, c_pitch=n + 1)
+    options = RunOptions(data="extreme")
+    with Machine(config, name="matrix") as machine:
+        found = run_gemm(machine, config, problem, plan(config, problem), options)[1]
+    assert found.passed, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_other_machines(seed):
+    rng = random.Random(seed)
+    rows, columns = rng.choice([2, 4, 8]), rng.choice([2, 4, 8])
+    matrix = dataclasses.replace(
+        TINY.matrix,
+        rows=rows,
+        columns=columns,
+        multiply_add_latency=rng.randint(1, 4),
+        add_latency=rng.randint(1, 4),
+        accumulator_bytes=4096,
+        tile=(rows * rng.randint(1, 4), columns * rng.randint(1, 4), rows * rng.randint(1, 4)),
+    )
+    config = dataclasses.replace(TINY, matrix=matrix)
+    with Machine(config, name=f"machine_{seed}", optimize=1) as machine:
+        run_many(machine, config, [random_problem(rng) for _ in range(20)], rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "target"), [(256, 0.95), (512, 0.98), (1024, 0.99)])
+def test_utilisation_on_matrix(size, target):
+    result = run_kernel("gemm", "matrix", PRESETS["matrix"], size, size, size)
+    assert result["check"]["verdict"] == "right"
+    assert result["mac_utilization"] >= target, result["breakdown"]

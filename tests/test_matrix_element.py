@@ -1,0 +1,109 @@
+"""`hw.matrix.element` against the golden multiply-add."""
+
+import random
+
+import numpy as np
+import pytest
+from amaranth import *
+from amaranth.back import rtlil
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from spica.hw.emit import emit
+from spica.hw.float.multiply_add import MultiplyAddConfig
+from spica.hw.float.unpack import Unpack, UnpackConfig
+from spica.hw.matrix.element import WeightStationaryElement
+from spica.sim.bench import simulate
+from spica.sim.golden.floats import corners, multiply_add
+
+CONFIGS = [
+    MultiplyAddConfig(operand="fp16", accumulator="fp32", latency=1),
+    MultiplyAddConfig(operand="fp16", accumulator="fp32", latency=3),
+    MultiplyAddConfig(operand="int8", accumulator="int32", latency=2),
+]
+
+
+class UnpackedElement(wiring.Component):
+    """An element that takes stored operands."""
+
+    def __init__(self, config):
+        self.config = config
+        operand, accumulator = config.operand_format.width, config.accumulator_format.width
+        super().__init__({
+            "a": In(operand),
+            "load": In(1),
+            "swap": In(1),
+            "weight": In(operand),
+            "c": In(accumulator),
+            "o": Out(accumulator),
+            "next_flags": Out(2),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        unpack = UnpackConfig(form=self.config.operand_format)
+        m.submodules.unpack_a = unpack_a = Unpack(unpack)
+        m.submodules.unpack_b = unpack_b = Unpack(unpack)
+        m.submodules.element = element = WeightStationaryElement(self.config)
+        m.d.comb += [
+            unpack_a.i.eq(self.a),
+            unpack_b.i.eq(self.weight),
+            element.word.a.eq(unpack_a.o),
+            element.word.load.eq(self.load),
+            element.word.swap.eq(self.swap),
+            element.weight.eq(unpack_b.o),
+            element.c.eq(self.c),
+            self.o.eq(element.o),
+            self.next_flags.eq(Cat(element.next_word.load, element.next_word.swap)),
+        ]
+        return m
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.operand}-{c.latency}")
+def test_flags_act_on_the_next_cycle(config):
+    dut = UnpackedElement(config)
+    rtlil.convert(dut)
+    rng = random.Random(config.latency)
+    operands = [int(x) for x in corners(config.operand_format)]
+
+    def operand():
+        return rng.choice([*operands, rng.getrandbits(config.operand_format.width)])
+
+    async def testbench(ctx):
+        shadow = active = 0
+        expected, seen, flags = [], [], []
+        for cycle in range(300):
+            # The first two cycles give both registers a known weight.
+            load, swap = (1, 1) if cycle < 2 else (rng.getrandbits(1), rng.getrandbits(1))
+            a, weight = operand(), operand()
+            c = rng.choice([0, 0x3F800000, 0xBF800000, 0x00800000])
+            ctx.set(Cat(dut.a, dut.weight), a | weight << len(dut.a))
+            ctx.set(Cat(dut.load, dut.swap, dut.c), load | swap << 1 | c << 2)
+            expected.append(
+                multiply_add(
+                    np.array([a]),
+                    np.array([active]),
+                    np.array([c]),
+                    operand=config.operand_format,
+                    accumulator=config.accumulator_format,
+                )[0]
+            )
+            flags.append(load | swap << 1)
+            if swap:
+                active = shadow
+            if load:
+                shadow = weight
+            _, _, o, next_flags = await ctx.tick().sample(dut.o, dut.next_flags)
+            seen.append(o)
+            assert cycle == 0 or next_flags == flags[cycle - 1]
+        assert seen[2 + config.latency :] == expected[2 : -config.latency]
+
+    simulate(dut, testbench)
+
+
+def test_is_emitted_once_with_stable_ports():
+    text = emit(UnpackedElement(CONFIGS[1]), "top").verilog
+    start = text.index("module weight_stationary_element")
+    header = text[start : text.index(");", start)]
+    for port in ("word", "next_word", "weight", "c", "o", "clk"):
+        assert port in header

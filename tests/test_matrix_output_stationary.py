@@ -1,0 +1,234 @@
+"""`hw.matrix.output_stationary` against one golden chain of multiply-adds per sum."""
+
+import random
+
+import numpy as np
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.config import MatrixConfig
+from spica.hw.emit import emit
+from spica.hw.matrix.array import MatrixArray
+from spica.hw.matrix.element import output_slots
+from spica.hw.matrix.mesh import multiply_add_config
+from spica.hw.matrix.output_stationary import OutputStationaryMesh, output_stationary_latency
+from spica.sim.bench import simulate
+from spica.sim.golden.floats import add, corners, multiply_add
+
+
+def make_config(rows, columns, operand, latency):
+    """Return the configuration of an output-stationary array."""
+    return MatrixConfig(
+        rows=rows,
+        columns=columns,
+        dataflow="output_stationary",
+        operand=operand,
+        multiply_add_latency=latency,
+        accumulator_bytes=4096,
+        tile=(rows, columns, rows),
+    )
+
+
+CONFIGS = [
+    make_config(2, 2, "fp16", 1),
+    make_config(4, 4, "int8", 2),
+    make_config(4, 8, "int8", 3),
+    make_config(8, 4, "int8", 4),
+    make_config(2, 4, "fp16", 2),
+]
+
+
+def pack(elements, width):
+    """Return the elements side by side, the first lowest."""
+    return sum(int(element) << (width * k) for k, element in enumerate(elements))
+
+
+class Steps:
+    """Steps of tiles in as many slots as the multiply-add has stages, and the rows they make."""
+
+    def __init__(self, config, seed, cycles, bubbles):
+        self.config = config
+        self.rng, self.values = random.Random(seed), np.random.default_rng(seed)
+        self.cycles = []
+        self.rows = {}
+        open_tiles = [None] * config.multiply_add_latency
+        lasts = []
+        slots = output_slots(multiply_add_config(config))
+        while len(self.cycles) < cycles or any(tile is not None for tile in open_tiles):
+            cycle = len(self.cycles)
+            slot = cycle % config.multiply_add_latency
+            tile = open_tiles[slot]
+            idle = self.rng.random() < bubbles or (tile is None and cycle >= cycles)
+            if idle:
+                self.cycles.append(None)
+                continue
+            first = tile is None
+            if first:
+                zeros = np.zeros((config.rows, config.columns), np.uint32)
+                tile = (zeros, self.rng.randint(1, 3 * config.rows))
+            sums, left = tile
+            collides = any(
+                (cycle - last) % slots == 0 and cycle - last < config.rows * slots for last in lasts
+            )
+            last = left <= 1 and not collides
+            a, b = self.operands(config.rows), self.operands(config.columns)
+            sums = multiply_add(
+                np.repeat(a[:, None], config.columns, axis=1),
+                np.repeat(b[None, :], config.rows, axis=0),
+                sums,
+                operand=config.operand_format,
+                accumulator=config.accumulator_format,
+            )
+            address = self.rng.randrange(config.accumulator_rows - config.rows)
+            accumulate = self.rng.getrandbits(1)
+            step = {"a": a.tolist(), "b": b.tolist(), "first": first, "last": last}
+            self.cycles.append(step | {"address": address, "accumulate": accumulate})
+            open_tiles[slot] = None if last else (sums, left - 1)
+            if last:
+                lasts.append(cycle)
+                start = cycle + output_stationary_latency(config)
+                for row in range(config.rows):
+                    target = (address + row, accumulate)
+                    self.rows[start + row * slots] = (target, sums[row])
+
+    def operands(self, count):
+        """Return `count` stored operands, extremes among them."""
+        form = self.config.operand_format
+        values = self.values.integers(0, 1 << form.width, count)
+        if self.config.operand == "fp16":
+            values = values & 0xBFFF
+        extreme = self.values.choice(corners(form), count)
+        return np.where(self.values.random(count) < 0.05, extreme, values)
+
+
+@pytest.mark.parametrize("bubbles", [0.0, 0.3])
+@pytest.mark.parametrize(
+    "config", CONFIGS, ids=lambda c: f"{c.rows}x{c.columns}-{c.operand}-{c.multiply_add_latency}"
+)
+def test_matches_golden_model(config, bubbles):
+    dut = OutputStationaryMesh(config)
+    rtlil.convert(dut)
+    steps = Steps(config, seed=config.rows, cycles=60, bubbles=bubbles)
+    assert len(steps.rows) >= 2 * config.rows
+    length = max(steps.rows) + 1
+    noise = {"a": [1] * config.rows, "b": [1] * config.columns, "first": 1, "last": 1}
+
+    async def testbench(ctx):
+        ahead = None
+        for cycle in range(length):
+            step = steps.cycles[cycle] if cycle < len(steps.cycles) else None
+            # What is not valid must not matter.
+            ctx.set(dut.step, step or noise)
+            ctx.set(dut.step_valid, step is not None)
+            sampled = await ctx.tick().sample(dut.sums, dut.target_valid, dut.target, dut.in_flight)
+            sums, target_valid, target, in_flight = sampled[2:]
+            if cycle in steps.rows:
+                expected_target, expected_sums = steps.rows[cycle]
+                assert ahead == expected_target
+                assert sums == pack(expected_sums, config.accumulator_format.width)
+            else:
+                assert ahead is None
+            ahead = (target.address, target.accumulate) if target_valid else None
+            assert in_flight or not target_valid
+        await ctx.tick()
+        assert not ctx.get(dut.in_flight)
+
+    simulate(dut, testbench)
+
+
+def test_in_flight_while_a_tile_is_open():
+    dut = OutputStationaryMesh(CONFIGS[1])
+
+    async def testbench(ctx):
+        ctx.set(dut.step_valid, 1)
+        ctx.set(dut.step.first, 1)
+        await ctx.tick()
+        ctx.set(dut.step_valid, 0)
+        for _ in range(50):
+            await ctx.tick()
+            assert ctx.get(dut.in_flight)
+
+    simulate(dut, testbench)
+
+
+def test_each_distinct_block_is_emitted_once():
+    modules = emit(OutputStationaryMesh(CONFIGS[1]), "mesh").modules
+    assert {(m.component, m.instances) for m in modules} == {
+        ("MultiplyAdd", 16),
+        ("OutputStationaryElement", 16),
+    }
+
+
+def schedule_product(config, a, b):
+    """Return a cycle's step each, None where a slot has none, for ``c = a @ b`` in two halves of K.
+
+    Neighbouring column blocks are interleaved. Blocks of C lie one after the other, by columns.
+    """
+    latency, steps = config.multiply_add_latency, []
+    (m, k), n = a.shape, b.shape[1]
+    for half in (slice(0, k // 2), slice(k // 2, k)):
+        for j in range(0, n, config.columns * latency):
+            for i in range(0, m, config.rows):
+                for index in range(*half.indices(k)):
+                    for slot in range(latency):
+                        left = j + slot * config.columns
+                        if left >= n:
+                            steps.append(None)
+                            continue
+                        steps.append({
+                            "a": a[i : i + config.rows, index].tolist(),
+                            "b": b[index, left : left + config.columns].tolist(),
+                            "first": index == half.start,
+                            "last": index == half.stop - 1,
+                            "address": left // config.columns * m + i,
+                            "accumulate": half.start > 0,
+                        })
+    return steps
+
+
+def golden_product(config, a, b):
+    """Return ``a @ b``, one chain per half of K."""
+    formats = {"operand": config.operand_format, "accumulator": config.accumulator_format}
+    k = a.shape[1]
+    halves = []
+    for half in (range(k // 2), range(k // 2, k)):
+        sums = np.zeros((len(a), b.shape[1]), np.uint32)
+        for index in half:
+            sums = multiply_add(a[:, index, None], b[None, index], sums, **formats)
+        halves.append(sums)
+    return add(*halves) if config.operand == "fp16" else halves[0] + halves[1]
+
+
+@pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[2]], ids=lambda c: c.operand)
+def test_array_accumulates_and_drains_a_product(config):
+    dut = MatrixArray(config)
+    rtlil.convert(dut)
+    steps = Steps(config, seed=3, cycles=0, bubbles=0.0)
+    m, k, n = 2 * config.rows, 4 * config.rows, 3 * config.columns
+    a = steps.operands(m * k).reshape(m, k)
+    b = steps.operands(k * n).reshape(k, n)
+    command = {"address": 0, "rows": m, "blocks": 3, "block_stride": m, "wide": 1, "relu": 0}
+    if config.operand == "fp16":
+        command["scale"] = 0x3F800000
+    beats = []
+
+    async def testbench(ctx):
+        for step in schedule_product(config, a, b):
+            ctx.set(dut.step, step or {"first": 1, "last": 1})
+            ctx.set(dut.step_valid, step is not None)
+            await ctx.tick()
+        ctx.set(dut.step_valid, 0)
+        ctx.set(dut.drain_command.payload, command)
+        ctx.set(dut.drain_command.valid, 1)
+        ctx.set(dut.drain.ready, 1)
+        await ctx.tick()
+        ctx.set(dut.drain_command.valid, 0)
+        while ctx.get(dut.drain_busy):
+            _, _, valid, beat = await ctx.tick().sample(dut.drain.valid, dut.drain.payload)
+            beats.extend([beat] if valid else [])
+
+    simulate(dut, testbench)
+    columns, width = config.columns, 8 * config.drain_bytes
+    c = golden_product(config, a, b)
+    rows = [c[i, j : j + columns] for j in range(0, n, columns) for i in range(m)]
+    assert pack(beats, width) == pack(np.concatenate(rows), 32)

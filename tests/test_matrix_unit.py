@@ -1,0 +1,395 @@
+"""The matrix unit from register writes to results, against the golden numerics."""
+
+import random
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.address_map import MATRIX
+from spica.hw.config import PRESETS
+from spica.hw.isa import (
+    ConfigKind,
+    Function,
+    bounds_pads,
+    bounds_sizes,
+    config_store,
+    config_store_scale,
+    encode,
+    encode_cisc,
+    loop_control,
+    loop_parts,
+    rocc_word,
+)
+from spica.hw.matrix.unit import MatrixUnit
+from spica.hw.memory.ports import Direction
+from spica.sim.bench import simulate
+from spica.sim.golden.systolic import read_out, systolic_ws
+
+FP16 = PRESETS["tiny_matrix"]
+assert FP16.matrix is not None
+INT8 = replace(FP16, matrix=replace(FP16.matrix, operand="int8", read_scale=False))
+OBLONG = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=8, multiply_add_latency=1))
+CONFIGS = {"fp16": FP16, "int8": INT8, "2x8": OBLONG}
+
+DRAM_BYTES = 1 << 16
+A_ADDRESS, B_ADDRESS, C_ADDRESS = 0x40, 0x4080, 0x8100
+
+
+class Machine:
+    """A host, DRAM, a DMA and shared memory around a matrix unit."""
+
+    def __init__(self, config, writes, *, stall=0.0, seed=0):
+        self.dut = MatrixUnit(config)
+        self.config = config
+        self.rng = random.Random(seed)
+        self.stall = stall
+        self.writes = deque(writes)
+        self.dram = bytearray(DRAM_BYTES)
+        self.shared = bytearray(self.rng.randbytes(config.shared.size))
+        self.jobs = deque()
+        self.beats = deque()
+        self.cycle = 0
+        self.active = 0
+
+    async def run(self, ctx):
+        """Write the registers, one access at a time; -1 waits until nothing is running."""
+        dut, latency = self.dut, self.config.shared.read_latency
+        responses = {name: deque([None] * latency) for name in "ab"}
+        ports = {name: getattr(dut, name) for name in "ab"}
+        waiting = False
+        while self.writes or ctx.get(dut.busy) or waiting:
+            for name, port in ports.items():
+                data = responses[name].popleft()
+                ctx.set(port.response.valid, data is not None)
+                ctx.set(port.response.payload, data or 0)
+            ready = {name: self.rng.random() >= self.stall for name in "ab"}
+            for name, port in ports.items():
+                ctx.set(port.request.ready, ready[name])
+            waiting = self.offer_access(ctx)
+            job_ready = len(self.jobs) < 4 and self.rng.random() >= self.stall
+            ctx.set(dut.job.ready, job_ready)
+            drain_ready = self.rng.random() >= self.stall
+            ctx.set(dut.drain.ready, drain_ready)
+            self.serve_dma(ctx)
+            (
+                _,
+                _,
+                accepted,
+                a_valid,
+                a,
+                b_valid,
+                b,
+                job_valid,
+                job,
+                drain_valid,
+                beat,
+                active,
+            ) = await ctx.tick().sample(
+                dut.registers.request.ready,
+                dut.a.request.valid,
+                dut.a.request.payload,
+                dut.b.request.valid,
+                dut.b.request.payload,
+                dut.job.valid,
+                dut.job.payload,
+                dut.drain.valid,
+                dut.drain.payload,
+                dut.events.issue.active,
+            )
+            for name, valid, address in (("a", a_valid, a), ("b", b_valid, b)):
+                size = ports[name].request.payload.shape() and getattr(
+                    self.config.matrix, f"{name}_bytes"
+                )
+                data = int.from_bytes(self.shared[address : address + size], "little")
+                responses[name].append(data if valid and ready[name] else None)
+            if waiting and accepted and self.writes[0] != -1:
+                self.writes.popleft()
+            if job_valid and job_ready:
+                self.jobs.append((job, self.cycle + self.rng.choice([3, 30])))
+            if drain_valid and drain_ready:
+                self.beats.append(beat)
+            self.active += active
+            self.cycle += 1
+
+    def offer_access(self, ctx):
+        """Offer the next write; return whether one is offered or awaited."""
+        request = self.dut.registers.request
+        ctx.set(request.valid, 0)
+        if self.writes and self.writes[0] == -1:
+            if ctx.get(self.dut.busy):
+                return True
+            self.writes.popleft()
+        if not self.writes:
+            return False
+        offset, data = self.writes[0]
+        ctx.set(request.payload, {"address": offset, "write": 1, "data": data})
+        ctx.set(request.valid, 1)
+        return True
+
+    def serve_dma(self, ctx):
+        """Complete the first job whose time and data have come."""
+        ctx.set(self.dut.done.valid, 0)
+        for index, (job, over) in enumerate(self.jobs):
+            load = job.direction == Direction.LOAD
+            if over > self.cycle or not (self.load(job) if load else self.store(job, index)):
+                continue
+            ctx.set(self.dut.done.valid, 1)
+            ctx.set(
+                self.dut.done.payload,
+                {
+                    "tag": job.tag,
+                    "direction": job.direction,
+                    "error": 0,
+                },
+            )
+            del self.jobs[index]
+            return
+
+    def load(self, job):
+        """Copy from DRAM to shared memory."""
+        for row in range(job.rows):
+            source, target = job.dram + row * job.dram_pitch, job.local + row * job.local_pitch
+            self.shared[target : target + job.bytes] = self.dram[source : source + job.bytes]
+        return True
+
+    def store(self, job, index):
+        """Place results, once they are complete and no earlier store waits."""
+        if any(earlier.direction != Direction.LOAD for earlier, _ in list(self.jobs)[:index]):
+            return False
+        beat_bytes = self.config.matrix.drain_bytes
+        row_beats = job.block // beat_bytes
+        blocks = -(-job.bytes // job.block)
+        if len(self.beats) < blocks * job.rows * row_beats:
+            return False
+        for block in range(blocks):
+            for row in range(job.rows):
+                data = b"".join(
+                    self.beats.popleft().to_bytes(beat_bytes, "little") for _ in range(row_beats)
+                )
+                count = min(job.block, job.bytes - block * job.block)
+                if job.direction == Direction.DRAIN:
+                    memory, start = self.dram, job.dram + row * job.dram_pitch
+                else:
+                    memory, start = self.shared, job.local + row * job.local_pitch
+                start += block * job.block
+                memory[start : start + count] = data[:count]
+        return True
+
+    def put(self, address, matrix):
+        """Place a dense matrix in DRAM."""
+        data = matrix.tobytes()
+        self.dram[address : address + len(data)] = data
+
+    def get(self, address, shape, dtype):
+        """Return a dense matrix of DRAM."""
+        count = int(np.prod(shape))
+        return np.frombuffer(self.dram, dtype, count, address).reshape(shape)
+
+
+def fire(function, rs1=0, rs2=0):
+    """Return the writes of one RoCC command."""
+    return [
+        (MATRIX["rs1_low"].offset, rs1 & 0xFFFFFFFF),
+        (MATRIX["rs1_high"].offset, rs1 >> 32),
+        (MATRIX["rs2_low"].offset, rs2 & 0xFFFFFFFF),
+        (MATRIX["rs2_high"].offset, rs2 >> 32),
+        (MATRIX["instruction"].offset, rocc_word(function)),
+    ]
+
+
+def operands(config, shape, seed):
+    """Return random operands of a GEMM."""
+    m, n, k = shape
+    rng = np.random.default_rng(seed)
+    if config.matrix.operand == "int8":
+        return (rng.integers(-128, 128, size, np.int8) for size in ((m, k), (k, n)))
+    return (rng.standard_normal(size).astype(np.float16) for size in ((m, k), (k, n)))
+
+
+def c_type(config, wide):
+    """Return the format name and the NumPy type of C."""
+    if config.matrix.operand == "int8":
+        return "int32", np.int32
+    return ("fp32", np.float32) if wide else ("fp16", np.float16)
+
+
+def loop(config, shape, *, wide=0, relu=0, transpose_a=0, transpose_b=0, accumulate=0, parts=0x20):
+    """Return the writes of one LOOP_WS of a whole GEMM."""
+    matrix = config.matrix
+    m, n, k = shape
+    blocks = [-(-m // matrix.rows), -(-n // matrix.columns), -(-k // matrix.rows)]
+    pads = [
+        blocks[0] * matrix.rows - m,
+        blocks[1] * matrix.columns - n,
+        blocks[2] * matrix.rows - k,
+    ]
+    return [
+        *fire(
+            Function.BOUNDS,
+            encode(bounds_pads, **dict(zip("ijk", pads, strict=True))),
+            encode(bounds_sizes, **dict(zip("ijk", blocks, strict=True))),
+        ),
+        *fire(Function.ADDRESSES_AB, A_ADDRESS, B_ADDRESS),
+        *fire(Function.ADDRESSES_DC, 0, C_ADDRESS),
+        *fire(Function.STRIDES_AB, m if transpose_a else k, k if transpose_b else n),
+        *fire(Function.STRIDES_DC, 0, n),
+        *fire(Function.SPAD_AB, 0, config.shared.size // matrix.b_bytes),
+        *fire(
+            Function.LOOP_WS,
+            encode(loop_control, accumulate=accumulate, full_c=wide, activation=relu),
+            encode(loop_parts, transpose_a=transpose_a, transpose_b=transpose_b) | parts,
+        ),
+    ]
+
+
+def bits_of(values):
+    """Return the bit patterns of an array, so that NaNs compare."""
+    return values.view(f"u{values.dtype.itemsize}")
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((8, 8, 8), {}),
+        ((1, 1, 1), {"wide": 1}),
+        ((13, 7, 11), {"relu": 1}),
+        ((5, 9, 17), {"wide": 1, "transpose_a": 1}),
+        ((9, 6, 5), {"transpose_b": 1}),
+    ],
+)
+def test_one_loop(name, shape, options):
+    config = CONFIGS[name]
+    transposes = options.get("transpose_a") or options.get("transpose_b")
+    if transposes and config.matrix.rows != config.matrix.columns:
+        pytest.skip("only square arrays transpose")
+    a, b = operands(config, shape, sum(shape))
+    machine = Machine(config, loop(config, shape, **options), stall=0.3)
+    rtlil.convert(MatrixUnit(config))
+    machine.put(A_ADDRESS, a.T.copy() if options.get("transpose_a") else a)
+    machine.put(B_ADDRESS, b.T.copy() if options.get("transpose_b") else b)
+    simulate(machine.dut, machine.run)
+    c_format, c_dtype = c_type(config, options.get("wide", 0))
+    expected = read_out(
+        systolic_ws(a, b, config.matrix.rows), c_format, relu=bool(options.get("relu"))
+    )
+    found = machine.get(C_ADDRESS, (shape[0], shape[1]), c_dtype)
+    assert np.array_equal(bits_of(found), bits_of(expected))
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.3])
+def test_cisc_commands_double_buffer_a_long_k(stall):
+    config = FP16
+    m, n, k = config.matrix.tile
+    slabs = 3
+    a, b = operands(config, (m, n, slabs * k), 3)
+    cisc = MATRIX["cisc"].offset
+    writes = [
+        *fire(Function.STRIDES_AB, slabs * k, n),
+        (cisc, encode_cisc("current", "strides_dc", first=0, second=n)),
+        *fire(Function.ADDRESSES_DC, 0, C_ADDRESS),
+    ]
+
+    def slab(index):
+        places = {"a": 8 * (index & 1), "b": 8 * (index & 1) + 7}
+        load = [
+            *fire(Function.ADDRESSES_AB, A_ADDRESS + 2 * index * k, B_ADDRESS + 2 * index * k * n),
+            (cisc, encode_cisc("current", "load", **places)),
+        ]
+        return load, [(cisc, encode_cisc("current", "compute", **places, c=int(index > 0)))]
+
+    loads, computes = zip(*(slab(index) for index in range(slabs)), strict=True)
+    writes += [*loads[0], -1]
+    for index in range(slabs):
+        writes += computes[index]
+        if index + 1 < slabs:
+            writes += [*loads[index + 1], -1]
+    writes.append((cisc, encode_cisc("current", "store")))
+    machine = Machine(config, writes, stall=stall)
+    machine.put(A_ADDRESS, a)
+    machine.put(B_ADDRESS, b)
+    simulate(machine.dut, machine.run)
+    expected = read_out(systolic_ws(a, b, config.matrix.rows), "fp16")
+    found = machine.get(C_ADDRESS, (m, n), np.float16)
+    assert np.array_equal(bits_of(found), bits_of(expected))
+    assert machine.active == m * n * slabs * k // config.matrix.macs
+
+
+def test_a_tile_is_spilled_scaled_and_used_as_an_operand():
+    config = FP16
+    m, n, k = 8, 8, 8
+    a, b = operands(config, (m, n, k), 5)
+    half = int(np.float32(0.5).view(np.uint32))
+    size, row = config.shared.size, config.matrix.a_bytes
+    first = loop(config, (m, n, k), parts=0x20 | 0x80)
+    spill_row = size // 2 // row
+    writes = [
+        *first,
+        -1,
+        *fire(
+            Function.CONFIG,
+            encode(config_store, kind=ConfigKind.STORE),
+            encode(config_store_scale, scale=half),
+        ),
+        *fire(Function.LOOP_WS, 0, 0x278 | spill_row << 32),
+        -1,
+        *fire(Function.SPAD_AB, spill_row, size // config.matrix.b_bytes),
+        *fire(
+            Function.CONFIG,
+            encode(config_store, kind=ConfigKind.STORE),
+            encode(config_store_scale, scale=0x3F800000),
+        ),
+        *fire(Function.LOOP_WS, encode(loop_control, full_c=1), 0x38),
+    ]
+    machine = Machine(config, writes)
+    machine.put(A_ADDRESS, a)
+    machine.put(B_ADDRESS, b)
+    simulate(machine.dut, machine.run)
+    inner = read_out(systolic_ws(a, b, 4), "fp16", scale=0.5)
+    expected = systolic_ws(inner, b, 4)
+    found = machine.get(C_ADDRESS, (m, n), np.float32)
+    assert np.array_equal(bits_of(found), bits_of(expected))
+
+
+def test_a_refused_command_disturbs_nothing():
+    config = FP16
+    a, b = operands(config, (8, 8, 8), 7)
+    good = loop(config, (8, 8, 8))
+    writes = [
+        *good,
+        (MATRIX["cisc"].offset, 0x60),
+        (MATRIX["instruction"].offset, 0xFFFFFFFF),
+        *fire(Function.LOOP_WS, 0, 0x3),
+        *fire(Function.LOOP_WS, 0, 0xB8 | 0x100),
+    ]
+    machine = Machine(config, writes)
+    machine.put(A_ADDRESS, a)
+    machine.put(B_ADDRESS, b)
+
+    async def read_error(ctx):
+        await machine.run(ctx)
+        port = machine.dut.registers
+        for name, value in (("error", 1), ("error_word", 0x60), ("running", 0)):
+            ctx.set(
+                port.request.payload,
+                {
+                    "address": MATRIX[name].offset,
+                    "write": 0,
+                    "data": 0,
+                },
+            )
+            ctx.set(port.request.valid, 1)
+            await ctx.tick()
+            assert ctx.get(port.response.payload.data) == value
+        ctx.set(port.request.valid, 0)
+        await ctx.tick().repeat(2)
+        assert not ctx.get(machine.dut.busy)
+        assert not ctx.get(machine.dut.events.as_value())
+
+    simulate(machine.dut, read_error)
+    expected = read_out(systolic_ws(a, b, 4), "fp16")
+    found = machine.get(C_ADDRESS, (8, 8), np.float16)
+    assert np.array_equal(bits_of(found), bits_of(expected))
