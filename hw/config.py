@@ -229,7 +229,9 @@ class AxiConfig:
         require_power_of_two("masters", self.masters, 1, 4)
         require_power_of_two("data_width", self.data_width, 32, 1024)
         require_integer("id_width", self.id_width, 1, 16)
-        require_power_of_two("interleave_bytes", self.interleave_bytes, self.data_width // 8, 4096)
+        # A burst has at most 256 beats and lies within 4 KB.
+        longest = min(4096, 256 * self.beat_bytes)
+        require_power_of_two("interleave_bytes", self.interleave_bytes, self.beat_bytes, longest)
 
     @property
     def beat_bytes(self) -> int:

@@ -118,13 +118,14 @@ class AxiMemory:
     def check_burst(self, seen, channel):
         size = self.config.beat_bytes
         address, beats = seen[f"{channel}addr"], seen[f"{channel}len"] + 1
-        assert 1 << seen[f"{channel}size"] == size
-        assert seen[f"{channel}burst"] == BURST_INCR
-        assert seen[f"{channel}id"] == 0
-        assert address % size == 0
+        assert 1 << seen[f"{channel}size"] == size, "beats are not whole"
+        assert seen[f"{channel}burst"] == BURST_INCR, "not an incrementing burst"
+        assert seen[f"{channel}id"] == 0, "id is not 0"
+        assert address % size == 0, f"burst at {address:#x} is not aligned"
         assert address % 4096 + beats * size <= 4096, f"burst at {address:#x} crosses 4 KB"
         first = address // self.config.interleave_bytes
-        assert first == (address + beats * size - 1) // self.config.interleave_bytes
+        last = (address + beats * size - 1) // self.config.interleave_bytes
+        assert first == last, f"burst at {address:#x} goes over to the next master"
         assert first % self.config.masters == self.index, f"{address:#x} on the wrong master"
 
     def after(self, earlier) -> int:

@@ -4,7 +4,7 @@ import random
 from collections import deque
 from dataclasses import asdict, replace
 
-from amaranth import Cat, Const, Module
+from amaranth import Cat, Const, EnableInserter, Module
 from amaranth.lib.wiring import connect
 
 from ..hw.address_map import DMA
@@ -141,15 +141,26 @@ class DmaBench:
     seed : int
     stall : float
         Probability of a pause, everywhere.
+    shared_stall : float or None
+        The same for shared memory, where it differs.
     real : bool
         Whether to use the real shared memory instead of a model.
+    gated : bool
+        Whether to withhold the DMA's clock while it is not busy.
     **dram
         Further arguments of `AxiMemory`.
 
     """
 
     def __init__(
-        self, config: ClusterConfig, seed: int = 0, stall: float = 0.0, real=False, **dram
+        self,
+        config: ClusterConfig,
+        seed: int = 0,
+        stall: float = 0.0,
+        shared_stall: float | None = None,
+        real: bool = False,
+        gated: bool = False,
+        **dram,
     ):
         self.config = config
         self.rng = random.Random(seed)
@@ -169,12 +180,13 @@ class DmaBench:
             )
             for c in range(config.axi.masters)
         ]
+        pauses = stall if shared_stall is None else shared_stall
         if real:
             self.top = with_shared_memory(config, self.dut)
             self.shared = SharedWatch(config, self.dut, self.local)
         else:
-            self.top = self.dut
-            self.shared = SharedModel(config, self.dut, self.local, self.rng, stall)
+            self.top = EnableInserter(self.dut.busy)(self.dut) if gated else self.dut
+            self.shared = SharedModel(config, self.dut, self.local, self.rng, pauses)
         self.jobs: deque[DmaJob] = deque()  # for the matrix unit's job port
         self.beats: deque[bytes] = deque()  # for its drain port
         self.done: list[dict] = []

@@ -96,7 +96,7 @@ def check_jobs(config, jobs, *, seed, stall, **dram):
             beats = [rng.randbytes(config.matrix.drain_bytes) for _ in range(count)]
         bench.beats.extend(beats)
         refused.append(run_job(config, job, expected_dram, expected_local, beats))
-    bench.run_jobs(jobs)
+    bench.run_jobs(jobs, timeout=5_000 + 1_000 * len(jobs))
     assert bench.local == expected_local
     assert bench.dram == expected_dram
     assert not bench.beats

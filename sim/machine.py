@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from amaranth.lib import wiring
 
+from ..hw.config import ClusterConfig
 from .amaranth_engine import AmaranthEngine
 from .binding import Layout
 from .compiler import Progress
 from .dram import ChannelStatistics, DramConfig, Fault, Harness
 from .emissions import emit_cached
 from .errors import MachineError, UserError
+from .faults import describe_units
 from .stops import Stop, describe_stop
 from .verilated import build_harness, build_model
 from .verilator_engine import GATINGS, VerilatorEngine
@@ -116,7 +118,7 @@ class Machine:
         seed: int = 0,
         access_cycles: int = 20,
         watchdog: int = 50_000,
-        optimize: int = 3,
+        optimize: int = 2,
         vcd: str | None = None,
         window: tuple[int, int] | None = None,
         progress: Progress | None = None,
@@ -125,6 +127,7 @@ class Machine:
             raise UserError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
         if gating not in GATINGS:
             raise UserError(f"gating must be one of {', '.join(GATINGS)}, not {gating!r}")
+        self.config = design if isinstance(design, ClusterConfig) else None
         self.dram = DramConfig() if dram is None else dram
         self.watchdog = watchdog
         self.engine: VerilatorEngine | AmaranthEngine
@@ -191,7 +194,10 @@ class Machine:
         seconds = time.perf_counter() - started
         state = self.harness.state()
         if state.stop != Stop.DONE:
-            raise MachineError(describe_stop(self, commands))
+            sentence = describe_stop(self, commands)
+            if self.config is not None and state.stop in (Stop.HANG, Stop.LIMIT):
+                sentence += f"; {describe_units(self, self.config)}"
+            raise MachineError(sentence)
         start = state.start
         return Execution(
             cycles=state.cycle - start,

@@ -20,7 +20,8 @@ from ..kernels.gemm.reference import reference
 from ..kernels.gemm.schedule import schedule
 from .check import Check, check
 from .dram import DramConfig
-from .errors import UserError
+from .errors import MachineError, UserError
+from .faults import describe_faults, fault_registers
 from .golden.gemm import gemm, slab
 from .machine import Execution, Machine
 from .report import account
@@ -175,7 +176,8 @@ def run_gemm(
     """Run one product on a machine just reset.
 
     Return the execution, the check, the counters, and the clock before the first command, after
-    the first compute was commanded, and when the last compute was done.
+    the first compute was commanded, and when the last compute was done. Raise `MachineError` if an
+    error register says that something went wrong.
     """
     assert config.matrix is not None
     a, b = operands(problem, options.data, options.seed)
@@ -188,9 +190,13 @@ def run_gemm(
     for counter in table:
         host.commands.read(counter.address)
         host.commands.read(counter.address + 4)
+    registers = fault_registers(config)
+    for address in registers.values():
+        host.commands.read(address)
     execution = machine.execute(host.commands.array(), options.max_cycles or NO_LIMIT)
-    marks = [int(value) for value in execution.reads[:3]]
-    words = [int(value) for value in execution.reads[3:]]
+    marks, words, errors = split(execution.reads, 3, 2 * len(table), len(registers))
+    if faults := describe_faults(dict(zip(registers, errors, strict=True))):
+        raise MachineError(f"the machine is done, but {faults}")
     values = zip(words[::2], words[1::2], strict=True)
     counters = {
         counter.name: low | high << 32 for counter, (low, high) in zip(table, values, strict=True)
@@ -201,6 +207,12 @@ def run_gemm(
     wide = reference(problem, a, b, slab(config.matrix, depth))
     found = check(c, expected, *wide, touched=touched)
     return execution, found, counters, marks
+
+
+def split(values: np.ndarray, *counts: int) -> list[list[int]]:
+    """Return `values` in consecutive groups of so many each."""
+    assert len(values) == sum(counts)
+    return [part.tolist() for part in np.split(values, np.cumsum(counts)[:-1])]
 
 
 def traffic(execution: Execution, problem: GemmProblem, steps: Plan) -> dict:

@@ -148,7 +148,7 @@ def build_harness() -> Path:
 def build_model(
     emission: Emission,
     *,
-    optimize: int = 3,
+    optimize: int = 2,
     trace: bool = False,
     flags: Sequence[str] = (),
     progress: Progress | None = None,

@@ -42,6 +42,18 @@ def test_random_jobs(directions, stall):
     check_jobs(TINY, jobs, seed=1, stall=stall, latency=20, jitter=10)
 
 
+@pytest.mark.parametrize(("stall", "shared_stall"), [(0.9, 0.0), (0.0, 0.9)])
+def test_one_side_is_slow(stall, shared_stall):
+    """Queues fill up on the way to the slow side, and nothing may be lost."""
+    rows = {"rows": 10, "bytes": 100, "dram_pitch": 100, "local_pitch": 104}
+    jobs = [
+        DmaJob(direction=STORE, dram=TARGET + 5, local=3, **rows),
+        DmaJob(direction=LOAD, dram=SOURCE + 9, local=2000, **rows),
+        DmaJob(direction=DRAIN, dram=TARGET + 5003, block=8, **rows),
+    ]
+    check_jobs(TINY, jobs, seed=4, stall=stall, shared_stall=shared_stall, latency=2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stall", [0.0, 0.3, 0.7])
 @pytest.mark.parametrize("config", [TINY, MATRIX], ids=["tiny_matrix", "matrix"])

@@ -26,16 +26,22 @@ from spica.hw.isa import (
 from spica.hw.matrix.unit import MatrixUnit
 from spica.hw.memory.ports import Direction
 from spica.sim.bench import simulate
-from spica.sim.golden.systolic import read_out, systolic_ws
+from spica.sim.golden.systolic import read_out, systolic_os, systolic_ws
 
 FP16 = PRESETS["tiny_matrix"]
 assert FP16.matrix is not None
 INT8 = replace(FP16, matrix=replace(FP16.matrix, operand="int8", read_scale=False))
 OBLONG = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=8, multiply_add_latency=1))
-CONFIGS = {"fp16": FP16, "int8": INT8, "2x8": OBLONG}
+STAYS = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=4, dataflow="output_stationary"))
+CONFIGS = {"fp16": FP16, "int8": INT8, "2x8": OBLONG, "output-stationary": STAYS}
 
 DRAM_BYTES = 1 << 16
 A_ADDRESS, B_ADDRESS, C_ADDRESS = 0x40, 0x4080, 0x8100
+PLACES = {"a": A_ADDRESS, "b": B_ADDRESS, "c": C_ADDRESS}
+NUMERICS = {
+    "weight_stationary": lambda a, b, matrix: systolic_ws(a, b, matrix.rows),
+    "output_stationary": lambda a, b, matrix: systolic_os(a, b),
+}
 
 
 class Machine:
@@ -100,9 +106,7 @@ class Machine:
                 dut.events.issue.active,
             )
             for name, valid, address in (("a", a_valid, a), ("b", b_valid, b)):
-                size = ports[name].request.payload.shape() and getattr(
-                    self.config.matrix, f"{name}_bytes"
-                )
+                size = getattr(self.config.matrix, f"{name}_bytes")
                 data = int.from_bytes(self.shared[address : address + size], "little")
                 responses[name].append(data if valid and ready[name] else None)
             if waiting and accepted and self.writes[0] != -1:
@@ -216,10 +220,23 @@ def c_type(config, wide):
     return ("fp32", np.float32) if wide else ("fp16", np.float16)
 
 
-def loop(config, shape, *, wide=0, relu=0, transpose_a=0, transpose_b=0, accumulate=0, parts=0x20):
+def loop(
+    config,
+    shape,
+    addresses=PLACES,
+    *,
+    half=1,
+    wide=0,
+    relu=0,
+    transpose_a=0,
+    transpose_b=0,
+    accumulate=0,
+    parts=0x20,
+):
     """Return the writes of one LOOP_WS of a whole GEMM."""
     matrix = config.matrix
     m, n, k = shape
+    half_size = config.shared.size // 2
     blocks = [-(-m // matrix.rows), -(-n // matrix.columns), -(-k // matrix.rows)]
     pads = [
         blocks[0] * matrix.rows - m,
@@ -232,11 +249,15 @@ def loop(config, shape, *, wide=0, relu=0, transpose_a=0, transpose_b=0, accumul
             encode(bounds_pads, **dict(zip("ijk", pads, strict=True))),
             encode(bounds_sizes, **dict(zip("ijk", blocks, strict=True))),
         ),
-        *fire(Function.ADDRESSES_AB, A_ADDRESS, B_ADDRESS),
-        *fire(Function.ADDRESSES_DC, 0, C_ADDRESS),
+        *fire(Function.ADDRESSES_AB, addresses["a"], addresses["b"]),
+        *fire(Function.ADDRESSES_DC, 0, addresses["c"]),
         *fire(Function.STRIDES_AB, m if transpose_a else k, k if transpose_b else n),
         *fire(Function.STRIDES_DC, 0, n),
-        *fire(Function.SPAD_AB, 0, config.shared.size // matrix.b_bytes),
+        *fire(
+            Function.SPAD_AB,
+            half * half_size // matrix.a_bytes,
+            (half + 1) * half_size // matrix.b_bytes,
+        ),
         *fire(
             Function.LOOP_WS,
             encode(loop_control, accumulate=accumulate, full_c=wide, activation=relu),
@@ -250,39 +271,58 @@ def bits_of(values):
     return values.view(f"u{values.dtype.itemsize}")
 
 
+CASES = [
+    ((8, 8, 8), {}),
+    ((1, 1, 1), {"wide": 1}),
+    ((13, 7, 11), {"relu": 1}),
+    ((5, 9, 17), {"wide": 1, "transpose_a": 1}),
+    ((9, 6, 5), {"transpose_b": 1}),
+    ((2, 17, 3), {"transpose_a": 1}),
+]
+
+
+def possible_cases(config):
+    """Return the cases that an array can do."""
+    matrix = config.matrix
+    square = matrix.rows == matrix.columns
+    return [
+        (shape, options)
+        for shape, options in CASES
+        if not (options.get("transpose_a") and not square)
+        and not (
+            options.get("transpose_b") and not (square and matrix.dataflow == "weight_stationary")
+        )
+    ]
+
+
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.parametrize(
-    ("shape", "options"),
-    [
-        ((8, 8, 8), {}),
-        ((1, 1, 1), {"wide": 1}),
-        ((13, 7, 11), {"relu": 1}),
-        ((5, 9, 17), {"wide": 1, "transpose_a": 1}),
-        ((9, 6, 5), {"transpose_b": 1}),
-    ],
-)
-def test_one_loop(name, shape, options):
+def test_loops_two_in_flight(name):
     config = CONFIGS[name]
-    transposes = options.get("transpose_a") or options.get("transpose_b")
-    if transposes and config.matrix.rows != config.matrix.columns:
-        pytest.skip("only square arrays transpose")
-    a, b = operands(config, shape, sum(shape))
-    machine = Machine(config, loop(config, shape, **options), stall=0.3)
     rtlil.convert(MatrixUnit(config))
-    machine.put(A_ADDRESS, a.T.copy() if options.get("transpose_a") else a)
-    machine.put(B_ADDRESS, b.T.copy() if options.get("transpose_b") else b)
+    cases = possible_cases(config)
+    machine = Machine(config, [], stall=0.3)
+    matrices = []
+    for number, (shape, options) in enumerate(cases):
+        base = number * 0x1800
+        addresses = {"a": base, "b": base + 0x800, "c": base + 0x1002}
+        a, b = operands(config, shape, number)
+        matrices.append((a, b, addresses["c"]))
+        machine.put(addresses["a"], a.T.copy() if options.get("transpose_a") else a)
+        machine.put(addresses["b"], b.T.copy() if options.get("transpose_b") else b)
+        if number >= 2:
+            machine.writes.append(-1)
+        machine.writes += loop(config, shape, addresses, half=number & 1, **options)
     simulate(machine.dut, machine.run)
-    c_format, c_dtype = c_type(config, options.get("wide", 0))
-    expected = read_out(
-        systolic_ws(a, b, config.matrix.rows), c_format, relu=bool(options.get("relu"))
-    )
-    found = machine.get(C_ADDRESS, (shape[0], shape[1]), c_dtype)
-    assert np.array_equal(bits_of(found), bits_of(expected))
+    numerics = NUMERICS[config.matrix.dataflow]
+    for (shape, options), (a, b, c_address) in zip(cases, matrices, strict=True):
+        c_format, c_dtype = c_type(config, options.get("wide", 0))
+        expected = read_out(numerics(a, b, config.matrix), c_format, relu=bool(options.get("relu")))
+        found = machine.get(c_address, (shape[0], shape[1]), c_dtype)
+        assert np.array_equal(bits_of(found), bits_of(expected)), (shape, options)
 
 
-@pytest.mark.parametrize("stall", [0.0, 0.3])
-def test_cisc_commands_double_buffer_a_long_k(stall):
-    config = FP16
+def test_cisc_commands_double_buffer_a_long_k():
+    config = replace(FP16, matrix=replace(FP16.matrix, tile=(12, 8, 8)))
     m, n, k = config.matrix.tile
     slabs = 3
     a, b = operands(config, (m, n, slabs * k), 3)
@@ -308,7 +348,7 @@ def test_cisc_commands_double_buffer_a_long_k(stall):
         if index + 1 < slabs:
             writes += [*loads[index + 1], -1]
     writes.append((cisc, encode_cisc("current", "store")))
-    machine = Machine(config, writes, stall=stall)
+    machine = Machine(config, writes, stall=0.2)
     machine.put(A_ADDRESS, a)
     machine.put(B_ADDRESS, b)
     simulate(machine.dut, machine.run)
@@ -325,7 +365,7 @@ def test_a_tile_is_spilled_scaled_and_used_as_an_operand():
     half = int(np.float32(0.5).view(np.uint32))
     size, row = config.shared.size, config.matrix.a_bytes
     first = loop(config, (m, n, k), parts=0x20 | 0x80)
-    spill_row = size // 2 // row
+    spill_row = size // 4 // row
     writes = [
         *first,
         -1,

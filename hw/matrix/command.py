@@ -1,5 +1,7 @@
 """The matrix unit's registers, and the commands written there."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -55,7 +57,7 @@ class Command(wiring.Component):
 
     """
 
-    registers: wiring.Member
+    registers: Any
     operation: stream.Interface
     finished: Signal
     computed: Signal

@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from ..config import ClusterConfig
 from ..memory.ports import Direction, dma_job
-from .issue import issue_work
+from .issue import form_loops, issue_work
 from .operation import matrix_of, operation
 from .store import store_work
 from .tracker import SLOT_WIDTH
@@ -107,9 +107,7 @@ class Dispatch(wiring.Component):
                 with m.If(self.load.ready):
                     m.next = "BEGIN"
         self.form_load(m, operation, slot, loads_b)
-        m.d.comb += form_walks(
-            self.config, operation, self.walk_a.payload, self.walk_b.payload
-        )
+        m.d.comb += form_walks(self.config, operation, self.walk_a.payload, self.walk_b.payload)
         self.form_work(m, operation)
         return m
 
@@ -120,19 +118,15 @@ class Dispatch(wiring.Component):
         width_a = Mux(operation.transpose_a, operation.height, operation.depth)
         height_b = Mux(operation.transpose_b, operation.width, operation.depth)
         width_b = Mux(operation.transpose_b, operation.depth, operation.width)
+        pitch_a = Mux(operation.transpose_a, operation.i_blocks, operation.k_blocks)
+        pitch_b = Mux(operation.transpose_b, operation.k_blocks, operation.j_blocks)
         a_shift, b_shift = exact_log2(matrix.a_bytes), exact_log2(matrix.b_bytes)
         m.d.comb += [
             load.direction.eq(Direction.LOAD),
             load.dram.eq(Mux(loads_b, operation.b_address, operation.a_address)),
             load.dram_pitch.eq(Mux(loads_b, operation.b_pitch, operation.a_pitch)),
             load.local.eq(Mux(loads_b, operation.b_line << b_shift, operation.a_line << a_shift)),
-            load.local_pitch.eq(
-                Mux(
-                    loads_b,
-                    self.walk_b.payload.pitch << b_shift,
-                    self.walk_a.payload.pitch << a_shift,
-                )
-            ),
+            load.local_pitch.eq(Mux(loads_b, pitch_b << b_shift, pitch_a << a_shift)),
             load.rows.eq(Mux(loads_b, height_b, height_a)),
             load.bytes.eq(Mux(loads_b, width_b, width_a) << exact_log2(matrix.operand_bytes)),
             load.tag.eq(job_tag(slot)),
@@ -152,10 +146,8 @@ class Dispatch(wiring.Component):
             issue.compute.eq(operation.compute),
             issue.store.eq(operation.store),
             issue.accumulate.eq(operation.accumulate),
-            issue.row.eq(operation.height - 1),
-            issue.block.eq(operation.j_blocks - 1),
-            issue.k_block.eq(operation.k_blocks - 1),
             issue.i_blocks.eq(operation.i_blocks),
+            *form_loops(self.config, operation, issue),
             store.spill.eq(operation.spill),
             store.wide.eq(operation.wide),
             store.relu.eq(operation.relu),

@@ -154,9 +154,7 @@ class Fetch(wiring.Component):
             "line": [offset.eq(offset + walk.line_step)],
             "block": [offset.eq(next_block), block_offset.eq(next_block)],
             "repeat": [offset.eq(slab_offset), block_offset.eq(slab_offset)],
-            "slab": [
-                offset.eq(next_slab), block_offset.eq(next_slab), slab_offset.eq(next_slab)
-            ],
+            "slab": [offset.eq(next_slab), block_offset.eq(next_slab), slab_offset.eq(next_slab)],
             "again": [offset.eq(0), block_offset.eq(0), slab_offset.eq(0)],
         }
         # The innermost loop that is not at its end moves on; those inside it begin again.

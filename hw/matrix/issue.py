@@ -6,30 +6,51 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from ..config import ClusterConfig
-from .operation import OperationLimits, matrix_of
+from .operation import OperationLimits, matrix_of, output_groups
 
-__all__ = ["Issue", "issue_events", "issue_work", "row_target"]
+__all__ = ["Issue", "form_loops", "issue_events", "issue_work", "row_target"]
 
 SLOT_WIDTH = 3
 
 
 def issue_work(config: ClusterConfig) -> data.StructLayout:
-    """Layout of what an operation asks of the array; counts are given as the last index.
+    """Layout of what an operation asks of the array; the loops are given by their last index.
 
-    `compute` runs `k_block` passes over the accumulator rows of `block` blocks of `row` rows that
-    lie `stride` apart; `store` then lets them leave.
+    `compute` goes through the tile, blocks of columns being `i_blocks` blocks of accumulator rows
+    apart; `store` then lets it leave.
     """
     matrix, limits = matrix_of(config), OperationLimits(config=config)
+    i, j, k = limits.i_blocks, limits.j_blocks, limits.k_blocks
+    if matrix.dataflow == "weight_stationary":
+        loops = {"row": i * matrix.rows, "block": j, "k_block": k}
+    else:
+        loops = {"step": k * matrix.rows, "i_block": i, "group": j}
     return data.StructLayout({
         "slot": SLOT_WIDTH,
         "compute": 1,
         "store": 1,
         "accumulate": 1,
-        "row": bits_for(limits.i_blocks * matrix.rows - 1),
-        "block": bits_for(limits.j_blocks - 1),
-        "k_block": bits_for(limits.k_blocks - 1),
-        "i_blocks": bits_for(limits.i_blocks),
+        "i_blocks": bits_for(i),
+        **{name: bits_for(count - 1) for name, count in loops.items()},
+        **({} if "row" in loops else {"last_tiles": 3}),
     })
+
+
+def form_loops(config: ClusterConfig, operation, work):
+    """Return the assignments of the loops of `work`."""
+    if matrix_of(config).dataflow == "weight_stationary":
+        return [
+            work.row.eq(operation.height - 1),
+            work.block.eq(operation.j_blocks - 1),
+            work.k_block.eq(operation.k_blocks - 1),
+        ]
+    groups, last_tiles = output_groups(config, operation.j_blocks)
+    return [
+        work.step.eq(operation.depth - 1),
+        work.i_block.eq(operation.i_blocks - 1),
+        work.group.eq(groups - 1),
+        work.last_tiles.eq(last_tiles),
+    ]
 
 
 def row_target(config: ClusterConfig) -> data.StructLayout:

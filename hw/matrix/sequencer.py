@@ -1,5 +1,7 @@
 """The tile sequencer: runs operations on the array, with operands from shared memory."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -7,14 +9,17 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ..config import ClusterConfig
 from ..memory.ports import Direction, WideReadSignature, dma_done, dma_job
 from ..streams import Queue, ResponseSignature
-from .array import array_row, array_weights
 from .dispatch import Dispatch, dispatch_work, job_tag
 from .drain_reader import drain_command
-from .fetch import Fetch, fetch_walk
+from .fetch import Fetch
 from .issue import Issue, issue_events
+from .issue_steps import IssueSteps
+from .mesh import array_row, array_weights
 from .operation import matrix_of, operation
+from .output_stationary import array_step
 from .store import Store
 from .tracker import SLOT_WIDTH, Tracker
+from .walk import fetch_walk
 from .weights import Weights
 
 __all__ = ["Sequencer"]
@@ -42,7 +47,8 @@ class Sequencer(wiring.Component):
     job : Out(stream.Signature(dma_job(config.shared)))
     done : In(ResponseSignature(dma_done))
         Completions; those with even tags belong to others.
-    row, row_valid, weights, weights_valid, drain_command, in_flight, drain_pointer, drain_end
+    row, row_valid, weights, weights_valid, or step, step_valid; drain_command, in_flight,
+    drain_pointer, drain_end
         The array's ports.
     running : In(1)
         Some operation is unfinished.
@@ -57,14 +63,16 @@ class Sequencer(wiring.Component):
     """
 
     operation: stream.Interface
-    a: wiring.Member
-    b: wiring.Member
+    a: Any
+    b: Any
     job: stream.Interface
-    done: wiring.Member
+    done: Any
     row: data.View
     row_valid: Signal
     weights: data.View
     weights_valid: Signal
+    step: data.View
+    step_valid: Signal
     drain_command: stream.Interface
     in_flight: Signal
     drain_pointer: Signal
@@ -81,16 +89,22 @@ class Sequencer(wiring.Component):
         self.revisit_latency = revisit_latency
         matrix = matrix_of(config)
         width = matrix.accumulator_address_width
+        if self.is_weight_stationary:
+            operands = {
+                "row": Out(array_row(matrix)),
+                "row_valid": Out(1),
+                "weights": Out(array_weights(matrix)),
+                "weights_valid": Out(1),
+            }
+        else:
+            operands = {"step": Out(array_step(matrix)), "step_valid": Out(1)}
         super().__init__({
             "operation": In(stream.Signature(operation(config))),
             "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
             "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
             "job": Out(stream.Signature(dma_job(config.shared))),
             "done": In(ResponseSignature(dma_done)),
-            "row": Out(array_row(matrix)),
-            "row_valid": Out(1),
-            "weights": Out(array_weights(matrix)),
-            "weights_valid": Out(1),
+            **operands,
             "drain_command": Out(stream.Signature(drain_command(matrix))),
             "in_flight": In(1),
             "drain_pointer": In(width + 1),
@@ -106,13 +120,14 @@ class Sequencer(wiring.Component):
         m = Module()
         m.submodules.tracker = tracker = Tracker()
         m.submodules.dispatch = dispatch = Dispatch(self.config)
-        m.submodules.issue = issue = Issue(self.config, self.revisit_latency)
         m.submodules.store = store = Store(self.config)
         m.submodules.work = work = Queue(dispatch_work(self.config), QUEUED_WORK)
         connect(m, flipped(self.operation), dispatch.i)
         connect(m, dispatch.work, work.i)
         connect(m, store.command, flipped(self.drain_command))
 
+        feed = self.feed_rows if self.is_weight_stationary else self.feed_steps
+        issue = feed(m, *self.make_fetches(m, dispatch, tracker))
         m.d.comb += [
             issue.i.valid.eq(work.o.valid),
             issue.i.payload.eq(work.o.p.issue),
@@ -121,39 +136,46 @@ class Sequencer(wiring.Component):
             store.tag.eq(job_tag(work.o.p.issue.slot)),
             store.valid.eq(issue.store_valid),
             issue.store_ready.eq(store.ready),
-            issue.in_flight.eq(self.in_flight),
             issue.drain_pointer.eq(self.drain_pointer),
             issue.drain_end.eq(self.drain_end),
             issue.running.eq(self.running),
             self.events.eq(issue.events),
         ]
-        self.feed(m, dispatch, tracker, issue)
         self.send_jobs(m, dispatch, store)
         self.track(m, dispatch, tracker, issue)
         return m
 
-    def feed(self, m, dispatch, tracker, issue):
-        """Connect operand fetch and array."""
+    @property
+    def is_weight_stationary(self) -> bool:
+        """Whether weights stay in the array, instead of sums."""
+        return matrix_of(self.config).dataflow == "weight_stationary"
+
+    def make_fetches(self, m, dispatch, tracker):
+        """Return the operand fetch of A and of B; each waits for the loads of its operation."""
         config, matrix = self.config, matrix_of(self.config)
         reach = config.shared.read_latency + 6
-        fetches = {
-            "a": (dispatch.walk_a, self.a, matrix.rows, matrix.a_bytes, reach),
-            "b": (
-                dispatch.walk_b,
-                self.b,
-                matrix.columns,
-                matrix.b_bytes,
-                max(reach, 2 * matrix.rows),
-            ),
-        }
-        made = {}
-        for name, (walk, memory, elements, size, depth) in fetches.items():
-            layout = data.StructLayout({"walk": fetch_walk(config), "slot": SLOT_WIDTH})
+        square = matrix.rows == matrix.columns
+        a = Fetch(
+            config,
+            elements=matrix.rows,
+            size=matrix.a_bytes,
+            depth=reach,
+            can_transpose=square or not self.is_weight_stationary,
+        )
+        b = Fetch(
+            config,
+            elements=matrix.columns,
+            size=matrix.b_bytes,
+            depth=max(reach, 2 * matrix.rows) if self.is_weight_stationary else reach,
+            can_transpose=square and self.is_weight_stationary,
+        )
+        layout = data.StructLayout({"walk": fetch_walk(config), "slot": SLOT_WIDTH})
+        for name, fetch, walk, memory in (
+            ("a", a, dispatch.walk_a, self.a),
+            ("b", b, dispatch.walk_b, self.b),
+        ):
+            m.submodules[f"fetch_{name}"] = fetch
             m.submodules[f"walks_{name}"] = walks = Queue(layout, QUEUED_WORK)
-            m.submodules[f"fetch_{name}"] = fetch = Fetch(
-                config, elements=elements, size=size, depth=depth
-            )
-            made[name] = fetch
             waiting = tracker.loading.bit_select(walks.o.p.slot, 1)
             m.d.comb += [
                 walks.i.valid.eq(walk.valid),
@@ -165,17 +187,21 @@ class Sequencer(wiring.Component):
                 walks.o.ready.eq(fetch.i.ready),
             ]
             connect(m, fetch.memory, flipped(memory))
+        return a, b
 
-        a, b = made["a"], made["b"]
-        m.submodules.weights_issue = weights = Weights(matrix, len(b.level))
+    def feed_rows(self, m, a, b):
+        """Connect the weight-stationary array."""
+        m.submodules.issue = issue = Issue(self.config, self.revisit_latency)
+        m.submodules.weights_issue = weights = Weights(matrix_of(self.config), len(b.level))
         connect(m, b.o, weights.i)
         m.d.comb += [
             weights.level.eq(b.level),
-            weights.swap.eq(self.row_valid & self.row.swap),
+            weights.swap.eq(issue.offer & issue.target.swap),
             self.weights.b.eq(weights.weights),
             self.weights.row.eq(weights.row),
             self.weights_valid.eq(weights.valid),
             issue.available.eq(weights.available),
+            issue.in_flight.eq(self.in_flight),
             issue.a_valid.eq(a.o.valid),
             a.o.ready.eq(issue.offer),
             self.row_valid.eq(issue.offer),
@@ -184,6 +210,25 @@ class Sequencer(wiring.Component):
             self.row.address.eq(issue.target.address),
             self.row.accumulate.eq(issue.target.accumulate),
         ]
+        return issue
+
+    def feed_steps(self, m, a, b):
+        """Connect the output-stationary array."""
+        m.submodules.issue = issue = IssueSteps(self.config, self.revisit_latency, len(b.level))
+        m.d.comb += [
+            issue.a_valid.eq(a.o.valid),
+            a.o.ready.eq(issue.a_ready),
+            issue.b_level.eq(b.level),
+            b.o.ready.eq(issue.b_ready),
+            self.step_valid.eq(issue.offer),
+            self.step.a.eq(a.o.payload),
+            self.step.b.eq(b.o.payload),
+            self.step.first.eq(issue.target.first),
+            self.step.last.eq(issue.target.last),
+            self.step.address.eq(issue.target.address),
+            self.step.accumulate.eq(issue.target.accumulate),
+        ]
+        return issue
 
     def send_jobs(self, m, dispatch, store):
         """Send loads and stores to the DMA, stores first."""

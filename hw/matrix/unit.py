@@ -1,7 +1,9 @@
 """The matrix unit: registers, sequencer and datapath."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
@@ -49,12 +51,12 @@ class MatrixUnit(SharedBlock):
 
     """
 
-    registers: wiring.Member
-    a: wiring.Member
-    b: wiring.Member
+    registers: Any
+    a: Any
+    b: Any
     drain: stream.Interface
     job: stream.Interface
-    done: wiring.Member
+    done: Any
     busy: Signal
     error: Signal
     events: data.View
@@ -92,10 +94,11 @@ class MatrixUnit(SharedBlock):
         connect(m, sequencer.drain_command, array.drain_command)
         connect(m, array.drain, flipped(self.drain))
         m.d.comb += [
-            array.row.eq(sequencer.row),
-            array.row_valid.eq(sequencer.row_valid),
-            array.weights.eq(sequencer.weights),
-            array.weights_valid.eq(sequencer.weights_valid),
+            *(
+                getattr(array, name).eq(getattr(sequencer, name))
+                for name in ("row", "row_valid", "weights", "weights_valid", "step", "step_valid")
+                if name in array.signature.members
+            ),
             sequencer.in_flight.eq(array.in_flight),
             sequencer.drain_pointer.eq(array.drain_pointer),
             sequencer.drain_end.eq(array.drain_end),

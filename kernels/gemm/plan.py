@@ -11,7 +11,12 @@ from itertools import product
 from ...hw.config import ClusterConfig
 from .problem import GemmProblem
 
-__all__ = ["Load", "Plan", "Step", "Tiling", "plan"]
+__all__ = ["Load", "Plan", "Step", "Tiling", "default_tile", "plan"]
+
+#: A compute should last so long that the host can command it and the loads of the next.
+HOST_CYCLES = 1000
+#: Slots of the operand that does not stay: beyond them there is nothing to gain.
+MOST_SWEPT_SLOTS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +117,9 @@ def ceil_div(value: int, unit: int) -> int:
 def plan(config: ClusterConfig, problem: GemmProblem, tile=None) -> Plan:
     """Return the steps and loads of `problem` that move the fewest bytes from DRAM.
 
-    Tiles are at most `tile`, (M, N, K) in elements; None for what the accumulator is made for.
+    Tiles are at most `tile`, (M, N, K) in elements; None for `default_tile`.
     """
-    assert config.matrix is not None
-    limits = tile or config.matrix.tile
+    limits = tile or default_tile(config)
     plans = [unroll(problem, tiling) for tiling in tilings(config, problem, limits)]
     return min(plans, key=lambda one: one.loaded_elements)
 
@@ -149,21 +153,40 @@ def sweep(problem: GemmProblem, tiling: Tiling):
             yield (x, y) if tiling.keep == "a" else (y, x)
 
 
+def default_tile(config: ClusterConfig) -> tuple[int, int, int]:
+    """Return the tile (M, N, K) that serves most products best.
+
+    M and N fill the accumulator. A short K brings the first compute early, but not so short that
+    rows of a tile reach only some of the DRAM channels, or that the host is late.
+    """
+    matrix = config.matrix
+    assert matrix is not None
+    m, n, k = matrix.tile
+    all_channels = config.axi.masters * config.axi.interleave_bytes // matrix.operand_bytes
+    all_commands = ceil_div(HOST_CYCLES * matrix.macs, m * n)
+    shortest = ceil_div(max(all_channels, all_commands), matrix.rows) * matrix.rows
+    return m, n, min(k, shortest)
+
+
 def tilings(config: ClusterConfig, problem: GemmProblem, limits) -> list[Tiling]:
-    """Return the choices of order and slots that fit shared memory."""
+    """Return the choices of order and slots that fit shared memory, roomy ones first."""
     m, n, k, a_size, b_size = tile_sizes(config, problem, limits)
-    depth = max(2, ceil_div(problem.k, k))
-    double = [("a", 2, 2), ("b", 2, 2)]
-    panels = [("a", depth + 1, 2), ("a", depth, 2), ("b", 2, depth + 1), ("b", 2, depth)]
-    for choices, apart in ((panels + double, True), (double, False), ([("a", 1, 1)], False)):
-        found = [
-            Tiling(m=m, n=n, k=k, a_slots=slots[0], b_slots=slots[1], keep=keep)
-            for keep, a_count, b_count in choices
-            if (slots := place(config, a_count, a_size, b_count, b_size, apart=apart))
-        ]
+    depth = ceil_div(problem.k, k)
+    kept_counts = sorted({count for count in (depth + 1, depth, 4, 3, 2, 1)}, reverse=True)
+    for least, apart in ((2, True), (2, False), (1, False)):
+        found = []
+        for kept, keep in product(kept_counts, "ab"):
+            for swept in range(MOST_SWEPT_SLOTS, least - 1, -1):
+                counts = (kept, swept) if keep == "a" else (swept, kept)
+                slots = place(config, counts[0], a_size, counts[1], b_size, apart=apart)
+                if slots and kept >= least:
+                    found.append(
+                        Tiling(m=m, n=n, k=k, a_slots=slots[0], b_slots=slots[1], keep=keep)
+                    )
+                    break
         if found:
-            break
-    return found
+            return found
+    raise AssertionError("one slot of each fits: `tile_sizes` has seen to it")
 
 
 def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int, ...]:

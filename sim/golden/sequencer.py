@@ -2,7 +2,7 @@
 
 from ...hw.config import ClusterConfig
 
-__all__ = ["expected_rows", "expected_weights", "expected_jobs"]
+__all__ = ["expected_jobs", "expected_rows", "expected_steps", "expected_weights"]
 
 
 def element(config: ClusterConfig, memory: bytes, line: int, size: int, index: int) -> int:
@@ -70,6 +70,36 @@ def expected_weights(config: ClusterConfig, operation: dict, memory: bytes) -> l
         for j_block in range(operation["j_blocks"])
         for r in range(rows)
     ]
+
+
+def expected_steps(config: ClusterConfig, operation: dict, memory: bytes) -> list[tuple]:
+    """Return each step of an output-stationary compute.
+
+    A step is (column of A, row of B, first, last), and where it is the last (accumulator row,
+    accumulate). Rows of A beyond M are zeros.
+    """
+    assert config.matrix is not None
+    rows, columns = config.matrix.rows, config.matrix.columns
+    together, depth = config.matrix.multiply_add_latency, operation["depth"]
+    steps = []
+    for group in range(0, operation["j_blocks"], together):
+        for i_block in range(operation["i_blocks"]):
+            for k in range(depth):
+                column = [
+                    element_a(config, operation, memory, i, k) if i < operation["height"] else 0
+                    for i in range(i_block * rows, (i_block + 1) * rows)
+                ]
+                for j_block in range(group, min(group + together, operation["j_blocks"])):
+                    row = [
+                        element_b(config, operation, memory, k, j_block * columns + offset)
+                        for offset in range(columns)
+                    ]
+                    step = (column, row, int(k == 0), int(k == depth - 1))
+                    if k == depth - 1:
+                        address = (j_block * operation["i_blocks"] + i_block) * rows
+                        step += (address, int(operation["accumulate"]))
+                    steps.append(step)
+    return steps
 
 
 def expected_jobs(config: ClusterConfig, operation: dict) -> list[dict]:

@@ -18,7 +18,7 @@ void Host::load(const Command* commands, size_t count) {
     reads_.clear();
     errors_.clear();
     current_ = 0;
-    phase_ = Phase::kIdle;
+    dropped_ = phase_ != Phase::kIdle;
     first_command_ = ~uint64_t{0};
     last_read_ = 0;
 }
@@ -28,7 +28,7 @@ bool Host::step(uint64_t now, const uint32_t* outputs, uint32_t* inputs) {
     if (phase_ == Phase::kWrite) {
         if (address_pending_ && awready_.get(outputs)) {
             address_pending_ = false;
-            if (first_command_ == ~uint64_t{0}) first_command_ = now;
+            if (first_command_ == ~uint64_t{0} && !dropped_) first_command_ = now;
         }
         if (data_pending_ && wready_.get(outputs)) data_pending_ = false;
         if (bvalid_.get(outputs)) completed = finish_write(bresp_.get(outputs));
@@ -40,24 +40,24 @@ bool Host::step(uint64_t now, const uint32_t* outputs, uint32_t* inputs) {
         begin(now + 1);
     }
     const bool writing = phase_ == Phase::kWrite, reading = phase_ == Phase::kRead;
-    const Command command = current_ < commands_.size() ? commands_[current_] : Command{};
     awvalid_.set(inputs, writing && address_pending_);
     wvalid_.set(inputs, writing && data_pending_);
     bready_.set(inputs, writing);
     arvalid_.set(inputs, reading && address_pending_);
     rready_.set(inputs, reading);
     if (writing) {
-        awaddr_.set(inputs, command.address);
-        wdata_.set(inputs, command.data);
+        awaddr_.set(inputs, access_.address);
+        wdata_.set(inputs, access_.data);
         wstrb_.set(inputs, 0xF);
     } else if (reading) {
-        araddr_.set(inputs, command.address);
+        araddr_.set(inputs, access_.address);
     }
     return completed;
 }
 
 void Host::begin(uint64_t now) {
-    bool write = commands_[current_].operation == kWrite;
+    access_ = commands_[current_];
+    bool write = access_.operation == kWrite;
     phase_ = write ? Phase::kWrite : Phase::kRead;
     address_pending_ = true;
     data_pending_ = write;
@@ -65,27 +65,34 @@ void Host::begin(uint64_t now) {
 }
 
 bool Host::finish_write(uint32_t response) {
+    phase_ = Phase::kIdle;
+    if (dropped_) {
+        dropped_ = false;
+        return true;
+    }
     if (response) {
         errors_.push_back(
-            {static_cast<uint32_t>(current_), commands_[current_].address, response});
+            {static_cast<uint32_t>(current_), access_.address, response});
     }
-    phase_ = Phase::kIdle;
     current_++;
     return true;
 }
 
 bool Host::finish_read(uint32_t value, uint32_t response) {
-    const Command& command = commands_[current_];
     phase_ = Phase::kIdle;
+    if (dropped_) {
+        dropped_ = false;
+        return true;
+    }
     last_read_ = value;
     if (response) {
-        errors_.push_back({static_cast<uint32_t>(current_), command.address, response});
-    } else if (command.operation == kWaitEqual) {
-        if ((value & command.mask) != command.data) return false;
-    } else if (command.operation == kWaitReached) {
-        if (static_cast<int32_t>(value - command.data) < 0) return false;
+        errors_.push_back({static_cast<uint32_t>(current_), access_.address, response});
+    } else if (access_.operation == kWaitEqual) {
+        if ((value & access_.mask) != access_.data) return false;
+    } else if (access_.operation == kWaitReached) {
+        if (static_cast<int32_t>(value - access_.data) < 0) return false;
     }
-    if (command.operation == kRead) reads_.push_back(value);
+    if (access_.operation == kRead) reads_.push_back(value);
     current_++;
     return true;
 }

@@ -21,6 +21,7 @@ public:
 
     Host(const PortTable& ports, uint32_t access_cycles);
 
+    // Takes another list. An access under way is completed first, and what it gives is dropped.
     void load(const Command* commands, size_t count);
     // One clock edge. Returns whether a command was completed.
     bool step(uint64_t now, const uint32_t* outputs, uint32_t* inputs);
@@ -48,8 +49,9 @@ private:
     std::vector<uint32_t> reads_;
     std::vector<Error> errors_;
     size_t current_ = 0;
+    Command access_{};
     Phase phase_ = Phase::kIdle;
-    bool address_pending_ = false, data_pending_ = false;
+    bool address_pending_ = false, data_pending_ = false, dropped_ = false;
     uint64_t next_start_ = 0, first_command_ = ~uint64_t{0};
     uint32_t last_read_ = 0;
 };

@@ -1,0 +1,131 @@
+"""One machine, however it is simulated: the same values, cycles and counters."""
+
+import dataclasses
+
+import pytest
+
+from spica.hw.config import (
+    PRESETS,
+    AxiConfig,
+    ClusterConfig,
+    DmaConfig,
+    MatrixConfig,
+    SharedMemoryConfig,
+)
+from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.problem import GemmProblem
+from spica.sim.dram import DramConfig
+from spica.sim.machine import Machine
+from spica.sim.run import RunOptions, run_gemm
+
+TINY = PRESETS["tiny_matrix"]
+#: Not square, integers, one master, no buffering to speak of.
+NARROW = ClusterConfig(
+    shared=SharedMemoryConfig(size=2048, banks=1, subbanks=2, read_latency=1),
+    matrix=MatrixConfig(
+        rows=2,
+        columns=4,
+        operand="int8",
+        multiply_add_latency=1,
+        add_latency=1,
+        accumulator_bytes=512,
+        tile=(8, 8, 8),
+        read_scale=False,
+    ),
+    axi=AxiConfig(masters=1, data_width=64),
+    dma=DmaConfig(queue=1, contexts=1, outstanding=2),
+)
+MACHINES = {"tiny_matrix": TINY, "narrow": NARROW}
+QUIET = DramConfig()
+#: Every handshake is held back at random, and transfers are slow: units sleep and wake often.
+STALLED = DramConfig(bytes_per_cycle=3, latency=37, stall=0.4, seed=5)
+
+
+def ragged(config, m, n, k, **rest):
+    """Return a problem whose rows lie apart and off every boundary."""
+    rest = {"c_format": "int32"} | rest if config.matrix.operand == "int8" else rest
+    pitches = {"a_pitch": k + 3, "b_pitch": n + 1, "c_pitch": n + 5}
+    return GemmProblem.placed(
+        m=m, n=n, k=k, operand=config.matrix.operand, skew=3, **pitches, **rest
+    )
+
+
+def observe(name, problem, *, dram=QUIET, access_cycles=20, **simulation):
+    """Run a product, and return all that must not depend on how it is simulated."""
+    config = MACHINES[name]
+    with Machine(
+        config,
+        name=name,
+        dram=dram,
+        access_cycles=access_cycles,
+        optimize=3 if name in PRESETS else 1,
+        **simulation,
+    ) as machine:
+        options = RunOptions(data="extreme", seed=7)
+        execution, found, counters, marks = run_gemm(
+            machine, config, problem, plan(config, problem), options
+        )
+        region = machine.read(*problem.c_region).tobytes()
+    assert found.passed, found
+    seen = dataclasses.asdict(execution) | {"counters": counters, "marks": marks, "c": region}
+    del seen["reads"], seen["seconds"]
+    return seen, seen.pop("clocked")
+
+
+def assert_same(one, other):
+    """Compare two observations; on a difference name what differs first."""
+    differences = {key: (one[key], other[key]) for key in one if one[key] != other[key]}
+    if "counters" in differences:
+        first, second = differences["counters"]
+        differences["counters"] = {
+            name: (first[name], second[name]) for name in first if first[name] != second[name]
+        }
+    differences.pop("c", None)
+    assert not differences
+    assert one["c"] == other["c"]
+
+
+@pytest.mark.parametrize(("name", "size"), [("tiny_matrix", (7, 9, 11)), ("narrow", (5, 9, 9))])
+def test_both_engines_agree(name, size):
+    problem = ragged(MACHINES[name], *size)
+    verilator, _ = observe(name, problem)
+    amaranth, _ = observe(name, problem, engine="amaranth")
+    assert_same(verilator, amaranth)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dram", [QUIET, STALLED], ids=["quiet", "stalled"])
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("size", [(1, 1, 1), (17, 21, 35), (40, 18, 7)])
+def test_both_engines_agree_on_more(name, size, dram):
+    problem = ragged(MACHINES[name], *size)
+    verilator, _ = observe(name, problem, dram=dram)
+    amaranth, _ = observe(name, problem, dram=dram, engine="amaranth")
+    assert_same(verilator, amaranth)
+
+
+@pytest.mark.parametrize("access_cycles", [6, 20, 211])
+@pytest.mark.parametrize("dram", [QUIET, STALLED], ids=["quiet", "stalled"])
+@pytest.mark.parametrize("name", MACHINES)
+def test_withheld_clocks_change_nothing(name, dram, access_cycles):
+    config = MACHINES[name]
+    sizes = [(1, 1, 1), (19, 23, 31), (33, 5, 70)]
+    for size in sizes:
+        problem = ragged(config, *size)
+        always, all_clocks = observe(
+            name, problem, dram=dram, access_cycles=access_cycles, gating="ungated"
+        )
+        gated, few_clocks = observe(
+            name, problem, dram=dram, access_cycles=access_cycles, gating="gated"
+        )
+        assert_same(always, gated)
+        for seed in range(5):
+            sometimes, some_clocks = observe(
+                name, problem, dram=dram, access_cycles=access_cycles, gating="random", seed=seed
+            )
+            assert_same(always, sometimes)
+            for domain in ("matrix", "dma", "shared"):
+                # Otherwise nothing was tested.
+                assert few_clocks[domain] < some_clocks[domain] < all_clocks[domain]
+        assert all_clocks == dict.fromkeys(all_clocks, always["cycles"])
+        assert few_clocks["sync"] == always["cycles"]
