@@ -49,7 +49,7 @@ class Cluster(wiring.Component):
     m_axi{c} : Out(Axi4Signature)
         DRAM, interleaved over the masters by `config.axi.interleave_bytes`.
     {domain}_busy : Out(1)
-        Combinational: the domain needs its clock in this cycle.
+        Combinational: the domain needs its clock in this cycle, be it for a reset.
     """
 
     s_axil: Any
@@ -76,7 +76,7 @@ class Cluster(wiring.Component):
             blocks["matrix"] = MatrixUnit(config)
         for domain, block in blocks.items():
             m.submodules[domain] = DomainRenamer(domain)(block)
-            m.d.comb += getattr(self, f"{domain}_busy").eq(block.busy)
+            m.d.comb += getattr(self, f"{domain}_busy").eq(block.busy | ResetSignal(domain))
         dma, shared = blocks["dma"], blocks["shared"]
 
         connect(m, flipped(self.s_axil), control.s_axil)

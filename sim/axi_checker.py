@@ -35,6 +35,8 @@ class AxiMemory:
         Cycles of latency more, at random; order is kept.
     stall : float
         Probability that a channel pauses, per channel and cycle.
+    slow : str
+        A channel (``aw``, ``w`` or ``ar``) that pauses nine cycles of ten.
     outstanding : int
         Reads in flight that are allowed.
     response : callable
@@ -54,12 +56,13 @@ class AxiMemory:
         latency: int = 1,
         jitter: int = 0,
         stall: float = 0.0,
+        slow: str = "",
         outstanding: int = 256,
         response=lambda address: 0,
         index: int = 0,
     ):
         self.memory, self.config, self.rng = memory, config, rng
-        self.latency, self.jitter, self.stall = latency, jitter, stall
+        self.latency, self.jitter, self.stall, self.slow = latency, jitter, stall, slow
         self.outstanding, self.response, self.index = outstanding, response, index
         names = [n for channel in CHANNEL_MEMBERS.values() for n in channel]
         self.names = [*names, "awvalid", "wvalid", "arvalid", "rready", "bready"]
@@ -162,10 +165,10 @@ class AxiMemory:
     def answer(self, seen) -> dict[str, int]:
         """Choose the next cycle's outputs; an offer that was refused stays."""
         before, rng, stall = self.driven, self.rng, self.stall
-        nxt = {f"{channel}ready": int(rng.random() >= stall) for channel in ("aw", "w", "ar")} | {
-            "rvalid": 0,
-            "bvalid": 0,
-        }
+        nxt = {"rvalid": 0, "bvalid": 0}
+        for channel in CHANNEL_MEMBERS:
+            pause = 0.9 if channel == self.slow else stall
+            nxt[f"{channel}ready"] = int(rng.random() >= pause)
         keeps = before["rvalid"] and not seen["rready"]
         if self.reads and self.reads[0][0] <= self.now and (keeps or rng.random() >= stall):
             _, data, code, last = self.reads[0]

@@ -3,6 +3,7 @@
 import random
 from collections import deque
 from itertools import pairwise
+from typing import Any
 
 from ..hw.memory.ports import Direction
 from .golden.sequencer import expected_jobs, expected_rows, expected_steps, expected_weights
@@ -49,13 +50,13 @@ class SequencerSurroundings:
         self.responses = {name: deque([None] * self.config.shared.read_latency) for name in "ab"}
         self.rows, self.weights, self.steps = [], [], []
         self.row_cycles, self.swaps, self.deadlines = [], [], []
-        self.written = {}  # when each accumulator row was offered last
+        self.written: dict[int, int] = {}  # when each accumulator row was offered last
         self.tile_phases, self.last_steps = {}, []
         self.jobs, self.open_jobs, self.drains = [], [], []
         self.pointer = self.end = 0
         self.drain_addresses = deque()
         self.stored = self.drained = 0
-        self.events = dict.fromkeys(EVENTS, 0)
+        self.events: dict[str, int] = dict.fromkeys(EVENTS, 0)
 
     async def run(self, ctx):
         """Simulate until every operation has finished."""
@@ -81,7 +82,7 @@ class SequencerSurroundings:
             self.count(finished, computed, events)
             self.cycle += 1
 
-    def outputs(self):
+    def outputs(self) -> list[tuple[Any, Any, str, Any]]:
         """Return the outputs of the sequencer: valid, payload, name, and how it is taken."""
         dut = self.dut
         if self.matrix.dataflow == "weight_stationary":

@@ -119,18 +119,20 @@ def test_products_through_foreign_axi_models(simulation, tmp_path, monkeypatch, 
     m, n, k = shape
     problem = GemmProblem.placed(m=m, n=n, k=k, c_pitch=n + n % 2)
     np.savez(tmp_path / "task.npz", **task(problem, config, seed=1, pause_share=pause_share))
-    results = runner.test(
-        hdl_toplevel="bench",
-        test_module="gemm_bench",
-        build_dir=directory / "build",
-        test_dir=tmp_path,
-        results_xml=str(tmp_path / "results.xml"),
-        seed=1,
-        log_file=tmp_path / "log.txt",
-        extra_env={
-            "SPICA_TASK": str(tmp_path / "task.npz"),
-            "PYTHONPATH": os.pathsep.join([str(BENCHES), os.environ.get("PYTHONPATH", "")]),
-        },
-    )
+    monkeypatch.syspath_prepend(BENCHES)  # what the runner hands on to the simulation
+    log = tmp_path / "log.txt"
+    try:
+        results = runner.test(
+            hdl_toplevel="bench",
+            test_module="gemm_bench",
+            build_dir=directory / "build",
+            test_dir=tmp_path,
+            results_xml=str(tmp_path / "results.xml"),
+            seed=1,
+            log_file=log,
+            extra_env={"SPICA_TASK": str(tmp_path / "task.npz")},
+        )
+    except SystemExit:
+        pytest.fail(f"the simulator ended early:\n{log.read_text()[-3000:]}")
     ran, failed = get_results(Path(results))
-    assert (ran, failed) == (1, 0), (tmp_path / "log.txt").read_text()[-3000:]
+    assert (ran, failed) == (1, 0), log.read_text()[-3000:]

@@ -42,8 +42,10 @@ def test_random_jobs(directions, stall):
     check_jobs(TINY, jobs, seed=1, stall=stall, latency=20, jitter=10)
 
 
-@pytest.mark.parametrize(("stall", "shared_stall"), [(0.9, 0.0), (0.0, 0.9)])
-def test_one_side_is_slow(stall, shared_stall):
+@pytest.mark.parametrize(
+    ("slow", "shared_stall"), [("aw", 0.0), ("w", 0.0), ("ar", 0.0), ("", 0.9)]
+)
+def test_one_side_is_slow(slow, shared_stall):
     """Queues fill up on the way to the slow side, and nothing may be lost."""
     rows = {"rows": 10, "bytes": 100, "dram_pitch": 100, "local_pitch": 104}
     jobs = [
@@ -51,7 +53,7 @@ def test_one_side_is_slow(stall, shared_stall):
         DmaJob(direction=LOAD, dram=SOURCE + 9, local=2000, **rows),
         DmaJob(direction=DRAIN, dram=TARGET + 5003, block=8, **rows),
     ]
-    check_jobs(TINY, jobs, seed=4, stall=stall, shared_stall=shared_stall, latency=2)
+    check_jobs(TINY, jobs, seed=4, stall=0.0, slow=slow, shared_stall=shared_stall, latency=2)
 
 
 @pytest.mark.slow

@@ -50,6 +50,7 @@ def test_first_tiles_arrive_at_the_pace_of_a_bank():
             assert bench.local.read(job.local + i * job.local_pitch, job.bytes) == row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("offset", "cycles"), [(0, 512), (2, 900)])
 def test_loads_in_two_banks(offset, cycles):
     jobs = [load(64, 256, dram=offset), load(64, 256, dram=offset + 0x100000, local=32 * 1024)]
@@ -59,6 +60,7 @@ def test_loads_in_two_banks(offset, cycles):
     assert moved <= cycles + LATENCY + 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("offset", "cycles"), [(0, 256), (2, 420)])
 def test_store(offset, cycles):
     job = load(64, 256, dram=offset)
@@ -68,6 +70,7 @@ def test_store(offset, cycles):
     assert bench.cycle <= cycles + LATENCY + 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("offset", "cycles"), [(0, 512), (2, 1024)])
 def test_drain(offset, cycles):
     job = DmaJob(

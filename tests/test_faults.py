@@ -8,15 +8,14 @@ import pytest
 from spica.hw.address_map import DRAM_BASE, DRAM_END
 from spica.hw.config import PRESETS
 from spica.hw.isa import COMPUTE, Function, encode_cisc, rocc_word
-from spica.kernels.commands import Host
-from spica.kernels.gemm.data import operands
+from spica.kernels.commands import Operation
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
-from spica.kernels.gemm.schedule import schedule
 from spica.kernels.rocc import Rocc
 from spica.sim.dram import DramConfig, Fault
 from spica.sim.errors import MachineError
-from spica.sim.faults import describe_faults, fault_registers
+from spica.sim.faults import describe_faults
+from spica.sim.gemm_bench import GemmBench
 from spica.sim.golden.gemm import gemm
 from spica.sim.machine import Machine
 from spica.sim.run import RunOptions, run_gemm
@@ -24,58 +23,30 @@ from spica.sim.run import RunOptions, run_gemm
 NAME = "tiny_matrix"
 TINY = PRESETS[NAME]
 PROBLEM = GemmProblem.placed(m=19, n=21, k=23, a_pitch=29, c_pitch=30, skew=3)
-REGISTERS = fault_registers(TINY)
 AXI, RANGE = 1, 2
 ILLEGAL, OUT_OF_RANGE, JOB = 1, 2, 4
 ILLEGAL_WORD = rocc_word(127)
 
 
-class Driver:
-    """A machine, its host, and how far the host's list has been carried out."""
+class Driver(GemmBench):
+    """A small machine, and what these tests do with it again and again."""
 
     def __init__(self, machine):
-        self.machine = machine
-        self.host = Host()
-        self.done = 0
+        super().__init__(machine, TINY)
 
-    def run(self, **options):
-        """Carry out what was added to the host's list; return what it read."""
-        commands = self.host.commands.array()[self.done :]
-        self.done = len(self.host.commands)
-        return [int(value) for value in self.machine.execute(commands, **options).reads]
-
-    def faults(self):
-        """Return what the error registers hold."""
-        for address in REGISTERS.values():
-            self.host.commands.read(address)
-        return dict(zip(REGISTERS, self.run(), strict=True))
-
-    def clear(self):
-        """Clear the error registers; what they held must be gone."""
-        for name in ("dma_error", "matrix_error"):
-            self.host.commands.write(REGISTERS[name], 0)
-        faults = self.faults()
-        assert faults["dma_error"] == faults["matrix_error"] == 0
-
-    def product(self, problem=PROBLEM, seed=1):
-        """Compute a product; return C, what it should be, and bytes touched around it."""
-        a, b = operands(problem, "random", seed)
-        for address, data in problem.image(a, b):
-            self.machine.write(address, data)
-        schedule(TINY, problem, self.host)
-        self.run(max_cycles=1_000_000)
-        c, touched = problem.result(self.machine.read(*problem.c_region))
-        return c, gemm(TINY.matrix, problem, a, b, TINY.matrix.tile[2]), touched
+    def run_product(self, seed=1):
+        """Compute `PROBLEM`; return C and what it should be."""
+        a, b = self.place(PROBLEM, "random", seed)
+        self.run()
+        c, touched = PROBLEM.result(self.machine.read(*PROBLEM.c_region))
+        assert not touched
+        return c, gemm(TINY.matrix, PROBLEM, a, b, TINY.matrix.tile[2])
 
     def assert_well(self, seed=9):
         """Fail unless the machine computes as if nothing had been, and sees no error."""
         self.machine.inject([])
-        self.clear()
-        c, expected, touched = self.product(seed=seed)
-        assert c.tobytes() == expected.tobytes()
-        assert not touched
-        faults = self.faults()
-        assert faults["dma_error"] == faults["matrix_error"] == 0
+        self.clear_faults()
+        self.assert_right(PROBLEM, seed=seed)
 
     def load(self, **changes):
         """Add a load of one row of 64 bytes with `changes`."""
@@ -93,7 +64,7 @@ def driver():
 def test_a_load_with_an_axi_error_is_reported(driver, operand):
     base = getattr(PROBLEM, f"{operand}_base")
     driver.machine.inject([Fault(start=base + 100, end=base + 101)])
-    driver.product()
+    driver.run_product()
     faults = driver.faults()
     assert (faults["dma_error"], faults["matrix_error"]) == (AXI, 0)
     assert describe_faults(faults) == "the DMA met an AXI error response"
@@ -104,13 +75,12 @@ def test_a_store_with_an_axi_error_is_reported_and_loses_only_its_burst(driver):
     row, size = 7, PROBLEM.element_bytes("c")
     address = PROBLEM.c_base + row * PROBLEM.c_pitch * size
     driver.machine.inject([Fault(start=address, end=address + 2 * size, reads=False)])
-    c, expected, touched = driver.product()
+    c, expected = driver.run_product()
     faults = driver.faults()
     assert (faults["dma_error"], faults["matrix_error"]) == (0, JOB)
     assert "a failed job of its DMA" in describe_faults(faults)
     wrong = np.argwhere(c.view("u2") != expected.view("u2"))
     assert len(wrong) and set(wrong[:, 0]) == {row}
-    assert not touched
     driver.assert_well()
 
 
@@ -121,7 +91,7 @@ def test_axi_errors_anywhere_are_reported_and_end(driver):
         base, span = getattr(PROBLEM, f"{name}_base"), PROBLEM.span_bytes(name)
         start = base + rng.randrange(span)
         driver.machine.inject([Fault(start=start, end=base + span)])
-        c, expected, _ = driver.product(seed=seed)
+        c, expected = driver.run_product(seed)
         faults = driver.faults()
         # A gap between two rows may not have been touched at all.
         errors = (faults["dma_error"], faults["matrix_error"])
@@ -162,22 +132,16 @@ def test_an_illegal_command_is_refused(driver, register, word):
 
 
 def test_an_illegal_command_between_others_disturbs_none(driver):
-    a, b = operands(PROBLEM, "random", 1)
-    for address, data in PROBLEM.image(a, b):
-        driver.machine.write(address, data)
-    schedule(TINY, PROBLEM, driver.host)
-    commands = driver.host.commands
-    instruction = driver.host.matrix.address("instruction")
+    a, b = driver.place(PROBLEM, "random", 1)
+    commands, instruction = driver.host.commands, driver.host.matrix.address("instruction")
     rows = []
     for row in commands.rows:
         rows.append(row)
-        if row[:2] == (0, instruction):
-            rows.append((0, instruction, ILLEGAL_WORD, 0))
+        if row[:2] == (Operation.WRITE, instruction):
+            rows.append((Operation.WRITE, instruction, ILLEGAL_WORD, 0))
     commands.rows[:] = rows
-    driver.run(max_cycles=1_000_000)
-    c, touched = PROBLEM.result(driver.machine.read(*PROBLEM.c_region))
-    assert c.tobytes() == gemm(TINY.matrix, PROBLEM, a, b, TINY.matrix.tile[2]).tobytes()
-    assert not touched
+    driver.run()
+    assert driver.verdict(PROBLEM, a, b).passed
     assert driver.faults()["matrix_error"] == ILLEGAL
 
 
@@ -201,7 +165,8 @@ def test_a_compute_outside_shared_memory_is_refused(driver):
         assert faults["matrix_error"] == OUT_OF_RANGE, (a_row, b_end_row, blocks, pads)
         assert faults["matrix_error_word"] == rocc_word(Function.LOOP_WS)
         assert "a command out of range (the first refused" in describe_faults(faults)
-        driver.clear()
+        driver.clear_faults()
+        assert not describe_faults(driver.faults())
     driver.assert_well()
 
 
@@ -245,8 +210,7 @@ def test_a_store_out_of_range_is_refused(driver, address):
     host.wait_idle()
     faults = driver.faults()
     assert (faults["dma_error"], faults["matrix_error"]) == (0, JOB)
-    driver.host = Host(after_reset=False)
-    driver.host.loads, driver.host.computes, driver.done = host.loads, host.computes, 0
+    driver.resume()
     driver.assert_well()
 
 
@@ -270,8 +234,7 @@ def test_a_full_dma_queue_holds_the_host_and_loses_nothing():
         driver.host.commands.read(driver.host.dma.address("stores_done"))
         assert driver.run() == [rows, rows]
         assert (machine.read(target, data.size).reshape(data.shape) == data[::-1]).all()
-        driver.host = Host(after_reset=False)
-        driver.host.loads, driver.done = rows, 0
+        driver.resume()
         driver.assert_well()
 
 
@@ -356,21 +319,20 @@ def test_a_control_port_that_is_held_is_named():
         driver = Driver(machine)
         for _ in range(20):
             driver.load()
-        with pytest.raises(MachineError, match="write 0x0 to 0x1018.*control port does not answer"):
+        with pytest.raises(MachineError, match=r"write 0x0 to 0x1018.*port does not answer"):
             driver.run()
 
 
-def test_the_limit_of_cycles_ends_a_run_and_the_machine_goes_on(driver):
-    machine, host = driver.machine, driver.host
-    a, b = operands(PROBLEM, "random", 1)
-    for address, data in PROBLEM.image(a, b):
-        machine.write(address, data)
-    schedule(TINY, PROBLEM, host)
+@pytest.mark.parametrize("limit", [100, 700, 1111])
+def test_the_limit_of_cycles_ends_a_run_and_the_machine_goes_on(driver, limit):
+    driver.place(PROBLEM, "random", 1)
     with pytest.raises(MachineError) as caught:
-        driver.run(max_cycles=700)
+        driver.run(max_cycles=limit)
     message = str(caught.value)
-    assert "the machine was not done after 700 cycles; the host is at command" in message
+    assert f"the machine was not done after {limit} cycles; the host is at command" in message
     assert "matrix unit: " in message and "still counting: " in message
+    driver.resume()
+    driver.assert_well()
 
 
 def test_words_for_several_faults():

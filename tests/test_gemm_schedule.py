@@ -17,7 +17,7 @@ from spica.hw.config import (
 )
 from spica.kernels.commands import CommandList, Host, Operation
 from spica.kernels.gemm.data import KINDS, operands
-from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.plan import default_tile, loaded_elements, plan, tilings, unroll
 from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem
 from spica.kernels.gemm.reference import reference
 from spica.kernels.gemm.schedule import schedule
@@ -185,13 +185,29 @@ def test_plans_move_few_bytes(size, keep, bytes_per_cycle):
     assert moved / (problem.macs / config.matrix.macs) <= bytes_per_cycle
 
 
+def test_the_choice_knows_what_will_be_loaded():
+    rng = random.Random(1)
+    config = PRESETS["matrix"]
+    for _ in range(40):
+        m, n, k = (rng.randint(1, 600) for _ in range(3))
+        problem = GemmProblem.placed(m=m, n=n, k=k)
+        limits = default_tile(config)
+        found = [
+            (loaded_elements(problem, tiling), unroll(problem, tiling).loaded_elements)
+            for tiling in tilings(config, problem, limits)
+        ]
+        assert all(0.8 * about <= exact <= 1.2 * about for about, exact in found), problem
+        assert min(found)[1] <= 1.05 * min(exact for _, exact in found), problem
+
+
 def test_operands_of_a_step_lie_in_different_banks():
     config = PRESETS["matrix"]
     bank = config.shared.size // config.shared.banks
     for size in (256, 512, 1024):
         tiling = plan(config, GemmProblem.placed(m=size, n=size, k=size)).tiling
-        a_banks = {(slot + at) // bank for slot in tiling.a_slots for at in (0, 32767)}
-        b_banks = {(slot + at) // bank for slot in tiling.b_slots for at in (0, 16383)}
+        ends = {"a": 2 * tiling.m * tiling.k - 1, "b": 2 * tiling.n * tiling.k - 1}
+        a_banks = {(slot + at) // bank for slot in tiling.a_slots for at in (0, ends["a"])}
+        b_banks = {(slot + at) // bank for slot in tiling.b_slots for at in (0, ends["b"])}
         assert not a_banks & b_banks
 
 

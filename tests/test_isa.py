@@ -80,5 +80,5 @@ def test_every_code_fits_its_field():
 def test_bad_fields_are_refused():
     with pytest.raises(ValueError, match="a must fit 8 bits, not 256"):
         encode_cisc("current", "load", a=256)
-    with pytest.raises(ValueError, match="name must be one of compute_first, .*, not 'store'"):
+    with pytest.raises(ValueError, match=r"name must be one of compute_first, .*, not 'store'"):
         encode_cisc("legacy", "store")

@@ -1,7 +1,5 @@
 """The matrix unit from register writes to results, against the golden numerics."""
 
-import random
-from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -24,9 +22,9 @@ from spica.hw.isa import (
     rocc_word,
 )
 from spica.hw.matrix.unit import MatrixUnit
-from spica.hw.memory.ports import Direction
 from spica.sim.bench import simulate
 from spica.sim.golden.systolic import read_out, systolic_os, systolic_ws
+from spica.sim.matrix_host import WAIT, MatrixHost
 
 FP16 = PRESETS["tiny_matrix"]
 assert FP16.matrix is not None
@@ -35,162 +33,12 @@ OBLONG = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=8, multiply_a
 STAYS = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=4, dataflow="output_stationary"))
 CONFIGS = {"fp16": FP16, "int8": INT8, "2x8": OBLONG, "output-stationary": STAYS}
 
-DRAM_BYTES = 1 << 16
 A_ADDRESS, B_ADDRESS, C_ADDRESS = 0x40, 0x4080, 0x8100
 PLACES = {"a": A_ADDRESS, "b": B_ADDRESS, "c": C_ADDRESS}
 NUMERICS = {
     "weight_stationary": lambda a, b, matrix: systolic_ws(a, b, matrix.rows),
     "output_stationary": lambda a, b, matrix: systolic_os(a, b),
 }
-
-
-class Machine:
-    """A host, DRAM, a DMA and shared memory around a matrix unit."""
-
-    def __init__(self, config, writes, *, stall=0.0, seed=0):
-        self.dut = MatrixUnit(config)
-        self.config = config
-        self.rng = random.Random(seed)
-        self.stall = stall
-        self.writes = deque(writes)
-        self.dram = bytearray(DRAM_BYTES)
-        self.shared = bytearray(self.rng.randbytes(config.shared.size))
-        self.jobs = deque()
-        self.beats = deque()
-        self.cycle = 0
-        self.active = 0
-
-    async def run(self, ctx):
-        """Write the registers, one access at a time; -1 waits until nothing is running."""
-        dut, latency = self.dut, self.config.shared.read_latency
-        responses = {name: deque([None] * latency) for name in "ab"}
-        ports = {name: getattr(dut, name) for name in "ab"}
-        waiting = False
-        while self.writes or ctx.get(dut.busy) or waiting:
-            for name, port in ports.items():
-                data = responses[name].popleft()
-                ctx.set(port.response.valid, data is not None)
-                ctx.set(port.response.payload, data or 0)
-            ready = {name: self.rng.random() >= self.stall for name in "ab"}
-            for name, port in ports.items():
-                ctx.set(port.request.ready, ready[name])
-            waiting = self.offer_access(ctx)
-            job_ready = len(self.jobs) < 4 and self.rng.random() >= self.stall
-            ctx.set(dut.job.ready, job_ready)
-            drain_ready = self.rng.random() >= self.stall
-            ctx.set(dut.drain.ready, drain_ready)
-            self.serve_dma(ctx)
-            (
-                _,
-                _,
-                accepted,
-                a_valid,
-                a,
-                b_valid,
-                b,
-                job_valid,
-                job,
-                drain_valid,
-                beat,
-                active,
-            ) = await ctx.tick().sample(
-                dut.registers.request.ready,
-                dut.a.request.valid,
-                dut.a.request.payload,
-                dut.b.request.valid,
-                dut.b.request.payload,
-                dut.job.valid,
-                dut.job.payload,
-                dut.drain.valid,
-                dut.drain.payload,
-                dut.events.issue.active,
-            )
-            for name, valid, address in (("a", a_valid, a), ("b", b_valid, b)):
-                size = getattr(self.config.matrix, f"{name}_bytes")
-                data = int.from_bytes(self.shared[address : address + size], "little")
-                responses[name].append(data if valid and ready[name] else None)
-            if waiting and accepted and self.writes[0] != -1:
-                self.writes.popleft()
-            if job_valid and job_ready:
-                self.jobs.append((job, self.cycle + self.rng.choice([3, 30])))
-            if drain_valid and drain_ready:
-                self.beats.append(beat)
-            self.active += active
-            self.cycle += 1
-
-    def offer_access(self, ctx):
-        """Offer the next write; return whether one is offered or awaited."""
-        request = self.dut.registers.request
-        ctx.set(request.valid, 0)
-        if self.writes and self.writes[0] == -1:
-            if ctx.get(self.dut.busy):
-                return True
-            self.writes.popleft()
-        if not self.writes:
-            return False
-        offset, data = self.writes[0]
-        ctx.set(request.payload, {"address": offset, "write": 1, "data": data})
-        ctx.set(request.valid, 1)
-        return True
-
-    def serve_dma(self, ctx):
-        """Complete the first job whose time and data have come."""
-        ctx.set(self.dut.done.valid, 0)
-        for index, (job, over) in enumerate(self.jobs):
-            load = job.direction == Direction.LOAD
-            if over > self.cycle or not (self.load(job) if load else self.store(job, index)):
-                continue
-            ctx.set(self.dut.done.valid, 1)
-            ctx.set(
-                self.dut.done.payload,
-                {
-                    "tag": job.tag,
-                    "direction": job.direction,
-                    "error": 0,
-                },
-            )
-            del self.jobs[index]
-            return
-
-    def load(self, job):
-        """Copy from DRAM to shared memory."""
-        for row in range(job.rows):
-            source, target = job.dram + row * job.dram_pitch, job.local + row * job.local_pitch
-            self.shared[target : target + job.bytes] = self.dram[source : source + job.bytes]
-        return True
-
-    def store(self, job, index):
-        """Place results, once they are complete and no earlier store waits."""
-        if any(earlier.direction != Direction.LOAD for earlier, _ in list(self.jobs)[:index]):
-            return False
-        beat_bytes = self.config.matrix.drain_bytes
-        row_beats = job.block // beat_bytes
-        blocks = -(-job.bytes // job.block)
-        if len(self.beats) < blocks * job.rows * row_beats:
-            return False
-        for block in range(blocks):
-            for row in range(job.rows):
-                data = b"".join(
-                    self.beats.popleft().to_bytes(beat_bytes, "little") for _ in range(row_beats)
-                )
-                count = min(job.block, job.bytes - block * job.block)
-                if job.direction == Direction.DRAIN:
-                    memory, start = self.dram, job.dram + row * job.dram_pitch
-                else:
-                    memory, start = self.shared, job.local + row * job.local_pitch
-                start += block * job.block
-                memory[start : start + count] = data[:count]
-        return True
-
-    def put(self, address, matrix):
-        """Place a dense matrix in DRAM."""
-        data = matrix.tobytes()
-        self.dram[address : address + len(data)] = data
-
-    def get(self, address, shape, dtype):
-        """Return a dense matrix of DRAM."""
-        count = int(np.prod(shape))
-        return np.frombuffer(self.dram, dtype, count, address).reshape(shape)
 
 
 def fire(function, rs1=0, rs2=0):
@@ -300,7 +148,7 @@ def test_loops_two_in_flight(name):
     config = CONFIGS[name]
     rtlil.convert(MatrixUnit(config))
     cases = possible_cases(config)
-    machine = Machine(config, [], stall=0.3)
+    machine = MatrixHost(config, [], stall=0.3)
     matrices = []
     for number, (shape, options) in enumerate(cases):
         base = number * 0x1800
@@ -310,7 +158,7 @@ def test_loops_two_in_flight(name):
         machine.put(addresses["a"], a.T.copy() if options.get("transpose_a") else a)
         machine.put(addresses["b"], b.T.copy() if options.get("transpose_b") else b)
         if number >= 2:
-            machine.writes.append(-1)
+            machine.writes.append(WAIT)
         machine.writes += loop(config, shape, addresses, half=number & 1, **options)
     simulate(machine.dut, machine.run)
     numerics = NUMERICS[config.matrix.dataflow]
@@ -342,13 +190,13 @@ def test_cisc_commands_double_buffer_a_long_k():
         return load, [(cisc, encode_cisc("current", "compute", **places, c=int(index > 0)))]
 
     loads, computes = zip(*(slab(index) for index in range(slabs)), strict=True)
-    writes += [*loads[0], -1]
+    writes += [*loads[0], WAIT]
     for index in range(slabs):
         writes += computes[index]
         if index + 1 < slabs:
-            writes += [*loads[index + 1], -1]
+            writes += [*loads[index + 1], WAIT]
     writes.append((cisc, encode_cisc("current", "store")))
-    machine = Machine(config, writes, stall=0.2)
+    machine = MatrixHost(config, writes, stall=0.2)
     machine.put(A_ADDRESS, a)
     machine.put(B_ADDRESS, b)
     simulate(machine.dut, machine.run)
@@ -368,14 +216,14 @@ def test_a_tile_is_spilled_scaled_and_used_as_an_operand():
     spill_row = size // 4 // row
     writes = [
         *first,
-        -1,
+        WAIT,
         *fire(
             Function.CONFIG,
             encode(config_store, kind=ConfigKind.STORE),
             encode(config_store_scale, scale=half),
         ),
         *fire(Function.LOOP_WS, 0, 0x278 | spill_row << 32),
-        -1,
+        WAIT,
         *fire(Function.SPAD_AB, spill_row, size // config.matrix.b_bytes),
         *fire(
             Function.CONFIG,
@@ -384,7 +232,7 @@ def test_a_tile_is_spilled_scaled_and_used_as_an_operand():
         ),
         *fire(Function.LOOP_WS, encode(loop_control, full_c=1), 0x38),
     ]
-    machine = Machine(config, writes)
+    machine = MatrixHost(config, writes)
     machine.put(A_ADDRESS, a)
     machine.put(B_ADDRESS, b)
     simulate(machine.dut, machine.run)
@@ -405,7 +253,7 @@ def test_a_refused_command_disturbs_nothing():
         *fire(Function.LOOP_WS, 0, 0x3),
         *fire(Function.LOOP_WS, 0, 0xB8 | 0x100),
     ]
-    machine = Machine(config, writes)
+    machine = MatrixHost(config, writes)
     machine.put(A_ADDRESS, a)
     machine.put(B_ADDRESS, b)
 

@@ -21,10 +21,11 @@ __all__ = ["Fetch"]
 class Fetch(wiring.Component):
     """Read the lines of one operand in the order of the array and hold them until it takes them.
 
-    One line per cycle, as stored or transposed. A line is asked for only when there is room for it, so that responses are
-    never refused; it is on `o` ``read_latency + 1`` cycles after its request was accepted, or one
-    more where `depth` is above 16; a transposed block, `rows` cycles after its last line.
-    Lines beyond the matrix that must not count are not read: they enter as zeros.
+    One line per cycle, as stored or transposed. A line is asked for only when there is room for
+    it, so that responses are never refused; it is on `o` ``read_latency + 1`` cycles after its
+    request was accepted, or one more where `depth` is above 16; a transposed block, `rows` cycles
+    after its last line. Lines beyond the matrix that must not count are not read: they enter as
+    zeros.
 
     Parameters
     ----------

@@ -119,8 +119,7 @@ def output_groups(config: ClusterConfig, j_blocks):
     has cycles.
     """
     size = matrix_of(config).multiply_add_latency
-    if size == 3:
-        groups = ((j_blocks + 2) * 0xAAAB) >> 17  # exact below 2**16
-    else:
-        groups = (j_blocks + size - 1) >> exact_log2(size)
+    rounded_up = j_blocks + size - 1
+    # A third by multiplication is exact below 2**16.
+    groups = rounded_up * 0xAAAB >> 17 if size == 3 else rounded_up >> exact_log2(size)
     return groups, j_blocks - (groups - 1) * size

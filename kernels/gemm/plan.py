@@ -120,8 +120,25 @@ def plan(config: ClusterConfig, problem: GemmProblem, tile=None) -> Plan:
     Tiles are at most `tile`, (M, N, K) in elements; None for `default_tile`.
     """
     limits = tile or default_tile(config)
-    plans = [unroll(problem, tiling) for tiling in tilings(config, problem, limits)]
-    return min(plans, key=lambda one: one.loaded_elements)
+    choices = tilings(config, problem, limits)
+    return unroll(problem, min(choices, key=lambda tiling: loaded_elements(problem, tiling)))
+
+
+def loaded_elements(problem: GemmProblem, tiling: Tiling) -> int:
+    """Return about how many elements of A and B are loaded under `tiling`."""
+    rows, columns = ceil_div(problem.m, tiling.m), ceil_div(problem.n, tiling.n)
+    kept_size, swept_size = problem.m, problem.n
+    kept_tiles, swept_tiles = rows, columns
+    kept_slots, swept_slots = len(tiling.a_slots), len(tiling.b_slots)
+    if tiling.keep == "b":
+        kept_size, swept_size = swept_size, kept_size
+        kept_tiles, swept_tiles = columns, rows
+        kept_slots, swept_slots = swept_slots, kept_slots
+    depth = ceil_div(problem.k, tiling.k)
+    kept = kept_size * (1 if depth <= kept_slots else swept_tiles)
+    # Where the sweep turns back, what it saw last is still there.
+    reused = min(1.0, swept_slots // depth / swept_tiles) * swept_size
+    return round(problem.k * (kept + swept_size * kept_tiles - reused * (kept_tiles - 1)))
 
 
 def unroll(problem: GemmProblem, tiling: Tiling) -> Plan:
@@ -172,7 +189,7 @@ def tilings(config: ClusterConfig, problem: GemmProblem, limits) -> list[Tiling]
     """Return the choices of order and slots that fit shared memory, roomy ones first."""
     m, n, k, a_size, b_size = tile_sizes(config, problem, limits)
     depth = ceil_div(problem.k, k)
-    kept_counts = sorted({count for count in (depth + 1, depth, 4, 3, 2, 1)}, reverse=True)
+    kept_counts = sorted({depth, 4, 3, 2, 1}, reverse=True)
     for least, apart in ((2, True), (2, False), (1, False)):
         found = []
         for kept, keep in product(kept_counts, "ab"):

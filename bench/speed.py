@@ -1,0 +1,214 @@
+"""How fast `matrix` is simulated, generated and built: processor time beside wall-clock time."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from spica.cli.options import new_table
+from spica.hw.address_map import CONTROL, CONTROL_BASE
+from spica.hw.config import PRESETS
+from spica.kernels.commands import CommandList
+from spica.sim.compiler import find_compiler
+from spica.sim.machine import Execution, Machine
+from spica.sim.run import RunOptions, pose, run_gemm, versions
+from spica.sim.verilated import find_verilator
+
+from .target import Target
+
+__all__ = ["measure", "tables"]
+
+PRESET = "matrix"
+BUSY_CYCLES_PER_SECOND = 60_000
+EMISSION_SECONDS = 10
+
+
+@dataclass
+class Times:
+    """Wall-clock and processor seconds of a piece of work."""
+
+    wall: float = 0.0
+    processor: float = 0.0
+
+
+@contextmanager
+def timed(whose: int) -> Iterator[Times]:
+    """Time a piece of work of this process, or of those it starts and waits for."""
+    times = Times()
+    before, started = resource.getrusage(whose), time.perf_counter()
+    yield times
+    after = resource.getrusage(whose)
+    times.wall = time.perf_counter() - started
+    times.processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+class TimedMachine(Machine):
+    """A machine that notes how long the simulation itself took."""
+
+    times = Times()
+
+    def execute(self, *arguments, **options) -> Execution:
+        with timed(resource.RUSAGE_SELF) as self.times:
+            return super().execute(*arguments, **options)
+
+
+def speed(cycles: int, times: Times) -> dict:
+    """Return a simulation's figures."""
+    return {
+        "cycles": cycles,
+        "seconds": times.wall,
+        "processor_seconds": times.processor,
+        "cycles_per_second": cycles / times.wall,
+        "cycles_per_processor_second": cycles / times.processor,
+    }
+
+
+def busy(size: int, gating: str) -> dict:
+    """Return the speed during gemm."""
+    config, options = PRESETS[PRESET], RunOptions(gating=gating)
+    problem, steps = pose(config, size, size, size, options)
+    with TimedMachine(config, name=PRESET, dram=options.dram, gating=gating) as machine:
+        execution, found, _, _ = run_gemm(machine, config, problem, steps, options)
+        if found.verdict != "right":
+            raise SystemExit(f"gemm {size} must be right before its speed counts: {found}")
+        figures = speed(execution.cycles, machine.times)
+    return figures | {"clocked": execution.clocked, "size": size}
+
+
+def idle(cycles: int, gating: str) -> dict:
+    """Return the speed while nothing is to be done: between two accesses of a lazy host."""
+    commands = CommandList()
+    commands.read(CONTROL_BASE + CONTROL["status"].offset)
+    commands.read(CONTROL_BASE + CONTROL["status"].offset)
+    with TimedMachine(
+        PRESETS[PRESET], name=PRESET, gating=gating, access_cycles=cycles, watchdog=2 * cycles
+    ) as machine:
+        execution = machine.execute(commands.array())
+        return speed(execution.cycles, machine.times) | {"clocked": execution.clocked}
+
+
+def command(arguments: list[str], cache: str) -> tuple[dict, dict]:
+    """Run Spica in a process of its own; return its times and the JSON it prints."""
+    program = [sys.executable, "-m", "spica.cli", *arguments, "--json", "-"]
+    with timed(resource.RUSAGE_CHILDREN) as times:
+        done = subprocess.run(
+            program,
+            env=os.environ | {"SPICA_CACHE": cache},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(arguments)} failed: {done.stderr}")
+    figures = {"seconds": times.wall, "processor_seconds": times.processor}
+    return figures, json.loads(done.stdout)
+
+
+def processes(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+    """Yield the times of emission, and of a first and a second start, from an empty cache."""
+    with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
+        folder = Path(name)
+        figures: dict = {}
+        tell(f"generating {PRESET} from cold", 0, 0)
+        arguments = ["generate", PRESET, "-o", str(folder / "verilog")]
+        figures["emission"], generated = command(arguments, str(folder / "cache"))
+        figures["emission"]["modules"] = generated["modules"]
+        figures["emission"]["verilog_bytes"] = generated["files"][f"{PRESET}.v"]
+        figures["emission_cached"], _ = command(arguments, str(folder / "cache"))
+        yield figures
+        if quick:
+            return
+        run = ["run", "gemm", "--preset", PRESET, "--size", "16"]
+        for kind in ("build", "start_cached"):
+            tell(f"{kind.replace('_', ' ')} of {PRESET}", 0, 0)
+            figures[kind], _ = command(run, str(folder / "cache"))
+            yield figures
+
+
+def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+    """Yield the result after every part."""
+    size, cycles = (64, 200_000) if quick else (512, 2_000_000)
+    compiler, verilator = find_compiler(), find_verilator()
+    result: dict = {
+        "preset": PRESET,
+        "compiler": f"{compiler.version} ({' '.join(compiler.command)})",
+        "verilator": verilator.version,
+        "versions": versions(),
+        "speed": {},
+    }
+    tell("building the model", 0, 0)
+    with Machine(PRESETS[PRESET], name=PRESET, progress=tell):
+        pass
+    for gating in ("gated", "ungated"):
+        tell(f"gemm {size}, {gating}", 0, 0)
+        result["speed"][f"busy, {gating}"] = busy(size, gating)
+        tell(f"idle, {gating}", 0, 0)
+        result["speed"][f"idle, {gating}"] = idle(cycles, gating)
+        yield result | {"targets": targets(result)}
+    for figures in processes(quick, tell):
+        result |= figures
+        yield result | {"targets": targets(result)}
+
+
+def targets(result: dict) -> list[dict]:
+    """Return what the figures must show, by processor time: other work counts less against it."""
+    found = [
+        Target(
+            name=f"simulated cycles of {PRESET} per processor second, busy",
+            value=result["speed"]["busy, gated"]["cycles_per_processor_second"],
+            limit=BUSY_CYCLES_PER_SECOND,
+            at_least=True,
+        )
+    ]
+    if "emission" in result:
+        found.append(
+            Target(
+                name=f"emission of {PRESET} from cold, processor time",
+                value=result["emission"]["processor_seconds"],
+                limit=EMISSION_SECONDS,
+                unit="s",
+            )
+        )
+    return [target.as_dict() for target in found]
+
+
+def tables(result: dict) -> Iterator:
+    """Yield the result for people."""
+    table = new_table(
+        f"Simulation of {result['preset']}, {result['compiler']}",
+        "what",
+        numbers=["cycles", "seconds", "cycles/s", "cycles/processor s", "to busy, gated"],
+    )
+    base = result["speed"]["busy, gated"]["cycles_per_processor_second"]
+    for name, figures in result["speed"].items():
+        table.add_row(
+            name,
+            f"{figures['cycles']:,}",
+            f"{figures['seconds']:.1f}",
+            f"{figures['cycles_per_second']:,.0f}",
+            f"{figures['cycles_per_processor_second']:,.0f}",
+            f"{figures['cycles_per_processor_second'] / base:.2f}",
+        )
+    yield table
+    table = new_table("Once per design", "what", numbers=["seconds", "processor seconds"])
+    for name, title in (
+        ("emission", "Verilog from an empty cache"),
+        ("emission_cached", "Verilog again"),
+        ("build", "first run: model built, gemm 16"),
+        ("start_cached", "second run: model from the cache, gemm 16"),
+    ):
+        if name in result:
+            figures = result[name]
+            seconds = (figures["seconds"], figures["processor_seconds"])
+            table.add_row(title, *(f"{value:.1f}" for value in seconds))
+    yield table
+    if "emission" in result:
+        figures = result["emission"]
+        yield f"{figures['modules']} modules, {figures['verilog_bytes']:,} bytes of Verilog"

@@ -1,0 +1,148 @@
+"""Products one after another on one machine, for tests: its faults, its shapes, its resets."""
+
+import random
+
+import numpy as np
+
+from ..hw.config import (
+    ACCUMULATOR_OF,
+    AxiConfig,
+    ClusterConfig,
+    DmaConfig,
+    MatrixConfig,
+    SharedMemoryConfig,
+)
+from ..kernels.commands import Host
+from ..kernels.gemm.data import KINDS, operands
+from ..kernels.gemm.plan import plan
+from ..kernels.gemm.problem import GemmProblem
+from ..kernels.gemm.reference import reference
+from ..kernels.gemm.schedule import schedule
+from .check import Check, check
+from .faults import describe_faults, fault_registers
+from .golden.gemm import gemm, slab
+from .machine import Machine
+
+__all__ = ["NARROW", "GemmBench", "random_problem"]
+
+LIMIT = 10_000_000
+#: A machine with nothing to spare: the least of every queue, bank and latency; not square, int8.
+NARROW = ClusterConfig(
+    shared=SharedMemoryConfig(size=2048, banks=1, subbanks=4, read_latency=1),
+    matrix=MatrixConfig(
+        rows=2,
+        columns=8,
+        operand="int8",
+        multiply_add_latency=1,
+        add_latency=1,
+        accumulator_bytes=512,
+        tile=(8, 16, 8),
+        read_scale=False,
+    ),
+    axi=AxiConfig(masters=1, data_width=128),
+    dma=DmaConfig(queue=1, contexts=1, outstanding=2),
+)
+
+
+def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -> GemmProblem:
+    """Return a product of random sizes, pitches and places, often very small in one direction."""
+    assert config.matrix is not None
+    m, n, k = (rng.choice([1, rng.randint(1, 20), rng.randint(1, limit)]) for _ in range(3))
+    floats = config.matrix.operand == "fp16"
+    return GemmProblem.placed(
+        m=m,
+        n=n,
+        k=k,
+        a_pitch=k + rng.choice([0, rng.randint(1, 9)]),
+        b_pitch=n + rng.choice([0, rng.randint(1, 9)]),
+        c_pitch=n + rng.choice([0, rng.randint(1, 9)]),
+        skew=rng.randint(0, 20),
+        operand=config.matrix.operand,
+        c_format=rng.choice(["fp16", "fp32"]) if floats else ACCUMULATOR_OF["int8"],
+        relu=rng.random() < 0.3,
+        scale=rng.choice([None, 0.3]) if floats and config.matrix.read_scale else None,
+    )
+
+
+class GemmBench:
+    """A machine just reset, its host, and how far the host's list has been carried out.
+
+    Parameters
+    ----------
+    machine : Machine
+    config : ClusterConfig
+        What it was made of.
+
+    """
+
+    def __init__(self, machine: Machine, config: ClusterConfig):
+        self.machine = machine
+        self.config = config
+        self.host = Host()
+        self.done = 0
+
+    def run(self, max_cycles: int = LIMIT) -> list[int]:
+        """Carry out what was added to the host's list; return what it read."""
+        commands = self.host.commands.array()[self.done :]
+        self.done = len(self.host.commands)
+        return [int(value) for value in self.machine.execute(commands, max_cycles).reads]
+
+    def faults(self) -> dict[str, int]:
+        """Return what the error registers hold."""
+        registers = fault_registers(self.config)
+        for address in registers.values():
+            self.host.commands.read(address)
+        return dict(zip(registers, self.run(), strict=True))
+
+    def clear_faults(self):
+        """Clear the error registers."""
+        for name, address in fault_registers(self.config).items():
+            if not name.endswith("word"):
+                self.host.commands.write(address, 0)
+        self.run()
+
+    def resume(self):
+        """Go on after a list was given up: wait until all is quiet, and count anew."""
+        self.host = host = Host(after_reset=False)
+        self.done = 0
+        host.commands.wait_equal(host.dma.address("running"), 0)
+        host.wait_idle()
+        host.commands.read(host.dma.address("loads_done"))
+        host.commands.read(host.matrix.address("computes_done"))
+        host.loads, host.computes = self.run()
+
+    def place(self, problem: GemmProblem, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Put operands and guards into DRAM, and the commands on the list; return the operands."""
+        a, b = operands(problem, kind, seed)
+        for address, data in problem.image(a, b):
+            self.machine.write(address, data)
+        schedule(self.config, problem, self.host)
+        return a, b
+
+    def verdict(self, problem: GemmProblem, a: np.ndarray, b: np.ndarray) -> Check:
+        """Compare what is in DRAM with the golden model and with float64."""
+        assert self.config.matrix is not None
+        depth = plan(self.config, problem).tiling.k
+        c, touched = problem.result(self.machine.read(*problem.c_region))
+        expected = gemm(self.config.matrix, problem, a, b, depth)
+        wide = reference(problem, a, b, slab(self.config.matrix, depth))
+        return check(c, expected, *wide, touched=touched)
+
+    def product(self, problem: GemmProblem, kind: str = "random", seed: int = 1) -> Check:
+        """Compute a product and check it."""
+        a, b = self.place(problem, kind, seed)
+        self.run()
+        return self.verdict(problem, a, b)
+
+    def assert_right(self, problem: GemmProblem, kind: str = "random", seed: int = 1):
+        """Fail unless a product is right and no error register says otherwise."""
+        found = self.product(problem, kind, seed)
+        assert found.passed, (problem, kind, seed, found)
+        faults = describe_faults(self.faults())
+        assert not faults, (problem, faults)
+
+    def assert_many_right(self, count: int, rng: random.Random, limit: int = 50):
+        """Fail with the first of `count` random products that is not right."""
+        for _ in range(count):
+            problem = random_problem(self.config, rng, limit)
+            self.assert_right(problem, rng.choice(KINDS), rng.randrange(1 << 30))

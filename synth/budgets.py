@@ -1,0 +1,34 @@
+"""Budgets: what a design may cost at most."""
+
+from .measure import BlockMeasurement, Measurement
+
+__all__ = ["DEPTH", "ELEMENT_CELLS", "element_of", "too_deep", "with_children"]
+
+#: Gates between two registers. An obvious four-stage multiply-add has 101, which is 37 MHz on ECP5.
+DEPTH = 60
+#: Word-level cells of one element of a systolic array for FP16: a simulator pays for each.
+ELEMENT_CELLS = 160
+
+ELEMENTS = ("weight_stationary_element_", "output_stationary_element_")
+#: Blocks of an element that are emitted as modules of their own.
+ELEMENT_CHILDREN = ("multiply_add_",)
+
+
+def too_deep(measured: Measurement) -> dict[str, int]:
+    """Return the depth of each block beyond the budget, the top among them."""
+    return {block.name: block.depth for block in measured.blocks if block.depth > DEPTH}
+
+
+def element_of(measured: Measurement) -> BlockMeasurement:
+    """Return the processing element of a measured array or cluster."""
+    (element,) = (block for block in measured.blocks if block.name.startswith(ELEMENTS))
+    return element
+
+
+def with_children(measured: Measurement) -> int:
+    """Return the word-level cells of a processing element, its multiply-add included."""
+    element = element_of(measured)
+    inside = [block for block in measured.blocks if block.name.startswith(ELEMENT_CHILDREN)]
+    return element.cells + sum(
+        block.cells * block.instances // element.instances for block in inside
+    )

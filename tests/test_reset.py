@@ -1,0 +1,89 @@
+"""A machine needs nothing but its reset: not what registers and memories held before."""
+
+import dataclasses
+import functools
+import random
+import re
+
+import pytest
+
+from spica.hw.config import PRESETS
+from spica.sim import machine as machine_module
+from spica.sim.dram import DramConfig
+from spica.sim.errors import MachineError
+from spica.sim.gemm_bench import NARROW, GemmBench, random_problem
+from spica.sim.machine import Machine
+
+pytestmark = pytest.mark.slow
+
+MACHINES = {"tiny_matrix": PRESETS["tiny_matrix"], "narrow": NARROW}
+RANDOM_START = ("--x-initial", "unique", "--x-assign", "unique")
+
+REGISTER = re.compile(r"^(\s*reg\s[^=;]*?)\s*=\s*[^;]*;", re.MULTILINE)
+MEMORY = re.compile(r"^\s*initial begin\n.*?^\s*end\n", re.MULTILINE | re.DOTALL)
+
+
+def without_initial_values(verilog):
+    """Return Verilog in which nothing has a value before the first reset."""
+    stripped = MEMORY.sub("", REGISTER.sub(r"\1;", verilog))
+    # Wires may have what they are assigned; nothing else may be left.
+    assert "initial" not in re.sub(r"always @\*|initial begin end", "", stripped)
+    assert not REGISTER.search(stripped)
+    return stripped
+
+
+@pytest.fixture(params=MACHINES)
+def make(request, monkeypatch):
+    """Return a function that makes a machine whose registers start at random."""
+    name, emit_cached = request.param, machine_module.emit_cached
+
+    def emit(*arguments):
+        emission = emit_cached(*arguments)
+        return dataclasses.replace(emission, verilog=without_initial_values(emission.verilog))
+
+    build = functools.partial(machine_module.build_model, flags=RANDOM_START)
+    monkeypatch.setattr(machine_module, "emit_cached", emit)
+    monkeypatch.setattr(machine_module, "build_model", build)
+    return functools.partial(Machine, MACHINES[name], name=name, optimize=1)
+
+
+def test_initial_values_are_stripped():
+    text = "  reg [3:0] a = 4'h0;\n  reg b;\n  reg [7:0] m [3:0];\n  initial begin\n    m[0] = 8'h00;\n  end\n"
+    assert without_initial_values(text) == "  reg [3:0] a;\n  reg b;\n  reg [7:0] m [3:0];\n"
+
+
+def test_products_after_any_start(make):
+    for seed in range(6):
+        with make(seed=seed) as machine:
+            rng = random.Random(seed)
+            GemmBench(machine, machine.config).assert_many_right(4, rng)
+
+
+def test_starts_do_not_show(make):
+    """What is random at the start changes neither values nor cycles."""
+    seen = set()
+    for seed in range(4):
+        with make(seed=seed, gating=random.Random(seed).choice(["gated", "ungated"])) as machine:
+            bench = GemmBench(machine, machine.config)
+            rng = random.Random(1)
+            for _ in range(3):
+                problem = random_problem(bench.config, rng)
+                bench.place(problem, "random", 1)
+            execution = machine.execute(bench.host.commands.array())
+            seen.add((execution.cycles, execution.elapsed))
+    assert len(seen) == 1
+
+
+def test_products_after_a_reset_in_the_middle(make):
+    dram = DramConfig(stall=0.2, bytes_per_cycle=8)
+    for seed in range(8):
+        rng = random.Random(seed)
+        with make(seed=seed, dram=dram) as machine:
+            for _ in range(3):
+                bench = GemmBench(machine, machine.config)
+                problem = random_problem(bench.config, rng, 90)
+                with pytest.raises(MachineError, match="not done after"):
+                    bench.place(problem, "random", seed)
+                    bench.run(max_cycles=rng.randint(30, 1500))
+                machine.reset()
+            GemmBench(machine, machine.config).assert_many_right(3, rng)
