@@ -101,8 +101,7 @@ def command(arguments: list[str], cache: str) -> tuple[dict, dict]:
         done = subprocess.run(
             program,
             env=os.environ | {"SPICA_CACHE": cache},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
         )
     if done.returncode:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,8 @@ class Machine:
         else:
             library = build_harness()
             self.engine = AmaranthEngine(as_component(design), vcd)
-        self.harness = Harness(
+        self.make_harness = partial(
+            Harness,
             library,
             self.engine.layout.table(),
             self.dram,
@@ -150,12 +152,20 @@ class Machine:
             interleave_bytes=getattr(getattr(design, "axi", None), "interleave_bytes", 64),
             access_cycles=access_cycles,
         )
+        self.harness = self.make_harness()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.close()
+
+    def reset(self) -> None:
+        """Reset the design at any moment, on Verilator; host and DRAM start anew, DRAM empty."""
+        assert isinstance(self.engine, VerilatorEngine), "only Verilator's models can be reset"
+        self.engine.reset()
+        self.harness.close()
+        self.harness = self.make_harness()
 
     def close(self) -> None:
         """Free the engine and finish waveforms; the machine cannot be used any more."""

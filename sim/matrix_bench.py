@@ -56,6 +56,14 @@ class SequencerSurroundings:
         self.pointer = self.end = 0
         self.drain_addresses = deque()
         self.stored = self.drained = 0
+        # Loads in program order, and which operation each row belongs to.
+        self.loads_left = [op["load_a"] + op["load_b"] for op in operations]
+        self.load_owners = deque(
+            index for index, count in enumerate(self.loads_left) for _ in range(count)
+        )
+        self.rows_left = deque(
+            [index, self.row_count(op)] for index, op in enumerate(operations) if op["compute"]
+        )
         self.events: dict[str, int] = dict.fromkeys(EVENTS, 0)
 
     async def run(self, ctx):
@@ -144,6 +152,21 @@ class SequencerSurroundings:
         assert len(held) == 1, held
         self.events[held[0]] += 1
 
+    def row_count(self, operation):
+        """Return the rows, or steps, of an operation."""
+        if self.matrix.dataflow == "weight_stationary":
+            return operation["k_blocks"] * operation["j_blocks"] * operation["height"]
+        return operation["i_blocks"] * operation["j_blocks"] * operation["depth"]
+
+    def enter(self):
+        """Note a row or a step, and check that its operation's loads have ended."""
+        index, left = self.rows_left[0]
+        assert not self.loads_left[index]
+        self.rows_left[0][1] -= 1
+        if left == 1:
+            self.rows_left.popleft()
+        self.row_cycles.append(self.cycle)
+
     def take_weights(self, weights):
         """Check that a row of weights does not come too early."""
         rows = self.matrix.rows
@@ -157,7 +180,7 @@ class SequencerSurroundings:
     def take_row(self, row):
         """Check the rules of a row of A."""
         self.write(row.address, self.cycle, row.accumulate)
-        self.row_cycles.append(self.cycle)
+        self.enter()
         self.rows.append((list(row.a), row.swap, row.address, row.accumulate))
         if row.swap:
             latency, rows = self.matrix.multiply_add_latency, self.matrix.rows
@@ -177,7 +200,7 @@ class SequencerSurroundings:
         slots, phase = max(2, latency), self.cycle % latency
         assert bool(step.first) == (phase not in self.tile_phases)
         self.tile_phases[phase] = True
-        self.row_cycles.append(self.cycle)
+        self.enter()
         expects = (list(step.a), list(step.b), step.first, step.last)
         if step.last:
             del self.tile_phases[phase]
@@ -223,18 +246,21 @@ class SequencerSurroundings:
         """Keep a job; it ends some time later, in any order."""
         assert job.tag & 1
         self.jobs.append(job)
-        self.open_jobs.append((self.cycle + self.rng.choice([1, 5, 60]), job))
+        owner = self.load_owners.popleft() if job.direction == Direction.LOAD else None
+        self.open_jobs.append((self.cycle + self.rng.choice([1, 5, 60]), job, owner))
 
     def complete_a_job(self, ctx):
         """Complete a job that is over; stores once their results have left."""
         ctx.set(self.dut.done.valid, 0)
-        for index, (over, job) in enumerate(self.open_jobs):
-            load = job.direction == Direction.LOAD
+        for index, (over, job, owner) in enumerate(self.open_jobs):
+            load = owner is not None
             if over <= self.cycle and (load or self.stored < self.drained):
                 done = {"tag": job.tag, "direction": job.direction, "error": 0}
                 ctx.set(self.dut.done.valid, 1)
                 ctx.set(self.dut.done.payload, done)
                 self.stored += not load
+                if load:
+                    self.loads_left[owner] -= 1
                 del self.open_jobs[index]
                 return
 

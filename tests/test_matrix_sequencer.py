@@ -232,3 +232,14 @@ def test_output_stationary_short_chains_wait_for_the_sums_before_them():
     # A chain of 2 steps each, but the four rows of sums before need 8 cycles to leave.
     assert max(gaps(surroundings)) <= 6
     assert surroundings.events["wait_revisit"] > 0
+
+
+def test_a_narrower_shape_does_not_revisit_a_row_too_soon():
+    config = CONFIGS["2x8"]
+    operations = [
+        compute(config, 3, 1, 1, height=5, last_height=1),
+        # Accumulator row 4 was the last one; here it is the fourth.
+        compute(config, 2, 2, 1, height=3, last_height=1, accumulate=1),
+    ]
+    surroundings = run(config, operations)
+    assert surroundings.events["wait_revisit"] > 0

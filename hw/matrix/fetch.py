@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
 from ..config import ClusterConfig
+from ..memory.carry_select import carry_select
 from ..memory.ports import WideReadSignature
 from ..streams import Queue
 from .operation import matrix_of
@@ -178,4 +179,4 @@ class Fetch(wiring.Component):
         ]
         with m.If(zero):
             m.d.comb += tags.count.eq(0)
-        return (walk.base + offset)[: len(walk.base)]
+        return carry_select(walk.base, offset, len(walk.base))

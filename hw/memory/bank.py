@@ -105,7 +105,7 @@ class Bank(SharedBlock):
         clash = Signal()
         read_first = Signal()
         m.d.comb += [
-            clash.eq(reader.grant.any() & writer.grant.any() & (read_line == written.line)),
+            clash.eq(self.meet(reader.grant, writer.grant)),
             reader.taken.eq(reader.requests.any() & ~(clash & ~read_first)),
             writer.taken.eq(writer.requests.any() & ~(clash & read_first)),
         ]
@@ -132,6 +132,25 @@ class Bank(SharedBlock):
         for n in range(memory.narrow_ports):
             self.connect_lane(m, n, subbanks)
         return m
+
+    def meet(self, reads: Value, writes: Value) -> Value:
+        """Return whether the chosen read and the chosen write are of one line.
+
+        All pairs are compared beside the choice of a read, which is known late.
+        """
+        read_lines = [
+            self.line_of(getattr(self, f"read_{i}").payload)
+            for i, _ in enumerate(self.config.read_sizes)
+        ]
+        write_lines = [
+            self.line_of(getattr(self, f"write_{i}").payload.address)
+            for i, _ in enumerate(self.config.write_sizes)
+        ]
+        met = [
+            Cat(writes[j] & (line == written) for j, written in enumerate(write_lines)).any()
+            for line in read_lines
+        ]
+        return (reads & Cat(met)).any()
 
     def choose_read(self, m):
         """Return the arbiter of the wide reads, the line it chose and the subbanks concerned."""

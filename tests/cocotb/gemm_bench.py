@@ -13,7 +13,7 @@ from cocotbext.axi.sparse_memory import SparseMemory
 
 WRITE, WAIT_EQUAL, WAIT_REACHED, READ = range(4)
 PERIOD_NS = 10
-LIMIT_MS = 5
+LIMIT_US = 400
 
 
 def pauses(seed, share):
@@ -72,7 +72,7 @@ async def product(dut):
     await ClockCycles(dut.clk, 5)
     dut.rst.value = 0
     await ClockCycles(dut.clk, 2)
-    await with_timeout(execute(host, task["commands"]), LIMIT_MS, "ms")
+    await with_timeout(execute(host, task["commands"]), LIMIT_US, "us")
     expected = task["expected"].tobytes()
     base = int(task["addresses"][2])
     found = bytes(memory[base : base + len(expected)])

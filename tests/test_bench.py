@@ -1,0 +1,86 @@
+"""The benchmarks: their tables and targets, from runs that are small or made up."""
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Import modules of the benchmarks, which are no part of the package."""
+    monkeypatch.syspath_prepend(ROOT)
+    return lambda name: import_module(f"bench.{name}")
+
+
+def tell(sentence, done, total):
+    pass
+
+
+def run_bench(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "bench", *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+
+
+def test_an_unknown_benchmark_is_refused():
+    done = run_bench("gem")
+    assert done.returncode == 2
+    assert "name must be one of budgets, speed, gemm, not gem" in done.stderr
+
+
+def test_targets_and_their_marks(bench):
+    target = bench("target").Target
+    assert target(name="x", value=60, limit=60).met
+    assert not target(name="x", value=61, limit=60).met
+    assert target(name="x", value=61, limit=60, at_least=True).met
+    result = {"targets": [target(name="depth", value=61, limit=60, unit="gates").as_dict()]}
+    (found,) = bench("target").targets_of(result)
+    row = [list(column.cells)[0] for column in bench("target").target_table([found]).columns]
+    assert row == ["MISSED", "depth", "61 gates", "<= 60 gates"]
+
+
+def test_utilisation_of_runs_on_the_small_preset(bench, monkeypatch):
+    gemm = bench("gemm")
+    monkeypatch.setattr(gemm, "PRESET", "tiny_matrix")
+    monkeypatch.setattr(gemm, "SIZES", (16,))
+    monkeypatch.setattr(gemm, "LEAST", {16: 0.99})
+    result = [json.loads(json.dumps(part)) for part in gemm.measure(True, tell)][-1]
+    assert [run["formats"]["c"] for run in result["runs"]] == ["fp16", "fp32"]
+    utilisation, wrong = bench("target").targets_of(result)
+    assert not utilisation.met  # far too small a product
+    assert wrong.met and wrong.value == 0
+    table, _ = gemm.tables(result)
+    assert table.row_count == 2
+
+
+def test_speed_of_the_small_preset(bench, monkeypatch):
+    speed = bench("speed")
+    monkeypatch.setattr(speed, "PRESET", "tiny_matrix")
+    busy = speed.busy(16, "gated")
+    idle = speed.idle(5_000, "gated")
+    assert idle["cycles"] >= 5_000
+    assert idle["clocked"]["matrix"] < 100 < busy["clocked"]["matrix"]
+    assert busy["cycles_per_processor_second"] > 0
+    result = {
+        "preset": "tiny_matrix",
+        "compiler": "a",
+        "speed": {"busy, gated": busy, "idle": idle},
+    }
+    assert len(speed.targets(result)) == 1
+    simulated, once = speed.tables(result)
+    assert (simulated.row_count, once.row_count) == (2, 0)
+
+
+@pytest.mark.slow
+def test_budgets_from_the_command_line(tmp_path):
+    done = run_bench("budgets", "--quick", "--results", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "budgets.json").read_text())
+    assert result["presets"]["tiny_matrix"]["depth"] <= 60
+    assert "met" in done.stdout
