@@ -28,6 +28,7 @@ __all__ = ["measure", "tables"]
 PRESET = "matrix"
 BUSY_CYCLES_PER_SECOND = 60_000
 EMISSION_SECONDS = 10
+IDLE_CYCLES = {"gated": 2_000_000, "ungated": 200_000}
 
 
 @dataclass
@@ -133,7 +134,7 @@ def processes(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[di
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
     """Yield the result after every part."""
-    size, cycles = (64, 200_000) if quick else (512, 2_000_000)
+    size = 64 if quick else 512
     compiler, verilator = find_compiler(), find_verilator()
     result: dict = {
         "preset": PRESET,
@@ -149,7 +150,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
         tell(f"gemm {size}, {gating}", 0, 0)
         result["speed"][f"busy, {gating}"] = busy(size, gating)
         tell(f"idle, {gating}", 0, 0)
-        result["speed"][f"idle, {gating}"] = idle(cycles, gating)
+        result["speed"][f"idle, {gating}"] = idle(IDLE_CYCLES[gating], gating)
         yield result | {"targets": targets(result)}
     for figures in processes(quick, tell):
         result |= figures

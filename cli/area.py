@@ -1,21 +1,21 @@
 """``spica area``: what a preset costs, block by block."""
 
+import re
 from pathlib import Path
-
-from rich.progress import Progress
 
 from ..sim.errors import UserError
 from ..synth.area import area_report, measure_cluster
 from ..synth.measure import Measurement
+from ..synth.yosys import YosysError
 from .options import (
     JsonOption,
     JsonOutput,
     SetOption,
     configured,
     new_table,
-    standard_error,
     standard_output,
 )
+from .progress import ProgressDisplay
 
 __all__ = ["area"]
 
@@ -41,19 +41,36 @@ def area(
 
     """
     config = configured(preset, settings)
-    if liberty is not None and not liberty.is_file():
-        raise UserError(f"--liberty must name a Liberty file, and there is none at {liberty}")
+    if liberty is not None:
+        require_liberty(liberty)
     with JsonOutput(json) as output:
-        with Progress(console=standard_error(), transient=True) as progress:
-            task = progress.add_task("synthesising", total=None)
+        with ProgressDisplay() as progress:
+            done = 0
 
             def advance(block: str, blocks: int):
-                progress.update(task, advance=1, total=blocks, description=f"synthesised {block}")
+                nonlocal done
+                done += 1
+                progress(f"synthesising {preset}", done, blocks)
 
-            measured = measure_cluster(config, preset, liberty=liberty, progress=advance)
+            progress(f"synthesising {preset}", 0, 0)
+            try:
+                measured = measure_cluster(config, preset, liberty=liberty, progress=advance)
+            except YosysError as error:
+                if liberty is None:
+                    raise
+                raise UserError(f"cannot map {preset} to the cells of {liberty}: {error}") from None
         report = {"preset": preset, **area_report(measured)}
         if output.write(report):
             show(measured, report["sram_nand2_estimate"])
+
+
+def require_liberty(path: Path):
+    """Refuse at once what cannot be a cell library."""
+    if not path.is_file():
+        raise UserError(f"--liberty must name a Liberty file, and there is none at {path}")
+    # Comments may stand before it.
+    if not re.search(r"^\s*library\s*\(", path.read_text(errors="replace"), re.MULTILINE):
+        raise UserError(f"--liberty must name a Liberty file, and {path} holds no library (...)")
 
 
 def show(measured: Measurement, sram_estimate: float):

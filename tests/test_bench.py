@@ -41,7 +41,7 @@ def test_targets_and_their_marks(bench):
     assert target(name="x", value=61, limit=60, at_least=True).met
     result = {"targets": [target(name="depth", value=61, limit=60, unit="gates").as_dict()]}
     (found,) = bench("target").targets_of(result)
-    row = [list(column.cells)[0] for column in bench("target").target_table([found]).columns]
+    row = [next(iter(column.cells)) for column in bench("target").target_table([found]).columns]
     assert row == ["MISSED", "depth", "61 gates", "<= 60 gates"]
 
 

@@ -13,6 +13,7 @@ from spica.cli.main import main
 from spica.sim.errors import MachineError, UserError
 from spica.sim.machine import ENGINES
 from spica.synth.measure import BlockMeasurement, Measurement
+from spica.synth.yosys import YosysError
 
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")
 
@@ -89,6 +90,7 @@ def refused(capsys, *arguments):
         (("generate", "matric", "-o", "x"), "unknown preset 'matric'; did you mean 'matrix'?"),
         (("generate", "matrix", "-o", __file__), "--output must be a folder, and "),
         (("area", "matrix", "--liberty", "absent.lib"), "there is none at absent.lib"),
+        (("area", "matrix", "--liberty", sys.executable), "holds no library (...)"),
         (("area",), 'Command "area" parameter PRESET requires an argument.'),
         (("list", "everything"), "Unused"),
         (("list", "--json"), 'Command "list" parameter --json requires an argument.'),
@@ -277,6 +279,18 @@ def test_area_is_a_table_and_json(measured, capsys, tmp_path):
     assert written["blocks"][0]["instances"] == 4
     assert written["sram_nand2_estimate"] == 256 * 1.6
     assert written["rules"]["nand2_weights"]["$_NAND_"] == 1
+
+
+def test_a_damaged_cell_library_is_bad_input(monkeypatch, capsys, tmp_path):
+    library = tmp_path / "cells.lib"
+    library.write_text("library (cells) { cell (A) {")
+
+    def measure(config, name, *, liberty, progress):
+        raise YosysError("syntax error in liberty file on line 1")
+
+    monkeypatch.setattr("spica.cli.area.measure_cluster", measure)
+    assert main(("area", "matrix", "--liberty", str(library))) == 2
+    assert "to the cells of" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_reader_that_leaves_is_no_error():

@@ -92,11 +92,11 @@ def test_keys_tell_where_parts_end():
 
 def test_missing_compiler_is_one_sentence(monkeypatch):
     monkeypatch.setenv("SPICA_CXX", "/no/such/compiler -x")
-    with pytest.raises(UserError, match="SPICA_CXX must be a C.. compiler that runs, not '/no/s"):
+    with pytest.raises(UserError, match=r"SPICA_CXX must be a C.. compiler that runs, not '/no/s"):
         compiler.find_compiler()
     monkeypatch.delenv("SPICA_CXX")
     monkeypatch.setattr(compiler, "candidates", list)
-    with pytest.raises(UserError, match="no C.. compiler found: pip install ziglang, or"):
+    with pytest.raises(UserError, match=r"no C.. compiler found: pip install ziglang, or"):
         compiler.find_compiler()
 
 

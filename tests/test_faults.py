@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from spica.hw.address_map import DRAM_BASE, DRAM_END
+from spica.hw.address_map import CONTROL, DRAM_BASE, DRAM_END
 from spica.hw.config import PRESETS
 from spica.hw.isa import COMPUTE, Function, encode_cisc, rocc_word
 from spica.kernels.commands import Operation
@@ -54,9 +54,9 @@ class Driver(GemmBench):
         self.host.load(**job | {"rows": 1, "size": 64} | changes)
 
 
-@pytest.fixture
-def driver():
-    with Machine(TINY, name=NAME, watchdog=5000) as machine:
+@pytest.fixture(params=["gated", "random"])
+def driver(request):
+    with Machine(TINY, name=NAME, watchdog=5000, gating=request.param) as machine:
         yield Driver(machine)
 
 
@@ -69,6 +69,33 @@ def test_a_load_with_an_axi_error_is_reported(driver, operand):
     assert (faults["dma_error"], faults["matrix_error"]) == (AXI, 0)
     assert describe_faults(faults) == "the DMA met an AXI error response"
     driver.assert_well()
+
+
+def test_a_host_store_with_an_axi_error_is_reported(driver):
+    driver.machine.inject([Fault(start=DRAM_BASE, end=DRAM_BASE + 64)])
+    driver.host.dma.set(dram=DRAM_BASE, shape=2 | 64 << 16, dram_pitch=64, local_pitch=64)
+    driver.host.dma.fire("start", 1)
+    driver.host.commands.wait_equal(driver.host.dma.address("running"), 0)
+    assert driver.faults()["dma_error"] == AXI
+    driver.assert_well()
+
+
+def test_the_status_register_shows_errors(driver):
+    status = CONTROL["status"].offset
+    for fire, values in (
+        (lambda: driver.host.matrix.fire("cisc", 7), (0, ILLEGAL)),
+        (lambda: driver.load(local=TINY.shared.size), (RANGE, 0)),
+    ):
+        driver.host.commands.read(status)
+        fire()
+        driver.host.commands.wait_equal(driver.host.dma.address("running"), 0)
+        driver.host.wait_idle()
+        driver.host.commands.read(status)
+        before, after = driver.run()
+        assert (before >> 2 & 1, after >> 2 & 1) == (0, 1)
+        faults = driver.faults()
+        assert (faults["dma_error"], faults["matrix_error"]) == values
+        driver.clear_faults()
 
 
 def test_a_store_with_an_axi_error_is_reported_and_loses_only_its_burst(driver):

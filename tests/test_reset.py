@@ -8,7 +8,9 @@ import re
 import pytest
 
 from spica.hw.config import PRESETS
+from spica.kernels.gemm.problem import GemmProblem
 from spica.sim import machine as machine_module
+from spica.sim import verilator_engine
 from spica.sim.dram import DramConfig
 from spica.sim.errors import MachineError
 from spica.sim.gemm_bench import NARROW, GemmBench, random_problem
@@ -53,6 +55,16 @@ def test_initial_values_are_stripped():
     assert without_initial_values(text) == "  reg [3:0] a ;\n  reg b;\n  reg [7:0] m [3:0];\n"
 
 
+def test_without_a_reset_nothing_works(make, monkeypatch):
+    """The other tests would show nothing if the start were not random."""
+    monkeypatch.setattr(verilator_engine, "RESET_CYCLES", 0)
+    for seed in range(3):
+        with make(seed=seed, watchdog=1000) as machine:
+            bench = GemmBench(machine, machine.config)
+            with pytest.raises((MachineError, AssertionError)):
+                bench.assert_many_right(1, random.Random(seed))
+
+
 def test_products_after_any_start(make):
     for seed in range(6):
         with make(seed=seed) as machine:
@@ -82,9 +94,11 @@ def test_products_after_a_reset_in_the_middle(make):
         with make(seed=seed, dram=dram) as machine:
             for _ in range(3):
                 bench = GemmBench(machine, machine.config)
-                problem = random_problem(bench.config, rng, 90)
+                m, n, k = (rng.randint(30, 90) for _ in range(3))
+                operand = bench.config.matrix.operand
+                problem = GemmProblem.placed(m=m, n=n, k=k, operand=operand)
+                bench.place(problem, "random", seed)
                 with pytest.raises(MachineError, match="not done after"):
-                    bench.place(problem, "random", seed)
                     bench.run(max_cycles=rng.randint(30, 1500))
                 machine.reset()
             GemmBench(machine, machine.config).assert_many_right(3, rng)

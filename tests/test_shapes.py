@@ -135,5 +135,6 @@ def test_output_stationary_machines(shape):
     matrix = {**shape.matrix, "dataflow": "output_stationary"}
     shape = dataclasses.replace(shape, matrix=matrix)
     config = shape.config
-    with Machine(config, name=f"{shape.name}_os", dram=DramConfig(**shape.dram)) as machine:
+    name, dram = f"{shape.name}_os", DramConfig(**shape.dram)
+    with Machine(config, name=name, dram=dram, optimize=1) as machine:
         GemmBench(machine, config).assert_many_right(40, random.Random(3), 90)
