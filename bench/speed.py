@@ -211,4 +211,4 @@ def tables(result: dict) -> Iterator:
     yield table
     if "emission" in result:
         figures = result["emission"]
-        yield f"{figures['modules']} modules, {figures['verilog_bytes']:,} bytes of Verilog"
+        yield f"{figures['modules']} distinct blocks, {figures['verilog_bytes']:,} bytes of Verilog"

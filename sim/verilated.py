@@ -71,17 +71,6 @@ def verilator_version(program: Path, root: Path) -> str:
     return shown.stdout.strip()
 
 
-def optimization(compiler: Compiler, optimize: int) -> list[str]:
-    """Return the flags of a level: 0 or 1 builds fast, 2 and 3 run fast."""
-    flags = [f"-O{optimize}"]
-    if optimize >= 2:
-        flags.append("-march=native")
-    if compiler.is_gcc:
-        # Otherwise two models in one process share the statics of inline functions.
-        flags.append("-fno-gnu-unique")
-    return flags
-
-
 def tool_key(compiler: Compiler, flags: Sequence[str]) -> list[str]:
     """Return what every object depends on: compiler, flags, processor."""
     return [*compiler.command, compiler.version, *flags, processor()]
@@ -89,12 +78,14 @@ def tool_key(compiler: Compiler, flags: Sequence[str]) -> list[str]:
 
 def native_key() -> list[str]:
     """Return the text of all our own C++."""
-    return [path.read_text() for path in sorted(NATIVE.iterdir()) if path.suffix[1:] in "hpp cpp"]
+    return [
+        path.read_text() for path in sorted(NATIVE.iterdir()) if path.suffix in (".cpp", ".hpp")
+    ]
 
 
 def harness_objects(compiler: Compiler) -> list[Path]:
     """Return the objects of DRAM, ports and host, compiled once."""
-    flags = [*MODEL_FLAGS, *optimization(compiler, 2), f"-I{NATIVE}"]
+    flags = [*MODEL_FLAGS, *compiler.flags(2), f"-I{NATIVE}"]
 
     def build(directory: Path) -> None:
         jobs = [
@@ -109,7 +100,7 @@ def harness_objects(compiler: Compiler) -> list[Path]:
 def runtime_objects(compiler: Compiler, verilator: Verilator, trace: bool) -> list[Path]:
     """Return the objects of Verilator's run-time library, compiled once."""
     include = verilator.root / "include"
-    flags = [*model_flags(verilator, trace), *optimization(compiler, 2)]
+    flags = [*model_flags(verilator, trace), *compiler.flags(2)]
     names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] if trace else [])]
 
     def build(directory: Path) -> None:
@@ -171,7 +162,7 @@ def build_model(
     """
     compiler, verilator = find_compiler(), find_verilator()
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
-    compile_flags = [*model_flags(verilator, trace), *optimization(compiler, optimize)]
+    compile_flags = [*model_flags(verilator, trace), *compiler.flags(optimize)]
     binding = binding_header(emission)
 
     def build(directory: Path) -> None:
