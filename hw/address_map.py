@@ -93,7 +93,7 @@ MATRIX = {
     "error": Register(
         offset=0x38,
         access="rw",
-        meaning="bit 0 illegal command, bit 1 out of range, bit 2 AXI error; a write clears",
+        meaning="bit 0 illegal command, bit 1 out of range, bit 2 failed DMA job; a write clears",
     ),
     "error_word": Register(offset=0x3C, access="r", meaning="command word of the first error"),
 }

@@ -3,7 +3,7 @@
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Axi4LiteSignature", "Axi4Signature", "BURST_INCR", "RESPONSE_OKAY"]
+__all__ = ["BURST_INCR", "RESPONSE_OKAY", "Axi4LiteSignature", "Axi4Signature"]
 
 BURST_INCR = 0b01
 RESPONSE_OKAY = 0b00

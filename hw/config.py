@@ -144,7 +144,11 @@ class MatrixConfig:
         require_power_of_two("accumulator_bytes", self.accumulator_bytes, 64, 1 << 20)
         require_choice("cisc_map", self.cisc_map, ("current", "legacy"))
         m, n, k = self.tile
-        for name, extent, unit in (("M", m, self.rows), ("N", n, self.columns), ("K", k, self.rows)):
+        for name, extent, unit in (
+            ("M", m, self.rows),
+            ("N", n, self.columns),
+            ("K", k, self.rows),
+        ):
             if extent < 1 or extent % unit:
                 raise ValueError(
                     f"tile {name} must be a positive multiple of {unit}, not {extent!r}"
@@ -298,8 +302,8 @@ class ClusterConfig:
         if self.matrix is not None:
             if self.matrix.drain_bytes > self.axi.beat_bytes:
                 raise ValueError(
-                    f"axi.data_width must be at least {self.matrix.drain_bytes * 8} bits, a beat of "
-                    f"results of {self.matrix.columns} columns, not {self.axi.data_width}"
+                    f"axi.data_width must be at least {self.matrix.drain_bytes * 8} bits, a "
+                    f"beat of results of {self.matrix.columns} columns, not {self.axi.data_width}"
                 )
             for name, width in (("A", self.matrix.a_bytes), ("B", self.matrix.b_bytes)):
                 if width > self.shared.line_bytes:

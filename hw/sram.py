@@ -76,5 +76,8 @@ class Sram(wiring.Component):
         if platform is None:
             # A report from the simulator only: macros return anything on such a read.
             clash = self.read_enable & self.write_mask.any()
-            m.d.sync += Assert(~clash | (self.read_address != self.write_address))
+            m.d.sync += Assert(
+                ~clash | (self.read_address != self.write_address),
+                "an address is read and written in the same cycle",
+            )
         return m

@@ -64,6 +64,6 @@ class Queue(wiring.Component):
             Value.cast(self.o.payload).eq(store.r_data),
             self.o.valid.eq(store.r_rdy),
             store.r_en.eq(self.o.ready),
-            self.level.eq(store.level),
+            self.level.eq(store.level),  # pyright: ignore[reportAttributeAccessIssue]  # not in stubs
         ]
         return m

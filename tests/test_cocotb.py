@@ -100,8 +100,7 @@ def simulation(tmp_path_factory):
         sources=[directory / name for name in sources],
         hdl_toplevel="bench",
         build_dir=directory / "build",
-        # Verilog, not SystemVerilog: there, Icarus would not run `always @*` blocks at time 0.
-        build_args=["-g2005"],
+        build_args=["-g2012"],
         timescale=("1ns", "1ps"),
         always=True,
     )

@@ -132,6 +132,17 @@ def test_streaming_reads_reach_the_stated_bandwidth(bandwidth):
     assert cycles == pytest.approx(count * 64 / bandwidth, rel=0.01)
 
 
+def test_queue_limits_the_reads_under_way():
+    count = 80
+    beats, _, _ = run(Bus(read_queue=4, latency=100), stream(count))
+    assert beats[-1][0] >= (count // 4 - 1) * 100
+    bus = Bus(read_queue=4, latency=1)
+    bus.set(arsize=5, arburst=1, arvalid=1, araddr=DRAM_BASE)
+    for _ in range(50):
+        bus.step()
+    assert bus.harness.channel(0)[1] == 4
+
+
 def test_buffer_takes_writes_at_a_beat_per_cycle():
     writes = [(0, DRAM_BASE + 64 * k, words(2)) for k in range(64)]
     _, replies, accepted = run(Bus(latency=50), [], writes)

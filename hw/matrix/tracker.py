@@ -72,7 +72,8 @@ class Tracker(wiring.Component):
         m = Module()
 
         def one_hot(valid, slot):
-            return (valid << slot)[:SLOTS]
+            # Chosen by `valid`: a slot not yet known must not spread in a four-state simulator.
+            return Mux(valid, 1 << slot, 0)[:SLOTS]
 
         begun, used = Signal(SLOTS), Signal(SLOTS)
         load, other_load, rows, stores = (
