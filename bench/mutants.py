@@ -86,8 +86,8 @@ MUTANTS: tuple[Mutant, ...] = (
         name="bank_select",
         fault="the answer comes from the bank of the request that follows",
         file="hw/memory/shared.py",
-        old="with m.Switch(self.bank_of(where)):",
-        new="with m.Switch(self.bank_of(address)):",
+        old="with m.Switch(Cat(offset, self.bank_of(where))):",
+        new="with m.Switch(Cat(offset, self.bank_of(address))):",
         tests=("tests/test_shared.py::test_mixed_sizes_match_golden_model",),
     ),
     Mutant(

@@ -40,13 +40,19 @@ def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProc
 
 
 def apply(mutant: Mutant, sources: Path) -> None:
-    """Edit the copy; the text to replace must be there exactly once."""
+    """Edit the copy."""
     path = sources / "spica" / mutant.file
-    text = path.read_text()
-    found = text.count(mutant.old)
-    if found != 1:
-        raise SystemExit(f"{mutant.name}: text to mutate is in {mutant.file} {found} times, not 1")
-    path.write_text(text.replace(mutant.old, mutant.new))
+    path.write_text(path.read_text().replace(mutant.old, mutant.new))
+
+
+def stale(mutants: list[Mutant]) -> list[str]:
+    """Return a sentence for each mutant whose text is not in its file exactly once."""
+    found = {mutant: (ROOT / mutant.file).read_text().count(mutant.old) for mutant in mutants}
+    return [
+        f"{mutant.name}: text to mutate must be in {mutant.file} once, not {times} times"
+        for mutant, times in found.items()
+        if times != 1
+    ]
 
 
 def verdict(mutant: Mutant) -> dict:
@@ -79,6 +85,9 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=ROOT / "bench/results/mutation.json")
     arguments = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if not arguments.names or mutant.name in arguments.names]
+    if problems := stale(chosen):
+        print(*problems, sep="\n", file=sys.stderr)
+        return 2
     results = []
     for mutant in chosen:
         result = verdict(mutant)
