@@ -1,7 +1,8 @@
 # Needs only Python >= 3.11: everything else is installed into .venv by pip.
 #   make demo        one real GEMM on cycle-accurate RTL, checked, with its report and its Verilog
 #   make test        the fast tier of the tests, then lint
-#   make test-slow   full presets, sweeps, mutation, long fuzzing
+#   make test-slow   full presets, sweeps, long fuzzing, then the mutants
+#   make mutate      plants faults in the hardware: each must turn a test red
 #   make bench       measures what the README quotes, into bench/results/
 #   make PYTHON=/path/to/python3 ...   chooses the interpreter .venv is built with
 
@@ -17,7 +18,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c '$(SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
 endif
 
-.PHONY: venv demo test test-slow bench lint format docs clean
+.PHONY: venv demo test test-slow mutate bench lint format docs clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -45,6 +46,10 @@ test: $(VENV)/dev.stamp lint
 
 test-slow: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+	$(BIN)/python bench/mutate.py
+
+mutate: $(VENV)/dev.stamp
+	$(BIN)/python bench/mutate.py
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m bench
