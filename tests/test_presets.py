@@ -1,0 +1,84 @@
+"""What the presets become: the same bytes everywhere, clean Verilog, ports others know."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from spica.hw.config import PRESETS
+from spica.hw.emit import emit
+from spica.sim.emissions import emit_cached
+from spica.sim.lint import lint
+
+EVERY = [
+    "tiny_matrix",
+    pytest.param("matrix", marks=pytest.mark.slow),
+]
+MASTER = {
+    "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
+    "w": ("data", "strb", "last", "valid", "ready"),
+    "b": ("id", "resp", "valid", "ready"),
+    "ar": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
+    "r": ("id", "data", "resp", "last", "valid", "ready"),
+}
+
+
+@pytest.mark.parametrize("preset", EVERY)
+def test_same_bytes_in_every_process(preset):
+    program = (
+        "import hashlib; from spica.hw.config import PRESETS; from spica.hw.emit import emit; "
+        f"text = emit(PRESETS[{preset!r}], {preset!r}).verilog; "
+        "print(hashlib.sha256(text.encode()).hexdigest())"
+    )
+    here = hashlib.sha256(emit(PRESETS[preset], preset).verilog.encode()).hexdigest()
+    for seed in ("0", "12345"):
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert run.stdout.strip() == here
+
+
+@pytest.mark.parametrize("preset", EVERY)
+def test_lint_is_clean(preset):
+    assert lint(emit_cached(PRESETS[preset], preset)) == []
+
+
+@pytest.mark.parametrize("preset", EVERY)
+def test_one_module_per_distinct_block(preset):
+    emission = emit_cached(PRESETS[preset], preset)
+    matrix = PRESETS[preset].matrix
+    assert matrix is not None
+    modules = re.findall(r"^module (\S+?)\(", emission.verilog, re.M)
+    assert len(modules) == len(set(modules))
+    elements = [block for block in emission.modules if "Element" in block.component]
+    assert [block.instances for block in elements] == [matrix.rows * matrix.columns]
+    name = elements[0].name
+    assert modules.count(name) == 1
+
+
+@pytest.mark.parametrize("preset", EVERY)
+def test_ports_have_their_standard_names(preset):
+    emission = emit_cached(PRESETS[preset], preset)
+    names = {port.name for port in emission.ports}
+    masters = range(PRESETS[preset].axi.masters)
+    expected = {
+        f"m_axi{c}_{channel}{member}"
+        for c in masters
+        for channel, members in MASTER.items()
+        for member in members
+    }
+    for channel in ("aw", "ar"):
+        expected |= {f"s_axil_{channel}{member}" for member in ("addr", "prot", "valid", "ready")}
+    for channel, members in (("w", ("data", "strb")), ("b", ("resp",)), ("r", ("data", "resp"))):
+        expected |= {f"s_axil_{channel}{member}" for member in (*members, "valid", "ready")}
+    expected |= {"clk", "rst"}
+    for domain in ("matrix", "dma", "shared"):
+        expected |= {f"{domain}_clk", f"{domain}_rst", f"{domain}_busy"}
+    assert names == expected
