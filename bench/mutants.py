@@ -108,11 +108,11 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="asleep",
-        fault="the matrix unit sleeps while its results are still on their way",
-        file="hw/matrix/unit.py",
-        old="self.done.valid | array.in_flight | array.drain_busy",
-        new="self.done.valid",
-        tests=("tests/test_engines_agree.py",),
+        fault="the DMA sleeps while an answer of its registers is on its way",
+        file="hw/memory/dma.py",
+        old="inputs = [registers.registers.response.valid, self.registers.request.valid]",
+        new="inputs = [self.registers.request.valid]",
+        tests=("tests/test_engines_agree.py::test_withheld_clocks_change_nothing",),
     ),
     Mutant(
         name="carry",
