@@ -6,60 +6,21 @@ import random
 import pytest
 
 from spica.hw.config import PRESETS
-from spica.kernels.commands import Host
-from spica.kernels.gemm.data import KINDS, operands
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
-from spica.kernels.gemm.reference import reference
-from spica.kernels.gemm.schedule import schedule
-from spica.sim.check import check
 from spica.sim.dram import DramConfig
-from spica.sim.golden.gemm import gemm
+from spica.sim.gemm_bench import GemmBench
 from spica.sim.machine import Machine
 from spica.sim.run import RunOptions, run_gemm, run_kernel
 
 TINY = PRESETS["tiny_matrix"]
 
 
-def random_problem(rng, limit=50):
-    m, n, k = (rng.choice([1, rng.randint(1, 20), rng.randint(1, limit)]) for _ in range(3))
-    return GemmProblem.placed(
-        m=m,
-        n=n,
-        k=k,
-        a_pitch=k + rng.choice([0, rng.randint(1, 9)]),
-        b_pitch=n + rng.choice([0, rng.randint(1, 9)]),
-        c_pitch=n + rng.choice([0, rng.randint(1, 9)]),
-        skew=rng.randint(0, 20),
-        c_format=rng.choice(["fp16", "fp32"]),
-        relu=rng.random() < 0.3,
-        scale=rng.choice([None, 0.3]),
-    )
-
-
-def run_many(machine, config, problems, rng):
-    """Run products one after the other on one machine; fail with the first wrong one."""
-    host = Host()
-    for problem in problems:
-        a, b = operands(problem, rng.choice(KINDS), rng.randrange(1 << 30))
-        for address, data in problem.image(a, b):
-            machine.write(address, data)
-        done = len(host.commands)
-        schedule(config, problem, host)
-        machine.execute(host.commands.array()[done:], max_cycles=10_000_000)
-        c, touched = problem.result(machine.read(*problem.c_region))
-        expected = gemm(config.matrix, problem, a, b, config.matrix.tile[2])
-        wide = reference(problem, a, b, config.matrix.rows)
-        found = check(c, expected, *wide, touched=touched)
-        assert found.passed, (problem, found)
-
-
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 def test_random_products_on_tiny(stall):
     rng = random.Random(int(stall * 10))
-    problems = [random_problem(rng) for _ in range(40)]
     with Machine(TINY, name="tiny_matrix", dram=DramConfig(stall=stall)) as machine:
-        run_many(machine, TINY, problems, rng)
+        GemmBench(machine, TINY).assert_many_right(40, rng)
 
 
 def without_time(result):
@@ -130,7 +91,7 @@ def test_other_machines(seed):
     )
     config = dataclasses.replace(TINY, matrix=matrix)
     with Machine(config, name=f"machine_{seed}", optimize=1) as machine:
-        run_many(machine, config, [random_problem(rng) for _ in range(20)], rng)
+        GemmBench(machine, config).assert_many_right(20, rng)
 
 
 @pytest.mark.slow
