@@ -1,8 +1,8 @@
 """Golden models of the arithmetic: stored bits in, stored bits out, whole arrays at a time.
 
-Every result is the exact value rounded once to nearest, ties to even. The exact value of a sum
-does not fit float64, so it is kept there *rounded to odd*: whoever rounds that to a format at
-least two bits narrower gets what rounding the exact value would have given.
+Every result is the exact value rounded once. The exact value of a sum, quotient or root does not
+fit float64, so it is kept there *rounded to odd*: whoever rounds that to a format at least two
+bits narrower, in any mode, gets what rounding the exact value would have given.
 
 NaN results are the format's canonical quiet NaN: sign 0, fraction 100…0.
 """
@@ -11,9 +11,21 @@ from functools import cache
 
 import numpy as np
 
+from ...hw.float.rounding import FLAGS, Rounding
 from ...hw.formats import FP16, FP32, FloatFormat, IntFormat
 
-__all__ = ["add", "convert", "corners", "decode", "encode", "multiply", "multiply_add"]
+__all__ = [
+    "add",
+    "convert",
+    "corners",
+    "decode",
+    "encode",
+    "is_signalling",
+    "multiply",
+    "multiply_add",
+    "rounded",
+    "sum_to_odd",
+]
 
 
 def decode(bits, form: FloatFormat) -> np.ndarray:
@@ -35,32 +47,124 @@ def every_value(form: FloatFormat) -> np.ndarray:
 
 def decode_fields(bits: np.ndarray, form: FloatFormat) -> np.ndarray:
     """Return the values of stored `bits` from their fields."""
-    fraction = bits & form.fraction_mask
-    exponent = (bits >> form.fraction_width) & form.exponent_mask
-    significand = fraction + np.where(exponent == 0, 0, 1 << form.fraction_width)
-    scale = np.maximum(exponent, 1) - form.bias - form.fraction_width
+    stored = bits & form.magnitude_mask
+    fraction = stored & form.fraction_mask
+    exponent = stored >> form.fraction_width
+    is_normal = (exponent > 0) | (not form.subnormals)
+    significand = fraction + np.where(is_normal, 1 << form.fraction_width, 0)
+    scale = np.maximum(exponent, int(form.subnormals)) - form.bias - form.fraction_width
     magnitude = np.ldexp(significand.astype(np.float64), scale)
-    special = np.where(fraction == 0, np.inf, np.nan)
-    magnitude = np.where(exponent == form.exponent_mask, special, magnitude)
-    return np.where(bits >> (form.width - 1) & 1, -magnitude, magnitude)
+    magnitude = np.where(stored > form.largest, np.nan, magnitude)
+    if form.has_infinity:
+        magnitude = np.where(stored == form.infinity, np.inf, magnitude)
+    return np.where(bits >> form.magnitude_width & 1, -magnitude, magnitude)
 
 
-def encode(values, form: FloatFormat) -> np.ndarray:
-    """Return float64 `values` rounded to `form`, as stored bits (uint32)."""
-    values = np.asarray(values, dtype=np.float64)
-    sign = np.signbit(values).astype(np.int64) << (form.width - 1)
+def is_signalling(bits, form: FloatFormat) -> np.ndarray:
+    """Return which of stored `bits` are signalling NaN; formats with one NaN have none."""
+    stored = np.asarray(bits) & form.magnitude_mask
+    if not form.has_infinity:
+        return np.zeros(stored.shape, bool)
+    return (stored > form.infinity) & (stored < form.nan)
+
+
+def encode(
+    values,
+    form: FloatFormat,
+    rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN,
+    *,
+    saturate: bool = False,
+) -> np.ndarray:
+    """Return float64 `values` rounded to `form`, as stored bits (uint32); see `rounded`."""
+    return rounded(values, form, rounding, saturate=saturate)[0]
+
+
+def rounded(
+    values,
+    form: FloatFormat,
+    rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN,
+    *,
+    saturate: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return float64 `values` rounded to `form`, as stored bits, and their flags (both uint32).
+
+    Flags are those of rounding alone: inexact, underflow (tininess after rounding), overflow.
+    They assume `values` finite, or infinite and NaN where the operation was exact.
+
+    Parameters
+    ----------
+    values : array of float64
+        Exact, or rounded to odd.
+    form : FloatFormat
+        What to round to.
+    rounding : Rounding or array of them
+        One for all, or one for each.
+    saturate : bool
+        What is too large, infinity too, becomes the largest number in place of infinity (NaN
+        where there is none, the largest number where there is no NaN). What an unsigned format
+        cannot reach below becomes its least number in place of NaN.
+
+    A NaN becomes the largest number in a format without NaN. Ties go to the even code.
+    """
+    values, rounding = np.broadcast_arrays(np.asarray(values, np.float64), np.asarray(rounding))
+    negative = np.signbit(values)
     finite = np.isfinite(values)
     magnitude = np.where(finite, np.abs(values), 0.0)
     # One unit in the last place is 2**quantum; below the least normal it stops shrinking.
-    least = 1 - form.bias - form.fraction_width
-    exponent = np.where(magnitude > 0, np.frexp(magnitude)[1], least)
-    quantum = np.maximum(exponent - form.significand_width, least)
-    units = np.rint(np.ldexp(magnitude, -quantum)).astype(np.int64)
-    # The hidden bit of `units` and a carry out of it add to the exponent field by themselves;
+    least = form.least_exponent
+    unbounded = np.where(magnitude > 0, np.frexp(magnitude)[1], least) - form.significand_width
+    quantum = np.maximum(unbounded, least)
+    # The hidden bit of the units and a carry out of it add to the exponent field by themselves;
     # zero and subnormals have neither.
-    stored = units + ((quantum - least).astype(np.int64) << form.fraction_width)
-    stored = np.where(finite, np.minimum(stored, form.infinity), form.infinity)
-    return np.where(np.isnan(values), form.nan, sign | stored).astype(np.uint32)
+    hidden = 0 if form.subnormals else 1 << form.fraction_width
+    field = ((quantum - least).astype(np.int64) << form.fraction_width) - hidden
+    stored, inexact = rounded_units(magnitude, quantum, field, negative, rounding)
+    stored = np.maximum(stored, 0)
+
+    # Tiny after rounding: below the least normal even with as many digits as a normal one has.
+    normal = 1 << form.fraction_width
+    full, _ = rounded_units(magnitude, unbounded, np.zeros_like(field), negative, rounding)
+    tiny = (unbounded < least) & (np.ldexp(full.astype(np.float64), unbounded - least) < normal)
+
+    overflow = finite & (stored > form.largest)
+    toward = (rounding == Rounding.TOWARD_ZERO) | (
+        rounding == np.where(negative, Rounding.UP, Rounding.DOWN)
+    )
+    beyond = form.largest if saturate else form.overflow
+    stored = np.where(overflow, np.where(toward, form.largest, beyond), stored)
+    stored = np.where(np.isinf(values), beyond, stored)
+    nan = form.nan if form.has_nan else form.largest
+    if form.signed:
+        stored = stored | negative.astype(np.int64) << form.magnitude_width
+    else:
+        below = negative & (values != 0) | (values == 0) & (not form.subnormals)
+        stored = np.where(below, 0 if saturate else nan, stored)
+    is_nan = np.isnan(values) | (form.has_nan & ((stored & form.magnitude_mask) == nan))
+    stored = np.where(is_nan, nan, stored)
+
+    flags = np.where(inexact | overflow, FLAGS["inexact"], 0)
+    flags |= np.where(tiny & inexact, FLAGS["underflow"], 0)
+    flags |= np.where(overflow, FLAGS["overflow"], 0)
+    return stored.astype(np.uint32), flags.astype(np.uint32)
+
+
+def rounded_units(magnitude, quantum, field, negative, rounding):
+    """Return `magnitude` in units of ``2**quantum`` rounded, plus `field`; and what is inexact."""
+    scaled = np.ldexp(magnitude, -quantum)
+    whole = np.floor(scaled)
+    rest = scaled - whole
+    code = whole.astype(np.int64) + field
+    up = np.select(
+        [rounding == mode for mode in Rounding],
+        [
+            (rest > 0.5) | ((rest == 0.5) & (code & 1 == 1)),
+            np.zeros(rest.shape, bool),
+            (rest > 0) & negative,
+            (rest > 0) & ~negative,
+            rest >= 0.5,
+        ],
+    )
+    return code + up, rest > 0
 
 
 def sum_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -77,7 +181,7 @@ def sum_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def round_to(values: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return what `encode` does; FP32 goes by NumPy's own conversion, which is faster."""
+    """Return what `encode` does to nearest even; FP32 goes by NumPy's conversion, the faster."""
     if form != FP32:
         return encode(values, form)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -115,9 +219,16 @@ def multiply(a, b, form: FloatFormat = FP32) -> np.ndarray:
         return round_to(decode(a, form) * decode(b, form), form)
 
 
-def convert(bits, source: FloatFormat = FP32, target: FloatFormat = FP16) -> np.ndarray:
+def convert(
+    bits,
+    source: FloatFormat = FP32,
+    target: FloatFormat = FP16,
+    rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN,
+    *,
+    saturate: bool = False,
+) -> np.ndarray:
     """Return stored `bits` of format `source` rounded to format `target`."""
-    return encode(decode(bits, source), target)
+    return encode(decode(bits, source), target, rounding, saturate=saturate)
 
 
 def sign_extend(bits, width: int) -> np.ndarray:
@@ -127,17 +238,26 @@ def sign_extend(bits, width: int) -> np.ndarray:
 
 
 def corners(form: FloatFormat | IntFormat) -> np.ndarray:
-    """Return stored bits of every class and its borders, both signs."""
+    """Return stored bits of every class and its borders, both signs; every code of narrow ones."""
     if isinstance(form, IntFormat):
         half = 1 << (form.width - 1)
-        return np.array([0, 1, 2, half - 2, half - 1, half, half + 1, 2 * half - 1], np.uint32)
+        values = [0, 1, 2, half - 2, half - 1, half, half + 1, 2 * half - 1]
+        return np.unique(np.array(values, np.uint32))
+    if form.width <= 6:
+        return np.arange(1 << form.width, dtype=np.uint32)
     least_normal = 1 << form.fraction_width
     one = form.bias << form.fraction_width
+    largest = form.largest
     magnitudes = [
         *(0, 1, 2, 3, least_normal // 2, least_normal - 1, least_normal, least_normal + 1),
         *(one - 1, one, one + 1, one + 2, one + least_normal // 2, one + least_normal - 1),
-        *(form.infinity - least_normal, form.infinity - 2, form.infinity - 1, form.infinity),
-        *(form.infinity + 1, form.nan, form.nan + 1, form.nan + least_normal // 2 - 1),
+        *(largest - least_normal + 1, largest - 1, largest, largest + 1, largest + 2),
+        *(largest + 1 + least_normal // 2, largest + 2 + least_normal // 2),
+        form.magnitude_mask,
     ]
-    positive = np.array(magnitudes, np.uint32)
-    return np.concatenate([positive, positive | np.uint32(1 << (form.width - 1))])
+    positive = np.array(
+        [m for m in dict.fromkeys(magnitudes) if m <= form.magnitude_mask], np.uint32
+    )
+    if not form.signed:
+        return positive
+    return np.concatenate([positive, positive | np.uint32(1 << form.magnitude_width)])

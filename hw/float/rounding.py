@@ -1,0 +1,28 @@
+"""Rounding modes and exception flags, in the encodings of RISC-V's ``frm`` and ``fflags``."""
+
+from amaranth.lib import data, enum
+
+__all__ = ["FLAGS", "FLAGS_LAYOUT", "Rounding"]
+
+
+class Rounding(enum.IntEnum, shape=3):
+    """Where an inexact result goes; 5 to 7 are not used (7 is ``dyn`` in an instruction)."""
+
+    NEAREST_EVEN = 0
+    TOWARD_ZERO = 1
+    DOWN = 2
+    UP = 3
+    NEAREST_AWAY = 4
+
+
+#: Exceptions of one operation. Tininess is detected after rounding.
+FLAGS_LAYOUT = data.StructLayout({
+    "inexact": 1,
+    "underflow": 1,
+    "overflow": 1,
+    "divide_by_zero": 1,
+    "invalid": 1,
+})
+
+#: The bit of each flag in ``fflags``.
+FLAGS = {name: 1 << field.offset for name, field in FLAGS_LAYOUT}
