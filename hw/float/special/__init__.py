@@ -1,0 +1,1 @@
+"""Special functions: reciprocal, roots, exponential, logarithm, sine and cosine."""

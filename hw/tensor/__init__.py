@@ -1,0 +1,1 @@
+"""Tensor Core dot products, in the numerics of each GPU generation."""

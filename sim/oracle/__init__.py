@@ -1,0 +1,1 @@
+"""Independent implementations of arithmetic, to check golden models against."""

@@ -1,0 +1,1 @@
+"""Arithmetic units as the tests and the table of units see them."""
