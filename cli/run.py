@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..hw.arithmetic import ARITHMETIC
 from ..kernels.gemm.data import KINDS
 from ..sim.errors import MachineError, UserError
 from ..sim.report import report
@@ -20,7 +21,7 @@ from .progress import ProgressDisplay
 __all__ = ["run"]
 
 WRONG = 1
-C_FORMATS = ("fp16", "fp32", "int32")
+C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
 
 
 def run(
@@ -64,7 +65,8 @@ def run(
     k
         Columns of A, rows of B.
     c
-        Format of C: fp16 or fp32, int32 for int8 operands. The operands' own if not given.
+        Format of C: fp32, or the narrower fp16 or bf16 where the operands have one (the default);
+        int32 for int8 operands.
     engine
         An engine of `spica list`.
     dram_bandwidth

@@ -29,8 +29,9 @@ def value_of(config, name: str) -> str:
 
 def presets() -> str:
     """Return the table of presets."""
+    configs = [config.resolved for config in PRESETS.values()]
     rows = (
-        [f"`{name}`", *(value_of(config, name) for config in PRESETS.values())]
+        [f"`{name}`", *(value_of(config, name) for config in configs)]
         for name in field_names(CONFIG)
     )
     return table(["field", *(f"`{preset}`" for preset in PRESETS)], rows)

@@ -38,7 +38,7 @@ def description(emission: Emission) -> dict:
     return {
         "generator": generator(),
         "name": emission.name,
-        "config": dataclasses.asdict(config),
+        "config": dataclasses.asdict(config.resolved),
         "memory": {
             "dram": [address_map.DRAM_BASE, address_map.DRAM_END],
             "shared": [address_map.SHARED_BASE, address_map.SHARED_BASE + config.shared.size],
@@ -91,7 +91,7 @@ def c_header(emission: Emission) -> str:
 
     lines.append(f"#define {guard}")
     section("Configuration")
-    for name, value in flat(config, "config"):
+    for name, value in flat(config.resolved, "config"):
         define(name, str(value))
     section("Memory")
     define("dram_base", f"{address_map.DRAM_BASE:#010x}u")

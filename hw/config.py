@@ -1,9 +1,10 @@
 """Configurations: frozen, keyword-only, checked when built; derived sizes are properties."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from amaranth.utils import ceil_log2, exact_log2
 
+from .arithmetic import ARITHMETIC
 from .formats import FORMATS, FloatFormat, IntFormat
 
 __all__ = [
@@ -16,8 +17,6 @@ __all__ = [
 ]
 
 WORD_BYTES = 4
-ACCUMULATOR_OF = {"fp16": "fp32", "int8": "int32"}
-
 
 def require_integer(name: str, value: object, low: int, high: int) -> None:
     """Raise unless `value` is an int in ``low..high``."""
@@ -107,9 +106,10 @@ class MatrixConfig:
     dataflow : str
         ``weight_stationary`` or ``output_stationary``.
     operand : str
-        Format of A and B, ``fp16`` or ``int8``; the accumulator is ``fp32`` or ``int32``.
-    multiply_add_latency : int
-        Cycles from a partial sum's arrival at an element to its departure, 1 to 4.
+        Format of A and B, a name in `ARITHMETIC`, which tells the formats of sums and of C.
+    multiply_add_latency : int or None
+        Cycles from a partial sum's arrival at an element to its departure, 1 to 6; None for what
+        suits the format (`element_latency`).
     add_latency : int
         Cycles of the accumulator's adder, 1 to 4.
     accumulator_bytes : int
@@ -127,7 +127,7 @@ class MatrixConfig:
     columns: int = 16
     dataflow: str = "weight_stationary"
     operand: str = "fp16"
-    multiply_add_latency: int = 2
+    multiply_add_latency: int | None = None
     add_latency: int = 2
     accumulator_bytes: int = 32 * 1024
     read_scale: bool = True
@@ -138,8 +138,9 @@ class MatrixConfig:
         require_power_of_two("rows", self.rows, 2, 32)
         require_power_of_two("columns", self.columns, 2, 32)
         require_choice("dataflow", self.dataflow, ("weight_stationary", "output_stationary"))
-        require_choice("operand", self.operand, tuple(ACCUMULATOR_OF))
-        require_integer("multiply_add_latency", self.multiply_add_latency, 1, 4)
+        require_choice("operand", self.operand, tuple(ARITHMETIC))
+        if self.multiply_add_latency is not None:
+            require_integer("multiply_add_latency", self.multiply_add_latency, 1, 6)
         require_integer("add_latency", self.add_latency, 1, 4)
         require_power_of_two("accumulator_bytes", self.accumulator_bytes, 64, 1 << 20)
         require_choice("cisc_map", self.cisc_map, ("current", "legacy"))
@@ -169,7 +170,39 @@ class MatrixConfig:
     @property
     def accumulator_format(self) -> FloatFormat | IntFormat:
         """Format of partial sums and of the accumulator."""
-        return FORMATS[ACCUMULATOR_OF[self.operand]]
+        return FORMATS[ARITHMETIC[self.operand].accumulator]
+
+    @property
+    def narrow_format(self) -> FloatFormat | IntFormat:
+        """Format of C where a command does not ask for the accumulator's."""
+        return FORMATS[ARITHMETIC[self.operand].narrow]
+
+    @property
+    def narrows(self) -> bool:
+        """Whether C can have another format than the accumulator."""
+        return self.narrow_format != self.accumulator_format
+
+    @property
+    def wide_bytes(self) -> int:
+        """Bytes of one element of C in the accumulator's format."""
+        return self.accumulator_format.width // 8
+
+    @property
+    def narrow_bytes(self) -> int:
+        """Bytes of one element of C in the narrow format."""
+        return self.narrow_format.width // 8
+
+    @property
+    def scales(self) -> bool:
+        """Whether results can be scaled on their way out: floats, where there is a multiplier."""
+        return self.read_scale and isinstance(self.accumulator_format, FloatFormat)
+
+    @property
+    def element_latency(self) -> int:
+        """Cycles from a partial sum's arrival at an element to its departure."""
+        if self.multiply_add_latency is None:
+            return ARITHMETIC[self.operand].latency
+        return self.multiply_add_latency
 
     @property
     def macs(self) -> int:
@@ -193,7 +226,7 @@ class MatrixConfig:
 
     @property
     def drain_bytes(self) -> int:
-        """Bytes of one beat of results that leave the accumulator."""
+        """Bytes of one beat of results that leave the accumulator: half a row of it, at most 32."""
         return min(2 * self.columns, 32)
 
     @property
@@ -305,12 +338,28 @@ class ClusterConfig:
                     f"axi.data_width must be at least {self.matrix.drain_bytes * 8} bits, a "
                     f"beat of results of {self.matrix.columns} columns, not {self.axi.data_width}"
                 )
-            for name, width in (("A", self.matrix.a_bytes), ("B", self.matrix.b_bytes)):
-                if width > self.shared.line_bytes:
-                    raise ValueError(
-                        f"matrix reads of {name} must fit a line of shared memory, "
-                        f"{self.shared.line_bytes} bytes, not {width}"
-                    )
+            self.require_wide_lines(self.matrix)
+
+    def require_wide_lines(self, matrix: MatrixConfig):
+        """Raise unless a line of shared memory holds what enters the array in one cycle."""
+        for name, elements, width in (
+            ("A", matrix.rows, matrix.a_bytes),
+            ("B", matrix.columns, matrix.b_bytes),
+        ):
+            if width > self.shared.line_bytes:
+                raise ValueError(
+                    f"shared.subbanks must be at least {width // WORD_BYTES}, so that a line of "
+                    f"{WORD_BYTES}-byte words holds a read of {name}, {elements} elements of "
+                    f"{matrix.operand}, not {self.shared.subbanks}"
+                )
+
+    @property
+    def resolved(self) -> "ClusterConfig":
+        """The same machine, with the value of everything that was left to follow from the rest."""
+        if self.matrix is None:
+            return self
+        matrix = replace(self.matrix, multiply_add_latency=self.matrix.element_latency)
+        return replace(self, matrix=matrix)
 
 
 PRESETS: dict[str, ClusterConfig] = {

@@ -67,18 +67,18 @@ def binding_header(emission: Emission) -> str:
     layout = Layout.of(emission)
     outputs = {port.name for port in layout.outputs}
     busy = [
-        f"uint32_t{{top.{domain}_busy}} << {bit}" if f"{domain}_busy" in outputs else f"1u << {bit}"
-        for bit, domain in enumerate(layout.domains)
+        f"top.{domain}_busy" if f"{domain}_busy" in outputs else "true" for domain in layout.domains
     ]
     return "\n".join([
         "// Generated: between packed ports and the model's members.",
         "#pragma once",
+        "#include <bitset>",
         "#include <cstdint>",
         "#include <cstring>",
         '#include "Vtop.h"',
         "namespace binding {",
         f"constexpr int kDomains = {len(layout.domains)};",
-        f"constexpr uint32_t kAllClocks = {(1 << len(layout.domains)) - 1};",
+        "using Domains = std::bitset<kDomains>;",
         f"constexpr uint32_t kInputWords = {layout.input_words};",
         f"constexpr uint32_t kOutputWords = {layout.output_words};",
         "inline void drive(Vtop& top, const uint32_t* words) {",
@@ -87,16 +87,29 @@ def binding_header(emission: Emission) -> str:
         "inline void sample(const Vtop& top, uint32_t* words) {",
         *(f"    {copy_out(port)}" for port in layout.outputs),
         "}",
-        "inline void clocks(Vtop& top, uint32_t mask) {",
+        "inline void clocks(Vtop& top, const Domains& domains) {",
         *(
-            f"    top.{domain_ports(domain)[0]} = mask >> {bit} & 1;"
+            f"    top.{domain_ports(domain)[0]} = domains[{bit}];"
             for bit, domain in enumerate(layout.domains)
         ),
+        "}",
+        "inline uint8_t* clock(Vtop& top, int domain) {",
+        "    switch (domain) {",
+        *(
+            f"        case {bit}: return &top.{domain_ports(domain)[0]};"
+            for bit, domain in enumerate(layout.domains)
+        ),
+        "        default: return nullptr;",
+        "    }",
         "}",
         "inline void resets(Vtop& top, uint8_t value) {",
         *(f"    top.{domain_ports(domain)[1]} = value;" for domain in layout.domains),
         "}",
-        f"inline uint32_t busy(const Vtop& top) {{ return {' | '.join(busy) or '0'}; }}",
+        "inline Domains busy(const Vtop& top) {",
+        "    Domains domains;",
+        *(f"    domains[{bit}] = {value};" for bit, value in enumerate(busy)),
+        "    return domains;",
+        "}",
         "}  // namespace binding",
         "",
     ])

@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..hw.formats import FORMATS, FloatFormat
+from .golden.floats import decode, sign_extend
+
 __all__ = ["Check", "check"]
 
 #: Mismatches shown in full.
 SHOWN = 5
-FP16_OVERFLOW = 65520.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,7 @@ class Check:
         }
 
 
-def check(result, golden, reference, bound, *, touched: int = 0) -> Check:
+def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> Check:
     """Compare `result` with `golden` bit by bit, and with `reference` within `bound`.
 
     Parameters
@@ -70,8 +72,10 @@ def check(result, golden, reference, bound, *, touched: int = 0) -> Check:
     result, golden : ndarray
         Of one type and shape.
     reference, bound : ndarray
-        Float64 values, and how far a right result may lie from each. Where the reference is not
-        finite the result must be the same infinity or NaN.
+        Float64 values, and how far a right result may lie from each; anywhere if that is infinite.
+        Where the reference is not finite the result must be the same infinity or NaN.
+    form : str
+        Format of the elements of `result` and `golden`.
     touched : int
         Bytes outside the result that were changed.
 
@@ -81,13 +85,14 @@ def check(result, golden, reference, bound, *, touched: int = 0) -> Check:
             f"result must be {golden.dtype} of shape {golden.shape}, not {result.dtype} of shape "
             f"{result.shape}"
         )
-    bits = f"u{result.itemsize}"
-    wrong = np.argwhere(result.view(bits) != golden.view(bits))
+    result, golden = (elements.view(f"u{elements.itemsize}") for elements in (result, golden))
+    wrong = np.argwhere(result != golden)
     examples = [
-        f"({', '.join(map(str, at))}): expected {describe(golden, at)}, got {describe(result, at)}"
+        f"({', '.join(map(str, at))}): expected {describe(golden[at], form)}, "
+        f"got {describe(result[at], form)}"
         for at in map(tuple, wrong[:SHOWN].tolist())
     ]
-    outside, largest = distance(result, reference, bound)
+    outside, largest = distance(result, reference, bound, form)
     return Check(
         mismatches=len(wrong),
         outside_bound=outside,
@@ -98,24 +103,37 @@ def check(result, golden, reference, bound, *, touched: int = 0) -> Check:
     )
 
 
-def describe(values: np.ndarray, at: tuple[int, ...]) -> str:
+def values_of(bits, form: str) -> np.ndarray:
+    """Return the values of stored `bits` as float64."""
+    kind = FORMATS[form]
+    if isinstance(kind, FloatFormat):
+        return decode(bits, kind)
+    return sign_extend(bits, kind.width).astype(np.float64)
+
+
+def describe(bits, form: str) -> str:
     """Return one element as its value and its bits."""
-    bits = values.view(f"u{values.itemsize}")[at]
-    return f"{values[at]} (0x{int(bits):0{2 * values.itemsize}x})"
+    return f"{values_of(bits, form):.9g} (0x{int(bits):0{2 * bits.itemsize}x})"
 
 
-def distance(result, reference, bound) -> tuple[int, float]:
+def distance(bits, reference, bound, form: str) -> tuple[int, float]:
     """Return how many elements lie outside the bound, and the largest finite error."""
+    kind = FORMATS[form]
     with np.errstate(all="ignore"):
-        value = result.astype(np.float64)
+        value = values_of(bits, form)
         error = np.abs(value - reference)
         same = (value == reference) | (np.isnan(value) & np.isnan(reference))
-        # An FP16 result overflows where the true one, within its bound, may.
-        overflow = np.zeros(result.shape, dtype=bool)
-        if result.dtype == np.float16:
-            overflow = (np.abs(reference) + bound >= FP16_OVERFLOW) & np.isinf(value)
+        # A float overflows where the true result, within its bound, may.
+        overflow = np.zeros(value.shape, dtype=bool)
+        if isinstance(kind, FloatFormat):
+            overflow = (np.abs(reference) + bound >= overflow_of(kind)) & np.isinf(value)
             overflow &= np.signbit(value) == np.signbit(reference)
         # NaN compares false: a NaN where the reference is finite is outside.
-        inside = same | overflow | (np.isfinite(reference) & (error <= bound))
+        inside = same | overflow | (np.isfinite(reference) & (error <= bound)) | np.isinf(bound)
         finite = np.isfinite(value) & np.isfinite(reference)
     return int(np.count_nonzero(~inside)), float(np.max(error, initial=0.0, where=finite))
+
+
+def overflow_of(form: FloatFormat) -> float:
+    """Return the least magnitude that is rounded to infinity."""
+    return (2.0 - 2.0**-form.significand_width) * 2.0**form.largest_exponent

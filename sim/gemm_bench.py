@@ -4,8 +4,8 @@ import random
 
 import numpy as np
 
+from ..hw.arithmetic import ARITHMETIC
 from ..hw.config import (
-    ACCUMULATOR_OF,
     AxiConfig,
     ClusterConfig,
     DmaConfig,
@@ -48,7 +48,6 @@ def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -
     """Return a product of random sizes, pitches and places, often very small in one direction."""
     assert config.matrix is not None
     m, n, k = (rng.choice([1, rng.randint(1, 20), rng.randint(1, limit)]) for _ in range(3))
-    floats = config.matrix.operand == "fp16"
     return GemmProblem.placed(
         m=m,
         n=n,
@@ -58,9 +57,9 @@ def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -
         c_pitch=n + rng.choice([0, rng.randint(1, 9)]),
         skew=rng.randint(0, 20),
         operand=config.matrix.operand,
-        c_format=rng.choice(["fp16", "fp32"]) if floats else ACCUMULATOR_OF["int8"],
+        c_format=rng.choice(ARITHMETIC[config.matrix.operand].c_formats),
         relu=rng.random() < 0.3,
-        scale=rng.choice([None, 0.3]) if floats and config.matrix.read_scale else None,
+        scale=rng.choice([None, 0.3]) if config.matrix.scales else None,
     )
 
 
@@ -126,7 +125,7 @@ class GemmBench:
         c, touched = problem.result(self.machine.read(*problem.c_region))
         expected = gemm(self.config.matrix, problem, a, b, depth)
         wide = reference(problem, a, b, slab(self.config.matrix, depth))
-        return check(c, expected, *wide, touched=touched)
+        return check(c, expected, *wide, form=problem.c_format, touched=touched)
 
     def product(self, problem: GemmProblem, kind: str = "random", seed: int = 1) -> Check:
         """Compute a product and check it."""

@@ -5,14 +5,38 @@ from collections import deque
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from ..hw.formats import FloatFormat, IntFormat
 from ..hw.memory.ports import Direction
+from .golden.floats import corners
 from .golden.sequencer import expected_jobs, expected_rows, expected_steps, expected_weights
 
-__all__ = ["REVISIT_LATENCY", "WRITE_LATENCY", "SequencerSurroundings"]
+__all__ = ["REVISIT_LATENCY", "WRITE_LATENCY", "SequencerSurroundings", "array_operands"]
 
 WRITE_LATENCY, REVISIT_LATENCY = 14, 5
 LONG_AGO = -1000
 EVENTS = ("active", "idle", "wait_a", "wait_weights", "wait_drain", "wait_revisit")
+
+
+def array_operands(
+    form: FloatFormat | IntFormat, rng: np.random.Generator, shape, extremes: float = 0.05
+) -> np.ndarray:
+    """Return stored operands of an array, so many of them corners.
+
+    Of the other floats most are near 1, so that sums of their products cancel, the rest any
+    finite number.
+    """
+    uniform = rng.integers(0, 1 << form.width, shape)
+    if isinstance(form, FloatFormat):
+        signs = rng.integers(0, 2, shape) << form.magnitude_width
+        one = form.bias << form.fraction_width
+        spread = 2 << form.fraction_width
+        near_one = rng.integers(one - spread, one + spread, shape)
+        magnitudes = np.where(rng.random(shape) < 0.2, uniform % (form.largest + 1), near_one)
+        uniform = magnitudes | signs
+    extreme = rng.choice(corners(form), shape)
+    return np.where(rng.random(shape) < extremes, extreme, uniform)
 
 
 class SequencerSurroundings:
@@ -174,7 +198,7 @@ class SequencerSurroundings:
         assert weights.row == row
         assert tile <= len(self.swaps), "a tile follows before the one before it is in use"
         if tile:
-            assert self.cycle > self.swaps[tile - 1] + row * self.matrix.multiply_add_latency
+            assert self.cycle > self.swaps[tile - 1] + row * self.matrix.element_latency
         self.weights.append(list(weights.b))
 
     def take_row(self, row):
@@ -183,7 +207,7 @@ class SequencerSurroundings:
         self.enter()
         self.rows.append((list(row.a), row.swap, row.address, row.accumulate))
         if row.swap:
-            latency, rows = self.matrix.multiply_add_latency, self.matrix.rows
+            latency, rows = self.matrix.element_latency, self.matrix.rows
             first = len(self.swaps) * rows
             self.swaps.append(self.cycle)
             self.deadlines += [(self.cycle + r * latency, first + r) for r in range(rows)]
@@ -196,7 +220,7 @@ class SequencerSurroundings:
 
     def take_step(self, step):
         """Check the rules of an output-stationary step."""
-        latency, rows = self.matrix.multiply_add_latency, self.matrix.rows
+        latency, rows = self.matrix.element_latency, self.matrix.rows
         slots, phase = max(2, latency), self.cycle % latency
         assert bool(step.first) == (phase not in self.tile_phases)
         self.tile_phases[phase] = True

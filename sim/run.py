@@ -10,7 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..hw.config import ACCUMULATOR_OF, ClusterConfig
+from ..hw.arithmetic import ARITHMETIC
+from ..hw.config import ClusterConfig
 from ..hw.counters import counter_table
 from ..kernels.commands import Host
 from ..kernels.gemm.data import operands
@@ -49,7 +50,7 @@ class RunOptions:
     data : str
         Kind of operands: ``random``, ``integers`` or ``extreme``.
     c_format : str or None
-        Format of C; None for FP16, or INT32 for int8 operands.
+        Format of C; None for the narrow one of the operands.
     max_cycles : int or None
         Cycles after which the run counts as hung.
     gating : str
@@ -153,7 +154,7 @@ def run_kernel(
         "gating": options.gating,
         "clocked_cycles": execution.clocked,
         "versions": versions(),
-        "config": dataclasses.asdict(config),
+        "config": dataclasses.asdict(config.resolved),
     }
 
 
@@ -161,8 +162,7 @@ def pose(config: ClusterConfig, m, n, k, options: RunOptions) -> tuple[GemmProbl
     """Return the problem in its place and its plan, or say why there is none."""
     assert config.matrix is not None
     operand = config.matrix.operand
-    wide = ACCUMULATOR_OF[operand]
-    c_format = options.c_format or ("fp16" if wide == "fp32" else wide)
+    c_format = options.c_format or ARITHMETIC[operand].narrow
     try:
         problem = GemmProblem.placed(m=m, n=n, k=k, operand=operand, c_format=c_format)
         return problem, plan(config, problem)
@@ -205,7 +205,7 @@ def run_gemm(
     depth = steps.tiling.k
     expected = gemm(config.matrix, problem, a, b, depth)
     wide = reference(problem, a, b, slab(config.matrix, depth))
-    found = check(c, expected, *wide, touched=touched)
+    found = check(c, expected, *wide, form=problem.c_format, touched=touched)
     return execution, found, counters, marks
 
 

@@ -1,6 +1,7 @@
 """A Verilated model as an engine: the cycle loop and everything around it run in C++."""
 
 import ctypes
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -53,20 +54,58 @@ class VerilatorEngine:
             self.model, harness.handle, ctypes.c_uint64(cycles), ctypes.c_int(self.gating)
         )
 
-    def vectors(self, inputs: np.ndarray) -> np.ndarray:
-        """Drive one row of input words per cycle; return the output words of each cycle."""
+    def vectors(
+        self,
+        inputs: np.ndarray,
+        *,
+        output_words: int | None = None,
+        domains: Sequence[str] | None = None,
+        latency: int = 0,
+        interval: int = 1,
+        start_word: int | None = None,
+    ) -> np.ndarray:
+        """Drive rows of input words one after the other; return a row of output words for each.
+
+        Parameters
+        ----------
+        inputs : array of uint32
+            A row of input words for each vector; words missing at its end are 0.
+        output_words : int or None
+            How many words of the outputs are wanted; all by default.
+        domains : sequence of str or None
+            The clock domains that run; all by default.
+        latency : int
+            Cycles from the first cycle of a row of inputs to that before whose clock edge its
+            outputs are taken.
+        interval : int
+            Cycles each row is driven.
+        start_word : int or None
+            A word that is 0 in all but the first cycle of each row.
+
+        """
         inputs = np.ascontiguousarray(inputs, np.uint32)
-        if inputs.ndim != 2 or inputs.shape[1] != self.layout.input_words:
+        if inputs.ndim != 2 or inputs.shape[1] > self.layout.input_words:
             raise ValueError(
-                f"inputs must have {self.layout.input_words} words per cycle, "
+                f"inputs must have at most {self.layout.input_words} words per cycle, "
                 f"not shape {inputs.shape}"
             )
-        outputs = np.empty((len(inputs), self.layout.output_words), np.uint32)
+        if output_words is None:
+            output_words = self.layout.output_words
+        chosen = self.layout.domains if domains is None else domains
+        numbers = np.array([self.layout.domains.index(domain) for domain in chosen], np.uint32)
+        outputs = np.empty((len(inputs), output_words), np.uint32)
         self.library.model_vectors(
             self.model,
             ctypes.c_uint64(len(inputs)),
+            ctypes.c_uint32(interval),
+            ctypes.c_uint32(latency),
+            ctypes.c_int(-1 if start_word is None else start_word),
+            ctypes.c_void_p(numbers.ctypes.data),
+            ctypes.c_uint32(len(numbers)),
             ctypes.c_void_p(inputs.ctypes.data),
+            ctypes.c_uint32(inputs.shape[1]),
             ctypes.c_void_p(outputs.ctypes.data),
+            ctypes.c_uint32(output_words),
         )
         return outputs
 

@@ -5,6 +5,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
+from spica.hw.arithmetic import ARITHMETIC
 from spica.hw.config import (
     PRESETS,
     AxiConfig,
@@ -41,8 +42,13 @@ REFUSED = [
         {"dataflow": "sideways"},
         "dataflow must be one of weight_stationary, output_stationary, not 'sideways'",
     ),
-    (MATRIX, {"operand": "fp8"}, "operand must be one of fp16, int8, not 'fp8'"),
-    (MATRIX, {"multiply_add_latency": 0}, "multiply_add_latency must be between 1 and 4, not 0"),
+    (
+        MATRIX,
+        {"operand": "fp8"},
+        "operand must be one of fp16, bf16, fp8_e4m3, fp8_e5m2, fp32, int8, not 'fp8'",
+    ),
+    (MATRIX, {"multiply_add_latency": 0}, "multiply_add_latency must be between 1 and 6, not 0"),
+    (MATRIX, {"multiply_add_latency": 7}, "multiply_add_latency must be between 1 and 6, not 7"),
     (MATRIX, {"add_latency": 5}, "add_latency must be between 1 and 4, not 5"),
     (MATRIX, {"accumulator_bytes": 96}, "accumulator_bytes must be a power of two, not 96"),
     (MATRIX, {"accumulator_bytes": 32}, "accumulator_bytes must be between 64 and 1048576, not 32"),
@@ -80,12 +86,20 @@ REFUSED = [
     (
         ClusterConfig,
         {"matrix": MatrixConfig(rows=32)},
-        "matrix reads of A must fit a line of shared memory, 32 bytes, not 64",
+        "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of A, "
+        "32 elements of fp16, not 8",
     ),
     (
         ClusterConfig,
         {"matrix": MatrixConfig(columns=32)},
-        "matrix reads of B must fit a line of shared memory, 32 bytes, not 64",
+        "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of B, "
+        "32 elements of fp16, not 8",
+    ),
+    (
+        ClusterConfig,
+        {"matrix": MatrixConfig(operand="fp32")},
+        "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of A, "
+        "16 elements of fp32, not 8",
     ),
 ]
 
@@ -107,7 +121,7 @@ def test_a_value_out_of_range_is_refused(kind, parameters, message):
     ("kind", "field"),
     [
         *[(SHARED, name) for name in ("size", "banks", "subbanks", "read_latency", "narrow_ports")],
-        *[(MATRIX, name) for name in ("rows", "columns", "multiply_add_latency", "add_latency")],
+        *[(MATRIX, name) for name in ("rows", "columns", "add_latency")],
         (MATRIX, "accumulator_bytes"),
         *[(AXI, name) for name in ("masters", "data_width", "id_width", "interleave_bytes")],
         *[(DMA, name) for name in ("queue", "contexts", "outstanding")],
@@ -117,6 +131,13 @@ def test_a_value_out_of_range_is_refused(kind, parameters, message):
 def test_a_value_of_the_wrong_kind_is_refused(kind, field, value):
     with pytest.raises(TypeError, match=re.escape(f"{field} must be an integer, not {value!r}")):
         kind(**{field: value})
+
+
+@pytest.mark.parametrize("value", [4.0, "4", True])
+def test_a_latency_of_the_wrong_kind_is_refused(value):
+    message = re.escape(f"multiply_add_latency must be an integer, not {value!r}")
+    with pytest.raises(TypeError, match=message):
+        MATRIX(multiply_add_latency=value)
 
 
 def test_configurations_are_keyword_only_and_frozen():
@@ -148,6 +169,40 @@ def test_derived_sizes_of_tiny_matrix():
     assert (matrix.macs, matrix.a_bytes, matrix.b_bytes, matrix.drain_bytes) == (16, 8, 8, 8)
     assert (matrix.accumulator_rows, matrix.accumulator_address_width) == (128, 7)
     assert (cluster.axi.beat_bytes, cluster.axi.burst_beats) == (16, 4)
+
+
+@pytest.mark.parametrize(
+    ("operand", "size", "accumulator", "narrow", "scales"),
+    [
+        ("fp16", 2, "fp32", "fp16", True),
+        ("bf16", 2, "fp32", "bf16", True),
+        ("fp8_e4m3", 1, "fp32", "fp16", True),
+        ("fp8_e5m2", 1, "fp32", "fp16", True),
+        ("fp32", 4, "fp32", "fp32", True),
+        ("int8", 1, "int32", "int32", False),
+    ],
+)
+def test_formats_follow_from_the_operands(operand, size, accumulator, narrow, scales):
+    matrix = MatrixConfig(operand=operand)
+    assert (matrix.operand_bytes, matrix.a_bytes, matrix.b_bytes) == (size, 16 * size, 16 * size)
+    assert (matrix.accumulator_format.name, matrix.narrow_format.name) == (accumulator, narrow)
+    assert matrix.narrows == (accumulator != narrow)
+    assert (matrix.wide_bytes, matrix.narrow_bytes) == (4, 2 if matrix.narrows else 4)
+    assert matrix.scales == scales
+    assert not MatrixConfig(operand=operand, read_scale=False).scales
+    assert ARITHMETIC[operand].c_formats == ((narrow, accumulator) if matrix.narrows else (narrow,))
+
+
+def test_a_latency_follows_from_the_operands_or_is_given():
+    assert MatrixConfig().element_latency == ARITHMETIC["fp16"].latency == 2
+    assert MatrixConfig(operand="fp32").element_latency == ARITHMETIC["fp32"].latency
+    assert MatrixConfig(multiply_add_latency=4).element_latency == 4
+    shared = SharedMemoryConfig(subbanks=16)
+    cluster = ClusterConfig(shared=shared, matrix=MatrixConfig(operand="fp32"))
+    assert cluster.resolved.matrix is not None
+    assert cluster.resolved.matrix.multiply_add_latency == ARITHMETIC["fp32"].latency
+    assert cluster.resolved.resolved == cluster.resolved
+    assert ClusterConfig(matrix=None).resolved == ClusterConfig(matrix=None)
 
 
 def test_narrow_operands_still_take_a_word():

@@ -130,8 +130,8 @@ def test_integers_wrap():
     before = np.array([[2**31 - 1, -1]], dtype=np.int32)
     exact = [140_000 * 128 * 128 + 2**31 - 1, -140_000 * 128 * 127 - 1]
     expected = [(value + 2**31) % 2**32 - 2**31 for value in exact]
-    assert systolic_ws(a, b, 16, before).tolist() == [expected]
-    assert systolic_os(a, b, before).tolist() == [expected]
+    assert systolic_ws(a, b, 16, before, operand="int8").tolist() == [expected]
+    assert systolic_os(a, b, before, operand="int8").tolist() == [expected]
 
 
 def test_reads_of_the_accumulator():

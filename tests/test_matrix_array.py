@@ -13,9 +13,11 @@ from amaranth.lib import wiring
 
 from spica.hw.config import MatrixConfig
 from spica.hw.emit import emit
+from spica.hw.formats import FP32
 from spica.hw.matrix.array import MatrixArray
 from spica.sim.bench import simulate
-from spica.sim.golden.floats import add, convert, corners, multiply, multiply_add
+from spica.sim.golden.floats import add, convert, multiply, multiply_add
+from spica.sim.matrix_bench import array_operands
 
 
 def make_config(rows, columns, operand, latency, add_latency, read_scale=True):
@@ -38,6 +40,10 @@ CONFIGS = {
     "2x4 unscaled": make_config(2, 4, "fp16", 3, 3, read_scale=False),
     "4x8 int8": make_config(4, 8, "int8", 3, 3),
     "8x4 int8": make_config(8, 4, "int8", 2, 2),
+    "2x2 bf16": make_config(2, 2, "bf16", None, 2),
+    "2x4 fp8_e4m3": make_config(2, 4, "fp8_e4m3", None, 2),
+    "4x2 fp8_e5m2": make_config(4, 2, "fp8_e5m2", None, 2),
+    "2x2 fp32": make_config(2, 2, "fp32", None, 2),
 }
 
 
@@ -81,7 +87,6 @@ class Tile:
 
 def random_tiles(config, rng, count):
     """Return tiles that overlap in the accumulator and use every option of the drain."""
-    is_float = config.operand == "fp16"
     tiles = []
     for number in range(count):
         rows = rng.randint(1, min(6, config.accumulator_rows))
@@ -97,7 +102,7 @@ def random_tiles(config, rng, count):
                 stride=rows + gap,
                 slabs=rng.randint(1, 3),
                 accumulate=False,
-                wide=rng.random() < 0.4 or not is_float,
+                wide=rng.random() < 0.4 or not config.narrows,
                 relu=rng.random() < 0.4,
                 scale=rng.choice([0x3F800000, 0xBF000000, 0x477FE000, 0x00400000]),
             )
@@ -137,13 +142,8 @@ class Sequencer:
             self.work.append(tile)
 
     def operands(self, shape):
-        """Return stored operands, extremes among them, infinities few enough to see numbers."""
-        form = self.config.operand_format
-        values = self.values.integers(0, 1 << form.width, shape)
-        if self.config.operand == "fp16":
-            values = np.where(self.values.random(shape) < 0.9, values & 0xBFFF, values)
-        extreme = self.values.choice(corners(form), shape)
-        return np.where(self.values.random(shape) < 0.1, extreme, values)
+        """Return stored operands."""
+        return array_operands(self.config.operand_format, self.values, shape)
 
     def offer(self, a, weights, address, accumulate):
         """Change `stored` as a row of A does."""
@@ -156,7 +156,7 @@ class Sequencer:
             sums = multiply_add(np.full_like(sums, element), row, sums, **formats)
         if accumulate:
             before = self.stored[address]
-            sums = add(before, sums) if self.config.operand == "fp16" else before + sums
+            sums = before + sums if self.config.operand == "int8" else add(before, sums)
         self.stored[address] = sums
 
     def drain(self, tile):
@@ -165,12 +165,12 @@ class Sequencer:
         for block in range(tile.blocks):
             for i in range(tile.rows):
                 values = self.stored[tile.address + block * tile.stride + i]
-                if self.config.operand == "fp16" and self.config.read_scale:
+                if self.config.scales:
                     values = multiply(values, np.uint32(tile.scale))
                 if tile.relu:
                     values = np.where(values >> 31, 0, values)
                 width = 32 if tile.wide else 16
-                values = values if tile.wide else convert(values)
+                values = values if tile.wide else convert(values, FP32, self.config.narrow_format)
                 row = sum(int(value) << (width * k) for k, value in enumerate(values))
                 for beat in range(len(values) * width // beat_width):
                     self.expected.append(row >> (beat * beat_width) & ((1 << beat_width) - 1))
@@ -185,8 +185,7 @@ class Sequencer:
             "wide": tile.wide,
             "relu": tile.relu,
         }
-        scales = self.config.operand == "fp16" and self.config.read_scale
-        return payload | ({"scale": tile.scale} if scales else {})
+        return payload | ({"scale": tile.scale} if self.config.scales else {})
 
     def may_offer(self, address, accumulate, cycle, pointer, end):
         """Whether the contract allows the row now."""
@@ -207,7 +206,7 @@ class Sequencer:
                 calm
                 and loaded < len(self.generations)
                 and loaded == active + 1
-                and cycle > swap_cycle + sent * config.multiply_add_latency
+                and cycle > swap_cycle + sent * config.element_latency
             )
             ctx.set(dut.weights_valid, send)
             if send:
@@ -288,7 +287,10 @@ def test_matches_golden_model(name, bubbles, stall):
     run(CONFIGS[name], tiles=8, bubbles=bubbles, stall=stall)
 
 
-@pytest.mark.parametrize("name", ["4x4", "2x4 unscaled"])
+@pytest.mark.parametrize(
+    "name",
+    ["4x4", "2x4 unscaled", "2x2 bf16", "2x4 fp8_e4m3", "4x2 fp8_e5m2", "2x2 fp32"],
+)
 def test_floats_match_golden_model(name):
     rtlil.convert(MatrixArray(CONFIGS[name]))
     run(CONFIGS[name], tiles=4, bubbles=0.2, stall=0.3)

@@ -10,7 +10,8 @@ from spica.hw.config import MatrixConfig
 from spica.hw.emit import emit
 from spica.hw.matrix.mesh import WeightStationaryMesh, weight_stationary_latency
 from spica.sim.bench import simulate
-from spica.sim.golden.floats import corners, multiply_add
+from spica.sim.golden.floats import multiply_add
+from spica.sim.matrix_bench import array_operands
 
 CONFIGS = [
     MatrixConfig(rows=2, columns=2, multiply_add_latency=1, tile=(2, 2, 2)),
@@ -18,19 +19,16 @@ CONFIGS = [
     MatrixConfig(rows=4, columns=8, operand="int8", multiply_add_latency=2, tile=(4, 8, 4)),
     MatrixConfig(rows=8, columns=4, operand="int8", multiply_add_latency=4, tile=(8, 4, 8)),
     MatrixConfig(rows=2, columns=4, operand="int8", multiply_add_latency=1, tile=(2, 4, 2)),
+    *(
+        MatrixConfig(rows=2, columns=2, operand=operand, tile=(2, 2, 2))
+        for operand in ("bf16", "fp8_e4m3", "fp8_e5m2", "fp32")
+    ),
 ]
 
 
 def pack(elements, width):
     """Return the elements side by side, the first lowest."""
     return sum(int(element) << (width * k) for k, element in enumerate(elements))
-
-
-def operands(config, rng, count):
-    """Return `count` stored operands, extremes among them."""
-    form = config.operand_format
-    values = rng.integers(0, 1 << form.width, count)
-    return np.where(rng.random(count) < 0.3, rng.choice(corners(form), count), values)
 
 
 def golden_sums(config, a, weights):
@@ -66,17 +64,17 @@ class Schedule:
         self.sent = 0
         while swaps:
             swaps -= self.step()
-        for _ in range(config.rows * config.multiply_add_latency + 4):
+        for _ in range(config.rows * config.element_latency + 4):
             self.step(no_swap=True)
 
     def new_weights(self):
         """Return a random matrix of weights."""
         rows, columns = self.config.rows, self.config.columns
-        return operands(self.config, self.values, rows * columns).reshape(rows, columns)
+        return array_operands(self.config.operand_format, self.values, (rows, columns))
 
     def may_offer(self, row, cycle):
         """Whether weight row `row` may be offered in `cycle`."""
-        latency = self.config.multiply_add_latency
+        latency = self.config.element_latency
         return self.swap_cycle is None or cycle > self.swap_cycle + row * latency
 
     def may_swap(self, cycle):
@@ -102,7 +100,7 @@ class Schedule:
                 self.sent += 1
         row = None
         if swap or (self.weights is not None and self.rng.random() >= self.bubbles):
-            row = (operands(config, self.values, config.rows), swap)
+            row = (array_operands(config.operand_format, self.values, config.rows), swap)
         if swap:
             self.weights, self.swap_cycle = self.following, cycle
         if row is not None:
@@ -115,7 +113,7 @@ class Schedule:
 
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize(
-    "config", CONFIGS, ids=lambda c: f"{c.rows}x{c.columns}-{c.operand}-{c.multiply_add_latency}"
+    "config", CONFIGS, ids=lambda c: f"{c.rows}x{c.columns}-{c.operand}-{c.element_latency}"
 )
 def test_matches_golden_model(config, early):
     dut = WeightStationaryMesh(config)
@@ -129,7 +127,7 @@ def test_matches_golden_model(config, early):
         seen = []
         for row, weights in cycles:
             # What is not valid must not matter.
-            a, swap = row or (operands(config, schedule.values, config.rows), 1)
+            a, swap = row or (noise.choices(range(1 << 8), k=config.rows), 1)
             index, b = weights or (noise.randrange(config.rows), [0x55] * config.columns)
             a, b = [int(x) for x in a], [int(x) for x in b]
             target = {"address": len(seen) % config.accumulator_rows, "accumulate": swap}

@@ -15,7 +15,8 @@ from spica.hw.matrix.element import output_slots
 from spica.hw.matrix.mesh import multiply_add_config
 from spica.hw.matrix.output_stationary import OutputStationaryMesh, output_stationary_latency
 from spica.sim.bench import simulate
-from spica.sim.golden.floats import add, corners, multiply_add
+from spica.sim.golden.floats import add, multiply_add
+from spica.sim.matrix_bench import array_operands
 
 
 def make_config(rows, columns, operand, latency):
@@ -37,6 +38,8 @@ CONFIGS = [
     make_config(4, 8, "int8", 3),
     make_config(8, 4, "int8", 4),
     make_config(2, 4, "fp16", 2),
+    *(make_config(2, 2, operand, None) for operand in ("bf16", "fp8_e4m3", "fp8_e5m2", "fp32")),
+    make_config(2, 2, "int8", 6),
 ]
 
 
@@ -72,12 +75,12 @@ class Steps:
         self.rng, self.values = random.Random(seed), np.random.default_rng(seed)
         self.cycles = []
         self.rows = {}
-        open_tiles = [None] * config.multiply_add_latency
+        open_tiles = [None] * config.element_latency
         lasts = []
         slots = output_slots(multiply_add_config(config))
         while len(self.cycles) < cycles or any(tile is not None for tile in open_tiles):
             cycle = len(self.cycles)
-            slot = cycle % config.multiply_add_latency
+            slot = cycle % config.element_latency
             tile = open_tiles[slot]
             idle = self.rng.random() < bubbles or (tile is None and cycle >= cycles)
             if idle:
@@ -92,7 +95,8 @@ class Steps:
                 (cycle - last) % slots == 0 and cycle - last < config.rows * slots for last in lasts
             )
             last = left <= 1 and not collides
-            a, b = self.operands(config.rows), self.operands(config.columns)
+            form, values = config.operand_format, self.values
+            a, b = (array_operands(form, values, count) for count in (config.rows, config.columns))
             sums = multiply_add(
                 np.repeat(a[:, None], config.columns, axis=1),
                 np.repeat(b[None, :], config.rows, axis=0),
@@ -112,19 +116,10 @@ class Steps:
                     target = (address + row, accumulate)
                     self.rows[start + row * slots] = (target, sums[row])
 
-    def operands(self, count):
-        """Return `count` stored operands, extremes among them."""
-        form = self.config.operand_format
-        values = self.values.integers(0, 1 << form.width, count)
-        if self.config.operand == "fp16":
-            values = values & 0xBFFF
-        extreme = self.values.choice(corners(form), count)
-        return np.where(self.values.random(count) < 0.05, extreme, values)
-
 
 @pytest.mark.parametrize("bubbles", [0.0, 0.3])
 @pytest.mark.parametrize(
-    "config", CONFIGS, ids=lambda c: f"{c.rows}x{c.columns}-{c.operand}-{c.multiply_add_latency}"
+    "config", CONFIGS, ids=lambda c: f"{c.rows}x{c.columns}-{c.operand}-{c.element_latency}"
 )
 def test_matches_golden_model(config, bubbles):
     dut = OutputStationaryMesh(config)
@@ -185,7 +180,7 @@ def schedule_product(config, a, b):
 
     Neighbouring column blocks are interleaved. Blocks of C lie one after the other, by columns.
     """
-    latency, steps = config.multiply_add_latency, []
+    latency, steps = config.element_latency, []
     (m, k), n = a.shape, b.shape[1]
     for half in (slice(0, k // 2), slice(k // 2, k)):
         for j in range(0, n, config.columns * latency):
@@ -217,7 +212,7 @@ def golden_product(config, a, b):
         for index in half:
             sums = multiply_add(a[:, index, None], b[None, index], sums, **formats)
         halves.append(sums)
-    return add(*halves) if config.operand == "fp16" else halves[0] + halves[1]
+    return halves[0] + halves[1] if config.operand == "int8" else add(*halves)
 
 
 @pytest.mark.parametrize("kind", [MatrixArray, GatedArray])
@@ -225,12 +220,11 @@ def golden_product(config, a, b):
 def test_array_accumulates_and_drains_a_product(config, kind):
     dut = kind(config)
     rtlil.convert(dut)
-    steps = Steps(config, seed=3, cycles=0, bubbles=0.0)
+    values = np.random.default_rng(3)
     m, k, n = 2 * config.rows, 4 * config.rows, 3 * config.columns
-    a = steps.operands(m * k).reshape(m, k)
-    b = steps.operands(k * n).reshape(k, n)
+    a, b = (array_operands(config.operand_format, values, shape) for shape in ((m, k), (k, n)))
     command = {"address": 0, "rows": m, "blocks": 3, "block_stride": m, "wide": 1, "relu": 0}
-    if config.operand == "fp16":
+    if config.scales:
         command["scale"] = 0x3F800000
     beats = []
 

@@ -13,30 +13,60 @@ __all__ = ["Align", "AlignConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class AlignConfig:
-    """The addends' format.
+    """The addends' formats.
 
     Parameters
     ----------
     form : FloatFormat
+        Format of `b`.
+    significand_width : int or None
+        Bits of the significand of `a`, of which two are before the point; None for one more than
+        the format's.
+    exponent_shape : Shape or None
+        Shape of the exponent of `a`; None for the format's.
     subnormals : bool
         Whether a subnormal `b` must be aligned exactly.
+    zeros : bool
+        Whether `a` can be zero, at any exponent.
 
     """
 
     form: FloatFormat
+    significand_width: int | None = None
+    exponent_shape: Shape | None = None
     subnormals: bool = True
+    zeros: bool = False
+
+    @property
+    def a_width(self) -> int:
+        """Bits of the significand of `a`."""
+        return self.significand_width or self.form.significand_width + 1
+
+    @property
+    def a_exponent_shape(self) -> Shape:
+        """Shape of the exponent of `a`."""
+        return self.exponent_shape or unsigned(self.form.exponent_width)
 
     @property
     def width(self) -> int:
-        """Bits of a significand below 4."""
-        return self.form.significand_width + 1
+        """Bits of the big addend: those of both after the point, and two before it."""
+        return max(self.a_width, self.form.significand_width + 1)
+
+    @property
+    def small_width(self) -> int:
+        """Bits of the small addend: below the big one's a last bit for all that was shifted out.
+
+        That is enough for exact sums of close exponents; sums of distant ones, which lose one
+        leading bit at most, must keep a guard and a round bit before the last.
+        """
+        return max(self.a_width + 1, self.form.significand_width + 4)
 
 
 class Align(wiring.Component):
     """Bring two significands below 4 to the larger exponent, for an exact addition.
 
     Combinational. Only exponents are compared, so the small addend may be the larger one by up to
-    a factor of 4; then neither loses a bit.
+    a factor of 4; then neither loses a bit, unless `b` is subnormal.
 
     Parameters
     ----------
@@ -44,8 +74,10 @@ class Align(wiring.Component):
 
     Members
     -------
-    a : In(config.width)
-    a_exponent : In(config.form.exponent_width)
+    a : In(config.a_width)
+    a_exponent : In(config.a_exponent_shape)
+    is_a_zero : In(1)
+        Present if `config.zeros`: `b` counts as the big one.
     b : In(config.form.width - 1)
         A stored magnitude.
     is_b_big : Out(1)
@@ -53,13 +85,14 @@ class Align(wiring.Component):
     exponent : Out(config.form.exponent_width + 1)
         The big addend's and 2: the stored exponent of a sum of 4 or more.
     big : Out(config.width)
-    small : Out(config.width + 3)
-        With three bits more below: the last stands for all that were shifted out (sticky).
+    small : Out(config.small_width)
+        With more bits below: the last stands for all that were shifted out (sticky).
 
     """
 
     a: Signal
     a_exponent: Signal
+    is_a_zero: Signal
     b: Signal
     is_b_big: Signal
     exponent: Signal
@@ -69,46 +102,54 @@ class Align(wiring.Component):
     def __init__(self, config: AlignConfig):
         self.config = config
         super().__init__({
-            "a": In(config.width),
-            "a_exponent": In(config.form.exponent_width),
+            "a": In(config.a_width),
+            "a_exponent": In(config.a_exponent_shape),
+            **({"is_a_zero": In(1)} if config.zeros else {}),
             "b": In(config.form.width - 1),
             "is_b_big": Out(1),
             "exponent": Out(config.form.exponent_width + 1),
             "big": Out(config.width),
-            "small": Out(config.width + 3),
+            "small": Out(config.small_width),
         })
 
     def elaborate(self, platform):
         m = Module()
-        form = self.config.form
+        config = self.config
+        form = config.form
         b_exponent = self.b[form.fraction_width :]
         b_hidden = C(1, 1)
-        if self.config.subnormals:
+        if config.subnormals:
             # A subnormal has the exponent of the least normal numbers.
             b_hidden = b_exponent.any()
             b_exponent = b_exponent | ~b_hidden
-        b = Cat(self.b[: form.fraction_width], b_hidden)
+        a = Cat(C(0, config.width - config.a_width), self.a)
+        b = Cat(C(0, config.width - form.significand_width - 1), self.b[: form.fraction_width])
+        b = Cat(b, b_hidden)
 
-        distance = Signal(form.exponent_width + 1)
+        distance = Signal(config.a_exponent_shape.width + 1)
+        is_b_big = distance[-1]
         m.d.comb += [
             distance.eq(self.a_exponent - b_exponent),
-            self.is_b_big.eq(distance[-1]),
+            self.is_b_big.eq(is_b_big | self.is_a_zero if config.zeros else is_b_big),
             self.exponent.eq(Mux(self.is_b_big, b_exponent, self.a_exponent) + 2),
-            self.big.eq(Mux(self.is_b_big, b, self.a)),
+            self.big.eq(Mux(self.is_b_big, b, a)),
         ]
         # The complement of a negative distance is one too small: `a` is halved to begin with.
-        half_units = Signal(self.config.width + 1)
-        magnitude = Signal(form.exponent_width)
-        m.d.comb += [
-            half_units.eq(Mux(self.is_b_big, self.a, Cat(C(0, 1), b))),
-            magnitude.eq(distance[:-1] ^ self.is_b_big.replicate(form.exponent_width)),
-        ]
-        places_width = (form.significand_width + 2).bit_length()
+        half_units = Signal(config.width + 1)
+        m.d.comb += half_units.eq(Mux(self.is_b_big, a, Cat(C(0, 1), b)))
+        magnitude = distance[:-1] ^ is_b_big.replicate(len(distance) - 1)
+        m.d.comb += self.small.eq(self.shifted(m, half_units, magnitude))
+        return m
+
+    def shifted(self, m, half_units, distance):
+        """Return `half_units`, with more bits below, shifted right by `distance`."""
+        config = self.config
+        places_width = (config.small_width - 2).bit_length()
         largest = (1 << places_width) - 1
         places = Signal(places_width)
-        is_far = magnitude[places_width:].any()
-        m.d.comb += places.eq(magnitude[:places_width] | is_far.replicate(places_width))
-        shifted = Signal(len(half_units) + largest)
-        m.d.comb += shifted.eq(Cat(C(0, largest), half_units) >> places)
-        m.d.comb += self.small.eq(Cat(shifted[: largest - 1].any(), shifted[largest - 1 :]))
-        return m
+        is_far = distance[places_width:].any()
+        m.d.comb += places.eq(distance[:places_width] | is_far.replicate(places_width))
+        word = Cat(C(0, config.small_width - config.width - 1), half_units)
+        shifted = Signal(len(word) + largest)
+        m.d.comb += shifted.eq(Cat(C(0, largest), word) >> places)
+        return Cat(shifted[: largest + 1].any(), shifted[largest + 1 :])

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import require_choice, require_integer
 from ..emit import SharedBlock
 from ..formats import FORMATS, FloatFormat, IntFormat
+from .fused_sum import FusedSum, FusedSumConfig
 from .pipeline import cut
 from .product import Product, ProductConfig
 from .sum import STAGES, Sum, SumConfig
@@ -16,12 +17,26 @@ from .unpack import operand_layout
 
 __all__ = ["MultiplyAdd", "MultiplyAddConfig"]
 
-CUTS = {
-    1: (),
-    2: ("align",),
-    3: ("product", "add"),
-    4: ("product", "align", "add"),
-}
+LATENCIES = 6
+
+#: Registered stages by latency, where products fit the accumulator, and where not. What latency is
+#: left delays the result.
+EXACT_CUTS = (
+    (),
+    ("align",),
+    ("product", "add"),
+    ("product", "align", "add"),
+    ("product", "align", "add", "normalise"),
+)
+FUSED_CUTS = (
+    (),
+    ("align",),
+    ("align", "normalise"),
+    ("product", "align", "normalise"),
+    ("product", "align", "add", "normalise"),
+)
+#: Bits of the longest significands that are multiplied in one piece.
+SHORT = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +61,7 @@ class MultiplyAddConfig:
     def __post_init__(self):
         require_choice("operand", self.operand, FORMATS)
         require_choice("accumulator", self.accumulator, FORMATS)
-        require_integer("latency", self.latency, 1, len(CUTS))
+        require_integer("latency", self.latency, 1, LATENCIES)
         if isinstance(self.operand_format, IntFormat) != isinstance(
             self.accumulator_format, IntFormat
         ):
@@ -54,26 +69,26 @@ class MultiplyAddConfig:
                 f"operand and accumulator must be both integers or both floats, "
                 f"not {self.operand} and {self.accumulator}"
             )
-        if isinstance(self.operand_format, FloatFormat):
-            self.require_exact_product(self.operand_format, self.accumulator_format)
 
-    def require_exact_product(self, operand, accumulator):
-        """Raise unless each product of finite operands is zero or a normal accumulator value."""
-        width = 2 * operand.significand_width
-        if width > accumulator.significand_width:
-            raise ValueError(
-                f"accumulator must hold a product exactly, 2 x {operand.significand_width} = "
-                f"{width} significand bits, not {accumulator.significand_width}"
-            )
-        product = ProductConfig(operand=operand)
-        # A cancelled sum is at least one unit in the last place of the least product.
-        least = 2 * operand.least_exponent + accumulator.bias - accumulator.fraction_width
-        most = 2 * operand.bias + 1 + accumulator.bias
-        if product.offset != accumulator.bias or least < 1 or most >= accumulator.exponent_mask:
-            raise ValueError(
-                f"accumulator must have room for the exponents of products of {operand.name}, "
-                f"which {accumulator.name} has not"
-            )
+    @property
+    def is_exact(self) -> bool:
+        """Whether all that follows a product is an adder of bounded results.
+
+        Products are zero or normal values of the accumulator's format, exactly; sums with them
+        are not subnormal, since even a cancelled one is at least one unit in the last place of
+        the least product, and they do not overflow, since the largest product is below half a
+        unit in the last place of the largest addend.
+        """
+        operand, accumulator = self.operand_format, self.accumulator_format
+        if isinstance(operand, IntFormat) or isinstance(accumulator, IntFormat):
+            return True
+        least = 2 * operand.least_exponent - accumulator.fraction_width
+        most = 2 * operand.largest_exponent + 2
+        return (
+            2 * operand.significand_width <= accumulator.significand_width
+            and least + accumulator.bias >= 1
+            and most <= accumulator.largest_exponent - accumulator.significand_width
+        )
 
     @property
     def operand_format(self) -> FloatFormat | IntFormat:
@@ -89,6 +104,12 @@ class MultiplyAddConfig:
     def operand_layout(self) -> data.StructLayout | Shape:
         """Shape of `a` and `b`."""
         return operand_layout(self.operand_format)
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """Stages whose results are registered."""
+        cuts = EXACT_CUTS if self.is_exact else FUSED_CUTS
+        return cuts[min(self.latency, len(cuts)) - 1]
 
 
 class MultiplyAdd(SharedBlock):
@@ -142,30 +163,42 @@ class MultiplyAdd(SharedBlock):
         operand, accumulator = config.operand_format, config.accumulator_format
         assert isinstance(operand, FloatFormat) and isinstance(accumulator, FloatFormat)
 
-        cuts = CUTS[config.latency]
         m.submodules.product = product = Product(
-            ProductConfig(operand=operand, registered="product" in cuts)
-        )
-        m.d.comb += [product.a.eq(self.a), product.b.eq(self.b)]
-        m.submodules.sum = total = Sum(
-            SumConfig(
-                form=accumulator,
-                cuts=tuple(stage for stage in cuts if stage in STAGES),
-                overflows=False,
-                subnormals=False,
+            ProductConfig(
+                operand=operand,
+                halves=operand.significand_width > SHORT,
+                registered="product" in config.cuts,
             )
         )
+        m.d.comb += [product.a.eq(self.a), product.b.eq(self.b)]
+        m.submodules.sum = total = self.sum(product.config)
         (addend,) = cut(m, "product", registered=product.config.registered, c=self.c)
         fill = len(total.a.significand) - len(product.significand)
         m.d.comb += [
             total.a.significand.eq(product.significand << fill),
-            total.a.exponent.eq(product.exponent),
+            total.a.exponent.eq(product.exponent + (accumulator.bias - product.config.offset)),
             total.a.sign.eq(product.sign),
             total.a.is_number.eq(product.is_number),
             total.a.is_special.eq(product.is_special),
             total.b.eq(addend),
-            self.o.eq(total.o),
+            self.o.eq(delayed(m, total.o, config.latency - len(config.cuts) - 1)),
         ]
+
+    def sum(self, product: ProductConfig):
+        """Return the adder of products, the cheap one where that is enough."""
+        config = self.config
+        accumulator = config.accumulator_format
+        cuts = tuple(stage for stage in config.cuts if stage in STAGES)
+        if config.is_exact:
+            return Sum(SumConfig(form=accumulator, cuts=cuts, overflows=False, subnormals=False))
+        return FusedSum(
+            FusedSumConfig(
+                form=accumulator,
+                significand_width=max(product.significand_width, accumulator.significand_width + 1),
+                exponent_width=max(product.unpacked.exponent_width, accumulator.exponent_width + 2),
+                cuts=cuts,
+            )
+        )
 
     def build_integer(self, m):
         width = self.config.accumulator_format.width
@@ -176,9 +209,15 @@ class MultiplyAdd(SharedBlock):
             product_c = Signal(width, reset_less=True)
             m.d.sync += [product_registered.eq(product), product_c.eq(addend)]
             product, addend = product_registered, product_c
-        total = product + addend
-        for stage in range(max(1, self.config.latency - 1)):
-            total_registered = Signal(width, name=f"sum_{stage}", reset_less=True)
-            m.d.sync += total_registered.eq(total)
-            total = total_registered
-        m.d.comb += self.o.eq(total)
+        total = Signal(width)
+        m.d.comb += total.eq(product + addend)
+        m.d.comb += self.o.eq(delayed(m, total, max(1, self.config.latency - 1)))
+
+
+def delayed(m: Module, value: Signal, cycles: int) -> Signal:
+    """Return `value` as it was `cycles` before."""
+    for cycle in range(cycles):
+        later = Signal.like(value, name=f"delayed_{cycle + 1}", reset_less=True)
+        m.d.sync += later.eq(value)
+        value = later
+    return value

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import require_integer
-from ..formats import FloatFormat
+from ..formats import IEEE, NAN, FloatFormat
 from .carry_select import CarrySelectAdd, CarrySelectAddConfig
+from .rounding import FLAGS_LAYOUT, Rounding
 
 __all__ = ["Round", "RoundConfig"]
 
@@ -28,10 +29,17 @@ class RoundConfig:
     overflows : bool
         Whether the result can be too large for the format.
     underflows : bool
-        Whether an exponent can be below the least one, 1: such a value is shifted right before it
-        is rounded.
+        Whether an exponent can be below the least one, 1 (0 in a format without subnormals): such
+        a value is shifted right before it is rounded.
     unnormalised : bool
-        Whether the significand's top bit can be 0; then the value is subnormal or zero.
+        Whether the significand's top bit can be 0; then the value is subnormal or zero, and the
+        exponent is taken for the least one unless it is below that.
+    modes : bool
+        Whether the rounding mode is an input, else it is nearest, ties to even.
+    flags : bool
+        Whether exceptions are reported.
+    saturate : bool
+        Whether what is too large becomes the largest number.
 
     """
 
@@ -41,19 +49,30 @@ class RoundConfig:
     overflows: bool = False
     underflows: bool = False
     unnormalised: bool = False
+    modes: bool = False
+    flags: bool = False
+    saturate: bool = False
 
     def __post_init__(self):
-        least = self.form.significand_width + 2
+        # Beside the format's own bits one for guard and one for sticky; whether a number without
+        # its top bit is tiny shows one place lower.
+        least = self.form.significand_width + 2 + (self.flags and self.unnormalised)
         require_integer("significand_width", self.significand_width, least, 256)
         require_integer("exponent_width", self.exponent_width, self.form.exponent_width + 1, 32)
 
+    @property
+    def least_exponent(self) -> int:
+        """The least stored exponent of a significand with its top bit set."""
+        return int(self.form.subnormals)
+
 
 class Round(wiring.Component):
-    """Round to nearest, ties to even, and pack: ``o`` is the magnitude, all but the sign.
+    """Round and pack: ``o`` is the magnitude, all but the sign.
 
     Combinational. `exponent` is the stored exponent of a significand with its top bit set. A
     carry of rounding up runs from the fraction into the exponent, and from the largest finite
-    number to infinity.
+    number to what `form.overflow` says. Ties go to the even code or away from zero. Without
+    subnormals there is no zero: all that is below the least number becomes that.
 
     Parameters
     ----------
@@ -63,20 +82,32 @@ class Round(wiring.Component):
     -------
     exponent : In(signed(config.exponent_width))
     significand : In(config.significand_width)
-    o : Out(config.form.width - 1)
+    rounding : In(Rounding)
+        Present if `config.modes`.
+    sign : In(1)
+        Of the value; present if `config.modes`.
+    o : Out(config.form.magnitude_width)
+    flags : Out(FLAGS_LAYOUT)
+        Present if `config.flags`: inexact, underflow (tiny after rounding, and inexact) and
+        overflow. The others are 0.
 
     """
 
     exponent: Signal
     significand: Signal
+    rounding: Signal
+    sign: Signal
     o: Signal
+    flags: data.View
 
     def __init__(self, config: RoundConfig):
         self.config = config
         super().__init__({
             "exponent": In(signed(config.exponent_width)),
             "significand": In(config.significand_width),
-            "o": Out(config.form.width - 1),
+            **({"rounding": In(Rounding), "sign": In(1)} if config.modes else {}),
+            "o": Out(config.form.magnitude_width),
+            **({"flags": Out(FLAGS_LAYOUT)} if config.flags else {}),
         })
 
     def elaborate(self, platform):
@@ -84,31 +115,49 @@ class Round(wiring.Component):
         config = self.config
         form = config.form
 
-        significand = self.significand
-        exponent = self.exponent
-        if config.underflows:
-            significand = self.denormalise(m)
-        if config.unnormalised or config.underflows:
-            exponent = Mux(significand[-1], exponent, 0)
-
+        significand, exponent, is_below = self.in_range(m)
         lowest = config.significand_width - form.significand_width
-        rest = significand[: lowest - 1].any()
-        round_up = significand[lowest - 1] & (significand[lowest] | rest)
         exponent_width = config.exponent_width if config.overflows else form.exponent_width
-        width = form.fraction_width + exponent_width
-        m.submodules.increment = increment = CarrySelectAdd(
-            CarrySelectAddConfig(width=width, blocks=(width // 3, width * 2 // 3))
-        )
-        m.d.comb += [
-            increment.a.eq(Cat(significand[lowest:-1], exponent)),
-            increment.carry.eq(round_up),
-        ]
-        magnitude = increment.o
+        code = Signal(form.fraction_width + exponent_width)
+        m.d.comb += code.eq(Cat(significand[lowest:-1], exponent[:exponent_width]))
+        guard, rest = significand[lowest - 1], significand[: lowest - 1].any()
+        round_up = self.rounds_up(code[0], guard, rest)
+        if not form.subnormals:
+            code = Mux(is_below, 0, code)
+            round_up &= ~is_below
+        magnitude = self.increment(m, code, round_up)
+        is_overflow = self.is_overflow(magnitude) if config.overflows else C(0)
         if config.overflows:
-            is_overflow = magnitude[form.fraction_width :] >= form.exponent_mask
-            magnitude = Mux(is_overflow, form.infinity, magnitude)
+            magnitude = Mux(is_overflow, self.beyond(), magnitude)
         m.d.comb += self.o.eq(magnitude)
+        if config.flags:
+            is_inexact = guard | rest
+            if not form.subnormals:
+                is_inexact = Mux(is_below, significand.any(), is_inexact)
+            m.d.comb += [
+                self.flags.inexact.eq(is_inexact | is_overflow),
+                self.flags.underflow.eq(is_inexact & self.is_tiny()),
+                self.flags.overflow.eq(is_overflow),
+            ]
         return m
+
+    def in_range(self, m):
+        """Return significand and exponent as stored, and whether there is no hidden bit."""
+        config = self.config
+        form = config.form
+        significand, exponent = self.significand, self.exponent
+        if not (config.unnormalised or config.underflows):
+            return significand, exponent, C(0)
+        if form.subnormals:
+            if config.underflows:
+                significand = self.denormalise(m)
+            return significand, Mux(significand[-1], exponent, 0), ~significand[-1]
+        is_below = C(0)
+        if config.underflows:
+            is_below |= exponent < 0
+        if config.unnormalised:
+            is_below |= ~significand[-1]
+        return significand, exponent, is_below
 
     def denormalise(self, m):
         """Return the significand shifted right by as much as the exponent is below 1."""
@@ -126,3 +175,71 @@ class Round(wiring.Component):
         shifted = Signal(width + largest)
         m.d.comb += shifted.eq(Cat(C(0, largest), self.significand) >> places)
         return Cat(shifted[: largest + 1].any(), shifted[largest + 1 :])
+
+    def away(self):
+        """Return whether all that is inexact grows in magnitude."""
+        up, down = self.rounding == Rounding.UP, self.rounding == Rounding.DOWN
+        return Mux(self.sign, down, up)
+
+    def rounds_up(self, last, guard, rest):
+        """Return whether the magnitude grows, given its last bit and what follows that."""
+        if not self.config.modes:
+            return guard & (last | rest)
+        to_even = self.rounding == Rounding.NEAREST_EVEN
+        to_nearest = to_even | (self.rounding == Rounding.NEAREST_AWAY)
+        return Mux(to_nearest, guard & (last | rest | ~to_even), (guard | rest) & self.away())
+
+    def increment(self, m, code, round_up):
+        """Return `code` plus the carry of rounding."""
+        width = len(code)
+        # Short carries are better left to ripple.
+        blocks = (width // 3, width * 2 // 3) if width > 12 else ()
+        m.submodules.increment = increment = CarrySelectAdd(
+            CarrySelectAddConfig(width=width, blocks=blocks)
+        )
+        m.d.comb += [increment.a.eq(code), increment.carry.eq(round_up)]
+        return increment.o
+
+    def is_overflow(self, magnitude):
+        """Return whether a rounded magnitude is above the largest number."""
+        form = self.config.form
+        if form.specials == IEEE:
+            return magnitude[form.fraction_width :] >= form.exponent_mask
+        is_above = magnitude[form.magnitude_width :].any()
+        if form.specials == NAN:
+            is_above |= magnitude[: form.magnitude_width].all()
+        return is_above
+
+    def beyond(self):
+        """Return the magnitude of what overflowed."""
+        form = self.config.form
+        if self.config.saturate or form.overflow == form.largest:
+            return form.largest
+        if not self.config.modes:
+            return form.overflow
+        to_even = self.rounding == Rounding.NEAREST_EVEN
+        to_nearest = to_even | (self.rounding == Rounding.NEAREST_AWAY)
+        return Mux(to_nearest | self.away(), form.overflow, form.largest)
+
+    def is_tiny(self):
+        """Return whether the value is below the least normal number, even rounded.
+
+        Rounded, that is, to as many bits as a normal number has.
+        """
+        config = self.config
+        top, exponent, least = self.significand[-1], self.exponent, config.least_exponent
+        is_low = exponent < least if config.underflows else C(0)
+        is_tiny = C(0)
+        if config.underflows:
+            is_half = exponent == least - 1
+            is_tiny = is_low & ~(is_half & self.rounds_to_power(self.significand))
+        if config.unnormalised:
+            is_small = is_low | ~self.rounds_to_power(self.significand[:-1])
+            is_tiny = Mux(top, is_tiny, is_small)
+        return is_tiny
+
+    def rounds_to_power(self, word):
+        """Return whether `word`, rounded to the format's bits, carries out of its top."""
+        width = self.config.form.significand_width
+        guard, rest = word[-width - 1], word[: -width - 1].any()
+        return word[-width:].all() & self.rounds_up(C(1, 1), guard, rest)

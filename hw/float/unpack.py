@@ -16,8 +16,8 @@ __all__ = ["Unpack", "UnpackConfig", "operand_layout"]
 class UnpackConfig:
     """Which format to unpack, and the codes of the result.
 
-    The unpacked exponent is the true one plus `offset`; zero has code 0 and infinity and NaN
-    have all ones, so that the sum of two exponents and 1 overflows exactly if one is special.
+    The unpacked exponent is the true one plus `offset`. Infinity and NaN have all ones, so that
+    the sum of two exponents and 1 overflows exactly if one is special; zero has code 0.
 
     Parameters
     ----------
@@ -29,22 +29,23 @@ class UnpackConfig:
 
     @property
     def offset(self) -> int:
-        """What an unpacked exponent exceeds the true one by.
+        """What an unpacked exponent exceeds the true one by: one less than a power of two.
 
-        Half of FP32's bias, which makes the sum of two and 1 the product's stored exponent;
-        more for a format whose least exponents would not be positive.
+        Half of FP32's bias or more makes the sum of two and 1 the product's stored exponent, or
+        that and a multiple of a power of two; the operands of at most 8 bits, of which an array
+        holds many, have the shortest codes that do not become negative.
         """
         assert isinstance(self.form, FloatFormat)
-        offset = FP32.bias // 2
-        while offset + self.form.least_exponent < 1:
+        offset = FP32.bias // 2 if self.form.width > 8 else 1
+        while offset + self.form.least_exponent < 0:
             offset = 2 * offset + 1
         return offset
 
     @property
     def exponent_width(self) -> int:
-        """Bits of an unpacked exponent: the sum of two, 1 and a carry stay below special codes."""
+        """Bits of an unpacked exponent: the sum of two numbers' and 1 does not overflow."""
         assert isinstance(self.form, FloatFormat)
-        return (2 * (self.form.bias + self.offset) + 2).bit_length()
+        return (2 * (self.form.largest_exponent + self.offset) + 1).bit_length()
 
     @property
     def layout(self) -> data.StructLayout | Shape:
@@ -97,19 +98,26 @@ class Unpack(wiring.Component):
             return m
 
         fraction = self.i[: form.fraction_width]
-        exponent = self.i[form.fraction_width : -1]
-        is_normal = exponent.any()
-        is_special = exponent.all()
-        is_nan = is_special & fraction.any()
+        exponent = self.i[form.fraction_width : form.magnitude_width]
+        is_normal = exponent.any() if form.subnormals else C(1, 1)
+        is_special, is_nan = C(0, 1), C(0, 1)
+        if form.has_infinity:
+            is_special = exponent.all()
+            is_nan = is_special & fraction.any()
+        elif form.has_nan:
+            is_special = is_nan = self.i[: form.magnitude_width].all()
 
         m.submodules.normalise = normalise = Normalise(
-            NormaliseConfig(width=form.significand_width, leading_zeros=form.fraction_width)
+            NormaliseConfig(
+                width=form.significand_width,
+                leading_zeros=form.fraction_width if form.subnormals else 0,
+            )
         )
         m.d.comb += normalise.i.eq(Cat(fraction, is_normal))
         significand = normalise.o
         true_exponent = (exponent | ~is_normal) - normalise.shift + (config.offset - form.bias)
         m.d.comb += [
-            self.o.sign.eq(self.i[-1]),
+            self.o.sign.eq(self.i[-1] if form.signed else 0),
             self.o.significand.eq(Mux(is_nan, 0, significand)),
             self.o.exponent.eq(Mux(is_special, -1, Mux(significand[-1], true_exponent, 0))),
         ]

@@ -83,7 +83,7 @@ class Check(wiring.Component):
         """Set what is done, and how."""
         matrix, state, operation = matrix_of(self.config), self.state, self.operation
         parts, control = state.parts, state.control
-        always_wide = int(matrix.operand == "int8")
+        always_wide = int(not matrix.narrows)
         m.d.comb += [
             operation.load_a.eq(~parts.skip_load_a),
             operation.load_b.eq(~parts.skip_load_b),
@@ -119,7 +119,13 @@ class Check(wiring.Component):
             operation.c_address.eq(state.c_address),
             operation.a_pitch.eq(state.a_stride << operand_shift),
             operation.b_pitch.eq(state.b_stride << operand_shift),
-            operation.c_pitch.eq(Mux(operation.wide, state.c_stride << 2, state.c_stride << 1)),
+            operation.c_pitch.eq(
+                Mux(
+                    operation.wide,
+                    state.c_stride << exact_log2(matrix.wide_bytes),
+                    state.c_stride << exact_log2(matrix.narrow_bytes),
+                )
+            ),
         ]
 
     def check_legality(self, m):
@@ -167,9 +173,11 @@ class Check(wiring.Component):
         matrix, limits = matrix_of(self.config), OperationLimits(config=self.config)
         state, operation = self.state, self.operation
         row_shift = exact_log2(matrix.rows)
-        narrow_row = 2 * matrix.columns
-        narrow_lines = exact_log2(matrix.rows * narrow_row // matrix.a_bytes)
-        c_lines = Mux(operation.wide, extents.ij << 1, extents.ij) << narrow_lines
+        wide_lines, narrow_lines = (
+            exact_log2(matrix.rows * matrix.columns * size // matrix.a_bytes)
+            for size in (matrix.wide_bytes, matrix.narrow_bytes)
+        )
+        c_lines = Mux(operation.wide, extents.ij << wide_lines, extents.ij << narrow_lines)
         b_lines = extents.kj << row_shift
         wrong = [
             (operation.compute | operation.store)

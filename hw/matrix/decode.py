@@ -171,7 +171,6 @@ class Decode(wiring.Component):
         store = data.View(config_store, self.i.p.rs1)
         scale = data.View(config_store_scale, self.i.p.rs2).scale
         stationary = int(matrix.dataflow == "weight_stationary")
-        can_scale = matrix.read_scale and matrix.operand == "fp16"
 
         with m.Switch(execute.kind):
             with m.Case(ConfigKind.EXECUTE), m.If(~execute.strides_only):
@@ -185,7 +184,7 @@ class Decode(wiring.Component):
             with m.Case(ConfigKind.LOAD):
                 pass
             with m.Case(ConfigKind.STORE):
-                unscalable = 0 if can_scale else scale != FLOAT_ONE
+                unscalable = 0 if matrix.scales else scale != FLOAT_ONE
                 with m.If((store.activation > 1) | (store.pooling != 0) | unscalable):
                     m.d.comb += refuse_word.eq(1)
                 with m.Else():

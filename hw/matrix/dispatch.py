@@ -139,7 +139,8 @@ class Dispatch(wiring.Component):
         column_shift = exact_log2(matrix.columns)
 
         def result_bytes(elements):
-            return Mux(operation.wide, elements << 2, elements << 1)
+            wide, narrow = exact_log2(matrix.wide_bytes), exact_log2(matrix.narrow_bytes)
+            return Mux(operation.wide, elements << wide, elements << narrow)
 
         m.d.comb += [
             issue.slot.eq(self.slot),

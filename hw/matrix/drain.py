@@ -10,7 +10,7 @@ from ..config import MatrixConfig
 from ..emit import SharedBlock
 from ..float.convert import Convert, ConvertConfig
 from ..float.multiply import Multiply, MultiplyConfig
-from ..formats import FP16, FloatFormat, IntFormat
+from ..formats import FloatFormat, IntFormat
 from ..streams import Queue
 from .drain_reader import DrainReader, drain_command
 
@@ -19,9 +19,10 @@ __all__ = ["Drain", "DrainLane", "DrainLaneConfig", "drain_command"]
 
 @dataclass(frozen=True, kw_only=True)
 class DrainLaneConfig:
-    """Format that a lane reads, and whether it scales."""
+    """Format that a lane reads, the narrower one it also makes, if any, and whether it scales."""
 
     form: FloatFormat | IntFormat
+    narrow: FloatFormat | None
     scales: bool
 
     scale_latency = 4
@@ -33,7 +34,7 @@ class DrainLaneConfig:
 
 
 class DrainLane(SharedBlock):
-    """``wide = relu(stored * scale)``, and `narrow` is that rounded to FP16.
+    """``wide = relu(stored * scale)``, and `narrow` is that rounded to `config.narrow`.
 
     ReLU turns negative values and -0 into +0; a NaN, which has sign 0 here, stays. Latency
     `config.latency` cycles, one value per cycle, no back-pressure; `scale` and `relu` stay while
@@ -50,8 +51,8 @@ class DrainLane(SharedBlock):
         Present if `config.scales`.
     relu : In(1)
     wide : Out(config.form.width)
-    narrow : Out(16)
-        Present if `config.form` is a float.
+    narrow : Out(config.narrow.width)
+        Present if `config.narrow` is a format.
 
     """
 
@@ -69,7 +70,7 @@ class DrainLane(SharedBlock):
             **({"scale": In(width)} if config.scales else {}),
             "relu": In(1),
             "wide": Out(width),
-            **({"narrow": Out(FP16.width)} if isinstance(config.form, FloatFormat) else {}),
+            **({} if config.narrow is None else {"narrow": Out(config.narrow.width)}),
         })
 
     def build(self, platform):
@@ -87,9 +88,11 @@ class DrainLane(SharedBlock):
         wide = Signal(config.form.width, reset_less=True)
         m.d.sync += wide.eq(clipped)
         m.d.comb += self.wide.eq(wide)
-        if isinstance(config.form, FloatFormat):
-            m.submodules.convert = convert = Convert(ConvertConfig(source=config.form, target=FP16))
-            narrow = Signal(FP16.width, reset_less=True)
+        if config.narrow is not None:
+            m.submodules.convert = convert = Convert(
+                ConvertConfig(source=config.form, target=config.narrow)
+            )
+            narrow = Signal(config.narrow.width, reset_less=True)
             m.d.sync += narrow.eq(convert.o)
             m.d.comb += [convert.i.eq(clipped), self.narrow.eq(narrow)]
         return m
@@ -156,9 +159,12 @@ class Drain(wiring.Component):
     @property
     def lane(self) -> DrainLaneConfig:
         """What each column's value passes."""
-        form = self.config.accumulator_format
-        scales = self.config.read_scale and isinstance(form, FloatFormat)
-        return DrainLaneConfig(form=form, scales=scales)
+        config = self.config
+        return DrainLaneConfig(
+            form=config.accumulator_format,
+            narrow=config.narrow_format if config.narrows else None,
+            scales=config.scales,
+        )
 
     @property
     def wide_beats(self) -> int:
@@ -171,8 +177,10 @@ class Drain(wiring.Component):
 
     @property
     def narrow_beats(self) -> int:
-        """Beats of a row rounded to FP16."""
-        return self.config.columns * FP16.width // self.o.payload.shape().width
+        """Beats of a row in the narrow format."""
+        return (
+            self.config.columns * self.config.narrow_format.width // self.o.payload.shape().width
+        )
 
     @property
     def round_trip(self) -> int:
@@ -193,7 +201,7 @@ class Drain(wiring.Component):
         wiring.connect(m, queue.o, wiring.flipped(self.o))
 
         # A place in the queue is taken when the row is read and free when its beat has left.
-        is_wide = isinstance(config.accumulator_format, IntFormat) | reader.wide
+        is_wide = C(1, 1) if not config.narrows else reader.wide
         row_beats = Mux(is_wide, self.wide_beats, self.narrow_beats)
         room = Signal(range(depth + 1), init=depth)
         pause = Signal(range(self.wide_beats))
@@ -233,7 +241,7 @@ class Drain(wiring.Component):
             wide.append(lane.wide)
             if self.lane.scales:
                 m.d.comb += lane.scale.eq(reader.scale)
-            if isinstance(self.lane.form, FloatFormat):
+            if self.config.narrows:
                 narrow.append(lane.narrow)
         return Mux(is_wide, Cat(wide), Cat(narrow)) if narrow else Cat(wide)
 

@@ -6,7 +6,6 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..config import MatrixConfig
-from ..formats import FloatFormat
 
 __all__ = ["DrainReader", "drain_command"]
 
@@ -16,11 +15,10 @@ def drain_command(config: MatrixConfig) -> data.StructLayout:
 
     Row i of block b is accumulator row ``address + b * block_stride + i``; `block_stride` is at
     least `rows`, and all rows lie inside the accumulator. `wide` sends values as they are
-    stored, else they are rounded to FP16; integers are always sent wide. `relu` clips at zero;
-    `scale`, where the unit can, multiplies first (1.0 to leave values alone).
+    stored, else in the narrow format; it makes no difference where there is none. `relu` clips at
+    zero; `scale`, where the unit can, multiplies first (1.0 to leave values alone).
     """
     width = config.accumulator_address_width
-    scales = config.read_scale and isinstance(config.accumulator_format, FloatFormat)
     return data.StructLayout({
         "address": width,
         "rows": 16,
@@ -28,7 +26,7 @@ def drain_command(config: MatrixConfig) -> data.StructLayout:
         "block_stride": width,
         "wide": 1,
         "relu": 1,
-        **({"scale": 32} if scales else {}),
+        **({"scale": 32} if config.scales else {}),
     })
 
 

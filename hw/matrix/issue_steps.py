@@ -100,7 +100,7 @@ class IssueSteps(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        work, tiles = self.i.payload, matrix_of(self.config).multiply_add_latency
+        work, tiles = self.i.payload, matrix_of(self.config).element_latency
         computed = Signal()  # all steps of this operation are offered
         computing, storing = Signal(), Signal()
         m.d.comb += [
@@ -146,7 +146,7 @@ class IssueSteps(wiring.Component):
         first, and whether there is one in this phase.
         """
         work, target, matrix = self.i.payload, self.target, matrix_of(self.config)
-        tiles, rows = matrix.multiply_add_latency, matrix.rows
+        tiles, rows = matrix.element_latency, matrix.rows
         step, i_block, group = (
             Signal(work[name].shape(), name=name) for name in ("step", "i_block", "group")
         )
@@ -188,7 +188,7 @@ class IssueSteps(wiring.Component):
     def hazards(self, m, phase, ends_tiles, is_first):
         """Return whether a frame that ends tiles must wait for the drain, or for sums before it."""
         work, matrix = self.i.payload, matrix_of(self.config)
-        tiles, rows = matrix.multiply_add_latency, matrix.rows
+        tiles, rows = matrix.element_latency, matrix.rows
         slots = max(2, tiles)
         # The highest row that the tiles of this frame write, or above it where tiles are missing.
         top = self.target.address + work.i_blocks * (rows * (tiles - 1)) + (rows - 1)
@@ -211,7 +211,7 @@ class IssueSteps(wiring.Component):
 
     def report(self, m, waits, storing, undrained, too_soon):
         """Name where the cycle went."""
-        tiles = matrix_of(self.config).multiply_add_latency
+        tiles = matrix_of(self.config).element_latency
         m.d.comb += self.events.active.eq(self.offer)
         with m.If(storing | (waits & undrained)):
             m.d.comb += self.events.wait_drain.eq(1)

@@ -48,13 +48,13 @@ def multiply_add_config(config: MatrixConfig) -> MultiplyAddConfig:
     return MultiplyAddConfig(
         operand=config.operand_format.name,
         accumulator=config.accumulator_format.name,
-        latency=config.multiply_add_latency,
+        latency=config.element_latency,
     )
 
 
 def weight_stationary_latency(config: MatrixConfig) -> int:
     """Return the cycles from the offer of a row of A to its sums."""
-    return 3 + config.rows * config.multiply_add_latency + config.columns - 1
+    return 3 + config.rows * config.element_latency + config.columns - 1
 
 
 class WeightStationaryMesh(wiring.Component):
@@ -63,7 +63,7 @@ class WeightStationaryMesh(wiring.Component):
     The chain begins at +0 in array row 0 and ends in the last. A row of A offered in cycle t has
     all its sums in cycle ``t + weight_stationary_latency(config)``, and its target a cycle
     earlier; one row of A and one of weights per cycle, no back-pressure. Array row r sees a row
-    of A ``r * multiply_add_latency`` cycles after array row 0, so weight row r may be offered
+    of A ``r * element_latency`` cycles after array row 0, so weight row r may be offered
     only when more than that many cycles have passed since the row of A with the last `swap`, and
     must be offered no later than that many cycles after the row of A whose `swap` makes it
     active::
@@ -167,7 +167,7 @@ class WeightStationaryMesh(wiring.Component):
     def left_edge(self, m):
         """Return the word that enters each row of the array."""
         config = self.config
-        width, step = config.operand_format.width, config.multiply_add_latency
+        width, step = config.operand_format.width, config.element_latency
         m.submodules.skew = skew = Skew(SkewConfig(lanes=config.rows, width=width, step=step))
         offered = Signal(config.rows * width, reset_less=True)
         held = Signal(config.rows * width, reset_less=True)

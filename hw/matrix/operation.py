@@ -118,8 +118,15 @@ def output_groups(config: ClusterConfig, j_blocks):
     An output-stationary array works on as many column blocks side by side as its multiply-add
     has cycles.
     """
-    size = matrix_of(config).multiply_add_latency
+    size = matrix_of(config).element_latency
     rounded_up = j_blocks + size - 1
-    # A third by multiplication is exact below 2**16.
-    groups = rounded_up * 0xAAAB >> 17 if size == 3 else rounded_up >> exact_log2(size)
+    odd = size >> (shift := trailing_zeros(size))
+    # Multiplication by the inverse, rounded up, is exact below 2**16.
+    factor, places = {1: (1, 0), 3: (0xAAAB, 17), 5: (0xCCCD, 18)}[odd]
+    groups = rounded_up * factor >> places + shift
     return groups, j_blocks - (groups - 1) * size
+
+
+def trailing_zeros(value: int) -> int:
+    """Return how often `value` can be halved."""
+    return exact_log2(value & -value)

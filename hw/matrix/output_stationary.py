@@ -36,7 +36,7 @@ def array_step(config: MatrixConfig) -> data.StructLayout:
 
 def output_stationary_latency(config: MatrixConfig) -> int:
     """Return the cycles from the offer of a tile's last step to the sums of its row 0."""
-    latency = config.multiply_add_latency
+    latency = config.element_latency
     leaving = output_slots(multiply_add_config(config)) - 1
     return 2 + latency + leaving + config.columns - 1
 
@@ -210,7 +210,7 @@ class OutputStationaryMesh(wiring.Component):
 
     def count_open(self, m):
         """Return whether some tile is begun and not ended: its sums need the clock to stay."""
-        begun = Signal(range(self.config.multiply_add_latency + 1))
+        begun = Signal(range(self.config.element_latency + 1))
         with m.If(self.step_valid):
             m.d.sync += begun.eq(begun + self.step.first - self.step.last)
         return begun != 0
@@ -235,7 +235,7 @@ class OutputStationaryMesh(wiring.Component):
     def left_edge(self, m):
         """Return the word that enters each row of the array."""
         config = self.config
-        form, latency = config.operand_format, config.multiply_add_latency
+        form, latency = config.operand_format, config.element_latency
         # -0 * +0 added to a sum changes nothing; +0 would change -0.
         neutral = 1 << (form.width - 1) if isinstance(form, FloatFormat) else 0
         unpacked = self.edge(m, "a", self.step.a.as_value(), neutral)

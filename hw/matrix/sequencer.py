@@ -153,7 +153,9 @@ class Sequencer(wiring.Component):
     def make_fetches(self, m, dispatch, tracker):
         """Return the operand fetch of A and of B; each waits for the loads of its operation."""
         config, matrix = self.config, matrix_of(self.config)
-        reach = config.shared.read_latency + 6
+        # Rows of B enter in groups, the next of which is asked for meanwhile.
+        group = 1 if self.is_weight_stationary else matrix.element_latency
+        reach = config.shared.read_latency + max(6, group + 2)
         square = matrix.rows == matrix.columns
         a = Fetch(
             config,

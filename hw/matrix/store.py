@@ -93,7 +93,13 @@ class Store(wiring.Component):
             job.local_pitch.eq(work.line_pitch),
             job.rows.eq(work.height),
             job.bytes.eq(work.bytes),
-            job.block.eq(Mux(work.wide, 4 * matrix.columns, 2 * matrix.columns)),
+            job.block.eq(
+                Mux(
+                    work.wide,
+                    matrix.wide_bytes * matrix.columns,
+                    matrix.narrow_bytes * matrix.columns,
+                )
+            ),
             job.tag.eq(self.tag),
             command.rows.eq(work.height),
             command.blocks.eq(work.j_blocks),

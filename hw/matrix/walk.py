@@ -25,8 +25,10 @@ def fetch_walk(config: ClusterConfig) -> data.StructLayout:
     matrix, limits = matrix_of(config), OperationLimits(config=config)
     lines = bits_for(max(limits.a_lines, limits.b_lines) - 1)
     blocks = bits_for(max(limits.i_blocks, limits.j_blocks, limits.k_blocks) - 1)
-    elements = exact_log2(matrix.rows) + blocks
     stationary_outputs = matrix.dataflow == "output_stationary"
+    # Column blocks side by side are a line of the walk over B.
+    together = matrix.element_latency if stationary_outputs else 1
+    elements = max(exact_log2(matrix.rows) + blocks, bits_for(together - 1))
     return data.StructLayout({
         "base": lines,
         "line_step": lines,
@@ -38,7 +40,7 @@ def fetch_walk(config: ClusterConfig) -> data.StructLayout:
         "slab": blocks,
         **({"again": blocks} if stationary_outputs else {}),
         "by_element": 1,
-        "last_count": bits_for(matrix.rows),
+        "last_count": bits_for(max(matrix.rows, together)),
         "transpose": 1,
         "last_keep": bits_for(matrix.rows),
     })
@@ -88,7 +90,7 @@ def weight_stationary_walks(config, operation, a, b):
 def output_stationary_walks(config, operation, a, b):
     """Return the walks for group of column blocks, row block, k, and block of the group for B."""
     matrix = matrix_of(config)
-    row_shift, tiles = exact_log2(matrix.rows), matrix.multiply_add_latency
+    row_shift, tiles = exact_log2(matrix.rows), matrix.element_latency
     groups, last_tiles = output_groups(config, operation.j_blocks)
     turned = operation.transpose_a
     return [

@@ -64,7 +64,7 @@ class Weights(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        rows, latency = self.config.rows, self.config.multiply_add_latency
+        rows, latency = self.config.rows, self.config.element_latency
         pause = (rows - 1) * (latency - 1)
         loaded = Signal()  # all rows of the next tile are offered
         swapped = Signal()  # the tile being offered is already in use

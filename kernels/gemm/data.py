@@ -2,74 +2,100 @@
 
 import numpy as np
 
+from ...hw.arithmetic import ARITHMETIC
+from ...hw.formats import FORMATS, FloatFormat
+from ..elements import dtype_of, nearest
 from .problem import GemmProblem
 
 __all__ = ["KINDS", "operands"]
 
 KINDS = ("random", "integers", "extreme")
 
-#: FP16 corners: zeros, least and greatest subnormals and normals, infinities, NaNs.
-CORNERS = np.array(
-    [
-        0x0000, 0x8000, 0x0001, 0x8001, 0x03FF, 0x83FF, 0x0400, 0x8400,
-        0x3C00, 0xBC00, 0x3C01, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0x7C01, 0xFFFF,
-    ],
-    dtype=np.uint16,
-)  # fmt: skip
-FINITE_CORNERS = CORNERS[:13]
-
 
 def operands(problem: GemmProblem, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and B.
+    """Return A and B, as `kernels.elements` holds them.
 
-    ``random`` are normal deviates, ``integers`` are small enough that every sum is exact,
-    ``extreme`` mixes, by rows of A and columns of B, values near overflow of FP16 results,
-    subnormals, cancelling pairs, signed zeros, and in a few of them infinities and NaNs.
+    ``random`` are normal deviates, and integers of all sizes for integer formats; ``integers``
+    are small enough that every sum is exact; ``extreme`` mixes, by rows of A and columns of B,
+    values whose products are near overflow or underflow of results, subnormals, cancelling pairs,
+    signed zeros, and in a few of them infinities and NaNs.
     """
     if kind not in KINDS:
         raise ValueError(f"data must be one of {', '.join(KINDS)}, not {kind!r}")
     rng = np.random.default_rng(seed)
     shapes = ((problem.m, problem.k), (problem.k, problem.n))
-    if problem.operand == "int8":
-        low, high = (-8, 8) if kind == "integers" else (-128, 128)
-        a, b = (rng.integers(low, high, shape, dtype=np.int8) for shape in shapes)
-        if kind == "extreme":
-            a, b = (rng.choice(np.array([-128, 127, 0, -1], np.int8), x.shape) for x in (a, b))
-        return a, b
+    form = FORMATS[problem.operand]
+    if not isinstance(form, FloatFormat):
+        return integer_operands(kind, shapes, dtype_of(problem.operand), rng)
     if kind == "integers":
-        a, b = (rng.integers(-8, 8, shape, endpoint=True) for shape in shapes)
-        return a.astype(np.float16), b.astype(np.float16)
-    a, b = (rng.standard_normal(shape, dtype=np.float32).astype(np.float16) for shape in shapes)
+        deviates = (rng.integers(-8, 8, shape, endpoint=True).astype(float) for shape in shapes)
+    else:
+        deviates = (rng.standard_normal(shape, dtype=np.float32) for shape in shapes)
+    a, b = (nearest(values, problem.operand) for values in deviates)
     if kind == "extreme":
-        _make_extreme(a, rng)
+        make_extreme(a, problem.operand, rng)
         transposed = np.ascontiguousarray(b.T)
-        _make_extreme(transposed, rng)
+        make_extreme(transposed, problem.operand, rng)
         b = np.ascontiguousarray(transposed.T)
     return a, b
 
 
-def _make_extreme(vectors: np.ndarray, rng: np.random.Generator):
+def integer_operands(kind, shapes, dtype, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Return A and B of an integer type."""
+    limits = np.iinfo(dtype)
+    low, high = (-8, 8) if kind == "integers" else (limits.min, limits.max)
+    a, b = (rng.integers(low, high, shape, dtype=dtype, endpoint=True) for shape in shapes)
+    if kind == "extreme":
+        extremes = np.array([limits.min, limits.max, 0, -1], dtype)
+        a, b = (rng.choice(extremes, x.shape) for x in (a, b))
+    return a, b
+
+
+def corners(form: FloatFormat) -> np.ndarray:
+    """Return stored bits of zeros and the borders of classes, both signs."""
+    one, least_normal = form.bias << form.fraction_width, 1 << form.fraction_width
+    finite = [0, 1, least_normal - 1, least_normal, one, one + 1, form.largest]
+    # Above the largest number lie infinity, where there is one, and NaN.
+    above = range(form.largest + 1, form.magnitude_mask + 1)
+    others = {*above[:2], *above[-1:], form.nan}
+    magnitudes = np.array([*finite, *sorted(others)])
+    return np.stack([magnitudes, magnitudes | 1 << form.magnitude_width], axis=1).ravel()
+
+
+def make_extreme(vectors: np.ndarray, operand: str, rng: np.random.Generator):
     """Replace the values of whole vectors, one character each, so that all kinds meet.
 
     A NaN or an infinity spoils a whole row or column of C: most vectors stay free of them.
     """
+    form = FORMATS[operand]
+    assert isinstance(form, FloatFormat)
     count, length = vectors.shape
+    every = corners(form)
+    is_finite = (every & form.magnitude_mask) <= form.largest
+    finite, specials = every[is_finite], every[~is_finite]
+    sign = 1 << form.magnitude_width
+    # Two such factors take a product beyond the largest or below the least result.
+    result = FORMATS[ARITHMETIC[operand].narrow]
+    assert isinstance(result, FloatFormat)
+    reach = result.largest_exponent * 5 // 8
     characters = rng.permutation(np.arange(count) % 8)
     for vector, character in zip(vectors, characters, strict=True):
-        bits = vector.view(np.uint16)
+        bits = vector.view(f"u{vector.itemsize}")
+        signs = rng.integers(0, 2, length) * sign
         if character == 1:
-            vector *= np.float16(1000)
+            factor = 2.0 ** (reach if rng.random() < 0.7 else -reach)
+            vector[:] = nearest(rng.standard_normal(length) * factor, operand)
         elif character == 2:  # subnormal
-            bits[:] = rng.integers(0, 0x400, length) | rng.integers(0, 2, length) << 15
+            bits[:] = rng.integers(0, 1 << form.fraction_width, length) | signs
         elif character == 3:  # signed zeros
-            bits[:] = rng.integers(0, 2, length, dtype=np.uint16) << 15
+            bits[:] = signs
         elif character == 4:  # any exponent, finite
-            bits[:] = rng.integers(0, 0x7C00, length) | rng.integers(0, 2, length) << 15
-        elif character == 5:  # large values that cancel
-            vector[1::2] = -vector[: length // 2 * 2 : 2]
+            bits[:] = rng.integers(0, form.largest, length, endpoint=True) | signs
+        elif character == 5:  # values that cancel
+            bits[1::2] = bits[: length // 2 * 2 : 2] ^ sign
         elif character == 6:
             hit = rng.random(length) < 0.3
-            bits[hit] = rng.choice(FINITE_CORNERS, np.count_nonzero(hit))
+            bits[hit] = rng.choice(finite, np.count_nonzero(hit))
         elif character == 7 and rng.random() < 0.5:
             hit = rng.integers(0, length, max(1, length // 32))
-            bits[hit] = rng.choice(CORNERS, len(hit))
+            bits[hit] = rng.choice(specials, len(hit))

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...hw.address_map import DRAM_BASE, DRAM_END
-from ...hw.config import ACCUMULATOR_OF, require_choice, require_integer
+from ...hw.arithmetic import ARITHMETIC
+from ...hw.config import require_choice, require_integer
+from ..elements import dtype_of
 
 __all__ = ["GUARD_BYTES", "GemmProblem"]
-
-DTYPES = {"fp16": np.float16, "int8": np.int8, "fp32": np.float32, "int32": np.int32}
-C_FORMATS = {"fp16": ("fp16", "fp32"), "int8": ("int32",)}
 
 #: Bytes before and after C that must survive; matrices are placed at multiples of it.
 GUARD_BYTES = 64
@@ -34,9 +33,9 @@ class GemmProblem:
     a_pitch, b_pitch, c_pitch : int
         Elements between the starts of two rows, at least a row.
     operand : str
-        Format of A and B, ``fp16`` or ``int8``.
+        Format of A and B, a name in `ARITHMETIC`.
     c_format : str
-        Format of C: ``fp16`` or ``fp32`` for fp16 operands, ``int32`` for int8.
+        Format of C, one that `ARITHMETIC` tells.
     relu : bool
         Whether negative results become zero.
     scale : float or None
@@ -59,8 +58,8 @@ class GemmProblem:
     scale: float | None = None
 
     def __post_init__(self):
-        require_choice("operand", self.operand, tuple(ACCUMULATOR_OF))
-        require_choice("c_format", self.c_format, C_FORMATS[self.operand])
+        require_choice("operand", self.operand, tuple(ARITHMETIC))
+        require_choice("c_format", self.c_format, ARITHMETIC[self.operand].c_formats)
         for name in ("m", "n", "k"):
             require_integer(name, getattr(self, name), 1, (1 << 32) - 1)
         for name, (rows, columns, _) in self.shapes.items():
@@ -82,20 +81,22 @@ class GemmProblem:
     def placed(cls, *, m, n, k, a_pitch=None, b_pitch=None, c_pitch=None, skew=0, **rest):
         """Return a problem with A, B, C one after another in DRAM, with guards around C.
 
-        Pitches default to a row; `skew` moves each matrix by so many elements from its aligned
-        place.
+        Pitches default to a row, the format of C to the narrow one; `skew` moves each matrix by so
+        many elements from its aligned place.
         """
+        operand = rest.setdefault("operand", "fp16")
+        require_choice("operand", operand, tuple(ARITHMETIC))
+        c_format = rest.setdefault("c_format", ARITHMETIC[operand].narrow)
+        require_choice("c_format", c_format, ARITHMETIC[operand].c_formats)
         pitches = {
             "a": k if a_pitch is None else a_pitch,
             "b": n if b_pitch is None else b_pitch,
             "c": n if c_pitch is None else c_pitch,
         }
-        operand = rest.get("operand", "fp16")
-        c_format = rest.setdefault("c_format", C_FORMATS.get(operand, ("fp16",))[0])
         sizes = {name: (m if name != "b" else k) * pitch for name, pitch in pitches.items()}
         bases, end = {}, DRAM_BASE
         for name in ("a", "b", "c"):
-            size = np.dtype(DTYPES.get(c_format if name == "c" else operand, np.int8)).itemsize
+            size = dtype_of(c_format if name == "c" else operand).itemsize
             bases[name] = -(-end // GUARD_BYTES) * GUARD_BYTES + GUARD_BYTES + skew * size
             end = bases[name] + sizes[name] * size
         places = {f"{name}_base": base for name, base in bases.items()}
@@ -117,8 +118,8 @@ class GemmProblem:
         return self.m * self.n * self.k
 
     def dtype(self, name: str) -> np.dtype:
-        """Return NumPy's type of matrix `name`."""
-        return np.dtype(DTYPES[self.shapes[name][2]])
+        """Return NumPy's type of matrix `name`, as `kernels.elements` holds it."""
+        return dtype_of(self.shapes[name][2])
 
     def element_bytes(self, name: str) -> int:
         """Return bytes of one element of matrix `name`."""

@@ -2,37 +2,60 @@
 
 import numpy as np
 
+from ...hw.arithmetic import ARITHMETIC
+from ...hw.formats import FORMATS, FloatFormat, IntFormat
+from ..elements import values_of
 from .problem import GemmProblem
 
 __all__ = ["reference"]
-
-FP32_ROUNDING = 2.0**-24
-FP16_ROUNDING = 2.0**-11
-FP16_SUBNORMAL = 2.0**-25
 
 
 def reference(problem: GemmProblem, a, b, rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return C in float64 and a bound on the error of each element.
 
-    Any order of n additions in FP32, each rounded once, errs by at most ``n u / (1 - n u)`` times
-    the sum of the magnitudes, with ``u = 2**-24``; here n counts the multiply-adds of a chain of
-    `rows`, the sums of the slabs, and a scaling. FP16 results add half a unit in their last place.
+    A chain of n operations, each rounded once to a format with unit roundoff u and least number
+    2 e, errs by at most ``(n u / (1 - n u)) S + n e`` as long as nothing overflows, with S the sum
+    of the products' magnitudes; here n counts the multiply-adds of a chain of `rows`, the sums of
+    the slabs, and a scaling. Where S is so large that a sum in between may overflow, the bound is
+    infinite: infinity and NaN are right as well. A narrow result adds its own rounding.
     """
-    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    wide_a, wide_b = values_of(a, problem.operand), values_of(b, problem.operand)
+    accumulator = FORMATS[ARITHMETIC[problem.operand].accumulator]
     with np.errstate(all="ignore"):
         c = wide_a @ wide_b
+        if isinstance(accumulator, IntFormat):
+            c = c.astype(np.int64).astype(np.uint32).view(np.int32).astype(np.float64)
+            return np.maximum(c, 0) if problem.relu else c, np.zeros_like(c)
         magnitude = np.abs(wide_a) @ np.abs(wide_b)
-        if problem.c_format == "int32":
-            wrapped = c.astype(np.int64).astype(np.uint32).view(np.int32)
-            c, bound = wrapped.astype(np.float64), np.zeros_like(c)
-        else:
-            steps = (min(rows, problem.k) + -(-problem.k // rows) + 1) * FP32_ROUNDING
-            bound = steps / (1 - steps) * magnitude
+        steps = min(rows, problem.k) + -(-problem.k // rows) + 1
+        relative = steps * roundoff(accumulator) / (1 - steps * roundoff(accumulator))
+        bound = relative * magnitude + steps * half_least(accumulator)
+        overflows = finite_magnitude(wide_a, wide_b) * (1 + relative) >= 2.0 ** (
+            accumulator.largest_exponent + 1
+        )
         if problem.scale is not None:
             scale = float(np.float32(problem.scale))
-            c, bound = c * scale, bound * abs(scale)
+            c, bound = c * scale, bound * abs(scale) + half_least(accumulator)
         if problem.relu:
             c = np.where(c < 0, 0.0, c)
-        if problem.c_format == "fp16":
-            bound = bound + (np.abs(c) + bound) * FP16_ROUNDING + FP16_SUBNORMAL
-    return c, bound
+        result = FORMATS[problem.c_format]
+        if result != accumulator:
+            assert isinstance(result, FloatFormat)
+            bound = bound + (np.abs(c) + bound) * roundoff(result) + half_least(result)
+    return c, np.where(overflows, np.inf, bound)
+
+
+def roundoff(form: FloatFormat) -> float:
+    """Return the largest relative error of rounding to `form`."""
+    return 2.0**-form.significand_width
+
+
+def half_least(form: FloatFormat) -> float:
+    """Return half the least number of `form`, the largest error of rounding a subnormal."""
+    return 2.0 ** (form.least_exponent - 1)
+
+
+def finite_magnitude(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the sums of the magnitudes of those products whose factors are finite."""
+    a, b = (np.where(np.isfinite(x), np.abs(x), 0.0) for x in (a, b))
+    return a @ b

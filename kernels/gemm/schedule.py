@@ -149,7 +149,8 @@ class Schedule:
         problem = self.problem
         offset = step.i * problem.c_pitch + step.j
         self.rocc.result_at(problem.c_base + offset * problem.element_bytes("c"))
-        self.rocc.store(wide=problem.c_format != "fp16", relu=problem.relu)
+        wide = problem.c_format == self.matrix.accumulator_format.name
+        self.rocc.store(wide=wide, relu=problem.relu)
 
     def await_loads(self, count: int):
         """Wait until the first `count` loads of the plan are done; they end in order."""

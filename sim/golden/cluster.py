@@ -10,6 +10,7 @@ import random
 import numpy as np
 
 from ...hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
+from ...hw.arithmetic import ARITHMETIC
 from ...hw.config import ClusterConfig
 from ...hw.isa import (
     COMPUTE,
@@ -21,6 +22,7 @@ from ...hw.isa import (
     rocc_word,
 )
 from ...kernels.commands import Operation
+from ...kernels.elements import dtype_of
 from .gemm import slab
 from .systolic import read_out, systolic_ws
 
@@ -220,21 +222,21 @@ class ClusterModel:
         b = self.elements(b, matrix.b_bytes, matrix.columns).reshape(k, j)[:, :n]
         accumulates = extract(loop_control, "accumulate", command["control"])
         before = self.accumulator if accumulates else None
-        self.accumulator = systolic_ws(a, b, slab(matrix, k), before)
+        self.accumulator = systolic_ws(a, b, slab(matrix, k), before, operand=matrix.operand)
         self.registers["computes_done"] += 1
 
     def elements(self, data: np.ndarray, block_bytes: int, count: int) -> np.ndarray:
         """Return the `count` elements of each block."""
-        dtype = np.int8 if self.matrix.operand == "int8" else np.float16
-        return data.reshape(-1, block_bytes).view(dtype)[:, :count]
+        return data.reshape(-1, block_bytes).view(dtype_of(self.matrix.operand))[:, :count]
 
     def finish_store(self):
         command, accumulator = self.stores.pop(0)
         _, (m, n, _) = self.shape(command)
         assert accumulator.shape == (m, n), "store of another tile than was computed"
         control = command["control"]
-        wide = "int32" if self.matrix.operand == "int8" else "fp32"
-        c_format = wide if extract(loop_control, "full_c", control) else "fp16"
+        arithmetic = ARITHMETIC[self.matrix.operand]
+        is_wide = extract(loop_control, "full_c", control)
+        c_format = arithmetic.accumulator if is_wide else arithmetic.narrow
         scale = None
         if Function.CONFIG in command:
             bits = extract(config_store_scale, "scale", command[Function.CONFIG][1])

@@ -4,6 +4,7 @@ Written from the meaning of the words and not from the gateware: words are taken
 bounds are multiplied, and CISC words are expanded into RoCC words that are then executed.
 """
 
+from ...hw.arithmetic import ARITHMETIC
 from ...hw.config import ClusterConfig
 
 __all__ = ["CommandModel", "decode_commands"]
@@ -54,6 +55,8 @@ class CommandModel:
         assert config.matrix is not None
         self.config = config
         self.matrix = config.matrix
+        arithmetic = ARITHMETIC[config.matrix.operand]
+        self.accumulator, self.narrow = arithmetic.accumulator, arithmetic.narrow
         self.rs = [0, 0]
         self.operations: list[dict] = []
         self.error = 0
@@ -182,7 +185,7 @@ class CommandModel:
             self.transposes = (rs1 >> 8 & 1, rs1 >> 9 & 1)
         if kind == 2:
             scale, activation, pooling = rs2 >> 32, bits(rs1, 3, 2), bits(rs1, 5, 4)
-            scalable = self.matrix.read_scale and self.matrix.operand == "fp16"
+            scalable = self.matrix.read_scale and self.accumulator == "fp32"
             if activation > 1 or pooling or (scale != ONE and not scalable):
                 raise RefusedError(ILLEGAL)
             self.relu, self.scale = activation, scale
@@ -211,7 +214,8 @@ class CommandModel:
             or (transpose_b and matrix.dataflow == "output_stationary")
         ):
             raise RefusedError(ILLEGAL)
-        wide = rs1 >> 1 & 1 or matrix.operand == "int8"
+        # Where C has the accumulator's format anyway, it makes no difference what is asked for.
+        wide = rs1 >> 1 & 1 or self.narrow == self.accumulator
         element = 4 if wide else 2
         spill, c_line = rs2 >> 9 & 1, rs2 >> 32
         self.require_fit(skip, element, c_line if spill else None)

@@ -33,5 +33,5 @@ def gemm(matrix: MatrixConfig, problem: GemmProblem, a, b, depth: int) -> np.nda
         Elements along K of a command; it shows only where the array is output-stationary.
 
     """
-    total = systolic_ws(a, b, slab(matrix, depth))
+    total = systolic_ws(a, b, slab(matrix, depth), operand=problem.operand)
     return read_out(total, problem.c_format, relu=problem.relu, scale=problem.scale)

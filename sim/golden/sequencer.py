@@ -1,6 +1,8 @@
 """Golden model of the tile sequencer: what enters the array for an operation, in which order."""
 
+from ...hw.arithmetic import ARITHMETIC
 from ...hw.config import ClusterConfig
+from ...hw.formats import FORMATS
 
 __all__ = ["expected_jobs", "expected_rows", "expected_steps", "expected_weights"]
 
@@ -80,7 +82,7 @@ def expected_steps(config: ClusterConfig, operation: dict, memory: bytes) -> lis
     """
     assert config.matrix is not None
     rows, columns = config.matrix.rows, config.matrix.columns
-    together, depth = config.matrix.multiply_add_latency, operation["depth"]
+    together, depth = config.matrix.element_latency, operation["depth"]
     steps = []
     for group in range(0, operation["j_blocks"], together):
         for i_block in range(operation["i_blocks"]):
@@ -132,7 +134,9 @@ def expected_jobs(config: ClusterConfig, operation: dict) -> list[dict]:
                 "fill_bytes": 0,
             })
     if operation["store"]:
-        size = 4 if operation["wide"] else 2
+        arithmetic = ARITHMETIC[matrix.operand]
+        c_format = arithmetic.accumulator if operation["wide"] else arithmetic.narrow
+        size = FORMATS[c_format].width // 8
         jobs.append({
             "direction": "SPILL" if operation["spill"] else "DRAIN",
             "dram": operation["c_address"],

@@ -1,22 +1,26 @@
 """Golden numerics of the systolic array and its accumulator, independent of their structure.
 
-A product of two FP16 values has at most 22 significant bits and lies well inside FP32's range, so
-it is exact in FP32; a fused multiply-add is then one FP32 addition, which NumPy rounds to nearest
-even. NaNs only spread, so that making them canonical once at the end equals doing it every time.
+A fused multiply-add is exact up to one rounding to FP32. Where a product is exact in FP32, as
+that of two FP16 or 8-bit values always is, it is one FP32 addition, which NumPy rounds to nearest
+even; elsewhere the sum is formed in float64, where a product of two FP32 values is exact. NaNs
+only spread, so that making them canonical once at the end equals doing it every time.
 """
 
 import numpy as np
 
-__all__ = ["CANONICAL_NAN16", "CANONICAL_NAN32", "read_out", "systolic_os", "systolic_ws"]
+from ...hw.formats import FORMATS, FP32, FloatFormat, IntFormat
+from ...kernels.elements import dtype_of
+from .floats import decode, encode, sign_extend, sum_to_odd
 
-CANONICAL_NAN16 = 0x7E00
-CANONICAL_NAN32 = 0x7FC0_0000
+__all__ = ["read_out", "systolic_os", "systolic_ws"]
 
 #: Bytes of one block of partial sums: three such arrays stay in a second-level cache.
 BLOCK_BYTES = 128 * 1024
+#: Bits of a float64 that lie below the bit which decides how it is rounded to FP32.
+BELOW_MIDDLE = np.int64((1 << 28) - 1)
 
 
-def systolic_ws(a, b, rows: int, accumulator=None) -> np.ndarray:
+def systolic_ws(a, b, rows: int, accumulator=None, *, operand: str = "fp16") -> np.ndarray:
     """Multiply on a weight-stationary array: what its accumulator holds afterwards.
 
     Each k-slab of `rows` runs down a column as a chain of fused multiply-adds that starts from
@@ -26,26 +30,24 @@ def systolic_ws(a, b, rows: int, accumulator=None) -> np.ndarray:
     Parameters
     ----------
     a, b : ndarray
-        Operands, ``[M, K]`` and ``[K, N]``, both float16 or both int8.
+        Operands, ``[M, K]`` and ``[K, N]``, as `kernels.elements` holds them.
     rows : int
         Elements of one column of the array.
     accumulator : ndarray or None
         What the first slab adds to, in the accumulator's format; None if it overwrites.
+    operand : str
+        Format of `a` and `b`.
 
     """
-    if a.dtype == np.int8:
-        return _integer(a, b, accumulator)
-    return _by_blocks(a, b, accumulator, lambda a, b, total: _slabs(a, b, rows, total))
+    return _multiply(a, b, accumulator, operand, lambda *parts: _slabs(*parts, rows))
 
 
-def systolic_os(a, b, accumulator=None) -> np.ndarray:
+def systolic_os(a, b, accumulator=None, *, operand: str = "fp16") -> np.ndarray:
     """Multiply on an output-stationary array: one chain of multiply-adds over all k.
 
     The chain starts from `accumulator`, or from +0 where it is None. Operands as in `systolic_ws`.
     """
-    if a.dtype == np.int8:
-        return _integer(a, b, accumulator)
-    return _by_blocks(a, b, accumulator, _chain)
+    return _multiply(a, b, accumulator, operand, _chain)
 
 
 def read_out(accumulator, c_format: str, *, relu: bool = False, scale=None) -> np.ndarray:
@@ -54,23 +56,49 @@ def read_out(accumulator, c_format: str, *, relu: bool = False, scale=None) -> n
     `relu` turns every value whose sign bit is set into +0; a NaN is canonical, hence positive,
     and stays.
     """
-    if c_format == "int32":
+    form = FORMATS[c_format]
+    if isinstance(form, IntFormat):
         return np.maximum(accumulator, np.int32(0)) if relu else accumulator.copy()
     with np.errstate(all="ignore"):
         value = accumulator if scale is None else accumulator * np.float32(scale)
         value = _canonical(np.array(value, dtype=np.float32))
         if relu:
             value = np.where(np.signbit(value), np.float32(0), value)
-        if c_format == "fp32":
+        if form == FP32:
             return value
-        result = value.astype(np.float16)
-    result.view(np.uint16)[np.isnan(value)] = CANONICAL_NAN16
-    return result
+        if dtype_of(c_format) == np.float16:  # NumPy rounds as `encode` does, and faster
+            result = value.astype(np.float16)
+            result.view(np.uint16)[np.isnan(value)] = form.nan
+            return result
+        return encode(value.astype(np.float64), form).astype(dtype_of(c_format))
 
 
 def _canonical(values: np.ndarray) -> np.ndarray:
-    values.view(np.uint32)[np.isnan(values)] = CANONICAL_NAN32
+    values.view(np.uint32)[np.isnan(values)] = FP32.nan
     return values
+
+
+def _multiply(a, b, accumulator, operand: str, multiply) -> np.ndarray:
+    """Apply `multiply` to groups of rows of A, small enough for a cache."""
+    form = FORMATS[operand]
+    for name, matrix in (("a", a), ("b", b)):
+        if matrix.dtype != dtype_of(operand):
+            raise ValueError(
+                f"{name} must be {dtype_of(operand)} for {operand}, not {matrix.dtype}"
+            )
+    a, b = (matrix.view(f"u{matrix.itemsize}") for matrix in (a, b))
+    if isinstance(form, IntFormat):
+        return _integer(sign_extend(a, form.width), sign_extend(b, form.width), accumulator)
+    a, b = (decode(matrix, form).astype(np.float32) for matrix in (a, b))
+    exact = _exact_products(a, b)
+    result = np.empty((a.shape[0], b.shape[1]), dtype=np.float32)
+    step = max(1, BLOCK_BYTES // (4 * b.shape[1]))
+    with np.errstate(all="ignore"):
+        for start in range(0, a.shape[0], step):
+            part = slice(start, start + step)
+            total = None if accumulator is None else accumulator[part].astype(np.float32)
+            result[part] = multiply(np.ascontiguousarray(a[part].T), b, exact, total)
+    return _canonical(result)
 
 
 def _integer(a, b, accumulator) -> np.ndarray:
@@ -81,31 +109,64 @@ def _integer(a, b, accumulator) -> np.ndarray:
     return exact.astype(np.uint32).view(np.int32)
 
 
-def _by_blocks(a, b, accumulator, multiply) -> np.ndarray:
-    """Apply `multiply` to groups of rows of A, small enough for a cache."""
-    a, b = a.astype(np.float32), b.astype(np.float32)
-    result = np.empty((a.shape[0], b.shape[1]), dtype=np.float32)
-    step = max(1, BLOCK_BYTES // (4 * b.shape[1]))
-    with np.errstate(all="ignore"):
-        for start in range(0, a.shape[0], step):
-            part = slice(start, start + step)
-            total = None if accumulator is None else accumulator[part].astype(np.float32)
-            result[part] = multiply(np.ascontiguousarray(a[part].T), b, total)
-    return _canonical(result)
+def _exact_products(a, b) -> np.ndarray:
+    """Return for each k whether FP32 holds every product of A's column k and B's row k exactly."""
+    top_a, low_a, width_a = _extent(a, axis=0)
+    top_b, low_b, width_b = _extent(b, axis=1)
+    return (
+        (width_a + width_b <= FP32.significand_width)
+        & (top_a + top_b <= FP32.largest_exponent)
+        & (low_a + low_b >= FP32.least_exponent)
+    )
 
 
-def _chain(a_columns, b, total) -> np.ndarray:
+def _extent(values, axis: int):
+    """Return exponents above all and of the last bit of any finite value, and most significant bits.
+
+    All values are below ``2**top`` and multiples of ``2**low``; zero counts for nothing.
+    """
+    counts = np.isfinite(values) & (values != 0)
+    fraction, exponent = np.frexp(np.where(counts, values, 1).astype(np.float64))
+    # A significand as an integer: its lowest set bit is where it ends.
+    whole = np.abs(np.ldexp(fraction, FP32.significand_width)).astype(np.int64)
+    trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    width = FP32.significand_width - trailing
+    # Ones that stand for what does not count limit nothing: 1 * 2**0.
+    most, least = np.maximum.reduce, np.minimum.reduce
+    return most(exponent, axis=axis), least(exponent - width, axis=axis), most(width, axis=axis)
+
+
+def _chain(a_columns, b, exact, total) -> np.ndarray:
     """Fused multiply-adds over k, ascending, from `total` or from +0."""
     if total is None:
         total = np.zeros((a_columns.shape[1], b.shape[1]), dtype=np.float32)
     product = np.empty_like(total)
-    for column, row in zip(a_columns, b, strict=True):
-        np.multiply(column[:, None], row, out=product)
-        np.add(total, product, out=total)
+    for column, row, is_exact in zip(a_columns, b, exact, strict=True):
+        if is_exact:
+            np.multiply(column[:, None], row, out=product)
+            np.add(total, product, out=total)
+        else:
+            _add_product(column.astype(np.float64)[:, None], row.astype(np.float64), total)
     return total
 
 
-def _slabs(a_columns, b, rows, total) -> np.ndarray:
+def _add_product(column, row, total):
+    """Add ``column * row`` to `total` with one rounding.
+
+    Rounding to float64 and then to FP32 differs from one rounding only where the first one ends
+    halfway between two FP32 values, which shows in the bits below the middle: those sums are
+    rounded to odd first.
+    """
+    product = column * row
+    wide = product + total
+    doubtful = (wide.view(np.int64) & BELOW_MIDDLE) == 0
+    if doubtful.any():
+        where = np.nonzero(doubtful)
+        wide[where] = sum_to_odd(product[where], total[where].astype(np.float64))
+    total[...] = wide
+
+
+def _slabs(a_columns, b, exact, total, rows: int) -> np.ndarray:
     """Chains over `rows` elements each, then added to the accumulator.
 
     A last slab of fewer elements needs no padding: a chain from +0 is never -0, so that adding
@@ -113,6 +174,6 @@ def _slabs(a_columns, b, rows, total) -> np.ndarray:
     """
     for start in range(0, len(b), rows):
         part = slice(start, start + rows)
-        partial = _chain(a_columns[part], b[part], None)
+        partial = _chain(a_columns[part], b[part], exact[part], None)
         total = partial if total is None else np.add(total, partial, out=total)
     return total

@@ -1,5 +1,7 @@
 // The cycle loop around a Verilated model. `binding.hpp` is generated for each top module.
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "binding.hpp"
 #include "harness.hpp"
@@ -23,24 +25,29 @@ struct Model {
         top = std::make_unique<Vtop>(&context, "top");
     }
 
-    void evaluate(uint32_t clocks) {
+    void evaluate(const binding::Domains& clocks) {
         binding::clocks(*top, clocks);
+        settle(clocks.any());
+    }
+
+    void settle(bool clocked) {
         top->eval();
 #if VM_TRACE
-        if (trace && cycle >= trace_start && cycle < trace_stop) {
-            trace->dump(2 * cycle + (clocks != 0));
-        }
+        if (trace && cycle >= trace_start && cycle < trace_stop) trace->dump(2 * cycle + clocked);
 #endif
     }
 
-    uint32_t choose(int gating) {
-        uint32_t busy = binding::busy(*top);
-        if (gating == kUngated) return binding::kAllClocks;
-        if (gating == kGated) return busy;
+    binding::Domains choose(int gating) {
+        if (gating == kUngated) return binding::Domains().set();
+        binding::Domains domains = binding::busy(*top);
+        if (gating == kGated) return domains;
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        return busy | (static_cast<uint32_t>(random >> 20) & binding::kAllClocks);
+        for (int k = 0; k < binding::kDomains; k++) {
+            if (random >> (20 + k % 44) & 1) domains.set(k);
+        }
+        return domains;
     }
 
     VerilatedContext context;
@@ -48,7 +55,7 @@ struct Model {
     uint32_t inputs[binding::kInputWords + 1] = {};
     uint32_t outputs[binding::kOutputWords + 1] = {};
     uint64_t random, cycle = 0;
-    uint64_t clocked[32] = {};
+    uint64_t clocked[binding::kDomains + 1] = {};
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace;
     uint64_t trace_start = 0, trace_stop = 0;
@@ -68,8 +75,8 @@ void model_reset(Model* model, uint32_t cycles) {
     binding::drive(*model->top, model->inputs);
     binding::resets(*model->top, 1);
     for (uint32_t k = 0; k < cycles; k++) {
-        model->evaluate(0);
-        model->evaluate(binding::kAllClocks);
+        model->evaluate({});
+        model->evaluate(binding::Domains().set());
     }
     binding::resets(*model->top, 0);
 }
@@ -78,24 +85,53 @@ void model_run(Model* model, spica::Harness* harness, uint64_t cycles, int gatin
     for (uint64_t k = 0; k < cycles && !harness->stopped(); k++) {
         model->cycle = harness->cycle();
         binding::drive(*model->top, model->inputs);
-        model->evaluate(0);
+        model->evaluate({});
         binding::sample(*model->top, model->outputs);
-        uint32_t clocks = model->choose(gating);
+        binding::Domains clocks = model->choose(gating);
         for (int domain = 0; domain < binding::kDomains; domain++) {
-            model->clocked[domain] += clocks >> domain & 1;
+            model->clocked[domain] += clocks[domain];
         }
         model->evaluate(clocks);
         harness->step(model->outputs, model->inputs);
     }
 }
 
-// One row of `inputs` per cycle; `outputs` are sampled before the clock edge of that cycle.
-void model_vectors(Model* model, uint64_t count, const uint32_t* inputs, uint32_t* outputs) {
-    for (uint64_t k = 0; k < count; k++, model->cycle++) {
-        binding::drive(*model->top, inputs + k * binding::kInputWords);
-        model->evaluate(0);
-        binding::sample(*model->top, outputs + k * binding::kOutputWords);
-        model->evaluate(binding::kAllClocks);
+// Drives each of `count` rows for `interval` cycles, clocking the domains listed; the row of
+// results belonging to it is sampled, before the clock edge, `latency` cycles after it was first
+// driven. Rows hold the first words of all inputs or outputs; the other inputs are 0. In column
+// `start`, if there is one, only the first cycle of each row finds what the row holds, the others 0.
+void model_vectors(Model* model, uint64_t count, uint32_t interval, uint32_t latency, int start,
+                   const uint32_t* domains, uint32_t domain_count, const uint32_t* inputs,
+                   uint32_t input_columns, uint32_t* outputs, uint32_t output_columns) {
+    std::vector<uint8_t*> clocks;
+    for (uint32_t k = 0; k < domain_count; k++) {
+        clocks.push_back(binding::clock(*model->top, domains[k]));
+    }
+    binding::clocks(*model->top, {});
+    std::fill_n(model->inputs, binding::kInputWords, 0);
+    uint64_t sampled = 0;
+    for (uint64_t row = 0, phase = 0, now = 0; sampled < count; now++, model->cycle++) {
+        if (row < count) {
+            if (phase == 0) {
+                std::copy_n(inputs + row * input_columns, input_columns, model->inputs);
+            } else if (start >= 0) {
+                model->inputs[start] = 0;
+            }
+            if (phase <= 1) binding::drive(*model->top, model->inputs);
+            if (++phase == interval) phase = 0, row++;
+        } else if (start >= 0 && phase == 0) {
+            model->inputs[start] = 0;
+            binding::drive(*model->top, model->inputs);
+            phase = 1;
+        }
+        for (uint8_t* clock : clocks) *clock = 0;
+        model->settle(false);
+        if (now == latency + sampled * interval) {
+            binding::sample(*model->top, model->outputs);
+            std::copy_n(model->outputs, output_columns, outputs + sampled++ * output_columns);
+        }
+        for (uint8_t* clock : clocks) *clock = 1;
+        model->settle(true);
     }
 }
 

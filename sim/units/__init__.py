@@ -1,1 +1,28 @@
-"""Arithmetic units as the tests and the table of units see them."""
+"""Every arithmetic unit there is, each with its golden model and its oracle."""
+
+import importlib
+import importlib.util
+from collections import Counter
+
+from .unit import Unit
+
+__all__ = ["Unit", "every_unit"]
+
+MODULES = (
+    *("conversions", "comparisons", "fma", "narrow"),
+    *("division", "special", "dot", "tree"),
+)
+
+
+def every_unit() -> list[Unit]:
+    """Return all units, in the order of tables."""
+    present = [
+        name for name in MODULES if importlib.util.find_spec(f"{__name__}.{name}") is not None
+    ]
+    units = [
+        unit for name in present for unit in importlib.import_module(f".{name}", __name__).units()
+    ]
+    names = Counter(unit.name for unit in units)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise ValueError(f"names of units must be distinct, not {', '.join(twice)} twice")
+    return units

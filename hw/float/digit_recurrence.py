@@ -1,0 +1,184 @@
+"""Digits of quotients and square roots, several per cycle, from one chain of subtractors."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import require_integer
+from .carry_select import CarrySelectAdd, CarrySelectAddConfig
+
+__all__ = ["DigitRecurrence", "DigitRecurrenceConfig"]
+
+#: Bits of a subtractor's first carry-select block, by digits per cycle: the more subtractors stand
+#: in a row, the shorter their carries must ripple.
+FIRST_BLOCK = {1: 14, 2: 9, 3: 6, 4: 4}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitRecurrenceConfig:
+    """How long the operands are, and how many digits a cycle finds.
+
+    Parameters
+    ----------
+    significand_width : int
+        Bits of dividend and divisor; a radicand has one more.
+    digits : int
+        Binary digits per cycle, 1 to 4.
+
+    """
+
+    significand_width: int
+    digits: int
+
+    def __post_init__(self):
+        require_integer("significand_width", self.significand_width, 2, 64)
+        require_integer("digits", self.digits, 1, len(FIRST_BLOCK))
+
+    @property
+    def cycles(self) -> int:
+        """Cycles to find a result of `result_width`."""
+        return -(-self.result_width // self.digits)
+
+    @property
+    def idle_digits(self) -> int:
+        """Digits that are found beyond those of a result: zeros in front of it."""
+        return self.cycles * self.digits - self.result_width
+
+    @property
+    def result_width(self) -> int:
+        """Bits of a result: one before the point of a quotient between 1/2 and 2, and a guard."""
+        return self.significand_width + 2
+
+    @property
+    def remainder_width(self) -> int:
+        """Bits of a remainder with room for the next digits.
+
+        A remainder of a root is at most twice the root, and each digit draws two bits of the
+        radicand.
+        """
+        return self.minuend_width + self.digits
+
+    @property
+    def minuend_width(self) -> int:
+        """Bits of what a cycle subtracts from: the root is shorter then by what it finds."""
+        return self.result_width + self.digits
+
+    @property
+    def operand_width(self) -> int:
+        """Bits of divisor or radicand."""
+        return self.significand_width + 1
+
+
+class DigitRecurrence(wiring.Component):
+    """One cycle of a division or of a square root: `config.digits` more digits of the result.
+
+    Combinational. Restoring recurrences of radix 2 (Ercegovac & Lang, "Digital Arithmetic",
+    chapters 5 and 6), with whole numbers: a digit is 1 where the subtrahend is no more than the
+    remainder. For quotients the subtrahend is the divisor; for roots it is four times the root so
+    far plus one, which makes the pair of remainder and root satisfy
+    ``radicand = root**2 + remainder``.
+
+    Within a cycle the remainder stands still and subtrahends move right, so only one multiplexer
+    per cycle knows that a quotient's remainder moves by one place per digit and a root's by two.
+
+    Parameters
+    ----------
+    config : DigitRecurrenceConfig
+
+    Members
+    -------
+    is_root : In(1)
+    remainder : In(config.remainder_width)
+        Of a division, below ``divisor << digits``; of a root, with the radicand's bits of this
+        cycle at its end.
+    operand : In(config.operand_width)
+        The divisor, or the rest of the radicand, left-aligned.
+    result : In(config.result_width)
+        The digits found so far.
+    remainder_o, operand_o, result_o : Out
+        The same for the next cycle. After the last one, `remainder_o` is 0 if the result is exact.
+
+    """
+
+    is_root: Signal
+    remainder: Signal
+    operand: Signal
+    result: Signal
+    remainder_o: Signal
+    operand_o: Signal
+    result_o: Signal
+
+    def __init__(self, config: DigitRecurrenceConfig):
+        self.config = config
+        super().__init__({
+            "is_root": In(1),
+            "remainder": In(config.remainder_width),
+            "operand": In(config.operand_width),
+            "result": In(config.result_width),
+            "remainder_o": Out(config.remainder_width),
+            "operand_o": Out(config.operand_width),
+            "result_o": Out(config.result_width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        drawn = 2 * config.digits
+        remainder = self.remainder[: config.minuend_width]
+        result = self.result[: config.result_width - config.digits]
+        for place in reversed(range(config.digits)):
+            remainder, digit = self.step(m, place, remainder, result)
+            result = Cat(digit, result)
+        m.d.comb += [
+            self.result_o.eq(result),
+            self.remainder_o.eq(
+                Mux(
+                    self.is_root,
+                    Cat(Cat(C(0, drawn), self.operand)[-drawn:], remainder),
+                    Cat(C(0, config.digits), remainder),
+                )
+            ),
+            self.operand_o.eq(Mux(self.is_root, self.operand << drawn, self.operand)),
+        ]
+        return m
+
+    def step(self, m, place: int, remainder, result):
+        """Return the remainder after the digit with `place` digits behind it, and the digit."""
+        config = self.config
+        divisor = self.operand[: config.significand_width]
+        subtrahend = Signal(len(remainder), name=f"subtrahend_{place}")
+        m.d.comb += subtrahend.eq(
+            Mux(self.is_root, Cat(C(1, 2), result) << 2 * place, divisor << place)
+        )
+        # Nothing is subtracted from the last `place` bits; the difference's top bit is its sign.
+        width = len(remainder) - place + 1
+        m.submodules[f"subtract_{place}"] = subtract = CarrySelectAdd(
+            CarrySelectAddConfig(width=width, blocks=self.blocks(width))
+        )
+        digit = Signal(name=f"digit_{place}")
+        restored = Signal(width - 2, name=f"restored_{place}")
+        m.d.comb += [
+            subtract.a.eq(remainder[place:]),
+            subtract.b.eq(~Cat(subtrahend[place:], C(0, 1))),
+            subtract.carry.eq(1),
+            digit.eq(~subtract.o[-1]),
+            # What remains is less than the subtrahend, so it is a bit shorter than before.
+            restored.eq(Mux(digit, subtract.o, remainder[place:])),
+        ]
+        return Cat(remainder[:place], restored), digit
+
+    def blocks(self, width: int) -> tuple[int, ...]:
+        """Return where a subtractor's blocks begin.
+
+        Each is a bit longer than the one before it: that much later it is chosen.
+        """
+        size = FIRST_BLOCK[self.config.digits]
+        edges = []
+        low = size
+        while low < width - 2:
+            edges.append(low)
+            size += 1
+            low += size
+        return tuple(edges)

@@ -1,0 +1,187 @@
+"""Before a division or square root: operands classified, normalised and aligned."""
+
+from amaranth import *
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from .divide_sqrt_config import DivideSqrtConfig, Operation
+from .normalise import Normalise, NormaliseConfig
+
+__all__ = ["Class", "Operand", "Setup", "start_layout"]
+
+
+class Class(enum.Enum, shape=2):
+    """What a result is; all but a number is known from the operands' classes alone."""
+
+    NUMBER = 0
+    ZERO = 1
+    INFINITY = 2
+    NAN = 3
+
+
+def start_layout(config: DivideSqrtConfig) -> data.StructLayout:
+    """Return the shape of what is known of a result before its digits.
+
+    `exponent` is the stored exponent of a result of 1 or more: one too large for a smaller one.
+    """
+    return data.StructLayout({
+        "is_root": 1,
+        "sign": 1,
+        "exponent": signed(config.exponent_width),
+        "kind": Class,
+        "invalid": 1,
+        "divide_by_zero": 1,
+    })
+
+
+class Operand(wiring.Component):
+    """A stored number taken apart: its class, and its significand with the top bit set.
+
+    Combinational. `exponent` is the stored one of that significand, so 0 or less for a subnormal.
+
+    Parameters
+    ----------
+    config : DivideSqrtConfig
+
+    Members
+    -------
+    i : In(config.form.width)
+    significand : Out(config.form.significand_width)
+    exponent : Out(signed(config.exponent_width))
+    sign, is_zero, is_infinite, is_nan, is_signalling : Out(1)
+
+    """
+
+    i: Signal
+    significand: Signal
+    exponent: Signal
+    sign: Signal
+    is_zero: Signal
+    is_infinite: Signal
+    is_nan: Signal
+    is_signalling: Signal
+
+    def __init__(self, config: DivideSqrtConfig):
+        self.config = config
+        classes = ("sign", "is_zero", "is_infinite", "is_nan", "is_signalling")
+        super().__init__({
+            "i": In(config.form.width),
+            "significand": Out(config.form.significand_width),
+            "exponent": Out(signed(config.exponent_width)),
+            **{name: Out(1) for name in classes},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        form = self.config.form
+        fraction = self.i[: form.fraction_width]
+        exponent = self.i[form.fraction_width : form.magnitude_width]
+        is_normal = Signal()
+        is_special = Signal()
+        has_fraction = Signal()
+        m.submodules.normalise = normalise = Normalise(
+            NormaliseConfig(width=form.significand_width, leading_zeros=form.fraction_width)
+        )
+        m.d.comb += [
+            is_normal.eq(exponent.any()),
+            is_special.eq(exponent.all()),
+            has_fraction.eq(fraction.any()),
+            normalise.i.eq(Cat(fraction, is_normal)),
+            self.significand.eq(normalise.o),
+            # A subnormal has the exponent of the least normal numbers.
+            self.exponent.eq((exponent | ~is_normal) - normalise.shift),
+            self.sign.eq(self.i[-1]),
+            self.is_zero.eq(~is_normal & ~has_fraction),
+            self.is_infinite.eq(is_special & ~has_fraction),
+            self.is_nan.eq(is_special & has_fraction),
+            self.is_signalling.eq(self.is_nan & ~fraction[-1]),
+        ]
+        return m
+
+
+class Setup(wiring.Component):
+    """The operands of an operation become the first state of the recurrence.
+
+    Combinational. A radicand is aligned so that its exponent is even and its root below 1, as the
+    digits of a small quotient are.
+
+    Parameters
+    ----------
+    config : DivideSqrtConfig
+
+    Members
+    -------
+    i : In(config.operation_layout)
+    start : Out(start_layout(config))
+    remainder : Out(config.recurrence.remainder_width)
+    operand : Out(config.recurrence.operand_width)
+
+    """
+
+    i: data.View
+    start: data.View
+    remainder: Signal
+    operand: Signal
+
+    def __init__(self, config: DivideSqrtConfig):
+        self.config = config
+        super().__init__({
+            "i": In(config.operation_layout),
+            "start": Out(start_layout(config)),
+            "remainder": Out(config.recurrence.remainder_width),
+            "operand": Out(config.recurrence.operand_width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        bias = config.form.bias
+        recurrence = config.recurrence
+        m.submodules.a = a = Operand(config)
+        m.submodules.b = b = Operand(config)
+        is_root = Signal()
+        exponent = Signal(signed(config.exponent_width))
+        m.d.comb += [
+            a.i.eq(self.i.a),
+            b.i.eq(self.i.b),
+            is_root.eq(self.i.operation == Operation.SQUARE_ROOT),
+            # Half the true exponent of a root is half of the sum of the stored one and the bias.
+            exponent.eq(a.exponent + Mux(is_root, bias + 2, bias - b.exponent)),
+            self.start.is_root.eq(is_root),
+            self.start.sign.eq(a.sign ^ (b.sign & ~is_root)),
+            self.start.exponent.eq(Mux(is_root, exponent >> 1, exponent)),
+        ]
+        self.classify(m, a, b, is_root)
+
+        # The bias is odd, so an odd true exponent is stored as an even one.
+        radicand = Signal(recurrence.operand_width)
+        m.d.comb += radicand.eq(Mux(a.exponent[0], a.significand, a.significand << 1))
+        spare = config.digits - 1 - recurrence.idle_digits
+        first = recurrence.operand_width - 2 * spare
+        m.d.comb += [
+            self.remainder.eq(Mux(is_root, radicand[first:], a.significand << spare)),
+            self.operand.eq(Mux(is_root, radicand << 2 * spare, b.significand)),
+        ]
+        return m
+
+    def classify(self, m, a, b, is_root):
+        """Tell results that are not numbers, and the exceptions of the operation."""
+        start = self.start
+        is_quotient = ~is_root
+        is_invalid_quotient = (a.is_zero & b.is_zero) | (a.is_infinite & b.is_infinite)
+        is_invalid_root = a.sign & ~a.is_zero & ~a.is_nan
+        m.d.comb += [
+            start.invalid.eq(
+                Mux(is_root, is_invalid_root, is_invalid_quotient | b.is_signalling)
+                | a.is_signalling
+            ),
+            start.divide_by_zero.eq(
+                is_quotient & b.is_zero & ~(a.is_zero | a.is_infinite | a.is_nan)
+            ),
+        ]
+        with m.If(start.invalid | a.is_nan | (is_quotient & b.is_nan)):
+            m.d.comb += start.kind.eq(Class.NAN)
+        with m.Elif(a.is_infinite | (is_quotient & b.is_zero)):
+            m.d.comb += start.kind.eq(Class.INFINITY)
+        with m.Elif(a.is_zero | (is_quotient & b.is_infinite)):
+            m.d.comb += start.kind.eq(Class.ZERO)

@@ -1,0 +1,85 @@
+"""Sum or difference of two magnitudes, itself a magnitude."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import require_integer
+from .prefix_add import prefix_carries
+
+__all__ = ["MagnitudeSum", "MagnitudeSumConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MagnitudeSumConfig:
+    """The width of a sum.
+
+    Parameters
+    ----------
+    width : int
+        Bits of both addends and of the sum.
+
+    """
+
+    width: int
+
+    def __post_init__(self):
+        require_integer("width", self.width, 2, 256)
+
+
+class MagnitudeSum(wiring.Component):
+    """``o = a + b``, which must not overflow, or ``o = abs(a - ~b)``.
+
+    The addend to be subtracted comes as its complement, so that a register can be in between.
+
+    Combinational: a parallel-prefix adder whose carry out comes back in at its end. The carry out
+    of ``a + b`` says that a is greater than ``~b``; then it is what is missing to their
+    difference, else the sum is the complement of ``~b - a``.
+
+    Parameters
+    ----------
+    config : MagnitudeSumConfig
+
+    Members
+    -------
+    a, b : In(config.width)
+    is_difference : In(1)
+    o : Out(config.width)
+    is_negative : Out(1)
+        The difference is taken, and a is not greater than ``~b``.
+
+    """
+
+    a: Signal
+    b: Signal
+    is_difference: Signal
+    o: Signal
+    is_negative: Signal
+
+    def __init__(self, config: MagnitudeSumConfig):
+        self.config = config
+        width = config.width
+        super().__init__({
+            "a": In(width),
+            "b": In(width),
+            "is_difference": In(1),
+            "o": Out(width),
+            "is_negative": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self.config.width
+        half_sum = self.a ^ self.b
+        generate, propagate = prefix_carries(m, self.a & self.b, half_sum)
+        carry = Signal()
+        m.d.comb += [
+            carry.eq(generate[-1] & self.is_difference),
+            self.is_negative.eq(~generate[-1] & self.is_difference),
+        ]
+        carries = generate | (propagate & carry.replicate(width))
+        total = half_sum ^ Cat(carry, carries[:-1])
+        m.d.comb += self.o.eq(total ^ self.is_negative.replicate(width))
+        return m

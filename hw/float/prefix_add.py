@@ -1,0 +1,84 @@
+"""A parallel-prefix adder: the shallowest sum of wide words, in a few word-level cells."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ..config import require_integer
+
+__all__ = ["PrefixAdd", "PrefixAddConfig", "prefix_carries"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixAddConfig:
+    """A sum's width.
+
+    Parameters
+    ----------
+    width : int
+        Bits of both addends and of the sum.
+
+    """
+
+    width: int
+
+    def __post_init__(self):
+        require_integer("width", self.width, 1, 256)
+
+
+class PrefixAdd(wiring.Component):
+    """``o = a + b`` modulo ``2**width``.
+
+    Combinational, about ``2 * log2(width) + 4`` gates deep: Kogge and Stone, "A parallel
+    algorithm for the efficient solution of a general class of recurrence equations" (1973), all
+    bits of a level in one word. Beside `CarrySelectAdd` it has more gates and half the depth.
+
+    Parameters
+    ----------
+    config : PrefixAddConfig
+
+    Members
+    -------
+    a, b : In(config.width)
+    o : Out(config.width)
+
+    """
+
+    a: Signal
+    b: Signal
+    o: Signal
+
+    def __init__(self, config: PrefixAddConfig):
+        self.config = config
+        width = config.width
+        super().__init__({"a": In(width), "b": In(width), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        half_sum = self.a ^ self.b
+        carries, _ = prefix_carries(m, self.a & self.b, half_sum)
+        m.d.comb += self.o.eq(half_sum ^ (carries << 1))
+        return m
+
+
+def prefix_carries(m: Module, generate, propagate):
+    """Return the carries out of each bit, and which bits pass a carry from below bit 0.
+
+    `generate` and `propagate` say which bits make a carry and which pass one on.
+    """
+    width = len(generate)
+    for level in range(ceil_log2(width)):
+        reach = 1 << level
+        # Synthesis for area would turn the tree back into a ripple carry; `keep` forbids it.
+        generated = Signal(width, name=f"generate_{2 * reach}", attrs={"keep": 1})
+        propagated = Signal(width, name=f"propagate_{2 * reach}", attrs={"keep": 1})
+        m.d.comb += [
+            generated.eq(generate | (propagate & (generate << reach)[:width])),
+            # Bits below `reach` have no further word to look at.
+            propagated.eq(propagate & ((propagate << reach)[:width] | ((1 << reach) - 1))),
+        ]
+        generate, propagate = generated, propagated
+    return generate, propagate

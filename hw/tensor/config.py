@@ -1,0 +1,144 @@
+"""Configuration of a dot-product unit."""
+
+from dataclasses import dataclass
+
+from ..config import require_choice, require_integer
+from ..formats import FORMATS, FloatFormat
+from .numerics import FLOOR, NUMERICS, TREES, FusedSum, Offer
+
+__all__ = ["DotProductConfig"]
+
+#: Cycles of a fused sum.
+CHUNK_LATENCY = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class DotProductConfig:
+    """A dot product: its length, its formats, and how it is computed.
+
+    Parameters
+    ----------
+    terms : int
+        Products in the sum: 4, 8, 16 or 32.
+    numerics : str
+        A name in `NUMERICS`.
+    a, b : str
+        Formats of the factors.
+    addend, result : str
+        Formats of what is added to the products, and of the result.
+    scale : str or None
+        Format of the scales of blocks of factors, None for unscaled factors.
+    floor : int
+        Least exponent terms are aligned to; a term of zero has none of its own.
+
+    """
+
+    terms: int
+    numerics: str
+    a: str = "fp16"
+    b: str = "fp16"
+    addend: str = "fp32"
+    result: str = "fp32"
+    scale: str | None = None
+    floor: int = FLOOR
+
+    def __post_init__(self):
+        require_choice("numerics", self.numerics, NUMERICS)
+        require_choice("terms", self.terms, (4, 8, 16, 32))
+        require_integer("floor", self.floor, -512, 0)
+        if self.find() is None:
+            offers = "; ".join(offer.describe() for offer in NUMERICS[self.numerics])
+            scale = f" with scales {self.scale}" if self.scale else ""
+            raise ValueError(
+                f"formats must be what {self.numerics} offers, {offers}, not "
+                f"{self.a} and {self.b}{scale} ({self.addend} to {self.result})"
+            )
+        if self.terms < self.offer.block:
+            raise ValueError(
+                f"terms must be at least a block of {self.scale}, {self.offer.block}, "
+                f"not {self.terms}"
+            )
+
+    def find(self) -> Offer | None:
+        """Return the offer these formats are, None if there is none."""
+        for offer in NUMERICS[self.numerics]:
+            if (
+                {self.a, self.b} <= set(offer.formats)
+                and self.scale == offer.scale
+                and (self.addend, self.result) in offer.accumulators
+            ):
+                return offer
+        return None
+
+    @property
+    def offer(self) -> Offer:
+        """What the numerics say of these formats."""
+        offer = self.find()
+        assert offer is not None
+        return offer
+
+    @property
+    def fused(self) -> FusedSum:
+        """How the fused sums are computed; trees have none."""
+        assert self.offer.fused is not None
+        return self.offer.fused
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the sum is a tree of ordinary additions."""
+        return self.numerics in TREES
+
+    @property
+    def chunks(self) -> int:
+        """Fused sums that make up the dot product, each the addend of the next."""
+        return -(-self.terms // self.fused.chunk)
+
+    @property
+    def chunk_terms(self) -> int:
+        """Terms of one fused sum."""
+        return min(self.terms, self.fused.chunk)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the operands to the result."""
+        if self.is_tree:
+            from .tree import tree_latency  # which takes this config
+
+            return tree_latency(self)
+        return CHUNK_LATENCY * self.chunks
+
+    @property
+    def scales(self) -> int:
+        """Scales of each factor, 0 if there are none."""
+        return self.terms // self.offer.block if self.scale else 0
+
+    @property
+    def a_format(self) -> FloatFormat:
+        """Format of the factors `a`."""
+        return _format(self.a)
+
+    @property
+    def b_format(self) -> FloatFormat:
+        """Format of the factors `b`."""
+        return _format(self.b)
+
+    @property
+    def addend_format(self) -> FloatFormat:
+        """Format of what is added to the products."""
+        return _format(self.addend)
+
+    @property
+    def result_format(self) -> FloatFormat:
+        """Format of the result."""
+        return _format(self.result)
+
+    @property
+    def scale_format(self) -> FloatFormat | None:
+        """Format of the scales, None if there are none."""
+        return _format(self.scale) if self.scale else None
+
+
+def _format(name: str) -> FloatFormat:
+    form = FORMATS[name]
+    assert isinstance(form, FloatFormat)
+    return form

@@ -1,0 +1,81 @@
+"""Dot-product units: many products and an addend, in the numerics of a GPU generation."""
+
+from dataclasses import replace
+
+from amaranth import *
+from amaranth.lib import data
+
+from ..emit import SharedBlock
+from .config import DotProductConfig
+from .fused_chunk import FusedChunk, dot_product_members
+
+__all__ = ["DotProduct"]
+
+
+class DotProduct(SharedBlock):
+    """``o = c + a[0] * b[0] + a[1] * b[1] + ...`` as `config.numerics` computes it.
+
+    Latency `config.latency`, one result per cycle, no handshake. A dot product of more terms than
+    one fused sum takes is a chain of them in the order of the terms, each rounded.
+
+    Parameters
+    ----------
+    config : DotProductConfig
+
+    Members
+    -------
+    a : In(ArrayLayout(config.a_format.width, config.terms))
+    b : In(ArrayLayout(config.b_format.width, config.terms))
+    c : In(config.addend_format.width)
+    a_scale, b_scale : In(ArrayLayout(config.scale_format.width, config.scales))
+        Present if `config.scale`; scale k belongs to the k-th block of factors.
+    o : Out(config.result_format.width)
+        NaN is all ones but its sign.
+
+    """
+
+    a: data.View
+    b: data.View
+    c: Signal
+    o: Signal
+
+    def __init__(self, config: DotProductConfig):
+        self.config = config
+        super().__init__(dot_product_members(config))
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        if config.is_tree:
+            from .tree import Tree  # which takes the same config
+
+            m.submodules.tree = tree = Tree(config)
+            m.d.comb += [tree.a.eq(self.a), tree.b.eq(self.b), tree.c.eq(self.c)]
+            m.d.comb += self.o.eq(tree.o)
+            return m
+        chunk = replace(config, terms=config.chunk_terms)
+        a, b, total = self.a.as_value(), self.b.as_value(), self.c
+        for number in range(config.chunks):
+            m.submodules[f"chunk_{number}"] = fused = FusedChunk(chunk)
+            m.d.comb += [
+                fused.a.eq(a[: len(Value.cast(fused.a))]),
+                fused.b.eq(b[: len(Value.cast(fused.b))]),
+                fused.c.eq(total),
+            ]
+            if config.scale:
+                m.d.comb += [fused.a_scale.eq(self.a_scale), fused.b_scale.eq(self.b_scale)]
+            total = fused.o
+            if number + 1 < config.chunks:
+                a = self.delayed(m, f"a_{number}", a[len(Value.cast(fused.a)) :], chunk.latency)
+                b = self.delayed(m, f"b_{number}", b[len(Value.cast(fused.b)) :], chunk.latency)
+            chunk = replace(chunk, addend=config.result)
+        m.d.comb += self.o.eq(total)
+        return m
+
+    def delayed(self, m, name, value, cycles):
+        """Return `value` as it was some cycles ago."""
+        for cycle in range(cycles):
+            later = Signal(len(value), name=f"{name}_{cycle}", reset_less=True)
+            m.d.sync += later.eq(value)
+            value = later
+        return value

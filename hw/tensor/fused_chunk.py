@@ -1,0 +1,270 @@
+"""One fused sum: products and an addend aligned, truncated, added exactly, rounded once."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ..emit import SharedBlock
+from ..float.pipeline import cut
+from ..float.prefix_add import PrefixAdd, PrefixAddConfig
+from .config import DotProductConfig
+from .fused import FusedSizes
+from .fused_align import FusedAlign, FusedAlignConfig
+from .fused_product import FusedProduct, FusedProductConfig, classes, decode
+from .fused_round import FusedRound, FusedRoundConfig
+from .fused_total import carry_save, largest_of
+
+__all__ = ["FusedChunk", "dot_product_members"]
+
+
+def dot_product_members(config: DotProductConfig) -> dict:
+    """Return the ports of a dot product."""
+    members = {
+        "a": In(data.ArrayLayout(config.a_format.width, config.terms)),
+        "b": In(data.ArrayLayout(config.b_format.width, config.terms)),
+        "c": In(config.addend_format.width),
+        "o": Out(config.result_format.width),
+    }
+    if config.scale_format is not None:
+        scales = data.ArrayLayout(config.scale_format.width, config.scales)
+        members |= {"a_scale": In(scales), "b_scale": In(scales)}
+    return members
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """The terms of a sum, and what is special: NaN, plus and minus infinity."""
+
+    signs: Value
+    exponents: list
+    significands: list
+    special: Value
+
+
+class FusedChunk(SharedBlock):
+    """``o = c + a[0] * b[0] + a[1] * b[1] + ...`` with one alignment and one rounding.
+
+    Latency `config.latency`, one result per cycle, no handshake. Stages, a register after each:
+
+    ============ =========================================================================
+    products     exact products and their exponents; the largest exponent, the addend's too
+    carry-save   terms shifted to the largest exponent and reduced to two words
+    magnitude    the two words added, and the sum's magnitude
+    (output)     normalised, rounded, infinities and NaN put in
+    ============ =========================================================================
+
+    The algorithm is that of MMA-Sim (Xie et al., arXiv 2511.10909) and of Khattak and Mikaitis
+    (arXiv 2512.07004).
+
+    Parameters
+    ----------
+    config : DotProductConfig
+        Of one chunk.
+
+    Members
+    -------
+    As of `DotProduct`.
+
+    """
+
+    a: data.View
+    b: data.View
+    c: Signal
+    o: Signal
+
+    def __init__(self, config: DotProductConfig):
+        self.config = config
+        self.sizes = FusedSizes(dot=config)
+        super().__init__(dot_product_members(config))
+
+    def build(self, platform):
+        m = Module()
+        sizes = self.sizes
+        terms = self.products(m)
+        addend, addend_code, largest, scale = self.largest(m, terms.exponents)
+        sign = self.c[-1]
+        stage = cut(
+            m,
+            "products",
+            registered=True,
+            signs=terms.signs ^ sign.replicate(sizes.terms),
+            exponents=Cat(terms.exponents),
+            significands=Cat(terms.significands),
+            addend=addend,
+            addend_code=addend_code,
+            largest=largest,
+            scale=scale,
+            sign=sign,
+            special=terms.special,
+        )
+        signs, exponents, significands, addend, addend_code, largest, scale, *rest = stage
+        words = self.aligned(m, signs, exponents, significands, largest)
+        words.append(self.aligned_addend(m, addend, addend_code, largest))
+        first, second, carries = carry_save(m, words, list(signs), sizes.total_width)
+        (carry,) = carries
+        room = Signal(sizes.room_width)
+        m.d.comb += room.eq(largest + scale + sizes.room_offset)
+        first, second, carry, room, *rest = cut(
+            m,
+            "carry_save",
+            registered=True,
+            first=first,
+            second=second,
+            carry=carry,
+            room=room,
+            sign=rest[0],
+            special=rest[1],
+        )
+        magnitude, is_negative, is_some = self.magnitude(m, first, second, carry)
+        magnitude, room, sign, special = cut(
+            m,
+            "magnitude",
+            registered=True,
+            magnitude=magnitude,
+            room=room,
+            sign=(rest[0] ^ is_negative) & is_some,
+            special=rest[1],
+        )
+        result = Signal(self.config.result_format.width, reset_less=True)
+        m.d.sync += result.eq(self.rounded(m, magnitude, room, sign, special))
+        m.d.comb += self.o.eq(result)
+        return m
+
+    def products(self, m):
+        """Return the exact products, and what makes the result special."""
+        config = self.config
+        blocks = []
+        for k in range(config.terms):
+            product = FusedProduct(FusedProductConfig(a=config.a_format, b=config.b_format))
+            m.submodules[f"product_{k}"] = product
+            m.d.comb += [product.a.eq(self.a[k]), product.b.eq(self.b[k])]
+            blocks.append(product)
+        signs = Cat(block.sign for block in blocks)
+        infinite = Cat(block.is_infinite for block in blocks)
+        c_infinite, c_nan = classes(self.c, config.addend_format)
+        plus = (infinite & ~signs).any() | (c_infinite & ~self.c[-1])
+        minus = (infinite & signs).any() | (c_infinite & self.c[-1])
+        nan = Cat(block.is_nan for block in blocks).any() | c_nan | (plus & minus)
+        for name in ("a_scale", "b_scale") if config.scale else ():
+            assert config.scale_format is not None
+            for scale in getattr(self, name):
+                nan |= classes(scale, config.scale_format)[1]
+        return Terms(
+            signs=signs,
+            exponents=[block.exponent for block in blocks],
+            significands=[block.significand for block in blocks],
+            special=Cat(nan, plus, minus),
+        )
+
+    def largest(self, m, exponents):
+        """Return the addend's significand and code, the largest code, and the scales' exponent."""
+        sizes = self.sizes
+        addend, exponent, is_some = decode(self.c, self.config.addend_format)
+        code, floor, largest = (
+            Signal(sizes.code_shape, name=name) for name in ("code", "floor", "largest")
+        )
+        scale = C(0, 1)
+        if sizes.is_relative:
+            scale = Signal(range(sizes.scale_range[0], sizes.scale_range[1] + 1))
+            m.d.comb += scale.eq(self.a_scale[0] + self.b_scale[0] - sizes.scale_bias)
+        m.d.comb += [
+            code.eq(exponent + sizes.addend_offset - scale),
+            floor.eq(sizes.floor + sizes.offset - scale),
+        ]
+        least = 1 - self.config.addend_format.bias
+        if sizes.floor == least:
+            base = code
+        elif sizes.floor < least:
+            base = Mux(is_some, code, floor)
+        else:
+            base = Mux(is_some & (code > floor), code, floor)
+        top = largest_of(m, exponents, "top")
+        # With no product but zeros, code 0 says nothing.
+        m.d.comb += largest.eq(Mux((base > top) | ~top.any(), base, top))
+        return addend, code, largest, scale
+
+    def aligned(self, m, signs, exponents, significands, largest):
+        """Return a word for each term: complemented if negative, with the sign's complement."""
+        sizes = self.sizes
+        config = FusedAlignConfig(
+            width=sizes.term_width,
+            integer_width=sizes.term_width - self.config.fused.fraction_width,
+            significand_width=sizes.significand_width,
+            fraction_width=sizes.fraction_width,
+            exponent_width=sizes.exponent_width,
+            largest_width=sizes.code_shape.width,
+        )
+        words = []
+        for k in range(sizes.terms):
+            m.submodules[f"align_{k}"] = align = FusedAlign(config)
+            m.d.comb += [
+                align.largest.eq(largest),
+                align.exponent.eq(exponents.word_select(k, sizes.exponent_width)),
+                align.significand.eq(significands.word_select(k, sizes.significand_width)),
+                align.sign.eq(signs[k]),
+            ]
+            # A negative term is its complement and 1, less 2**width. Adding 2**width to those that
+            # are not negative makes it common to all; the addend's word takes it off.
+            words.append(Cat(align.o, ~signs[k]))
+        return words
+
+    def aligned_addend(self, m, significand, code, largest):
+        """Return the addend's word: never negative, as signs are relative to its own."""
+        sizes = self.sizes
+        form = self.config.addend_format
+        m.submodules.align_addend = align = FusedAlign(
+            FusedAlignConfig(
+                width=sizes.term_width,
+                integer_width=sizes.term_width - self.config.fused.fraction_width,
+                significand_width=form.significand_width,
+                fraction_width=form.fraction_width,
+                exponent_width=sizes.code_shape.width,
+                largest_width=sizes.code_shape.width,
+            )
+        )
+        m.d.comb += [
+            align.largest.eq(largest),
+            align.exponent.eq(code),
+            align.significand.eq(significand),
+        ]
+        above = sizes.total_width - sizes.term_width
+        return Cat(align.o, C(-sizes.terms & ((1 << above) - 1), above))
+
+    def magnitude(self, m, first, second, carry):
+        """Return the magnitude of the sum, whether it is negative, and whether it is not zero."""
+        width = self.sizes.total_width
+        m.submodules.total = adder = PrefixAdd(PrefixAddConfig(width=width + 1))
+        m.d.comb += [adder.a.eq(Cat(carry, first)), adder.b.eq(Cat(carry, second))]
+        total = Signal(width)
+        m.d.comb += total.eq(adder.o[1:])
+        # The complement of all bits above the lowest one is the negative.
+        has_one = total
+        reach = 1
+        while reach < width:
+            wider = Signal(width, name=f"has_one_{2 * reach}")
+            m.d.comb += wider.eq(has_one | (has_one << reach))
+            has_one = wider
+            reach *= 2
+        negated = Cat(C(0, 1), has_one[:-1]) & total[-1].replicate(width)
+        return (total ^ negated)[:-1], total[-1], has_one[-1]
+
+    def rounded(self, m, magnitude, room, sign, special):
+        """Return the result as stored."""
+        config = self.config
+        form = config.result_format
+        to_nearest = config.result == "fp16"
+        m.submodules.round = rounder = FusedRound(
+            FusedRoundConfig(
+                form=form,
+                fraction_width=10 if to_nearest else config.fused.result_fraction_width,
+                to_nearest=to_nearest,
+                width=self.sizes.magnitude_width,
+                room_width=self.sizes.room_width,
+            )
+        )
+        m.d.comb += [rounder.magnitude.eq(magnitude), rounder.room.eq(room)]
+        nan, plus, minus = special
+        value = Mux(plus | minus, Cat(C(form.infinity, form.magnitude_width), minus), Cat(rounder.o, sign))
+        return Mux(nan, C(form.magnitude_mask, form.width), value)

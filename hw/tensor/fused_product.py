@@ -1,0 +1,120 @@
+"""The exact product of two stored factors, not normalised."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from ..emit import SharedBlock
+from ..formats import FloatFormat
+
+__all__ = ["FusedProduct", "FusedProductConfig", "decode"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FusedProductConfig:
+    """The formats of two factors.
+
+    Parameters
+    ----------
+    a, b : FloatFormat
+
+    """
+
+    a: FloatFormat
+    b: FloatFormat
+
+    @property
+    def significand_width(self) -> int:
+        """Bits of the product's significand, two of them before the point."""
+        return self.a.significand_width + self.b.significand_width
+
+    @property
+    def exponent_width(self) -> int:
+        """Bits of the product's exponent code."""
+        return (self.a.exponent_mask + self.b.exponent_mask).bit_length()
+
+
+def decode(stored, form: FloatFormat):
+    """Return significand and exponent code of a stored value, and whether it is not zero.
+
+    A subnormal keeps its leading zeros and has the exponent of the least normal numbers.
+    """
+    fraction = stored[: form.fraction_width]
+    exponent = stored[form.fraction_width : form.magnitude_width]
+    if not form.subnormals:
+        return Cat(fraction, C(1, 1)), exponent, C(1, 1)
+    is_normal = exponent.any()
+    significand = Cat(fraction, is_normal)
+    return significand, Cat(exponent[0] | ~is_normal, exponent[1:]), significand.any()
+
+
+def classes(stored, form: FloatFormat):
+    """Return whether a stored value is infinite, and whether it is NaN."""
+    magnitude = stored[: form.magnitude_width]
+    if form.has_infinity:
+        is_special = magnitude[form.fraction_width :].all()
+        has_fraction = magnitude[: form.fraction_width].any()
+        return is_special & ~has_fraction, is_special & has_fraction
+    return C(0, 1), magnitude.all() if form.has_nan else C(0, 1)
+
+
+class FusedProduct(SharedBlock):
+    """``a * b`` as sign, significand and exponent: what a fused sum aligns.
+
+    Combinational. The significand is the product of the factors', below 4 and without a leading
+    one where a factor is subnormal. The exponent's code is the sum of the stored exponents, that
+    of a subnormal being 1; a product of zero has code 0.
+
+    Parameters
+    ----------
+    config : FusedProductConfig
+
+    Members
+    -------
+    a : In(config.a.width)
+    b : In(config.b.width)
+    sign : Out(1)
+    exponent : Out(config.exponent_width)
+    significand : Out(config.significand_width)
+    is_infinite, is_nan : Out(1)
+        The other members are meaningless then, except for the sign of infinity.
+
+    """
+
+    a: Signal
+    b: Signal
+    sign: Signal
+    exponent: Signal
+    significand: Signal
+    is_infinite: Signal
+    is_nan: Signal
+
+    def __init__(self, config: FusedProductConfig):
+        self.config = config
+        super().__init__({
+            "a": In(config.a.width),
+            "b": In(config.b.width),
+            "sign": Out(1),
+            "exponent": Out(config.exponent_width),
+            "significand": Out(config.significand_width),
+            "is_infinite": Out(1),
+            "is_nan": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        a_significand, a_exponent, a_some = decode(self.a, config.a)
+        b_significand, b_exponent, b_some = decode(self.b, config.b)
+        a_infinite, a_nan = classes(self.a, config.a)
+        b_infinite, b_nan = classes(self.b, config.b)
+        is_zero = ~(a_some & b_some)
+        m.d.comb += [
+            self.sign.eq(self.a[-1] ^ self.b[-1]),
+            self.significand.eq(a_significand * b_significand),
+            self.exponent.eq(Mux(is_zero, 0, a_exponent + b_exponent)),
+            self.is_infinite.eq(a_infinite | b_infinite),
+            self.is_nan.eq(a_nan | b_nan | (is_zero & (a_infinite | b_infinite))),
+        ]
+        return m

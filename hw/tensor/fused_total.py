@@ -1,0 +1,60 @@
+"""The exact sum of many aligned terms."""
+
+from amaranth import *
+
+__all__ = ["carry_save", "largest_of"]
+
+
+def carry_save(m: Module, words: list, carries: list, width: int) -> tuple[Value, Value, list]:
+    """Return two words whose sum is that of `words` and `carries`, and carries that are left.
+
+    A tree of carry-save adders (Wallace, "A suggestion for a fast multiplier", 1964): three words
+    become two, a sum and a carry word whose lowest bit is free for one of `carries`, bits added
+    as 1. Each level of the tree is one wide operation. All is modulo ``2**width``.
+    """
+    words = [Value.cast(word) for word in words]
+    carries = list(carries)
+    level = 0
+    while len(words) > 2:
+        triples = len(words) // 3
+        a, b, c = (
+            Cat(_extended(m, word, width, f"level_{level}_{name}_{k}") for k, word in enumerate(some))
+            for name, some in zip("abc", (words[k : 3 * triples : 3] for k in range(3)), strict=True)
+        )
+        differ = Signal(triples * width, name=f"level_{level}_differ")
+        sums = Signal(triples * width, name=f"level_{level}_sums")
+        carried = Signal(triples * width, name=f"level_{level}_carried")
+        m.d.comb += [
+            differ.eq(a ^ b),
+            sums.eq(differ ^ c),
+            carried.eq((a & b) | (differ & c)),
+        ]
+        reduced = []
+        for k in range(triples):
+            low = carries.pop() if carries else C(0, 1)
+            reduced += [
+                sums[k * width : (k + 1) * width],
+                Cat(low, carried[k * width : (k + 1) * width - 1]),
+            ]
+        words = reduced + words[3 * triples :]
+        level += 1
+    return words[0], words[1], carries
+
+
+def _extended(m: Module, word, width: int, name: str) -> Value:
+    """Return `word` in exactly `width` bits."""
+    return Cat(word, C(0, width - len(word))) if len(word) < width else word[:width]
+
+
+def largest_of(m: Module, values: list, name: str) -> Value:
+    """Return the largest of unsigned `values` by a balanced tree of comparisons."""
+    level = 0
+    while len(values) > 1:
+        larger = []
+        for k, (a, b) in enumerate(zip(values[::2], values[1::2], strict=False)):
+            value = Signal(max(len(a), len(b)), name=f"{name}_{level}_{k}")
+            m.d.comb += value.eq(Mux(a > b, a, b))
+            larger.append(value)
+        values = larger + values[2 * len(larger) :]
+        level += 1
+    return values[0]

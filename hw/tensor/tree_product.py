@@ -1,0 +1,253 @@
+"""Products of the trees: two stored floats in, their product rounded once out."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from ..emit import SharedBlock
+from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ..float.normalise import Normalise, NormaliseConfig
+from ..formats import FP16, FP32, FloatFormat
+
+__all__ = ["TreeProduct", "TreeProductConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeProductConfig:
+    """Formats of the factors and of the product.
+
+    Parameters
+    ----------
+    a, b : FloatFormat
+        Formats of the factors.
+    form : FloatFormat
+        Format of the product: either it holds every product exactly, as a normal number, or the
+        factors have its range of exponents.
+
+    """
+
+    a: FloatFormat = FP16
+    b: FloatFormat = FP16
+    form: FloatFormat = FP32
+
+    def __post_init__(self):
+        if not (self.form.has_infinity and self.form.signed and self.form.subnormals):
+            raise ValueError(f"form must have signs and infinities, not be {self.form.name}")
+        for name, factor in (("a", self.a), ("b", self.b)):
+            if not (factor.signed and factor.subnormals):
+                raise ValueError(f"{name} must have signs and subnormals, not be {factor.name}")
+        if not self.is_exact and not self.a.bias == self.b.bias == self.form.bias:
+            raise ValueError(
+                f"form must hold products of {self.a.name} and {self.b.name} exactly or have their "
+                f"range, not be {self.form.name}"
+            )
+
+    @property
+    def exact_width(self) -> int:
+        """Bits of an exact product's significand."""
+        return self.a.significand_width + self.b.significand_width
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every finite product is zero or a normal number of the product's format."""
+        least = self.a.least_exponent + self.b.least_exponent
+        most = self.a.largest_exponent + self.b.largest_exponent + 1
+        return (
+            self.exact_width <= self.form.significand_width
+            and least >= 1 - self.form.bias
+            and most <= self.form.largest_exponent
+        )
+
+    @property
+    def significand_width(self) -> int:
+        """Bits from the top of a product's significand that can be other than zero."""
+        return self.exact_width if self.is_exact else self.form.significand_width
+
+
+class TreeProduct(SharedBlock):
+    """``o = a * b``, rounded to nearest, ties to even; NaN results are canonical.
+
+    Latency 1, one product per cycle, no handshake. Subnormal factors are multiplied as they are,
+    while their leading zeros are counted; the product is shifted by as many places.
+
+    Parameters
+    ----------
+    config : TreeProductConfig
+
+    Members
+    -------
+    a : In(config.a.width)
+    b : In(config.b.width)
+    o : Out(config.form.width)
+
+    """
+
+    a: Signal
+    b: Signal
+    o: Signal
+
+    def __init__(self, config: TreeProductConfig):
+        self.config = config
+        super().__init__({
+            "a": In(config.a.width),
+            "b": In(config.b.width),
+            "o": Out(config.form.width),
+        })
+
+    def build(self, platform):
+        m = Module()
+        form = self.config.form
+        a, b = Factor(self.a, self.config.a), Factor(self.b, self.config.b)
+        product = self.product(m, a.significand, b.significand)
+        make = self.exact if self.config.is_exact else self.rounded
+        fraction, field = make(m, a, b, product)
+
+        is_nan = a.is_nan | b.is_nan | (a.is_infinite & b.is_zero) | (b.is_infinite & a.is_zero)
+        is_infinite = a.is_infinite | b.is_infinite | is_nan
+        if not self.config.is_exact:
+            is_infinite = is_infinite | (field >= form.exponent_mask)
+        field = field[: form.exponent_width] | is_infinite.replicate(form.exponent_width)
+        fraction = fraction & ~is_infinite.replicate(form.fraction_width)
+        sign = (self.a[-1] ^ self.b[-1]) & ~is_nan
+        o = Signal(form.width, reset_less=True)
+        m.d.sync += o.eq(Cat(fraction[:-1], fraction[-1] | is_nan, field, sign))
+        m.d.comb += self.o.eq(o)
+        return m
+
+    def product(self, m, a, b):
+        """Return the exact product of two significands: that of each half of `b`, added."""
+        width = self.config.exact_width
+        half = len(b) // 2
+        if half < 4:
+            return a * b
+        low, high = Signal(len(a) + half), Signal(width - half)
+        width = len(high)
+        m.submodules.add = add = CarrySelectAdd(
+            CarrySelectAddConfig(width=width, blocks=(width // 3, width * 2 // 3))
+        )
+        m.d.comb += [
+            low.eq(a * b[:half]),
+            high.eq(a * b[half:]),
+            add.a.eq(low[half:]),
+            add.b.eq(high),
+        ]
+        return Cat(low[:half], add.o)
+
+    def exact(self, m, a, b, product):
+        """Return fraction and exponent of a product that needs no rounding."""
+        config = self.config
+        form = config.form
+        width = config.exact_width
+        zeros = a.leading_zeros(m, "a") + b.leading_zeros(m, "b")
+        shifted = Signal(width)
+        m.d.comb += shifted.eq(product << zeros)
+        is_two = shifted[-1]
+        fraction = Mux(is_two, shifted[:-1], shifted[:-2] << 1)[: width - 1]
+        field = Signal(form.exponent_width)
+        offset = form.bias - config.a.bias - config.b.bias
+        m.d.comb += field.eq(a.exponent + b.exponent - zeros + offset + is_two)
+        is_number = ~(a.is_zero | b.is_zero)
+        return (
+            Cat(C(0, form.fraction_width + 1 - width), fraction),
+            field & is_number.replicate(form.exponent_width),
+        )
+
+    def rounded(self, m, a, b, product):
+        """Return fraction and exponent of a product that is rounded, perhaps to a subnormal.
+
+        The product of two subnormals rounds to zero, so that only one factor has leading zeros
+        that matter.
+        """
+        form = self.config.form
+        most = max(a.form.fraction_width, b.form.fraction_width)
+        zeros = Signal(range(most + 1))
+        m.d.comb += zeros.eq(
+            Mux(a.is_normal, b.leading_zeros(m, "b"), a.leading_zeros(m, "a"))
+        )
+        # The exponent of a product below 2, and what is left of it after the shift.
+        exponent = Signal(signed(form.exponent_width + 2))
+        rest = Signal(signed(form.exponent_width + 2))
+        m.d.comb += [
+            exponent.eq(a.exponent + b.exponent - form.bias),
+            rest.eq(exponent - zeros),
+        ]
+        is_low = rest[-1]
+        places = Signal(signed(form.exponent_width + 2))
+        m.d.comb += places.eq(most - Mux(is_low, exponent, zeros))
+        significand, sticky = self.shifted(m, product, places, most)
+
+        is_number = ~(a.is_zero | b.is_zero)
+        width = form.exponent_width + 1
+        left = rest[:width] & (~is_low & is_number).replicate(width)
+        is_kept = significand[-1] | ~left.any()
+        word = Mux(is_kept, significand, significand << 1)[: form.significand_width + 2]
+        # A bit was shifted out only if it is the last of `word`, or below.
+        round_up = word[1] & (word[0] | sticky | word[2])
+        total = Signal(form.fraction_width + width)
+        m.d.comb += total.eq(
+            (
+                Cat(C(1, 1), word[2:-1], left)
+                + Cat(round_up, C(0, form.fraction_width), significand[-1])
+            )[1:]
+        )
+        return total[: form.fraction_width], total[form.fraction_width :]
+
+    def shifted(self, m, product, places, most):
+        """Return the product shifted left by `most` and right by `places`, and a sticky bit.
+
+        Two bits more than the result's significand are returned; the sticky bit stands for all
+        below them.
+        """
+        width = self.config.form.significand_width + 2
+        fill = max(0, width - len(product))
+        word, sticky = Cat(C(0, fill), product, C(0, most))[:], C(0, 1)
+        places_width = (most + width).bit_length()
+        is_far = places[places_width:-1].any()
+        for step in reversed(range(places_width)):
+            count = 1 << step
+            is_shifted = places[step] | is_far
+            # What later steps can bring down, and the result.
+            kept = min(len(word), fill + len(product) + count - 1)
+            following = Signal(kept, name=f"shifted_{count}")
+            following_sticky = Signal(name=f"sticky_{count}")
+            m.d.comb += [
+                following.eq(Mux(is_shifted, word >> count, word)),
+                following_sticky.eq(sticky | (is_shifted & word[:count].any())),
+            ]
+            word, sticky = following, following_sticky
+        below = len(word) - width
+        return word[below:], sticky | word[:below].any()
+
+
+class Factor:
+    """The fields and classes of a stored factor.
+
+    Parameters
+    ----------
+    stored : Signal
+    form : FloatFormat
+
+    """
+
+    def __init__(self, stored: Value, form: FloatFormat):
+        self.form = form
+        magnitude = stored[: form.magnitude_width]
+        fraction = stored[: form.fraction_width]
+        exponent = stored[form.fraction_width : form.magnitude_width]
+        self.is_normal = exponent.any()
+        self.significand = Cat(fraction, self.is_normal)
+        self.exponent = exponent | ~self.is_normal
+        self.is_zero = magnitude == 0
+        self.is_infinite = magnitude == form.infinity if form.has_infinity else C(0, 1)
+        self.is_nan = magnitude > form.largest if form.has_nan else C(0, 1)
+        if form.has_infinity:
+            self.is_nan = exponent.all() & fraction.any()
+
+    def leading_zeros(self, m, name: str) -> Value:
+        """Return the number of zeros before the significand's leading one."""
+        width = self.form.significand_width
+        normalise = Normalise(NormaliseConfig(width=width, leading_zeros=width - 1))
+        m.submodules[f"zeros_{name}"] = normalise
+        m.d.comb += normalise.i.eq(self.significand)
+        return normalise.shift

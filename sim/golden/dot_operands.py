@@ -1,0 +1,135 @@
+"""Operands that find errors in dot products: all alignments, cancellation, classes, extremes."""
+
+import numpy as np
+
+from ...hw.formats import FloatFormat
+from ...hw.tensor.config import DotProductConfig
+from .floats import corners
+
+__all__ = ["dot_operands"]
+
+Rng = np.random.Generator
+KINDS = ("uniform", "near", "cancelling", "large_addend", "small_addend", "sparse", "corners")
+
+
+def dot_operands(
+    config: DotProductConfig, rng: Rng, count: int, kinds: tuple[str, ...] = KINDS
+) -> dict[str, np.ndarray]:
+    """Return `count` vectors for a dot product by the names of its ports, of all `kinds` in turn.
+
+    ``uniform`` is any bits at all; ``near`` has exponents in a small window, around a place of its
+    own in each vector; ``cancelling`` has products in pairs of opposite sign, and last bits
+    changed; ``large_addend`` and ``small_addend`` have an addend about as far from the products as
+    terms can be before they vanish; ``sparse`` has mostly zeros; ``corners`` mostly borders of
+    classes. Infinities and NaN are kept rare outside of the last, or they would hide the sums.
+    """
+    shape = (count, config.terms)
+    kind = rng.permutation(np.arange(count) % len(kinds))
+    where = {name: (kind == number)[:, None] for number, name in enumerate(kinds)}
+    none = np.zeros((count, 1), bool)
+
+    a = finite(rng, random_values(rng, config.a_format, shape), config.a_format)
+    b = finite(rng, random_values(rng, config.b_format, shape), config.b_format)
+    near = ~where.get("uniform", none) & (rng.random((count, 1)) < 0.8)
+    a = np.where(near, windowed(rng, a, config.a_format), a)
+    b = np.where(near, windowed(rng, b, config.b_format), b)
+    a, b = cancelled(rng, config, a, b, where.get("cancelling", none))
+    sparse = where.get("sparse", none) & (rng.random(shape) < 0.7)
+    a = np.where(sparse, 0, a)
+    is_corner = where.get("corners", none) & (rng.random(shape) < 0.15)
+    a = np.where(is_corner, rng.choice(corners(config.a_format), shape), a)
+    b = np.where(is_corner, rng.choice(corners(config.b_format), shape), b)
+    operands = {"a": a.astype(np.uint32), "b": b.astype(np.uint32)}
+    operands["c"] = addends(rng, config, operands, {k: v[:, 0] for k, v in where.items()})
+    if config.scale:
+        for name in ("a_scale", "b_scale"):
+            operands[name] = block_scales(rng, config, count)
+    return operands
+
+
+def random_values(rng: Rng, form: FloatFormat, shape) -> np.ndarray:
+    """Return uniform bits."""
+    return rng.integers(0, 1 << form.width, shape, dtype=np.int64)
+
+
+def finite(rng: Rng, values: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return `values` with all but a few of what is not finite made the largest number."""
+    magnitude = values & form.magnitude_mask
+    replaced = (magnitude > form.largest) & (rng.random(values.shape) < 0.98)
+    return np.where(replaced, values - magnitude + form.largest, values)
+
+
+def with_exponent(values: np.ndarray, exponent, form: FloatFormat) -> np.ndarray:
+    """Return `values` with other stored exponents, limited to what is finite."""
+    field = np.clip(exponent, 0, form.largest >> form.fraction_width) << form.fraction_width
+    kept = values & ~np.int64(form.exponent_mask << form.fraction_width)
+    sign = kept & ~np.int64(form.fraction_mask)
+    return sign | np.minimum(field | (kept & form.fraction_mask), form.largest)
+
+
+def windowed(rng: Rng, values: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return `values` with the exponents of each row in a window of their own."""
+    shape = (len(values), 1)
+    centre = rng.integers(-2, form.exponent_mask + 2, shape)
+    width = rng.choice([1, 2, 4, 9, 17, 30], shape)
+    return with_exponent(values, centre + rng.integers(0, width, values.shape), form)
+
+
+def cancelled(rng: Rng, config: DotProductConfig, a, b, where):
+    """Return `a` and `b` with the later half of the terms the negative of the earlier one."""
+    half = config.terms // 2
+    order = rng.permuted(np.tile(np.arange(config.terms), (len(a), 1)), axis=1)
+    twins = []
+    for values, form, negative in ((a, config.a_format, 1), (b, config.b_format, 0)):
+        twin = values.copy()
+        rows = np.arange(len(a))[:, None]
+        first, second = order[:, :half], order[:, half : 2 * half]
+        moved = rng.integers(0, 2, first.shape) * (rng.random((len(a), 1)) < 0.5)
+        copied = values[rows, first] ^ (negative << form.magnitude_width) ^ moved
+        twin[rows, second] = copied
+        twins.append(np.where(where, twin, values))
+    return twins[0], twins[1]
+
+
+def addends(rng: Rng, config: DotProductConfig, operands, where) -> np.ndarray:
+    """Return addends: of any size, near the largest product, and beside it or its negative."""
+    form = config.addend_format
+    count = len(operands["a"])
+    values = finite(rng, random_values(rng, form, count), form)
+    product = product_exponents(config, operands).max(axis=1) + form.bias
+    reach = config.fused.fraction_width
+    none = np.zeros(count, bool)
+    distance = rng.integers(-3, 6, count)
+    large = where.get("large_addend", none)
+    small = where.get("small_addend", none)
+    distance = np.where(large, rng.integers(reach - 4, reach + 4, count), distance)
+    distance = np.where(small, -rng.integers(reach - 8, reach + 4, count), distance)
+    beside = with_exponent(values, product + distance, form)
+    values = np.where(where.get("uniform", none) | (rng.random(count) < 0.1), values, beside)
+    values = np.where(rng.random(count) < 0.1, rng.choice(corners(form), count), values)
+    rare = where.get("corners", none) & (rng.random(count) < 0.3)
+    values = np.where(rare, rng.choice(corners(form), count), values)
+    return np.where(rng.random(count) < 0.1, 0, values).astype(np.uint32)
+
+
+def product_exponents(config: DotProductConfig, operands) -> np.ndarray:
+    """Return the exponents of all products without their scales."""
+    exponents = np.zeros(operands["a"].shape, np.int64)
+    for name, form in (("a", config.a_format), ("b", config.b_format)):
+        stored = (operands[name].astype(np.int64) & form.magnitude_mask) >> form.fraction_width
+        exponents += np.maximum(stored, 1) - form.bias
+    return exponents
+
+
+def block_scales(rng: Rng, config: DotProductConfig, count: int) -> np.ndarray:
+    """Return scales: near 1, at the ends of their range, and any; few are NaN."""
+    form = config.scale_format
+    assert form is not None
+    shape = (count, config.scales)
+    one = form.bias << form.fraction_width
+    near = one + rng.integers(-(4 << form.fraction_width), 5 << form.fraction_width, shape)
+    end = rng.choice(corners(form), shape)
+    anything = random_values(rng, form, shape)
+    which = rng.random((count, 1))
+    values = np.where(which < 0.6, near, np.where(which < 0.75, end, anything))
+    return finite(rng, np.clip(values, 0, form.magnitude_mask), form).astype(np.uint32)

@@ -1,0 +1,170 @@
+"""Fit the coefficients of the special functions and write `hw/float/special/coefficients.py`.
+
+``python -m spica.sim.golden.special_fit`` does so. All decisions are made on integers from values
+of 120 bits, so every machine writes the same file.
+
+Method: Pineiro, Oberman, Muller and Bruguera, "High-Speed Function Approximation Using a Minimax
+Quadratic Interpolator", IEEE Transactions on Computers 54(3), 2005: coefficients are rounded one
+after the other and the next ones make up for it. Here all roundings of c2 and c1 near the ideal
+are tried and the pair of least maximum error is taken; then c0 centres the error of the quadratic
+as it is computed, dropped bits and all.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ...hw.float.special import functions as special
+from ...hw.float.special.functions import TABLES, Piece
+from .special_arithmetic import interpolate
+
+__all__ = ["coefficients_text", "fitted"]
+
+PATH = Path(__file__).parents[2] / "hw" / "float" / "special" / "coefficients.py"
+
+PRECISION = 120
+#: Bits of a function's value while it is fitted: an error is measured in millionths of the
+#: result's unit, and products with positions still fit 64 bits.
+FIT_WIDTH = 44
+#: Positions at which the error is looked at, none of them round.
+SAMPLES = 65
+#: How far from the ideal roundings of c2 are tried.
+REACH = 8
+
+
+def target(name: str, v):
+    """Return what table `name` holds at `v`, with mpmath's precision."""
+    import mpmath as mp
+
+    if name.startswith("log2") and v == 0:
+        return 1 / mp.log(2) / 2
+    if name == "sin" and v == 0:
+        return mp.pi / 4
+    return {
+        "rcp": lambda: 1 / (1 + v),
+        "rsqrt": lambda: 1 / mp.sqrt(1 + v),
+        "rsqrt_odd": lambda: 1 / mp.sqrt(2 + 2 * v),
+        "exp2": lambda: mp.mpf(2) ** v / 2,
+        "log2": lambda: mp.log(1 + v) / mp.log(2) / v / 2,
+        "log2_upper": lambda: -mp.log(1 - v) / mp.log(2) / v / 2,
+        "sin": lambda: mp.sin(mp.pi * v / 4) / v,
+        "cos": lambda: mp.cos(mp.pi * v / 4),
+    }[name]()
+
+
+def scaled(value, width: int) -> int:
+    """Return `value` to the nearest ``2**-width``, as an integer."""
+    import mpmath as mp
+
+    return int(mp.nint(mp.ldexp(value, width)))
+
+
+def ideal(name: str, piece: Piece, segment: int):
+    """Return c1 and c2 of the quadratic through the segment's Chebyshev nodes."""
+    import mpmath as mp
+
+    length = mp.ldexp(1, -piece.index_width)
+    nodes = [(1 + mp.cos(mp.pi * k / 6)) / 2 for k in (1, 3, 5)]
+    values = [target(name, (segment + node) * length) for node in nodes]
+    upper = (values[1] - values[0]) / (nodes[1] - nodes[0])
+    lower = (values[2] - values[1]) / (nodes[2] - nodes[1])
+    c2 = (lower - upper) / (nodes[2] - nodes[0])
+    return upper - c2 * (nodes[0] + nodes[1]), c2
+
+
+def samples(name: str, piece: Piece, segment: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions in a segment, and what the quadratic should be there."""
+    import mpmath as mp
+
+    length = special.ARGUMENT_WIDTH - piece.index_width
+    last = (1 << length) - 1
+    positions = [last * k // (SAMPLES - 1) for k in range(SAMPLES)]
+    middle = mp.mpf(1 if TABLES[name].centred else 0) / 2
+    arguments = [
+        mp.ldexp((segment << length) + position + middle, -special.ARGUMENT_WIDTH)
+        for position in positions
+    ]
+    values = [scaled(target(name, v), FIT_WIDTH) for v in arguments]
+    x = np.array(positions, np.int64) << (special.OFFSET_WIDTH - length)
+    return x, np.array(values, np.int64)
+
+
+def rounded_pair(name: str, piece: Piece, segment: int, x, values) -> tuple[int, int]:
+    """Return the c1 and c2 that leave the least to be made up for by a constant."""
+    c1, c2 = ideal(name, piece, segment)
+    middle = scaled(c2, special.C2_WIDTH)
+    squares = x * x >> special.OFFSET_WIDTH
+    best = None
+    for rounded_c2 in range(middle - REACH, middle + REACH + 1):
+        # The linear term takes over what the quadratic one lost, as far as it can: all of it at
+        # the segment's ends.
+        lost = scaled(c1 + c2, special.C2_WIDTH + 20) - (rounded_c2 << 20)
+        below = lost >> (special.C2_WIDTH + 20 - special.C1_WIDTH)
+        for rounded_c1 in range(below - 1, below + 3):
+            rest = (
+                values
+                - (rounded_c1 * x << (FIT_WIDTH - special.C1_WIDTH - special.OFFSET_WIDTH))
+                - (rounded_c2 * squares >> (special.C2_WIDTH + special.OFFSET_WIDTH - FIT_WIDTH))
+            )
+            spread = int(rest.max() - rest.min())
+            if best is None or spread < best[0]:
+                best = spread, rounded_c1, rounded_c2
+    assert best is not None
+    return best[1:]
+
+
+def fitted(name: str) -> Iterator[tuple[int, int, int]]:
+    """Yield c0, c1 and c2 of every segment of table `name`."""
+    import mpmath as mp
+
+    with mp.workprec(PRECISION):
+        for piece in TABLES[name].pieces:
+            for segment in range(piece.first, piece.last + 1):
+                x, values = samples(name, piece, segment)
+                c1, c2 = rounded_pair(name, piece, segment, x, values)
+                rest = values - (interpolate(0, c1, c2, x) << (FIT_WIDTH - special.VALUE_WIDTH))
+                # The middle, rounded to nearest.
+                unit = FIT_WIDTH - special.C0_WIDTH + 1
+                c0 = (int(rest.max()) + int(rest.min()) + (1 << (unit - 1))) >> unit
+                if name == "exp2" and segment == 0:
+                    c0 = 1 << (special.C0_WIDTH - 1)  # integers have exact powers
+                yield c0, c1, c2
+
+
+def inverse_turn() -> tuple[int, int]:
+    """Return 1 / (2 pi), rounded down, and its bits after the point: what FP32 angles need."""
+    import mpmath as mp
+
+    width = special.WINDOW_WIDTH + 127 - 23
+    with mp.workprec(width + PRECISION):
+        return int(mp.floor(mp.ldexp(1 / (2 * mp.pi), width))), width
+
+
+def coefficients_text(names=tuple(TABLES)) -> str:
+    """Return the text of the data file."""
+    bits, width = inverse_turn()
+    lines = [
+        '"""Coefficients of the special functions: ``python -m spica.sim.golden.special_fit``.',
+        "",
+        "A row per segment: c0, c1, c2 in units of ``2**-C0_WIDTH``, ``2**-C1_WIDTH`` and",
+        "``2**-C2_WIDTH`` of `functions`.",
+        '"""',
+        "",
+        '__all__ = ["COEFFICIENTS", "INVERSE_TURN", "INVERSE_TURN_WIDTH"]',
+        "",
+        "#: 1 / (2 pi), rounded down, in units of ``2**-INVERSE_TURN_WIDTH``.",
+        f"INVERSE_TURN = 0x{bits:X}",
+        f"INVERSE_TURN_WIDTH = {width}",
+        "",
+        "COEFFICIENTS = {",
+    ]
+    for name in names:
+        lines += [f'    "{name}": (']
+        lines += [f"        ({c0}, {c1}, {c2})," for c0, c1, c2 in fitted(name)]
+        lines += ["    ),"]
+    return "\n".join([*lines, "}", ""])
+
+
+if __name__ == "__main__":
+    PATH.write_text(coefficients_text())

@@ -1,0 +1,48 @@
+"""Golden dot products of the trees: products rounded, summed in pairs, then added to c.
+
+A result is defined by three steps, every rounding to nearest, ties to even:
+
+1. each product is rounded once to the tree's format: FP16 for ``virgo_hmma``, FP32 for
+   ``fp32_rne``;
+2. neighbours are added, 0 + 1, 2 + 3, ..., each sum rounded; then neighbours of the sums, until
+   one is left;
+3. that sum, exact in FP32, is added to c and rounded to FP32.
+"""
+
+import numpy as np
+
+from ...hw.formats import FORMATS, FP16, FP32, FloatFormat
+from ...hw.tensor.config import DotProductConfig
+from . import floats
+
+__all__ = ["TREES", "tree_dot_product", "tree_sum"]
+
+#: The format of products and of their sums, for the numerics that are trees.
+TREES = {"virgo_hmma": FP16, "fp32_rne": FP32}
+
+
+def tree_dot_product(config: DotProductConfig, a, b, c) -> np.ndarray:
+    """Return ``a . b + c`` as stored bits, for stored bits.
+
+    Parameters
+    ----------
+    config : DotProductConfig
+        Its numerics are one of `TREES`.
+    a, b : array of (vectors, config.terms)
+    c : array of (vectors,)
+
+    """
+    form = TREES[config.numerics]
+    left, right = FORMATS[config.a], FORMATS[config.b]
+    assert isinstance(left, FloatFormat) and isinstance(right, FloatFormat)
+    with np.errstate(invalid="ignore"):
+        products = floats.decode(a, left) * floats.decode(b, right)  # exact in float64
+    total = tree_sum(floats.encode(products, form), form)
+    return floats.add(floats.convert(total, form, FP32), c, FP32)
+
+
+def tree_sum(stored: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return each row's sum as stored bits: neighbours first, every sum rounded."""
+    while stored.shape[1] > 1:
+        stored = floats.add(stored[:, 0::2], stored[:, 1::2], form)
+    return stored[:, 0]

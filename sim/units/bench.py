@@ -1,0 +1,110 @@
+"""Units on Verilator, all in one model: arrays of operands in, arrays of results out."""
+
+import pickle
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from ... import sim
+from ..binding import Layout
+from ..cache import cached, digest
+from ..compiler import Progress
+from ..emissions import generator_key
+from ..verilated import build_model
+from ..verilator_engine import VerilatorEngine
+from . import every_unit
+from .rack import EmittedRack, domain_of, emit_rack
+from .unit import Unit
+
+__all__ = ["UnitBench"]
+
+#: Vectors at a time: enough to forget the call, few enough to stay in the cache.
+CHUNK = 1 << 15
+
+
+class UnitBench:
+    """Runs any of `units` for millions of vectors.
+
+    Parameters
+    ----------
+    units : iterable of Unit
+        What is built. A few suit work on one of them.
+    optimize : int
+        0 to 3, for the C++ compiler.
+    progress : callable or None
+        Told about the build.
+    rack : EmittedRack or None
+        That of these units, if it was made before.
+
+    """
+
+    def __init__(
+        self,
+        units: Iterable[Unit],
+        *,
+        optimize: int = 1,
+        progress: Progress | None = None,
+        rack: EmittedRack | None = None,
+    ):
+        self.units = {unit.name: unit for unit in units}
+        self.numbers = {name: number for number, name in enumerate(self.units)}
+        self.rack = emit_rack(list(self.units.values())) if rack is None else rack
+        library = build_model(self.rack.emission, optimize=optimize, progress=progress)
+        layout = Layout.of(self.rack.emission)
+        self.engine = VerilatorEngine(library, layout, gating="ungated")
+
+    @classmethod
+    def of_every_unit(cls, progress: Progress | None = None) -> "UnitBench":
+        """Return the bench of all units, whose Verilog is kept while no source changes."""
+
+        def build(directory: Path) -> None:
+            if progress is not None:
+                progress("generating Verilog", 0, 1)
+            (directory / "rack.pickle").write_bytes(pickle.dumps(emit_rack(every_unit())))
+
+        root = Path(sim.__path__[0])
+        sources = [f"{path.name}\n{path.read_text()}" for path in sorted(root.rglob("*.py"))]
+        key = digest([*generator_key(), *sources])
+        path = cached("units", key, build) / "rack.pickle"
+        return cls(every_unit(), progress=progress, rack=pickle.loads(path.read_bytes()))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self) -> None:
+        """Free the model."""
+        self.engine.close()
+
+    def run(self, name: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the outputs of unit `name` for each vector, in their order.
+
+        Inputs hold one element per vector, for an array port one row of elements. A port called
+        ``valid`` of an iterative unit is driven here.
+        """
+        if name not in self.units:
+            raise ValueError(f"unit must be among {', '.join(self.units)}, not {name!r}")
+        unit, lanes = self.units[name], self.rack.inputs[name]
+        arrays = dict(inputs)
+        start = next((port for port in lanes.ports if port.name == "valid"), None)
+        if start is not None:
+            arrays["valid"] = np.ones(len(next(iter(arrays.values()))), np.uint8)
+        parts = []
+        for first in range(0, len(next(iter(arrays.values()))), CHUNK):
+            chunk = {port: array[first : first + CHUNK] for port, array in arrays.items()}
+            words = lanes.pack(chunk, first_word=1)
+            words[:, 0] = self.numbers[name]
+            parts.append(
+                self.engine.vectors(
+                    words,
+                    output_words=self.rack.outputs[name].words,
+                    domains=[domain_of(name)],
+                    latency=unit.latency + 1,
+                    interval=unit.interval,
+                    start_word=None if start is None else 1 + start.word,
+                )
+            )
+        return self.rack.outputs[name].unpack(np.concatenate(parts))

@@ -1,0 +1,76 @@
+"""Results of a unit beside what they should be."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .unit import Unit
+
+__all__ = ["Comparison"]
+
+Arrays = Mapping[str, np.ndarray]
+
+
+class Comparison:
+    """Which vectors differ, and in what.
+
+    Attributes
+    ----------
+    wrong : array of bool
+        Of each vector.
+    compared : int
+        Outputs compared; what `expected` masks is not.
+
+    """
+
+    def __init__(self, unit: Unit, inputs: Arrays, got: Arrays, expected: Arrays):
+        self.unit, self.inputs, self.got, self.expected = unit, inputs, got, expected
+        if set(got) != set(expected):
+            raise ValueError(
+                f"outputs of {unit.name} must all be predicted: {', '.join(got)}, "
+                f"not {', '.join(expected)}"
+            )
+        self.differs = {
+            name: np.ma
+            .filled(integers(got[name]) != integers(expected[name]), False)
+            .reshape(len(got[name]), -1)
+            .any(axis=1)
+            for name in expected
+        }
+        self.wrong = np.logical_or.reduce(list(self.differs.values()))
+        self.compared = sum(int(np.ma.count(values)) for values in expected.values())
+
+    @property
+    def mismatches(self) -> int:
+        """How many vectors differ."""
+        return int(self.wrong.sum())
+
+    def __str__(self) -> str:
+        """Return the first vectors that differ, one per line; nothing if none does."""
+        if not self.mismatches:
+            return ""
+        lines = [f"{self.unit.name}: {self.mismatches} of {len(self.wrong)} vectors are wrong"]
+        for k in np.nonzero(self.wrong)[0][:5]:
+            given = ", ".join(f"{name}={shown(array[k])}" for name, array in self.inputs.items())
+            lines += [
+                f"  {k}: {given}: {name} is {shown(self.got[name][k])}, "
+                f"not {shown(self.expected[name][k])}"
+                for name, differs in self.differs.items()
+                if differs[k]
+            ]
+        return "\n".join(lines)
+
+
+def integers(values: np.ndarray) -> np.ndarray:
+    """Return values of any integer type, or flags, in one that compares."""
+    values = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
+    if values.dtype.kind not in "iub":
+        raise TypeError(f"outputs must be integers, not {values.dtype}")
+    return values.astype(np.int64)
+
+
+def shown(value) -> str:
+    """Return a number, or a row of them, in hexadecimal."""
+    if np.ndim(value):
+        return f"[{' '.join(f'{int(element):x}' for element in value)}]"
+    return hex(int(value))

@@ -1,0 +1,121 @@
+"""Where a unit's ports lie on the buses all units share, and the arrays that go over them.
+
+A port begins at a whole word. Each number on it has a lane of 8, 16, 32 or 64 bits, so that arrays
+are packed by conversion alone; a port that is one number has at least a word.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from amaranth.hdl import Shape
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
+
+__all__ = ["Lanes", "Port", "ports_of"]
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port: `elements` numbers of `width` bits in lanes of `lane` bits, from word `word` on."""
+
+    name: str
+    width: int
+    elements: int
+    is_array: bool
+    word: int
+
+    @property
+    def lane(self) -> int:
+        """Bits between the first bits of two elements."""
+        lanes = (8, 16, 32, 64) if self.is_array else (32, 64)
+        return next(lane for lane in lanes if lane >= self.width)
+
+    @property
+    def bits(self) -> int:
+        """Bits of the port itself."""
+        return self.elements * self.width
+
+    @property
+    def words(self) -> int:
+        """Words it takes."""
+        return -(-self.elements * self.lane // 32)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of a lane."""
+        return np.dtype(f"<u{self.lane // 8}")
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """All ports of one direction, one after the other."""
+
+    ports: tuple[Port, ...]
+
+    @property
+    def words(self) -> int:
+        """Words of the bus they take."""
+        return sum(port.words for port in self.ports)
+
+    def pack(self, arrays: Mapping[str, np.ndarray], first_word: int = 0) -> np.ndarray:
+        """Return the words of each vector, behind `first_word` words left to the caller."""
+        names = [port.name for port in self.ports]
+        if set(arrays) != set(names):
+            raise ValueError(f"inputs must be {', '.join(names)}, not {', '.join(arrays)}")
+        lengths = {len(array) for array in arrays.values()}
+        if len(lengths) != 1:
+            raise ValueError(f"inputs must all have one length, not {sorted(lengths)}")
+        words = np.zeros((lengths.pop(), first_word + self.words), np.uint32)
+        for port in self.ports:
+            array = np.asarray(arrays[port.name])
+            shape = (len(array), port.elements) if port.is_array else (len(array),)
+            if array.shape != shape:
+                raise ValueError(f"{port.name} must have shape {shape}, not {array.shape}")
+            self.place(words[:, first_word:], port, array.reshape(len(array), port.elements))
+        return words
+
+    @staticmethod
+    def place(words: np.ndarray, port: Port, array: np.ndarray) -> None:
+        """Put the elements of one port into their words."""
+        lanes = array.astype(port.dtype)
+        if port.width < port.lane:
+            lanes &= port.dtype.type((1 << port.width) - 1)
+        target = words[:, port.word : port.word + port.words]
+        if port.lane == 64:
+            target[:] = lanes.view("<u4")
+            return
+        per_word = 32 // port.lane
+        whole = port.elements // per_word
+        target[:, :whole] = np.ascontiguousarray(lanes[:, : whole * per_word]).view("<u4")
+        for k in range(whole * per_word, port.elements):
+            target[:, whole] |= lanes[:, k].astype(np.uint32) << np.uint32(k % per_word * port.lane)
+
+    def unpack(self, words: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the values of each port, taken from the first words of each row."""
+        values = {}
+        for port in self.ports:
+            columns = np.ascontiguousarray(words[:, port.word : port.word + port.words])
+            lanes = columns.view(port.dtype)[:, : port.elements]
+            values[port.name] = lanes if port.is_array else lanes[:, 0]
+        return values
+
+
+def ports_of(component: wiring.Component, flow=In) -> Lanes:
+    """Return the ports of `component` in one direction."""
+    ports: list[Port] = []
+    word = 0
+    for path, member, _ in component.signature.flatten(component):
+        if member.flow != flow:
+            continue
+        name = "_".join(map(str, path))
+        is_array = isinstance(member.shape, data.ArrayLayout)
+        element, elements = (
+            (member.shape.elem_shape, member.shape.length) if is_array else (member.shape, 1)
+        )
+        width = Shape.cast(element).width
+        if not 1 <= width <= 64:
+            raise ValueError(f"numbers on a port must have 1 to 64 bits, not {width} on {name}")
+        ports.append(Port(name, width, elements, is_array, word))
+        word += ports[-1].words
+    return Lanes(tuple(ports))

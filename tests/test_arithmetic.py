@@ -1,0 +1,77 @@
+"""Every arithmetic unit on Verilator against its golden model, and that against an oracle.
+
+One executable holds all units; see `spica.sim.units`.
+"""
+
+import numpy as np
+import pytest
+
+from spica.sim.units import every_unit
+from spica.sim.units.bench import UnitBench
+from spica.sim.units.check import Comparison
+
+UNITS = {unit.name: unit for unit in every_unit()}
+#: Vectors of a unit in the fast tests; a row of array elements counts as many.
+VECTORS = {"numbers": 100_000, "arrays": 20_000}
+AT_LENGTH, SEEDS = 1_000_000, 4
+
+
+@pytest.fixture(scope="module")
+def bench():
+    with UnitBench.of_every_unit() as bench:
+        yield bench
+
+
+def vectors(unit, rng):
+    """Return as many operands as the fast tests take."""
+    has_arrays = any(
+        array.ndim > 1 for array in unit.operands(np.random.default_rng(0), 1).values()
+    )
+    return unit.operands(rng, VECTORS["arrays" if has_arrays else "numbers"])
+
+
+def check(unit, inputs, got, expected):
+    """Fail with the first vectors that are wrong; return how many outputs were compared."""
+    comparison = Comparison(unit, inputs, got, expected)
+    assert not comparison.mismatches, str(comparison)
+    return comparison.compared
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_unit_gives_what_its_golden_model_gives(bench, name):
+    unit = UNITS[name]
+    inputs = vectors(unit, np.random.default_rng(1))
+    check(unit, inputs, bench.run(name, inputs), unit.golden(**inputs))
+
+
+@pytest.mark.parametrize("name", [name for name, unit in UNITS.items() if unit.reference])
+def test_golden_model_gives_what_the_oracle_gives(name):
+    unit = UNITS[name]
+    inputs = vectors(unit, np.random.default_rng(2))
+    expected = unit.reference(**inputs)
+    compared = check(unit, inputs, unit.golden(**inputs), expected)
+    # Where an oracle has nothing to say it masks, but it must speak about nearly everything.
+    assert compared > 0.8 * sum(len(values) for values in expected.values())
+
+
+@pytest.mark.parametrize("name", [name for name, unit in UNITS.items() if unit.exhaustive])
+def test_unit_gives_what_its_golden_model_gives_for_every_input(bench, name):
+    unit = UNITS[name]
+    inputs = unit.exhaustive()
+    expected = unit.golden(**inputs)
+    check(unit, inputs, bench.run(name, inputs), expected)
+    if unit.reference:
+        check(unit, inputs, expected, unit.reference(**inputs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("name", UNITS)
+def test_unit_at_length(bench, name, seed):
+    unit, rng = UNITS[name], np.random.default_rng(100 + seed)
+    for _ in range(0, AT_LENGTH, 100_000):
+        inputs = unit.operands(rng, 100_000)
+        expected = unit.golden(**inputs)
+        check(unit, inputs, bench.run(name, inputs), expected)
+        if unit.reference:
+            check(unit, inputs, expected, unit.reference(**inputs))

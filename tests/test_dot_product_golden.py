@@ -1,0 +1,160 @@
+"""The golden model of fused dot products against the definition in exact fractions."""
+
+from fractions import Fraction
+from math import floor, inf, isnan, nan
+
+import numpy as np
+import pytest
+
+from spica.hw.formats import FORMATS
+from spica.hw.tensor.config import DotProductConfig
+from spica.hw.tensor.numerics import NUMERICS, TREES
+from spica.sim.golden.dot import dot_product
+from spica.sim.golden.dot_operands import dot_operands
+
+
+def value_of(bits, form):
+    """Return a stored value as (significand, exponent): a signed fraction, or inf or nan."""
+    sign = -1 if form.signed and bits >> form.magnitude_width & 1 else 1
+    magnitude = bits & form.magnitude_mask
+    if magnitude > form.largest:
+        return (sign * inf if form.has_infinity and magnitude == form.infinity else nan), 0
+    stored, fraction = divmod(magnitude, 1 << form.fraction_width)
+    significand = Fraction(fraction, 1 << form.fraction_width)
+    if stored == 0 and form.subnormals:
+        return sign * significand, 1 - form.bias
+    return sign * (1 + significand), stored - form.bias
+
+
+def truncated(value):
+    """Return a fraction without what lies behind the point."""
+    return -floor(-value) if value < 0 else floor(value)
+
+
+def round_to(value, form, digits, to_nearest):
+    """Return a fraction as stored: `digits` fraction bits, to nearest even or toward zero."""
+    sign = (value < 0) << form.magnitude_width
+    value = abs(value)
+    least = 1 - form.bias
+    exponent = least
+    while value >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    scaled = value / Fraction(2) ** (exponent - digits)
+    units = round(scaled) if to_nearest else floor(scaled)
+    if units >> (digits + 1):
+        units, exponent = units >> 1, exponent + 1
+    if exponent > form.bias:
+        return sign | form.infinity
+    units <<= form.fraction_width - digits
+    if units >> form.fraction_width:
+        units += (exponent - least) << form.fraction_width
+    return sign | units
+
+
+def special(values, form):
+    """Return the stored sum of values that are not all finite."""
+    infinities = {value for value in values if value in (inf, -inf)}
+    if any(isnan(value) for value in values) or len(infinities) == 2:
+        return (1 << (form.width - 1)) - 1
+    return form.infinity | (-inf in infinities) << form.magnitude_width
+
+
+def times(x, y):
+    """Return a product of fractions, infinities and NaN."""
+    if isinstance(x, Fraction) and isinstance(y, Fraction):
+        return x * y
+    return float(x) * float(y)
+
+
+def fused(config, a, b, c, scales):
+    """Return one fused sum; `a` and `b` are values, `c` is one, `scales` a pair per term."""
+    width = config.fused.fraction_width
+    terms = []
+    group = config.fused.group
+    for start in range(0, len(a), group):
+        products = []
+        for (x, x_exponent), (y, y_exponent) in list(zip(a, b, strict=True))[start : start + group]:
+            products.append((times(x, y), x_exponent + y_exponent))
+        if group > 1:
+            products = [(sum(p * Fraction(2) ** e for p, e in products), 0)]
+        for product, exponent in products:
+            for significand, scale_exponent in scales[start] if scales else ():
+                product, exponent = times(product, significand), exponent + scale_exponent
+            terms.append((product, exponent))
+    terms.append(c)
+    if not all(isinstance(value, Fraction) for value, _ in terms):
+        return special([value for value, _ in terms], config.result_format)
+    largest = max([config.floor, *(exponent for value, exponent in terms if value)])
+    total = 0
+    for value, exponent in terms:
+        total += truncated(value * Fraction(2) ** (exponent - largest + width))
+    to_nearest = config.result == "fp16"
+    digits = 10 if to_nearest else config.fused.result_fraction_width
+    exact = total * Fraction(2) ** (largest - width)
+    return round_to(exact, config.result_format, digits, to_nearest)
+
+
+def reference(config, a, b, c, a_scale=None, b_scale=None):
+    """Return one dot product from lists of stored bits, straight from the definition."""
+    a = [value_of(x, config.a_format) for x in a]
+    b = [value_of(x, config.b_format) for x in b]
+    c = value_of(c, config.addend_format)
+    scales = None
+    if config.scale:
+        scales = [
+            [value_of(scale[k // config.offer.block], config.scale_format) for scale in
+             (a_scale, b_scale)]
+            for k in range(config.terms)
+        ]
+    for start in range(0, config.terms, config.fused.chunk):
+        chunk = slice(start, start + config.fused.chunk)
+        stored = fused(config, a[chunk], b[chunk], c, scales and scales[chunk])
+        c = value_of(stored, config.result_format)
+    return stored
+
+
+def every_config(terms):
+    """Yield a config of every combination of formats that any fused numerics offers."""
+    for numerics, offers in NUMERICS.items():
+        if numerics in TREES:
+            continue
+        for offer in offers:
+            for a in offer.formats:
+                for b in offer.formats:
+                    for addend, result in offer.accumulators:
+                        yield DotProductConfig(
+                            terms=max(terms, offer.block), numerics=numerics, a=a, b=b,
+                            addend=addend, result=result, scale=offer.scale,
+                        )
+
+
+def name_of(config):
+    scale = f"-{config.scale}" if config.scale else ""
+    accumulators = f"{config.addend}-{config.result}"
+    return f"{config.numerics}-{config.a}-{config.b}{scale}-{accumulators}-{config.terms}"
+
+
+CONFIGS = [*every_config(4), *every_config(16), *every_config(32)]
+CONFIGS = {name_of(config): config for config in CONFIGS}
+
+
+def check(config, operands):
+    expected = [
+        reference(config, *(row.tolist() for row in rows))
+        for rows in zip(*operands.values(), strict=True)
+    ]
+    results = dot_product(config, **operands)
+    wrong = np.nonzero(results != np.array(expected, np.uint32))[0]
+    shown = [
+        f"{ {k: [hex(x) for x in np.atleast_1d(v[n])] for k, v in operands.items()} }: "
+        f"{results[n]:#x}, not {expected[n]:#x}"
+        for n in wrong[:2]
+    ]
+    assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_golden_model_matches_definition(name):
+    config = CONFIGS[name]
+    rng = np.random.default_rng(abs(hash(config)) if False else len(name))
+    check(config, dot_operands(config, rng, 60))
