@@ -34,9 +34,9 @@ class Arithmetic:
 #: The arithmetic of each format of A and B.
 ARITHMETIC: dict[str, Arithmetic] = {
     "fp16": Arithmetic(accumulator="fp32", narrow="fp16", latency=2),
-    "bf16": Arithmetic(accumulator="fp32", narrow="bf16", latency=2),
+    "bf16": Arithmetic(accumulator="fp32", narrow="bf16", latency=3),
     "fp8_e4m3": Arithmetic(accumulator="fp32", narrow="fp16", latency=2),
     "fp8_e5m2": Arithmetic(accumulator="fp32", narrow="fp16", latency=2),
-    "fp32": Arithmetic(accumulator="fp32", narrow="fp32", latency=5),
+    "fp32": Arithmetic(accumulator="fp32", narrow="fp32", latency=4),
     "int8": Arithmetic(accumulator="int32", narrow="int32", latency=2),
 }

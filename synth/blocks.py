@@ -8,7 +8,7 @@ __all__ = ["Block", "split_blocks"]
 
 MODULE = re.compile(r"^module (\\\S+)$", re.MULTILINE)
 CELL = re.compile(r"^  cell (\\\S+) ", re.MULTILINE)
-PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ +\\\S+$", re.MULTILINE)
+PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ +(?:signed +)?\\\S+$", re.MULTILINE)
 END = re.compile(r"^end\n", re.MULTILINE)
 
 

@@ -3,67 +3,12 @@
 import numpy as np
 import pytest
 
+from spica.hw.float.rounding import FLAGS
 from spica.hw.formats import FP16, FP32, INT8, INT32
 from spica.sim.golden import floats, operands
+from spica.sim.oracle.qemu import qemu
 
-unicorn = pytest.importorskip("unicorn")
-from unicorn.riscv_const import (  # noqa: E402  # only after the skip
-    UC_RISCV_REG_A0,
-    UC_RISCV_REG_A1,
-    UC_RISCV_REG_A2,
-    UC_RISCV_REG_A3,
-    UC_RISCV_REG_A4,
-    UC_RISCV_REG_MSTATUS,
-)
-
-CODE, DATA = 0x1000, 0x100000
-FADD, FMUL, FMADD = "fadd.s", "fmul.s", "fmadd.s"
-
-
-def instructions(name):
-    """Return a loop that applies `name` to f0, f1, f2 from arrays a0, a1, a2, a4 times, into a3."""
-    a0, a1, a2, a3, a4 = range(10, 15)
-
-    def immediate(opcode, funct3, rd, rs1, value):
-        return (value & 0xFFF) << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | opcode
-
-    operation = {
-        FADD: 0x00 << 25 | 1 << 20 | 0 << 15 | 3 << 7 | 0x53,
-        FMUL: 0x08 << 25 | 1 << 20 | 0 << 15 | 3 << 7 | 0x53,
-        FMADD: 2 << 27 | 1 << 20 | 0 << 15 | 3 << 7 | 0x43,
-    }[name]
-    loads = [immediate(0x07, 2, f, base, 0) for f, base in enumerate((a0, a1, a2))]
-    store = 3 << 20 | a3 << 15 | 2 << 12 | 0x27
-    steps = [immediate(0x13, 0, register, register, 4) for register in (a0, a1, a2, a3)]
-    body = [*loads, operation, store, *steps, immediate(0x13, 0, a4, a4, -1)]
-    back = -4 * len(body) & 0x1FFF
-    branch = (
-        (back >> 12 & 1) << 31 | (back >> 5 & 0x3F) << 25 | a4 << 15 | 1 << 12
-        | (back >> 1 & 0xF) << 8 | (back >> 11 & 1) << 7 | 0x63
-    )  # fmt: skip
-    return np.array([*body, branch], np.uint32)
-
-
-def qemu(name, a, b, c=None):
-    """Return what QEMU computes for arrays of stored FP32."""
-    count = len(a)
-    size = 4 * count + 0xFFF & ~0xFFF
-    machine = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
-    code = instructions(name).tobytes()
-    machine.mem_map(CODE, 0x1000)
-    machine.mem_write(CODE, code)
-    machine.mem_map(DATA, 4 * size)
-    arrays = (a, b, np.zeros(count) if c is None else c)
-    for k, (register, array) in enumerate(
-        zip((UC_RISCV_REG_A0, UC_RISCV_REG_A1, UC_RISCV_REG_A2), arrays, strict=True)
-    ):
-        machine.mem_write(DATA + k * size, np.asarray(array).astype(np.uint32).tobytes())
-        machine.reg_write(register, DATA + k * size)
-    machine.reg_write(UC_RISCV_REG_A3, DATA + 3 * size)
-    machine.reg_write(UC_RISCV_REG_A4, count)
-    machine.reg_write(UC_RISCV_REG_MSTATUS, 0x6000)
-    machine.emu_start(CODE, CODE + len(code))
-    return np.frombuffer(machine.mem_read(DATA + 3 * size, 4 * count), np.uint32)
+pytest.importorskip("unicorn")
 
 
 def joined(one, other):
@@ -73,13 +18,13 @@ def joined(one, other):
 def test_add_agrees_with_qemu():
     corners = operands.crossed(*[floats.corners(FP32)] * 2)
     a, b = joined(corners, operands.add_operands(np.random.default_rng(1), 100_000))
-    assert np.array_equal(floats.add(a, b), qemu(FADD, a, b))
+    assert np.array_equal(floats.add(a, b), qemu("fadd.s", a, b)[0])
 
 
 def test_multiply_agrees_with_qemu():
     corners = operands.crossed(*[floats.corners(FP32)] * 2)
     a, b = joined(corners, operands.multiply_operands(np.random.default_rng(2), 100_000))
-    assert np.array_equal(floats.multiply(a, b), qemu(FMUL, a, b))
+    assert np.array_equal(floats.multiply(a, b), qemu("fmul.s", a, b)[0])
 
 
 def test_multiply_add_of_fp16_agrees_with_qemu():
@@ -88,14 +33,14 @@ def test_multiply_add_of_fp16_agrees_with_qemu():
     wide_a, wide_b = (
         h.astype(np.uint16).view(np.float16).astype(np.float32).view(np.uint32) for h in (a, b)
     )
-    assert np.array_equal(floats.multiply_add(a, b, c), qemu(FMADD, wide_a, wide_b, c))
+    assert np.array_equal(floats.multiply_add(a, b, c), qemu("fmadd.s", wide_a, wide_b, c)[0])
 
 
 def test_multiply_add_of_fp32_agrees_with_qemu():
     corners = operands.crossed(*[floats.corners(FP32)] * 3)
     random = operands.multiply_add_operands(np.random.default_rng(4), 100_000, operand=FP32)
     a, b, c = joined(corners, random)
-    assert np.array_equal(floats.multiply_add(a, b, c, operand=FP32), qemu(FMADD, a, b, c))
+    assert np.array_equal(floats.multiply_add(a, b, c, operand=FP32), qemu("fmadd.s", a, b, c)[0])
 
 
 def test_decode_and_encode_of_every_fp16():
@@ -131,6 +76,27 @@ def test_general_rounding_agrees_with_the_fast_one():
     with np.errstate(invalid="ignore"):
         products = floats.decode(a, FP32) * floats.decode(b, FP32)
     assert np.array_equal(floats.encode(products, FP32), floats.round_to(products, FP32))
+
+
+@pytest.mark.parametrize("operation", ["fadd.s", "fmul.s"])
+def test_every_mode_and_flag_agrees_with_qemu(operation):
+    rng = np.random.default_rng(8)
+    corners = operands.crossed(*[floats.corners(FP32)] * 2, np.arange(5, dtype=np.uint32))
+    random = {"fadd.s": operands.add_operands, "fmul.s": operands.multiply_operands}[operation]
+    modes = rng.integers(0, 5, 300_000, dtype=np.uint32)
+    a, b, modes = joined(corners, (*random(rng, len(modes)), modes))
+    with np.errstate(invalid="ignore"):
+        wide_a, wide_b = floats.decode(a, FP32), floats.decode(b, FP32)
+        exact = floats.sum_to_odd(wide_a, wide_b) if operation == "fadd.s" else wide_a * wide_b
+    results, flags = qemu(operation, a, b, rounding=modes)
+    expected, expected_flags = floats.rounded(exact, FP32, modes)
+    # The sign of an exact zero is the operation's business, and so is the flag of an invalid one.
+    is_zero = (exact == 0) & (operation == "fadd.s")
+    assert np.array_equal(np.where(is_zero, 0, expected), np.where(is_zero, 0, results))
+    assert np.array_equal(flags & ~np.uint32(FLAGS["invalid"]), expected_flags)
+    assert set(np.unique(expected_flags)) == (
+        {0, 1, 5} if operation == "fadd.s" else {0, 1, 3, 5}  # sums are never tiny and inexact
+    )
 
 
 def test_integers_wrap():

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from spica.hw.arithmetic import ARITHMETIC
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
@@ -84,12 +85,14 @@ def test_other_machines(seed):
         TINY.matrix,
         rows=rows,
         columns=columns,
-        multiply_add_latency=rng.randint(1, 4),
+        operand=rng.choice(list(ARITHMETIC)),
+        multiply_add_latency=rng.choice([None, rng.randint(1, 6)]),
         add_latency=rng.randint(1, 4),
         accumulator_bytes=4096,
         tile=(rows * rng.randint(1, 4), columns * rng.randint(1, 4), rows * rng.randint(1, 4)),
     )
-    config = dataclasses.replace(TINY, matrix=matrix)
+    shared = dataclasses.replace(TINY.shared, subbanks=8)
+    config = dataclasses.replace(TINY, matrix=matrix, shared=shared)
     with Machine(config, name=f"machine_{seed}", optimize=1) as machine:
         GemmBench(machine, config).assert_many_right(20, rng)
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from spica.hw.arithmetic import ARITHMETIC
 from spica.hw.config import (
     PRESETS,
     AxiConfig,
@@ -37,7 +38,7 @@ def run(config, problem, kind="random", seed=0, change=lambda commands: commands
     c, touched = problem.result(model.region(*problem.c_region))
     expected = gemm(config.matrix, problem, a, b, config.matrix.tile[2])
     wide = reference(problem, a, b, config.matrix.rows)
-    return check(c, expected, *wide, touched=touched), model
+    return check(c, expected, *wide, form=problem.c_format, touched=touched), model
 
 
 def random_problem(rng, limit, operand="fp16"):
@@ -51,7 +52,7 @@ def random_problem(rng, limit, operand="fp16"):
         c_pitch=n + rng.choice([0, 0, rng.randint(1, 9)]),
         skew=rng.randint(0, 20),
         operand=operand,
-        c_format="int32" if operand == "int8" else rng.choice(["fp16", "fp32"]),
+        c_format=rng.choice(ARITHMETIC[operand].c_formats),
         relu=rng.random() < 0.2,
         scale=None if operand == "int8" else rng.choice([None, None, 0.3]),
     )
@@ -72,7 +73,7 @@ def random_config(rng):
     matrix = MatrixConfig(
         rows=rows,
         columns=columns,
-        operand=rng.choice(["fp16", "int8"]),
+        operand=rng.choice(list(ARITHMETIC)),
         accumulator_bytes=32768,
         tile=tile,
     )
@@ -217,7 +218,8 @@ def test_operands_of_a_step_lie_in_different_banks():
         ({"m": 0}, "m must be between 1 and 4294967295, not 0"),
         ({"k": 1.5}, "k must be an integer, not 1.5"),
         ({"a_pitch": 7}, "a_pitch must be at least a row, 8, not 7"),
-        ({"operand": "fp8"}, "operand must be one of fp16, int8, not 'fp8'"),
+        ({"operand": "fp8"}, "operand must be one of fp16, bf16, .*, int8, not 'fp8'"),
+        ({"operand": "bf16"}, "c_format must be one of bf16, fp32, not 'fp16'"),
         ({"c_format": "int32"}, "c_format must be one of fp16, fp32, not 'int32'"),
         ({"c_base": 0x8000_0001}, "c_base must be a multiple of 2, not 0x80000001"),
         ({"a_base": 0x1000}, "A of 8 x 8 with pitch 8 must lie within DRAM, 0x80000000 to"),

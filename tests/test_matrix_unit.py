@@ -22,6 +22,9 @@ from spica.hw.isa import (
     rocc_word,
 )
 from spica.hw.matrix.unit import MatrixUnit
+from spica.kernels.elements import dtype_of
+from spica.kernels.gemm.data import operands as gemm_operands
+from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.bench import simulate
 from spica.sim.golden.systolic import read_out, systolic_os, systolic_ws
 from spica.sim.matrix_host import WAIT, MatrixHost
@@ -31,13 +34,24 @@ assert FP16.matrix is not None
 INT8 = replace(FP16, matrix=replace(FP16.matrix, operand="int8", read_scale=False))
 OBLONG = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=8, multiply_add_latency=1))
 STAYS = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=4, dataflow="output_stationary"))
-CONFIGS = {"fp16": FP16, "int8": INT8, "2x8": OBLONG, "output-stationary": STAYS}
+CONFIGS = {
+    "fp16": FP16,
+    "int8": INT8,
+    "2x8": OBLONG,
+    "output-stationary": STAYS,
+    "bf16": replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=2, operand="bf16")),
+    "fp8_e4m3": replace(FP16, matrix=replace(FP16.matrix, operand="fp8_e4m3")),
+    "fp8_e5m2": replace(FP16, matrix=replace(FP16.matrix, operand="fp8_e5m2")),
+    "fp32": replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=2, operand="fp32")),
+}
 
 A_ADDRESS, B_ADDRESS, C_ADDRESS = 0x40, 0x4080, 0x8100
 PLACES = {"a": A_ADDRESS, "b": B_ADDRESS, "c": C_ADDRESS}
 NUMERICS = {
-    "weight_stationary": lambda a, b, matrix: systolic_ws(a, b, matrix.rows),
-    "output_stationary": lambda a, b, matrix: systolic_os(a, b),
+    "weight_stationary": lambda a, b, matrix: systolic_ws(
+        a, b, matrix.rows, operand=matrix.operand
+    ),
+    "output_stationary": lambda a, b, matrix: systolic_os(a, b, operand=matrix.operand),
 }
 
 
@@ -55,17 +69,15 @@ def fire(function, rs1=0, rs2=0):
 def operands(config, shape, seed):
     """Return random operands of a GEMM."""
     m, n, k = shape
-    rng = np.random.default_rng(seed)
-    if config.matrix.operand == "int8":
-        return (rng.integers(-128, 128, size, np.int8) for size in ((m, k), (k, n)))
-    return (rng.standard_normal(size).astype(np.float16) for size in ((m, k), (k, n)))
+    problem = GemmProblem.placed(m=m, n=n, k=k, operand=config.matrix.operand)
+    return gemm_operands(problem, "random", seed)
 
 
 def c_type(config, wide):
     """Return the format name and the NumPy type of C."""
-    if config.matrix.operand == "int8":
-        return "int32", np.int32
-    return ("fp32", np.float32) if wide else ("fp16", np.float16)
+    matrix = config.matrix
+    name = (matrix.accumulator_format if wide else matrix.narrow_format).name
+    return name, dtype_of(name)
 
 
 def loop(

@@ -25,7 +25,7 @@ class Shape:
     rows: int
     columns: int
     operand: str = "fp16"
-    latency: int = 2
+    latency: int | None = 2
     matrix: dict = field(default_factory=dict)
     shared: dict = field(default_factory=dict)
     axi: dict = field(default_factory=dict)
@@ -77,6 +77,9 @@ QUICK = (
         dma={"queue": 3, "contexts": 4},
         dram={"stall": 0.3},
     ),
+    # Elements of four bytes and of one, and C in one format and in two.
+    Shape(2, 4, "fp32", None, matrix={"dataflow": "output_stationary"}),
+    Shape(4, 2, "fp8_e5m2", None),
 )
 SWEEP = (
     Shape(2, 2, "fp16", 1, axi={"masters": 1, "data_width": 32}, shared={"banks": 1}),
@@ -96,6 +99,17 @@ SWEEP = (
     Shape(32, 8, "int8", 4),
     Shape(32, 32, "fp16", 2),
     Shape(32, 32, "int8", 1),
+    Shape(2, 2, "fp8_e4m3", 1, shared={"read_latency": 5}),
+    Shape(16, 8, "fp8_e4m3", None, dram={"stall": 0.4}),
+    Shape(2, 16, "fp8_e5m2", 6, axi={"data_width": 512}),
+    Shape(8, 8, "fp8_e5m2", None, axi={"masters": 4}),
+    Shape(4, 8, "bf16", None, shared={"banks": 8}),
+    Shape(8, 4, "bf16", 6, matrix={"add_latency": 1}),
+    Shape(2, 2, "bf16", 1, dram={"stall": 0.4}),
+    Shape(8, 8, "fp32", None, shared={"banks": 8}),
+    Shape(4, 16, "fp32", 5, matrix={"add_latency": 4}),
+    Shape(2, 2, "fp32", 1, axi={"masters": 1, "data_width": 32}),
+    Shape(32, 2, "fp32", 6, dram={"bytes_per_cycle": 5}),
 )
 
 
@@ -127,10 +141,15 @@ def test_machines_of_every_shape(shape):
     compute(shape, 40, 2, limit=90)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "shape", [QUICK[0], SWEEP[0], SWEEP[3], SWEEP[7], SWEEP[8], SWEEP[11]], ids=name_of
+OUTPUT_STATIONARY = (
+    *(QUICK[0], SWEEP[0], SWEEP[3], SWEEP[7], SWEEP[8], SWEEP[11]),
+    *(shape for shape in SWEEP if shape.operand not in ("fp16", "int8")),
+    Shape(2, 4, "int8", 4),
 )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", OUTPUT_STATIONARY, ids=name_of)
 def test_output_stationary_machines(shape):
     matrix = {**shape.matrix, "dataflow": "output_stationary"}
     shape = dataclasses.replace(shape, matrix=matrix)

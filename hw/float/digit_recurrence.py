@@ -13,7 +13,7 @@ __all__ = ["DigitRecurrence", "DigitRecurrenceConfig"]
 
 #: Bits of a subtractor's first carry-select block, by digits per cycle: the more subtractors stand
 #: in a row, the shorter their carries must ripple.
-FIRST_BLOCK = {1: 14, 2: 9, 3: 6, 4: 4}
+FIRST_BLOCK = {1: 26, 2: 13, 3: 8, 4: 4}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class DigitRecurrenceConfig:
     Parameters
     ----------
     significand_width : int
-        Bits of dividend and divisor; a radicand has one more.
+        Bits of operands and results.
     digits : int
         Binary digits per cycle, 1 to 4.
 
@@ -38,18 +38,13 @@ class DigitRecurrenceConfig:
 
     @property
     def cycles(self) -> int:
-        """Cycles to find a result of `result_width`."""
-        return -(-self.result_width // self.digits)
-
-    @property
-    def idle_digits(self) -> int:
-        """Digits that are found beyond those of a result: zeros in front of it."""
-        return self.cycles * self.digits - self.result_width
+        """Cycles to find a guard bit at least, the first digit of a significand being known."""
+        return -(-self.significand_width // self.digits)
 
     @property
     def result_width(self) -> int:
-        """Bits of a result: one before the point of a quotient between 1/2 and 2, and a guard."""
-        return self.significand_width + 2
+        """Bits of a result: a 1 before the point, and what all cycles find."""
+        return 1 + self.cycles * self.digits
 
     @property
     def remainder_width(self) -> int:
@@ -63,12 +58,7 @@ class DigitRecurrenceConfig:
     @property
     def minuend_width(self) -> int:
         """Bits of what a cycle subtracts from: the root is shorter then by what it finds."""
-        return self.result_width + self.digits
-
-    @property
-    def operand_width(self) -> int:
-        """Bits of divisor or radicand."""
-        return self.significand_width + 1
+        return self.result_width + 1 + self.digits
 
 
 class DigitRecurrence(wiring.Component):
@@ -93,10 +83,10 @@ class DigitRecurrence(wiring.Component):
     remainder : In(config.remainder_width)
         Of a division, below ``divisor << digits``; of a root, with the radicand's bits of this
         cycle at its end.
-    operand : In(config.operand_width)
-        The divisor, or the rest of the radicand, left-aligned.
+    operand : In(config.significand_width)
+        The divisor, or what is left of the radicand, left-aligned.
     result : In(config.result_width)
-        The digits found so far.
+        The digits found so far, 1 at first.
     remainder_o, operand_o, result_o : Out
         The same for the next cycle. After the last one, `remainder_o` is 0 if the result is exact.
 
@@ -115,10 +105,10 @@ class DigitRecurrence(wiring.Component):
         super().__init__({
             "is_root": In(1),
             "remainder": In(config.remainder_width),
-            "operand": In(config.operand_width),
+            "operand": In(config.significand_width),
             "result": In(config.result_width),
             "remainder_o": Out(config.remainder_width),
-            "operand_o": Out(config.operand_width),
+            "operand_o": Out(config.significand_width),
             "result_o": Out(config.result_width),
         })
 
@@ -147,10 +137,9 @@ class DigitRecurrence(wiring.Component):
     def step(self, m, place: int, remainder, result):
         """Return the remainder after the digit with `place` digits behind it, and the digit."""
         config = self.config
-        divisor = self.operand[: config.significand_width]
         subtrahend = Signal(len(remainder), name=f"subtrahend_{place}")
         m.d.comb += subtrahend.eq(
-            Mux(self.is_root, Cat(C(1, 2), result) << 2 * place, divisor << place)
+            Mux(self.is_root, Cat(C(1, 2), result) << 2 * place, self.operand << place)
         )
         # Nothing is subtracted from the last `place` bits; the difference's top bit is its sign.
         width = len(remainder) - place + 1

@@ -65,10 +65,9 @@ class DivideSqrt(SharedBlock):
         m.submodules.step = step = DigitRecurrence(recurrence)
         m.submodules.finish = finish = Finish(config)
 
-        operation = Signal(config.operation_layout, reset_less=True)
         start = Signal(start_layout(config), reset_less=True)
         remainder = Signal(recurrence.remainder_width, reset_less=True)
-        operand = Signal(recurrence.operand_width, reset_less=True)
+        operand = Signal(config.form.significand_width, reset_less=True)
         digits = Signal(recurrence.result_width, reset_less=True)
         m.d.comb += [
             setup.i.eq(self.i.payload),
@@ -77,18 +76,16 @@ class DivideSqrt(SharedBlock):
             step.operand.eq(operand),
             step.result.eq(digits),
             finish.start.eq(start),
-            finish.rounding.eq(operation.rounding),
             finish.digits.eq(digits),
             finish.is_inexact.eq(remainder.any()),
         ]
         accept, iterate, round_now = self.control(m)
         with m.If(accept):
             m.d.sync += [
-                operation.eq(self.i.payload),
                 start.eq(setup.start),
                 remainder.eq(setup.remainder),
                 operand.eq(setup.operand),
-                digits.eq(0),
+                digits.eq(1),
             ]
         with m.Elif(iterate):
             m.d.sync += [
@@ -100,9 +97,7 @@ class DivideSqrt(SharedBlock):
         output = Signal(config.result_layout, reset_less=True)
         m.d.comb += self.o.payload.eq(output)
         with m.If(round_now):
-            m.d.sync += [output.result.eq(finish.result), output.flags.eq(finish.flags)]
-            if config.tag_width:
-                m.d.sync += output.tag.eq(operation.tag)
+            m.d.sync += output.eq(finish.o)
         return m
 
     def control(self, m):

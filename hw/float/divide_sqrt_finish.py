@@ -7,13 +7,12 @@ from amaranth.lib.wiring import In, Out
 from .divide_sqrt_config import DivideSqrtConfig
 from .divide_sqrt_setup import Class, start_layout
 from .round import Round, RoundConfig
-from .rounding import FLAGS_LAYOUT, Rounding
 
 __all__ = ["Finish"]
 
 
 class Finish(wiring.Component):
-    """Normalise by at most one place, round, and put in place what is not a number.
+    """Round, and put in place what is not a number.
 
     Combinational.
 
@@ -24,31 +23,25 @@ class Finish(wiring.Component):
     Members
     -------
     start : In(start_layout(config))
-    rounding : In(Rounding)
     digits : In(config.recurrence.result_width)
     is_inexact : In(1)
         Whether a remainder is left.
-    result : Out(config.form.width)
-    flags : Out(FLAGS_LAYOUT)
+    o : Out(config.result_layout)
 
     """
 
     start: data.View
-    rounding: Signal
     digits: Signal
     is_inexact: Signal
-    result: Signal
-    flags: data.View
+    o: data.View
 
     def __init__(self, config: DivideSqrtConfig):
         self.config = config
         super().__init__({
             "start": In(start_layout(config)),
-            "rounding": In(Rounding),
             "digits": In(config.recurrence.result_width),
             "is_inexact": In(1),
-            "result": Out(config.form.width),
-            "flags": Out(FLAGS_LAYOUT),
+            "o": Out(config.result_layout),
         })
 
     def elaborate(self, platform):
@@ -59,7 +52,7 @@ class Finish(wiring.Component):
         m.submodules.round = rounder = Round(
             RoundConfig(
                 form=form,
-                significand_width=config.recurrence.result_width,
+                significand_width=config.recurrence.result_width + 1,
                 exponent_width=config.exponent_width,
                 overflows=True,
                 underflows=True,
@@ -67,27 +60,28 @@ class Finish(wiring.Component):
                 flags=True,
             )
         )
-        # Both last bits stand below the guard bit of what has the top bit set.
-        is_large = self.digits[-1]
-        last = Mux(is_large, self.digits[0] | self.is_inexact, self.is_inexact)
-        upper = Mux(is_large, self.digits[1:], self.digits[:-1])
         is_number = start.kind == Class.NUMBER
         m.d.comb += [
-            rounder.exponent.eq(start.exponent - ~is_large),
-            rounder.significand.eq(Cat(last, upper)),
-            rounder.rounding.eq(self.rounding),
+            rounder.exponent.eq(start.exponent),
+            rounder.significand.eq(Cat(self.is_inexact, self.digits)),
+            rounder.rounding.eq(start.rounding),
             rounder.sign.eq(start.sign),
-            self.flags.eq(Mux(is_number, rounder.flags, 0)),
-            self.flags.invalid.eq(start.invalid),
-            self.flags.divide_by_zero.eq(start.divide_by_zero),
+            self.o.flags.eq(Mux(is_number, rounder.flags, 0)),
+            self.o.flags.invalid.eq(start.invalid),
+            self.o.flags.divide_by_zero.eq(start.divide_by_zero),
         ]
+        if config.tag_width:
+            m.d.comb += self.o.tag.eq(start.tag)
+        magnitudes = {
+            Class.NUMBER: rounder.o,
+            Class.ZERO: 0,
+            Class.INFINITY: form.infinity,
+            Class.NAN: form.nan,
+        }
+        magnitude = Signal(form.magnitude_width)
+        m.d.comb += self.o.result.eq(Cat(magnitude, start.sign))
         with m.Switch(start.kind):
-            with m.Case(Class.NUMBER):
-                m.d.comb += self.result.eq(Cat(rounder.o, start.sign))
-            with m.Case(Class.ZERO):
-                m.d.comb += self.result.eq(Cat(C(0, form.magnitude_width), start.sign))
-            with m.Case(Class.INFINITY):
-                m.d.comb += self.result.eq(Cat(C(form.infinity, form.magnitude_width), start.sign))
-            with m.Case(Class.NAN):
-                m.d.comb += self.result.eq(form.nan)
+            for kind, value in magnitudes.items():
+                with m.Case(kind):
+                    m.d.comb += magnitude.eq(value)
         return m

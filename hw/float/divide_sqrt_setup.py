@@ -4,8 +4,10 @@ from amaranth import *
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
+from .carry_select import CarrySelectAdd, CarrySelectAddConfig
 from .divide_sqrt_config import DivideSqrtConfig, Operation
 from .normalise import Normalise, NormaliseConfig
+from .rounding import Rounding
 
 __all__ = ["Class", "Operand", "Setup", "start_layout"]
 
@@ -22,15 +24,17 @@ class Class(enum.Enum, shape=2):
 def start_layout(config: DivideSqrtConfig) -> data.StructLayout:
     """Return the shape of what is known of a result before its digits.
 
-    `exponent` is the stored exponent of a result of 1 or more: one too large for a smaller one.
+    `exponent` is the stored exponent of a significand of 1 or more.
     """
     return data.StructLayout({
         "is_root": 1,
+        "rounding": Rounding,
         "sign": 1,
         "exponent": signed(config.exponent_width),
         "kind": Class,
         "invalid": 1,
         "divide_by_zero": 1,
+        **config.tag,
     })
 
 
@@ -102,8 +106,8 @@ class Operand(wiring.Component):
 class Setup(wiring.Component):
     """The operands of an operation become the first state of the recurrence.
 
-    Combinational. A radicand is aligned so that its exponent is even and its root below 1, as the
-    digits of a small quotient are.
+    Combinational. A dividend is doubled if it is the smaller significand, a radicand if its
+    exponent is odd. So every result begins with a 1, which is subtracted here.
 
     Parameters
     ----------
@@ -114,7 +118,7 @@ class Setup(wiring.Component):
     i : In(config.operation_layout)
     start : Out(start_layout(config))
     remainder : Out(config.recurrence.remainder_width)
-    operand : Out(config.recurrence.operand_width)
+    operand : Out(config.form.significand_width)
 
     """
 
@@ -129,40 +133,73 @@ class Setup(wiring.Component):
             "i": In(config.operation_layout),
             "start": Out(start_layout(config)),
             "remainder": Out(config.recurrence.remainder_width),
-            "operand": Out(config.recurrence.operand_width),
+            "operand": Out(config.form.significand_width),
         })
 
     def elaborate(self, platform):
         m = Module()
         config = self.config
         bias = config.form.bias
-        recurrence = config.recurrence
         m.submodules.a = a = Operand(config)
         m.submodules.b = b = Operand(config)
         is_root = Signal()
-        exponent = Signal(signed(config.exponent_width))
         m.d.comb += [
             a.i.eq(self.i.a),
             b.i.eq(self.i.b),
             is_root.eq(self.i.operation == Operation.SQUARE_ROOT),
-            # Half the true exponent of a root is half of the sum of the stored one and the bias.
-            exponent.eq(a.exponent + Mux(is_root, bias + 2, bias - b.exponent)),
-            self.start.is_root.eq(is_root),
-            self.start.sign.eq(a.sign ^ (b.sign & ~is_root)),
-            self.start.exponent.eq(Mux(is_root, exponent >> 1, exponent)),
         ]
+        is_doubled, remainder = self.divide(m, a, b)
+        # Half the true exponent of a root is half of the sum of the stored one and the bias.
+        exponent = Signal(signed(config.exponent_width))
+        m.d.comb += [
+            exponent.eq(a.exponent + Mux(is_root, bias, bias - b.exponent)),
+            self.start.exponent.eq(Mux(is_root, exponent >> 1, exponent - is_doubled)),
+            self.start.is_root.eq(is_root),
+            self.start.rounding.eq(self.i.rounding),
+            self.start.sign.eq(a.sign ^ (b.sign & ~is_root)),
+        ]
+        if config.tag_width:
+            m.d.comb += self.start.tag.eq(self.i.tag)
         self.classify(m, a, b, is_root)
 
         # The bias is odd, so an odd true exponent is stored as an even one.
-        radicand = Signal(recurrence.operand_width)
+        radicand = Signal(config.form.significand_width + 1)
         m.d.comb += radicand.eq(Mux(a.exponent[0], a.significand, a.significand << 1))
-        spare = config.digits - 1 - recurrence.idle_digits
-        first = recurrence.operand_width - 2 * spare
+        # Its first two bits are 1 to 3; less the 1 of the first digit they are 0 to 2.
+        low, high = radicand[-2], radicand[-1]
+        drawn = 2 * config.digits
+        following = Cat(C(0, drawn), radicand[:-2])
         m.d.comb += [
-            self.remainder.eq(Mux(is_root, radicand[first:], a.significand << spare)),
-            self.operand.eq(Mux(is_root, radicand << 2 * spare, b.significand)),
+            self.remainder.eq(
+                Mux(
+                    is_root,
+                    Cat(following[-drawn:], high & ~low, high & low),
+                    remainder << config.digits,
+                )
+            ),
+            self.operand.eq(Mux(is_root, Cat(C(0, 1), following[:-drawn]), b.significand)),
         ]
         return m
+
+    def divide(self, m, a, b):
+        """Return whether the dividend is doubled, and what the first digit of 1 leaves of it."""
+        width = self.config.form.significand_width
+        differences = []
+        for name, dividend in (("once", a.significand), ("twice", a.significand << 1)):
+            m.submodules[f"subtract_{name}"] = subtract = CarrySelectAdd(
+                CarrySelectAddConfig(width=width + 1, blocks=(width // 2,))
+            )
+            m.d.comb += [
+                subtract.a.eq(dividend),
+                subtract.b.eq(~Cat(b.significand, C(0, 1))),
+                subtract.carry.eq(1),
+            ]
+            differences.append(subtract.o)
+        once, twice = differences
+        is_doubled = Signal()
+        remainder = Signal(width)
+        m.d.comb += [is_doubled.eq(once[-1]), remainder.eq(Mux(is_doubled, twice, once))]
+        return is_doubled, remainder
 
     def classify(self, m, a, b, is_root):
         """Tell results that are not numbers, and the exceptions of the operation."""
@@ -180,7 +217,7 @@ class Setup(wiring.Component):
             ),
         ]
         with m.If(start.invalid | a.is_nan | (is_quotient & b.is_nan)):
-            m.d.comb += start.kind.eq(Class.NAN)
+            m.d.comb += [start.kind.eq(Class.NAN), start.sign.eq(0)]
         with m.Elif(a.is_infinite | (is_quotient & b.is_zero)):
             m.d.comb += start.kind.eq(Class.INFINITY)
         with m.Elif(a.is_zero | (is_quotient & b.is_infinite)):

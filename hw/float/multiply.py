@@ -74,7 +74,7 @@ class Multiply(SharedBlock):
         cuts = CUTS[self.config.latency]
 
         m.submodules.product = product = Product(
-            ProductConfig(operand=form, halves=True, registered="factors" in cuts)
+            ProductConfig(operand=form, registered="factors" in cuts)
         )
         for name in ("a", "b"):
             m.submodules[f"unpack_{name}"] = unpack = Unpack(product.config.unpacked)

@@ -10,7 +10,7 @@ from ..config import require_choice, require_integer
 from ..emit import SharedBlock
 from ..formats import FORMATS, FloatFormat, IntFormat
 from .fused_sum import FusedSum, FusedSumConfig
-from .pipeline import cut
+from .pipeline import cut, delayed
 from .product import Product, ProductConfig
 from .sum import STAGES, Sum, SumConfig
 from .unpack import operand_layout
@@ -35,8 +35,6 @@ FUSED_CUTS = (
     ("product", "align", "normalise"),
     ("product", "align", "add", "normalise"),
 )
-#: Bits of the longest significands that are multiplied in one piece.
-SHORT = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +44,12 @@ class MultiplyAddConfig:
     Parameters
     ----------
     operand : str
-        Format of the factors. The product of two must be exact in the accumulator's.
+        Format of the factors.
     accumulator : str
-        Format of the addend and of the result.
+        Format of the addend and of the result: of floats one with infinities and no less range.
     latency : int
-        Cycles from the operands to the result, 1 to 4.
+        Cycles from the operands to the result, 1 to 6; fewer than `least_latency` make stages
+        deeper than 60 gates.
 
     """
 
@@ -68,6 +67,20 @@ class MultiplyAddConfig:
             raise ValueError(
                 f"operand and accumulator must be both integers or both floats, "
                 f"not {self.operand} and {self.accumulator}"
+            )
+        if isinstance(self.operand_format, FloatFormat):
+            self.require_range(self.operand_format, self.accumulator_format)
+
+    def require_range(self, operand, accumulator):
+        """Raise unless `accumulator` is of a kind and a range that sums of products can have."""
+        if not (accumulator.has_infinity and accumulator.signed and accumulator.subnormals):
+            raise ValueError(
+                f"accumulator must have signs, infinities and subnormals, unlike {self.accumulator}"
+            )
+        if operand.largest_exponent > accumulator.largest_exponent:
+            raise ValueError(
+                f"accumulator must have no less range than {self.operand}, whose largest exponent "
+                f"is {operand.largest_exponent}, not {accumulator.largest_exponent}"
             )
 
     @property
@@ -106,6 +119,19 @@ class MultiplyAddConfig:
         return operand_layout(self.operand_format)
 
     @property
+    def least_latency(self) -> int:
+        """Cycles with which no stage is deeper than 60 gates."""
+        if isinstance(self.operand_format, IntFormat):
+            return 2
+        return 4 if self.product.significands.in_halves else 2
+
+    @property
+    def product(self) -> ProductConfig:
+        """The multiplier of floats."""
+        assert isinstance(self.operand_format, FloatFormat)
+        return ProductConfig(operand=self.operand_format, registered="product" in self.cuts)
+
+    @property
     def cuts(self) -> tuple[str, ...]:
         """Stages whose results are registered."""
         cuts = EXACT_CUTS if self.is_exact else FUSED_CUTS
@@ -116,8 +142,9 @@ class MultiplyAdd(SharedBlock):
     """``o = a * b + c``: floats exact and rounded once, integers modulo ``2**width``.
 
     Floats round to nearest, ties to even; subnormals are numbers like any other, NaN results are
-    canonical. A product fits the accumulator's format exactly, so all that follows it is an adder
-    in which sums neither overflow nor become subnormal.
+    canonical. Where a product fits the accumulator's format exactly, all that follows it is an
+    adder in which sums neither overflow nor become subnormal (`Sum`); else one of any range and
+    twice the significand (`FusedSum`).
 
     Latency `config.latency`, one result per cycle, no handshake; `a`, `b` and `c` belong to the
     same cycle.
@@ -160,18 +187,12 @@ class MultiplyAdd(SharedBlock):
 
     def build_float(self, m):
         config = self.config
-        operand, accumulator = config.operand_format, config.accumulator_format
-        assert isinstance(operand, FloatFormat) and isinstance(accumulator, FloatFormat)
+        accumulator = config.accumulator_format
+        assert isinstance(accumulator, FloatFormat)
 
-        m.submodules.product = product = Product(
-            ProductConfig(
-                operand=operand,
-                halves=operand.significand_width > SHORT,
-                registered="product" in config.cuts,
-            )
-        )
+        m.submodules.product = product = Product(config.product)
         m.d.comb += [product.a.eq(self.a), product.b.eq(self.b)]
-        m.submodules.sum = total = self.sum(product.config)
+        m.submodules.sum = total = self.sum()
         (addend,) = cut(m, "product", registered=product.config.registered, c=self.c)
         fill = len(total.a.significand) - len(product.significand)
         m.d.comb += [
@@ -181,13 +202,15 @@ class MultiplyAdd(SharedBlock):
             total.a.is_number.eq(product.is_number),
             total.a.is_special.eq(product.is_special),
             total.b.eq(addend),
-            self.o.eq(delayed(m, total.o, config.latency - len(config.cuts) - 1)),
         ]
+        (o,) = delayed(m, config.latency - len(config.cuts) - 1, o=total.o)
+        m.d.comb += self.o.eq(o)
 
-    def sum(self, product: ProductConfig):
+    def sum(self):
         """Return the adder of products, the cheap one where that is enough."""
         config = self.config
-        accumulator = config.accumulator_format
+        product, accumulator = config.product, config.accumulator_format
+        assert isinstance(accumulator, FloatFormat)
         cuts = tuple(stage for stage in config.cuts if stage in STAGES)
         if config.is_exact:
             return Sum(SumConfig(form=accumulator, cuts=cuts, overflows=False, subnormals=False))
@@ -211,13 +234,5 @@ class MultiplyAdd(SharedBlock):
             product, addend = product_registered, product_c
         total = Signal(width)
         m.d.comb += total.eq(product + addend)
-        m.d.comb += self.o.eq(delayed(m, total, max(1, self.config.latency - 1)))
-
-
-def delayed(m: Module, value: Signal, cycles: int) -> Signal:
-    """Return `value` as it was `cycles` before."""
-    for cycle in range(cycles):
-        later = Signal.like(value, name=f"delayed_{cycle + 1}", reset_less=True)
-        m.d.sync += later.eq(value)
-        value = later
-    return value
+        (o,) = delayed(m, max(1, self.config.latency - 1), o=total)
+        m.d.comb += self.o.eq(o)

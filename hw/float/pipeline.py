@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-__all__ = ["cut"]
+__all__ = ["cut", "delayed"]
 
 
 def cut(m: Module, stage: str, *, registered: bool, **values):
@@ -18,3 +18,11 @@ def cut(m: Module, stage: str, *, registered: bool, **values):
         domain += signal.eq(value)
         passed.append(signal)
     return passed
+
+
+def delayed(m: Module, cycles: int, **values):
+    """Return signals that hold `values`, `cycles` cycles later."""
+    for cycle in range(cycles):
+        passed = cut(m, f"delayed_{cycle + 1}", registered=True, **values)
+        values = dict(zip(values, passed, strict=True))
+    return list(values.values())

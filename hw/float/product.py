@@ -7,8 +7,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..formats import FloatFormat
-from .carry_select import CarrySelectAdd, CarrySelectAddConfig
 from .pipeline import cut
+from .significand_product import SignificandProduct, SignificandProductConfig
 from .unpack import UnpackConfig
 
 __all__ = ["Product", "ProductConfig"]
@@ -16,21 +16,19 @@ __all__ = ["Product", "ProductConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class ProductConfig:
-    """The factors, and how wide ones are multiplied.
+    """The factors, and whether there is a register.
 
     Parameters
     ----------
     operand : FloatFormat
         Format of both factors.
-    halves : bool
-        Whether significands are multiplied in halves, four short products in place of a long one.
     registered : bool
-        Whether the (short) products are registered; those of halves are summed after that.
+        Whether the product is registered; where significands are multiplied in halves, these are
+        summed after the register.
 
     """
 
     operand: FloatFormat
-    halves: bool = False
     registered: bool = False
 
     @property
@@ -42,6 +40,13 @@ class ProductConfig:
     def offset(self) -> int:
         """What the product's exponent exceeds the true one by."""
         return 2 * self.unpacked.offset + 1
+
+    @property
+    def significands(self) -> SignificandProductConfig:
+        """The multiplier proper."""
+        return SignificandProductConfig(
+            width=self.operand.significand_width, registered=self.registered
+        )
 
     @property
     def significand_width(self) -> int:
@@ -112,43 +117,16 @@ class Product(wiring.Component):
             is_number=a.significand[-1] & b.significand[-1],
             is_special=exponent[-1],
         )
-        if self.config.halves:
-            significand = self.product_of_halves(m)
-        else:
-            (significand,) = cut(
-                m, "product", registered=registered, significand=a.significand * b.significand
-            )
+        m.submodules.significands = significands = SignificandProduct(self.config.significands)
+        m.d.comb += [
+            significands.a.eq(a.significand),
+            significands.b.eq(b.significand),
+        ]
         m.d.comb += [
             self.sign.eq(sign),
             self.exponent.eq(exponent),
-            self.significand.eq(significand),
+            self.significand.eq(significands.o),
             self.is_number.eq(is_number),
             self.is_special.eq(is_special),
         ]
         return m
-
-    def product_of_halves(self, m):
-        """Return the significands' product, summed from those of their halves."""
-        a, b = self.a.significand, self.b.significand
-        width = self.config.operand.significand_width
-        half = width // 2
-        low, low_high, high_low, high = cut(
-            m,
-            "product",
-            registered=self.config.registered,
-            low=a[:half] * b[:half],
-            low_high=a[:half] * b[half:],
-            high_low=a[half:] * b[:half],
-            high=a[half:] * b[half:],
-        )
-        middle_width = width + 1
-        m.submodules.middle = middle = CarrySelectAdd(
-            CarrySelectAddConfig(width=middle_width, blocks=(middle_width // 2,))
-        )
-        m.d.comb += [middle.a.eq(low_high), middle.b.eq(high_low)]
-        upper_width = 2 * width - half
-        m.submodules.upper = upper = CarrySelectAdd(
-            CarrySelectAddConfig(width=upper_width, blocks=(upper_width // 3, upper_width * 2 // 3))
-        )
-        m.d.comb += [upper.a.eq(Cat(low[half:], high)), upper.b.eq(middle.o)]
-        return Cat(low[:half], upper.o)

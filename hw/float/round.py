@@ -11,7 +11,30 @@ from ..formats import IEEE, NAN, FloatFormat
 from .carry_select import CarrySelectAdd, CarrySelectAddConfig
 from .rounding import FLAGS_LAYOUT, Rounding
 
-__all__ = ["Round", "RoundConfig"]
+__all__ = ["Round", "RoundConfig", "rounds_up"]
+
+
+def grows(rounding, sign):
+    """Return whether every inexact magnitude grows."""
+    return Mux(sign, rounding == Rounding.DOWN, rounding == Rounding.UP)
+
+
+def rounds_up(rounding, sign, last, guard, rest):
+    """Return whether a magnitude grows by one unit.
+
+    Parameters
+    ----------
+    rounding : Rounding or Signal
+        The mode.
+    sign, last : Value
+        Of the magnitude cut to whole units: its sign and its last bit.
+    guard, rest : Value
+        The first bit cut off, and whether any follows it.
+
+    """
+    to_even = rounding == Rounding.NEAREST_EVEN
+    to_nearest = to_even | (rounding == Rounding.NEAREST_AWAY)
+    return Mux(to_nearest, guard & (last | rest | ~to_even), (guard | rest) & grows(rounding, sign))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,18 +199,11 @@ class Round(wiring.Component):
         m.d.comb += shifted.eq(Cat(C(0, largest), self.significand) >> places)
         return Cat(shifted[: largest + 1].any(), shifted[largest + 1 :])
 
-    def away(self):
-        """Return whether all that is inexact grows in magnitude."""
-        up, down = self.rounding == Rounding.UP, self.rounding == Rounding.DOWN
-        return Mux(self.sign, down, up)
-
     def rounds_up(self, last, guard, rest):
         """Return whether the magnitude grows, given its last bit and what follows that."""
         if not self.config.modes:
             return guard & (last | rest)
-        to_even = self.rounding == Rounding.NEAREST_EVEN
-        to_nearest = to_even | (self.rounding == Rounding.NEAREST_AWAY)
-        return Mux(to_nearest, guard & (last | rest | ~to_even), (guard | rest) & self.away())
+        return rounds_up(self.rounding, self.sign, last, guard, rest)
 
     def increment(self, m, code, round_up):
         """Return `code` plus the carry of rounding."""
@@ -219,7 +235,8 @@ class Round(wiring.Component):
             return form.overflow
         to_even = self.rounding == Rounding.NEAREST_EVEN
         to_nearest = to_even | (self.rounding == Rounding.NEAREST_AWAY)
-        return Mux(to_nearest | self.away(), form.overflow, form.largest)
+        is_beyond = to_nearest | grows(self.rounding, self.sign)
+        return Mux(is_beyond, form.overflow, form.largest)
 
     def is_tiny(self):
         """Return whether the value is below the least normal number, even rounded.

@@ -8,7 +8,7 @@ from .numerics import FLOOR, NUMERICS, TREES, FusedSum, Offer
 
 __all__ = ["DotProductConfig"]
 
-#: Cycles of a fused sum.
+#: Cycles of a fused sum; groups take one more.
 CHUNK_LATENCY = 4
 
 
@@ -45,7 +45,7 @@ class DotProductConfig:
     def __post_init__(self):
         require_choice("numerics", self.numerics, NUMERICS)
         require_choice("terms", self.terms, (4, 8, 16, 32))
-        require_integer("floor", self.floor, -512, 0)
+        require_integer("floor", self.floor, -252, 0)
         if self.find() is None:
             offers = "; ".join(offer.describe() for offer in NUMERICS[self.numerics])
             scale = f" with scales {self.scale}" if self.scale else ""
@@ -105,7 +105,7 @@ class DotProductConfig:
             from .tree import tree_latency  # which takes this config
 
             return tree_latency(self)
-        return CHUNK_LATENCY * self.chunks
+        return (CHUNK_LATENCY + (self.fused.group > 1)) * self.chunks
 
     @property
     def scales(self) -> int:

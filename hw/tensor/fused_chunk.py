@@ -1,7 +1,5 @@
 """One fused sum: products and an addend aligned, truncated, added exactly, rounded once."""
 
-from dataclasses import dataclass
-
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -12,9 +10,10 @@ from ..float.prefix_add import PrefixAdd, PrefixAddConfig
 from .config import DotProductConfig
 from .fused import FusedSizes
 from .fused_align import FusedAlign, FusedAlignConfig
-from .fused_product import FusedProduct, FusedProductConfig, classes, decode
+from .fused_product import decode
 from .fused_round import FusedRound, FusedRoundConfig
-from .fused_total import carry_save, largest_of
+from .fused_terms import Terms, make_terms
+from .fused_total import carry_save, largest_two, magnitude_of
 
 __all__ = ["FusedChunk", "dot_product_members"]
 
@@ -31,16 +30,6 @@ def dot_product_members(config: DotProductConfig) -> dict:
         scales = data.ArrayLayout(config.scale_format.width, config.scales)
         members |= {"a_scale": In(scales), "b_scale": In(scales)}
     return members
-
-
-@dataclass(frozen=True, kw_only=True)
-class Terms:
-    """The terms of a sum, and what is special: NaN, plus and minus infinity."""
-
-    signs: Value
-    exponents: list
-    significands: list
-    special: Value
 
 
 class FusedChunk(SharedBlock):
@@ -82,10 +71,10 @@ class FusedChunk(SharedBlock):
     def build(self, platform):
         m = Module()
         sizes = self.sizes
-        terms = self.products(m)
-        addend, addend_code, largest, scale = self.largest(m, terms.exponents)
-        sign = self.c[-1]
-        stage = cut(
+        terms = make_terms(m, self, sizes)
+        addend, addend_code, largest = self.largest(m, terms)
+        sign = terms.addend[-1]
+        signs, exponents, significands, addend, addend_code, largest, scale, sign, special = cut(
             m,
             "products",
             registered=True,
@@ -95,27 +84,23 @@ class FusedChunk(SharedBlock):
             addend=addend,
             addend_code=addend_code,
             largest=largest,
-            scale=scale,
+            scale=terms.scale,
             sign=sign,
             special=terms.special,
         )
-        signs, exponents, significands, addend, addend_code, largest, scale, *rest = stage
         words = self.aligned(m, signs, exponents, significands, largest)
         words.append(self.aligned_addend(m, addend, addend_code, largest))
-        first, second, carries = carry_save(m, words, list(signs), sizes.total_width)
-        (carry,) = carries
-        room = Signal(sizes.room_width)
-        m.d.comb += room.eq(largest + scale + sizes.room_offset)
-        first, second, carry, room, *rest = cut(
+        first, second, (carry,) = carry_save(m, words, list(signs), sizes.total_width)
+        first, second, carry, room, sign, special = cut(
             m,
             "carry_save",
             registered=True,
             first=first,
             second=second,
             carry=carry,
-            room=room,
-            sign=rest[0],
-            special=rest[1],
+            room=(largest + scale + sizes.room_offset)[: sizes.room_width],
+            sign=sign,
+            special=special,
         )
         magnitude, is_negative, is_some = self.magnitude(m, first, second, carry)
         magnitude, room, sign, special = cut(
@@ -124,54 +109,24 @@ class FusedChunk(SharedBlock):
             registered=True,
             magnitude=magnitude,
             room=room,
-            sign=(rest[0] ^ is_negative) & is_some,
-            special=rest[1],
+            sign=(sign ^ is_negative) & is_some,
+            special=special,
         )
         result = Signal(self.config.result_format.width, reset_less=True)
         m.d.sync += result.eq(self.rounded(m, magnitude, room, sign, special))
         m.d.comb += self.o.eq(result)
         return m
 
-    def products(self, m):
-        """Return the exact products, and what makes the result special."""
-        config = self.config
-        blocks = []
-        for k in range(config.terms):
-            product = FusedProduct(FusedProductConfig(a=config.a_format, b=config.b_format))
-            m.submodules[f"product_{k}"] = product
-            m.d.comb += [product.a.eq(self.a[k]), product.b.eq(self.b[k])]
-            blocks.append(product)
-        signs = Cat(block.sign for block in blocks)
-        infinite = Cat(block.is_infinite for block in blocks)
-        c_infinite, c_nan = classes(self.c, config.addend_format)
-        plus = (infinite & ~signs).any() | (c_infinite & ~self.c[-1])
-        minus = (infinite & signs).any() | (c_infinite & self.c[-1])
-        nan = Cat(block.is_nan for block in blocks).any() | c_nan | (plus & minus)
-        for name in ("a_scale", "b_scale") if config.scale else ():
-            assert config.scale_format is not None
-            for scale in getattr(self, name):
-                nan |= classes(scale, config.scale_format)[1]
-        return Terms(
-            signs=signs,
-            exponents=[block.exponent for block in blocks],
-            significands=[block.significand for block in blocks],
-            special=Cat(nan, plus, minus),
-        )
-
-    def largest(self, m, exponents):
-        """Return the addend's significand and code, the largest code, and the scales' exponent."""
+    def largest(self, m, terms: Terms):
+        """Return the addend's significand and exponent code, and the largest code of all."""
         sizes = self.sizes
-        addend, exponent, is_some = decode(self.c, self.config.addend_format)
+        addend, exponent, is_some = decode(terms.addend, self.config.addend_format)
         code, floor, largest = (
             Signal(sizes.code_shape, name=name) for name in ("code", "floor", "largest")
         )
-        scale = C(0, 1)
-        if sizes.is_relative:
-            scale = Signal(range(sizes.scale_range[0], sizes.scale_range[1] + 1))
-            m.d.comb += scale.eq(self.a_scale[0] + self.b_scale[0] - sizes.scale_bias)
         m.d.comb += [
-            code.eq(exponent + sizes.addend_offset - scale),
-            floor.eq(sizes.floor + sizes.offset - scale),
+            code.eq(exponent + sizes.addend_offset - terms.scale),
+            floor.eq(sizes.floor + sizes.offset - terms.scale),
         ]
         least = 1 - self.config.addend_format.bias
         if sizes.floor == least:
@@ -180,10 +135,11 @@ class FusedChunk(SharedBlock):
             base = Mux(is_some, code, floor)
         else:
             base = Mux(is_some & (code > floor), code, floor)
-        top = largest_of(m, exponents, "top")
-        # With no product but zeros, code 0 says nothing.
-        m.d.comb += largest.eq(Mux((base > top) | ~top.any(), base, top))
-        return addend, code, largest, scale
+        # The last comparisons side by side. With no product but zeros, code 0 says nothing.
+        one, other = largest_two(m, terms.exponents)
+        is_base = ((base > one) & (base > other)) | ~(one | other).any()
+        m.d.comb += largest.eq(Mux(is_base, base, Mux(one > other, one, other)))
+        return addend, code, largest
 
     def aligned(self, m, signs, exponents, significands, largest):
         """Return a word for each term: complemented if negative, with the sign's complement."""
@@ -239,16 +195,8 @@ class FusedChunk(SharedBlock):
         m.d.comb += [adder.a.eq(Cat(carry, first)), adder.b.eq(Cat(carry, second))]
         total = Signal(width)
         m.d.comb += total.eq(adder.o[1:])
-        # The complement of all bits above the lowest one is the negative.
-        has_one = total
-        reach = 1
-        while reach < width:
-            wider = Signal(width, name=f"has_one_{2 * reach}")
-            m.d.comb += wider.eq(has_one | (has_one << reach))
-            has_one = wider
-            reach *= 2
-        negated = Cat(C(0, 1), has_one[:-1]) & total[-1].replicate(width)
-        return (total ^ negated)[:-1], total[-1], has_one[-1]
+        magnitude, is_some = magnitude_of(m, total)
+        return magnitude, total[-1], is_some
 
     def rounded(self, m, magnitude, room, sign, special):
         """Return the result as stored."""

@@ -6,6 +6,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ..emit import SharedBlock
+from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..formats import FloatFormat
 
 __all__ = ["FusedProduct", "FusedProductConfig", "decode"]
@@ -113,8 +114,19 @@ class FusedProduct(SharedBlock):
         m.d.comb += [
             self.sign.eq(self.a[-1] ^ self.b[-1]),
             self.significand.eq(a_significand * b_significand),
-            self.exponent.eq(Mux(is_zero, 0, a_exponent + b_exponent)),
+            self.exponent.eq(Mux(is_zero, 0, self.exponents(m, a_exponent, b_exponent))),
             self.is_infinite.eq(a_infinite | b_infinite),
             self.is_nan.eq(a_nan | b_nan | (is_zero & (a_infinite | b_infinite))),
         ]
         return m
+
+    def exponents(self, m, a, b):
+        """Return the sum of the exponents, which all comparisons wait for."""
+        width = self.config.exponent_width
+        if width < 8:
+            return a + b
+        m.submodules.exponents = adder = CarrySelectAdd(
+            CarrySelectAddConfig(width=width, blocks=(width // 2,))
+        )
+        m.d.comb += [adder.a.eq(a), adder.b.eq(b)]
+        return adder.o

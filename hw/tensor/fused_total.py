@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-__all__ = ["carry_save", "largest_of"]
+__all__ = ["carry_save", "largest_two", "magnitude_of"]
 
 
 def carry_save(m: Module, words: list, carries: list, width: int) -> tuple[Value, Value, list]:
@@ -46,15 +46,36 @@ def _extended(m: Module, word, width: int, name: str) -> Value:
     return Cat(word, C(0, width - len(word))) if len(word) < width else word[:width]
 
 
-def largest_of(m: Module, values: list, name: str) -> Value:
-    """Return the largest of unsigned `values` by a balanced tree of comparisons."""
+def largest_two(m: Module, values: list) -> tuple[Value, Value]:
+    """Return two of unsigned `values`, one of them the largest: a tree of comparisons but its root.
+
+    A single value comes with a zero.
+    """
     level = 0
-    while len(values) > 1:
+    while len(values) > 2:
         larger = []
         for k, (a, b) in enumerate(zip(values[::2], values[1::2], strict=False)):
-            value = Signal(max(len(a), len(b)), name=f"{name}_{level}_{k}")
+            value = Signal(max(len(a), len(b)), name=f"larger_{level}_{k}")
             m.d.comb += value.eq(Mux(a > b, a, b))
             larger.append(value)
         values = larger + values[2 * len(larger) :]
         level += 1
-    return values[0]
+    return values[0], values[1] if len(values) > 1 else C(0, 1)
+
+
+def magnitude_of(m: Module, total: Value) -> tuple[Value, Value]:
+    """Return the magnitude of a two's complement number, and whether it is not 0.
+
+    The number's own sign bit is dropped: the least number of all must not occur.
+    """
+    width = len(total)
+    has_one = total
+    reach = 1
+    while reach < width:
+        wider = Signal(width, name=f"has_one_{2 * reach}")
+        m.d.comb += wider.eq(has_one | (has_one << reach))
+        has_one = wider
+        reach *= 2
+    # To negate is to complement all bits above the lowest one.
+    complemented = Cat(C(0, 1), has_one[:-1]) & total[-1].replicate(width)
+    return (total ^ complemented)[:-1], has_one[-1]

@@ -1,6 +1,7 @@
 """The adder of the trees: stored floats, ordered by magnitude, added and rounded once."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -29,6 +30,8 @@ class TreeAddConfig:
         Whether a finite sum can be too large for the format.
     subnormals : bool
         Whether an addend or a sum can be subnormal.
+    addend_width : int
+        Bits from the top of the addends' significands that can be other than zero; 0 for all.
 
     """
 
@@ -36,11 +39,13 @@ class TreeAddConfig:
     latency: int = 2
     overflows: bool = True
     subnormals: bool = True
+    addend_width: int = 0
 
     def __post_init__(self):
         if not (self.form.has_infinity and self.form.signed and self.form.subnormals):
             raise ValueError(f"form must have signs and infinities, not be {self.form.name}")
         require_integer("latency", self.latency, 1, 2)
+        require_integer("addend_width", self.addend_width, 0, self.form.significand_width)
 
     @property
     def exact_width(self) -> int:
@@ -135,9 +140,9 @@ class TreeAdd(SharedBlock):
     def is_b_big(self, m):
         """Return whether the magnitude of `b` is the larger one, compared in blocks."""
         form = self.config.form
+        lowest = form.significand_width - (self.config.addend_width or form.significand_width)
         is_greater = C(0, 1)
-        edges = [0, form.fraction_width, form.width - 1]
-        for low, high in zip(edges, edges[1:]):
+        for low, high in pairwise((lowest, form.fraction_width, form.width - 1)):
             a, b = self.a[low:high], self.b[low:high]
             is_greater = (b > a) | ((b == a) & is_greater)
         signal = Signal(name="is_b_big")
@@ -149,7 +154,9 @@ class TreeAdd(SharedBlock):
         form = self.config.form
         exponent = stored[form.fraction_width : -1]
         is_normal = exponent.any()
-        significand = Cat(stored[: form.fraction_width], is_normal)
+        width = self.config.addend_width or form.significand_width
+        lowest = form.significand_width - width
+        significand = Cat(C(0, lowest), stored[lowest : form.fraction_width], is_normal)
         return (exponent | ~is_normal if self.config.subnormals else exponent), significand
 
     def aligned(self, m, small, distance):
@@ -178,9 +185,11 @@ class TreeAdd(SharedBlock):
     def total(self, m, big, small, is_difference):
         """Return the exact sum or difference of two significands."""
         width = self.config.exact_width
+        # All in one cycle leaves the addition a third of the time.
         third = width // 3
+        blocks = (third + 2, third * 2 + 1) if self.config.latency == 1 else (width // 2 + 1,)
         m.submodules.add = add = CarrySelectAdd(
-            CarrySelectAddConfig(width=width, blocks=(width//2+1,))
+            CarrySelectAddConfig(width=width, blocks=blocks)
         )
         m.d.comb += [
             add.a.eq(Cat(C(0, 3), big)),

@@ -101,13 +101,11 @@ class TreeProduct(SharedBlock):
         a, b = Factor(self.a, self.config.a), Factor(self.b, self.config.b)
         product = self.product(m, a.significand, b.significand)
         make = self.exact if self.config.is_exact else self.rounded
-        fraction, field = make(m, a, b, product)
+        fraction, field, is_overflow = make(m, a, b, product)
 
         is_nan = a.is_nan | b.is_nan | (a.is_infinite & b.is_zero) | (b.is_infinite & a.is_zero)
-        is_infinite = a.is_infinite | b.is_infinite | is_nan
-        if not self.config.is_exact:
-            is_infinite = is_infinite | (field >= form.exponent_mask)
-        field = field[: form.exponent_width] | is_infinite.replicate(form.exponent_width)
+        is_infinite = a.is_infinite | b.is_infinite | is_nan | is_overflow
+        field = field | is_infinite.replicate(form.exponent_width)
         fraction = fraction & ~is_infinite.replicate(form.fraction_width)
         sign = (self.a[-1] ^ self.b[-1]) & ~is_nan
         o = Signal(form.width, reset_less=True)
@@ -135,7 +133,7 @@ class TreeProduct(SharedBlock):
         return Cat(low[:half], add.o)
 
     def exact(self, m, a, b, product):
-        """Return fraction and exponent of a product that needs no rounding."""
+        """Return fraction, exponent and overflow of a product that needs no rounding."""
         config = self.config
         form = config.form
         width = config.exact_width
@@ -151,12 +149,13 @@ class TreeProduct(SharedBlock):
         return (
             Cat(C(0, form.fraction_width + 1 - width), fraction),
             field & is_number.replicate(form.exponent_width),
+            C(0, 1),
         )
 
     def rounded(self, m, a, b, product):
-        """Return fraction and exponent of a product that is rounded, perhaps to a subnormal.
+        """Return fraction, exponent and overflow of a product that is rounded.
 
-        The product of two subnormals rounds to zero, so that only one factor has leading zeros
+        It may be subnormal. The product of two subnormals rounds to zero, so that only one factor has leading zeros
         that matter.
         """
         form = self.config.form
@@ -165,16 +164,17 @@ class TreeProduct(SharedBlock):
         m.d.comb += zeros.eq(
             Mux(a.is_normal, b.leading_zeros(m, "b"), a.leading_zeros(m, "a"))
         )
-        # The exponent of a product below 2, and what is left of it after the shift.
-        exponent = Signal(signed(form.exponent_width + 2))
-        rest = Signal(signed(form.exponent_width + 2))
+        width = form.exponent_width + 2
+        exponents = Signal(width)
+        # What the shift by all zeros leaves of the exponent of a product below 2.
+        rest = Signal(signed(width))
+        places = Signal(signed(width))
         m.d.comb += [
-            exponent.eq(a.exponent + b.exponent - form.bias),
-            rest.eq(exponent - zeros),
+            exponents.eq(a.exponent + b.exponent),
+            rest.eq(exponents - (zeros + form.bias)),
         ]
         is_low = rest[-1]
-        places = Signal(signed(form.exponent_width + 2))
-        m.d.comb += places.eq(most - Mux(is_low, exponent, zeros))
+        m.d.comb += places.eq(Mux(is_low, (most + form.bias) - exponents, most - zeros))
         significand, sticky = self.shifted(m, product, places, most)
 
         is_number = ~(a.is_zero | b.is_zero)
@@ -184,14 +184,20 @@ class TreeProduct(SharedBlock):
         word = Mux(is_kept, significand, significand << 1)[: form.significand_width + 2]
         # A bit was shifted out only if it is the last of `word`, or below.
         round_up = word[1] & (word[0] | sticky | word[2])
-        total = Signal(form.fraction_width + width)
-        m.d.comb += total.eq(
-            (
-                Cat(C(1, 1), word[2:-1], left)
-                + Cat(round_up, C(0, form.fraction_width), significand[-1])
-            )[1:]
+        width = form.width - 1
+        m.submodules.round = add = CarrySelectAdd(
+            CarrySelectAddConfig(width=width, blocks=(form.fraction_width // 2, form.fraction_width))
         )
-        return total[: form.fraction_width], total[form.fraction_width :]
+        m.d.comb += [
+            add.a.eq(Cat(word[2:-1], left)),
+            add.b.eq(significand[-1] << form.fraction_width),
+            add.carry.eq(round_up),
+        ]
+        # What only rounding makes too large is infinity by itself.
+        is_overflow = (left >= form.exponent_mask) | (
+            (left == form.exponent_mask - 1) & significand[-1]
+        )
+        return add.o[: form.fraction_width], add.o[form.fraction_width :], is_overflow
 
     def shifted(self, m, product, places, most):
         """Return the product shifted left by `most` and right by `places`, and a sticky bit.
@@ -201,7 +207,7 @@ class TreeProduct(SharedBlock):
         """
         width = self.config.form.significand_width + 2
         fill = max(0, width - len(product))
-        word, sticky = Cat(C(0, fill), product, C(0, most))[:], C(0, 1)
+        word, sticky = Cat(C(0, fill + most), product)[:], C(0, 1)
         places_width = (most + width).bit_length()
         is_far = places[places_width:-1].any()
         for step in reversed(range(places_width)):

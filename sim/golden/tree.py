@@ -11,14 +11,12 @@ A result is defined by three steps, every rounding to nearest, ties to even:
 
 import numpy as np
 
-from ...hw.formats import FORMATS, FP16, FP32, FloatFormat
+from ...hw.formats import FP32, FloatFormat
 from ...hw.tensor.config import DotProductConfig
+from ...hw.tensor.tree import TREE_FORMATS
 from . import floats
 
-__all__ = ["TREES", "tree_dot_product", "tree_sum"]
-
-#: The format of products and of their sums, for the numerics that are trees.
-TREES = {"virgo_hmma": FP16, "fp32_rne": FP32}
+__all__ = ["tree_dot_product", "tree_sum"]
 
 
 def tree_dot_product(config: DotProductConfig, a, b, c) -> np.ndarray:
@@ -27,16 +25,15 @@ def tree_dot_product(config: DotProductConfig, a, b, c) -> np.ndarray:
     Parameters
     ----------
     config : DotProductConfig
-        Its numerics are one of `TREES`.
+        Its numerics are one of `TREE_FORMATS`.
     a, b : array of (vectors, config.terms)
     c : array of (vectors,)
 
     """
-    form = TREES[config.numerics]
-    left, right = FORMATS[config.a], FORMATS[config.b]
-    assert isinstance(left, FloatFormat) and isinstance(right, FloatFormat)
+    form = TREE_FORMATS[config.numerics]
     with np.errstate(invalid="ignore"):
-        products = floats.decode(a, left) * floats.decode(b, right)  # exact in float64
+        # Exact in float64.
+        products = floats.decode(a, config.a_format) * floats.decode(b, config.b_format)
     total = tree_sum(floats.encode(products, form), form)
     return floats.add(floats.convert(total, form, FP32), c, FP32)
 

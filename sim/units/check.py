@@ -30,13 +30,7 @@ class Comparison:
                 f"outputs of {unit.name} must all be predicted: {', '.join(got)}, "
                 f"not {', '.join(expected)}"
             )
-        self.differs = {
-            name: np.ma
-            .filled(integers(got[name]) != integers(expected[name]), False)
-            .reshape(len(got[name]), -1)
-            .any(axis=1)
-            for name in expected
-        }
+        self.differs = {name: difference(got[name], expected[name]) for name in expected}
         self.wrong = np.logical_or.reduce(list(self.differs.values()))
         self.compared = sum(int(np.ma.count(values)) for values in expected.values())
 
@@ -59,6 +53,12 @@ class Comparison:
                 if differs[k]
             ]
         return "\n".join(lines)
+
+
+def difference(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return which vectors differ in one output, masked values in none."""
+    differs = np.ma.filled(integers(got) != integers(expected), False)
+    return np.any(differs.reshape(len(got), -1), axis=1)
 
 
 def integers(values: np.ndarray) -> np.ndarray:

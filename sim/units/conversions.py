@@ -45,6 +45,9 @@ class Conversions(wiring.Component):
 
     """
 
+    i: Signal
+    rounding: Signal
+
     def __init__(self, source: FloatFormat, *, modes: bool = True):
         self.source = source
         self.modes = modes

@@ -1,6 +1,7 @@
 """Units of division and square root."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from amaranth import *
@@ -15,7 +16,7 @@ from ..golden.floats import decode, encode, is_signalling
 from ..golden.operands import crossed, half_of, random_bits
 from .unit import Unit
 
-__all__ = ["DividePorts", "divide_operands", "square_root_operands", "units"]
+__all__ = ["DividePorts", "divide_operands", "square_root_operands", "units", "units_of"]
 
 
 class DividePorts(wiring.Component):
@@ -174,22 +175,27 @@ def reference(name: str, form: FloatFormat, *, rounding, **operands) -> dict[str
     cut, flags = qemu(name, *singles, rounding=Rounding.TOWARD_ZERO)
     value = (cut | flags & FLAGS["inexact"]).view(np.float32).astype(np.float64)
     o = encode_by_gfloat(value, form, rounding)
+    flags &= np.uint32(FLAGS["invalid"] | FLAGS["divide_by_zero"] | FLAGS["overflow"])
+    for stored in operands.values():
+        flags |= np.where(is_signalling(stored, form), np.uint32(FLAGS["invalid"]), np.uint32(0))
+    return {"o": o, "flags": flags | flags_by_gfloat(value, o, form, rounding)}
+
+
+def flags_by_gfloat(value, stored, form: FloatFormat, rounding) -> np.ndarray:
+    """Return the flags of rounding finite values to `stored`."""
+    from ..oracle.small import decode_by_gfloat, encode_by_gfloat
+
+    is_finite = np.isfinite(value)
+    is_inexact = is_finite & (decode_by_gfloat(stored, form) != value)
     # As many bits, but any exponent: what tells whether a result is too large or tiny.
     fraction, exponent = np.frexp(value)
-    unbounded = np.ldexp(
-        decode_by_gfloat(encode_by_gfloat(fraction, form, rounding), form), exponent
-    )
-    magnitude = np.abs(np.where(np.isfinite(value), unbounded, 0.0))
-    is_overflow = (magnitude > decode_by_gfloat(form.largest, form)) | (
-        flags & FLAGS["overflow"] > 0
-    )
-    is_inexact = (decode_by_gfloat(o, form) != value) & ~np.isnan(value)
+    fraction = decode_by_gfloat(encode_by_gfloat(fraction, form, rounding), form)
+    magnitude = np.abs(np.ldexp(fraction, exponent))
+    is_overflow = is_finite & (magnitude > decode_by_gfloat(form.largest, form))
     is_tiny = magnitude < 2.0 ** (1 - form.bias)
-    raised = {"inexact": is_inexact, "underflow": is_inexact & is_tiny, "overflow": is_overflow}
-    signalling = np.logical_or.reduce([is_signalling(x, form) for x in operands.values()])
-    raised |= {"invalid": (flags & FLAGS["invalid"] > 0) | signalling}
-    raised |= {"divide_by_zero": flags & FLAGS["divide_by_zero"] > 0}
-    return {"o": o, "flags": sum(FLAGS[flag] * is_raised for flag, is_raised in raised.items())}
+    flags = np.where(is_inexact, FLAGS["inexact"], 0)
+    flags |= np.where(is_inexact & is_tiny, FLAGS["underflow"], 0)
+    return flags | np.where(is_overflow, FLAGS["overflow"], 0)
 
 
 def every_radicand(form: FloatFormat) -> dict[str, np.ndarray]:
@@ -200,10 +206,10 @@ def every_radicand(form: FloatFormat) -> dict[str, np.ndarray]:
     return {"rounding": rounding, "a": a}
 
 
-def units_of(form: FloatFormat, group: str, suffix: str) -> list[Unit]:
-    """Return both units of one format."""
-    config = DivideSqrtConfig(form=form)
-    common = {
+def units_of(config: DivideSqrtConfig, group: str, suffix: str) -> list[Unit]:
+    """Return both operations of one configuration."""
+    form = config.form
+    common: dict[str, Any] = {
         "latency": config.latency,
         "interval": config.interval,
         "group": group,
@@ -233,7 +239,7 @@ def units_of(form: FloatFormat, group: str, suffix: str) -> list[Unit]:
 def units() -> list[Unit]:
     """Return division and square root of every format that has them."""
     return [
-        *units_of(FP32, "FP32", ""),
-        *units_of(FP16, "Narrow", "_fp16"),
-        *units_of(BF16, "Narrow", "_bf16"),
+        *units_of(DivideSqrtConfig(form=FP32), "FP32", ""),
+        *units_of(DivideSqrtConfig(form=FP16), "Narrow", "_fp16"),
+        *units_of(DivideSqrtConfig(form=BF16), "Narrow", "_bf16"),
     ]

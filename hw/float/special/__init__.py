@@ -1,1 +1,1 @@
-"""Special functions: reciprocal, roots, exponential, logarithm, sine and cosine."""
+"""Special functions: reciprocal, roots, powers, logarithms, sine and cosine."""

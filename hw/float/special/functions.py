@@ -13,8 +13,10 @@ from amaranth.lib import enum
 __all__ = [
     "ARGUMENT_WIDTH",
     "C0_WIDTH",
+    "C1_BITS",
     "C1_DIGITS",
     "C1_WIDTH",
+    "C2_BITS",
     "C2_DIGITS",
     "C2_WIDTH",
     "FACTOR_DIGITS",
@@ -125,9 +127,11 @@ OFFSET_WIDTH = ARGUMENT_WIDTH - LEAST_INDEX_WIDTH
 C0_WIDTH = 27
 C1_WIDTH = 24
 C2_WIDTH = 25
-#: Radix-4 digits of the signed coefficients: two bits each.
-C1_DIGITS = 10
-C2_DIGITS = 7
+#: Bits of the signed coefficients, and their radix-4 digits.
+C1_BITS = 19
+C2_BITS = 13
+C1_DIGITS = (C1_BITS + 1) // 2
+C2_DIGITS = (C2_BITS + 1) // 2
 
 #: Upper bits of the position that are squared, and bits of the square.
 SQUARED_WIDTH = 14

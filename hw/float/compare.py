@@ -1,0 +1,132 @@
+"""Comparison of stored floats: RISC-V's ``feq``, ``flt``, ``fle``, ``fmin`` and ``fmax``."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data, enum
+from amaranth.lib.wiring import In, Out
+
+from ..emit import SharedBlock
+from ..formats import FP32, IEEE, NAN, FloatFormat
+from .rounding import FLAGS_LAYOUT
+
+__all__ = ["Compare", "CompareConfig", "Comparison"]
+
+
+class Comparison(enum.IntEnum, shape=3):
+    """What to compute."""
+
+    EQUAL = 0
+    LESS = 1
+    LESS_EQUAL = 2
+    MINIMUM = 3
+    MAXIMUM = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareConfig:
+    """The format of the operands."""
+
+    form: FloatFormat = FP32
+
+
+class Compare(SharedBlock):
+    """``o`` is 1 if ``a`` compares so with ``b``, else 0; or the smaller, or the larger of both.
+
+    Combinational. NaN is equal to and less than nothing. A NaN is invalid in LESS and LESS_EQUAL,
+    and in the others if signalling. MINIMUM and MAXIMUM are minimumNumber and maximumNumber of
+    IEEE 754-2019: of a NaN and a number the number, of two NaN the canonical one, and -0 is less
+    than +0.
+
+    Parameters
+    ----------
+    config : CompareConfig
+
+    Members
+    -------
+    operation : In(Comparison)
+    a, b : In(config.form.width)
+    o : Out(config.form.width)
+    flags : Out(FLAGS_LAYOUT)
+        All 0 but `invalid`.
+
+    """
+
+    operation: Signal
+    a: Signal
+    b: Signal
+    o: Signal
+    flags: data.View
+
+    def __init__(self, config: CompareConfig):
+        self.config = config
+        width = config.form.width
+        super().__init__({
+            "operation": In(Comparison),
+            "a": In(width),
+            "b": In(width),
+            "o": Out(width),
+            "flags": Out(FLAGS_LAYOUT),
+        })
+
+    def build(self, platform):
+        m = Module()
+        form = self.config.form
+        is_less, is_equal = self.ordered(m)
+        a_is_nan, a_is_signalling = self.nan(self.a)
+        b_is_nan, b_is_signalling = self.nan(self.b)
+        is_ordered = ~(a_is_nan | b_is_nan)
+        magnitudes = (self.a | self.b)[: form.magnitude_width]
+        are_zeros = ~magnitudes.any() if form.signed and form.subnormals else C(0, 1)
+        is_a_first = is_less | is_equal
+
+        picks_a = b_is_nan | ~a_is_nan & (is_a_first ^ (self.operation == Comparison.MAXIMUM))
+        picked = Mux(picks_a, self.a, self.b)
+        if form.has_nan:
+            picked = Mux(a_is_nan & b_is_nan, form.nan, picked)
+        with m.Switch(self.operation):
+            with m.Case(Comparison.EQUAL):
+                m.d.comb += self.o.eq(is_ordered & (is_equal | are_zeros))
+            with m.Case(Comparison.LESS):
+                m.d.comb += self.o.eq(is_ordered & is_less & ~are_zeros)
+            with m.Case(Comparison.LESS_EQUAL):
+                m.d.comb += self.o.eq(is_ordered & (is_a_first | are_zeros))
+            with m.Default():
+                m.d.comb += self.o.eq(picked)
+        is_quiet = (self.operation != Comparison.LESS) & (self.operation != Comparison.LESS_EQUAL)
+        is_invalid = Mux(is_quiet, a_is_signalling | b_is_signalling, ~is_ordered)
+        m.d.comb += self.flags.invalid.eq(is_invalid)
+        return m
+
+    def ordered(self, m):
+        """Return whether `a` is less than `b`, and whether they are equal, all by their codes.
+
+        -0 is less than +0. Words are compared bit by bit and the outcomes joined in a tree.
+        """
+        form = self.config.form
+        a, b = self.a, self.b
+        if form.signed:
+            # Codes that are ordered like values: negative ones with all bits but the sign turned.
+            a, b = (Cat(x[:-1] ^ x[-1].replicate(form.magnitude_width), ~x[-1]) for x in (a, b))
+        less, equal = ~a & b, ~(a ^ b)
+        while len(less) > 1:
+            if len(less) % 2:
+                less, equal = Cat(C(0, 1), less), Cat(C(1, 1), equal)
+            width = len(less) // 2
+            next_less = Signal(width, name=f"less_{width}")
+            next_equal = Signal(width, name=f"equal_{width}")
+            m.d.comb += [
+                next_less.eq(less[1::2] | equal[1::2] & less[::2]),
+                next_equal.eq(equal[1::2] & equal[::2]),
+            ]
+            less, equal = next_less, next_equal
+        return less, equal
+
+    def nan(self, operand):
+        """Return whether an operand is NaN, and whether it is a signalling one."""
+        form = self.config.form
+        magnitude = operand[: form.magnitude_width]
+        if form.specials == IEEE:
+            is_nan = magnitude > form.infinity
+            return is_nan, is_nan & ~magnitude[form.fraction_width - 1]
+        return magnitude.all() if form.specials == NAN else C(0, 1), C(0, 1)

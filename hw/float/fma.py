@@ -1,0 +1,229 @@
+"""The fused multiply-add unit of a core: RISC-V F's computations but division and square root."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data, enum
+from amaranth.lib.wiring import In, Out
+
+from ..config import require_integer
+from ..emit import SharedBlock
+from ..formats import FP32, FloatFormat
+from .fused_sum import FusedSum, FusedSumConfig
+from .normalise import Normalise, NormaliseConfig
+from .pipeline import cut, delayed
+from .rounding import FLAGS_LAYOUT, Rounding
+from .significand_product import SignificandProduct, SignificandProductConfig
+from .sum import STAGES
+
+__all__ = ["Fma", "FmaConfig", "FmaOperation"]
+
+LATENCIES = 6
+#: Registered stages by latency. What latency is left delays the result.
+CUTS = (
+    (),
+    ("align",),
+    ("product", "add"),
+    ("product", "align", "normalise"),
+    ("product", "align", "add", "normalise"),
+)
+
+
+class FmaOperation(enum.IntEnum, shape=3):
+    """What is computed; the first four as bits 3 and 2 of the instructions' opcodes have it."""
+
+    FMADD = 0  # a * b + c
+    FMSUB = 1  # a * b - c
+    FNMSUB = 2  # -(a * b) + c
+    FNMADD = 3  # -(a * b) - c
+    FADD = 4  # a + b
+    FSUB = 5  # a - b
+    FMUL = 6  # a * b
+
+
+@dataclass(frozen=True, kw_only=True)
+class FmaConfig:
+    """A fused multiply-add unit.
+
+    Parameters
+    ----------
+    form : FloatFormat
+        Format of operands and result, with infinities and subnormals.
+    latency : int
+        Cycles from the operands to the result, 1 to 6; 4 are needed for short stages.
+
+    """
+
+    form: FloatFormat = FP32
+    latency: int = 4
+
+    def __post_init__(self):
+        require_integer("latency", self.latency, 1, LATENCIES)
+        if not (self.form.has_infinity and self.form.signed and self.form.subnormals):
+            raise ValueError(
+                f"form must have signs, infinities and subnormals, unlike {self.form.name}"
+            )
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """Stages whose results are registered."""
+        return CUTS[min(self.latency, len(CUTS)) - 1]
+
+    @property
+    def sum(self) -> FusedSumConfig:
+        """What follows the product."""
+        return FusedSumConfig(
+            form=self.form,
+            significand_width=2 * self.form.significand_width,
+            exponent_width=self.form.exponent_width + 2,
+            cuts=tuple(stage for stage in self.cuts if stage in STAGES),
+            dynamic=True,
+        )
+
+
+class Fma(SharedBlock):
+    """Multiply and add, rounded once: what `operation` says, of `a`, `b` and, where used, `c`.
+
+    Everything as RISC-V F (20191213, section 11) and IEEE 754-2008 have it: five rounding modes,
+    subnormals like any other number, NaN results canonical, infinity times zero invalid whatever
+    is added, tininess detected after rounding. Operands not used have no effect.
+
+    Latency `config.latency`, one result per cycle, no handshake; all inputs belong to the same
+    cycle.
+
+    Subnormal factors are multiplied as they are: only one of them need be normalised, since a
+    product of two is far below every number, and that is done by a shift of the product. The
+    aligned addends are 2 times the format's significand and 2 bits wide, not 3 times as where the
+    addend alone is shifted.
+
+    Parameters
+    ----------
+    config : FmaConfig
+
+    Members
+    -------
+    a, b, c : In(config.form.width)
+        As stored.
+    operation : In(FmaOperation)
+    rounding : In(Rounding)
+    o : Out(config.form.width)
+        As stored.
+    flags : Out(FLAGS_LAYOUT)
+
+    """
+
+    a: Signal
+    b: Signal
+    c: Signal
+    operation: Signal
+    rounding: Signal
+    o: Signal
+    flags: data.View
+
+    def __init__(self, config: FmaConfig):
+        self.config = config
+        width = config.form.width
+        super().__init__({
+            "a": In(width),
+            "b": In(width),
+            "c": In(width),
+            "operation": In(FmaOperation),
+            "rounding": In(Rounding),
+            "o": Out(width),
+            "flags": Out(FLAGS_LAYOUT),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        form = config.form
+        operation = Value.cast(self.operation)
+        is_sum = operation[2] & ~operation[1]
+        is_product = operation[2] & operation[1]
+        a = Factor(form, self.a)
+        b = Factor(form, Mux(is_sum, form.bias << form.fraction_width, self.b))
+        c = Mux(is_sum, self.b, self.c)
+
+        sign = a.sign ^ b.sign ^ (operation[1] & ~operation[2])
+        # What is added to a product alone is a zero that leaves it as it is.
+        magnitude = Mux(is_product, 0, c[:-1])
+        addend = Cat(magnitude, Mux(is_product, sign, c[-1] ^ operation[0]))
+        places = self.leading_zeros(m, a, b)
+        exponent = a.exponent + b.exponent - form.bias - places
+        product = {"exponent": exponent, "sign": sign, **classes(a, b)}
+        *product_values, places, addend, rounding = cut(
+            m,
+            "product",
+            registered="product" in config.cuts,
+            **product,
+            places=places,
+            addend=addend,
+            rounding=self.rounding,
+        )
+        m.submodules.sum = total = FusedSum(config.sum)
+        for name, value in zip(product, product_values, strict=True):
+            m.d.comb += total.a[name].eq(value)
+        m.d.comb += [
+            total.a.significand.eq(self.significand(m, a, b) << places),
+            total.b.eq(addend),
+            total.rounding.eq(rounding),
+        ]
+        o, flags = delayed(
+            m, config.latency - len(config.cuts) - 1, o=total.o, flags=Value.cast(total.flags)
+        )
+        m.d.comb += [self.o.eq(o), Value.cast(self.flags).eq(flags)]
+        return m
+
+    def leading_zeros(self, m, a, b):
+        """Return by how much a product with one subnormal factor must be shifted."""
+        width = self.config.form.significand_width
+        m.submodules.leading_zeros = leading_zeros = Normalise(
+            NormaliseConfig(width=width, leading_zeros=width - 1)
+        )
+        m.d.comb += leading_zeros.i.eq(Mux(a.is_normal, b.significand, a.significand))
+        return leading_zeros.shift
+
+    def significand(self, m, a, b):
+        """Return the product of the significands, behind the stage ``product``."""
+        width = self.config.form.significand_width
+        m.submodules.significands = product = SignificandProduct(
+            SignificandProductConfig(width=width, registered="product" in self.config.cuts)
+        )
+        m.d.comb += [product.a.eq(a.significand), product.b.eq(b.significand)]
+        return product.o
+
+
+class Factor:
+    """A stored factor, taken apart.
+
+    Parameters
+    ----------
+    form : FloatFormat
+    stored : Value
+
+    """
+
+    def __init__(self, form: FloatFormat, stored: Value):
+        exponent = stored[form.fraction_width : -1]
+        fraction = stored[: form.fraction_width]
+        self.sign = stored[-1]
+        self.is_normal = exponent.any()
+        self.significand = Cat(fraction, self.is_normal)
+        self.exponent = exponent | ~self.is_normal
+        self.is_special = exponent.all()
+        self.is_number = self.significand.any()
+        self.is_nan = self.is_special & fraction.any()
+        self.is_signalling = self.is_nan & ~fraction[-1]
+
+
+def classes(a: Factor, b: Factor) -> dict[str, Value]:
+    """Return the class of the product of `a` and `b`, as `FusedSum` wants it."""
+    is_nan = a.is_nan | b.is_nan
+    is_zero = ~(a.is_number & b.is_number)
+    is_special = a.is_special | b.is_special
+    return {
+        "is_number": ~is_zero & ~is_nan,
+        "is_special": is_special,
+        # Infinity times zero, or a signalling NaN.
+        "is_invalid": (is_special & is_zero & ~is_nan) | a.is_signalling | b.is_signalling,
+    }

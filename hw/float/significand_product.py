@@ -1,0 +1,105 @@
+"""The product of two significands, in one piece or from halves."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import require_integer
+from .carry_select import CarrySelectAdd, CarrySelectAddConfig
+from .pipeline import cut
+
+__all__ = ["SignificandProduct", "SignificandProductConfig"]
+
+#: Bits of the longest factors that are multiplied in one piece.
+LONGEST = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignificandProductConfig:
+    """The factors, and whether there is a register.
+
+    Parameters
+    ----------
+    width : int
+        Bits of each factor.
+    registered : bool
+        Whether the product is registered; that of halves is summed after the register.
+
+    """
+
+    width: int
+    registered: bool = False
+
+    def __post_init__(self):
+        require_integer("width", self.width, 1, 128)
+
+    @property
+    def in_halves(self) -> bool:
+        """Whether factors are multiplied in halves, four short products in place of a long one."""
+        return self.width > LONGEST
+
+
+class SignificandProduct(wiring.Component):
+    """``o = a * b``. Combinational, or one cycle later if `config.registered`.
+
+    Parameters
+    ----------
+    config : SignificandProductConfig
+
+    Members
+    -------
+    a, b : In(config.width)
+    o : Out(2 * config.width)
+
+    """
+
+    a: Signal
+    b: Signal
+    o: Signal
+
+    def __init__(self, config: SignificandProductConfig):
+        self.config = config
+        width = config.width
+        super().__init__({"a": In(width), "b": In(width), "o": Out(2 * width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        if self.config.in_halves:
+            product = self.product_of_halves(m)
+        else:
+            (product,) = self.cut(m, product=self.a * self.b)
+        m.d.comb += self.o.eq(product)
+        return m
+
+    def cut(self, m, **values):
+        """Return `values` behind a register if there is one."""
+        return cut(m, "factors", registered=self.config.registered, **values)
+
+    def product_of_halves(self, m):
+        """Return the product, summed from those of the halves."""
+        a, b = self.a, self.b
+        width = self.config.width
+        half = width // 2
+        low, low_high, high_low, high = self.cut(
+            m,
+            low=a[:half] * b[:half],
+            low_high=a[:half] * b[half:],
+            high_low=a[half:] * b[:half],
+            high=a[half:] * b[half:],
+        )
+        # Full adders make two words of three.
+        upper = Cat(low[half:], high)
+        halves = low_high ^ high_low
+        partial = Signal(len(upper))
+        carries = Signal(len(upper))
+        m.d.comb += [
+            partial.eq(upper ^ halves),
+            carries.eq(((low_high & high_low) | (upper & halves)) << 1),
+        ]
+        m.submodules.sum = total = CarrySelectAdd(
+            CarrySelectAddConfig(width=len(upper), blocks=(len(upper) // 3, len(upper) * 2 // 3))
+        )
+        m.d.comb += [total.a.eq(partial), total.b.eq(carries)]
+        return Cat(low[:half], total.o)

@@ -1,0 +1,121 @@
+"""Products as rows of digits' multiples, and trees that sum rows."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...config import require_integer
+from ..carry_select import CarrySelectAdd, CarrySelectAddConfig
+
+__all__ = ["CarrySave", "CarrySaveConfig", "product_rows", "total"]
+
+
+def product_rows(
+    x: Value, y: Value, *, digits: int, dropped: int, width: int, carry=0, negative=0
+) -> tuple[list[Value], int]:
+    """Return rows whose sum, with the constant also returned, is about ``x * (y + carry)``.
+
+    `y`, in two's complement, is recoded to radix-4 digits from -2 to 2 (Booth's), each of which
+    gives a row: its multiple of `x`, unsigned, without the `dropped` lowest bits of the product.
+    A digit below zero, or one above where `negative` is 1, complements its row; the missing unit
+    is forgotten. The sum is modulo ``2**width``.
+    """
+    bits = Cat(carry, y, y[-1].replicate(2 * digits))
+    rows = []
+    constant = 0
+    for digit in range(digits):
+        last, first, sign = (bits[2 * digit + k] for k in range(3))
+        is_one = first ^ last
+        is_two = (sign ^ first) & ~is_one
+        is_negative = sign ^ negative
+        multiple = (x & is_one.replicate(len(x))) | (Cat(C(0, 1), x) & is_two.replicate(len(x) + 1))
+        places = 2 * digit - dropped
+        multiple = Cat(C(0, places), multiple) if places >= 0 else multiple[-places:]
+        row = (multiple ^ is_negative.replicate(len(multiple)))[:width]
+        if len(row) < width:
+            # Rows are not extended by their sign: 2**n less than what stands here, without sign.
+            constant -= 1 << len(row)
+            row = Cat(row, ~is_negative)
+        rows.append(row)
+    return rows, constant % (1 << width)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CarrySaveConfig:
+    """How many rows of how many bits.
+
+    Parameters
+    ----------
+    rows, width : int
+
+    """
+
+    rows: int
+    width: int
+
+    def __post_init__(self):
+        require_integer("rows", self.rows, 3, 64)
+        require_integer("width", self.width, 1, 256)
+
+
+class CarrySave(wiring.Component):
+    """``a + b`` is the sum of all rows, modulo ``2**width``; no carry runs further than a bit.
+
+    Combinational: levels of full adders, each of which leaves two rows of three.
+
+    Parameters
+    ----------
+    config : CarrySaveConfig
+
+    Members
+    -------
+    rows : In(data.ArrayLayout(config.width, config.rows))
+    a, b : Out(config.width)
+
+    """
+
+    rows: data.View
+    a: Signal
+    b: Signal
+
+    def __init__(self, config: CarrySaveConfig):
+        self.config = config
+        width = config.width
+        super().__init__({
+            "rows": In(data.ArrayLayout(width, config.rows)),
+            "a": Out(width),
+            "b": Out(width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self.config.width
+        rows = [self.rows[k] for k in range(self.config.rows)]
+        level = 0
+        while len(rows) > 2:
+            whole = len(rows) // 3 * 3
+            following = []
+            for k in range(0, whole, 3):
+                x, y, z = rows[k : k + 3]
+                total = Signal(width, name=f"sum_{level}_{k}")
+                carry = Signal(width, name=f"carry_{level}_{k}")
+                m.d.comb += total.eq(x ^ y ^ z)
+                m.d.comb += carry.eq(((x & y) | (z & (x ^ y))) << 1)
+                following += [total, carry]
+            rows = following + rows[whole:]
+            level += 1
+        m.d.comb += [self.a.eq(rows[0]), self.b.eq(rows[1])]
+        return m
+
+
+def total(m: Module, name: str, rows: list[Value], width: int, blocks: tuple[int, ...]) -> Value:
+    """Return the sum of `rows` modulo ``2**width``, by a tree and a carry-select adder."""
+    tree = CarrySave(CarrySaveConfig(rows=len(rows), width=width))
+    adder = CarrySelectAdd(CarrySelectAddConfig(width=width, blocks=blocks))
+    m.submodules[f"{name}_tree"] = tree
+    m.submodules[f"{name}_adder"] = adder
+    m.d.comb += [tree.rows[k].eq(row) for k, row in enumerate(rows)]
+    m.d.comb += [adder.a.eq(tree.a), adder.b.eq(tree.b)]
+    return adder.o

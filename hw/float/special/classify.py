@@ -1,0 +1,93 @@
+"""Results of the special functions that no table gives."""
+
+from amaranth import *
+from amaranth.lib import enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...formats import FP32
+from .functions import Operation
+
+__all__ = ["Class", "Classify"]
+
+#: Stored exponent of 2**8, whose power of two no FP32 number is near.
+HUGE_POWER = FP32.bias + 8
+
+
+class Class(enum.IntEnum, shape=2):
+    """What a result is."""
+
+    NUMBER = 0
+    ZERO = 1
+    INFINITY = 2
+    NAN = 3
+
+
+class Classify(wiring.Component):
+    """Tell what the function `operation` of `a` is; rounding may still make it zero or infinite.
+
+    Combinational.
+
+    Parameters
+    ----------
+    circular : bool
+        Whether there are sine and cosine; else they are NaN.
+
+    Members
+    -------
+    operation : In(Operation)
+    a : In(32)
+        As stored.
+    o : Out(Class)
+
+    """
+
+    operation: Signal
+    a: Signal
+    o: Signal
+
+    def __init__(self, circular: bool = True):
+        self.circular = circular
+        super().__init__({
+            "operation": In(Operation),
+            "a": In(FP32.width),
+            "o": Out(Class),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        sign, magnitude = self.a[-1], self.a[:-1]
+        is_zero = ~magnitude.any()
+        is_special = magnitude[FP32.fraction_width :].all()
+        is_nan = is_special & magnitude[: FP32.fraction_width].any()
+        is_negative = sign & ~is_zero
+        with m.Switch(self.operation):
+            with m.Case(Operation.RCP):
+                with m.If(is_zero):
+                    m.d.comb += self.o.eq(Class.INFINITY)
+                with m.Elif(is_special):
+                    m.d.comb += self.o.eq(Class.ZERO)
+            with m.Case(Operation.RSQRT):
+                with m.If(is_negative):
+                    m.d.comb += self.o.eq(Class.NAN)
+                with m.Elif(is_zero):
+                    m.d.comb += self.o.eq(Class.INFINITY)
+                with m.Elif(is_special):
+                    m.d.comb += self.o.eq(Class.ZERO)
+            with m.Case(Operation.EXP2):
+                with m.If(magnitude[FP32.fraction_width :] >= HUGE_POWER):
+                    m.d.comb += self.o.eq(Mux(sign, Class.ZERO, Class.INFINITY))
+            with m.Case(Operation.LOG2):
+                with m.If(is_negative):
+                    m.d.comb += self.o.eq(Class.NAN)
+                with m.Elif(is_zero | is_special):
+                    m.d.comb += self.o.eq(Class.INFINITY)
+                with m.Elif(magnitude == FP32.bias << FP32.fraction_width):
+                    m.d.comb += self.o.eq(Class.ZERO)
+            with m.Default():
+                with m.If(is_special | (not self.circular)):
+                    m.d.comb += self.o.eq(Class.NAN)
+                with m.Elif(is_zero & (self.operation != Operation.COS)):
+                    m.d.comb += self.o.eq(Class.ZERO)
+        with m.If(is_nan):
+            m.d.comb += self.o.eq(Class.NAN)
+        return m

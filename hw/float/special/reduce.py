@@ -1,0 +1,290 @@
+"""Range reduction: a number becomes the argument of a table, a factor and an exponent."""
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...formats import FP32
+from ..carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ..normalise import Normalise, NormaliseConfig
+from ..pipeline import cut
+from .functions import (
+    ARGUMENT_WIDTH,
+    FACTOR_WIDTH,
+    LOG2_UPPER,
+    LOG2_UPPER_WIDTH,
+    TINY_ANGLE,
+    TURN_WIDTH,
+    Operation,
+)
+from .interpolate import SELECT_WIDTH, selection
+from .turns import Turns
+
+__all__ = ["REDUCED_LAYOUT", "Reduce"]
+
+#: Places of the word below a significand at its top.
+BELOW = TURN_WIDTH - FP32.significand_width
+#: Bits of a power's exponent before the point, with its sign.
+WHOLE_WIDTH = 9
+SHIFT_WIDTH = 6
+
+#: What a function is reduced to: its value is ``table(argument) * factor`` and a power of two.
+#: A factor of 1 stands for none. `scale` is what the exponent depends on, see `Exponent`.
+REDUCED_LAYOUT = data.StructLayout({
+    "operation": Operation,
+    "select": SELECT_WIDTH,
+    "argument": ARGUMENT_WIDTH,
+    "factor": FACTOR_WIDTH + 1,
+    "factor_carry": 1,
+    "has_factor": 1,
+    "scale": signed(WHOLE_WIDTH + 1),
+    "sign": 1,
+    # Of log2: the significand was halved; and the result is not near 0.
+    "is_upper": 1,
+    "is_far": 1,
+    # Of sin and cos: too small for a table.
+    "is_tiny": 1,
+})
+
+
+class Reduce(wiring.Component):
+    """Reduce a number other than zero, infinity and NaN to what the interpolator needs.
+
+    A pipeline without back-pressure: latency 3 cycles, one number per cycle.
+
+    | cycle | result |
+    |---|---|
+    | 1 | an angle in turns, as two addends; of other functions the significand, or its complement |
+    | 2 | their sum: the word; of an angle the distance from a multiple of half a right angle |
+    | 3 | the word normalised, and shifted to its place; argument, factor and exponent from these |
+
+    Parameters
+    ----------
+    circular : bool
+        Whether there are sine and cosine.
+
+    Members
+    -------
+    operation : In(Operation)
+    a : In(32)
+        As stored.
+    o : Out(REDUCED_LAYOUT)
+
+    """
+
+    operation: Signal
+    a: Signal
+    o: data.View
+
+    def __init__(self, circular: bool = True):
+        self.circular = circular
+        super().__init__({
+            "operation": In(Operation),
+            "a": In(FP32.width),
+            "o": Out(REDUCED_LAYOUT),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        kind = self.kind()
+        augend, addend, is_small = self.addends(m, kind)
+        *flags, exponent, is_small, augend, addend = cut(
+            m,
+            "addends",
+            registered=True,
+            **kind,
+            exponent=self.a[FP32.fraction_width : -1],
+            is_small=is_small,
+            augend=augend,
+            addend=addend,
+        )
+        kind = dict(zip(kind, flags, strict=True))
+        word, octant = self.word(m, kind, is_small, augend, addend)
+        is_cosine = Signal()
+        quadrant = Signal(2)
+        m.d.comb += [
+            quadrant.eq(octant[1:] + (kind["operation"] == Operation.COS)),
+            is_cosine.eq(quadrant[0] ^ octant[0]),
+        ]
+        kind["sign"] = Mux(
+            kind["is_circular"],
+            (kind["sign"] & (kind["operation"] == Operation.SIN)) ^ quadrant[1],
+            # What is positive for a negative number, or has no value, is not of these.
+            kind["sign"] & (kind["operation"] <= Operation.RSQRT),
+        )
+        *flags, exponent, is_cosine, shift, word = cut(
+            m,
+            "word",
+            registered=True,
+            **kind,
+            exponent=exponent,
+            is_cosine=is_cosine,
+            shift=self.shift(kind, is_small, exponent),
+            word=word,
+        )
+        kind = dict(zip(kind, flags, strict=True))
+        reduced = self.reduced(m, kind, exponent, is_cosine, shift, word)
+        register = Signal(REDUCED_LAYOUT, reset_less=True)
+        m.d.sync += [register[name].eq(value) for name, value in reduced.items()]
+        m.d.comb += self.o.eq(register)
+        return m
+
+    def kind(self) -> dict[str, Value]:
+        """Return what is to be done, from operation and operand."""
+        fraction = self.a[: FP32.fraction_width]
+        exponent = self.a[FP32.fraction_width : -1]
+        is_circular = self.operation[2] & self.circular
+        is_log2 = self.operation == Operation.LOG2
+        is_normal = exponent.any()
+        is_upper = is_log2 & is_normal & (fraction[-LOG2_UPPER_WIDTH:] >= LOG2_UPPER)
+        is_near = is_normal & (exponent == FP32.bias - is_upper)
+        return {
+            "operation": self.operation,
+            "sign": self.a[-1],
+            "is_normal": is_normal,
+            "is_circular": is_circular,
+            "is_tiny": is_circular & (exponent < FP32.bias + TINY_ANGLE),
+            "is_upper": is_upper,
+            "is_far": is_log2 & ~is_near,
+        }
+
+    def addends(self, m, kind):
+        """Return two words to add, and whether they are an angle's below 1/2 radian."""
+        significand = Signal(FP32.significand_width)
+        m.d.comb += significand.eq(Cat(self.a[: FP32.fraction_width], kind["is_normal"]))
+        is_power = kind["operation"] == Operation.EXP2
+        is_negated = Signal()
+        m.d.comb += is_negated.eq(Mux(is_power, kind["sign"], kind["is_upper"]))
+        # A fraction has its first bit where a significand has its hidden one; halved, one below.
+        is_fraction = (kind["operation"] == Operation.LOG2) & kind["is_normal"]
+        placed = Signal(FP32.significand_width)
+        m.d.comb += placed.eq(
+            Mux(
+                is_fraction,
+                Mux(kind["is_upper"], significand[:-1], significand << 1),
+                significand,
+            )
+        )
+        top = Cat(is_negated.replicate(FP32.significand_width - 1), is_negated & is_power)
+        augend = Cat(C(0, BELOW), placed ^ top, is_negated & is_power)
+        addend = Cat(C(0, BELOW), is_negated, C(0, FP32.significand_width - 1))
+        if not self.circular:
+            return augend, addend, C(0, 1)
+        m.submodules.turns = turns = Turns()
+        m.d.comb += [
+            turns.significand.eq(significand),
+            turns.exponent.eq(self.a[FP32.fraction_width : -1]),
+        ]
+        is_angle = kind["is_circular"] & ~kind["is_tiny"]
+        return (
+            Mux(is_angle, turns.a, augend),
+            Mux(is_angle, turns.b, addend),
+            is_angle & turns.is_small,
+        )
+
+    def word(self, m, kind, is_small, augend, addend):
+        """Return the sum, folded into its octant if it is an angle, and that octant."""
+        width = TURN_WIDTH + 1
+        m.submodules.word = adder = CarrySelectAdd(
+            CarrySelectAddConfig(width=width, blocks=(width // 3, width * 2 // 3))
+        )
+        m.d.comb += [adder.a.eq(augend), adder.b.eq(addend)]
+        is_angle = kind["is_circular"] & ~kind["is_tiny"]
+        is_folded = is_angle & ~is_small
+        octant = adder.o[TURN_WIDTH - 3 : TURN_WIDTH] & is_folded.replicate(3)
+        # The place after the last known bit gets a 1: the middle of what the bits can stand for.
+        folded = Cat(
+            C(0b100, 3), adder.o[: TURN_WIDTH - 3] ^ octant[0].replicate(TURN_WIDTH - 3)
+        )
+        word = Cat(Mux(is_folded, folded, adder.o[:TURN_WIDTH]), adder.o[-1] & ~is_angle)
+        return word, octant
+
+    def shift(self, kind, is_small, exponent):
+        """Return by how much the word is shifted right: of a power, or a small angle."""
+        places = Mux(is_small, FP32.bias - 2, FP32.bias + 7) - exponent
+        is_shifted = is_small | (kind["operation"] == Operation.EXP2)
+        is_far = places[SHIFT_WIDTH : FP32.exponent_width].any()
+        shift = places[:SHIFT_WIDTH] | is_far.replicate(SHIFT_WIDTH)
+        return shift & is_shifted.replicate(SHIFT_WIDTH)
+
+    def reduced(self, m, kind, exponent, is_cosine, shift, word):
+        """Return the fields of `REDUCED_LAYOUT`."""
+        m.submodules.normalise = normalise = Normalise(
+            NormaliseConfig(width=TURN_WIDTH, leading_zeros=TURN_WIDTH - 3)
+        )
+        m.d.comb += normalise.i.eq(word[:TURN_WIDTH])
+        shifted = Signal(signed(TURN_WIDTH + 1))
+        m.d.comb += shifted.eq(word.as_signed() >> shift)
+
+        operation = kind["operation"]
+        is_log2 = operation == Operation.LOG2
+        is_power = operation == Operation.EXP2
+        is_angle = kind["is_circular"] & ~kind["is_tiny"]
+        # The fraction of a normalised significand; of log2 only a subnormal's is needed.
+        fraction = normalise.o[-1 - ARGUMENT_WIDTH : -1]
+        is_subnormal_upper = ~kind["is_normal"] & (fraction[-LOG2_UPPER_WIDTH:] >= LOG2_UPPER)
+        is_upper = kind["is_upper"] | (is_log2 & is_subnormal_upper)
+        complement = ~fraction[1:]
+        fraction = Mux(is_log2 & is_subnormal_upper, complement, fraction)
+        argument = Signal(ARGUMENT_WIDTH)
+        m.d.comb += argument.eq(
+            Mux(
+                is_power,
+                shifted,
+                Mux(
+                    is_angle | (is_log2 & kind["is_normal"]),
+                    shifted[TURN_WIDTH - ARGUMENT_WIDTH :],
+                    fraction,
+                ),
+            )
+        )
+        has_sine = is_angle & ~is_cosine
+        is_normalised = has_sine | (is_log2 & ~kind["is_far"])
+        is_sine_itself = kind["is_tiny"] & (operation == Operation.SIN)
+        number = Signal(signed(WHOLE_WIDTH + 1))
+        m.d.comb += number.eq(
+            (exponent | ~kind["is_normal"]) - Mux(kind["is_normal"], 0, normalise.shift)
+        )
+        factor_places = 1 + FACTOR_WIDTH
+        factor = Mux(
+            kind["is_far"],
+            argument << (FACTOR_WIDTH - ARGUMENT_WIDTH),
+            Mux(
+                is_normalised | is_sine_itself,
+                normalise.o[-factor_places:],
+                1 << FACTOR_WIDTH,
+            ),
+        )
+        return {
+            "operation": operation,
+            "select": self.select(kind, is_cosine, is_upper, number),
+            "argument": argument,
+            "factor": factor,
+            "factor_carry": normalise.o[-factor_places - 1] & is_normalised,
+            "has_factor": has_sine | is_log2,
+            "scale": Mux(
+                is_power,
+                shifted[ARGUMENT_WIDTH:].as_signed(),
+                Mux(is_normalised, normalise.shift + shift, number),
+            ),
+            "sign": kind["sign"],
+            "is_upper": is_upper,
+            "is_far": kind["is_far"],
+            "is_tiny": kind["is_tiny"],
+        }
+
+    def select(self, kind, is_cosine, is_upper, number):
+        """Return the table to look into."""
+        circular = Mux(
+            kind["is_tiny"],
+            selection("one"),
+            Mux(is_cosine, selection("cos"), selection("sin")),
+        )
+        # True exponents are odd where stored ones are even.
+        choices = [
+            selection("rcp"),
+            Mux(number[0], selection("rsqrt"), selection("rsqrt_odd")),
+            selection("exp2"),
+            Mux(is_upper, selection("log2_upper"), selection("log2")),
+        ]
+        return Mux(kind["is_circular"], circular, Array(choices)[kind["operation"][:2]])

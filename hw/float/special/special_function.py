@@ -1,0 +1,236 @@
+"""The special function unit: six functions by table and quadratic interpolation."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from ...emit import SharedBlock
+from ...formats import FP32
+from ..normalise import Normalise, NormaliseConfig
+from ..pipeline import cut
+from ..round import Round, RoundConfig
+from . import functions as special
+from .carry_save import product_rows, total
+from .classify import Class, Classify
+from .functions import TABLES, Operation
+from .interpolate import Interpolate
+from .reduce import Reduce
+
+__all__ = ["Operation", "SpecialFunction", "SpecialFunctionConfig"]
+
+LATENCY = 8
+EXPONENT_WIDTH = 10
+#: Bits of the whole part of a logarithm's magnitude.
+WHOLE_WIDTH = 8
+#: A product or half a logarithm, below 2**7.
+TOTAL_WIDTH = special.PRODUCT_WIDTH + WHOLE_WIDTH - 1
+#: Stored exponent of a word with its top bit set, of a function whose exponent is 0.
+TOP = FP32.bias + WHOLE_WIDTH - 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecialFunctionConfig:
+    """A special function unit.
+
+    Parameters
+    ----------
+    circular : bool
+        Whether there are sine and cosine, which take a third of the unit; else they are NaN.
+
+    """
+
+    circular: bool = True
+
+    def __post_init__(self):
+        if not isinstance(self.circular, bool):
+            raise TypeError(f"circular must be True or False, not {self.circular!r}")
+
+    @property
+    def latency(self) -> int:
+        """Cycles from an operand to its result."""
+        return LATENCY
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables there are."""
+        return tuple(name for name in TABLES if self.circular or name not in ("sin", "cos"))
+
+
+class SpecialFunction(SharedBlock):
+    """``o = operation(a)`` within a unit in the last place, see ``docs/special_functions.md``.
+
+    Latency `config.latency`, one result per cycle, no handshake. Subnormal numbers are numbers
+    like any other; NaN results are canonical. Angles are in radians, of any size.
+
+    | cycle | result |
+    |---|---|
+    | 1 to 3 | range reduction, see `Reduce` |
+    | 4 | coefficients of the segment, square of the place in it; exponent |
+    | 5 | the quadratic's value |
+    | 6 | value times factor; of a logarithm, that and its whole part |
+    | 7 | normalised |
+    | 8 | rounded to nearest |
+
+    Parameters
+    ----------
+    config : SpecialFunctionConfig
+
+    Members
+    -------
+    operation : In(Operation)
+    a : In(32)
+    o : Out(32)
+
+    """
+
+    operation: Signal
+    a: Signal
+    o: Signal
+
+    def __init__(self, config: SpecialFunctionConfig):
+        self.config = config
+        super().__init__({
+            "operation": In(Operation),
+            "a": In(FP32.width),
+            "o": Out(FP32.width),
+        })
+
+    def build(self, platform):
+        m = Module()
+        circular = self.config.circular
+        m.submodules.classify = classify = Classify(circular)
+        m.submodules.reduce = reduce = Reduce(circular)
+        m.submodules.interpolate = interpolate = Interpolate(self.config.tables)
+        m.d.comb += [
+            classify.operation.eq(self.operation),
+            classify.a.eq(self.a),
+            reduce.operation.eq(self.operation),
+            reduce.a.eq(self.a),
+            interpolate.select.eq(reduce.o.select),
+            interpolate.argument.eq(reduce.o.argument),
+        ]
+        kind = classify.o
+        for stage in ("addends", "word", "reduced"):
+            (kind,) = cut(m, stage, registered=True, kind=kind)
+
+        carried = {
+            "kind": kind,
+            "factor": reduce.o.factor,
+            "factor_carry": reduce.o.factor_carry,
+            "has_factor": reduce.o.has_factor,
+            **self.scale(m, reduce.o),
+        }
+        for stage in ("coefficients", "value"):
+            values = cut(m, stage, registered=True, **carried)
+            carried = dict(zip(carried, values, strict=True))
+        kind, sign, exponent, product = cut(
+            m,
+            "product",
+            registered=True,
+            kind=carried["kind"],
+            sign=carried["sign"],
+            exponent=carried["exponent"],
+            product=self.product(m, interpolate.o, carried),
+        )
+        significand, shift = self.normalised(m, product)
+        kind, sign, exponent, significand = cut(
+            m,
+            "normalised",
+            registered=True,
+            kind=kind,
+            sign=sign,
+            exponent=(exponent - shift)[:EXPONENT_WIDTH].as_signed(),
+            significand=significand,
+        )
+        rounded = Signal(FP32.width, reset_less=True)
+        m.d.sync += rounded.eq(self.rounded(m, kind, sign, exponent, significand))
+        m.d.comb += self.o.eq(rounded)
+        return m
+
+    def scale(self, m, reduced) -> dict[str, Value]:
+        """Return the exponent, the sign, and what of a logarithm is added to the product."""
+        scale = reduced.scale
+        base = Signal(EXPONENT_WIDTH)
+        term = Signal(EXPONENT_WIDTH)
+        carry = Signal()
+        with m.Switch(reduced.operation):
+            with m.Case(Operation.RCP):
+                m.d.comb += [base.eq(TOP + FP32.bias), term.eq(~scale), carry.eq(1)]
+            with m.Case(Operation.RSQRT):
+                # Half the exponent, rounded down.
+                m.d.comb += [
+                    base.eq(TOP + FP32.bias // 2 + 1),
+                    term.eq(~(scale >> 1)),
+                    carry.eq(~scale[0]),
+                ]
+            with m.Case(Operation.EXP2):
+                m.d.comb += [base.eq(TOP + 1), term.eq(scale)]
+            with m.Case(Operation.LOG2):
+                # The product is half of the logarithm; near 0, of its normalised factor.
+                with m.If(reduced.is_far):
+                    m.d.comb += base.eq(TOP + 1)
+                with m.Else():
+                    m.d.comb += [base.eq(TOP), term.eq(~scale), carry.eq(1)]
+            with m.Default():
+                with m.If(reduced.has_factor):
+                    m.d.comb += [base.eq(TOP - 1), term.eq(~scale), carry.eq(1)]
+                with m.Elif(reduced.is_tiny & (reduced.operation == Operation.SIN)):
+                    m.d.comb += [base.eq(TOP - FP32.bias), term.eq(scale)]
+                with m.Else():
+                    m.d.comb += base.eq(TOP)
+
+        is_log2 = reduced.operation == Operation.LOG2
+        whole = Signal(signed(EXPONENT_WIDTH))
+        m.d.comb += whole.eq(scale + reduced.is_upper - FP32.bias)
+        is_below = whole[-1]
+        is_negative = Mux(reduced.is_far, is_below, reduced.is_upper)
+        return {
+            "exponent": (Cat(carry, base) + Cat(carry, term))[1 : 1 + EXPONENT_WIDTH].as_signed(),
+            "sign": Mux(is_log2, is_negative, reduced.sign),
+            "is_difference": reduced.is_far & (reduced.is_upper ^ is_below),
+            "whole": Mux(is_below, -whole, whole)[:WHOLE_WIDTH]
+            & reduced.is_far.replicate(WHOLE_WIDTH),
+        }
+
+    def product(self, m, value, carried) -> Value:
+        """Return value times factor, plus or minus which half a logarithm's whole part."""
+        rows, constant = product_rows(
+            value,
+            Cat(carried["factor"], C(0, 1)),
+            digits=special.FACTOR_DIGITS,
+            dropped=special.VALUE_WIDTH + special.FACTOR_WIDTH - special.PRODUCT_WIDTH,
+            width=TOTAL_WIDTH,
+            carry=carried["factor_carry"],
+            negative=carried["is_difference"],
+        )
+        bias = Mux(carried["has_factor"], special.PRODUCT_BIAS, 0)
+        zeros = C(0, special.PRODUCT_WIDTH - 1 - len(bias))
+        rows = [C(constant, TOTAL_WIDTH), Cat(bias, zeros, carried["whole"]), *rows]
+        blocks = tuple(TOTAL_WIDTH * k // 4 for k in (1, 2, 3))
+        return total(m, "product", rows, TOTAL_WIDTH, blocks)
+
+    def normalised(self, m, product):
+        """Return the product with its leading one at the top, cut for rounding, and the shift."""
+        # The least are logarithms, not below 1/8 when halved.
+        m.submodules.normalise = normalise = Normalise(
+            NormaliseConfig(width=TOTAL_WIDTH, leading_zeros=WHOLE_WIDTH + 1)
+        )
+        m.d.comb += normalise.i.eq(product)
+        lowest = TOTAL_WIDTH - FP32.significand_width - 2
+        return Cat(normalise.o[:lowest].any(), normalise.o[lowest:]), normalise.shift
+
+    def rounded(self, m, kind, sign, exponent, significand) -> Value:
+        """Return the result as stored."""
+        m.submodules.round = rounder = Round(
+            RoundConfig(
+                form=FP32,
+                significand_width=len(significand),
+                exponent_width=EXPONENT_WIDTH,
+                overflows=True,
+                underflows=True,
+            )
+        )
+        m.d.comb += [rounder.exponent.eq(exponent), rounder.significand.eq(significand)]
+        magnitude = Array([rounder.o, C(0, 1), C(FP32.infinity), C(FP32.nan)])[kind]
+        return Cat(magnitude[: FP32.width - 1], sign & (kind != Class.NAN))

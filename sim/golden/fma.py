@@ -1,0 +1,108 @@
+"""Golden model of the fused multiply-add unit, and operands that find its errors."""
+
+import numpy as np
+
+from ...hw.float.fma import FmaOperation
+from ...hw.float.rounding import FLAGS, Rounding
+from ...hw.formats import FP32, FloatFormat
+from . import floats
+
+__all__ = ["fma", "fma_operands"]
+
+ADDITIONS = (FmaOperation.FADD, FmaOperation.FSUB)
+NEGATED_PRODUCTS = (FmaOperation.FNMSUB, FmaOperation.FNMADD)
+NEGATED_ADDENDS = (FmaOperation.FMSUB, FmaOperation.FNMADD, FmaOperation.FSUB)
+
+
+def fma(
+    operation: FmaOperation | np.ndarray,
+    a,
+    b,
+    c,
+    rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN,
+    form: FloatFormat = FP32,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `operation` makes of stored `a`, `b` and `c`, and the flags (both uint32).
+
+    The product of two FP32 is exact in float64; the sum is kept there rounded to odd. Operation
+    and rounding are one for all vectors or one for each.
+    """
+    arrays = (np.asarray(x) for x in (operation, a, b, c, rounding))
+    operation, a, b, c, rounding = np.broadcast_arrays(*arrays)
+    is_addition = np.isin(operation, ADDITIONS)
+    is_product = operation == FmaOperation.FMUL
+    one = form.bias << form.fraction_width
+    factors = a, np.where(is_addition, one, b)
+    addend_bits = np.where(is_addition, b, np.where(is_product, 0, c))
+    used = (*factors, addend_bits)
+
+    with np.errstate(invalid="ignore"):
+        product = floats.decode(factors[0], form) * floats.decode(factors[1], form)
+        product = np.where(np.isin(operation, NEGATED_PRODUCTS), -product, product)
+        addend = floats.decode(addend_bits, form)
+        addend = np.where(np.isin(operation, NEGATED_ADDENDS), -addend, addend)
+        total = np.where(is_product, product, floats.sum_to_odd(product, addend))
+    # Opposite zeros, and numbers that cancel, make the zero that the direction of rounding says.
+    is_cancelled = (total == 0) & (np.signbit(product) != np.signbit(addend)) & ~is_product
+    total = np.where(is_cancelled & (rounding == Rounding.DOWN), -0.0, total)
+    stored, flags = floats.rounded(total, form, rounding)
+
+    is_signalling = np.any([floats.is_signalling(x, form) for x in used], axis=0)
+    made_of_numbers = ~np.any([np.isnan(floats.decode(x, form)) for x in used], axis=0)
+    is_new_nan = np.isnan(total) & made_of_numbers
+    # Infinity times zero is invalid beside a quiet NaN as well.
+    is_infinite_zero = np.isnan(product) & ~np.any(
+        [np.isnan(floats.decode(x, form)) for x in factors], axis=0
+    )
+    is_invalid = is_signalling | is_new_nan | is_infinite_zero
+    return stored, np.where(is_invalid, np.uint32(FLAGS["invalid"]), flags)
+
+
+def fma_operands(
+    rng: np.random.Generator,
+    count: int,
+    form: FloatFormat = FP32,
+    addend: FloatFormat | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (a, b, c) for a multiply-add: factors of `form`, addends of that or of `addend`.
+
+    In turn any operands; products near the addend's borders of subnormals and of overflow, with
+    small addends; addends that nearly cancel; addends at every distance.
+    """
+    addend = addend or form
+    a, b = factors(rng, count, form), factors(rng, count, form)
+    kind = rng.integers(0, 4, count)
+    near = near_borders(rng, a, b, form, addend)
+    b = np.where((kind == 1) | (rng.random(count) < 0.2), near, b)
+    with np.errstate(invalid="ignore"):
+        product = floats.decode(a, form) * floats.decode(b, form)
+    opposite = floats.encode(-product, addend).astype(np.int64)
+    steps = rng.integers(-3, 4, count)
+    reach = 2 * addend.significand_width + 4
+    distance = rng.integers(-reach, reach + 1, count) << addend.fraction_width
+    distant = opposite + np.where(kind == 3, distance, 0) + steps
+    distant = distant ^ (rng.integers(0, 4, count) == 0) << addend.magnitude_width
+    small = factors(rng, count, addend) & ~(np.int64(addend.exponent_mask) << addend.fraction_width)
+    anything = factors(rng, count, addend)
+    c = np.choose(kind, [anything, small, distant, distant])
+    return a, b, (c & ((1 << addend.width) - 1)).astype(np.uint32)
+
+
+def factors(rng: np.random.Generator, count: int, form: FloatFormat) -> np.ndarray:
+    """Return stored floats: uniform, with few ones in the fraction (which make ties), corners."""
+    uniform = rng.integers(0, 1 << form.width, count)
+    sparse = uniform & ~(form.fraction_mask >> rng.integers(0, form.significand_width, count))
+    kind = rng.random(count)
+    corners = rng.choice(floats.corners(form), count)
+    return np.select([kind < 0.15, kind < 0.55], [corners, sparse], uniform).astype(np.uint32)
+
+
+def near_borders(rng, a, b, form: FloatFormat, addend: FloatFormat) -> np.ndarray:
+    """Return `b` with exponents that take its product with `a` to the borders of `addend`."""
+    exponent = (a >> form.fraction_width & form.exponent_mask).astype(np.int64)
+    least = 1 - addend.bias + rng.integers(-addend.significand_width - 3, 3, len(a))
+    most = addend.bias + rng.integers(-2, 3, len(a))
+    wanted = np.where(rng.random(len(a)) < 0.6, least, most) + 2 * form.bias - exponent
+    wanted = np.clip(wanted, 0, form.exponent_mask - form.has_infinity)
+    cleared = b & ~np.uint32(form.exponent_mask << form.fraction_width)
+    return cleared | (wanted << form.fraction_width).astype(np.uint32)

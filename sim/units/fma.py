@@ -1,0 +1,116 @@
+"""The fused multiply-add unit of a core, and the units that only add or multiply."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...hw.float.add import Add, AddConfig
+from ...hw.float.fma import Fma, FmaConfig, FmaOperation
+from ...hw.float.multiply import Multiply, MultiplyConfig
+from ...hw.float.rounding import FLAGS, Rounding
+from ...hw.formats import FP16, FP32, FloatFormat
+from ..golden import floats, operands
+from ..golden.fma import fma, fma_operands
+from .unit import Unit
+
+__all__ = ["fma_by_qemu", "units"]
+
+INSTRUCTIONS = {operation: f"{operation.name.lower()}.s" for operation in FmaOperation}
+
+
+def units() -> list[Unit]:
+    """Return the units."""
+    return [fma_unit(FP32), fma_unit(FP16), add_unit(), multiply_unit()]
+
+
+def fma_unit(form: FloatFormat) -> Unit:
+    """Return the multiply-add of one format, every operation and rounding mode in turn."""
+    config = FmaConfig(form=form)
+
+    def stimulus(rng: np.random.Generator, count: int):
+        a, b, c = fma_operands(rng, count, form)
+        operation = rng.integers(0, len(FmaOperation), count)
+        rounding = rng.integers(0, len(Rounding), count)
+        return {"a": a, "b": b, "c": c, "operation": operation, "rounding": rounding}
+
+    def golden(a, b, c, operation, rounding):
+        return dict(zip(("o", "flags"), fma(operation, a, b, c, rounding, form), strict=True))
+
+    return Unit(
+        name=f"fma_{form.name}",
+        group=form.name.upper(),
+        component=lambda: Fma(config),
+        latency=config.latency,
+        operands=stimulus,
+        golden=golden,
+        oracle="QEMU" if form == FP32 else "the FP32 unit's model",
+        reference=fma_by_qemu if form == FP32 else None,
+    )
+
+
+def fma_by_qemu(a, b, c, operation, rounding) -> dict[str, np.ndarray]:
+    """Return what QEMU computes, every operation for its own vectors.
+
+    It does not report that infinity times zero plus a quiet NaN is invalid, as RISC-V demands
+    (IEEE 754 leaves it open): there, and only there, the flag is set here.
+    """
+    from ..oracle.qemu import qemu
+
+    stored, flags = np.zeros(len(a), np.uint32), np.zeros(len(a), np.uint32)
+    for each, instruction in INSTRUCTIONS.items():
+        chosen = operation == each
+        is_fused = each < FmaOperation.FADD
+        given = [x[chosen] for x in ((a, b, c) if is_fused else (a, b))]
+        stored[chosen], raised = qemu(instruction, *given, rounding=rounding[chosen])
+        if is_fused:
+            raised = raised | np.where(is_infinite_zero(*given[:2]), FLAGS["invalid"], 0)
+        flags[chosen] = raised
+    return {"o": stored, "flags": flags}
+
+
+def is_infinite_zero(a, b) -> np.ndarray:
+    """Return where one of two FP32 is infinite and the other zero."""
+    a, b = (x & FP32.magnitude_mask for x in (a, b))
+    return ((a == FP32.infinity) & (b == 0)) | ((b == FP32.infinity) & (a == 0))
+
+
+def add_unit() -> Unit:
+    """Return the adder of FP32."""
+    config = AddConfig()
+    return two_operand_unit(
+        "add", lambda: Add(config), config.latency, operands.add_operands, floats.add
+    )
+
+
+def multiply_unit() -> Unit:
+    """Return the multiplier of FP32."""
+    config = MultiplyConfig()
+    return two_operand_unit(
+        "multiply",
+        lambda: Multiply(config),
+        config.latency,
+        operands.multiply_operands,
+        floats.multiply,
+    )
+
+
+def two_operand_unit(
+    name: str, component: Callable, latency: int, stimulus: Callable, golden: Callable
+) -> Unit:
+    """Return a unit of FP32 that rounds to nearest even and reports nothing."""
+
+    def reference(a, b):
+        from ..oracle.qemu import qemu
+
+        return {"o": qemu({"add": "fadd.s", "multiply": "fmul.s"}[name], a, b)[0]}
+
+    return Unit(
+        name=name,
+        group="FP32",
+        component=component,
+        latency=latency,
+        operands=lambda rng, count: dict(zip("ab", stimulus(rng, count), strict=True)),
+        golden=lambda a, b: {"o": golden(a, b)},
+        oracle="QEMU",
+        reference=reference,
+    )
