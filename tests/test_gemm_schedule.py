@@ -24,7 +24,7 @@ from spica.kernels.gemm.reference import reference
 from spica.kernels.gemm.schedule import schedule
 from spica.sim.check import check
 from spica.sim.golden.cluster import ClusterModel
-from spica.sim.golden.gemm import gemm
+from spica.sim.golden.gemm import gemm, slab
 
 TINY = PRESETS["tiny_matrix"]
 ACCESS_CYCLES = 20
@@ -36,8 +36,9 @@ def run(config, problem, kind="random", seed=0, change=lambda commands: commands
     model = ClusterModel(config, problem.image(a, b), seed)
     model.run(change(schedule(config, problem).commands.array()))
     c, touched = problem.result(model.region(*problem.c_region))
-    expected = gemm(config.matrix, problem, a, b, config.matrix.tile[2])
-    wide = reference(problem, a, b, config.matrix.rows)
+    depth = plan(config, problem).tiling.k
+    expected = gemm(config.matrix, problem, a, b, depth)
+    wide = reference(problem, a, b, slab(config.matrix, depth))
     return check(c, expected, *wide, form=problem.c_format, touched=touched), model
 
 
@@ -74,6 +75,7 @@ def random_config(rng):
         rows=rows,
         columns=columns,
         operand=rng.choice(list(ARITHMETIC)),
+        dataflow=rng.choice(["weight_stationary", "output_stationary"]),
         accumulator_bytes=32768,
         tile=tile,
     )

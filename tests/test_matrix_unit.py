@@ -51,7 +51,7 @@ NUMERICS = {
     "weight_stationary": lambda a, b, matrix: systolic_ws(
         a, b, matrix.rows, operand=matrix.operand
     ),
-    "output_stationary": lambda a, b, matrix: systolic_os(a, b, operand=matrix.operand),
+    "output_stationary": lambda a, b, matrix: systolic_os(a, b, len(b), operand=matrix.operand),
 }
 
 
@@ -155,7 +155,12 @@ def possible_cases(config):
     ]
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+SLOW = ("fp8_e4m3", "fp8_e5m2", "fp32")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CONFIGS]
+)
 def test_loops_two_in_flight(name):
     config = CONFIGS[name]
     rtlil.convert(MatrixUnit(config))

@@ -56,10 +56,11 @@ class AlignConfig:
     def small_width(self) -> int:
         """Bits of the small addend: below the big one's a last bit for all that was shifted out.
 
-        That is enough for exact sums of close exponents; sums of distant ones, which lose one
-        leading bit at most, must keep a guard and a round bit before the last.
+        Only where `b` has an exponent by 1 or 2 larger than `a`, which is below 4, can more than
+        one leading bit cancel: then all bits of `a` are kept. Elsewhere a guard and a round bit
+        before the last are enough.
         """
-        return max(self.a_width + 1, self.form.significand_width + 4)
+        return max(self.a_width + 2, self.form.significand_width + 4)
 
 
 class Align(wiring.Component):

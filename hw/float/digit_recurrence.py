@@ -13,7 +13,7 @@ __all__ = ["DigitRecurrence", "DigitRecurrenceConfig"]
 
 #: Bits of a subtractor's first carry-select block, by digits per cycle: the more subtractors stand
 #: in a row, the shorter their carries must ripple.
-FIRST_BLOCK = {1: 26, 2: 13, 3: 8, 4: 4}
+FIRST_BLOCK = {1: 26, 2: 12, 3: 7, 4: 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,9 @@ class DigitRecurrence(wiring.Component):
     chapters 5 and 6), with whole numbers: a digit is 1 where the subtrahend is no more than the
     remainder. For quotients the subtrahend is the divisor; for roots it is four times the root so
     far plus one, which makes the pair of remainder and root satisfy
-    ``radicand = root**2 + remainder``.
+    ``radicand = root**2 + remainder``. Carry-select subtractors of these lengths are so shallow
+    that a redundant remainder and digits of radix 4 would save no cycle, and cost more: selection,
+    both forms of the result, and a last sum.
 
     Within a cycle the remainder stands still and subtrahends move right, so only one multiplexer
     per cycle knows that a quotient's remainder moves by one place per digit and a root's by two.
@@ -136,7 +138,6 @@ class DigitRecurrence(wiring.Component):
 
     def step(self, m, place: int, remainder, result):
         """Return the remainder after the digit with `place` digits behind it, and the digit."""
-        config = self.config
         subtrahend = Signal(len(remainder), name=f"subtrahend_{place}")
         m.d.comb += subtrahend.eq(
             Mux(self.is_root, Cat(C(1, 2), result) << 2 * place, self.operand << place)
@@ -159,14 +160,11 @@ class DigitRecurrence(wiring.Component):
         return Cat(remainder[:place], restored), digit
 
     def blocks(self, width: int) -> tuple[int, ...]:
-        """Return where a subtractor's blocks begin.
-
-        Each is a bit longer than the one before it: that much later it is chosen.
-        """
-        size = FIRST_BLOCK[self.config.digits]
+        """Return where a subtractor's blocks begin: the later one is chosen, the longer it is."""
+        low = FIRST_BLOCK[self.config.digits]
+        size = low + 1
         edges = []
-        low = size
-        while low < width - 2:
+        while low < width - 4:
             edges.append(low)
             size += 1
             low += size

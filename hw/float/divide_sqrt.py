@@ -24,11 +24,11 @@ class DivideSqrt(SharedBlock):
     ====  ==================  ==================================================================
     FP32  `digits` 4 (or n)   what happens, `o` being ready
     ====  ==================  ==================================================================
-    0     0                   `i` is accepted: operands classified, subnormal ones normalised
-    1     1                   first digits
-    7     ceil(26 / n)        last digits
-    8     `config.interval`   result rounded; the next operation is accepted
-    9     `config.latency`    `o` is valid
+    0     0                   `i` is accepted: operands classified and normalised, first digit
+    1     1                   the next n digits
+    6     ceil(24 / n)        the last n digits
+    7     `config.interval`   result rounded; the next operation is accepted
+    8     `config.latency`    `o` is valid
     ====  ==================  ==================================================================
 
     Results and flags are those of IEEE 754 and RISC-V: five rounding modes, tininess detected

@@ -152,12 +152,19 @@ class FusedSum(wiring.Component):
             align.b.eq(self.b[:-1]),
         ]
         is_difference = self.a.sign ^ self.b[-1]
+        width = config.exact_width
+        big = Signal(width)
+        small = Signal(width)
+        m.d.comb += [
+            big.eq(align.big << (len(align.small) - len(align.big))),
+            small.eq(align.small ^ is_difference.replicate(width)),
+        ]
         aligned = self.cut(m, "align", self.specials() | {
             "sign": Mux(align.is_b_big, self.b[-1], self.a.sign),
             "is_difference": is_difference,
             "exponent": align.exponent,
-            "big": align.big,
-            "small": align.small ^ is_difference.replicate(len(align.small)),
+            "half_sum": big ^ small,
+            "generate": big & small,
         })  # fmt: skip
         added = self.cut(m, "add", self.added(m, aligned))
         normal = self.cut(m, "normalise", self.normalised(m, added))
@@ -185,16 +192,13 @@ class FusedSum(wiring.Component):
     def added(self, m, aligned):
         """Return the magnitude of the sum and its sign."""
         config = self.config
-        width = config.exact_width
-        m.submodules.add = add = MagnitudeSum(MagnitudeSumConfig(width=width))
+        m.submodules.add = add = MagnitudeSum(MagnitudeSumConfig(width=config.exact_width))
         m.d.comb += [
-            add.a.eq(aligned["big"] << (config.align.small_width - config.align.width)),
-            add.b.eq(Cat(aligned["small"], aligned["is_difference"])),
+            add.half_sum.eq(aligned.pop("half_sum")),
+            add.generate.eq(aligned.pop("generate")),
             add.is_difference.eq(aligned["is_difference"]),
         ]
-        del aligned["big"], aligned["small"]
-        sign = aligned["sign"] ^ add.is_negative
-        return aligned | {"sign": sign, "total": add.o}
+        return aligned | {"sign": aligned["sign"] ^ add.is_negative, "total": add.o}
 
     def normalised(self, m, added):
         """Return the significand with its leading one at the top, and its exponent and sign."""
@@ -214,7 +218,7 @@ class FusedSum(wiring.Component):
         is_down = added["rounding"] == Rounding.DOWN if config.dynamic else C(0)
         return added | {
             "sign": Mux(is_cancelled, is_down, added["sign"]),
-            "exponent": exponent - normalise.shift,
+            "exponent": (exponent - normalise.shift)[: len(exponent)],
             "significand": Cat(normalise.o[:lowest].any(), normalise.o[lowest:]),
         }
 

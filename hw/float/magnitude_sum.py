@@ -32,7 +32,8 @@ class MagnitudeSumConfig:
 class MagnitudeSum(wiring.Component):
     """``o = a + b``, which must not overflow, or ``o = abs(a - ~b)``.
 
-    The addend to be subtracted comes as its complement, so that a register can be in between.
+    The addends come as ``a ^ b`` and ``a & b``, so that a register can be in between; what is to
+    be subtracted is complemented before.
 
     Combinational: a parallel-prefix adder whose carry out comes back in at its end. The carry out
     of ``a + b`` says that a is greater than ``~b``; then it is what is missing to their
@@ -44,7 +45,10 @@ class MagnitudeSum(wiring.Component):
 
     Members
     -------
-    a, b : In(config.width)
+    half_sum : In(config.width)
+        ``a ^ b``
+    generate : In(config.width)
+        ``a & b``
     is_difference : In(1)
     o : Out(config.width)
     is_negative : Out(1)
@@ -52,8 +56,8 @@ class MagnitudeSum(wiring.Component):
 
     """
 
-    a: Signal
-    b: Signal
+    half_sum: Signal
+    generate: Signal
     is_difference: Signal
     o: Signal
     is_negative: Signal
@@ -62,8 +66,8 @@ class MagnitudeSum(wiring.Component):
         self.config = config
         width = config.width
         super().__init__({
-            "a": In(width),
-            "b": In(width),
+            "half_sum": In(width),
+            "generate": In(width),
             "is_difference": In(1),
             "o": Out(width),
             "is_negative": Out(1),
@@ -72,14 +76,13 @@ class MagnitudeSum(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         width = self.config.width
-        half_sum = self.a ^ self.b
-        generate, propagate = prefix_carries(m, self.a & self.b, half_sum)
+        generate, propagate = prefix_carries(m, self.generate, self.half_sum)
         carry = Signal()
         m.d.comb += [
             carry.eq(generate[-1] & self.is_difference),
             self.is_negative.eq(~generate[-1] & self.is_difference),
         ]
         carries = generate | (propagate & carry.replicate(width))
-        total = half_sum ^ Cat(carry, carries[:-1])
+        total = self.half_sum ^ Cat(carry, carries[:-1])
         m.d.comb += self.o.eq(total ^ self.is_negative.replicate(width))
         return m

@@ -88,10 +88,12 @@ class Normalise(wiring.Component):
             is_zero = Signal(name=f"top_{places}_zero")
             shifted = Signal(config.width, name=f"shifted_{places}")
             m.d.comb += is_zero.eq(tested[-places:] == 0)
-            m.d.comb += shifted.eq(Mux(is_zero, word << places, word))
+            m.d.comb += shifted.eq(Mux(is_zero, Cat(C(0, places), word[:-places]), word))
             if config.limited:
                 following = Signal(config.width, name=f"tested_{places}")
-                m.d.comb += following.eq(Mux(is_zero, tested << places, tested))
+                m.d.comb += following.eq(
+                    Mux(is_zero, Cat(C(0, places), tested[:-places]), tested)
+                )
                 tested = following
             else:
                 tested = shifted

@@ -32,6 +32,13 @@ class FusedSizes:
     dot: DotProductConfig
 
     @property
+    def cuts(self):
+        print('codes', self.code_shape)
+        import os
+        if os.environ.get("SHORT"): return ("places", "magnitude")
+        return ("products", "carry_save", "magnitude")
+
+    @property
     def is_grouped(self) -> bool:
         """Whether a term is the sum of a group of products."""
         return self.dot.fused.group > 1

@@ -1,4 +1,4 @@
-"""Alignment of one term of a fused sum."""
+"""Alignment of the terms of a fused sum."""
 
 from dataclasses import dataclass
 
@@ -6,9 +6,43 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ..emit import SharedBlock
-from ..float.pipeline import cut
+from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 
-__all__ = ["FusedAlign", "FusedAlignConfig"]
+__all__ = ["FusedAlign", "FusedAlignConfig", "places_below"]
+
+
+def places_below(m: Module, largest: Value, code: Value, width: int, name: str) -> Value:
+    """Return by how many places a term is below the largest exponent, at most all of its bits.
+
+    Meaningless for a term above the largest, which must be zero. Codes may be negative.
+
+    Parameters
+    ----------
+    m : Module
+    largest, code : Value
+        Codes of the largest exponent and of the term's.
+    width : int
+        Bits of an aligned term: it is zero if they are this many places, or more.
+    name : str
+        Of the signals.
+
+    """
+    code_width = len(largest)
+    if code_width <= 8:
+        distance = Signal(code_width, name=f"distance_{name}")
+        m.d.comb += distance.eq(largest - code)
+    else:
+        m.submodules[f"distance_{name}"] = subtracter = CarrySelectAdd(
+            CarrySelectAddConfig(width=code_width, blocks=(code_width // 2,))
+        )
+        extended = Signal(Shape(code_width, signed=True))
+        m.d.comb+=[extended.eq(code), subtracter.a.eq(largest), subtracter.b.eq(~extended), subtracter.carry.eq(1)]
+        distance = subtracter.o
+    places_width = width.bit_length()
+    is_far = distance[places_width:].any()
+    places = Signal(places_width, name=f"places_{name}")
+    m.d.comb += places.eq(distance[:places_width] | is_far.replicate(places_width))
+    return places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,15 +56,8 @@ class FusedAlignConfig:
     integer_width : int
         Those before the point.
     significand_width, fraction_width : int
-        Bits of the significand, and those behind the point. Any the term has no room for are
-        dropped.
-    exponent_width : int
-        Bits of the term's exponent code.
-    largest_width : int
-        Bits of the largest exponent's code. If there are negative codes, two's complement ones,
-        those of the term must be as wide.
-    registered : bool
-        Whether the number of places to shift is registered.
+        Bits of the significand, and those behind the point. Any the aligned term has no room for
+        are dropped.
 
     """
 
@@ -38,16 +65,17 @@ class FusedAlignConfig:
     integer_width: int
     significand_width: int
     fraction_width: int
-    exponent_width: int
-    largest_width: int
-    registered: bool = False
+
+    @property
+    def places_width(self) -> int:
+        """Bits of a number of places that can shift out everything."""
+        return self.width.bit_length()
 
 
 class FusedAlign(SharedBlock):
-    """``o = significand >> (largest - exponent)``, truncated, complemented if `sign`.
+    """``o = significand >> places``, truncated, complemented if `sign`.
 
-    Combinational, or one cycle later if `config.registered`. A term too far below the largest
-    exponent is 0; what is above it must have significand 0.
+    Combinational.
 
     Parameters
     ----------
@@ -55,16 +83,14 @@ class FusedAlign(SharedBlock):
 
     Members
     -------
-    largest : In(config.largest_width)
-    exponent : In(config.exponent_width)
+    places : In(config.places_width)
     significand : In(config.significand_width)
     sign : In(1)
     o : Out(config.width)
 
     """
 
-    largest: Signal
-    exponent: Signal
+    places: Signal
     significand: Signal
     sign: Signal
     o: Signal
@@ -72,8 +98,7 @@ class FusedAlign(SharedBlock):
     def __init__(self, config: FusedAlignConfig):
         self.config = config
         super().__init__({
-            "largest": In(config.largest_width),
-            "exponent": In(config.exponent_width),
+            "places": In(config.places_width),
             "significand": In(config.significand_width),
             "sign": In(1),
             "o": Out(config.width),
@@ -82,24 +107,11 @@ class FusedAlign(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        # Never negative where it matters, so as wide as its largest value.
-        distance = Signal(config.largest_width)
-        m.d.comb += distance.eq(self.largest - self.exponent)
-        places_width = config.width.bit_length()
-        is_far = distance[places_width:].any()
-        places, significand, sign = cut(
-            m,
-            "distance",
-            registered=config.registered,
-            places=distance[:places_width] | is_far.replicate(places_width),
-            significand=self.significand,
-            sign=self.sign,
-        )
         below = config.width - config.integer_width - config.fraction_width
-        placed = Cat(C(0, below), significand) if below > 0 else significand[-below:]
+        placed = Cat(C(0, max(below, 0)), self.significand[max(-below, 0) :])
         aligned = Signal(config.width)
         m.d.comb += [
-            aligned.eq(placed >> places),
-            self.o.eq(aligned ^ sign.replicate(config.width)),
+            aligned.eq(placed >> self.places),
+            self.o.eq(aligned ^ self.sign.replicate(config.width)),
         ]
         return m

@@ -9,7 +9,7 @@ from ..float.pipeline import cut
 from ..float.prefix_add import PrefixAdd, PrefixAddConfig
 from .config import DotProductConfig
 from .fused import FusedSizes
-from .fused_align import FusedAlign, FusedAlignConfig
+from .fused_align import FusedAlign, FusedAlignConfig, places_below
 from .fused_product import decode
 from .fused_round import FusedRound, FusedRoundConfig
 from .fused_terms import Terms, make_terms
@@ -74,31 +74,49 @@ class FusedChunk(SharedBlock):
         terms = make_terms(m, self, sizes)
         addend, addend_code, largest = self.largest(m, terms)
         sign = terms.addend[-1]
-        signs, exponents, significands, addend, addend_code, largest, scale, sign, special = cut(
+        codes, addend_code, largest, scale, signs, significands, addend, sign, special = cut(
             m,
             "products",
-            registered=True,
-            signs=terms.signs ^ sign.replicate(sizes.terms),
-            exponents=Cat(terms.exponents),
-            significands=Cat(terms.significands),
-            addend=addend,
+            registered="products" in sizes.cuts,
+            codes=Cat(terms.exponents),
             addend_code=addend_code,
             largest=largest,
             scale=terms.scale,
+            signs=terms.signs ^ sign.replicate(sizes.terms),
+            significands=Cat(terms.significands),
+            addend=addend,
             sign=sign,
             special=terms.special,
         )
-        words = self.aligned(m, signs, exponents, significands, largest)
-        words.append(self.aligned_addend(m, addend, addend_code, largest))
+        width = sizes.term_width
+        places = [
+            places_below(m, largest, codes.word_select(k, sizes.exponent_width), width, f"{k}")
+            for k in range(sizes.terms)
+        ]
+        places, addend_places, room, signs, significands, addend, sign, special = cut(
+            m,
+            "places",
+            registered="places" in sizes.cuts,
+            places=Cat(places),
+            addend_places=places_below(m, largest, addend_code, width, "addend"),
+            room=(largest + scale + sizes.room_offset)[: sizes.room_width],
+            signs=signs,
+            significands=significands,
+            addend=addend,
+            sign=sign,
+            special=special,
+        )
+        words = self.aligned(m, places, significands, signs)
+        words.append(self.aligned_addend(m, addend_places, addend))
         first, second, (carry,) = carry_save(m, words, list(signs), sizes.total_width)
         first, second, carry, room, sign, special = cut(
             m,
             "carry_save",
-            registered=True,
+            registered="carry_save" in sizes.cuts,
             first=first,
             second=second,
             carry=carry,
-            room=(largest + scale + sizes.room_offset)[: sizes.room_width],
+            room=room,
             sign=sign,
             special=special,
         )
@@ -112,8 +130,9 @@ class FusedChunk(SharedBlock):
             sign=(sign ^ is_negative) & is_some,
             special=special,
         )
-        result = Signal(self.config.result_format.width, reset_less=True)
-        m.d.sync += result.eq(self.rounded(m, magnitude, room, sign, special))
+        (result,) = cut(
+            m, "result", registered=True, o=self.rounded(m, magnitude, room, sign, special)
+        )
         m.d.comb += self.o.eq(result)
         return m
 
@@ -141,7 +160,7 @@ class FusedChunk(SharedBlock):
         m.d.comb += largest.eq(Mux(is_base, base, Mux(one > other, one, other)))
         return addend, code, largest
 
-    def aligned(self, m, signs, exponents, significands, largest):
+    def aligned(self, m, places, significands, signs):
         """Return a word for each term: complemented if negative, with the sign's complement."""
         sizes = self.sizes
         config = FusedAlignConfig(
@@ -149,15 +168,12 @@ class FusedChunk(SharedBlock):
             integer_width=sizes.term_width - self.config.fused.fraction_width,
             significand_width=sizes.significand_width,
             fraction_width=sizes.fraction_width,
-            exponent_width=sizes.exponent_width,
-            largest_width=sizes.code_shape.width,
         )
         words = []
         for k in range(sizes.terms):
             m.submodules[f"align_{k}"] = align = FusedAlign(config)
             m.d.comb += [
-                align.largest.eq(largest),
-                align.exponent.eq(exponents.word_select(k, sizes.exponent_width)),
+                align.places.eq(places.word_select(k, config.places_width)),
                 align.significand.eq(significands.word_select(k, sizes.significand_width)),
                 align.sign.eq(signs[k]),
             ]
@@ -166,7 +182,7 @@ class FusedChunk(SharedBlock):
             words.append(Cat(align.o, ~signs[k]))
         return words
 
-    def aligned_addend(self, m, significand, code, largest):
+    def aligned_addend(self, m, places, significand):
         """Return the addend's word: never negative, as signs are relative to its own."""
         sizes = self.sizes
         form = self.config.addend_format
@@ -176,15 +192,9 @@ class FusedChunk(SharedBlock):
                 integer_width=sizes.term_width - self.config.fused.fraction_width,
                 significand_width=form.significand_width,
                 fraction_width=form.fraction_width,
-                exponent_width=sizes.code_shape.width,
-                largest_width=sizes.code_shape.width,
             )
         )
-        m.d.comb += [
-            align.largest.eq(largest),
-            align.exponent.eq(code),
-            align.significand.eq(significand),
-        ]
+        m.d.comb += [align.places.eq(places), align.significand.eq(significand)]
         above = sizes.total_width - sizes.term_width
         return Cat(align.o, C(-sizes.terms & ((1 << above) - 1), above))
 

@@ -72,9 +72,8 @@ def tree_plan(config: DotProductConfig) -> TreePlan:
         )
         for level in range(exact_log2(config.terms))
     )
-    # FP16 sums have limits of their own, but none comes near FP32's.
-    limits = limits and form == FP32
-    last = TreeAddConfig(form=FP32, overflows=limits, subnormals=limits)
+    # FP16 sums have limits of their own, but none comes near FP32's. The addend may be subnormal.
+    last = TreeAddConfig(form=FP32, overflows=limits and form == FP32)
     return TreePlan(terms=config.terms, product=product, sums=sums, last=last)
 
 

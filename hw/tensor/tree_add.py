@@ -122,7 +122,9 @@ class TreeAdd(SharedBlock):
 
         # Two units below the last place are zero where nothing was shifted out of two places.
         is_exact = (total[-2:] == 0) & (total[:2] == 0)
-        magnitude = Mux(is_exact, self.shifted(m, total, exponent), self.rounded(m, total, exponent))
+        magnitude = Mux(
+            is_exact, self.shifted(m, total, exponent), self.rounded(m, total, exponent)
+        )
         is_infinite = is_special
         if config.overflows:
             is_infinite = is_special | ((exponent == form.exponent_mask - 1) & total[-1])
@@ -131,9 +133,7 @@ class TreeAdd(SharedBlock):
         # What cancels is +0.
         is_positive = is_nan | (is_difference & (total == 0))
         o = Signal(form.width, reset_less=True)
-        m.d.sync += o.eq(
-            Cat(fraction[:-1], fraction[-1] | is_nan, field, sign & ~is_positive)
-        )
+        m.d.sync += o.eq(Cat(fraction[:-1], fraction[-1] | is_nan, field, sign & ~is_positive))
         m.d.comb += self.o.eq(o)
         return m
 
@@ -188,9 +188,7 @@ class TreeAdd(SharedBlock):
         # All in one cycle leaves the addition a third of the time.
         third = width // 3
         blocks = (third + 2, third * 2 + 1) if self.config.latency == 1 else (width // 2 + 1,)
-        m.submodules.add = add = CarrySelectAdd(
-            CarrySelectAddConfig(width=width, blocks=blocks)
-        )
+        m.submodules.add = add = CarrySelectAdd(CarrySelectAddConfig(width=width, blocks=blocks))
         m.d.comb += [
             add.a.eq(Cat(C(0, 3), big)),
             add.b.eq(Cat(small, C(0, 1)) ^ is_difference.replicate(width)),

@@ -161,9 +161,7 @@ class TreeProduct(SharedBlock):
         form = self.config.form
         most = max(a.form.fraction_width, b.form.fraction_width)
         zeros = Signal(range(most + 1))
-        m.d.comb += zeros.eq(
-            Mux(a.is_normal, b.leading_zeros(m, "b"), a.leading_zeros(m, "a"))
-        )
+        m.d.comb += zeros.eq(Mux(a.is_normal, b.leading_zeros(m, "b"), a.leading_zeros(m, "a")))
         width = form.exponent_width + 2
         exponents = Signal(width)
         # What the shift by all zeros leaves of the exponent of a product below 2.
@@ -186,7 +184,9 @@ class TreeProduct(SharedBlock):
         round_up = word[1] & (word[0] | sticky | word[2])
         width = form.width - 1
         m.submodules.round = add = CarrySelectAdd(
-            CarrySelectAddConfig(width=width, blocks=(form.fraction_width // 2, form.fraction_width))
+            CarrySelectAddConfig(
+                width=width, blocks=(form.fraction_width // 2, form.fraction_width)
+            )
         )
         m.d.comb += [
             add.a.eq(Cat(word[2:-1], left)),

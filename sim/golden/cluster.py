@@ -23,8 +23,7 @@ from ...hw.isa import (
 )
 from ...kernels.commands import Operation
 from ...kernels.elements import dtype_of
-from .gemm import slab
-from .systolic import read_out, systolic_ws
+from .systolic import read_out, systolic_os, systolic_ws
 
 __all__ = ["ClusterModel"]
 
@@ -215,14 +214,18 @@ class ClusterModel:
         if command["parts"] == STORE:
             self.stores.append((command, self.accumulator))
             return
-        (i, j, k), (m, n, _) = self.shape(command)
+        (i, j, k), (m, n, depth) = self.shape(command)
         matrix = self.matrix
         a, b = (self.shared[np.array(self.tile(command, name))] for name in "ab")
         a = self.elements(a, matrix.a_bytes, matrix.rows).reshape(i, k)[:m]
         b = self.elements(b, matrix.b_bytes, matrix.columns).reshape(k, j)[:, :n]
         accumulates = extract(loop_control, "accumulate", command["control"])
         before = self.accumulator if accumulates else None
-        self.accumulator = systolic_ws(a, b, slab(matrix, k), before, operand=matrix.operand)
+        if matrix.dataflow == "weight_stationary":
+            total = systolic_ws(a, b, matrix.rows, before, operand=matrix.operand)
+        else:
+            total = systolic_os(a[:, :depth], b[:depth], depth, before, operand=matrix.operand)
+        self.accumulator = total
         self.registers["computes_done"] += 1
 
     def elements(self, data: np.ndarray, block_bytes: int, count: int) -> np.ndarray:

@@ -66,43 +66,73 @@ def fma_operands(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (a, b, c) for a multiply-add: factors of `form`, addends of that or of `addend`.
 
-    In turn any operands; products near the addend's borders of subnormals and of overflow, with
-    small addends; addends that nearly cancel; addends at every distance.
+    In turn: any operands; products near the addend's borders of subnormals and of overflow, with
+    small addends; addends that nearly cancel; addends at every distance; products just below a
+    power of two that is taken from them, which leaves the end of an exact product.
     """
     addend = addend or form
-    a, b = factors(rng, count, form), factors(rng, count, form)
-    kind = rng.integers(0, 4, count)
+    kind = rng.integers(0, 5, count)
+    a, b = some_floats(rng, count, form), some_floats(rng, count, form)
     near = near_borders(rng, a, b, form, addend)
     b = np.where((kind == 1) | (rng.random(count) < 0.2), near, b)
-    with np.errstate(invalid="ignore"):
-        product = floats.decode(a, form) * floats.decode(b, form)
-    opposite = floats.encode(-product, addend).astype(np.int64)
-    steps = rng.integers(-3, 4, count)
-    reach = 2 * addend.significand_width + 4
-    distance = rng.integers(-reach, reach + 1, count) << addend.fraction_width
-    distant = opposite + np.where(kind == 3, distance, 0) + steps
-    distant = distant ^ (rng.integers(0, 4, count) == 0) << addend.magnitude_width
-    small = factors(rng, count, addend) & ~(np.int64(addend.exponent_mask) << addend.fraction_width)
-    anything = factors(rng, count, addend)
-    c = np.choose(kind, [anything, small, distant, distant])
-    return a, b, (c & ((1 << addend.width) - 1)).astype(np.uint32)
+    a, b = (np.where(kind == 4, nearly_two(rng, x, form), x) for x in (a, b))
+    c = np.select(
+        [kind == 0, kind == 1],
+        [
+            some_floats(rng, count, addend),
+            some_floats(rng, count, addend) % (1 << addend.fraction_width),
+        ],
+        nearly_opposite(rng, a, b, kind, form, addend),
+    )
+    sign = rng.integers(0, 1 << 1, count) * (kind == 1) * addend.signed
+    c = c ^ sign << addend.magnitude_width
+    return a.astype(np.uint32), b.astype(np.uint32), c.astype(np.uint32)
 
 
-def factors(rng: np.random.Generator, count: int, form: FloatFormat) -> np.ndarray:
-    """Return stored floats: uniform, with few ones in the fraction (which make ties), corners."""
+def some_floats(rng: np.random.Generator, count: int, form: FloatFormat) -> np.ndarray:
+    """Return stored floats: uniform, with only zeros or ones at the end of the fraction, corners.
+
+    Zeros make ties; ones make products just below a power of two.
+    """
     uniform = rng.integers(0, 1 << form.width, count)
-    sparse = uniform & ~(form.fraction_mask >> rng.integers(0, form.significand_width, count))
+    end = form.fraction_mask >> rng.integers(0, form.significand_width, count)
+    corners = rng.choice(floats.corners(form), count).astype(np.int64)
     kind = rng.random(count)
-    corners = rng.choice(floats.corners(form), count)
-    return np.select([kind < 0.15, kind < 0.55], [corners, sparse], uniform).astype(np.uint32)
+    conditions = [kind < 0.15, kind < 0.45, kind < 0.6]
+    return np.select(conditions, [corners, uniform & ~end, uniform | end], uniform)
+
+
+def nearly_two(rng: np.random.Generator, stored: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return `stored` with a fraction of ones, or of one or two less than that."""
+    fraction = np.maximum(form.fraction_mask - rng.integers(0, 3, len(stored)), 0)
+    return stored & ~form.fraction_mask | fraction
 
 
 def near_borders(rng, a, b, form: FloatFormat, addend: FloatFormat) -> np.ndarray:
     """Return `b` with exponents that take its product with `a` to the borders of `addend`."""
-    exponent = (a >> form.fraction_width & form.exponent_mask).astype(np.int64)
+    exponent = a >> form.fraction_width & form.exponent_mask
     least = 1 - addend.bias + rng.integers(-addend.significand_width - 3, 3, len(a))
     most = addend.bias + rng.integers(-2, 3, len(a))
     wanted = np.where(rng.random(len(a)) < 0.6, least, most) + 2 * form.bias - exponent
     wanted = np.clip(wanted, 0, form.exponent_mask - form.has_infinity)
-    cleared = b & ~np.uint32(form.exponent_mask << form.fraction_width)
-    return cleared | (wanted << form.fraction_width).astype(np.uint32)
+    return b & ~(form.exponent_mask << form.fraction_width) | wanted << form.fraction_width
+
+
+def nearly_opposite(rng, a, b, kind, form: FloatFormat, addend: FloatFormat) -> np.ndarray:
+    """Return addends that nearly cancel the product.
+
+    Of kind 3 they are moved to other exponents, of kind 4 up to a power of two.
+    """
+    count = len(a)
+    with np.errstate(invalid="ignore"):
+        product = floats.decode(a, form) * floats.decode(b, form)
+    opposite = floats.encode(-product, addend).astype(np.int64)
+    reach = 2 * addend.significand_width + 4
+    distance = rng.integers(-reach, reach + 1, count) << addend.fraction_width
+    steps = rng.integers(-3, 4, count)
+    power = (opposite | addend.fraction_mask) + 1
+    moved = np.select([kind == 3, kind == 4], [opposite + distance, power], opposite) + (
+        steps * (kind != 4)
+    )
+    turned = (rng.integers(0, 4, count) == 0) * addend.signed
+    return (moved ^ turned << addend.magnitude_width) & ((1 << addend.width) - 1)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...hw.config import MatrixConfig
 from ...kernels.gemm.problem import GemmProblem
-from .systolic import read_out, systolic_ws
+from .systolic import read_out, systolic_os, systolic_ws
 
 __all__ = ["gemm", "slab"]
 
@@ -33,5 +33,7 @@ def gemm(matrix: MatrixConfig, problem: GemmProblem, a, b, depth: int) -> np.nda
         Elements along K of a command; it shows only where the array is output-stationary.
 
     """
-    total = systolic_ws(a, b, slab(matrix, depth), operand=problem.operand)
+    multiply = {"weight_stationary": systolic_ws, "output_stationary": systolic_os}
+    length = slab(matrix, depth)
+    total = multiply[matrix.dataflow](a, b, length, operand=problem.operand)
     return read_out(total, problem.c_format, relu=problem.relu, scale=problem.scale)

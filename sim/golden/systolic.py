@@ -25,7 +25,7 @@ def systolic_ws(a, b, rows: int, accumulator=None, *, operand: str = "fp16") -> 
 
     Each k-slab of `rows` runs down a column as a chain of fused multiply-adds that starts from
     +0; its sum is added to the accumulator, which the first slab overwrites. Elements beyond K
-    enter as +0 on both sides.
+    enter as +0 on both sides, so that a sum which underflowed to -0 becomes +0.
 
     Parameters
     ----------
@@ -39,15 +39,16 @@ def systolic_ws(a, b, rows: int, accumulator=None, *, operand: str = "fp16") -> 
         Format of `a` and `b`.
 
     """
-    return _multiply(a, b, accumulator, operand, lambda *parts: _slabs(*parts, rows))
+    return _multiply(a, b, accumulator, operand, rows, is_padded=True)
 
 
-def systolic_os(a, b, accumulator=None, *, operand: str = "fp16") -> np.ndarray:
-    """Multiply on an output-stationary array: one chain of multiply-adds over all k.
+def systolic_os(a, b, depth: int, accumulator=None, *, operand: str = "fp16") -> np.ndarray:
+    """Multiply on an output-stationary array: what its accumulator holds afterwards.
 
-    The chain starts from `accumulator`, or from +0 where it is None. Operands as in `systolic_ws`.
+    As `systolic_ws`, but a chain is as long as the K extent of a command, `depth`, and ends with
+    the last element of K.
     """
-    return _multiply(a, b, accumulator, operand, _chain)
+    return _multiply(a, b, accumulator, operand, depth, is_padded=False)
 
 
 def read_out(accumulator, c_format: str, *, relu: bool = False, scale=None) -> np.ndarray:
@@ -78,8 +79,8 @@ def _canonical(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _multiply(a, b, accumulator, operand: str, multiply) -> np.ndarray:
-    """Apply `multiply` to groups of rows of A, small enough for a cache."""
+def _multiply(a, b, accumulator, operand: str, length: int, *, is_padded: bool) -> np.ndarray:
+    """Multiply groups of rows of A, small enough for a cache; chains have so many elements."""
     form = FORMATS[operand]
     for name, matrix in (("a", a), ("b", b)):
         if matrix.dtype != dtype_of(operand):
@@ -97,7 +98,8 @@ def _multiply(a, b, accumulator, operand: str, multiply) -> np.ndarray:
         for start in range(0, a.shape[0], step):
             part = slice(start, start + step)
             total = None if accumulator is None else accumulator[part].astype(np.float32)
-            result[part] = multiply(np.ascontiguousarray(a[part].T), b, exact, total)
+            columns = np.ascontiguousarray(a[part].T)
+            result[part] = _slabs(columns, b, exact, total, length, is_padded=is_padded)
     return _canonical(result)
 
 
@@ -136,10 +138,9 @@ def _extent(values, axis: int):
     return most(exponent, axis=axis), least(exponent - width, axis=axis), most(width, axis=axis)
 
 
-def _chain(a_columns, b, exact, total) -> np.ndarray:
-    """Fused multiply-adds over k, ascending, from `total` or from +0."""
-    if total is None:
-        total = np.zeros((a_columns.shape[1], b.shape[1]), dtype=np.float32)
+def _chain(a_columns, b, exact) -> np.ndarray:
+    """Fused multiply-adds over k, ascending, from +0."""
+    total = np.zeros((a_columns.shape[1], b.shape[1]), dtype=np.float32)
     product = np.empty_like(total)
     for column, row, is_exact in zip(a_columns, b, exact, strict=True):
         if is_exact:
@@ -166,14 +167,12 @@ def _add_product(column, row, total):
     total[...] = wide
 
 
-def _slabs(a_columns, b, exact, total, rows: int) -> np.ndarray:
-    """Chains over `rows` elements each, then added to the accumulator.
-
-    A last slab of fewer elements needs no padding: a chain from +0 is never -0, so that adding
-    +0 * +0 changes nothing.
-    """
-    for start in range(0, len(b), rows):
-        part = slice(start, start + rows)
-        partial = _chain(a_columns[part], b[part], exact[part], None)
+def _slabs(a_columns, b, exact, total, length: int, *, is_padded: bool) -> np.ndarray:
+    """Chains over `length` elements each, then added to the accumulator."""
+    for start in range(0, len(b), length):
+        part = slice(start, start + length)
+        partial = _chain(a_columns[part], b[part], exact[part])
+        if is_padded and start + length > len(b):
+            partial += np.float32(0)
         total = partial if total is None else np.add(total, partial, out=total)
     return total

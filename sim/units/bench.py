@@ -1,7 +1,7 @@
 """Units on Verilator, all in one model: arrays of operands in, arrays of results out."""
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -79,32 +79,45 @@ class UnitBench:
         """Free the model."""
         self.engine.close()
 
-    def run(self, name: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def run(self, name: str, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the outputs of unit `name` for each vector, in their order.
 
         Inputs hold one element per vector, for an array port one row of elements. A port called
         ``valid`` of an iterative unit is driven here.
         """
+        count = len(next(iter(inputs.values()), ()))
+        parts = [
+            self.drive(
+                name, self.pack(name, {k: v[first : first + CHUNK] for k, v in inputs.items()})
+            )
+            for first in range(0, max(count, 1), CHUNK)
+        ]
+        return self.rack.outputs[name].unpack(np.concatenate(parts))
+
+    def pack(self, name: str, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the rows of words that `drive` takes."""
         if name not in self.units:
             raise ValueError(f"unit must be among {', '.join(self.units)}, not {name!r}")
-        unit, lanes = self.units[name], self.rack.inputs[name]
         arrays = dict(inputs)
-        start = next((port for port in lanes.ports if port.name == "valid"), None)
-        if start is not None:
+        if self.start_word(name) is not None:
             arrays["valid"] = np.ones(len(next(iter(arrays.values()))), np.uint8)
-        parts = []
-        for first in range(0, len(next(iter(arrays.values()))), CHUNK):
-            chunk = {port: array[first : first + CHUNK] for port, array in arrays.items()}
-            words = lanes.pack(chunk, first_word=1)
-            words[:, 0] = self.numbers[name]
-            parts.append(
-                self.engine.vectors(
-                    words,
-                    output_words=self.rack.outputs[name].words,
-                    domains=[domain_of(name)],
-                    latency=unit.latency + 1,
-                    interval=unit.interval,
-                    start_word=None if start is None else 1 + start.word,
-                )
-            )
-        return self.rack.outputs[name].unpack(np.concatenate(parts))
+        words = self.rack.inputs[name].pack(arrays, first_word=1)
+        words[:, 0] = self.numbers[name]
+        return words
+
+    def drive(self, name: str, words: np.ndarray) -> np.ndarray:
+        """Run unit `name` on rows of words; return the rows its outputs make."""
+        unit = self.units[name]
+        return self.engine.vectors(
+            words,
+            output_words=self.rack.outputs[name].words,
+            domains=[domain_of(name)],
+            latency=unit.latency + 1,
+            interval=unit.interval,
+            start_word=self.start_word(name),
+        )
+
+    def start_word(self, name: str) -> int | None:
+        """Return the word of the unit's ``valid``, if it has one."""
+        ports = {port.name: port for port in self.rack.inputs[name].ports}
+        return 1 + ports["valid"].word if "valid" in ports else None

@@ -13,7 +13,16 @@ __all__ = ["CarrySave", "CarrySaveConfig", "product_rows", "total"]
 
 
 def product_rows(
-    x: Value, y: Value, *, digits: int, dropped: int, width: int, carry=0, negative=0
+    m: Module,
+    name: str,
+    x: Value,
+    y: Value,
+    *,
+    digits: int,
+    dropped: int,
+    width: int,
+    carry=0,
+    negative=0,
 ) -> tuple[list[Value], int]:
     """Return rows whose sum, with the constant also returned, is about ``x * (y + carry)``.
 
@@ -22,22 +31,35 @@ def product_rows(
     A digit below zero, or one above where `negative` is 1, complements its row; the missing unit
     is forgotten. The sum is modulo ``2**width``.
     """
-    bits = Cat(carry, y, y[-1].replicate(2 * digits))
+    bits = Signal(2 * digits + 1, name=f"{name}_recoded")
+    multiplicand = Signal(len(x), name=f"{name}_multiplicand")
+    m.d.comb += bits.eq(Cat(carry, y, y[-1].replicate(2 * digits)))
+    m.d.comb += multiplicand.eq(x)
     rows = []
     constant = 0
     for digit in range(digits):
         last, first, sign = (bits[2 * digit + k] for k in range(3))
-        is_one = first ^ last
-        is_two = (sign ^ first) & ~is_one
-        is_negative = sign ^ negative
-        multiple = (x & is_one.replicate(len(x))) | (Cat(C(0, 1), x) & is_two.replicate(len(x) + 1))
+        is_one = Signal(name=f"{name}_{digit}_is_one")
+        is_two = Signal(name=f"{name}_{digit}_is_two")
+        is_negative = Signal(name=f"{name}_{digit}_is_negative")
+        multiple = Signal(len(x) + 1, name=f"{name}_{digit}_multiple")
+        m.d.comb += [
+            is_one.eq(first ^ last),
+            is_two.eq((sign ^ first) & ~is_one),
+            is_negative.eq(sign ^ negative),
+            multiple.eq(
+                (multiplicand & is_one.replicate(len(x)))
+                | (multiplicand & is_two.replicate(len(x))) << 1
+            ),
+        ]
         places = 2 * digit - dropped
-        multiple = Cat(C(0, places), multiple) if places >= 0 else multiple[-places:]
-        row = (multiple ^ is_negative.replicate(len(multiple)))[:width]
-        if len(row) < width:
-            # Rows are not extended by their sign: 2**n less than what stands here, without sign.
-            constant -= 1 << len(row)
-            row = Cat(row, ~is_negative)
+        kept = Cat(C(0, places), multiple) if places >= 0 else multiple[-places:]
+        kept = kept[:width]
+        row = Signal(width, name=f"{name}_{digit}_row")
+        # Rows are not extended by their sign: 2**n less than what stands here, without sign.
+        m.d.comb += row.eq(Cat(kept ^ is_negative.replicate(len(kept)), ~is_negative))
+        if len(kept) < width:
+            constant -= 1 << len(kept)
         rows.append(row)
     return rows, constant % (1 << width)
 

@@ -27,11 +27,6 @@ class Classify(wiring.Component):
 
     Combinational.
 
-    Parameters
-    ----------
-    circular : bool
-        Whether there are sine and cosine; else they are NaN.
-
     Members
     -------
     operation : In(Operation)
@@ -45,8 +40,7 @@ class Classify(wiring.Component):
     a: Signal
     o: Signal
 
-    def __init__(self, circular: bool = True):
-        self.circular = circular
+    def __init__(self):
         super().__init__({
             "operation": In(Operation),
             "a": In(FP32.width),
@@ -84,7 +78,7 @@ class Classify(wiring.Component):
                 with m.Elif(magnitude == FP32.bias << FP32.fraction_width):
                     m.d.comb += self.o.eq(Class.ZERO)
             with m.Default():
-                with m.If(is_special | (not self.circular)):
+                with m.If(is_special):
                     m.d.comb += self.o.eq(Class.NAN)
                 with m.Elif(is_zero & (self.operation != Operation.COS)):
                     m.d.comb += self.o.eq(Class.ZERO)

@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..pipeline import cut
 from . import functions as special
 from .carry_save import product_rows, total
 from .coefficients import COEFFICIENTS
@@ -119,14 +120,15 @@ class Square(wiring.Component):
 class Interpolate(wiring.Component):
     """``o = c0 + c1 * x + c2 * x**2`` of the selected table, with `x` from the argument.
 
-    A pipeline without back-pressure: latency 2 cycles, one value per cycle. The coefficients and
-    the square come first, then one sum of all rows of both products. Oberman and Siu, "A
-    High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005.
+    A pipeline without back-pressure: one value per cycle, a cycle for each stage in `cuts`. The
+    stage `coefficients` finds them and the square of the position, `value` is one sum of all rows
+    of both products. Oberman and Siu, "A High-Performance Area-Efficient Multifunction
+    Interpolator", ARITH 2005.
 
     Parameters
     ----------
-    tables : tuple of str
-        Which of `TABLES` there are.
+    cuts : tuple of str
+        Stages whose results are registered.
 
     Members
     -------
@@ -142,8 +144,8 @@ class Interpolate(wiring.Component):
     argument: Signal
     o: Signal
 
-    def __init__(self, tables: tuple[str, ...] = tuple(TABLES)):
-        self.tables = tables
+    def __init__(self, cuts: tuple[str, ...]):
+        self.cuts = cuts
         super().__init__({
             "select": In(SELECT_WIDTH),
             "argument": In(special.ARGUMENT_WIDTH),
@@ -155,7 +157,7 @@ class Interpolate(wiring.Component):
         found = Signal(COEFFICIENTS_LAYOUT)
         offset = Signal(special.OFFSET_WIDTH)
         with m.Switch(self.select):
-            for name in self.tables:
+            for name in TABLES:
                 m.submodules[name] = table = Coefficients(name)
                 m.d.comb += table.argument.eq(self.argument)
                 with m.Case(selection(name)):
@@ -165,39 +167,50 @@ class Interpolate(wiring.Component):
         m.submodules.square = square = Square()
         m.d.comb += square.i.eq(offset)
 
-        table_row = Signal(COEFFICIENTS_LAYOUT, reset_less=True)
-        table_offset = Signal(special.OFFSET_WIDTH, reset_less=True)
-        table_square = Signal(special.SQUARE_WIDTH, reset_less=True)
-        m.d.sync += [
-            table_row.eq(found),
-            table_offset.eq(offset),
-            table_square.eq(square.o),
-        ]
-        value = Signal(special.VALUE_WIDTH + 1, reset_less=True)
-        m.d.sync += value.eq(self.quadratic(m, table_row, table_offset, table_square))
+        c0, c1, c2, x, x_square = cut(
+            m,
+            "coefficients",
+            registered="coefficients" in self.cuts,
+            c0=found.c0,
+            c1=found.c1,
+            c2=found.c2,
+            x=offset,
+            x_square=square.o,
+        )
+        (value,) = cut(
+            m,
+            "value",
+            registered="value" in self.cuts,
+            o=self.quadratic(m, (c0, c1, c2), x, x_square),
+        )
         m.d.comb += self.o.eq(value)
         return m
 
-    def quadratic(self, m, row, x, square):
+    def quadratic(self, m, coefficients, x, square):
         """Return the quadratic's value, rounded down."""
+        c0, c1, c2 = coefficients
         width = special.SUM_WIDTH + 1
         linear, linear_constant = product_rows(
+            m,
+            "linear",
             x,
-            row.c1,
+            c1,
             digits=special.C1_DIGITS,
             dropped=special.C1_WIDTH + special.OFFSET_WIDTH - special.SUM_WIDTH,
             width=width,
         )
         quadratic, quadratic_constant = product_rows(
+            m,
+            "quadratic",
             square,
-            row.c2,
+            c2,
             digits=special.C2_DIGITS,
             dropped=special.C2_WIDTH + special.SQUARE_WIDTH - special.SUM_WIDTH,
             width=width,
         )
         rows = [
             C(linear_constant + quadratic_constant, width),
-            Cat(C(0, special.SUM_WIDTH - special.C0_WIDTH), row.c0),
+            Cat(C(0, special.SUM_WIDTH - special.C0_WIDTH), c0),
             *quadratic,
             *linear,
         ]

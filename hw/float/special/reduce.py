@@ -50,18 +50,18 @@ REDUCED_LAYOUT = data.StructLayout({
 class Reduce(wiring.Component):
     """Reduce a number other than zero, infinity and NaN to what the interpolator needs.
 
-    A pipeline without back-pressure: latency 3 cycles, one number per cycle.
+    A pipeline without back-pressure: one number per cycle, a cycle for each stage in `cuts`.
 
-    | cycle | result |
+    | stage | result |
     |---|---|
-    | 1 | an angle in turns, as two addends; of other functions the significand, or its complement |
-    | 2 | their sum: the word; of an angle the distance from a multiple of half a right angle |
-    | 3 | the word normalised, and shifted to its place; argument, factor and exponent from these |
+    | addends | an angle in turns, as two addends; else the significand or its complement |
+    | word | their sum; of an angle, the distance from a multiple of half a right angle |
+    | reduced | the word normalised and shifted; argument, factor and exponent from these |
 
     Parameters
     ----------
-    circular : bool
-        Whether there are sine and cosine.
+    cuts : tuple of str
+        Stages whose results are registered.
 
     Members
     -------
@@ -76,8 +76,8 @@ class Reduce(wiring.Component):
     a: Signal
     o: data.View
 
-    def __init__(self, circular: bool = True):
-        self.circular = circular
+    def __init__(self, cuts: tuple[str, ...]):
+        self.cuts = cuts
         super().__init__({
             "operation": In(Operation),
             "a": In(FP32.width),
@@ -91,7 +91,7 @@ class Reduce(wiring.Component):
         *flags, exponent, is_small, augend, addend = cut(
             m,
             "addends",
-            registered=True,
+            registered="addends" in self.cuts,
             **kind,
             exponent=self.a[FP32.fraction_width : -1],
             is_small=is_small,
@@ -115,7 +115,7 @@ class Reduce(wiring.Component):
         *flags, exponent, is_cosine, shift, word = cut(
             m,
             "word",
-            registered=True,
+            registered="word" in self.cuts,
             **kind,
             exponent=exponent,
             is_cosine=is_cosine,
@@ -124,16 +124,17 @@ class Reduce(wiring.Component):
         )
         kind = dict(zip(kind, flags, strict=True))
         reduced = self.reduced(m, kind, exponent, is_cosine, shift, word)
-        register = Signal(REDUCED_LAYOUT, reset_less=True)
-        m.d.sync += [register[name].eq(value) for name, value in reduced.items()]
-        m.d.comb += self.o.eq(register)
+        fields = Signal(REDUCED_LAYOUT)
+        m.d.comb += [fields[name].eq(value) for name, value in reduced.items()]
+        (o,) = cut(m, "reduced", registered="reduced" in self.cuts, o=fields)
+        m.d.comb += self.o.as_value().eq(o)
         return m
 
     def kind(self) -> dict[str, Value]:
         """Return what is to be done, from operation and operand."""
         fraction = self.a[: FP32.fraction_width]
         exponent = self.a[FP32.fraction_width : -1]
-        is_circular = self.operation[2] & self.circular
+        is_circular = self.operation[2]
         is_log2 = self.operation == Operation.LOG2
         is_normal = exponent.any()
         is_upper = is_log2 & is_normal & (fraction[-LOG2_UPPER_WIDTH:] >= LOG2_UPPER)
@@ -168,8 +169,6 @@ class Reduce(wiring.Component):
         top = Cat(is_negated.replicate(FP32.significand_width - 1), is_negated & is_power)
         augend = Cat(C(0, BELOW), placed ^ top, is_negated & is_power)
         addend = Cat(C(0, BELOW), is_negated, C(0, FP32.significand_width - 1))
-        if not self.circular:
-            return augend, addend, C(0, 1)
         m.submodules.turns = turns = Turns()
         m.d.comb += [
             turns.significand.eq(significand),

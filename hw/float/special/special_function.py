@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
+from ...config import require_integer
 from ...emit import SharedBlock
 from ...formats import FP32
 from ..normalise import Normalise, NormaliseConfig
@@ -13,13 +14,16 @@ from ..round import Round, RoundConfig
 from . import functions as special
 from .carry_save import product_rows, total
 from .classify import Class, Classify
-from .functions import TABLES, Operation
+from .functions import Operation
 from .interpolate import Interpolate
 from .reduce import Reduce
 
 __all__ = ["Operation", "SpecialFunction", "SpecialFunctionConfig"]
 
-LATENCY = 8
+#: Stages whose results are registered, by latency; the result always is.
+STAGES = ("addends", "word", "reduced", "coefficients", "value", "product", "normalised")
+SKIPPED = {8: (), 7: ("word",), 6: ("word", "normalised"), 5: ("word", "normalised", "reduced")}
+
 EXPONENT_WIDTH = 10
 #: Bits of the whole part of a logarithm's magnitude.
 WHOLE_WIDTH = 8
@@ -35,26 +39,20 @@ class SpecialFunctionConfig:
 
     Parameters
     ----------
-    circular : bool
-        Whether there are sine and cosine, which take a third of the unit; else they are NaN.
+    latency : int
+        Cycles from an operand to its result, 6 to 8.
 
     """
 
-    circular: bool = True
+    latency: int = 8
 
     def __post_init__(self):
-        if not isinstance(self.circular, bool):
-            raise TypeError(f"circular must be True or False, not {self.circular!r}")
+        require_integer("latency", self.latency, min(SKIPPED), max(SKIPPED))
 
     @property
-    def latency(self) -> int:
-        """Cycles from an operand to its result."""
-        return LATENCY
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """Names of the tables there are."""
-        return tuple(name for name in TABLES if self.circular or name not in ("sin", "cos"))
+    def cuts(self) -> tuple[str, ...]:
+        """Stages whose results are registered, beside the last."""
+        return tuple(stage for stage in STAGES if stage not in SKIPPED[self.latency])
 
 
 class SpecialFunction(SharedBlock):
@@ -63,14 +61,13 @@ class SpecialFunction(SharedBlock):
     Latency `config.latency`, one result per cycle, no handshake. Subnormal numbers are numbers
     like any other; NaN results are canonical. Angles are in radians, of any size.
 
-    | cycle | result |
-    |---|---|
-    | 1 to 3 | range reduction, see `Reduce` |
-    | 4 | coefficients of the segment, square of the place in it; exponent |
-    | 5 | the quadratic's value |
-    | 6 | value times factor; of a logarithm, that and its whole part |
-    | 7 | normalised |
-    | 8 | rounded to nearest |
+    | cycle, of 8 | stage | result |
+    |---|---|---|
+    | 1 to 3 | addends, word, reduced | range reduction, see `Reduce` |
+    | 4, 5 | coefficients, value | the quadratic, see `Interpolate`; the exponent |
+    | 6 | product | value times factor; of a logarithm, that and its whole part |
+    | 7 | normalised | |
+    | 8 | | rounded to nearest |
 
     Parameters
     ----------
@@ -98,10 +95,9 @@ class SpecialFunction(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        circular = self.config.circular
-        m.submodules.classify = classify = Classify(circular)
-        m.submodules.reduce = reduce = Reduce(circular)
-        m.submodules.interpolate = interpolate = Interpolate(self.config.tables)
+        m.submodules.classify = classify = Classify()
+        m.submodules.reduce = reduce = Reduce(self.config.cuts)
+        m.submodules.interpolate = interpolate = Interpolate(self.config.cuts)
         m.d.comb += [
             classify.operation.eq(self.operation),
             classify.a.eq(self.a),
@@ -110,43 +106,31 @@ class SpecialFunction(SharedBlock):
             interpolate.select.eq(reduce.o.select),
             interpolate.argument.eq(reduce.o.argument),
         ]
-        kind = classify.o
+        beside = {"kind": classify.o}
         for stage in ("addends", "word", "reduced"):
-            (kind,) = cut(m, stage, registered=True, kind=kind)
-
-        carried = {
-            "kind": kind,
-            "factor": reduce.o.factor,
-            "factor_carry": reduce.o.factor_carry,
-            "has_factor": reduce.o.has_factor,
-            **self.scale(m, reduce.o),
-        }
+            beside = self.cut(m, stage, **beside)
+        beside |= self.scale(m, reduce.o)
+        for name in ("factor", "factor_carry", "has_factor"):
+            beside[name] = reduce.o[name]
         for stage in ("coefficients", "value"):
-            values = cut(m, stage, registered=True, **carried)
-            carried = dict(zip(carried, values, strict=True))
-        kind, sign, exponent, product = cut(
-            m,
-            "product",
-            registered=True,
-            kind=carried["kind"],
-            sign=carried["sign"],
-            exponent=carried["exponent"],
-            product=self.product(m, interpolate.o, carried),
-        )
-        significand, shift = self.normalised(m, product)
-        kind, sign, exponent, significand = cut(
-            m,
-            "normalised",
-            registered=True,
-            kind=kind,
-            sign=sign,
-            exponent=(exponent - shift)[:EXPONENT_WIDTH].as_signed(),
-            significand=significand,
-        )
+            beside = self.cut(m, stage, **beside)
+
+        product = self.product(m, interpolate.o, beside)
+        kept = {name: beside[name] for name in ("kind", "sign", "exponent")}
+        kept = self.cut(m, "product", **kept, product=product)
+        kept["significand"], shift = self.normalised(m, kept.pop("product"))
+        kept["exponent"] = (kept["exponent"] - shift)[:EXPONENT_WIDTH].as_signed()
+        kept = self.cut(m, "normalised", **kept)
+
         rounded = Signal(FP32.width, reset_less=True)
-        m.d.sync += rounded.eq(self.rounded(m, kind, sign, exponent, significand))
+        m.d.sync += rounded.eq(self.rounded(m, **kept))
         m.d.comb += self.o.eq(rounded)
         return m
+
+    def cut(self, m, stage, **values) -> dict[str, Value]:
+        """Return `values` behind a register if the pipeline is cut after `stage`."""
+        passed = cut(m, stage, registered=stage in self.config.cuts, **values)
+        return dict(zip(values, passed, strict=True))
 
     def scale(self, m, reduced) -> dict[str, Value]:
         """Return the exponent, the sign, and what of a logarithm is added to the product."""
@@ -193,20 +177,22 @@ class SpecialFunction(SharedBlock):
             & reduced.is_far.replicate(WHOLE_WIDTH),
         }
 
-    def product(self, m, value, carried) -> Value:
+    def product(self, m, value, beside) -> Value:
         """Return value times factor, plus or minus which half a logarithm's whole part."""
         rows, constant = product_rows(
+            m,
+            "factor",
             value,
-            Cat(carried["factor"], C(0, 1)),
+            Cat(beside["factor"], C(0, 1)),
             digits=special.FACTOR_DIGITS,
             dropped=special.VALUE_WIDTH + special.FACTOR_WIDTH - special.PRODUCT_WIDTH,
             width=TOTAL_WIDTH,
-            carry=carried["factor_carry"],
-            negative=carried["is_difference"],
+            carry=beside["factor_carry"],
+            negative=beside["is_difference"],
         )
-        bias = Mux(carried["has_factor"], special.PRODUCT_BIAS, 0)
+        bias = Mux(beside["has_factor"], special.PRODUCT_BIAS, 0)
         zeros = C(0, special.PRODUCT_WIDTH - 1 - len(bias))
-        rows = [C(constant, TOTAL_WIDTH), Cat(bias, zeros, carried["whole"]), *rows]
+        rows = [C(constant, TOTAL_WIDTH), Cat(bias, zeros, beside["whole"]), *rows]
         blocks = tuple(TOTAL_WIDTH * k // 4 for k in (1, 2, 3))
         return total(m, "product", rows, TOTAL_WIDTH, blocks)
 

@@ -60,6 +60,8 @@ class Turns(wiring.Component):
         m.d.comb += self.is_small.eq(self.exponent < FIRST)
         m.d.comb += number.eq(Mux(self.is_small, 2, self.exponent - FIRST))
         rows, _ = product_rows(
+            m,
+            "window",
             self.window(number),
             Cat(self.significand, C(0, 1)),
             digits=SIGNIFICAND_DIGITS,

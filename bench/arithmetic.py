@@ -1,0 +1,181 @@
+"""Every arithmetic unit: what it costs, and how many vectors it was checked with, how fast."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from spica.cli.options import new_table
+from spica.sim.compiler import find_compiler
+from spica.sim.units import Unit, every_unit
+from spica.sim.units.bench import UnitBench
+from spica.sim.units.check import Comparison
+from spica.sim.verilated import find_verilator
+from spica.synth.budgets import DEPTH
+from spica.synth.measure import measure as synthesise
+from spica.synth.yosys import yosys_version
+
+from .target import Target
+
+__all__ = ["measure", "tables"]
+
+Tell = Callable[[str, int, int], None]
+
+#: Vectors of a unit; a row of array elements counts as many.
+VECTORS = {"numbers": 1_000_000, "arrays": 200_000}
+QUICK_SHARE = 50
+CHUNK = 100_000
+SEED = 2026
+#: Of units with one result per cycle and no arrays, packing included; the slowest counts.
+VECTORS_PER_SECOND = 1_000_000
+
+
+def costs(units: list[Unit], tell: Tell) -> dict[str, dict]:
+    """Return what each unit costs, two of them synthesised at a time."""
+
+    def cost(unit: Unit) -> dict:
+        measured = synthesise(unit.component(), unit.name, workers=1)
+        keys = ("cells", "nand2", "flip_flops", "depth")
+        return {key: getattr(measured, key) for key in keys}
+
+    found = {}
+    with ThreadPoolExecutor(2) as pool:
+        for unit, figures in zip(units, pool.map(cost, units), strict=True):
+            found[unit.name] = figures
+            tell("synthesising", len(found), len(units))
+    return found
+
+
+def is_wide(unit: Unit) -> bool:
+    """Return whether the unit takes arrays."""
+    operands = unit.operands(np.random.default_rng(0), 1)
+    return any(array.ndim > 1 for array in operands.values())
+
+
+def check(bench: UnitBench, unit: Unit, count: int) -> dict:
+    """Return how many vectors were checked, how many were wrong, and how fast that was."""
+    rng = np.random.default_rng(SEED)
+    checked = wrong = by_oracle = 0
+    seconds = {"run": 0.0, "engine": 0.0, "golden": 0.0}
+    first_wrong = ""
+    while checked < count:
+        inputs = unit.operands(rng, min(CHUNK, count - checked))
+        started = time.process_time()
+        got = bench.run(unit.name, inputs)
+        seconds["run"] += time.process_time() - started
+        words = bench.pack(unit.name, inputs)
+        started = time.process_time()
+        bench.drive(unit.name, words)
+        seconds["engine"] += time.process_time() - started
+        started = time.process_time()
+        expected = unit.golden(**inputs)
+        seconds["golden"] += time.process_time() - started
+        comparisons = [Comparison(unit, inputs, got, expected)]
+        if unit.reference is not None:
+            comparisons.append(Comparison(unit, inputs, expected, unit.reference(**inputs)))
+            by_oracle += comparisons[-1].compared
+        checked += len(comparisons[0].wrong)
+        wrong += sum(comparison.mismatches for comparison in comparisons)
+        first_wrong = first_wrong or "".join(map(str, comparisons))
+    return {
+        "vectors": checked,
+        "mismatches": wrong,
+        "first_mismatches": first_wrong,
+        "outputs_by_oracle": by_oracle,
+        "vectors_per_second": checked / seconds["run"],
+        "vectors_per_engine_second": checked / seconds["engine"],
+        "vectors_per_golden_second": checked / seconds["golden"],
+    }
+
+
+def measure(quick: bool, tell: Tell) -> Iterator[dict]:
+    """Yield the result after every unit; times are those of the processor."""
+    units = every_unit()
+    started = time.perf_counter()
+    with UnitBench.of_every_unit(tell) as bench:
+        result: dict = {
+            "compiler": find_compiler().version,
+            "verilator": find_verilator().version,
+            "yosys": yosys_version(),
+            "build_seconds": time.perf_counter() - started,
+            "units": {},
+        }
+        found = costs(units, tell)
+        for number, unit in enumerate(units):
+            tell("checking", number, len(units))
+            wide = is_wide(unit)
+            count = VECTORS["arrays" if wide else "numbers"] // (QUICK_SHARE if quick else 1)
+            result["units"][unit.name] = {
+                "group": unit.group,
+                "latency": unit.latency,
+                "interval": unit.interval,
+                "arrays": wide,
+                "oracle": unit.oracle,
+                **found[unit.name],
+                **check(bench, unit, count),
+            }
+            yield result | {"targets": targets(result)}
+
+
+def targets(result: dict) -> list[dict]:
+    """Return what the figures must show."""
+    units = result["units"]
+    cheap = [u for u in units.values() if not u["arrays"] and u["interval"] == 1]
+    found = [
+        Target(
+            name="vectors that any two of unit, golden model and oracle disagree on",
+            value=sum(unit["mismatches"] for unit in units.values()),
+            limit=0,
+        ),
+        *(
+            Target(name=f"depth of {name}", value=unit["depth"], limit=DEPTH)
+            for name, unit in units.items()
+        ),
+    ]
+    if cheap:
+        slowest = min(unit["vectors_per_second"] for unit in cheap)
+        found.append(
+            Target(
+                name="vectors per processor second, slowest pipeline without arrays",
+                value=slowest,
+                limit=VECTORS_PER_SECOND,
+                at_least=True,
+            )
+        )
+    return [target.as_dict() for target in found]
+
+
+def tables(result: dict) -> Iterator:
+    """Yield one table per group of units, and what is wrong in them."""
+    numbers = ["latency", "interval", "cells", "NAND2 eq", "flip-flops", "depth", "vectors"]
+    numbers += ["wrong", "M vectors/s", "M/s engine"]
+    groups = dict.fromkeys(unit["group"] for unit in result["units"].values())
+    for group in groups:
+        table = new_table(group, "unit", "oracle", numbers=numbers)
+        for name, unit in result["units"].items():
+            if unit["group"] != group:
+                continue
+            mark = " !" if unit["depth"] > DEPTH else ""
+            counts = ("cells", "nand2", "flip_flops")
+            table.add_row(
+                name,
+                unit["oracle"],
+                str(unit["latency"]),
+                str(unit["interval"]),
+                *(f"{unit[key]:,.0f}" for key in counts),
+                f"{unit['depth']}{mark}",
+                f"{unit['vectors']:,}",
+                f"{unit['mismatches']:,}",
+                f"{unit['vectors_per_second'] / 1e6:.2f}",
+                f"{unit['vectors_per_engine_second'] / 1e6:.2f}",
+            )
+        yield table
+    checked = sum(unit["vectors"] for unit in result["units"].values())
+    yield (
+        f"{len(result['units'])} units, {checked:,} vectors. Latency and interval are in cycles; "
+        f"depth is in gates between registers, ! marks more than {DEPTH}. A vector is wrong where "
+        "unit and golden model, or golden model and oracle, differ. Speed is per second of the "
+        "processor, packing included, and of the simulation alone."
+    )
+    yield from (u["first_mismatches"] for u in result["units"].values() if u["mismatches"])

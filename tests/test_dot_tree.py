@@ -1,0 +1,257 @@
+"""Trees of ordinary additions: golden model against NumPy, hardware against the golden model."""
+
+import numpy as np
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.formats import (
+    BF16,
+    E8M0,
+    FP4_E2M1,
+    FP8_E4M3,
+    FP8_E5M2,
+    FP16,
+    FP32,
+    TF32,
+    UE4M3,
+)
+from spica.hw.tensor.config import DotProductConfig
+from spica.hw.tensor.tree import Tree, tree_latency, tree_plan
+from spica.hw.tensor.tree_add import TreeAdd, TreeAddConfig
+from spica.hw.tensor.tree_product import TreeProduct, TreeProductConfig
+from spica.sim.bench import simulate
+from spica.sim.golden import floats, operands
+from spica.sim.golden.tree import tree_dot_product
+from spica.sim.units.tree import CONFIGS, numpy_tree, tree_operands
+from spica.synth.measure import measure
+
+#: One unit of each kind of arithmetic, small enough for Amaranth's simulator.
+SMALL = {
+    "virgo_hmma": DotProductConfig(terms=4, numerics="virgo_hmma"),
+    "fp16": DotProductConfig(terms=4, numerics="fp32_rne"),
+    "bf16": DotProductConfig(terms=4, numerics="fp32_rne", a="bf16", b="bf16"),
+    "fp8": DotProductConfig(terms=4, numerics="fp32_rne", a="fp8_e4m3", b="fp8_e5m2"),
+}
+ONE16, ONE32 = 0x3C00, 0x3F80_0000
+
+
+def packed(row, width):
+    """Return a row of stored values as one number, the first lowest."""
+    return sum(int(value) << width * index for index, value in enumerate(np.atleast_1d(row)))
+
+
+def run(dut, latency, **inputs):
+    """Return what `dut` gives for each vector, one per cycle, on Amaranth's simulator."""
+    rtlil.convert(dut)
+    count = len(next(iter(inputs.values())))
+    results = []
+
+    async def testbench(ctx):
+        for index in range(count + latency):
+            for name, values in inputs.items():
+                port = getattr(dut, name)
+                row = values[index] if index < count else np.zeros_like(values[0])
+                if np.ndim(row):
+                    port = port.as_value()
+                ctx.set(port, packed(row, len(port) // np.size(row)))
+            _, _, result = await ctx.tick().sample(dut.o)
+            results.append(result)
+
+    simulate(dut, testbench)
+    return np.array(results[latency:], np.uint32)
+
+
+def check(expected, results, **inputs):
+    """Fail with the first vectors that are wrong."""
+    wrong = np.nonzero(results != expected)[0]
+    shown = [
+        f"{ {name: x[k].tolist() for name, x in inputs.items()} }: "
+        f"{results[k]:#x}, not {expected[k]:#x}"
+        for k in wrong[:3]
+    ]
+    assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_golden_model_is_numpy(name):
+    """NumPy's float16 and float32 round correctly, and so do the definition's three steps."""
+    config = CONFIGS[name]
+    inputs = tree_operands(config, np.random.default_rng(0), 100_000)
+    results = tree_dot_product(config, **inputs)
+    check(numpy_tree(config, **inputs)["o"], results, **inputs)
+    exponents = results >> 23 & 0xFF
+    assert len(np.unique(exponents)) > 100, "operands reach few exponents"
+    assert (results == FP32.nan).mean() < 0.4
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_tree_gives_what_its_golden_model_gives(name):
+    config = SMALL[name]
+    inputs = tree_operands(config, np.random.default_rng(1), 400)
+    results = run(Tree(config), tree_latency(config), **inputs)
+    check(tree_dot_product(config, **inputs), results, **inputs)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_latency(name):
+    """A product of 1 in one vector among zeros, and the addend of another."""
+    config = SMALL[name]
+    ones = [form.bias << form.fraction_width for form in (config.a_format, config.b_format)]
+    a, b = (np.full((8, 4), one, np.uint32) for one in ones)
+    a[:3] = a[4:] = 0
+    c = np.array([0, 0, 0, 0, 0, ONE32, 0, 0], np.uint32)
+    results = run(Tree(config), config.latency, a=a, b=b, c=c)
+    assert floats.decode(results, FP32).tolist() == [0, 0, 0, 4, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("form", "latency", "overflows", "subnormals", "width"),
+    [
+        (FP16, 1, True, True, 0),
+        (FP16, 2, True, True, 0),
+        (FP32, 2, True, True, 0),
+        (FP32, 2, False, True, 0),
+        (FP32, 2, True, True, 16),
+        (FP32, 1, False, False, 8),
+    ],
+)
+def test_adder(form, latency, overflows, subnormals, width):
+    """Where overflow or subnormals cannot be, operands have neither."""
+    config = TreeAddConfig(
+        form=form,
+        latency=latency,
+        overflows=overflows,
+        subnormals=subnormals,
+        addend_width=width,
+    )
+    a, b = operands.add_operands(np.random.default_rng(3), 4000, form)
+    lowest = form.significand_width - (width or form.significand_width)
+    a, b = (x >> np.uint32(lowest) << np.uint32(lowest) for x in (a, b))
+    expected = floats.add(a, b, form)
+    everything = np.array([a, b, expected])
+    fields = everything >> form.fraction_width & form.exponent_mask
+    possible = np.ones(len(a), bool)
+    if not subnormals:
+        possible &= ((fields > 0) | (everything << np.uint32(33 - form.width) == 0)).all(axis=0)
+    if not overflows:
+        possible &= (fields[2] < form.exponent_mask) | (fields[:2] == form.exponent_mask).any(
+            axis=0
+        )
+    a, b, expected = a[possible][:600], b[possible][:600], expected[possible][:600]
+    assert len(a) == 600
+    check(expected, run(TreeAdd(config), latency, a=a, b=b), a=a, b=b)
+
+
+@pytest.mark.parametrize(
+    ("a_form", "b_form", "form"),
+    [
+        (FP16, FP16, FP16),
+        (BF16, BF16, FP32),
+        (TF32, TF32, FP32),
+        (FP16, FP16, FP32),
+        (FP8_E4M3, FP8_E5M2, FP32),
+        (FP4_E2M1, FP8_E5M2, FP32),
+    ],
+    ids=lambda form: form.name,
+)
+def test_product(a_form, b_form, form):
+    config = TreeProductConfig(a=a_form, b=b_form, form=form)
+    rng = np.random.default_rng(4)
+    if a_form == b_form:
+        a, b = operands.multiply_operands(rng, 600, a_form)
+    else:
+        a, b = (operands.random_bits(rng, each, 600) for each in (a_form, b_form))
+    with np.errstate(invalid="ignore"):
+        expected = floats.encode(floats.decode(a, a_form) * floats.decode(b, b_form), form)
+    check(expected, run(TreeProduct(config), 1, a=a, b=b), a=a, b=b)
+
+
+def test_order_of_the_tree_is_that_of_neighbours():
+    """2**11 + 1 is not an FP16 number, but 2**11 + (1 + 1) is."""
+    config = SMALL["virgo_hmma"]
+    large, zero = 0x6800, 0
+    rows = np.array([[large, ONE16, ONE16, zero], [large, zero, ONE16, ONE16]], np.uint32)
+    results = tree_dot_product(config, rows, np.full((2, 4), ONE16), np.zeros(2, np.uint32))
+    assert floats.decode(results, FP32).tolist() == [2048 + 1 - 1, 2050]
+    check(
+        results,
+        run(
+            Tree(config), config.latency, a=rows, b=np.full((2, 4), ONE16), c=np.zeros(2, np.uint32)
+        ),
+        a=rows,
+    )
+
+
+def test_products_of_virgo_overflow_and_those_in_fp32_do_not():
+    a = np.full((1, 4), 0x5C00, np.uint32)  # 256
+    a[0, 1:] = [0, 0, 0]
+    c = np.zeros(1, np.uint32)
+    assert tree_dot_product(SMALL["virgo_hmma"], a, a, c)[0] == FP32.infinity
+    assert floats.decode(tree_dot_product(SMALL["fp16"], a, a, c), FP32)[0] == 65536
+
+
+def test_a_subnormal_addend_outlives_a_sum_of_zero():
+    """No product is that small: what treats them as if nothing were would lose it."""
+    config = SMALL["fp8"]
+    zeros = np.zeros((4, 4), np.uint32)
+    c = np.array([1, 0x8000_0003, 0x7F_FFFF, 0x8000_0000], np.uint32)
+    results = run(Tree(config), config.latency, a=zeros, b=zeros, c=c)
+    assert results.tolist() == [1, 0x8000_0003, 0x7F_FFFF, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "latency"), [("virgo_hmma", 6), ("fp16", 7), ("bf16", 7), ("fp8", 7)]
+)
+def test_latency_is_that_of_the_levels(name, latency):
+    config = SMALL[name]
+    assert config.latency == latency
+    longer = DotProductConfig(**{**vars(config), "terms": 32})
+    each = 1 if name == "virgo_hmma" else 2
+    assert longer.latency == latency + 3 * each
+
+
+def test_adders_of_exact_products_cost_less():
+    """Levels of exact products neither overflow nor become subnormal, and begin narrow."""
+    first, second = tree_plan(SMALL["fp8"]).sums
+    assert (first.addend_width, second.addend_width) == (7, 0)
+    assert not (first.overflows or first.subnormals)
+    general = TreeAddConfig(form=FP32)
+    costs = [measure(TreeAdd(config), "add").nand2 for config in (first, second, general)]
+    assert costs == sorted(costs) and costs[0] < 0.8 * costs[2]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_depth(name):
+    assert measure(Tree(SMALL[name]), name).depth <= 60
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TreeAddConfig(latency=3), "latency must be between 1 and 2, not 3"),
+        (lambda: TreeAddConfig(addend_width=25), "addend_width must be between 0 and 24, not 25"),
+        (
+            lambda: TreeAddConfig(form=FP8_E4M3),
+            "form must have signs and infinities, not be fp8_e4m3",
+        ),
+        (
+            lambda: TreeProductConfig(form=E8M0),
+            "form must have signs and infinities, not be e8m0",
+        ),
+        (
+            lambda: TreeProductConfig(b=UE4M3),
+            "b must have signs and subnormals, not be ue4m3",
+        ),
+        (
+            lambda: TreeProductConfig(a=BF16, form=FP16),
+            "form must hold products of bf16 and fp16 exactly or have their range, not be fp16",
+        ),
+        (
+            lambda: tree_plan(DotProductConfig(terms=4, numerics="nvidia(volta)")),
+            r"numerics of a tree must be virgo_hmma or fp32_rne, not nvidia\(volta\)",
+        ),
+    ],
+)
+def test_bad_config_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
