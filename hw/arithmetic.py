@@ -34,7 +34,7 @@ class Arithmetic:
 #: The arithmetic of each format of A and B.
 ARITHMETIC: dict[str, Arithmetic] = {
     "fp16": Arithmetic(accumulator="fp32", narrow="fp16", latency=2),
-    "bf16": Arithmetic(accumulator="fp32", narrow="bf16", latency=3),
+    "bf16": Arithmetic(accumulator="fp32", narrow="bf16", latency=2),
     "fp8_e4m3": Arithmetic(accumulator="fp32", narrow="fp16", latency=2),
     "fp8_e5m2": Arithmetic(accumulator="fp32", narrow="fp16", latency=2),
     "fp32": Arithmetic(accumulator="fp32", narrow="fp32", latency=4),

@@ -18,6 +18,7 @@ __all__ = [
 
 WORD_BYTES = 4
 
+
 def require_integer(name: str, value: object, low: int, high: int) -> None:
     """Raise unless `value` is an int in ``low..high``."""
     if not isinstance(value, int) or isinstance(value, bool):

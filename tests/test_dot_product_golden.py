@@ -6,7 +6,6 @@ from math import floor, inf, isnan, nan
 import numpy as np
 import pytest
 
-from spica.hw.formats import FORMATS
 from spica.hw.tensor.config import DotProductConfig
 from spica.hw.tensor.numerics import NUMERICS, TREES
 from spica.sim.golden.dot import dot_product
@@ -102,8 +101,10 @@ def reference(config, a, b, c, a_scale=None, b_scale=None):
     scales = None
     if config.scale:
         scales = [
-            [value_of(scale[k // config.offer.block], config.scale_format) for scale in
-             (a_scale, b_scale)]
+            [
+                value_of(scale[k // config.offer.block], config.scale_format)
+                for scale in (a_scale, b_scale)
+            ]
             for k in range(config.terms)
         ]
     for start in range(0, config.terms, config.fused.chunk):
@@ -123,8 +124,13 @@ def every_config(terms):
                 for b in offer.formats:
                     for addend, result in offer.accumulators:
                         yield DotProductConfig(
-                            terms=max(terms, offer.block), numerics=numerics, a=a, b=b,
-                            addend=addend, result=result, scale=offer.scale,
+                            terms=max(terms, offer.block),
+                            numerics=numerics,
+                            a=a,
+                            b=b,
+                            addend=addend,
+                            result=result,
+                            scale=offer.scale,
                         )
 
 

@@ -16,7 +16,7 @@ from spica.hw.formats import (
     UE4M3,
 )
 from spica.hw.tensor.config import DotProductConfig
-from spica.hw.tensor.tree import Tree, tree_latency, tree_plan
+from spica.hw.tensor.tree import Tree, tree_plan
 from spica.hw.tensor.tree_add import TreeAdd, TreeAddConfig
 from spica.hw.tensor.tree_product import TreeProduct, TreeProductConfig
 from spica.sim.bench import simulate
@@ -84,24 +84,25 @@ def test_golden_model_is_numpy(name):
     assert (results == FP32.nan).mean() < 0.4
 
 
-@pytest.mark.parametrize("name", SMALL)
+def probes(config):
+    """Return vectors by name whose place among the results tells the latency, and c's delay."""
+    ones = [form.bias << form.fraction_width for form in (config.a_format, config.b_format)]
+    a, b = (np.full((8, config.terms), one, np.uint32) for one in ones)
+    a[:3] = a[4:] = 0
+    # A subnormal addend outlives a sum of zero, however large products are otherwise.
+    c = np.array([0, 0, 0, 0, 0, ONE32, 3, 0x8000_0000], np.uint32)
+    return {"a": a, "b": b, "c": c}, [0, 0, 0, ONE32 + (2 << 23), 0, ONE32, 3, 0]
+
+
+@pytest.mark.parametrize("name", ["virgo_hmma", "fp16", "fp8"])
 def test_tree_gives_what_its_golden_model_gives(name):
     config = SMALL[name]
-    inputs = tree_operands(config, np.random.default_rng(1), 400)
-    results = run(Tree(config), tree_latency(config), **inputs)
+    vectors = tree_operands(config, np.random.default_rng(1), 250)
+    probe, told = probes(config)
+    inputs = {port: np.concatenate([probe[port], vectors[port]]) for port in probe}
+    results = run(Tree(config), config.latency, **inputs)
+    assert results[: len(told)].tolist() == told
     check(tree_dot_product(config, **inputs), results, **inputs)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_latency(name):
-    """A product of 1 in one vector among zeros, and the addend of another."""
-    config = SMALL[name]
-    ones = [form.bias << form.fraction_width for form in (config.a_format, config.b_format)]
-    a, b = (np.full((8, 4), one, np.uint32) for one in ones)
-    a[:3] = a[4:] = 0
-    c = np.array([0, 0, 0, 0, 0, ONE32, 0, 0], np.uint32)
-    results = run(Tree(config), config.latency, a=a, b=b, c=c)
-    assert floats.decode(results, FP32).tolist() == [0, 0, 0, 4, 0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_adder(form, latency, overflows, subnormals, width):
         subnormals=subnormals,
         addend_width=width,
     )
-    a, b = operands.add_operands(np.random.default_rng(3), 4000, form)
+    a, b = operands.add_operands(np.random.default_rng(3), 3000, form)
     lowest = form.significand_width - (width or form.significand_width)
     a, b = (x >> np.uint32(lowest) << np.uint32(lowest) for x in (a, b))
     expected = floats.add(a, b, form)
@@ -137,8 +138,8 @@ def test_adder(form, latency, overflows, subnormals, width):
         possible &= (fields[2] < form.exponent_mask) | (fields[:2] == form.exponent_mask).any(
             axis=0
         )
-    a, b, expected = a[possible][:600], b[possible][:600], expected[possible][:600]
-    assert len(a) == 600
+    a, b, expected = a[possible][:300], b[possible][:300], expected[possible][:300]
+    assert len(a) == 300
     check(expected, run(TreeAdd(config), latency, a=a, b=b), a=a, b=b)
 
 
@@ -160,26 +161,19 @@ def test_product(a_form, b_form, form):
     if a_form == b_form:
         a, b = operands.multiply_operands(rng, 600, a_form)
     else:
-        a, b = (operands.random_bits(rng, each, 600) for each in (a_form, b_form))
+        a, b = (operands.random_bits(rng, each, 300) for each in (a_form, b_form))
     with np.errstate(invalid="ignore"):
         expected = floats.encode(floats.decode(a, a_form) * floats.decode(b, b_form), form)
     check(expected, run(TreeProduct(config), 1, a=a, b=b), a=a, b=b)
 
 
 def test_order_of_the_tree_is_that_of_neighbours():
-    """2**11 + 1 is not an FP16 number, but 2**11 + (1 + 1) is."""
+    """(2**11 + 1) + (1 + 0) is rounded twice, (2**11 + 0) + (1 + 1) is exact."""
     config = SMALL["virgo_hmma"]
-    large, zero = 0x6800, 0
+    large, zero = 0x6800, 0  # 2**11
     rows = np.array([[large, ONE16, ONE16, zero], [large, zero, ONE16, ONE16]], np.uint32)
     results = tree_dot_product(config, rows, np.full((2, 4), ONE16), np.zeros(2, np.uint32))
-    assert floats.decode(results, FP32).tolist() == [2048 + 1 - 1, 2050]
-    check(
-        results,
-        run(
-            Tree(config), config.latency, a=rows, b=np.full((2, 4), ONE16), c=np.zeros(2, np.uint32)
-        ),
-        a=rows,
-    )
+    assert floats.decode(results, FP32).tolist() == [2048, 2050]
 
 
 def test_products_of_virgo_overflow_and_those_in_fp32_do_not():
@@ -188,15 +182,6 @@ def test_products_of_virgo_overflow_and_those_in_fp32_do_not():
     c = np.zeros(1, np.uint32)
     assert tree_dot_product(SMALL["virgo_hmma"], a, a, c)[0] == FP32.infinity
     assert floats.decode(tree_dot_product(SMALL["fp16"], a, a, c), FP32)[0] == 65536
-
-
-def test_a_subnormal_addend_outlives_a_sum_of_zero():
-    """No product is that small: what treats them as if nothing were would lose it."""
-    config = SMALL["fp8"]
-    zeros = np.zeros((4, 4), np.uint32)
-    c = np.array([1, 0x8000_0003, 0x7F_FFFF, 0x8000_0000], np.uint32)
-    results = run(Tree(config), config.latency, a=zeros, b=zeros, c=c)
-    assert results.tolist() == [1, 0x8000_0003, 0x7F_FFFF, 0]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,15 @@ from amaranth import *
 from amaranth.back import rtlil
 
 from spica.hw.float.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from spica.hw.float.fused_sum import FusedSumConfig
+from spica.hw.float.magnitude_sum import MagnitudeSum, MagnitudeSumConfig
 from spica.hw.float.normalise import Normalise, NormaliseConfig
+from spica.hw.float.prefix_add import PrefixAdd, PrefixAddConfig
 from spica.hw.float.round import Round, RoundConfig
+from spica.hw.float.significand_product import SignificandProduct, SignificandProductConfig
 from spica.hw.float.sum import SumConfig
-from spica.hw.float.unpack import Unpack, UnpackConfig, operand_layout
-from spica.hw.formats import FP16, FP32, INT8
+from spica.hw.float.unpack import Unpack, UnpackConfig
+from spica.hw.formats import FP16, INT8
 from spica.sim.bench import simulate
 from spica.sim.golden import floats
 
@@ -71,6 +75,53 @@ def test_carry_select_add(width, blocks):
         assert o == sum(vector.values()) & mask
 
 
+@pytest.mark.parametrize("width", [1, 2, 13, 32, 53])
+def test_prefix_add(width):
+    rng = random.Random(width)
+    mask = (1 << width) - 1
+    vectors = [
+        {"a": a, "b": rng.choice([rng.getrandbits(width), ~a & mask, -a & mask])}
+        for a in (rng.choice([0, 1, mask, rng.getrandbits(width)]) for _ in range(200))
+    ]
+    dut = PrefixAdd(PrefixAddConfig(width=width))
+    for vector, (o,) in zip(vectors, evaluate(dut, vectors, "o"), strict=True):
+        assert o == sum(vector.values()) & mask
+
+
+@pytest.mark.parametrize("width", [2, 8, 29])
+def test_magnitude_sum(width):
+    rng = random.Random(width)
+    mask = (1 << width) - 1
+    pairs = []
+    for _ in range(300):
+        a = rng.choice([0, 1, mask >> 1, rng.getrandbits(width - 1)])
+        b = rng.choice([0, a, max(a - 1, 0), (a + 1) & mask >> 1, rng.getrandbits(width - 1)])
+        pairs.append((a, b, rng.getrandbits(1)))
+    vectors = []
+    for a, b, is_difference in pairs:
+        added = b ^ (mask * is_difference)
+        vector = {"half_sum": a ^ added, "generate": a & added, "is_difference": is_difference}
+        vectors.append(vector)
+    dut = MagnitudeSum(MagnitudeSumConfig(width=width))
+    results = evaluate(dut, vectors, "o", "is_negative")
+    for (a, b, is_difference), (o, is_negative) in zip(pairs, results, strict=True):
+        assert o == (abs(a - b) if is_difference else a + b)
+        assert is_negative == (is_difference and a <= b)
+
+
+@pytest.mark.parametrize("width", [1, 4, 12, 13, 24, 31])
+def test_significand_product(width):
+    rng = random.Random(width)
+    mask = (1 << width) - 1
+    vectors = [
+        {name: rng.choice([0, 1, mask, rng.getrandbits(width)]) for name in "ab"}
+        for _ in range(200)
+    ]
+    dut = SignificandProduct(SignificandProductConfig(width=width))
+    for vector, (o,) in zip(vectors, evaluate(dut, vectors, "o"), strict=True):
+        assert o == vector["a"] * vector["b"]
+
+
 def test_round_at_every_exponent():
     rng = random.Random(0)
     width = 14
@@ -115,22 +166,26 @@ def test_round_at_every_exponent():
             lambda: SumConfig(cuts=("order",)),
             "cuts must be of align, add, normalise, not 'order'",
         ),
+        (
+            lambda: FusedSumConfig(significand_width=48, exponent_width=10, cuts=("order",)),
+            "cuts must be of align, add, normalise, not 'order'",
+        ),
+        (
+            lambda: FusedSumConfig(significand_width=48, exponent_width=8),
+            "exponent_width must be between 9 and 16, not 8",
+        ),
+        (
+            lambda: FusedSumConfig(significand_width=1, exponent_width=10),
+            "significand_width must be between 2 and 128, not 1",
+        ),
+        (lambda: PrefixAddConfig(width=0), "width must be between 1 and 256, not 0"),
+        (lambda: MagnitudeSumConfig(width=1), "width must be between 2 and 256, not 1"),
+        (lambda: SignificandProductConfig(width=0), "width must be between 1 and 128, not 0"),
     ],
 )
 def test_bad_config_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_operand_layouts():
-    assert operand_layout(INT8) == signed(8)
-    assert {name: field.width for name, field in operand_layout(FP16)} == {
-        "significand": 11,
-        "exponent": 8,
-        "sign": 1,
-    }
-    assert UnpackConfig(form=FP16).offset == 63
-    assert UnpackConfig(form=FP32).offset == 255
 
 
 def test_integers_are_not_unpacked():

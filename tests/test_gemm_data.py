@@ -63,7 +63,7 @@ def test_integers_are_clipped():
 
 
 def test_a_format_without_whole_bytes_is_refused():
-    with pytest.raises(ValueError, match="elements must have 8 or 16 bits, .* not 'fp4_e2m1'"):
+    with pytest.raises(ValueError, match=r"elements must have 8 or 16 bits, .* not 'fp4_e2m1'"):
         dtype_of("fp4_e2m1")
 
 

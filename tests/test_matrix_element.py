@@ -9,17 +9,29 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from spica.hw.arithmetic import ARITHMETIC
 from spica.hw.emit import emit
 from spica.hw.float.multiply_add import MultiplyAddConfig
 from spica.hw.float.unpack import Unpack, UnpackConfig
-from spica.hw.matrix.element import WeightStationaryElement
+from spica.hw.matrix.element import OutputStationaryElement, WeightStationaryElement
 from spica.sim.bench import simulate
 from spica.sim.golden.floats import corners, multiply_add
+from spica.synth.budgets import DEPTH, ELEMENT_CELLS
+from spica.synth.measure import measure
+
+
+def usual(operand):
+    """Return the multiply-add that a matrix unit has for `operand` if nothing else is said."""
+    arithmetic = ARITHMETIC[operand]
+    return MultiplyAddConfig(
+        operand=operand, accumulator=arithmetic.accumulator, latency=arithmetic.latency
+    )
+
 
 CONFIGS = [
     MultiplyAddConfig(operand="fp16", accumulator="fp32", latency=1),
     MultiplyAddConfig(operand="fp16", accumulator="fp32", latency=3),
-    MultiplyAddConfig(operand="int8", accumulator="int32", latency=2),
+    *(usual(operand) for operand in ("int8", "bf16", "fp8_e4m3", "fp8_e5m2", "fp32")),
 ]
 
 
@@ -99,6 +111,16 @@ def test_flags_act_on_the_next_cycle(config):
         assert seen[2 + config.latency :] == expected[2 : -config.latency]
 
     simulate(dut, testbench)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operand", ARITHMETIC)
+@pytest.mark.parametrize("element", [WeightStationaryElement, OutputStationaryElement])
+def test_cells_and_depth_of_every_format(operand, element):
+    """The latency that each format has by itself keeps its elements within the budgets."""
+    measured = measure(element(usual(operand)), "element")
+    assert measured.depth <= DEPTH
+    assert measured.cells <= ELEMENT_CELLS
 
 
 def test_is_emitted_once_with_stable_ports():

@@ -35,7 +35,8 @@ class Shape:
     @property
     def name(self) -> str:
         """A name for the machine."""
-        return f"array_{self.rows}x{self.columns}_{self.operand}_latency{self.latency}"
+        latency = self.config.matrix.element_latency
+        return f"array_{self.rows}x{self.columns}_{self.operand}_latency{latency}"
 
     @property
     def config(self) -> ClusterConfig:

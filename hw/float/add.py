@@ -3,73 +3,36 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
 
-from ..config import require_integer
-from ..emit import SharedBlock
-from ..formats import FP32, FloatFormat
 from .sum import Sum, SumConfig
+from .two_operands import TwoOperandConfig, TwoOperandUnit
 
 __all__ = ["Add", "AddConfig"]
 
-CUTS = {
-    1: (),
-    2: ("add",),
-    3: ("align", "add"),
-    4: ("align", "add", "normalise"),
-}
+#: Registered stages by latency.
+CUTS = (
+    (),
+    ("add",),
+    ("align", "add"),
+    ("align", "add", "normalise"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddConfig:
-    """An adder.
+class AddConfig(TwoOperandConfig):
+    """An adder; see `TwoOperandConfig`."""
 
-    Parameters
-    ----------
-    form : FloatFormat
-        Format of addends and sum.
-    latency : int
-        Cycles from the addends to their sum, 1 to 4.
-
-    """
-
-    form: FloatFormat = FP32
     latency: int = 2
 
-    def __post_init__(self):
-        require_integer("latency", self.latency, 1, len(CUTS))
 
-
-class Add(SharedBlock):
-    """``o = a + b``, rounded to nearest, ties to even; subnormals are numbers like any other.
-
-    Latency `config.latency`, one sum per cycle, no handshake. NaN results are canonical.
-
-    Parameters
-    ----------
-    config : AddConfig
-
-    Members
-    -------
-    a, b : In(config.form.width)
-    o : Out(config.form.width)
-
-    """
-
-    a: Signal
-    b: Signal
-    o: Signal
-
-    def __init__(self, config: AddConfig):
-        self.config = config
-        width = config.form.width
-        super().__init__({"a": In(width), "b": In(width), "o": Out(width)})
+class Add(TwoOperandUnit):
+    """``o = a + b``; subnormals are numbers like any other. See `TwoOperandUnit`."""
 
     def build(self, platform):
         m = Module()
         config = self.config
         form = config.form
-        m.submodules.sum = total = Sum(SumConfig(form=form, cuts=CUTS[config.latency]))
+        m.submodules.sum = total = Sum(SumConfig(form=form, cuts=CUTS[config.latency - 1]))
         exponent = self.a[form.fraction_width : -1]
         is_normal = exponent.any()
         is_special = exponent.all()

@@ -3,75 +3,38 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
 
-from ..config import require_integer
-from ..emit import SharedBlock
-from ..formats import FP32, FloatFormat
 from .pipeline import cut
 from .product import Product, ProductConfig
 from .round import Round, RoundConfig
+from .two_operands import TwoOperandConfig, TwoOperandUnit
 from .unpack import Unpack
 
 __all__ = ["Multiply", "MultiplyConfig"]
 
-CUTS = {
-    1: (),
-    2: ("factors",),
-    3: ("factors", "product"),
-    4: ("unpack", "factors", "product"),
-}
+#: Registered stages by latency.
+CUTS = (
+    (),
+    ("factors",),
+    ("factors", "product"),
+    ("unpack", "factors", "product"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiplyConfig:
-    """A multiplier.
+class MultiplyConfig(TwoOperandConfig):
+    """A multiplier; see `TwoOperandConfig`."""
 
-    Parameters
-    ----------
-    form : FloatFormat
-        Format of factors and product.
-    latency : int
-        Cycles from the factors to their product, 1 to 4.
-
-    """
-
-    form: FloatFormat = FP32
     latency: int = 4
 
-    def __post_init__(self):
-        require_integer("latency", self.latency, 1, len(CUTS))
 
-
-class Multiply(SharedBlock):
-    """``o = a * b``, rounded to nearest, ties to even; subnormals are numbers like any other.
-
-    Latency `config.latency`, one product per cycle, no handshake. NaN results are canonical.
-
-    Parameters
-    ----------
-    config : MultiplyConfig
-
-    Members
-    -------
-    a, b : In(config.form.width)
-    o : Out(config.form.width)
-
-    """
-
-    a: Signal
-    b: Signal
-    o: Signal
-
-    def __init__(self, config: MultiplyConfig):
-        self.config = config
-        width = config.form.width
-        super().__init__({"a": In(width), "b": In(width), "o": Out(width)})
+class Multiply(TwoOperandUnit):
+    """``o = a * b``; subnormals are numbers like any other. See `TwoOperandUnit`."""
 
     def build(self, platform):
         m = Module()
         form = self.config.form
-        cuts = CUTS[self.config.latency]
+        cuts = CUTS[self.config.latency - 1]
 
         m.submodules.product = product = Product(
             ProductConfig(operand=form, registered="factors" in cuts)

@@ -91,9 +91,7 @@ class Normalise(wiring.Component):
             m.d.comb += shifted.eq(Mux(is_zero, Cat(C(0, places), word[:-places]), word))
             if config.limited:
                 following = Signal(config.width, name=f"tested_{places}")
-                m.d.comb += following.eq(
-                    Mux(is_zero, Cat(C(0, places), tested[:-places]), tested)
-                )
+                m.d.comb += following.eq(Mux(is_zero, Cat(C(0, places), tested[:-places]), tested))
                 tested = following
             else:
                 tested = shifted

@@ -159,12 +159,11 @@ class Drain(wiring.Component):
     @property
     def lane(self) -> DrainLaneConfig:
         """What each column's value passes."""
-        config = self.config
-        return DrainLaneConfig(
-            form=config.accumulator_format,
-            narrow=config.narrow_format if config.narrows else None,
-            scales=config.scales,
-        )
+        config, narrow = self.config, None
+        if config.narrows:
+            narrow = config.narrow_format
+            assert isinstance(narrow, FloatFormat)  # integers leave as they are
+        return DrainLaneConfig(form=config.accumulator_format, narrow=narrow, scales=config.scales)
 
     @property
     def wide_beats(self) -> int:
@@ -178,9 +177,7 @@ class Drain(wiring.Component):
     @property
     def narrow_beats(self) -> int:
         """Beats of a row in the narrow format."""
-        return (
-            self.config.columns * self.config.narrow_format.width // self.o.payload.shape().width
-        )
+        return self.config.columns * self.config.narrow_format.width // self.o.payload.shape().width
 
     @property
     def round_trip(self) -> int:

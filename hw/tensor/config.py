@@ -1,15 +1,12 @@
 """Configuration of a dot-product unit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..config import require_choice, require_integer
 from ..formats import FORMATS, FloatFormat
 from .numerics import FLOOR, NUMERICS, TREES, FusedSum, Offer
 
 __all__ = ["DotProductConfig"]
-
-#: Cycles of a fused sum; groups take one more.
-CHUNK_LATENCY = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +87,8 @@ class DotProductConfig:
 
     @property
     def chunks(self) -> int:
-        """Fused sums that make up the dot product, each the addend of the next."""
-        return -(-self.terms // self.fused.chunk)
+        """Fused sums in the chain."""
+        return self.terms // self.chunk_terms
 
     @property
     def chunk_terms(self) -> int:
@@ -99,13 +96,21 @@ class DotProductConfig:
         return min(self.terms, self.fused.chunk)
 
     @property
+    def chunk_configs(self) -> list["DotProductConfig"]:
+        """The fused sums that make up the dot product, each the addend of the next."""
+        first = replace(self, terms=self.chunk_terms)
+        return [first] + [replace(first, addend=self.result)] * (self.chunks - 1)
+
+    @property
     def latency(self) -> int:
         """Cycles from the operands to the result."""
-        if self.is_tree:
-            from .tree import tree_latency  # which takes this config
+        # These import this module.
+        from .fused import FusedSizes
+        from .tree import tree_latency
 
+        if self.is_tree:
             return tree_latency(self)
-        return (CHUNK_LATENCY + (self.fused.group > 1)) * self.chunks
+        return sum(FusedSizes(dot=chunk).latency for chunk in self.chunk_configs)
 
     @property
     def scales(self) -> int:

@@ -1,7 +1,5 @@
 """Dot-product units: many products and an addend, in the numerics of a GPU generation."""
 
-from dataclasses import replace
-
 from amaranth import *
 from amaranth.lib import data
 
@@ -53,24 +51,26 @@ class DotProduct(SharedBlock):
             m.d.comb += [tree.a.eq(self.a), tree.b.eq(self.b), tree.c.eq(self.c)]
             m.d.comb += self.o.eq(tree.o)
             return m
-        chunk = replace(config, terms=config.chunk_terms)
-        a, b, total = self.a.as_value(), self.b.as_value(), self.c
-        for number in range(config.chunks):
+        self.chain(m)
+        return m
+
+    def chain(self, m):
+        """Compute the fused sums one after the other, the factors of later ones delayed."""
+        config = self.config
+        total, waited = self.c, 0
+        for number, chunk in enumerate(config.chunk_configs):
             m.submodules[f"chunk_{number}"] = fused = FusedChunk(chunk)
-            m.d.comb += [
-                fused.a.eq(a[: len(Value.cast(fused.a))]),
-                fused.b.eq(b[: len(Value.cast(fused.b))]),
-                fused.c.eq(total),
-            ]
+            for name, ports in (("a", self.a), ("b", self.b)):
+                width = len(ports.as_value()) // config.chunks
+                factors = ports.as_value().word_select(number, width)
+                delayed = self.delayed(m, f"{name}_{number}", factors, waited)
+                m.d.comb += getattr(fused, name).eq(delayed)
             if config.scale:
                 m.d.comb += [fused.a_scale.eq(self.a_scale), fused.b_scale.eq(self.b_scale)]
+            m.d.comb += fused.c.eq(total)
             total = fused.o
-            if number + 1 < config.chunks:
-                a = self.delayed(m, f"a_{number}", a[len(Value.cast(fused.a)) :], chunk.latency)
-                b = self.delayed(m, f"b_{number}", b[len(Value.cast(fused.b)) :], chunk.latency)
-            chunk = replace(chunk, addend=config.result)
+            waited += chunk.latency
         m.d.comb += self.o.eq(total)
-        return m
 
     def delayed(self, m, name, value, cycles):
         """Return `value` as it was some cycles ago."""

@@ -32,11 +32,21 @@ class FusedSizes:
     dot: DotProductConfig
 
     @property
-    def cuts(self):
-        print('codes', self.code_shape)
-        import os
-        if os.environ.get("SHORT"): return ("places", "magnitude")
+    def cuts(self) -> tuple[str, ...]:
+        """Stages that end in a register, besides the last.
+
+        The largest of few exponents is known soon enough to tell in the same cycle how far below
+        it each one is; the tree of comparisons is deeper the more and the wider they are.
+        """
+        levels = ceil_log2(self.terms)
+        if self.terms <= 16 and levels * self.exponent_width <= 27:
+            return ("places", "magnitude")
         return ("products", "carry_save", "magnitude")
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the operands to the result."""
+        return len(self.cuts) + 1 + self.is_grouped
 
     @property
     def is_grouped(self) -> bool:
@@ -186,5 +196,7 @@ class FusedSizes:
         """Bits of the room."""
         _, largest = self.scale_range
         addend = self.dot.addend_format
-        exponent = max(self.largest_code - self.offset + largest, addend.exponent_mask - addend.bias)
+        exponent = max(
+            self.largest_code - self.offset + largest, addend.exponent_mask - addend.bias
+        )
         return (exponent + self.offset + self.room_offset).bit_length()

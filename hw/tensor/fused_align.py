@@ -11,33 +11,31 @@ from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 __all__ = ["FusedAlign", "FusedAlignConfig", "places_below"]
 
 
-def places_below(m: Module, largest: Value, code: Value, width: int, name: str) -> Value:
+def places_below(
+    m: Module, largest: Value, code: Value, width: int, *, name: str, fast: bool
+) -> Value:
     """Return by how many places a term is below the largest exponent, at most all of its bits.
 
-    Meaningless for a term above the largest, which must be zero. Codes may be negative.
+    Meaningless for a term above the largest, which must be zero.
 
-    Parameters
-    ----------
-    m : Module
-    largest, code : Value
-        Codes of the largest exponent and of the term's.
-    width : int
-        Bits of an aligned term: it is zero if they are this many places, or more.
-    name : str
-        Of the signals.
-
+    A term is zero if it is as many places below as it has bits, `width`. Where codes are long and
+    the answer is wanted `fast`, the subtraction is made of blocks.
     """
     code_width = len(largest)
-    if code_width <= 8:
-        distance = Signal(code_width, name=f"distance_{name}")
-        m.d.comb += distance.eq(largest - code)
-    else:
+    distance = Signal(code_width, name=f"distance_{name}")
+    if fast and code_width > 8:
         m.submodules[f"distance_{name}"] = subtracter = CarrySelectAdd(
             CarrySelectAddConfig(width=code_width, blocks=(code_width // 2,))
         )
-        extended = Signal(Shape(code_width, signed=True))
-        m.d.comb+=[extended.eq(code), subtracter.a.eq(largest), subtracter.b.eq(~extended), subtracter.carry.eq(1)]
+        m.d.comb += [
+            distance.eq(code),
+            subtracter.a.eq(largest),
+            subtracter.b.eq(~distance),
+            subtracter.carry.eq(1),
+        ]
         distance = subtracter.o
+    else:
+        m.d.comb += distance.eq(largest - code)
     places_width = width.bit_length()
     is_far = distance[places_width:].any()
     places = Signal(places_width, name=f"places_{name}")

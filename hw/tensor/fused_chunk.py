@@ -35,14 +35,17 @@ def dot_product_members(config: DotProductConfig) -> dict:
 class FusedChunk(SharedBlock):
     """``o = c + a[0] * b[0] + a[1] * b[1] + ...`` with one alignment and one rounding.
 
-    Latency `config.latency`, one result per cycle, no handshake. Stages, a register after each:
+    Latency `config.latency`, one result per cycle, no handshake. The stages, of which those in
+    `FusedSizes.cuts` and the last end in a register:
 
-    ============ =========================================================================
-    products     exact products and their exponents; the largest exponent, the addend's too
-    carry-save   terms shifted to the largest exponent and reduced to two words
-    magnitude    the two words added, and the sum's magnitude
-    (output)     normalised, rounded, infinities and NaN put in
-    ============ =========================================================================
+    ========== ===========================================================================
+    groups     groups of products summed (grouped kinds only; always registered)
+    products   exact products and their exponents; the largest exponent, the addend's too
+    places     how far each term is below the largest exponent
+    carry_save terms shifted by as much, and reduced to two words
+    magnitude  the two words added, and the sum's magnitude
+    result     normalised, rounded; infinities and NaN put in
+    ========== ===========================================================================
 
     The algorithm is that of MMA-Sim (Xie et al., arXiv 2511.10909) and of Khattak and Mikaitis
     (arXiv 2512.07004).
@@ -88,9 +91,8 @@ class FusedChunk(SharedBlock):
             sign=sign,
             special=terms.special,
         )
-        width = sizes.term_width
         places = [
-            places_below(m, largest, codes.word_select(k, sizes.exponent_width), width, f"{k}")
+            self.places(m, largest, codes.word_select(k, sizes.exponent_width), f"{k}")
             for k in range(sizes.terms)
         ]
         places, addend_places, room, signs, significands, addend, sign, special = cut(
@@ -98,7 +100,7 @@ class FusedChunk(SharedBlock):
             "places",
             registered="places" in sizes.cuts,
             places=Cat(places),
-            addend_places=places_below(m, largest, addend_code, width, "addend"),
+            addend_places=self.places(m, largest, addend_code, "addend"),
             room=(largest + scale + sizes.room_offset)[: sizes.room_width],
             signs=signs,
             significands=significands,
@@ -159,6 +161,11 @@ class FusedChunk(SharedBlock):
         is_base = ((base > one) & (base > other)) | ~(one | other).any()
         m.d.comb += largest.eq(Mux(is_base, base, Mux(one > other, one, other)))
         return addend, code, largest
+
+    def places(self, m, largest, code, name):
+        """Return by how many places a term is below the largest exponent."""
+        fast = "places" in self.sizes.cuts
+        return places_below(m, largest, code, self.sizes.term_width, name=name, fast=fast)
 
     def aligned(self, m, places, significands, signs):
         """Return a word for each term: complemented if negative, with the sign's complement."""
@@ -224,5 +231,7 @@ class FusedChunk(SharedBlock):
         )
         m.d.comb += [rounder.magnitude.eq(magnitude), rounder.room.eq(room)]
         nan, plus, minus = special
-        value = Mux(plus | minus, Cat(C(form.infinity, form.magnitude_width), minus), Cat(rounder.o, sign))
+        value = Mux(
+            plus | minus, Cat(C(form.infinity, form.magnitude_width), minus), Cat(rounder.o, sign)
+        )
         return Mux(nan, C(form.magnitude_mask, form.width), value)

@@ -12,15 +12,12 @@ def carry_save(m: Module, words: list, carries: list, width: int) -> tuple[Value
     become two, a sum and a carry word whose lowest bit is free for one of `carries`, bits added
     as 1. Each level of the tree is one wide operation. All is modulo ``2**width``.
     """
-    words = [Value.cast(word) for word in words]
     carries = list(carries)
     level = 0
     while len(words) > 2:
         triples = len(words) // 3
-        a, b, c = (
-            Cat(_extended(m, word, width, f"level_{level}_{name}_{k}") for k, word in enumerate(some))
-            for name, some in zip("abc", (words[k : 3 * triples : 3] for k in range(3)), strict=True)
-        )
+        words = [Cat(word, C(0, width - len(word))) for word in words]
+        a, b, c = (Cat(words[first : 3 * triples : 3]) for first in range(3))
         differ = Signal(triples * width, name=f"level_{level}_differ")
         sums = Signal(triples * width, name=f"level_{level}_sums")
         carried = Signal(triples * width, name=f"level_{level}_carried")
@@ -39,11 +36,6 @@ def carry_save(m: Module, words: list, carries: list, width: int) -> tuple[Value
         words = reduced + words[3 * triples :]
         level += 1
     return words[0], words[1], carries
-
-
-def _extended(m: Module, word, width: int, name: str) -> Value:
-    """Return `word` in exactly `width` bits."""
-    return Cat(word, C(0, width - len(word))) if len(word) < width else word[:width]
 
 
 def largest_two(m: Module, values: list) -> tuple[Value, Value]:

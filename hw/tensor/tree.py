@@ -169,7 +169,6 @@ class Tree(wiring.Component):
             m.d.comb += field.eq(exponent + (least - 1))
         with m.Elif(fraction.any()):
             m.d.comb += field.eq(least - normalise.shift)
-        fill = C(0, FP32.fraction_width - form.fraction_width)
-        widened = Signal(FP32.width, reset_less=True)
-        m.d.sync += widened.eq(Cat(fill, normalise.o[:-1], field, stored[-1]))
-        return widened
+        widened = Signal(form.fraction_width + FP32.exponent_width + 1, reset_less=True)
+        m.d.sync += widened.eq(Cat(normalise.o[:-1], field, stored[-1]))
+        return Cat(C(0, FP32.fraction_width - form.fraction_width), widened)

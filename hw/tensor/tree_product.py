@@ -155,8 +155,8 @@ class TreeProduct(SharedBlock):
     def rounded(self, m, a, b, product):
         """Return fraction, exponent and overflow of a product that is rounded.
 
-        It may be subnormal. The product of two subnormals rounds to zero, so that only one factor has leading zeros
-        that matter.
+        It may be subnormal. The product of two subnormals rounds to zero, so that only one factor
+        has leading zeros that matter.
         """
         form = self.config.form
         most = max(a.form.fraction_width, b.form.fraction_width)

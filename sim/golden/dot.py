@@ -27,9 +27,7 @@ __all__ = ["dot_product"]
 FAR = 62
 
 
-def dot_product(
-    config: DotProductConfig, a, b, c, a_scale=None, b_scale=None
-) -> np.ndarray:
+def dot_product(config: DotProductConfig, a, b, c, a_scale=None, b_scale=None) -> np.ndarray:
     """Return the dot products of the rows of `a` and `b`, plus `c`, as stored bits (uint32).
 
     Parameters
@@ -82,7 +80,9 @@ def fields(bits: np.ndarray, form: FloatFormat):
     magnitude = bits & form.magnitude_mask
     exponent = magnitude >> form.fraction_width
     is_normal = (exponent > 0) | (not form.subnormals)
-    significand = (magnitude & form.fraction_mask) | np.where(is_normal, 1 << form.fraction_width, 0)
+    significand = (magnitude & form.fraction_mask) | np.where(
+        is_normal, 1 << form.fraction_width, 0
+    )
     sign = (bits >> form.magnitude_width & 1) if form.signed else np.zeros_like(bits)
     return sign, significand, np.maximum(exponent, int(form.subnormals)) - form.bias
 

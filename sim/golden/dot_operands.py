@@ -40,11 +40,10 @@ def dot_operands(
     a = np.where(is_corner, rng.choice(corners(config.a_format), shape), a)
     b = np.where(is_corner, rng.choice(corners(config.b_format), shape), b)
     operands = {"a": a.astype(np.uint32), "b": b.astype(np.uint32)}
-    operands["c"] = addends(rng, config, operands, {k: v[:, 0] for k, v in where.items()})
-    if config.scale:
-        for name in ("a_scale", "b_scale"):
-            operands[name] = block_scales(rng, config, count)
-    return operands
+    for name in ("a_scale", "b_scale") if config.scale else ():
+        operands[name] = block_scales(rng, config, count)
+    addends = beside_products(rng, config, operands, {k: v[:, 0] for k, v in where.items()})
+    return operands | {"c": addends}
 
 
 def random_values(rng: Rng, form: FloatFormat, shape) -> np.ndarray:
@@ -91,8 +90,8 @@ def cancelled(rng: Rng, config: DotProductConfig, a, b, where):
     return twins[0], twins[1]
 
 
-def addends(rng: Rng, config: DotProductConfig, operands, where) -> np.ndarray:
-    """Return addends: of any size, near the largest product, and beside it or its negative."""
+def beside_products(rng: Rng, config: DotProductConfig, operands, where) -> np.ndarray:
+    """Return addends: of any size, near the largest product, or far above or below it."""
     form = config.addend_format
     count = len(operands["a"])
     values = finite(rng, random_values(rng, form, count), form)
@@ -106,19 +105,26 @@ def addends(rng: Rng, config: DotProductConfig, operands, where) -> np.ndarray:
     distance = np.where(small, -rng.integers(reach - 8, reach + 4, count), distance)
     beside = with_exponent(values, product + distance, form)
     values = np.where(where.get("uniform", none) | (rng.random(count) < 0.1), values, beside)
-    values = np.where(rng.random(count) < 0.1, rng.choice(corners(form), count), values)
-    rare = where.get("corners", none) & (rng.random(count) < 0.3)
-    values = np.where(rare, rng.choice(corners(form), count), values)
+    is_corner = rng.random(count) < np.where(where.get("corners", none), 0.4, 0.05)
+    values = np.where(is_corner, rng.choice(corners(form), count), values)
     return np.where(rng.random(count) < 0.1, 0, values).astype(np.uint32)
 
 
 def product_exponents(config: DotProductConfig, operands) -> np.ndarray:
-    """Return the exponents of all products without their scales."""
+    """Return the exponents of all products, with their scales."""
     exponents = np.zeros(operands["a"].shape, np.int64)
     for name, form in (("a", config.a_format), ("b", config.b_format)):
-        stored = (operands[name].astype(np.int64) & form.magnitude_mask) >> form.fraction_width
-        exponents += np.maximum(stored, 1) - form.bias
+        exponents += stored_exponents(operands[name], form) - form.bias
+        if config.scale_format is not None:
+            scales = stored_exponents(operands[f"{name}_scale"], config.scale_format)
+            exponents += np.repeat(scales - config.scale_format.bias, config.offer.block, axis=1)
     return exponents
+
+
+def stored_exponents(stored: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return the exponents of stored values, subnormals having that of the least normal ones."""
+    exponents = (stored.astype(np.int64) & form.magnitude_mask) >> form.fraction_width
+    return np.maximum(exponents, int(form.subnormals))
 
 
 def block_scales(rng: Rng, config: DotProductConfig, count: int) -> np.ndarray:

@@ -13,18 +13,25 @@ DIGIT_MAGNITUDE = np.array([0, 1, 1, 2, 2, 1, 1, 0])
 def truncated_product(x, y, *, digits: int, dropped: int, carry=0, negative=0) -> np.ndarray:
     """Return about ``x * (y + carry) / 2**dropped``, negated where `negative` is 1.
 
-    `y` is recoded to `digits` radix-4 digits from -2 to 2 (Booth's); `carry` is the bit below it. Each digit's multiple of `x`
-    loses the bits below the result's unit, and is complemented rather than negated where the
-    digit is below zero.
+    `y` is recoded to `digits` radix-4 digits from -2 to 2 (Booth's); `carry` is the bit below it.
+    Each digit's multiple of `x` loses the bits below the result's unit, and is complemented
+    rather than negated where the digit is below zero.
     """
     total = np.zeros(np.broadcast_shapes(np.shape(x), np.shape(y)), np.int64)
     doubled = np.asarray(y, np.int64) << 1 | carry
     for digit in range(digits):
         bits = (doubled >> 2 * digit) & 7
-        multiple = x * DIGIT_MAGNITUDE[bits]
+        multiple = DIGIT_MAGNITUDE[bits]
+        multiple *= x
         places = 2 * digit - dropped
-        multiple = multiple << places if places >= 0 else multiple >> -places
-        total += multiple ^ -((bits >> 2) ^ negative)
+        if places >= 0:
+            multiple <<= places
+        else:
+            multiple >>= -places
+        bits >>= 2
+        bits ^= negative
+        multiple ^= -bits
+        total += multiple
     return total
 
 

@@ -6,8 +6,8 @@ of 120 bits, so every machine writes the same file.
 Method: Pineiro, Oberman, Muller and Bruguera, "High-Speed Function Approximation Using a Minimax
 Quadratic Interpolator", IEEE Transactions on Computers 54(3), 2005: coefficients are rounded one
 after the other and the next ones make up for it. Here all roundings of c2 and c1 near the ideal
-are tried and the pair of least maximum error is taken; then c0 centres the error of the quadratic
-as it is computed, dropped bits and all.
+are tried. For the pairs of least maximum error c0 then centres the error of the quadratic as it
+is computed, dropped bits and all, and the best of these rows is taken.
 """
 
 from collections.abc import Iterator
@@ -27,10 +27,13 @@ PRECISION = 120
 #: Bits of a function's value while it is fitted: an error is measured in millionths of the
 #: result's unit, and products with positions still fit 64 bits.
 FIT_WIDTH = 44
-#: Positions at which the error is looked at, none of them round.
-SAMPLES = 65
+#: Positions at which the error is looked at, beside round ones and their neighbours: there the
+#: dropped bits are the least and the most.
+SAMPLES = 257
 #: How far from the ideal roundings of c2 are tried.
 REACH = 8
+#: How many pairs of c1 and c2 are tried with all that computing them drops.
+CANDIDATES = 12
 
 
 def target(name: str, v):
@@ -79,7 +82,10 @@ def samples(name: str, piece: Piece, segment: int) -> tuple[np.ndarray, np.ndarr
 
     length = special.ARGUMENT_WIDTH - piece.index_width
     last = (1 << length) - 1
-    positions = [last * k // (SAMPLES - 1) for k in range(SAMPLES)]
+    step = 1 << (length - 6)
+    round_ones = {k + d for k in range(step, last, step) for d in (-1, 0)}
+    uneven = {last * k // (SAMPLES - 1) for k in range(SAMPLES)}
+    positions = sorted(round_ones | uneven)
     middle = mp.mpf(1 if TABLES[name].centred else 0) / 2
     arguments = [
         mp.ldexp((segment << length) + position + middle, -special.ARGUMENT_WIDTH)
@@ -90,12 +96,12 @@ def samples(name: str, piece: Piece, segment: int) -> tuple[np.ndarray, np.ndarr
     return x, np.array(values, np.int64)
 
 
-def rounded_pair(name: str, piece: Piece, segment: int, x, values) -> tuple[int, int]:
-    """Return the c1 and c2 that leave the least to be made up for by a constant."""
+def candidates(name: str, piece: Piece, segment: int, x, values) -> list[tuple[int, int]]:
+    """Return the c1 and c2 that leave the least to be made up for by a constant, best first."""
     c1, c2 = ideal(name, piece, segment)
     middle = scaled(c2, special.C2_WIDTH)
     squares = x * x >> special.OFFSET_WIDTH
-    best = None
+    spreads = []
     for rounded_c2 in range(middle - REACH, middle + REACH + 1):
         # The linear term takes over what the quadratic one lost, as far as it can: all of it at
         # the segment's ends.
@@ -107,11 +113,23 @@ def rounded_pair(name: str, piece: Piece, segment: int, x, values) -> tuple[int,
                 - (rounded_c1 * x << (FIT_WIDTH - special.C1_WIDTH - special.OFFSET_WIDTH))
                 - (rounded_c2 * squares >> (special.C2_WIDTH + special.OFFSET_WIDTH - FIT_WIDTH))
             )
-            spread = int(rest.max() - rest.min())
-            if best is None or spread < best[0]:
-                best = spread, rounded_c1, rounded_c2
-    assert best is not None
-    return best[1:]
+            spreads.append((int(rest.max() - rest.min()), rounded_c1, rounded_c2))
+    return [pair for _, *pair in sorted(spreads)[:CANDIDATES]]
+
+
+def best_row(name: str, piece: Piece, segment: int) -> tuple[int, int, int]:
+    """Return c0, c1 and c2 of one segment."""
+    x, values = samples(name, piece, segment)
+    rows = []
+    for c1, c2 in candidates(name, piece, segment, x, values):
+        rest = values - (interpolate(0, c1, c2, x) << (FIT_WIDTH - special.VALUE_WIDTH))
+        low, high = int(rest.min()), int(rest.max())
+        unit = FIT_WIDTH - special.C0_WIDTH
+        c0 = (low + high + (1 << unit)) >> (unit + 1)  # their middle, rounded to nearest
+        if name == "exp2" and segment == 0:
+            c0 = 1 << (special.C0_WIDTH - 1)  # integers have exact powers
+        rows.append((max(high - (c0 << unit), (c0 << unit) - low), c0, c1, c2))
+    return min(rows)[1:]
 
 
 def fitted(name: str) -> Iterator[tuple[int, int, int]]:
@@ -121,15 +139,7 @@ def fitted(name: str) -> Iterator[tuple[int, int, int]]:
     with mp.workprec(PRECISION):
         for piece in TABLES[name].pieces:
             for segment in range(piece.first, piece.last + 1):
-                x, values = samples(name, piece, segment)
-                c1, c2 = rounded_pair(name, piece, segment, x, values)
-                rest = values - (interpolate(0, c1, c2, x) << (FIT_WIDTH - special.VALUE_WIDTH))
-                # The middle, rounded to nearest.
-                unit = FIT_WIDTH - special.C0_WIDTH + 1
-                c0 = (int(rest.max()) + int(rest.min()) + (1 << (unit - 1))) >> unit
-                if name == "exp2" and segment == 0:
-                    c0 = 1 << (special.C0_WIDTH - 1)  # integers have exact powers
-                yield c0, c1, c2
+                yield best_row(name, piece, segment)
 
 
 def inverse_turn() -> tuple[int, int]:

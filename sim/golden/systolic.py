@@ -8,7 +8,7 @@ only spread, so that making them canonical once at the end equals doing it every
 
 import numpy as np
 
-from ...hw.formats import FORMATS, FP32, FloatFormat, IntFormat
+from ...hw.formats import FORMATS, FP32, IntFormat
 from ...kernels.elements import dtype_of
 from .floats import decode, encode, sign_extend, sum_to_odd
 
@@ -123,9 +123,10 @@ def _exact_products(a, b) -> np.ndarray:
 
 
 def _extent(values, axis: int):
-    """Return exponents above all and of the last bit of any finite value, and most significant bits.
+    """Return top, low and width of the finite values along an axis.
 
-    All values are below ``2**top`` and multiples of ``2**low``; zero counts for nothing.
+    All are below ``2**top``, multiples of ``2**low``, and have significands of at most `width`
+    bits; zero counts for nothing.
     """
     counts = np.isfinite(values) & (values != 0)
     fraction, exponent = np.frexp(np.where(counts, values, 1).astype(np.float64))

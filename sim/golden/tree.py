@@ -26,8 +26,10 @@ def tree_dot_product(config: DotProductConfig, a, b, c) -> np.ndarray:
     ----------
     config : DotProductConfig
         Its numerics are one of `TREE_FORMATS`.
-    a, b : array of (vectors, config.terms)
-    c : array of (vectors,)
+    a, b : arrays of stored bits
+        One row of `config.terms` factors for each result.
+    c : array of stored bits
+        One addend for each result.
 
     """
     form = TREE_FORMATS[config.numerics]

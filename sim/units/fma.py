@@ -11,6 +11,7 @@ from ...hw.float.rounding import FLAGS, Rounding
 from ...hw.formats import FP16, FP32, FloatFormat
 from ..golden import floats, operands
 from ..golden.fma import fma, fma_operands
+from .fma_definition import fma_by_definition
 from .unit import Unit
 
 __all__ = ["fma_by_qemu", "units"]
@@ -36,6 +37,10 @@ def fma_unit(form: FloatFormat) -> Unit:
     def golden(a, b, c, operation, rounding):
         return dict(zip(("o", "flags"), fma(operation, a, b, c, rounding, form), strict=True))
 
+    def by_definition(a, b, c, operation, rounding):
+        results = fma_by_definition(a, b, c, operation, rounding, form)
+        return dict(zip(("o", "flags"), results, strict=True))
+
     return Unit(
         name=f"fma_{form.name}",
         group=form.name.upper(),
@@ -43,8 +48,8 @@ def fma_unit(form: FloatFormat) -> Unit:
         latency=config.latency,
         operands=stimulus,
         golden=golden,
-        oracle="QEMU" if form == FP32 else "the FP32 unit's model",
-        reference=fma_by_qemu if form == FP32 else None,
+        oracle="QEMU" if form == FP32 else "definition in integers",
+        reference=fma_by_qemu if form == FP32 else by_definition,
     )
 
 

@@ -68,8 +68,9 @@ class Classify(wiring.Component):
                 with m.Elif(is_special):
                     m.d.comb += self.o.eq(Class.ZERO)
             with m.Case(Operation.EXP2):
-                with m.If(magnitude[FP32.fraction_width :] >= HUGE_POWER):
-                    m.d.comb += self.o.eq(Mux(sign, Class.ZERO, Class.INFINITY))
+                is_huge = magnitude[FP32.fraction_width :] >= HUGE_POWER
+                beyond = Mux(sign, Class.ZERO, Class.INFINITY)
+                m.d.comb += self.o.eq(Mux(is_huge, beyond, Class.NUMBER))
             with m.Case(Operation.LOG2):
                 with m.If(is_negative):
                     m.d.comb += self.o.eq(Class.NAN)

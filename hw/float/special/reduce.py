@@ -192,9 +192,7 @@ class Reduce(wiring.Component):
         is_folded = is_angle & ~is_small
         octant = adder.o[TURN_WIDTH - 3 : TURN_WIDTH] & is_folded.replicate(3)
         # The place after the last known bit gets a 1: the middle of what the bits can stand for.
-        folded = Cat(
-            C(0b100, 3), adder.o[: TURN_WIDTH - 3] ^ octant[0].replicate(TURN_WIDTH - 3)
-        )
+        folded = Cat(C(0b100, 3), adder.o[: TURN_WIDTH - 3] ^ octant[0].replicate(TURN_WIDTH - 3))
         word = Cat(Mux(is_folded, folded, adder.o[:TURN_WIDTH]), adder.o[-1] & ~is_angle)
         return word, octant
 

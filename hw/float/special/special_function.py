@@ -44,7 +44,7 @@ class SpecialFunctionConfig:
 
     """
 
-    latency: int = 8
+    latency: int = 7
 
     def __post_init__(self):
         require_integer("latency", self.latency, min(SKIPPED), max(SKIPPED))

@@ -1,0 +1,64 @@
+"""What units of two stored floats have in common: config and ports."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from ..config import require_integer
+from ..emit import SharedBlock
+from ..formats import FP32, FloatFormat
+
+__all__ = ["TwoOperandConfig", "TwoOperandUnit"]
+
+LATENCIES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoOperandConfig:
+    """A unit of two operands.
+
+    Parameters
+    ----------
+    form : FloatFormat
+        Format of operands and result, with infinities and subnormals.
+    latency : int
+        Cycles from the operands to the result, 1 to 4.
+
+    """
+
+    form: FloatFormat = FP32
+    latency: int = 2
+
+    def __post_init__(self):
+        require_integer("latency", self.latency, 1, LATENCIES)
+        if not (self.form.has_infinity and self.form.signed and self.form.subnormals):
+            raise ValueError(
+                f"form must have signs, infinities and subnormals, unlike {self.form.name}"
+            )
+
+
+class TwoOperandUnit(SharedBlock):
+    """The ports of a unit of two operands: rounded to nearest even, NaN results canonical.
+
+    Latency `config.latency`, one result per cycle, no handshake.
+
+    Parameters
+    ----------
+    config : TwoOperandConfig
+
+    Members
+    -------
+    a, b : In(config.form.width)
+    o : Out(config.form.width)
+
+    """
+
+    a: Signal
+    b: Signal
+    o: Signal
+
+    def __init__(self, config: TwoOperandConfig):
+        self.config = config
+        width = config.form.width
+        super().__init__({"a": In(width), "b": In(width), "o": Out(width)})

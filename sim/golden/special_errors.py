@@ -1,0 +1,149 @@
+"""How far the special functions are from the exact ones: sweeps over all fractions of exponents.
+
+NumPy's float64 functions stand for the exact ones; their own error is below a millionth of what
+is measured.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...hw.float.special.functions import Operation
+from ...hw.formats import FP32
+from . import floats
+from .special import special_function
+
+__all__ = ["SWEEPS", "Errors", "Sweep", "exact", "measured", "units_in_last_place"]
+
+CHUNK = 1 << 18
+NEGATIVE = 1 << 31
+
+EXACT = {
+    Operation.RCP: lambda x: 1 / x,
+    Operation.RSQRT: lambda x: 1 / np.sqrt(x),
+    Operation.EXP2: np.exp2,
+    Operation.LOG2: np.log2,
+    Operation.SIN: np.sin,
+    Operation.COS: np.cos,
+}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All numbers of some exponents.
+
+    Parameters
+    ----------
+    operation : Operation
+    text : str
+        Which numbers.
+    exponents : range
+        Stored exponents.
+    negative : bool
+        Whether the numbers are below zero.
+    floor : float
+        Results closer to zero count as this far from it when their last place is asked for.
+
+    """
+
+    operation: Operation
+    text: str
+    exponents: range
+    negative: bool = False
+    floor: float = 0.0
+
+    def stored(self, stride: int = 1) -> Iterator[np.ndarray]:
+        """Yield the numbers in parts, as stored; of every `stride` numbers one."""
+        first = self.exponents.start << FP32.fraction_width
+        end = self.exponents.stop << FP32.fraction_width
+        sign = NEGATIVE if self.negative else 0
+        for start in range(max(first, 1), end, CHUNK * stride):
+            yield np.arange(start, min(start + CHUNK * stride, end), stride) | sign
+
+
+def binade(exponent: int) -> int:
+    """Return the stored exponent of numbers from ``2**exponent``."""
+    return FP32.bias + exponent
+
+
+def binades(first: int, last: int) -> range:
+    """Return the stored exponents of numbers from ``2**first`` to below ``2**(last + 1)``."""
+    return range(binade(first), binade(last) + 1)
+
+
+#: Sweeps by function. For rcp and rsqrt one and two powers of two show every error there is.
+SWEEPS = (
+    Sweep(Operation.RCP, "1 to 2", binades(0, 0)),
+    Sweep(Operation.RCP, "2^126 to 2^128, subnormal results", binades(126, 127)),
+    Sweep(Operation.RSQRT, "1 to 4", binades(0, 1)),
+    Sweep(Operation.RSQRT, "subnormal numbers", range(1)),
+    Sweep(Operation.EXP2, "1 to 2", binades(0, 0)),
+    Sweep(Operation.EXP2, "2^-6 to 1", binades(-6, -1)),
+    Sweep(Operation.EXP2, "-1 to -2^-6", binades(-6, -1), negative=True),
+    Sweep(Operation.EXP2, "-256 to -64, subnormal results", binades(6, 7), negative=True),
+    Sweep(Operation.LOG2, "1/4 to 1/2", binades(-2, -2)),
+    Sweep(Operation.LOG2, "1/2 to 1", binades(-1, -1)),
+    Sweep(Operation.LOG2, "1 to 2", binades(0, 0)),
+    Sweep(Operation.LOG2, "2 to 8", binades(1, 2)),
+    Sweep(Operation.LOG2, "2^127 to 2^128", binades(127, 127)),
+    Sweep(Operation.LOG2, "subnormal numbers", range(1)),
+    Sweep(Operation.SIN, "2^-16 to 2^-8", binades(-16, -9)),
+    Sweep(Operation.SIN, "2^-8 to 1", binades(-8, -1)),
+    Sweep(Operation.SIN, "1 to 8", binades(0, 2), floor=0.25),
+    Sweep(Operation.SIN, "2^20 to 2^21", binades(20, 20), floor=0.25),
+    Sweep(Operation.SIN, "2^127 to 2^128", binades(127, 127), floor=0.25),
+    Sweep(Operation.COS, "2^-16 to 2^-8", binades(-16, -9)),
+    Sweep(Operation.COS, "2^-8 to 1", binades(-8, -1)),
+    Sweep(Operation.COS, "1 to 8", binades(0, 2), floor=0.25),
+    Sweep(Operation.COS, "2^20 to 2^21", binades(20, 20), floor=0.25),
+    Sweep(Operation.COS, "2^127 to 2^128", binades(127, 127), floor=0.25),
+)
+
+
+@dataclass
+class Errors:
+    """The largest errors of so many results, in units in the last place and absolute."""
+
+    values: int = 0
+    ulp: float = 0.0
+    absolute: float = 0.0
+    correct: int = 0
+    worst: int = 0
+
+    def add(self, stored, results, expected, floor: float = 0.0) -> None:
+        """Take stored results of `stored` operands, and what they should be, into account."""
+        error = np.abs(floats.decode(results, FP32) - expected)
+        ulp = error / units_in_last_place(np.maximum(np.abs(expected), floor))
+        largest = int(np.argmax(ulp))
+        if ulp[largest] > self.ulp:
+            self.ulp, self.worst = float(ulp[largest]), int(stored[largest])
+        self.absolute = max(self.absolute, float(error.max()))
+        self.correct += int(np.count_nonzero(results == floats.round_to(expected, FP32)))
+        self.values += len(stored)
+
+    @property
+    def correct_share(self) -> float:
+        """Share of results that are the FP32 number nearest to the exact one."""
+        return self.correct / self.values
+
+
+def units_in_last_place(values: np.ndarray) -> np.ndarray:
+    """Return the distance of FP32 numbers at each of the positive `values`."""
+    last = np.frexp(values)[1] - FP32.significand_width
+    return np.ldexp(1.0, np.maximum(last, FP32.least_exponent))
+
+
+def exact(operation: Operation, stored: np.ndarray) -> np.ndarray:
+    """Return the function of stored numbers in float64."""
+    with np.errstate(all="ignore"):
+        return EXACT[operation](floats.decode(stored, FP32))
+
+
+def measured(sweep: Sweep, stride: int = 1) -> Errors:
+    """Return the errors of a sweep; of every `stride` numbers one is tried."""
+    errors = Errors()
+    for stored in sweep.stored(stride):
+        results = special_function(sweep.operation, stored)
+        errors.add(stored, results, exact(sweep.operation, stored), sweep.floor)
+    return errors

@@ -1,0 +1,54 @@
+"""The special function unit."""
+
+import numpy as np
+
+from ...hw.float.special.functions import Operation
+from ...hw.float.special.special_function import SpecialFunction, SpecialFunctionConfig
+from ...hw.formats import FP32
+from ..golden import floats, operands
+from ..golden.special import special_function
+from .unit import Unit
+
+__all__ = ["special_operands", "units"]
+
+
+def units() -> list[Unit]:
+    """Return the unit, its functions in turn."""
+    config = SpecialFunctionConfig()
+    return [
+        Unit(
+            name="special_function",
+            group="Special function",
+            component=lambda: SpecialFunction(config),
+            latency=config.latency,
+            operands=special_operands,
+            golden=lambda operation, a: {"o": special_function(operation, a)},
+            oracle="mpmath, within a unit in the last place",
+        )
+    ]
+
+
+def special_operands(rng: np.random.Generator, count: int) -> dict[str, np.ndarray]:
+    """Return functions and operands: anywhere, and where functions have zeros, ends and bends."""
+    sign = rng.integers(0, 2, count) * -2.0 + 1
+    kinds = [
+        # Exponents at which no function is trivial.
+        sign * np.ldexp(1 + rng.random(count), rng.integers(-16, 12, count)),
+        # Powers from below the least number to above the largest, and integers of them.
+        rng.uniform(-155, 132, count),
+        np.rint(rng.uniform(-155, 132, count)),
+        # Multiples of 45 degrees.
+        sign * np.rint(np.exp2(rng.uniform(0, 40, count))) * (np.pi / 4),
+        # Powers of two.
+        sign * np.exp2(np.rint(rng.uniform(-149, 127, count))),
+        # Where log2 changes tables and is smallest.
+        1 + sign * np.exp2(rng.uniform(-24, -1, count)),
+        np.full(count, 1.40625),
+    ]
+    near = floats.encode(np.choose(rng.integers(0, len(kinds), count), kinds), FP32)
+    moved = (near.astype(np.int64) + rng.integers(-2, 3, count)) & 0xFFFF_FFFF
+    anywhere = operands.random_bits(rng, FP32, count)
+    return {
+        "operation": rng.integers(0, len(Operation), count),
+        "a": np.where(rng.random(count) < 0.3, anywhere, moved).astype(np.uint32),
+    }
