@@ -371,4 +371,10 @@ PRESETS: dict[str, ClusterConfig] = {
         dma=DmaConfig(outstanding=16),
     ),
     "matrix": ClusterConfig(),
+    "matrix_fp32": ClusterConfig(
+        shared=SharedMemoryConfig(size=256 * 1024, banks=8),
+        matrix=MatrixConfig(
+            rows=8, columns=8, operand="fp32", accumulator_bytes=16 * 1024, tile=(64, 64, 64)
+        ),
+    ),
 }

@@ -13,7 +13,7 @@ from spica.sim.units.check import Comparison
 UNITS = {unit.name: unit for unit in every_unit()}
 #: Vectors of a unit in the fast tests; a row of array elements counts as many.
 VECTORS = {"numbers": 100_000, "arrays": 20_000}
-AT_LENGTH, SEEDS = 1_000_000, 4
+AT_LENGTH, SEEDS = 1_000_000, 2
 
 
 @pytest.fixture(scope="module")

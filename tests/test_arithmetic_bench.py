@@ -1,7 +1,11 @@
 """The bench of arithmetic units: packing, latency, interval, choice; and that it sees faults."""
 
 import dataclasses
+import json
+from contextlib import nullcontext
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from spica.sim.units import Unit
 from spica.sim.units.bench import UnitBench
 from spica.sim.units.check import Comparison
 
+ROOT = Path(__file__).parents[1]
 COUNT = 70_000  # more than two chunks
 INTERVAL = 5
 
@@ -251,3 +256,34 @@ def test_unpredicted_outputs_are_refused(bench):
 def test_bad_units_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(UNITS[0], **change)
+
+
+def test_table_of_units(bench, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    arithmetic = import_module("bench.arithmetic")
+    monkeypatch.setattr(arithmetic, "every_unit", lambda: UNITS)
+    monkeypatch.setattr(arithmetic.UnitBench, "of_every_unit", lambda tell: nullcontext(bench))
+    told = []
+    parts = arithmetic.measure(True, lambda *progress: told.append(progress))
+    result = [json.loads(json.dumps(part)) for part in parts][-1]
+    units = result["units"]
+    assert [(u["latency"], u["interval"]) for u in units.values()] == [
+        (0, 1),
+        (3, 1),
+        (3, 1),
+        (5, 5),
+    ]
+    assert units["weigh"]["arrays"] and not units["add"]["arrays"]
+    assert units["add"]["flip_flops"] == 96 and units["weigh"]["flip_flops"] == 0
+    assert units["add"]["vectors"] == 20_000 and units["weigh"]["vectors"] == 4_000
+    assert [u["mismatches"] > 0 for u in units.values()] == [False, False, True, False]
+    assert ("checking", 3, 4) in told
+
+    targets = {target.name: target for target in import_module("bench.target").targets_of(result)}
+    (agreement,) = (t for name, t in targets.items() if "disagree" in name)
+    assert not agreement.met and agreement.value == units["flawed"]["mismatches"]
+    assert targets["depth of add"].value == units["add"]["depth"]
+    table, note, wrong = arithmetic.tables(result)
+    assert table.row_count == 4
+    assert note.startswith("4 units, 64,000 vectors")
+    assert wrong.startswith("flawed: ")

@@ -41,10 +41,11 @@ def test_depth_of_a_whole_cluster():
 
 
 @pytest.mark.slow
-def test_depth_of_the_whole_matrix_preset():
-    measured = measure(Cluster(MATRIX), "matrix")
+@pytest.mark.parametrize("preset", ["matrix", "matrix_fp32"])
+def test_depth_of_whole_presets(preset):
+    measured = measure(Cluster(PRESETS[preset]), preset)
     assert too_deep(measured) == {}
-    assert element_of(measured).instances == MATRIX.matrix.macs
+    assert element_of(measured).instances == PRESETS[preset].matrix.macs
     assert with_children(measured) <= ELEMENT_CELLS
 
 

@@ -171,6 +171,17 @@ def test_derived_sizes_of_tiny_matrix():
     assert (cluster.axi.beat_bytes, cluster.axi.burst_beats) == (16, 4)
 
 
+def test_derived_sizes_of_matrix_fp32():
+    cluster = PRESETS["matrix_fp32"]
+    matrix = cluster.matrix
+    assert matrix is not None
+    assert (matrix.macs, matrix.operand_bytes, matrix.narrows) == (64, 4, False)
+    assert (matrix.a_bytes, matrix.b_bytes, matrix.drain_bytes) == (32, 32, 16)
+    assert (cluster.shared.line_bytes, cluster.shared.lines) == (32, 1024)
+    m, n, _ = matrix.tile
+    assert matrix.accumulator_rows * matrix.columns == m * n
+
+
 @pytest.mark.parametrize(
     ("operand", "size", "accumulator", "narrow", "scales"),
     [

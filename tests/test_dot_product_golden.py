@@ -145,16 +145,16 @@ CONFIGS = {name_of(config): config for config in CONFIGS}
 
 
 def check(config, operands):
-    expected = [
-        reference(config, *(row.tolist() for row in rows))
-        for rows in zip(*operands.values(), strict=True)
-    ]
+    rows = (
+        {name: x[k].tolist() for name, x in operands.items()} for k in range(len(operands["c"]))
+    )
+    expected = [reference(config, **row) for row in rows]
     results = dot_product(config, **operands)
     wrong = np.nonzero(results != np.array(expected, np.uint32))[0]
     shown = [
-        f"{ {k: [hex(x) for x in np.atleast_1d(v[n])] for k, v in operands.items()} }: "
-        f"{results[n]:#x}, not {expected[n]:#x}"
-        for n in wrong[:2]
+        f"{ {name: x[k].tolist() for name, x in operands.items()} }: "
+        f"{results[k]:#x}, not {expected[k]:#x}"
+        for k in wrong[:2]
     ]
     assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)
 
@@ -162,5 +162,40 @@ def check(config, operands):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_golden_model_matches_definition(name):
     config = CONFIGS[name]
-    rng = np.random.default_rng(abs(hash(config)) if False else len(name))
-    check(config, dot_operands(config, rng, 60))
+    check(config, dot_operands(config, np.random.default_rng(len(name)), 50))
+
+
+@pytest.mark.parametrize("floor", [-252, -133, -132, -20, 0])
+@pytest.mark.parametrize("name", ["bf16", "fp16", "mxfp8", "nvfp4"])
+def test_golden_model_matches_definition_with_another_floor(name, floor):
+    options = {
+        "bf16": {"numerics": "nvidia(ampere)", "a": "bf16", "b": "bf16"},
+        "fp16": {"numerics": "nvidia(volta)", "addend": "fp16", "result": "fp16"},
+        "mxfp8": {"a": "fp8_e5m2", "b": "fp8_e4m3", "scale": "e8m0", "terms": 32},
+        "nvfp4": {"a": "fp4_e2m1", "b": "fp4_e2m1", "scale": "ue4m3", "terms": 16},
+    }[name]
+    common = {"terms": 4, "numerics": "nvidia(blackwell)", "floor": floor}
+    config = DotProductConfig(**common | options)
+    check(config, dot_operands(config, np.random.default_rng(-floor), 100))
+
+
+@pytest.mark.parametrize(
+    ("numerics", "kept"),
+    [("volta", 23), ("turing", 24), ("ampere", 24), ("ada", 24), ("hopper", 25), ("blackwell", 25)],
+)
+def test_fraction_bits_that_are_kept(numerics, kept):
+    """1 - 1 + 2**-k is not zero as long as the last term keeps a bit beside the others."""
+    config = DotProductConfig(terms=4, numerics=f"nvidia({numerics})")
+    k = np.arange(20, 28)
+    a, b = np.zeros((2, len(k), 4), np.uint32)
+    a[:, 0], b[:, 0] = 0xBC00, 0x3C00
+    a[:, 2], b[:, 2] = (15 - k // 2) << 10, (15 - (k - k // 2)) << 10
+    result = dot_product(config, a, b, np.full(len(k), 0x3F80_0000))
+    assert (result != 0).tolist() == (k <= kept).tolist()
+
+
+def test_nan_is_all_ones_but_its_sign():
+    for result, nan in (("fp32", 0x7FFF_FFFF), ("fp16", 0x7FFF)):
+        config = DotProductConfig(terms=4, numerics="nvidia(volta)", addend=result, result=result)
+        infinity, zero = [[0x7C00, 0, 0, 0]], [[0, 0, 0, 0]]
+        assert dot_product(config, infinity, zero, [0]).tolist() == [nan]

@@ -152,6 +152,7 @@ def test_adder(form, latency, overflows, subnormals, width):
         (FP16, FP16, FP32),
         (FP8_E4M3, FP8_E5M2, FP32),
         (FP4_E2M1, FP8_E5M2, FP32),
+        (FP32, FP32, FP32),
     ],
     ids=lambda form: form.name,
 )
@@ -164,7 +165,7 @@ def test_product(a_form, b_form, form):
         a, b = (operands.random_bits(rng, each, 300) for each in (a_form, b_form))
     with np.errstate(invalid="ignore"):
         expected = floats.encode(floats.decode(a, a_form) * floats.decode(b, b_form), form)
-    check(expected, run(TreeProduct(config), 1, a=a, b=b), a=a, b=b)
+    check(expected, run(TreeProduct(config), config.latency, a=a, b=b), a=a, b=b)
 
 
 def test_order_of_the_tree_is_that_of_neighbours():
@@ -205,9 +206,13 @@ def test_adders_of_exact_products_cost_less():
     assert costs == sorted(costs) and costs[0] < 0.8 * costs[2]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["virgo_hmma", "fp16", "bf16"])
 def test_depth(name):
     assert measure(Tree(SMALL[name]), name).depth <= 60
+
+
+def test_depth_of_wide_products():
+    assert measure(TreeProduct(TreeProductConfig(a=FP32, b=FP32)), "product").depth <= 60
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The fused multiply-add unit against its golden model, and that against QEMU and the definition."""
+"""The fused multiply-add unit against its golden model; that against QEMU and the definition."""
 
 import numpy as np
 import pytest

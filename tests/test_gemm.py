@@ -7,6 +7,7 @@ import pytest
 
 from spica.hw.arithmetic import ARITHMETIC
 from spica.hw.config import PRESETS
+from spica.hw.override import override
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.dram import DramConfig
@@ -95,6 +96,34 @@ def test_other_machines(seed):
     config = dataclasses.replace(TINY, matrix=matrix, shared=shared)
     with Machine(config, name=f"machine_{seed}", optimize=1) as machine:
         GemmBench(machine, config).assert_many_right(20, rng)
+
+
+#: Other operands on the array of `matrix`, and what a read of them needs.
+OTHER_OPERANDS = {
+    "bf16": [],
+    "fp8_e4m3": [],
+    "fp8_e5m2": [],
+    "int8": [],
+    "fp32": ["shared.subbanks=16"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operand", OTHER_OPERANDS)
+def test_other_operands_on_matrix(operand):
+    """Half of `matrix`'s bandwidth is enough for half of its bytes."""
+    settings = [f"matrix.operand={operand}", *OTHER_OPERANDS[operand]]
+    config = override(PRESETS["matrix"], settings)
+    bandwidth = 32 * config.matrix.operand_bytes
+    for sizes, data in (((1, 1, 1), "extreme"), ((17, 33, 65), "extreme"), ((129,) * 3, "extreme")):
+        options = RunOptions(data=data, dram_bandwidth=bandwidth)
+        result = run_kernel("gemm", "matrix", config, *sizes, options)
+        assert result["check"]["verdict"] == "right", result["check"]
+    for c_format in ARITHMETIC[operand].c_formats:
+        options = RunOptions(c_format=c_format, dram_bandwidth=bandwidth)
+        result = run_kernel("gemm", "matrix", config, 256, 256, 256, options)
+        assert result["check"]["verdict"] == "right", result["check"]
+        assert result["mac_utilization"] >= 0.95, result["breakdown"]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 from amaranth.back import rtlil
 
 from spica.hw.config import ClusterConfig, MatrixConfig, SharedMemoryConfig
+from spica.hw.matrix.operation import OperationLimits, output_groups
 from spica.hw.matrix.sequencer import Sequencer
 from spica.sim.bench import simulate
 from spica.sim.matrix_bench import REVISIT_LATENCY, WRITE_LATENCY, SequencerSurroundings
@@ -40,6 +41,13 @@ CONFIGS = {
     "output-stationary 8x2 int8": with_matrix(
         dataflow="output_stationary", rows=8, columns=2, operand="int8", read_scale=False
     ),
+    "output-stationary latency 5 fp32": with_matrix(
+        dataflow="output_stationary", multiply_add_latency=5, operand="fp32"
+    ),
+    "output-stationary latency 6 2x8": with_matrix(
+        dataflow="output_stationary", multiply_add_latency=6, rows=2, columns=8
+    ),
+    "8x2 fp8_e5m2": with_matrix(rows=8, columns=2, operand="fp8_e5m2"),
     "memory latency 5": replace(BASE, shared=replace(BASE.shared, read_latency=5)),
 }
 
@@ -48,7 +56,7 @@ def random_operation(config, rng, **changes):
     """Return an operation with random sizes and operands that fit."""
     matrix, lines = config.matrix, config.shared.size
     while True:
-        i, j, k = (rng.choice([1, 1, 2, 3, 5]) for _ in range(3))
+        i, j, k = (rng.choice(counts) for counts in ([1, 1, 2, 3, 5], [1, 2, 3, 5, 7], [1, 2, 4]))
         if i * j * matrix.rows <= matrix.accumulator_rows:
             break
     pad_i, pad_j, pad_k = (
@@ -109,6 +117,15 @@ def test_random_operations(name, stall):
     rng = random.Random(name)
     operations = [random_operation(config, rng) for _ in range(20)]
     run(config, operations, stall=stall, drain_stall=stall, seed=len(name))
+
+
+@pytest.mark.parametrize("latency", range(1, 7))
+def test_column_blocks_fall_into_groups(latency):
+    config = with_matrix(dataflow="output_stationary", multiply_add_latency=latency)
+    for count in range(1, OperationLimits(config=config).j_blocks + 100):
+        groups, last = output_groups(config, count)
+        assert groups == -(-count // latency)
+        assert last == count - (groups - 1) * latency
 
 
 def compute(config, i, j, k, **changes):
@@ -207,13 +224,13 @@ def test_events_name_the_wait():
     assert surroundings.events["wait_a"] > 50
 
 
-@pytest.mark.parametrize("latency", [1, 2, 4])
-def test_output_stationary_tiles_follow_at_once(latency):
+@pytest.mark.parametrize(("latency", "j"), [(1, 4), (2, 4), (4, 4), (6, 6)])
+def test_output_stationary_tiles_follow_at_once(latency, j):
     matrix = replace(LARGE.matrix, dataflow="output_stationary", multiply_add_latency=latency)
     config = replace(LARGE, matrix=matrix)
-    operations = [compute(config, 2, 4, 4, accumulate=index > 0) for index in range(2)]
+    operations = [compute(config, 2, j, 4, accumulate=index > 0) for index in range(2)]
     surroundings = run(config, operations)
-    assert len(surroundings.row_cycles) == 2 * 2 * 4 * 16
+    assert len(surroundings.row_cycles) == 2 * 2 * j * 16
     assert not any(gaps(surroundings))
     # Queues, the read latency, and four rows of A through the transposer.
     assert surroundings.row_cycles[0] <= 16

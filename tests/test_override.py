@@ -45,7 +45,10 @@ def test_a_part_can_be_taken_away():
     [
         (["matrix.rows=3"], "rows must be a power of two, not 3"),
         (["matrix.rows=many"], "matrix.rows must be an integer, not 'many'"),
-        (["matrix.operand=fp13"], "operand must be one of fp16, int8, not 'fp13'"),
+        (
+            ["matrix.operand=fp13"],
+            "operand must be one of fp16, bf16, fp8_e4m3, fp8_e5m2, fp32, int8, not 'fp13'",
+        ),
         (["matrix.read_scale=2"], "matrix.read_scale must be true or false, not '2'"),
         (["matrix.tile=1,2"], "matrix.tile must be 3 values with commas, not '1,2'"),
         (["matrix.rows"], "a setting must be written name=value, not 'matrix.rows'"),

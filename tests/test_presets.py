@@ -16,6 +16,7 @@ from spica.sim.lint import lint
 EVERY = [
     "tiny_matrix",
     pytest.param("matrix", marks=pytest.mark.slow),
+    pytest.param("matrix_fp32", marks=pytest.mark.slow),
 ]
 MASTER = {
     "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),

@@ -20,6 +20,7 @@ from spica.sim.golden.dot import dot_product
 from spica.sim.golden.dot_operands import dot_operands
 from spica.sim.units.bench import UnitBench
 from spica.sim.units.unit import Unit
+from spica.synth.measure import measure
 
 FP32_NAN, FP16_NAN = 0x7FFF_FFFF, 0x7FFF
 #: Fraction bits kept, and terms of one fused sum, as published; not read from the tables tested.
@@ -417,6 +418,16 @@ def test_fp4_groups_are_exact_inside():
     inputs = vectors(config, [{0: (6, 6), 1: (-6, 6), 2: (0.5, 0.5)}], [0])
     inputs["a_scale"][:] = stored([[448, 2.0**-9]], config.scale_format)
     assert value(compute_golden(config, **inputs), config).tolist() == [0.25 * 448]
+
+
+@pytest.mark.slow
+def test_a_fused_sum_takes_half_the_gates_of_a_tree():
+    """As the page says."""
+    fused, tree = (
+        measure(DotProduct(DotProductConfig(terms=16, numerics=numerics)), "dot_product").nand2
+        for numerics in ("nvidia(hopper)", "fp32_rne")
+    )
+    assert 0.4 < fused / tree < 0.6
 
 
 def test_tables_of_the_page_are_those_of_the_golden_models():

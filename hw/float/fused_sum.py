@@ -159,13 +159,14 @@ class FusedSum(wiring.Component):
             big.eq(align.big << (len(align.small) - len(align.big))),
             small.eq(align.small ^ is_difference.replicate(width)),
         ]
-        aligned = self.cut(m, "align", self.specials() | {
+        values = {
             "sign": Mux(align.is_b_big, self.b[-1], self.a.sign),
             "is_difference": is_difference,
             "exponent": align.exponent,
             "half_sum": big ^ small,
             "generate": big & small,
-        })  # fmt: skip
+        }
+        aligned = self.cut(m, "align", self.specials() | values)
         added = self.cut(m, "add", self.added(m, aligned))
         normal = self.cut(m, "normalise", self.normalised(m, added))
         self.round(m, normal)

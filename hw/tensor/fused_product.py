@@ -51,12 +51,14 @@ def decode(stored, form: FloatFormat):
 
 
 def classes(stored, form: FloatFormat):
-    """Return whether a stored value is infinite, and whether it is NaN."""
+    """Return whether a stored value is infinite or NaN, and whether it is NaN.
+
+    In a format without infinity the former is never so.
+    """
     magnitude = stored[: form.magnitude_width]
     if form.has_infinity:
         is_special = magnitude[form.fraction_width :].all()
-        has_fraction = magnitude[: form.fraction_width].any()
-        return is_special & ~has_fraction, is_special & has_fraction
+        return is_special, is_special & magnitude[: form.fraction_width].any()
     return C(0, 1), magnitude.all() if form.has_nan else C(0, 1)
 
 
@@ -78,8 +80,9 @@ class FusedProduct(SharedBlock):
     sign : Out(1)
     exponent : Out(config.exponent_width)
     significand : Out(config.significand_width)
-    is_infinite, is_nan : Out(1)
-        The other members are meaningless then, except for the sign of infinity.
+    is_infinite : Out(1)
+        The product is infinite, or NaN. Exponent and significand are meaningless.
+    is_nan : Out(1)
 
     """
 

@@ -48,7 +48,8 @@ class TreePlan:
     @property
     def addend_delay(self) -> int:
         """Cycles until c is added: the product's, the sums', and one to widen a narrow sum."""
-        return 1 + sum(level.latency for level in self.sums) + (self.product.form != FP32)
+        widening = int(self.product.form != FP32)
+        return self.product.latency + sum(level.latency for level in self.sums) + widening
 
 
 def tree_plan(config: DotProductConfig) -> TreePlan:

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ..emit import SharedBlock
 from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..float.normalise import Normalise, NormaliseConfig
+from ..float.pipeline import cut
 from ..formats import FP16, FP32, FloatFormat
 
 __all__ = ["TreeProduct", "TreeProductConfig"]
@@ -60,6 +61,11 @@ class TreeProductConfig:
         )
 
     @property
+    def latency(self) -> int:
+        """Cycles from factors to product: one more where significands are too wide for one."""
+        return 2 if self.exact_width > 24 else 1
+
+    @property
     def significand_width(self) -> int:
         """Bits from the top of a product's significand that can be other than zero."""
         return self.exact_width if self.is_exact else self.form.significand_width
@@ -68,8 +74,8 @@ class TreeProductConfig:
 class TreeProduct(SharedBlock):
     """``o = a * b``, rounded to nearest, ties to even; NaN results are canonical.
 
-    Latency 1, one product per cycle, no handshake. Subnormal factors are multiplied as they are,
-    while their leading zeros are counted; the product is shifted by as many places.
+    Latency `config.latency`, one product per cycle, no handshake. Subnormal factors are multiplied
+    as they are, while their leading zeros are counted; the product is shifted by as many places.
 
     Parameters
     ----------
@@ -104,32 +110,45 @@ class TreeProduct(SharedBlock):
         fraction, field, is_overflow = make(m, a, b, product)
 
         is_nan = a.is_nan | b.is_nan | (a.is_infinite & b.is_zero) | (b.is_infinite & a.is_zero)
-        is_infinite = a.is_infinite | b.is_infinite | is_nan | is_overflow
+        sign, is_nan, is_infinite = self.cut(
+            m,
+            sign=(self.a[-1] ^ self.b[-1]) & ~is_nan,
+            is_nan=is_nan,
+            is_infinite=a.is_infinite | b.is_infinite | is_nan,
+        )
+        is_infinite = is_infinite | is_overflow
         field = field | is_infinite.replicate(form.exponent_width)
         fraction = fraction & ~is_infinite.replicate(form.fraction_width)
-        sign = (self.a[-1] ^ self.b[-1]) & ~is_nan
         o = Signal(form.width, reset_less=True)
         m.d.sync += o.eq(Cat(fraction[:-1], fraction[-1] | is_nan, field, sign))
         m.d.comb += self.o.eq(o)
         return m
 
+    def cut(self, m, **values):
+        """Return `values` behind a register if the product takes two cycles."""
+        return cut(m, "parts", registered=self.config.latency == 2, **values)
+
     def product(self, m, a, b):
-        """Return the exact product of two significands: that of each half of `b`, added."""
-        width = self.config.exact_width
+        """Return the exact product of two significands, wide ones of parts that are added."""
         half = len(b) // 2
         if half < 4:
             return a * b
-        low, high = Signal(len(a) + half), Signal(width - half)
-        width = len(high)
+        if self.config.latency == 1:
+            low, high, more = a * b[:half], a * b[half:], C(0, 0)
+        else:
+            low, high = a[:half] * b[:half], a[half:] * b[half:]
+            low, high, one, other = self.cut(
+                m, low=low, high=high, one=a[:half] * b[half:], other=a[half:] * b[:half]
+            )
+            # Three words become two, without a carry that runs.
+            high = Cat(low[half:], high)
+            low = Cat(low[:half], high ^ one ^ other)
+            high, more = (high & one) | (other & (high | one)), C(0, 1)
+        width = self.config.exact_width - half
         m.submodules.add = add = CarrySelectAdd(
             CarrySelectAddConfig(width=width, blocks=(width // 3, width * 2 // 3))
         )
-        m.d.comb += [
-            low.eq(a * b[:half]),
-            high.eq(a * b[half:]),
-            add.a.eq(low[half:]),
-            add.b.eq(high),
-        ]
+        m.d.comb += [add.a.eq(low[half:]), add.b.eq(Cat(more, high))]
         return Cat(low[:half], add.o)
 
     def exact(self, m, a, b, product):
@@ -173,11 +192,12 @@ class TreeProduct(SharedBlock):
         ]
         is_low = rest[-1]
         m.d.comb += places.eq(Mux(is_low, (most + form.bias) - exponents, most - zeros))
-        significand, sticky = self.shifted(m, product, places, most)
-
         is_number = ~(a.is_zero | b.is_zero)
         width = form.exponent_width + 1
-        left = rest[:width] & (~is_low & is_number).replicate(width)
+        places, left = self.cut(
+            m, places=places, left=rest[:width] & (~is_low & is_number).replicate(width)
+        )
+        significand, sticky = self.shifted(m, product, places, most)
         is_kept = significand[-1] | ~left.any()
         word = Mux(is_kept, significand, significand << 1)[: form.significand_width + 2]
         # A bit was shifted out only if it is the last of `word`, or below.

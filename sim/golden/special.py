@@ -44,7 +44,8 @@ def look_up(name: str, v: np.ndarray) -> np.ndarray:
         position = (v & ((1 << length) - 1)) << (special.OFFSET_WIDTH - length)
         x = np.where(inside, position, x)
         before += piece.last - piece.first + 1
-    return interpolate(*coefficients(name)[:, segment], x)
+    c0, c1, c2 = coefficients(name)[:, segment]
+    return interpolate(c0, c1, c2, x)
 
 
 def look_up_either(name: str, other: str, choice: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -98,14 +98,14 @@ def samples(name: str, piece: Piece, segment: int) -> tuple[np.ndarray, np.ndarr
 
 def candidates(name: str, piece: Piece, segment: int, x, values) -> list[tuple[int, int]]:
     """Return the c1 and c2 that leave the least to be made up for by a constant, best first."""
-    c1, c2 = ideal(name, piece, segment)
-    middle = scaled(c2, special.C2_WIDTH)
+    ideal_c1, ideal_c2 = ideal(name, piece, segment)
+    middle = scaled(ideal_c2, special.C2_WIDTH)
     squares = x * x >> special.OFFSET_WIDTH
     spreads = []
     for rounded_c2 in range(middle - REACH, middle + REACH + 1):
         # The linear term takes over what the quadratic one lost, as far as it can: all of it at
         # the segment's ends.
-        lost = scaled(c1 + c2, special.C2_WIDTH + 20) - (rounded_c2 << 20)
+        lost = scaled(ideal_c1 + ideal_c2, special.C2_WIDTH + 20) - (rounded_c2 << 20)
         below = lost >> (special.C2_WIDTH + 20 - special.C1_WIDTH)
         for rounded_c1 in range(below - 1, below + 3):
             rest = (
@@ -114,7 +114,7 @@ def candidates(name: str, piece: Piece, segment: int, x, values) -> list[tuple[i
                 - (rounded_c2 * squares >> (special.C2_WIDTH + special.OFFSET_WIDTH - FIT_WIDTH))
             )
             spreads.append((int(rest.max() - rest.min()), rounded_c1, rounded_c2))
-    return [pair for _, *pair in sorted(spreads)[:CANDIDATES]]
+    return [(c1, c2) for _, c1, c2 in sorted(spreads)[:CANDIDATES]]
 
 
 def best_row(name: str, piece: Piece, segment: int) -> tuple[int, int, int]:
@@ -127,7 +127,8 @@ def best_row(name: str, piece: Piece, segment: int) -> tuple[int, int, int]:
         unit = FIT_WIDTH - special.C0_WIDTH
         c0 = (low + high + (1 << unit)) >> (unit + 1)  # their middle, rounded to nearest
         if name == "exp2" and segment == 0:
-            c0 = 1 << (special.C0_WIDTH - 1)  # integers have exact powers
+            # Not above 1/2 for an integer: half the least number rounds to zero.
+            c0 = 1 << (special.C0_WIDTH - 1)
         rows.append((max(high - (c0 << unit), (c0 << unit) - low), c0, c1, c2))
     return min(rows)[1:]
 

@@ -1,7 +1,6 @@
 """Every arithmetic unit there is, each with its golden model and its oracle."""
 
 import importlib
-import importlib.util
 from collections import Counter
 
 from .unit import Unit
@@ -16,12 +15,8 @@ MODULES = (
 
 def every_unit() -> list[Unit]:
     """Return all units, in the order of tables."""
-    present = [
-        name for name in MODULES if importlib.util.find_spec(f"{__name__}.{name}") is not None
-    ]
-    units = [
-        unit for name in present for unit in importlib.import_module(f".{name}", __name__).units()
-    ]
+    modules = [importlib.import_module(f".{name}", __name__) for name in MODULES]
+    units = [unit for module in modules for unit in module.units()]
     names = Counter(unit.name for unit in units)
     if twice := [name for name, count in names.items() if count > 1]:
         raise ValueError(f"names of units must be distinct, not {', '.join(twice)} twice")

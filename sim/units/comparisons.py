@@ -206,48 +206,52 @@ def class_units() -> list[Unit]:
     ]
 
 
+def by_qemu(name: str, component, operands, model, reference, latency: int = 0) -> Unit:
+    """Return a unit that QEMU has an instruction for."""
+    return Unit(
+        name=name,
+        group=GROUP,
+        component=component,
+        latency=latency,
+        operands=operands,
+        golden=partial(outputs, model),
+        oracle="QEMU",
+        reference=reference,
+    )
+
+
 def units() -> list[Unit]:
     """Return the units."""
     return [
         *class_units(),
-        Unit(
-            name="compare",
-            group=GROUP,
-            component=partial(Compare, CompareConfig()),
-            latency=0,
-            operands=comparison_operands,
-            golden=partial(outputs, conversions.compare),
-            oracle="QEMU",
-            reference=compare_reference,
+        by_qemu(
+            "compare",
+            partial(Compare, CompareConfig()),
+            comparison_operands,
+            conversions.compare,
+            compare_reference,
         ),
-        Unit(
-            name="sign_inject",
-            group=GROUP,
-            component=partial(SignInject, SignInjectConfig()),
-            latency=0,
-            operands=sign_operands,
-            golden=partial(outputs, conversions.sign_inject),
-            oracle="QEMU",
-            reference=sign_reference,
+        by_qemu(
+            "sign_inject",
+            partial(SignInject, SignInjectConfig()),
+            sign_operands,
+            conversions.sign_inject,
+            sign_reference,
         ),
-        Unit(
-            name="from_integer",
-            group=GROUP,
-            component=partial(FromInteger, FromIntegerConfig()),
-            latency=FromIntegerConfig().latency,
-            operands=from_integer_operands,
-            golden=partial(outputs, conversions.from_integer),
-            oracle="QEMU",
-            reference=partial(integer_reference, FROM_INTEGER),
+        by_qemu(
+            "from_integer",
+            partial(FromInteger, FromIntegerConfig()),
+            from_integer_operands,
+            conversions.from_integer,
+            partial(integer_reference, FROM_INTEGER),
+            FromIntegerConfig().latency,
         ),
-        Unit(
-            name="to_integer",
-            group=GROUP,
-            component=partial(ToInteger, ToIntegerConfig()),
-            latency=ToIntegerConfig().latency,
-            operands=to_integer_operands,
-            golden=partial(outputs, conversions.to_integer),
-            oracle="QEMU",
-            reference=partial(integer_reference, TO_INTEGER),
+        by_qemu(
+            "to_integer",
+            partial(ToInteger, ToIntegerConfig()),
+            to_integer_operands,
+            conversions.to_integer,
+            partial(integer_reference, TO_INTEGER),
+            ToIntegerConfig().latency,
         ),
     ]

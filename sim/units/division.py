@@ -12,11 +12,12 @@ from ...hw.float.divide_sqrt import DivideSqrt, DivideSqrtConfig, Operation
 from ...hw.float.rounding import FLAGS, FLAGS_LAYOUT, Rounding
 from ...hw.formats import BF16, FP16, FP32, FloatFormat
 from ..golden.division import divide, square_root
-from ..golden.floats import decode, encode, is_signalling
-from ..golden.operands import crossed, half_of, random_bits
+from ..golden.floats import is_signalling
+from ..golden.operands import crossed
+from .division_operands import divide_operands, square_root_operands
 from .unit import Unit
 
-__all__ = ["DividePorts", "divide_operands", "square_root_operands", "units", "units_of"]
+__all__ = ["DividePorts", "golden_divide", "reference", "units", "units_of"]
 
 
 class DividePorts(wiring.Component):
@@ -75,76 +76,6 @@ class DividePorts(wiring.Component):
         if self.operation == Operation.DIVIDE:
             m.d.comb += unit.i.payload.b.eq(self.b)
         return m
-
-
-def beside(rng: np.random.Generator, stored: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return `stored`, or one of its two neighbours."""
-    moved = stored.astype(np.int64) + rng.integers(-1, 2, len(stored))
-    return (moved & ((1 << form.width) - 1)).astype(np.uint32)
-
-
-def short(rng: np.random.Generator, width: int, count: int) -> np.ndarray:
-    """Return odd numbers of up to `width` bits."""
-    return (rng.integers(0, 1 << width, count) >> rng.integers(0, width, count)) | 1
-
-
-def divide_operands(
-    rng: np.random.Generator, count: int, form: FloatFormat = FP32
-) -> dict[str, np.ndarray]:
-    """Return operands of a division: random ones, and quotients chosen before their dividends.
-
-    Those are exact, in the middle of two numbers, or a little beside either, of all exponents or
-    of those where quotients become subnormal, vanish or overflow.
-    """
-    kind = rng.integers(0, 4, count)
-    a, b = random_bits(rng, form, count), random_bits(rng, form, count)
-    # A quotient of up to one bit more than a significand times a divisor; the product is exact
-    # where the divisor is short, else it is rounded to a dividend beside it.
-    digits = form.significand_width
-    quotient = short(rng, digits + 1, count)
-    quotient = np.where(kind == 1, quotient, short(rng, digits // 2, count))
-    divisor = short(rng, digits - digits // 2, count)
-    divisor = np.where(kind == 1, rng.integers(1 << digits - 1, 1 << digits, count), divisor)
-    middle = form.bias + form.fraction_width
-    edges = rng.choice([-middle - 2, -middle, 1 - form.bias, form.bias + 1], count)
-    scale = np.where(kind == 3, edges + rng.integers(-2, 3, count), 0)
-    scale -= np.where(kind == 3, np.frexp(quotient)[1] - 1, 0)
-    half = scale // 2
-    chosen_a = encode(np.ldexp((quotient * divisor).astype(np.float64), scale - half), form)
-    chosen_b = encode(np.ldexp(divisor.astype(np.float64), -half), form)
-    chosen_a = half_of(rng, chosen_a, beside(rng, chosen_a, form))
-    sign = rng.integers(0, 2, count).astype(np.uint32) << np.uint32(form.magnitude_width)
-    return {
-        "rounding": rng.integers(0, len(Rounding), count).astype(np.uint32),
-        "a": np.where(kind == 0, a, chosen_a ^ sign),
-        "b": np.where(kind == 0, b, chosen_b),
-    }
-
-
-def square_root_operands(
-    rng: np.random.Generator, count: int, form: FloatFormat = FP32
-) -> dict[str, np.ndarray]:
-    """Return operands of a square root: random ones, squares, and what is beside squares.
-
-    Of numbers, and of the middles between two, which have one bit more.
-    """
-    kind = rng.integers(0, 3, count)
-    root = decode(random_bits(rng, form, count) & form.magnitude_mask, form)
-    root = np.where(np.isfinite(root), root, 1.0)
-    fraction, exponent = np.frexp(root)
-    # Half of the exponent, so that squares are numbers of all exponents.
-    root = np.ldexp(fraction, exponent // 2)
-    step = np.ldexp(1.0, exponent // 2 - form.significand_width - 1)
-    near = root + np.where(rng.random(count) < 0.5, step, 0)
-    coarse = np.ldexp(short(rng, form.significand_width // 2, count), exponent // 2)
-    with np.errstate(over="ignore"):
-        square = encode(np.where(kind == 1, near, coarse) ** 2, form)
-    a = random_bits(rng, form, count)
-    a = half_of(rng, a, a & np.uint32(form.magnitude_mask))
-    return {
-        "rounding": rng.integers(0, len(Rounding), count).astype(np.uint32),
-        "a": np.where(kind == 0, a, half_of(rng, square, beside(rng, square, form))),
-    }
 
 
 def golden_divide(form: FloatFormat, *, rounding, a, b) -> dict[str, np.ndarray]:

@@ -34,12 +34,13 @@ def fma_unit(form: FloatFormat) -> Unit:
         rounding = rng.integers(0, len(Rounding), count)
         return {"a": a, "b": b, "c": c, "operation": operation, "rounding": rounding}
 
-    def golden(a, b, c, operation, rounding):
-        return dict(zip(("o", "flags"), fma(operation, a, b, c, rounding, form), strict=True))
+    def golden(a, b, c, operation, rounding) -> dict[str, np.ndarray]:
+        stored, flags = fma(operation, a, b, c, rounding, form)
+        return {"o": stored, "flags": flags}
 
-    def by_definition(a, b, c, operation, rounding):
-        results = fma_by_definition(a, b, c, operation, rounding, form)
-        return dict(zip(("o", "flags"), results, strict=True))
+    def by_definition(a, b, c, operation, rounding) -> dict[str, np.ndarray]:
+        stored, flags = fma_by_definition(a, b, c, operation, rounding, form)
+        return {"o": stored, "flags": flags}
 
     return Unit(
         name=f"fma_{form.name}",

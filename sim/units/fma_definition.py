@@ -13,13 +13,13 @@ def fma_by_definition(
     a, b, c, operation, rounding, form: FloatFormat
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return stored results and flags, one vector at a time."""
-    vectors = zip(a, b, c, operation, rounding, strict=True)
-    results = [one_fma(*map(int, vector), form) for vector in vectors]
+    arrays = (np.asarray(x).tolist() for x in (a, b, c, operation, rounding))
+    results = [one_fma(*vector, form=form) for vector in zip(*arrays, strict=True)]
     stored, flags = zip(*results, strict=True)
     return np.array(stored, np.uint32), np.array(flags, np.uint32)
 
 
-def one_fma(a: int, b: int, c: int, operation: int, mode: int, form: FloatFormat):
+def one_fma(a: int, b: int, c: int, operation: int, mode: int, *, form: FloatFormat):
     """Return the stored result and the flags of one operation."""
     sign_bit = 1 << form.magnitude_width
     one = form.bias << form.fraction_width

@@ -62,14 +62,15 @@ class Coefficients(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        rows = COEFFICIENTS[self.name]
+        rows = [
+            COEFFICIENTS_LAYOUT.const({"c0": c0, "c1": c1, "c2": c2}).as_bits()
+            for c0, c1, c2 in COEFFICIENTS[self.name]
+        ]
         m.submodules.memory = memory = Memory(
-            shape=COEFFICIENTS_LAYOUT,
-            depth=len(rows),
-            init=[dict(zip(("c0", "c1", "c2"), row, strict=True)) for row in rows],
+            shape=COEFFICIENTS_LAYOUT.size, depth=len(rows), init=rows
         )
         read = memory.read_port(domain="comb")
-        m.d.comb += self.coefficients.eq(read.data)
+        m.d.comb += self.coefficients.as_value().eq(read.data)
         before = 0
         is_later = C(1, 1)
         for piece in TABLES[self.name].pieces:

@@ -29,7 +29,7 @@ WHOLE_WIDTH = 9
 SHIFT_WIDTH = 6
 
 #: What a function is reduced to: its value is ``table(argument) * factor`` and a power of two.
-#: A factor of 1 stands for none. `scale` is what the exponent depends on, see `Exponent`.
+#: A factor of 1 stands for none. `scale` is what that power's exponent depends on.
 REDUCED_LAYOUT = data.StructLayout({
     "operation": Operation,
     "select": SELECT_WIDTH,
@@ -109,7 +109,7 @@ class Reduce(wiring.Component):
         kind["sign"] = Mux(
             kind["is_circular"],
             (kind["sign"] & (kind["operation"] == Operation.SIN)) ^ quadrant[1],
-            # What is positive for a negative number, or has no value, is not of these.
+            # Powers are positive, and a logarithm's sign is not its operand's.
             kind["sign"] & (kind["operation"] <= Operation.RSQRT),
         )
         *flags, exponent, is_cosine, shift, word = cut(
@@ -212,63 +212,58 @@ class Reduce(wiring.Component):
         m.d.comb += normalise.i.eq(word[:TURN_WIDTH])
         shifted = Signal(signed(TURN_WIDTH + 1))
         m.d.comb += shifted.eq(word.as_signed() >> shift)
+        argument, is_upper = self.argument(m, kind, normalise.o, shifted)
 
-        operation = kind["operation"]
-        is_log2 = operation == Operation.LOG2
-        is_power = operation == Operation.EXP2
-        is_angle = kind["is_circular"] & ~kind["is_tiny"]
-        # The fraction of a normalised significand; of log2 only a subnormal's is needed.
-        fraction = normalise.o[-1 - ARGUMENT_WIDTH : -1]
-        is_subnormal_upper = ~kind["is_normal"] & (fraction[-LOG2_UPPER_WIDTH:] >= LOG2_UPPER)
-        is_upper = kind["is_upper"] | (is_log2 & is_subnormal_upper)
-        complement = ~fraction[1:]
-        fraction = Mux(is_log2 & is_subnormal_upper, complement, fraction)
-        argument = Signal(ARGUMENT_WIDTH)
-        m.d.comb += argument.eq(
-            Mux(
-                is_power,
-                shifted,
-                Mux(
-                    is_angle | (is_log2 & kind["is_normal"]),
-                    shifted[TURN_WIDTH - ARGUMENT_WIDTH :],
-                    fraction,
-                ),
-            )
-        )
-        has_sine = is_angle & ~is_cosine
+        has_sine = kind["is_circular"] & ~kind["is_tiny"] & ~is_cosine
+        is_log2 = kind["operation"] == Operation.LOG2
         is_normalised = has_sine | (is_log2 & ~kind["is_far"])
-        is_sine_itself = kind["is_tiny"] & (operation == Operation.SIN)
-        number = Signal(signed(WHOLE_WIDTH + 1))
-        m.d.comb += number.eq(
-            (exponent | ~kind["is_normal"]) - Mux(kind["is_normal"], 0, normalise.shift)
-        )
-        factor_places = 1 + FACTOR_WIDTH
+        is_sine_itself = kind["is_tiny"] & (kind["operation"] == Operation.SIN)
         factor = Mux(
             kind["is_far"],
             argument << (FACTOR_WIDTH - ARGUMENT_WIDTH),
             Mux(
                 is_normalised | is_sine_itself,
-                normalise.o[-factor_places:],
+                normalise.o[-1 - FACTOR_WIDTH :],
                 1 << FACTOR_WIDTH,
             ),
         )
+        # The operand's stored exponent, as if there were no least one.
+        number = Signal(signed(WHOLE_WIDTH + 1))
+        m.d.comb += number.eq(
+            (exponent | ~kind["is_normal"]) - Mux(kind["is_normal"], 0, normalise.shift)
+        )
+        scale = Mux(is_normalised, normalise.shift + shift, number)
+        is_power = kind["operation"] == Operation.EXP2
         return {
-            "operation": operation,
+            "operation": kind["operation"],
             "select": self.select(kind, is_cosine, is_upper, number),
             "argument": argument,
             "factor": factor,
-            "factor_carry": normalise.o[-factor_places - 1] & is_normalised,
+            "factor_carry": normalise.o[-2 - FACTOR_WIDTH] & is_normalised,
             "has_factor": has_sine | is_log2,
-            "scale": Mux(
-                is_power,
-                shifted[ARGUMENT_WIDTH:].as_signed(),
-                Mux(is_normalised, normalise.shift + shift, number),
-            ),
+            "scale": Mux(is_power, shifted[ARGUMENT_WIDTH:].as_signed(), scale),
             "sign": kind["sign"],
             "is_upper": is_upper,
             "is_far": kind["is_far"],
             "is_tiny": kind["is_tiny"],
         }
+
+    def argument(self, m, kind, normalised, shifted):
+        """Return the table's argument, and whether a logarithm's is that of a halved number."""
+        is_log2 = kind["operation"] == Operation.LOG2
+        is_angle = kind["is_circular"] & ~kind["is_tiny"]
+        fraction = normalised[-1 - ARGUMENT_WIDTH : -1]
+        # Only now known of a subnormal, whose logarithm is so far from zero that the complement
+        # does for the difference from 2.
+        is_complement = is_log2 & ~kind["is_normal"] & (fraction[-LOG2_UPPER_WIDTH:] >= LOG2_UPPER)
+        argument = Signal(ARGUMENT_WIDTH)
+        with m.If(kind["operation"] == Operation.EXP2):
+            m.d.comb += argument.eq(shifted)
+        with m.Elif(is_angle | (is_log2 & kind["is_normal"])):
+            m.d.comb += argument.eq(shifted[TURN_WIDTH - ARGUMENT_WIDTH :])
+        with m.Else():
+            m.d.comb += argument.eq(Mux(is_complement, ~fraction[1:], fraction))
+        return argument, kind["is_upper"] | is_complement
 
     def select(self, kind, is_cosine, is_upper, number):
         """Return the table to look into."""

@@ -22,7 +22,7 @@ __all__ = ["Operation", "SpecialFunction", "SpecialFunctionConfig"]
 
 #: Stages whose results are registered, by latency; the result always is.
 STAGES = ("addends", "word", "reduced", "coefficients", "value", "product", "normalised")
-SKIPPED = {8: (), 7: ("word",), 6: ("word", "normalised"), 5: ("word", "normalised", "reduced")}
+SKIPPED = {8: (), 7: ("word",), 6: ("word", "normalised")}
 
 EXPONENT_WIDTH = 10
 #: Bits of the whole part of a logarithm's magnitude.
