@@ -83,12 +83,7 @@ def chained(config: DotProductConfig, a, b, c, scale=1.0) -> np.ndarray:
 
 def generations() -> str:
     """Return the table of what each numerics does with each format."""
-    rows = [
-        row
-        for name, offers in NUMERICS.items()
-        for offer in offers
-        for row in [generation(name, offer)]
-    ]
+    rows = (generation(name, offer) for name, offers in NUMERICS.items() for offer in offers)
     return table(["numerics", "factors", "L: terms", "F: fraction bits", "result", "source"], rows)
 
 

@@ -195,7 +195,7 @@ def test_fraction_bits_that_are_kept(numerics, kept):
 
 
 def test_nan_is_all_ones_but_its_sign():
-    for result, nan in (("fp32", 0x7FFF_FFFF), ("fp16", 0x7FFF)):
+    for result, stored in (("fp32", 0x7FFF_FFFF), ("fp16", 0x7FFF)):
         config = DotProductConfig(terms=4, numerics="nvidia(volta)", addend=result, result=result)
         infinity, zero = [[0x7C00, 0, 0, 0]], [[0, 0, 0, 0]]
-        assert dot_product(config, infinity, zero, [0]).tolist() == [nan]
+        assert dot_product(config, infinity, zero, [0]).tolist() == [stored]

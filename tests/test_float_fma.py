@@ -57,7 +57,7 @@ def test_unit_matches_golden_model(form, latency):
     assert not comparison.mismatches, str(comparison)
 
 
-@pytest.mark.parametrize("latency", range(1, 7))
+@pytest.mark.parametrize("latency", [1, 4, 6])
 def test_latency(latency):
     ones = np.array([0, 0, ONE, 0, 0, 0, 0, 0, 0])
     inputs = dict.fromkeys(PORTS, np.zeros(9, np.int64)) | {"a": ones, "b": ones}

@@ -68,7 +68,7 @@ def test_every_latency(name, latency):
     check(unit, inputs, {"o": got}, unit.golden(**inputs))
 
 
-@pytest.mark.parametrize("latency", range(1, 7))
+@pytest.mark.parametrize("latency", [1, 5, 6])
 @pytest.mark.parametrize("name", KINDS)
 def test_latency(name, latency):
     """1 * 1 + 0, once, among zeros."""
@@ -149,7 +149,7 @@ def test_operand_layouts():
     widths = {name: field.width for name, field in operand_layout(FP16)}
     assert widths == {"significand": 11, "exponent": 8, "sign": 1}
     offsets = {name: UnpackConfig(form=FORMATS[name]).offset for name in FLOATS}
-    assert offsets["fp16"] == 63
+    assert offsets["fp16"] == offsets["fp8_e5m2"] == 63
     assert offsets["fp32"] == offsets["bf16"] == 255
     assert offsets["fp4_e2m1"] == 1
 
@@ -202,8 +202,10 @@ def test_depth_of_every_format_at_least_latency(name):
 
 
 def test_narrow_products_are_cheap():
-    fp16 = measured_at_least_latency("fp16")
-    fp8 = measured_at_least_latency("fp8_e4m3")
-    assert fp16.cells <= 74
-    assert fp8.cells <= fp16.cells + 1
-    assert fp8.nand2 < 0.8 * fp16.nand2
+    fp16, e5m2, e4m3, fp4 = (
+        measured_at_least_latency(name) for name in ("fp16", "fp8_e5m2", "fp8_e4m3", "fp4_e2m1")
+    )
+    assert e5m2.cells <= fp16.cells <= 74
+    assert fp4.cells < e4m3.cells < fp16.cells
+    assert max(e5m2.nand2, e4m3.nand2) < 0.8 * fp16.nand2
+    assert fp4.nand2 < e4m3.nand2

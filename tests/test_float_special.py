@@ -1,7 +1,9 @@
 """Special functions: the unit against its golden model, and that against the exact functions."""
 
+import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import mpmath as mp
 import numpy as np
@@ -31,6 +33,17 @@ INFINITY, NAN = FP32.infinity, FP32.nan
 BOUND = 1.0
 #: The same of sine and cosine where the result is small and the angle is not.
 ABSOLUTE_BOUND = 2.0**-24
+
+
+@pytest.fixture(scope="module")
+def page():
+    """Return the module that writes the documentation's tables."""
+    path = Path(__file__).parents[1] / "docs" / "special_functions.py"
+    spec = importlib.util.spec_from_file_location("special_functions", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def stored(values) -> np.ndarray:
@@ -175,12 +188,13 @@ def test_monotonic(operation, exponents):
 
 
 def bounded(sweep, stride):
-    """Check the errors of a sweep."""
+    """Check the errors of a sweep and return them."""
     errors = measured(sweep, stride)
     assert errors.ulp < BOUND, f"{errors.ulp} at {errors.worst:#x}"
     if sweep.operation in (Operation.SIN, Operation.COS):
         assert errors.absolute < ABSOLUTE_BOUND
     assert errors.correct_share > 0.75
+    return errors
 
 
 def sweep_name(sweep):
@@ -195,8 +209,13 @@ def test_errors(sweep):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sweep", SWEEPS, ids=sweep_name)
-def test_errors_of_every_fraction(sweep):
-    bounded(sweep, 1)
+def test_errors_of_every_fraction(sweep, page):
+    assert page.error_row(sweep, bounded(sweep, 1)) in page.PAGE.read_text()
+
+
+def test_documented_tables(page):
+    text = page.PAGE.read_text()
+    assert page.updated(text, [page.tables]) == text, "docs/special_functions.py updates the page"
 
 
 @pytest.mark.slow

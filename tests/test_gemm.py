@@ -98,23 +98,22 @@ def test_other_machines(seed):
         GemmBench(machine, config).assert_many_right(20, rng)
 
 
-#: Other operands on the array of `matrix`, and what a read of them needs.
+#: Other operands on the array of `matrix`: what they need, DRAM bytes per cycle, utilisation.
+#: Tiles of fp32 are so large that shared memory holds few, and operands are loaded several times.
 OTHER_OPERANDS = {
-    "bf16": [],
-    "fp8_e4m3": [],
-    "fp8_e5m2": [],
-    "int8": [],
-    "fp32": ["shared.subbanks=16"],
+    "bf16": ([], 64, 0.97),
+    "fp8_e4m3": ([], 32, 0.95),
+    "fp8_e5m2": ([], 32, 0.95),
+    "int8": ([], 32, 0.95),
+    "fp32": (["shared.subbanks=16"], 64, 0.91),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operand", OTHER_OPERANDS)
 def test_other_operands_on_matrix(operand):
-    """Half of `matrix`'s bandwidth is enough for half of its bytes."""
-    settings = [f"matrix.operand={operand}", *OTHER_OPERANDS[operand]]
-    config = override(PRESETS["matrix"], settings)
-    bandwidth = 32 * config.matrix.operand_bytes
+    settings, bandwidth, least = OTHER_OPERANDS[operand]
+    config = override(PRESETS["matrix"], [f"matrix.operand={operand}", *settings])
     for sizes, data in (((1, 1, 1), "extreme"), ((17, 33, 65), "extreme"), ((129,) * 3, "extreme")):
         options = RunOptions(data=data, dram_bandwidth=bandwidth)
         result = run_kernel("gemm", "matrix", config, *sizes, options)
@@ -123,7 +122,7 @@ def test_other_operands_on_matrix(operand):
         options = RunOptions(c_format=c_format, dram_bandwidth=bandwidth)
         result = run_kernel("gemm", "matrix", config, 256, 256, 256, options)
         assert result["check"]["verdict"] == "right", result["check"]
-        assert result["mac_utilization"] >= 0.95, result["breakdown"]
+        assert result["mac_utilization"] >= least, result["breakdown"]
 
 
 @pytest.mark.slow

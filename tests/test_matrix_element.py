@@ -113,6 +113,11 @@ def test_flags_act_on_the_next_cycle(config):
     simulate(dut, testbench)
 
 
+@pytest.mark.parametrize("operand", ARITHMETIC)
+def test_a_format_has_the_latency_it_needs(operand):
+    assert usual(operand).latency == usual(operand).least_latency
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("operand", ARITHMETIC)
 @pytest.mark.parametrize("element", [WeightStationaryElement, OutputStationaryElement])

@@ -168,10 +168,13 @@ class Fma(SharedBlock):
             total.b.eq(addend),
             total.rounding.eq(rounding),
         ]
-        o, flags = delayed(
-            m, config.latency - len(config.cuts) - 1, o=total.o, flags=Value.cast(total.flags)
-        )
-        m.d.comb += [self.o.eq(o), Value.cast(self.flags).eq(flags)]
+        # A register of what is constantly 0 would have two initial values.
+        raised = {
+            name: total.flags[name] for name in ("inexact", "underflow", "overflow", "invalid")
+        }
+        late = delayed(m, config.latency - len(config.cuts) - 1, o=total.o, **raised)
+        m.d.comb += self.o.eq(late[0])
+        m.d.comb += [self.flags[name].eq(flag) for name, flag in zip(raised, late[1:], strict=True)]
         return m
 
     def leading_zeros(self, m, a, b):

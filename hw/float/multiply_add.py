@@ -213,7 +213,15 @@ class MultiplyAdd(SharedBlock):
         assert isinstance(accumulator, FloatFormat)
         cuts = tuple(stage for stage in config.cuts if stage in STAGES)
         if config.is_exact:
-            return Sum(SumConfig(form=accumulator, cuts=cuts, overflows=False, subnormals=False))
+            return Sum(
+                SumConfig(
+                    form=accumulator,
+                    cuts=cuts,
+                    overflows=False,
+                    subnormals=False,
+                    infinities=product.operand.has_infinity,
+                )
+            )
         return FusedSum(
             FusedSumConfig(
                 form=accumulator,

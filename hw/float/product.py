@@ -115,7 +115,7 @@ class Product(wiring.Component):
             sign=a.sign ^ b.sign,
             exponent=exponent[1 : 1 + width],
             is_number=a.significand[-1] & b.significand[-1],
-            is_special=exponent[-1],
+            is_special=exponent[-1] & self.config.operand.has_nan,
         )
         m.submodules.significands = significands = SignificandProduct(self.config.significands)
         m.d.comb += [

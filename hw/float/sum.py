@@ -33,6 +33,8 @@ class SumConfig:
     subnormals : bool
         Whether a sum of two numbers other than zero can be subnormal. Where not, a subnormal `b`
         is so small beside `a` that its exact value does not matter.
+    infinities : bool
+        Whether `a` can be infinite; `b` always can.
 
     """
 
@@ -40,6 +42,7 @@ class SumConfig:
     cuts: tuple[str, ...] = ()
     overflows: bool = True
     subnormals: bool = True
+    infinities: bool = True
 
     def __post_init__(self):
         for stage in self.cuts:
@@ -155,12 +158,15 @@ class Sum(wiring.Component):
         a, b = self.a, self.b
         is_b_special = b[:-1] >= form.infinity
         is_b_nan = b[:-1] > form.infinity
-        is_opposite = is_b_special & (a.sign ^ b[-1])
-        is_nan = is_b_nan | (a.is_special & (~a.is_number | is_opposite))
         # Two zeros make -0 only if both are.
         zero_or_b = Cat(b[:-1], b[-1] & (a.sign | b[:-1].any()))
-        infinity = Cat(C(form.infinity, form.width - 1), a.sign)
-        kept = Mux(is_nan, form.nan, Mux(a.is_special, infinity, zero_or_b))
+        if self.config.infinities:
+            is_opposite = is_b_special & (a.sign ^ b[-1])
+            is_nan = is_b_nan | (a.is_special & (~a.is_number | is_opposite))
+            infinity = Cat(C(form.infinity, form.width - 1), a.sign)
+            kept = Mux(is_nan, form.nan, Mux(a.is_special, infinity, zero_or_b))
+        else:
+            kept = Mux(is_b_nan | a.is_special, form.nan, zero_or_b)
         return kept, a.is_special | is_b_special | ~a.is_number
 
     def exact(self, m, big, small, is_difference):

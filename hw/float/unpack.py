@@ -31,12 +31,12 @@ class UnpackConfig:
     def offset(self) -> int:
         """What an unpacked exponent exceeds the true one by: one less than a power of two.
 
-        Half of FP32's bias or more makes the sum of two and 1 the product's stored exponent, or
-        that and a multiple of a power of two; the operands of at most 8 bits, of which an array
-        holds many, have the shortest codes that do not become negative.
+        Half of FP32's bias makes the sum of two and 1 the product's stored exponent in FP32.
+        Other offsets leave a multiple of a power of two to be added: greater ones where codes
+        would be negative, and small ones where those make codes shorter by two bits or more.
         """
         assert isinstance(self.form, FloatFormat)
-        offset = FP32.bias // 2 if self.form.width > 8 else 1
+        offset = FP32.bias // 2 if self.form.exponent_width > 4 else 1
         while offset + self.form.least_exponent < 0:
             offset = 2 * offset + 1
         return offset

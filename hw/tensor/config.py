@@ -96,10 +96,10 @@ class DotProductConfig:
         return min(self.terms, self.fused.chunk)
 
     @property
-    def chunk_configs(self) -> list["DotProductConfig"]:
+    def chunk_configs(self) -> tuple["DotProductConfig", ...]:
         """The fused sums that make up the dot product, each the addend of the next."""
         first = replace(self, terms=self.chunk_terms)
-        return [first] + [replace(first, addend=self.result)] * (self.chunks - 1)
+        return first, *[replace(first, addend=self.result)] * (self.chunks - 1)
 
     @property
     def latency(self) -> int:

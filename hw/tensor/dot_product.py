@@ -35,6 +35,8 @@ class DotProduct(SharedBlock):
     a: data.View
     b: data.View
     c: Signal
+    a_scale: data.View
+    b_scale: data.View
     o: Signal
 
     def __init__(self, config: DotProductConfig):

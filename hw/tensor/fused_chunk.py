@@ -64,6 +64,8 @@ class FusedChunk(SharedBlock):
     a: data.View
     b: data.View
     c: Signal
+    a_scale: data.View
+    b_scale: data.View
     o: Signal
 
     def __init__(self, config: DotProductConfig):
@@ -75,38 +77,8 @@ class FusedChunk(SharedBlock):
         m = Module()
         sizes = self.sizes
         terms = make_terms(m, self, sizes)
-        addend, addend_code, largest = self.largest(m, terms)
-        sign = terms.addend[-1]
-        codes, addend_code, largest, scale, signs, significands, addend, sign, special = cut(
-            m,
-            "products",
-            registered="products" in sizes.cuts,
-            codes=Cat(terms.exponents),
-            addend_code=addend_code,
-            largest=largest,
-            scale=terms.scale,
-            signs=terms.signs ^ sign.replicate(sizes.terms),
-            significands=Cat(terms.significands),
-            addend=addend,
-            sign=sign,
-            special=terms.special,
-        )
-        places = [
-            self.places(m, largest, codes.word_select(k, sizes.exponent_width), f"{k}")
-            for k in range(sizes.terms)
-        ]
-        places, addend_places, room, signs, significands, addend, sign, special = cut(
-            m,
-            "places",
-            registered="places" in sizes.cuts,
-            places=Cat(places),
-            addend_places=self.places(m, largest, addend_code, "addend"),
-            room=(largest + scale + sizes.room_offset)[: sizes.room_width],
-            signs=signs,
-            significands=significands,
-            addend=addend,
-            sign=sign,
-            special=special,
+        places, addend_places, room, signs, significands, addend, sign, special = self.located(
+            m, terms
         )
         words = self.aligned(m, places, significands, signs)
         words.append(self.aligned_addend(m, addend_places, addend))
@@ -137,6 +109,46 @@ class FusedChunk(SharedBlock):
         )
         m.d.comb += self.o.eq(result)
         return m
+
+    def located(self, m, terms: Terms):
+        """Return where all terms are, the result's room, and what is to be added.
+
+        Signs are relative to the addend's.
+        """
+        sizes = self.sizes
+        addend, addend_code, largest = self.largest(m, terms)
+        sign = terms.addend[-1]
+        codes, addend_code, largest, scale, signs, significands, addend, sign, special = cut(
+            m,
+            "products",
+            registered="products" in sizes.cuts,
+            codes=Cat(terms.exponents),
+            addend_code=addend_code,
+            largest=largest,
+            scale=terms.scale,
+            signs=terms.signs ^ sign.replicate(sizes.terms),
+            significands=Cat(terms.significands),
+            addend=addend,
+            sign=sign,
+            special=terms.special,
+        )
+        places = [
+            self.places(m, largest, codes.word_select(k, sizes.exponent_width), f"{k}")
+            for k in range(sizes.terms)
+        ]
+        return cut(
+            m,
+            "places",
+            registered="places" in sizes.cuts,
+            places=Cat(places),
+            addend_places=self.places(m, largest, addend_code, "addend"),
+            room=(largest + scale + sizes.room_offset)[: sizes.room_width],
+            signs=signs,
+            significands=significands,
+            addend=addend,
+            sign=sign,
+            special=special,
+        )
 
     def largest(self, m, terms: Terms):
         """Return the addend's significand and exponent code, and the largest code of all."""

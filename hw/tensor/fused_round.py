@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
+from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..formats import FloatFormat
 
-__all__ = ["FusedRound", "FusedRoundConfig", "leading_zeros"]
+__all__ = ["FusedRound", "FusedRoundConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,25 +37,6 @@ class FusedRoundConfig:
     to_nearest: bool
     width: int
     room_width: int
-
-
-def leading_zeros(m: Module, word: Value) -> Value:
-    """Return how many zeros stand above the leading one of a word that is not 0."""
-    levels = (len(word) - 1).bit_length()
-    word = Cat(C(0, (1 << levels) - len(word)), word)
-    # Of each block of bits: whether it has a one, and how many zeros are above it.
-    blocks = [(bit, None) for bit in word]
-    for level in range(levels):
-        merged = []
-        for low, high in zip(blocks[::2], blocks[1::2], strict=True):
-            count = Signal(level + 1, name=f"zeros_{level}_{len(merged)}")
-            below = Mux(high[0], high[1], low[1]) if level else C(0, 0)
-            m.d.comb += count.eq(Cat(below, ~high[0]))
-            merged.append((low[0] | high[0], count))
-        blocks = merged
-    count = blocks[0][1]
-    assert count is not None
-    return count
 
 
 class FusedRound(wiring.Component):
@@ -91,12 +74,7 @@ class FusedRound(wiring.Component):
         m = Module()
         config = self.config
         form = config.form
-        limit = Signal(config.width)
-        m.d.comb += limit.eq(C(1 << (config.width - 1), config.width) >> self.room)
-        count = leading_zeros(m, self.magnitude | limit)
-        shifted = Signal(config.width)
-        m.d.comb += shifted.eq(self.magnitude << count)
-
+        shifted, count = self.normalised(m)
         # The top bit, the hidden one, makes the exponent of a normal number.
         exponent = Signal(config.room_width + 1)
         m.d.comb += exponent.eq(Mux(shifted[-1], self.room - count + 1, 0))
@@ -105,7 +83,41 @@ class FusedRound(wiring.Component):
         stored = Cat(C(0, form.fraction_width - config.fraction_width), fraction, exponent)
         if config.to_nearest:
             rest = shifted[: lowest - 1].any()
-            stored = stored + (shifted[lowest - 1] & (shifted[lowest] | rest))
+            width = len(stored)
+            m.submodules.increment = increment = CarrySelectAdd(
+                CarrySelectAddConfig(width=width, blocks=(width // 3, width * 2 // 3))
+            )
+            m.d.comb += [
+                increment.a.eq(stored),
+                increment.carry.eq(shifted[lowest - 1] & (shifted[lowest] | rest)),
+            ]
+            stored = increment.o
         is_overflow = stored[form.fraction_width :] >= form.exponent_mask
         m.d.comb += self.o.eq(Mux(is_overflow, form.infinity, stored))
         return m
+
+    def normalised(self, m):
+        """Return the magnitude shifted left as far as it may be, and by how many places.
+
+        One step per bit of that number, the largest first. What is tested for zeros halves.
+        """
+        width = self.config.width
+        limit = C(1 << (width - 1), width) >> self.room
+        steps = ceil_log2(width)
+        tested = Signal(1 << steps)
+        m.d.comb += tested[-width:].eq(self.magnitude | limit)
+        word = self.magnitude
+        zeros = []
+        for step in reversed(range(steps)):
+            places = 1 << step
+            is_zero = Signal(name=f"is_zero_{places}")
+            shifted = Signal(width, name=f"shifted_{places}")
+            following = Signal(places, name=f"tested_{places}")
+            m.d.comb += [
+                is_zero.eq(~tested[places:].any()),
+                shifted.eq(Mux(is_zero, word << places, word)),
+                following.eq(Mux(is_zero, tested[:places], tested[places:])),
+            ]
+            word, tested = shifted, following
+            zeros.insert(0, is_zero)
+        return word, Cat(zeros)

@@ -2,8 +2,8 @@
 
 Sources, named in the entries:
 
-- MMA-Sim: Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"
-  (arXiv 2511.10909), probed and validated on silicon from Volta to Blackwell.
+- MMA-Sim: the models of Xie et al. (arXiv 2511.10909), probed and validated on silicon from Volta
+  to Blackwell.
 - Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv 2512.07004), an
   independent set of models, validated on silicon from Volta to Blackwell.
 - Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021).
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 __all__ = ["FLOOR", "NUMERICS", "TREES", "FusedSum", "Offer"]
 
-#: Least exponent terms are aligned to in MMA-Sim, which gives a term of zero this exponent.
+#: Least exponent terms are aligned to in MMA-Sim, which gives a term of zero this exponent (and as
+#: an FP32 addend has at least this one, it is the least even if no term is zero).
 #: Khattak and Mikaitis find -132 (Ampere, Ada) and -133 (Hopper, Blackwell) for FP32 results, and
 #: none for Volta's FP16 products, whose exponents cannot get there.
 FLOOR = -126

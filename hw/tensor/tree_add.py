@@ -120,7 +120,7 @@ class TreeAdd(SharedBlock):
             sum=self.total(m, big, self.aligned(m, small, distance), is_difference),
         )
 
-        # Two units below the last place are zero where nothing was shifted out of two places.
+        # Ones in the last two bits need exponents two or more apart, whose sum is above 1/2.
         is_exact = (total[-2:] == 0) & (total[:2] == 0)
         magnitude = Mux(
             is_exact, self.shifted(m, total, exponent), self.rounded(m, total, exponent)
@@ -138,7 +138,7 @@ class TreeAdd(SharedBlock):
         return m
 
     def is_b_big(self, m):
-        """Return whether the magnitude of `b` is the larger one, compared in blocks."""
+        """Return whether the magnitude of `b` is the larger one; its two fields are compared at once."""
         form = self.config.form
         lowest = form.significand_width - (self.config.addend_width or form.significand_width)
         is_greater = C(0, 1)

@@ -134,21 +134,25 @@ class TreeProduct(SharedBlock):
         if half < 4:
             return a * b
         if self.config.latency == 1:
-            low, high, more = a * b[:half], a * b[half:], C(0, 0)
+            low = a * b[:half]
+            addends = low[half:], a * b[half:]
         else:
-            low, high = a[:half] * b[:half], a[half:] * b[half:]
-            low, high, one, other = self.cut(
-                m, low=low, high=high, one=a[:half] * b[half:], other=a[half:] * b[:half]
+            low, one, other, high = self.cut(
+                m,
+                low=a[:half] * b[:half],
+                one=a[:half] * b[half:],
+                other=a[half:] * b[:half],
+                high=a[half:] * b[half:],
             )
             # Three words become two, without a carry that runs.
-            high = Cat(low[half:], high)
-            low = Cat(low[:half], high ^ one ^ other)
-            high, more = (high & one) | (other & (high | one)), C(0, 1)
+            upper = Cat(low[half:], high)
+            carries = (upper & one) | (other & (upper | one))
+            addends = upper ^ one ^ other, Cat(C(0, 1), carries)
         width = self.config.exact_width - half
         m.submodules.add = add = CarrySelectAdd(
             CarrySelectAddConfig(width=width, blocks=(width // 3, width * 2 // 3))
         )
-        m.d.comb += [add.a.eq(low[half:]), add.b.eq(Cat(more, high))]
+        m.d.comb += [add.a.eq(addends[0]), add.b.eq(addends[1])]
         return Cat(low[:half], add.o)
 
     def exact(self, m, a, b, product):

@@ -68,24 +68,28 @@ def fma_operands(
 
     In turn: any operands; products near the addend's borders of subnormals and of overflow, with
     small addends; addends that nearly cancel; addends at every distance; products just below a
-    power of two that is taken from them, which leaves the end of an exact product.
+    power of two that is taken from them, which leaves the end of an exact product; all
+    combinations of classes.
     """
     addend = addend or form
-    kind = rng.integers(0, 5, count)
+    kind = rng.integers(0, 6, count)
     a, b = some_floats(rng, count, form), some_floats(rng, count, form)
     near = near_borders(rng, a, b, form, addend)
     b = np.where((kind == 1) | (rng.random(count) < 0.2), near, b)
-    a, b = (np.where(kind == 4, nearly_two(rng, x, form), x) for x in (a, b))
-    c = np.select(
-        [kind == 0, kind == 1],
-        [
-            some_floats(rng, count, addend),
-            some_floats(rng, count, addend) % (1 << addend.fraction_width),
-        ],
-        nearly_opposite(rng, a, b, kind, form, addend),
+    a, b = (
+        np.select(
+            [kind == 4, kind == 5], [nearly_two(rng, x, form), any_class(rng, count, form)], x
+        )
+        for x in (a, b)
     )
-    sign = rng.integers(0, 1 << 1, count) * (kind == 1) * addend.signed
-    c = c ^ sign << addend.magnitude_width
+    anything = some_floats(rng, count, addend)
+    small = anything & ~(addend.exponent_mask << addend.fraction_width)
+    opposite = nearly_opposite(rng, a, b, kind, form, addend)
+    c = np.select(
+        [kind == 0, kind == 1, kind == 5],
+        [anything, small, any_class(rng, count, addend)],
+        opposite,
+    )
     return a.astype(np.uint32), b.astype(np.uint32), c.astype(np.uint32)
 
 
@@ -100,6 +104,16 @@ def some_floats(rng: np.random.Generator, count: int, form: FloatFormat) -> np.n
     kind = rng.random(count)
     conditions = [kind < 0.15, kind < 0.45, kind < 0.6]
     return np.select(conditions, [corners, uniform & ~end, uniform | end], uniform)
+
+
+def any_class(rng: np.random.Generator, count: int, form: FloatFormat) -> np.ndarray:
+    """Return the least and the largest number of each class there is."""
+    least_normal = 1 << form.fraction_width
+    codes = [0, 1, least_normal - 1, least_normal, form.bias << form.fraction_width, form.largest]
+    codes += [form.infinity, form.infinity + 1] if form.has_infinity else []
+    codes += [form.nan] if form.has_nan else []
+    sign = rng.integers(0, 1 + form.signed, count)
+    return rng.choice(codes, count) | sign << form.magnitude_width
 
 
 def nearly_two(rng: np.random.Generator, stored: np.ndarray, form: FloatFormat) -> np.ndarray:

@@ -76,6 +76,7 @@ class SpecialFunction(SharedBlock):
     Members
     -------
     operation : In(Operation)
+        The two codes left give anything.
     a : In(32)
     o : Out(32)
 
