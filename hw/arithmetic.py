@@ -17,7 +17,8 @@ class Arithmetic:
         Format of C where a command does not ask for the accumulator's; the same where there is
         no narrower one that serves.
     latency : int
-        Cycles of a multiply-add whose stages stay within the budget of logic depth.
+        Cycles of a multiply-add whose stages stay within the budget of logic depth: a power of
+        two, which divides the column blocks of usual tiles where sums stay in the array.
 
     """
 

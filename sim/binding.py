@@ -65,10 +65,6 @@ class Layout:
 def binding_header(emission: Emission) -> str:
     """Return the C++ between the two arrays and the members of the Verilated class."""
     layout = Layout.of(emission)
-    outputs = {port.name for port in layout.outputs}
-    busy = [
-        f"top.{domain}_busy" if f"{domain}_busy" in outputs else "true" for domain in layout.domains
-    ]
     return "\n".join([
         "// Generated: between packed ports and the model's members.",
         "#pragma once",
@@ -87,6 +83,19 @@ def binding_header(emission: Emission) -> str:
         "inline void sample(const Vtop& top, uint32_t* words) {",
         *(f"    {copy_out(port)}" for port in layout.outputs),
         "}",
+        *domain_functions(layout),
+        "}  // namespace binding",
+        "",
+    ])
+
+
+def domain_functions(layout: Layout) -> list[str]:
+    """Return the lines that drive clocks and resets, and tell which domains are busy."""
+    outputs = {port.name for port in layout.outputs}
+    busy = [
+        f"top.{domain}_busy" if f"{domain}_busy" in outputs else "true" for domain in layout.domains
+    ]
+    return [
         "inline void clocks(Vtop& top, const Domains& domains) {",
         *(
             f"    top.{domain_ports(domain)[0]} = domains[{bit}];"
@@ -110,9 +119,7 @@ def binding_header(emission: Emission) -> str:
         *(f"    domains[{bit}] = {value};" for bit, value in enumerate(busy)),
         "    return domains;",
         "}",
-        "}  // namespace binding",
-        "",
-    ])
+    ]
 
 
 def copy_in(port: PackedPort) -> str:

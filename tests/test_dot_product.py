@@ -14,6 +14,7 @@ from spica.sim.bench import simulate
 from spica.sim.golden.dot import dot_product
 from spica.sim.golden.dot_operands import dot_operands
 from spica.sim.units.dot import CONFIGS
+from spica.synth.measure import measure
 
 # Every way to be pipelined, rounded, scaled and chained.
 SIMULATED = {
@@ -114,7 +115,7 @@ def test_width_of_the_sum(name, width):
     [
         ({"numerics": "nvidia(pascal)"}, r"numerics must be one of .*volta.*, not 'nvidia\(pascal"),
         ({"terms": 5}, "terms must be one of 4, 8, 16, 32, not 5"),
-        ({"floor": 1}, "floor must be between -252 and 0, not 1"),
+        ({"floor": 1}, "floor must be between -140 and 0, not 1"),
         (
             {"a": "bf16", "b": "bf16"},
             r"formats must be what nvidia\(volta\) offers, fp16 \(fp32 to fp32 or fp16 to fp16 or "
@@ -152,3 +153,9 @@ def test_scaled_fp4_is_of_its_own_kind_unless_named_otherwise():
     assert DotProductConfig(numerics="nvidia(blackwell)", **fp4).fused.fraction_width == 35
     mixed = DotProductConfig(numerics="nvidia(blackwell_mxf8f6f4)", **fp4)
     assert mixed.fused.fraction_width == 25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONFIGS)
+def test_depth_between_registers(name):
+    assert measure(DotProduct(CONFIGS[name]), name).depth <= 60

@@ -165,7 +165,7 @@ def test_golden_model_matches_definition(name):
     check(config, dot_operands(config, np.random.default_rng(len(name)), 50))
 
 
-@pytest.mark.parametrize("floor", [-252, -133, -132, -20, 0])
+@pytest.mark.parametrize("floor", [-140, -133, -132, -20, 0])
 @pytest.mark.parametrize("name", ["bf16", "fp16", "mxfp8", "nvfp4"])
 def test_golden_model_matches_definition_with_another_floor(name, floor):
     options = {
@@ -199,3 +199,10 @@ def test_nan_is_all_ones_but_its_sign():
         config = DotProductConfig(terms=4, numerics="nvidia(volta)", addend=result, result=result)
         infinity, zero = [[0x7C00, 0, 0, 0]], [[0, 0, 0, 0]]
         assert dot_product(config, infinity, zero, [0]).tolist() == [stored]
+
+
+def test_only_an_exact_zero_loses_its_sign():
+    config = DotProductConfig(terms=4, numerics="nvidia(volta)", addend="fp16", result="fp16")
+    a, b = [[0x0400, 0, 0, 0]] * 3, [[0x8800, 0, 0, 0], [0x8000, 0, 0, 0], [0xBC00, 0, 0, 0]]
+    # -2**-27, the sum of zeros that are all negative, and an exact cancellation.
+    assert dot_product(config, a, b, [0, 0x8000, 0x0400]).tolist() == [0x8000, 0, 0]

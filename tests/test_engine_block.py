@@ -94,3 +94,23 @@ def test_wrong_inputs_are_refused(bench):
         bench.run(c=np.zeros(3))
     with pytest.raises(ValueError, match=r"inputs must all have one length, not \[2, 3\]"):
         bench.run(a=np.zeros(3, int), b=np.zeros(2, int))
+    with pytest.raises(ValueError, match=r"at most 6 words per cycle, not shape \(1, 7\)"):
+        bench.engine.vectors(np.zeros((1, 7), np.uint32))
+
+
+def test_rows_may_end_early_be_held_and_wait_for_their_results(bench):
+    words = np.array([[3, 5], [7, 11], [13, 17]], np.uint32)  # `wide` is 0
+    (product,) = (port for port in bench.layout.outputs if port.name == "product")
+    for interval, start in ((1, None), (3, None), (3, 1)):
+        rows = bench.engine.vectors(words, interval=interval, latency=LATENCY, start_word=start)
+        assert rows[:, product.word].tolist() == [15, 77, 221]
+    # Where the second word is there in the first cycle only, its product is gone one cycle later.
+    rows = bench.engine.vectors(words, interval=3, latency=LATENCY + 1, start_word=1)
+    assert rows[:, product.word].tolist() == [0, 0, 0]
+
+
+def test_without_its_clock_a_domain_stands_still(bench):
+    bench.engine.vectors(np.array([[3, 5]], np.uint32), latency=LATENCY)
+    held = bench.engine.vectors(np.array([[7, 11]], np.uint32), latency=9, domains=[])
+    (product,) = (port for port in bench.layout.outputs if port.name == "product")
+    assert held[0, product.word] == 15

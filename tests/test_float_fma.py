@@ -46,7 +46,7 @@ def run(config, inputs):
 
 @pytest.mark.parametrize(
     ("form", "latency"),
-    [*((FP32, latency) for latency in range(1, 7)), (FP16, 4), (BF16, 4), (FP8_E5M2, 2)],
+    [*((FP32, latency) for latency in range(1, 7)), (FP16, 3), (BF16, 4), (FP8_E5M2, 2)],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_unit_matches_golden_model(form, latency):
@@ -57,7 +57,7 @@ def test_unit_matches_golden_model(form, latency):
     assert not comparison.mismatches, str(comparison)
 
 
-@pytest.mark.parametrize("latency", [1, 4, 6])
+@pytest.mark.parametrize("latency", [1, 3, 6])
 def test_latency(latency):
     ones = np.array([0, 0, ONE, 0, 0, 0, 0, 0, 0])
     inputs = dict.fromkeys(PORTS, np.zeros(9, np.int64)) | {"a": ones, "b": ones}
@@ -151,4 +151,4 @@ def test_bad_config_is_refused(options, message):
 def test_depth_and_cells():
     measured = measure(Fma(FmaConfig()), "fma")
     assert measured.depth <= 60
-    assert measured.cells <= 235
+    assert measured.cells <= 230

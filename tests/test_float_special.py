@@ -137,6 +137,20 @@ def test_known_results():
     check(operation, a, run(dut, operation, a, dut.config.latency), expected)
 
 
+def test_where_segments_change_their_length():
+    """Of rsqrt, odd and even; of log2; of the sine, as itself and as a cosine."""
+    borders = [1.25, 2.5, 1.40625, 0.703125, np.pi / 8, 7 * np.pi / 8, 5 * np.pi / 8]
+    operations = (
+        [Operation.RSQRT] * 2 + [Operation.LOG2] * 2 + [Operation.SIN] * 2 + [Operation.COS]
+    )
+    moves = np.array([-900, -30, -1, 0, 1, 30, 900])
+    a = (stored(borders).astype(np.int64)[:, np.newaxis] + moves).ravel()
+    operation = np.repeat(operations, len(moves))
+    dut = SpecialFunction(SpecialFunctionConfig())
+    results = run(dut, operation, a, dut.config.latency)
+    check(operation, a, results, special_function(operation, a))
+
+
 @pytest.mark.parametrize("operation", [Operation.RCP, Operation.RSQRT, Operation.LOG2])
 def test_powers_of_two_are_exact(operation):
     step = 2 if operation == Operation.RSQRT else 1

@@ -115,7 +115,9 @@ def test_flags_act_on_the_next_cycle(config):
 
 @pytest.mark.parametrize("operand", ARITHMETIC)
 def test_a_format_has_the_latency_it_needs(operand):
-    assert usual(operand).latency == usual(operand).least_latency
+    latency = usual(operand).latency
+    assert latency >= usual(operand).least_latency
+    assert latency in (2, 4)  # divides the usual number of column blocks (output-stationary)
 
 
 @pytest.mark.slow

@@ -50,12 +50,13 @@ class FmaConfig:
     form : FloatFormat
         Format of operands and result, with infinities and subnormals.
     latency : int
-        Cycles from the operands to the result, 1 to 6; 4 are needed for short stages.
+        Cycles from the operands to the result, 1 to 6; fewer than 3 make stages deeper than 60
+        gates.
 
     """
 
     form: FloatFormat = FP32
-    latency: int = 4
+    latency: int = 3
 
     def __post_init__(self):
         require_integer("latency", self.latency, 1, LATENCIES)
@@ -89,12 +90,16 @@ class Fma(SharedBlock):
     is added, tininess detected after rounding. Operands not used have no effect.
 
     Latency `config.latency`, one result per cycle, no handshake; all inputs belong to the same
-    cycle.
+    cycle. By default::
+
+        cycle 0   products of the significands' halves, exponents, classes
+        cycle 1   their sum, alignment, addition
+        cycle 2   normalisation, rounding
 
     Subnormal factors are multiplied as they are: only one of them need be normalised, since a
-    product of two is far below every number, and that is done by a shift of the product. The
-    aligned addends are 2 times the format's significand and 2 bits wide, not 3 times as where the
-    addend alone is shifted.
+    product of two is far below every number, and that is done by a shift of the product. Then the
+    addend of the smaller exponent is shifted, be it the product or not, so that sums are twice the
+    significand and 3 bits wide; where the addend alone is shifted they are three times as wide.
 
     Parameters
     ----------

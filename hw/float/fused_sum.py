@@ -199,7 +199,15 @@ class FusedSum(wiring.Component):
             add.generate.eq(aligned.pop("generate")),
             add.is_difference.eq(aligned["is_difference"]),
         ]
-        return aligned | {"sign": aligned["sign"] ^ add.is_negative, "total": add.o}
+        # How far a sum can be shifted up, and more if it is farther than to the top.
+        exponent = aligned["exponent"]
+        room_width = config.exact_width.bit_length()
+        is_far = exponent[room_width:].any()
+        return aligned | {
+            "sign": aligned["sign"] ^ add.is_negative,
+            "total": add.o,
+            "room": exponent[:room_width] | is_far.replicate(room_width),
+        }
 
     def normalised(self, m, added):
         """Return the significand with its leading one at the top, and its exponent and sign."""
@@ -212,7 +220,7 @@ class FusedSum(wiring.Component):
         m.d.comb += [
             normalise.i.eq(total),
             # At most to exponent 1; it is 3 or more before.
-            normalise.limit.eq(C(1 << width, width + 1) >> exponent),
+            normalise.limit.eq(C(1 << width, width + 1) >> added.pop("room")),
         ]
         lowest = width - config.rounded_width + 1
         is_cancelled = (total == 0) & added.pop("is_difference")

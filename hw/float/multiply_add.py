@@ -31,7 +31,7 @@ EXACT_CUTS = (
 FUSED_CUTS = (
     (),
     ("align",),
-    ("align", "normalise"),
+    ("product", "add"),
     ("product", "align", "normalise"),
     ("product", "align", "add", "normalise"),
 )
@@ -48,8 +48,7 @@ class MultiplyAddConfig:
     accumulator : str
         Format of the addend and of the result: of floats one with infinities and no less range.
     latency : int
-        Cycles from the operands to the result, 1 to 6; fewer than `least_latency` make stages
-        deeper than 60 gates.
+        Cycles from the operands to the result, 1 to 6; `least_latency` gives short stages.
 
     """
 
@@ -120,7 +119,7 @@ class MultiplyAddConfig:
 
     @property
     def least_latency(self) -> int:
-        """Cycles with which no stage is deeper than 60 gates."""
+        """Cycles that give no stage more than 60 gates, at this latency and any longer one."""
         if isinstance(self.operand_format, IntFormat):
             return 2
         return 4 if self.product.significands.in_halves else 2

@@ -26,7 +26,7 @@ class DotProductConfig:
     scale : str or None
         Format of the scales of blocks of factors, None for unscaled factors.
     floor : int
-        Least exponent terms are aligned to; a term of zero has none of its own.
+        Least exponent terms are aligned to, -140 to 0; a term of zero has none of its own.
 
     """
 
@@ -42,7 +42,7 @@ class DotProductConfig:
     def __post_init__(self):
         require_choice("numerics", self.numerics, NUMERICS)
         require_choice("terms", self.terms, (4, 8, 16, 32))
-        require_integer("floor", self.floor, -252, 0)
+        require_integer("floor", self.floor, -140, 0)
         if self.find() is None:
             offers = "; ".join(offer.describe() for offer in NUMERICS[self.numerics])
             scale = f" with scales {self.scale}" if self.scale else ""

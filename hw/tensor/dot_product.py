@@ -6,6 +6,7 @@ from amaranth.lib import data
 from ..emit import SharedBlock
 from .config import DotProductConfig
 from .fused_chunk import FusedChunk, dot_product_members
+from .tree import Tree
 
 __all__ = ["DotProduct"]
 
@@ -47,8 +48,6 @@ class DotProduct(SharedBlock):
         m = Module()
         config = self.config
         if config.is_tree:
-            from .tree import Tree  # which takes the same config
-
             m.submodules.tree = tree = Tree(config)
             m.d.comb += [tree.a.eq(self.a), tree.b.eq(self.b), tree.c.eq(self.c)]
             m.d.comb += self.o.eq(tree.o)

@@ -138,7 +138,7 @@ class TreeAdd(SharedBlock):
         return m
 
     def is_b_big(self, m):
-        """Return whether the magnitude of `b` is the larger one; its two fields are compared at once."""
+        """Return whether the magnitude of `b` is the larger one."""
         form = self.config.form
         lowest = form.significand_width - (self.config.addend_width or form.significand_width)
         is_greater = C(0, 1)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...hw.formats import FloatFormat
 from ...hw.tensor.config import DotProductConfig
+from .tree import tree_dot_product
 
 __all__ = ["dot_product"]
 
@@ -43,8 +44,6 @@ def dot_product(config: DotProductConfig, a, b, c, a_scale=None, b_scale=None) -
 
     """
     if config.is_tree:
-        from .tree import tree_dot_product
-
         return tree_dot_product(config, a, b, c)
     a, b = (np.atleast_2d(np.asarray(x, np.int64)) for x in (a, b))
     scales = [np.atleast_2d(np.asarray(x, np.int64)) for x in (a_scale, b_scale) if x is not None]

@@ -9,7 +9,10 @@ from .floats import corners
 __all__ = ["dot_operands"]
 
 Rng = np.random.Generator
-KINDS = ("uniform", "near", "cancelling", "large_addend", "small_addend", "sparse", "corners")
+KINDS = (
+    *("uniform", "near", "cancelling", "large_addend", "small_addend", "sparse", "tiny"),
+    "corners",
+)
 
 
 def dot_operands(
@@ -20,8 +23,9 @@ def dot_operands(
     ``uniform`` is any bits at all; ``near`` has exponents in a small window, around a place of its
     own in each vector; ``cancelling`` has products in pairs of opposite sign, and last bits
     changed; ``large_addend`` and ``small_addend`` have an addend about as far from the products as
-    terms can be before they vanish; ``sparse`` has mostly zeros; ``corners`` mostly borders of
-    classes. Infinities and NaN are kept rare outside of the last, or they would hide the sums.
+    terms can be before they vanish; ``sparse`` has mostly zeros; the sums of ``tiny`` are about
+    the least number of the result's format; ``corners`` has many borders of classes. Infinities
+    and NaN are kept rare outside of the last, or they would hide the sums.
     """
     shape = (count, config.terms)
     kind = rng.permutation(np.arange(count) % len(kinds))
@@ -42,8 +46,11 @@ def dot_operands(
     operands = {"a": a.astype(np.uint32), "b": b.astype(np.uint32)}
     for name in ("a_scale", "b_scale") if config.scale else ():
         operands[name] = block_scales(rng, config, count)
+    tiny = where.get("tiny", none)
+    operands["b"] = np.where(tiny, least_factors(rng, config, operands), operands["b"])
     addends = beside_products(rng, config, operands, {k: v[:, 0] for k, v in where.items()})
-    return operands | {"c": addends}
+    least_addends = rng.integers(0, 8, count) * rng.integers(0, 2, count)
+    return operands | {"c": np.where(tiny[:, 0], least_addends, addends).astype(np.uint32)}
 
 
 def random_values(rng: Rng, form: FloatFormat, shape) -> np.ndarray:
@@ -88,6 +95,16 @@ def cancelled(rng: Rng, config: DotProductConfig, a, b, where):
         twin[rows, second] = copied
         twins.append(np.where(where, twin, values))
     return twins[0], twins[1]
+
+
+def least_factors(rng: Rng, config: DotProductConfig, operands) -> np.ndarray:
+    """Return factors `b` that make products of about the least number of the result's format."""
+    form = config.b_format
+    target = config.result_format.least_exponent + rng.integers(-8, 6, (len(operands["a"]), 1))
+    target = target + rng.integers(0, 4, operands["a"].shape)
+    surplus = product_exponents(config, operands) - target
+    exponents = stored_exponents(operands["b"], form) - surplus
+    return with_exponent(operands["b"].astype(np.int64), exponents, form).astype(np.uint32)
 
 
 def beside_products(rng: Rng, config: DotProductConfig, operands, where) -> np.ndarray:

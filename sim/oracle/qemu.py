@@ -11,6 +11,7 @@ standard; ``raw=True`` shows what QEMU itself says.
 """
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -138,16 +139,7 @@ def qemu(
         QEMU's own results even where they deviate from the standard; see above.
 
     """
-    if operation not in OPERATIONS:
-        raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}, not {operation!r}")
-    wanted = OPERATIONS[operation][0][1]
-    if len(operands) != wanted:
-        raise ValueError(f"{operation} must have {wanted} operands, not {len(operands)}")
-    modes = np.asarray(rounding)
-    if modes.size and not set(np.unique(modes).tolist()) <= set(Rounding):
-        raise ValueError(f"rounding must be 0 to 4, not {modes.max()}")
-    columns = [np.asarray(operand).astype(np.uint32) for operand in operands]
-    columns = [np.atleast_1d(c) for c in np.broadcast_arrays(*columns, modes.astype(np.uint32))]
+    columns = checked_columns(operation, operands, rounding)
     count = len(columns[0])
     parts = [
         execute(operation, [column[start : start + CHUNK] for column in columns])
@@ -161,9 +153,24 @@ def qemu(
         return results, flags
     if operation in ("fmin.s", "fmax.s"):
         results = number_of_two(results, *columns[:2])
-    if wanted == 3:
+    if len(operands) == 3:
         flags = np.where(is_invalid_product(*columns[:2]), np.uint32(FLAG_BITS["invalid"]), flags)
     return results, flags
+
+
+def checked_columns(operation: str, operands: Sequence, rounding) -> list[np.ndarray]:
+    """Return operands and modes as equally long columns, if they are what the operation takes."""
+    if operation not in OPERATIONS:
+        raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}, not {operation!r}")
+    wanted = OPERATIONS[operation][0][1]
+    if len(operands) != wanted:
+        raise ValueError(f"{operation} must have {wanted} operands, not {len(operands)}")
+    modes = np.asarray(rounding)
+    if modes.size and not set(np.unique(modes).tolist()) <= set(Rounding):
+        raise ValueError(f"rounding must be 0 to 4, not {modes.max()}")
+    columns = [np.asarray(operand).astype(np.uint32) for operand in operands]
+    columns = np.broadcast_arrays(*columns, modes.astype(np.uint32))
+    return [np.atleast_1d(column) for column in columns]
 
 
 def execute(operation: str, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

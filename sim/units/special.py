@@ -37,8 +37,12 @@ def special_operands(rng: np.random.Generator, count: int) -> dict[str, np.ndarr
         # Powers from below the least number to above the largest, and integers of them.
         rng.uniform(-155, 132, count),
         np.rint(rng.uniform(-155, 132, count)),
-        # Multiples of 45 degrees.
-        sign * np.rint(np.exp2(rng.uniform(0, 40, count))) * (np.pi / 4),
+        # Multiples of 22.5 degrees: octants, and where the sine's segments change.
+        sign * np.rint(np.exp2(rng.uniform(0, 40, count))) * (np.pi / 8),
+        # Borders of the other segments.
+        sign * np.ldexp(1 + rng.integers(0, 128, count) / 128, rng.integers(-8, 8, count)),
+        # Subnormal numbers.
+        sign * np.exp2(rng.uniform(-149, -126, count)),
         # Powers of two.
         sign * np.exp2(np.rint(rng.uniform(-149, 127, count))),
         # Where log2 changes tables and is smallest.
