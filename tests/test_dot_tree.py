@@ -30,6 +30,7 @@ SMALL = {
     "virgo_hmma": DotProductConfig(terms=4, numerics="virgo_hmma"),
     "fp16": DotProductConfig(terms=4, numerics="fp32_rne"),
     "bf16": DotProductConfig(terms=4, numerics="fp32_rne", a="bf16", b="bf16"),
+    "fp32": DotProductConfig(terms=4, numerics="fp32_rne", a="fp32", b="fp32"),
     "fp8": DotProductConfig(terms=4, numerics="fp32_rne", a="fp8_e4m3", b="fp8_e5m2"),
 }
 ONE16, ONE32 = 0x3C00, 0x3F80_0000

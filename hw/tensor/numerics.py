@@ -134,7 +134,7 @@ NUMERICS: dict[str, tuple[Offer, ...]] = {
     "virgo_hmma": (Offer(formats=("fp16",), source="Virgo"),),
     "fp32_rne": tuple(
         Offer(formats=formats, source="IEEE 754 additions of FP32")
-        for formats in (("fp16",), ("bf16",), ("tf32",), FP8)
+        for formats in (("fp32",), ("fp16",), ("bf16",), ("tf32",), FP8)
     ),
     "nvidia(volta)": _wide({"fp16": FusedSum(chunk=4, fraction_width=23)}),
     # MMA-Sim takes the 8 terms of Turing's instruction as one sum, Fasi et al. saw 4 on a T4.
