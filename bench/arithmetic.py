@@ -119,8 +119,10 @@ def measure(quick: bool, tell: Tell) -> Iterator[dict]:
 
 
 def targets(result: dict) -> list[dict]:
-    """Return what the figures must show."""
+    """Return what the figures must show: of depths, the greatest, or all that are too great."""
     units = result["units"]
+    deep = [name for name, unit in units.items() if unit["depth"] > DEPTH]
+    deep = deep or [max(units, key=lambda name: units[name]["depth"])]
     cheap = [u for u in units.values() if not u["arrays"] and u["interval"] == 1]
     found = [
         Target(
@@ -129,8 +131,8 @@ def targets(result: dict) -> list[dict]:
             limit=0,
         ),
         *(
-            Target(name=f"depth of {name}", value=unit["depth"], limit=DEPTH)
-            for name, unit in units.items()
+            Target(name=f"depth of {name}", value=units[name]["depth"], limit=DEPTH)
+            for name in deep
         ),
     ]
     if cheap:

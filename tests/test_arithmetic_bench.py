@@ -282,8 +282,19 @@ def test_table_of_units(bench, monkeypatch):
     targets = {target.name: target for target in import_module("bench.target").targets_of(result)}
     (agreement,) = (t for name, t in targets.items() if "disagree" in name)
     assert not agreement.met and agreement.value == units["flawed"]["mismatches"]
-    assert targets["depth of add"].value == units["add"]["depth"]
+    too_deep = {name for name, unit in units.items() if unit["depth"] > 60}
+    assert too_deep and {name[9:] for name in targets if name.startswith("depth of ")} == too_deep
+    for unit in units.values():
+        unit["depth"] = 59
+    units["weigh"]["depth"] = 60
+    (depth,) = (t for t in arithmetic.targets(result) if t["name"].startswith("depth of "))
+    assert (depth["name"], depth["value"], depth["met"]) == ("depth of weigh", 60, True)
+    units["count"]["depth"] = units["add"]["depth"] = 61
+    names = [target["name"] for target in arithmetic.targets(result) if not target["met"]]
+    assert {"depth of add", "depth of count"} <= set(names)
     table, note, wrong = arithmetic.tables(result)
     assert table.row_count == 4
+    (column,) = (column for column in table.columns if column.header == "depth")
+    assert list(column.cells)[1] == "61 !"
     assert note.startswith("4 units, 64,000 vectors")
     assert wrong.startswith("flawed: ")
