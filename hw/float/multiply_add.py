@@ -122,7 +122,7 @@ class MultiplyAddConfig:
         """Cycles that give no stage more than 60 gates, at this latency and any longer one."""
         if isinstance(self.operand_format, IntFormat):
             return 2
-        return 4 if self.product.significands.in_halves else 2
+        return 3 if self.product.significands.in_halves else 2
 
     @property
     def product(self) -> ProductConfig:

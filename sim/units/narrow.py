@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...hw.float.multiply_add import MultiplyAdd, MultiplyAddConfig
+from ...hw.float.pipeline import cut
 from ...hw.float.unpack import Unpack, UnpackConfig
 from ...hw.formats import FORMATS, FP32, FloatFormat, IntFormat
 from ..golden import floats, operands
@@ -23,7 +24,9 @@ EXHAUSTIVE_WIDTH = 8
 
 
 class StoredMultiplyAdd(wiring.Component):
-    """A multiply-add with operands as they are stored, unpacked in the cycle of their arrival.
+    """A multiply-add with operands as they are stored, unpacked in a stage of their own.
+
+    Latency `latency`, one cycle more than the multiply-add's.
 
     Parameters
     ----------
@@ -52,6 +55,11 @@ class StoredMultiplyAdd(wiring.Component):
             "o": Out(accumulator),
         })
 
+    @property
+    def latency(self) -> int:
+        """Cycles from the operands to the result."""
+        return self.config.latency + 1
+
     def elaborate(self, platform):
         m = Module()
         m.submodules.multiply_add = multiply_add = MultiplyAdd(self.config)
@@ -59,8 +67,10 @@ class StoredMultiplyAdd(wiring.Component):
             unpack = Unpack(UnpackConfig(form=self.config.operand_format))
             m.submodules[f"unpack_{name}"] = unpack
             m.d.comb += unpack.i.eq(getattr(self, name))
-            m.d.comb += getattr(multiply_add, name).eq(unpack.o)
-        m.d.comb += [multiply_add.c.eq(self.c), self.o.eq(multiply_add.o)]
+            (factor,) = cut(m, "unpack", registered=True, **{name: unpack.o})
+            m.d.comb += Value.cast(getattr(multiply_add, name)).eq(factor)
+        (addend,) = cut(m, "unpack", registered=True, c=self.c)
+        m.d.comb += [multiply_add.c.eq(addend), self.o.eq(multiply_add.o)]
         return m
 
 
@@ -91,7 +101,7 @@ def multiply_add_unit(operand: str) -> Unit:
         name=f"multiply_add_{operand}",
         group="Narrow",
         component=lambda: StoredMultiplyAdd(config),
-        latency=config.latency,
+        latency=StoredMultiplyAdd(config).latency,
         operands=lambda rng, count: dict(zip("abc", stimulus(rng, count), strict=True)),
         golden=golden,
         oracle="QEMU" if isinstance(form, FloatFormat) else "Python's integers",
