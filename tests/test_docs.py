@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spica.cli.main import app
+from spica.sim.units import every_unit
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -19,13 +20,29 @@ MAKE_COMMANDS = sorted(
 )
 
 
-def test_tables_are_those_of_the_hardware():
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+def generator(name):
+    """Return the module that writes the page `name`."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None and spec.loader is not None
-    reference = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(reference)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_tables_are_those_of_the_hardware():
+    reference = generator("reference")
     text = reference.PAGE.read_text()
     assert reference.updated(text) == text, "make docs brings docs/machine.md up to date"
+
+
+def test_page_of_arithmetic_has_every_format_and_unit():
+    """Figures are measured; which units there are, and their cycles, are known without."""
+    arithmetic = generator("arithmetic")
+    text = arithmetic.PAGE.read_text()
+    assert arithmetic.formats_table() in text
+    shown = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \| .* \| (\d+) \| [\d.]+ \| ", text, re.M)
+    units = [(unit.name, str(unit.latency), str(unit.interval), "0") for unit in every_unit()]
+    assert sorted(shown) == sorted(units), "python -m bench arithmetic; python docs/arithmetic.py"
 
 
 @pytest.mark.parametrize("line", SPICA_COMMANDS)

@@ -19,6 +19,8 @@ from .unit import Unit
 
 __all__ = ["StoredMultiplyAdd", "units"]
 
+#: Cycles from stored to unpacked operands.
+UNPACK_LATENCY = 1
 #: The operand formats with so few codes that every pair is multiplied.
 EXHAUSTIVE_WIDTH = 8
 
@@ -58,7 +60,7 @@ class StoredMultiplyAdd(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from the operands to the result."""
-        return self.config.latency + 1
+        return self.config.latency + UNPACK_LATENCY
 
     def elaborate(self, platform):
         m = Module()
@@ -101,7 +103,7 @@ def multiply_add_unit(operand: str) -> Unit:
         name=f"multiply_add_{operand}",
         group="Narrow",
         component=lambda: StoredMultiplyAdd(config),
-        latency=StoredMultiplyAdd(config).latency,
+        latency=config.latency + UNPACK_LATENCY,
         operands=lambda rng, count: dict(zip("abc", stimulus(rng, count), strict=True)),
         golden=golden,
         oracle="QEMU" if isinstance(form, FloatFormat) else "Python's integers",
