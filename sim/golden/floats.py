@@ -124,7 +124,8 @@ def rounded(
     # Tiny after rounding: below the least normal even with as many digits as a normal one has.
     normal = 1 << form.fraction_width
     full, _ = rounded_units(magnitude, unbounded, np.zeros_like(field), negative, rounding)
-    tiny = (unbounded < least) & (np.ldexp(full.astype(np.float64), unbounded - least) < normal)
+    places = np.minimum(unbounded - least, 0)
+    tiny = (places < 0) & (np.ldexp(full.astype(np.float64), places) < normal)
 
     overflow = finite & (stored > form.largest)
     toward = (rounding == Rounding.TOWARD_ZERO) | (

@@ -69,11 +69,17 @@ class StoredMultiplyAdd(wiring.Component):
             unpack = Unpack(UnpackConfig(form=self.config.operand_format))
             m.submodules[f"unpack_{name}"] = unpack
             m.d.comb += unpack.i.eq(getattr(self, name))
-            (factor,) = cut(m, "unpack", registered=True, **{name: unpack.o})
+            (factor,) = cut(m, "unpack", registered=True, **{name: self.variable(unpack.o)})
             m.d.comb += Value.cast(getattr(multiply_add, name)).eq(factor)
         (addend,) = cut(m, "unpack", registered=True, c=self.c)
         m.d.comb += [multiply_add.c.eq(addend), self.o.eq(multiply_add.o)]
         return m
+
+    def variable(self, operand) -> Value:
+        """Return an unpacked operand without its sign, the top bit, if that is always 0."""
+        form = self.config.operand_format
+        is_unsigned = isinstance(form, FloatFormat) and not form.signed
+        return Value.cast(operand)[:-1] if is_unsigned else Value.cast(operand)
 
 
 def units() -> list[Unit]:
