@@ -6,14 +6,27 @@ One executable holds all units; see `spica.sim.units`.
 import numpy as np
 import pytest
 
+from spica.hw.float.compare import Comparison
+from spica.hw.float.fma import FmaOperation
+from spica.hw.float.sign_inject import SignOperation
+from spica.hw.float.special.functions import Operation
 from spica.sim.units import every_unit
 from spica.sim.units.bench import UnitBench
-from spica.sim.units.check import Comparison
+from spica.sim.units.check import Comparison as Compared
 
 UNITS = {unit.name: unit for unit in every_unit()}
 #: Vectors of a unit in the fast tests; a row of array elements counts as many.
 VECTORS = {"numbers": 100_000, "arrays": 20_000}
-AT_LENGTH, SEEDS = 1_000_000, 2
+AT_LENGTH, PART, SEEDS = 1_000_000, 100_000, 2
+#: Units whose vectors are of several operations: each operation has its share.
+OPERATIONS = {
+    "fma_fp32": len(FmaOperation),
+    "compare": len(Comparison),
+    "sign_inject": len(SignOperation),
+    "from_integer": 2,
+    "to_integer": 2,
+    "special_function": len(Operation),
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +40,13 @@ def vectors(unit, rng):
     has_arrays = any(
         array.ndim > 1 for array in unit.operands(np.random.default_rng(0), 1).values()
     )
-    return unit.operands(rng, VECTORS["arrays" if has_arrays else "numbers"])
+    count = VECTORS["arrays" if has_arrays else "numbers"]
+    return unit.operands(rng, max(count, 25_000 * OPERATIONS.get(unit.name, 1)))
 
 
 def check(unit, inputs, got, expected):
     """Fail with the first vectors that are wrong; return how many outputs were compared."""
-    comparison = Comparison(unit, inputs, got, expected)
+    comparison = Compared(unit, inputs, got, expected)
     assert not comparison.mismatches, str(comparison)
     return comparison.compared
 
@@ -69,8 +83,8 @@ def test_unit_gives_what_its_golden_model_gives_for_every_input(bench, name):
 @pytest.mark.parametrize("name", UNITS)
 def test_unit_at_length(bench, name, seed):
     unit, rng = UNITS[name], np.random.default_rng(100 + seed)
-    for _ in range(0, AT_LENGTH, 100_000):
-        inputs = unit.operands(rng, 100_000)
+    for _ in range(0, AT_LENGTH * OPERATIONS.get(name, 1) // SEEDS, PART):
+        inputs = unit.operands(rng, PART)
         expected = unit.golden(**inputs)
         check(unit, inputs, bench.run(name, inputs), expected)
         if unit.reference:
