@@ -11,7 +11,7 @@ from .address_map import CONTROL, CONTROL_BASE, DMA, DMA_BASE, MATRIX, MATRIX_BA
 from .config import ClusterConfig
 from .counters import counter_table
 from .emit import Emission
-from .isa import CISC_MAPS
+from .isa.commands import CISC_MAPS
 
 __all__ = ["MARK", "artifacts", "c_header", "description", "register_blocks"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..hw.isa import (
+from ..hw.isa.commands import (
     COMPUTE,
     FLOAT_ONE,
     STORE,

@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.address_map import CONTROL, DRAM_BASE, DRAM_END
 from spica.hw.config import PRESETS
-from spica.hw.isa import COMPUTE, Function, encode_cisc, rocc_word
+from spica.hw.isa.commands import COMPUTE, Function, encode_cisc, rocc_word
 from spica.kernels.commands import Operation
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem

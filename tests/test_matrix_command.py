@@ -8,7 +8,7 @@ from amaranth.back import rtlil
 
 from spica.hw.address_map import MATRIX
 from spica.hw.config import PRESETS, ClusterConfig, MatrixConfig, SharedMemoryConfig
-from spica.hw.isa import (
+from spica.hw.isa.commands import (
     CISC_MAPS,
     Function,
     bounds_pads,

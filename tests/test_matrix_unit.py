@@ -8,7 +8,7 @@ from amaranth.back import rtlil
 
 from spica.hw.address_map import MATRIX
 from spica.hw.config import PRESETS
-from spica.hw.isa import (
+from spica.hw.isa.commands import (
     ConfigKind,
     Function,
     bounds_pads,

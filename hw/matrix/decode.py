@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config import ClusterConfig
-from ..isa import (
+from ..isa.commands import (
     CISC_MAPS,
     FLOAT_ONE,
     CiscKind,

@@ -2,7 +2,7 @@
 
 from amaranth.lib import data
 
-from ..isa import loop_control, loop_parts
+from ..isa.commands import loop_control, loop_parts
 
 __all__ = ["command_state"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
 from ...hw.arithmetic import ARITHMETIC
 from ...hw.config import ClusterConfig
-from ...hw.isa import (
+from ...hw.isa.commands import (
     COMPUTE,
     STORE,
     Function,

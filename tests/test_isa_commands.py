@@ -2,7 +2,7 @@
 
 import pytest
 
-from spica.hw.isa import (
+from spica.hw.isa.commands import (
     CISC_MAPS,
     CiscKind,
     Function,

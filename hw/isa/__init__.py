@@ -1,0 +1,1 @@
+"""What programs are made of: instructions, control registers, command words of the matrix unit."""

@@ -1,0 +1,116 @@
+"""One line of assembly to a word, and back, by the instruction table."""
+
+import re
+
+from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+from .instructions import INSTRUCTIONS, Instruction, field_of, find
+
+__all__ = ["FLOAT_NAMES", "INTEGER_NAMES", "assemble", "disassemble"]
+
+#: ABI names of the integer registers, in their order.
+INTEGER_NAMES = (
+    *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
+    *(f"a{k}" for k in range(8)),
+    *(f"s{k}" for k in range(2, 12)),
+    *(f"t{k}" for k in range(3, 7)),
+)
+#: ABI names of the float registers, in their order.
+FLOAT_NAMES = (
+    *(f"ft{k}" for k in range(8)),
+    *("fs0", "fs1"),
+    *(f"fa{k}" for k in range(8)),
+    *(f"fs{k}" for k in range(2, 12)),
+    *(f"ft{k}" for k in range(8, 12)),
+)
+NAMES = {RegisterFile.INTEGER: INTEGER_NAMES, RegisterFile.FLOAT: FLOAT_NAMES}
+#: Rounding modes as assembly names them; 5 and 6 are reserved.
+ROUNDING_NAMES = ("rne", "rtz", "rdn", "rup", "rmm", "5", "6", "dyn")
+DYNAMIC = ROUNDING_NAMES.index("dyn")
+
+
+def register_number(name: str, file: RegisterFile) -> int:
+    """Return the number of a register, named as ``x10`` or ``a0``, ``f10`` or ``fa0``."""
+    plain = re.fullmatch(rf"{file.value}(\d\d?)", name)
+    if plain and int(plain[1]) < 32:
+        return int(plain[1])
+    if name == "fp" and file is RegisterFile.INTEGER:
+        return INTEGER_NAMES.index("s0")
+    if name in NAMES[file]:
+        return NAMES[file].index(name)
+    kind = "an integer" if file is RegisterFile.INTEGER else "a float"
+    raise ValueError(f"operand must be {kind} register, not {name!r}")
+
+
+def immediate_number(operand: str, text: str) -> int:
+    """Return the number of an immediate, checked."""
+    if operand == "rm" and text in ROUNDING_NAMES:
+        return ROUNDING_NAMES.index(text)
+    if operand in ("pred", "succ") and re.fullmatch("i?o?r?w?", text):
+        return sum(8 >> "iorw".index(letter) for letter in text)
+    try:
+        number = int(text, 0)
+    except ValueError:
+        raise ValueError(f"operand must be a number, not {text!r}") from None
+    immediate = IMMEDIATES[operand]
+    if not immediate.least <= number <= immediate.largest or number % immediate.step:
+        multiple = f"a multiple of {immediate.step} " if immediate.step > 1 else ""
+        raise ValueError(
+            f"immediate must be {multiple}from {immediate.least} to {immediate.largest}, "
+            f"not {number}"
+        )
+    return number
+
+
+def encode_operand(instruction: Instruction, operand: str, text: str) -> int:
+    """Return the bits of the word that one operand makes."""
+    if operand in IMMEDIATES:
+        return IMMEDIATES[operand].encode(immediate_number(operand, text))
+    field = field_of(operand)
+    return register_number(text, instruction.registers[field]) << REGISTER_FIELDS[field]
+
+
+def assemble(line: str) -> int:
+    """Return the word of one instruction, ``add a0, a1, a2`` or ``lw t0, -4(sp)``.
+
+    Branches and jumps take their distance in bytes. A rounding mode left out is ``dyn``.
+    """
+    name, _, rest = line.strip().partition(" ")
+    instruction = INSTRUCTIONS.get(name)
+    if instruction is None:
+        raise ValueError(f"instruction must be in the table, not {name!r}")
+    texts = [text for text in re.split(r"[,()\s]+", rest) if text]
+    operands = instruction.operands
+    if operands and operands[-1] == "rm" and len(texts) == len(operands) - 1:
+        texts.append("dyn")
+    if len(texts) != len(operands):
+        raise ValueError(f"operands of {name} must be {instruction.syntax or 'none'}, not {rest!r}")
+    word = instruction.match
+    for operand, text in zip(operands, texts, strict=True):
+        word |= encode_operand(instruction, operand, text)
+    return word
+
+
+def operand_text(instruction: Instruction, operand: str, word: int) -> str:
+    """Return an operand of `word` as assembly writes it."""
+    if operand not in IMMEDIATES:
+        field = field_of(operand)
+        return NAMES[instruction.registers[field]][word >> REGISTER_FIELDS[field] & 0x1F]
+    number = IMMEDIATES[operand].decode(word)
+    if operand == "rm":
+        return ROUNDING_NAMES[number]
+    if operand in ("pred", "succ"):
+        return "".join(c for k, c in enumerate("iorw") if number & 8 >> k) or "0"
+    return hex(number) if operand in ("u", "csr") else str(number)
+
+
+def disassemble(word: int) -> str:
+    """Return the assembly of a word, ``.word 0x...`` if it is no instruction."""
+    instruction = find(word)
+    if instruction is None:
+        return f".word {word:#010x}"
+    text = re.sub(
+        r"\w+",
+        lambda operand: operand_text(instruction, operand[0], word),
+        instruction.syntax,
+    )
+    return f"{instruction.name} {text.removesuffix(', dyn')}".rstrip()

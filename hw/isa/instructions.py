@@ -1,0 +1,299 @@
+"""The instruction table: every instruction once, for decoder, assembler, model and documents.
+
+RV32I, M, F and Zicsr as in "The RISC-V Instruction Set Manual, Volume I" (20191213), chapter 24;
+the warp instructions of Vortex v2.x (custom-0); the special functions; the tensor instructions of
+Virgo's machine (custom-3).
+"""
+
+import enum
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..float.special.functions import Operation as SpecialOperation
+from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+
+__all__ = ["INSTRUCTIONS", "Instruction", "Unit", "find"]
+
+
+class Unit(enum.Enum):
+    """The part of a core that executes an instruction."""
+
+    INT = "int"
+    BRANCH = "branch"
+    MULTIPLY = "multiply"
+    DIVIDE = "divide"
+    LSU = "lsu"
+    FP32 = "fp32"
+    FP32_DIVIDE = "fp32_divide"
+    SFU = "sfu"
+    CSR = "csr"
+    WARP = "warp"
+    TENSOR = "tensor"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction.
+
+    Parameters
+    ----------
+    name : str
+        Its mnemonic.
+    unit : Unit
+        What executes it.
+    match : int
+        The word with all operands 0.
+    syntax : str
+        Operands in the order of assembly. ``rd``, ``rs1`` are integer registers, ``fd``, ``fs1``
+        float registers, other words name an immediate of `IMMEDIATES`.
+
+    """
+
+    name: str
+    unit: Unit
+    match: int
+    syntax: str
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """Names of the operands."""
+        return tuple(re.findall(r"\w+", self.syntax))
+
+    @cached_property
+    def mask(self) -> int:
+        """Ones in the bits that no operand has: these tell the instruction."""
+        taken = 0
+        for operand in self.operands:
+            if operand in IMMEDIATES:
+                taken |= IMMEDIATES[operand].mask
+            else:
+                taken |= 0x1F << REGISTER_FIELDS[field_of(operand)]
+        return 0xFFFF_FFFF & ~taken
+
+    @cached_property
+    def registers(self) -> dict[str, RegisterFile]:
+        """The register operands by field, ``rd``, ``rs1``, ``rs2``, ``rs3``, each with its file."""
+        return {
+            field_of(operand): RegisterFile.INTEGER if operand[0] == "r" else RegisterFile.FLOAT
+            for operand in self.operands
+            if operand not in IMMEDIATES
+        }
+
+    @property
+    def writes(self) -> RegisterFile | None:
+        """The file of the destination, None if there is none."""
+        return self.registers.get("rd")
+
+    def matches(self, word: int) -> bool:
+        """Return whether `word` is this instruction."""
+        return word & self.mask == self.match
+
+
+def field_of(operand: str) -> str:
+    """Return the field of a register operand."""
+    return f"r{operand[1:]}"
+
+
+def _word(opcode: int, funct3: int = 0, funct7: int = 0, rs2: int = 0) -> int:
+    return funct7 << 25 | rs2 << 20 | funct3 << 12 | opcode
+
+
+def _integer() -> list[Instruction]:
+    """Return RV32I without memory and control."""
+    names = ["add", "sll", "slt", "sltu", "xor", "srl", "or", "and"]
+    found = [
+        Instruction(name, Unit.INT, _word(0x33, funct3), "rd, rs1, rs2")
+        for funct3, name in enumerate(names)
+    ]
+    found += [
+        Instruction("sub", Unit.INT, _word(0x33, 0, 0x20), "rd, rs1, rs2"),
+        Instruction("sra", Unit.INT, _word(0x33, 5, 0x20), "rd, rs1, rs2"),
+    ]
+    immediates = {"addi": 0, "slti": 2, "sltiu": 3, "xori": 4, "ori": 6, "andi": 7}
+    found += [
+        Instruction(name, Unit.INT, _word(0x13, funct3), "rd, rs1, i")
+        for name, funct3 in immediates.items()
+    ]
+    shifts = {"slli": (1, 0), "srli": (5, 0), "srai": (5, 0x20)}
+    found += [
+        Instruction(name, Unit.INT, _word(0x13, *functs), "rd, rs1, shamt")
+        for name, functs in shifts.items()
+    ]
+    found += [
+        Instruction("lui", Unit.INT, 0x37, "rd, u"),
+        Instruction("auipc", Unit.INT, 0x17, "rd, u"),
+    ]
+    return found
+
+
+def _control() -> list[Instruction]:
+    """Return branches, jumps and the system's instructions."""
+    branches = {"beq": 0, "bne": 1, "blt": 4, "bge": 5, "bltu": 6, "bgeu": 7}
+    return [
+        *(
+            Instruction(name, Unit.BRANCH, _word(0x63, funct3), "rs1, rs2, b")
+            for name, funct3 in branches.items()
+        ),
+        Instruction("jal", Unit.BRANCH, 0x6F, "rd, j"),
+        Instruction("jalr", Unit.BRANCH, 0x67, "rd, i(rs1)"),
+        Instruction("fence", Unit.SYSTEM, 0x0F, "pred, succ"),
+        Instruction("fence.i", Unit.SYSTEM, _word(0x0F, 1), ""),
+        Instruction("ecall", Unit.SYSTEM, 0x73, ""),
+        Instruction("ebreak", Unit.SYSTEM, _word(0x73, rs2=1), ""),
+    ]
+
+
+def _memory() -> list[Instruction]:
+    """Return loads and stores of both files."""
+    loads = {"lb": 0, "lh": 1, "lw": 2, "lbu": 4, "lhu": 5}
+    stores = {"sb": 0, "sh": 1, "sw": 2}
+    return [
+        *(Instruction(n, Unit.LSU, _word(0x03, f), "rd, i(rs1)") for n, f in loads.items()),
+        *(Instruction(n, Unit.LSU, _word(0x23, f), "rs2, s(rs1)") for n, f in stores.items()),
+        Instruction("flw", Unit.LSU, _word(0x07, 2), "fd, i(rs1)"),
+        Instruction("fsw", Unit.LSU, _word(0x27, 2), "fs2, s(rs1)"),
+    ]
+
+
+def _multiply() -> list[Instruction]:
+    """Return extension M."""
+    names = ["mul", "mulh", "mulhsu", "mulhu", "div", "divu", "rem", "remu"]
+    return [
+        Instruction(
+            name,
+            Unit.MULTIPLY if funct3 < 4 else Unit.DIVIDE,
+            _word(0x33, funct3, 1),
+            "rd, rs1, rs2",
+        )
+        for funct3, name in enumerate(names)
+    ]
+
+
+def _csr() -> list[Instruction]:
+    """Return Zicsr."""
+    names = {"csrrw": 1, "csrrs": 2, "csrrc": 3}
+    return [
+        *(Instruction(n, Unit.CSR, _word(0x73, f), "rd, csr, rs1") for n, f in names.items()),
+        *(
+            Instruction(f"{n}i", Unit.CSR, _word(0x73, 4 + f), "rd, csr, zimm")
+            for n, f in names.items()
+        ),
+    ]
+
+
+def _float() -> list[Instruction]:
+    """Return extension F without memory."""
+    fused = {"fmadd.s": 0x43, "fmsub.s": 0x47, "fnmsub.s": 0x4B, "fnmadd.s": 0x4F}
+    found = [
+        Instruction(name, Unit.FP32, opcode, "fd, fs1, fs2, fs3, rm")
+        for name, opcode in fused.items()
+    ]
+    # funct7, unit and operands of what rounds.
+    rounded = {
+        "fadd.s": (0x00, Unit.FP32, "fd, fs1, fs2, rm"),
+        "fsub.s": (0x04, Unit.FP32, "fd, fs1, fs2, rm"),
+        "fmul.s": (0x08, Unit.FP32, "fd, fs1, fs2, rm"),
+        "fdiv.s": (0x0C, Unit.FP32_DIVIDE, "fd, fs1, fs2, rm"),
+        "fsqrt.s": (0x2C, Unit.FP32_DIVIDE, "fd, fs1, rm"),
+    }
+    found += [
+        Instruction(name, unit, _word(0x53, 0, funct7), syntax)
+        for name, (funct7, unit, syntax) in rounded.items()
+    ]
+    # funct7, the field of rs2, and operands.
+    conversions = {
+        "fcvt.w.s": (0x60, 0, "rd, fs1, rm"),
+        "fcvt.wu.s": (0x60, 1, "rd, fs1, rm"),
+        "fcvt.s.w": (0x68, 0, "fd, rs1, rm"),
+        "fcvt.s.wu": (0x68, 1, "fd, rs1, rm"),
+    }
+    found += [
+        Instruction(name, Unit.FP32, _word(0x53, 0, funct7, rs2), syntax)
+        for name, (funct7, rs2, syntax) in conversions.items()
+    ]
+    # funct7, funct3 and operands of what does not round.
+    exact = {
+        "fsgnj.s": (0x10, 0, "fd, fs1, fs2"),
+        "fsgnjn.s": (0x10, 1, "fd, fs1, fs2"),
+        "fsgnjx.s": (0x10, 2, "fd, fs1, fs2"),
+        "fmin.s": (0x14, 0, "fd, fs1, fs2"),
+        "fmax.s": (0x14, 1, "fd, fs1, fs2"),
+        "fle.s": (0x50, 0, "rd, fs1, fs2"),
+        "flt.s": (0x50, 1, "rd, fs1, fs2"),
+        "feq.s": (0x50, 2, "rd, fs1, fs2"),
+        "fclass.s": (0x70, 1, "rd, fs1"),
+        "fmv.x.w": (0x70, 0, "rd, fs1"),
+        "fmv.w.x": (0x78, 0, "fd, rs1"),
+    }
+    found += [
+        Instruction(name, Unit.FP32, _word(0x53, funct3, funct7), syntax)
+        for name, (funct7, funct3, syntax) in exact.items()
+    ]
+    return found
+
+
+def _warp() -> list[Instruction]:
+    """Return what Vortex v2.x adds: masks, warps, divergence, barriers."""
+    syntaxes = {
+        "vx_tmc": "rs1",
+        "vx_wspawn": "rs1, rs2",
+        # rs2 is x0, or x1 where the compiler of later versions means the inverted condition.
+        "vx_split": "rd, rs1, rs2",
+        "vx_join": "rs1",
+        "vx_bar": "rs1, rs2",
+        "vx_pred": "rs1, rs2",
+    }
+    return [
+        Instruction(name, Unit.WARP, _word(0x0B, funct3), syntax)
+        for funct3, (name, syntax) in enumerate(syntaxes.items())
+    ]
+
+
+def _special() -> list[Instruction]:
+    """Return the special functions of the SFU."""
+    return [
+        Instruction(f"f{each.name.lower()}.s", Unit.SFU, _word(0x0B, each, 0x40), "fd, fs1")
+        for each in SpecialOperation
+    ]
+
+
+def _tensor() -> list[Instruction]:
+    """Return the tensor instructions.
+
+    `hmma` works on registers, and its destination field chooses one of two sets of accumulators;
+    `hgmma` has the addresses of its operands. A core has one or the other, so that they may share
+    words.
+    """
+    return [
+        Instruction("hgmma", Unit.TENSOR, 0x7B, "rs1, rs2"),
+        Instruction("hgmma_wait", Unit.TENSOR, _word(0x7B, 1), ""),
+        Instruction("hmma", Unit.TENSOR, 0x7B, "rd"),
+    ]
+
+
+#: Every instruction by its mnemonic.
+INSTRUCTIONS: dict[str, Instruction] = {
+    instruction.name: instruction
+    for group in (
+        *(_integer(), _control(), _memory(), _multiply(), _csr(), _float()),
+        *(_warp(), _special(), _tensor()),
+    )
+    for instruction in group
+}
+
+_BY_OPCODE: dict[int, list[Instruction]] = {}
+for _each in INSTRUCTIONS.values():
+    _BY_OPCODE.setdefault(_each.match & 0x7F, []).append(_each)
+
+
+def find(word: int) -> Instruction | None:
+    """Return the instruction that `word` is, None if there is none.
+
+    Of two tensor instructions that share a word, `hgmma` is meant.
+    """
+    for instruction in _BY_OPCODE.get(word & 0x7F, ()):
+        if instruction.matches(word):
+            return instruction
+    return None

@@ -1,0 +1,184 @@
+"""The instruction table: words and assembly, back and forth, and against a compiler."""
+
+import random
+import re
+import subprocess
+import sys
+from itertools import combinations, product
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, assemble, disassemble
+from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+from spica.hw.isa.instructions import INSTRUCTIONS, find
+
+#: Instructions that a compiler for RV32IMF knows.
+STANDARD = [
+    name
+    for name, each in INSTRUCTIONS.items()
+    if each.unit.value not in ("warp", "sfu", "tensor") and name != "fence.i"
+]
+#: The others as a compiler takes them: opcode, funct3, funct7 and the order of registers.
+CUSTOM = {
+    "vx_tmc": (".insn r 0x0B, 0, 0, x0, {}, x0", 1),
+    "vx_wspawn": (".insn r 0x0B, 1, 0, x0, {}, {}", 2),
+    "vx_split": (".insn r 0x0B, 2, 0, {}, {}, {}", 3),
+    "vx_join": (".insn r 0x0B, 3, 0, x0, {}, x0", 1),
+    "vx_bar": (".insn r 0x0B, 4, 0, x0, {}, {}", 2),
+    "vx_pred": (".insn r 0x0B, 5, 0, x0, {}, {}", 2),
+    "frcp.s": (".insn r 0x0B, 0, 0x40, {}, {}, x0", 2),
+    "frsqrt.s": (".insn r 0x0B, 1, 0x40, {}, {}, x0", 2),
+    "fexp2.s": (".insn r 0x0B, 2, 0x40, {}, {}, x0", 2),
+    "flog2.s": (".insn r 0x0B, 3, 0x40, {}, {}, x0", 2),
+    "fsin.s": (".insn r 0x0B, 4, 0x40, {}, {}, x0", 2),
+    "fcos.s": (".insn r 0x0B, 5, 0x40, {}, {}, x0", 2),
+    "hmma": (".insn r 0x7B, 0, 0, {}, x0, x0", 1),
+    "hgmma": (".insn r 0x7B, 0, 0, x0, {}, {}", 2),
+    "hgmma_wait": (".insn r 0x7B, 1, 0, x0, x0, x0", 0),
+}
+
+
+def corners(operand):
+    """Return numbers of an operand at its borders."""
+    if operand not in IMMEDIATES:
+        return (0, 1, 10, 31)
+    immediate = IMMEDIATES[operand]
+    some = (immediate.least, 0, immediate.step, immediate.largest)
+    return tuple(dict.fromkeys((*some, -immediate.step) if immediate.is_signed else some))
+
+
+def encoded(operand, number):
+    if operand in IMMEDIATES:
+        return IMMEDIATES[operand].encode(number)
+    return number << REGISTER_FIELDS[f"r{operand[1:]}"]
+
+
+def words(instruction):
+    """Return words of the instruction with every combination of its operands' corners."""
+    for numbers in product(*map(corners, instruction.operands)):
+        word = instruction.match
+        for operand, number in zip(instruction.operands, numbers, strict=True):
+            word |= encoded(operand, number)
+        yield word
+
+
+@pytest.mark.parametrize("name", INSTRUCTIONS)
+def test_words_and_assembly_round_trip(name):
+    instruction = INSTRUCTIONS[name]
+    for word in words(instruction):
+        assert instruction.matches(word)
+        text = disassemble(word)
+        assert assemble(text) == word, text
+        if name != "hmma":  # shares words with hgmma
+            assert text.split()[0] == name
+
+
+def test_any_word_round_trips():
+    rng = random.Random(1)
+    opcodes = sorted({each.match & 0x7F for each in INSTRUCTIONS.values()})
+    known = 0
+    for _ in range(50_000):
+        word = rng.getrandbits(32) & ~0x7F | rng.choice(opcodes)
+        text = disassemble(word)
+        if find(word) is None:
+            assert text == f".word {word:#010x}"
+        else:
+            known += 1
+            assert assemble(text) == word, text
+    assert known > 10_000
+
+
+def test_no_word_is_two_instructions():
+    for one, other in combinations(INSTRUCTIONS.values(), 2):
+        common = one.mask & other.mask
+        is_shared = one.match & common == other.match & common
+        assert is_shared == ({one.name, other.name} == {"hmma", "hgmma"}), (one, other)
+
+
+def compiled(lines, folder):
+    """Return the words that clang makes of lines of assembly."""
+    source, target = folder / "lines.S", folder / "lines.o"
+    source.write_text(".option norelax\n.text\n" + "\n".join(lines) + "\n")
+    # Debug lines of `.insn` would be an error of this compiler.
+    command = [sys.executable, "-m", "ziglang", "cc", "-g0", "-c", "-o", target, source]
+    command += ["-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m+f", "-mabi=ilp32f"]
+    subprocess.run(command, check=True, capture_output=True)
+    with target.open("rb") as file:
+        text = ELFFile(file).get_section_by_name(".text").data()
+    return [int.from_bytes(text[k : k + 4], "little") for k in range(0, len(text), 4)]
+
+
+def for_clang(text):
+    """Return a disassembled line as clang takes it: distances are written from the place."""
+    if re.match(r"(b\w+|jal) ", text):
+        head, _, distance = text.rpartition(" ")
+        return f"{head} . + {distance}"
+    return text
+
+
+def test_standard_instructions_are_those_of_a_compiler(tmp_path):
+    expected = []
+    for name in STANDARD:
+        for word in words(INSTRUCTIONS[name]):
+            text = disassemble(word)
+            # Reserved rounding modes and empty fences have words and no assembly.
+            if not re.search(r", [56]$|fence .*\b0\b", text):
+                expected.append((word, for_clang(text)))
+    assert len(expected) > 5000
+    made = compiled([line for _, line in expected], tmp_path)
+    wrong = [
+        f"{line}: {word:#x}, not {other:#x}"
+        for (word, line), other in zip(expected, made, strict=True)
+        if word != other
+    ]
+    assert not wrong, wrong[:5]
+
+
+def test_custom_instructions_are_those_of_a_compiler(tmp_path):
+    rng = random.Random(2)
+    ours, lines = [], []
+    assert set(CUSTOM) == set(INSTRUCTIONS) - set(STANDARD) - {"fence.i"}
+    for name, (template, count) in CUSTOM.items():
+        files = list(INSTRUCTIONS[name].registers.values())
+        for _ in range(8):
+            names = [
+                rng.choice(INTEGER_NAMES if file is RegisterFile.INTEGER else FLOAT_NAMES)
+                for file in files
+            ]
+            assert len(names) == count
+            ours.append(assemble(f"{name} {', '.join(names)}"))
+            lines.append(template.format(*names))
+    assert compiled(lines, tmp_path) == ours
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("vx_tmc x0", 0x0000000B),
+        ("vx_tmc a5", 0x0007800B),
+        ("csrrw zero, 0xacc, a0", 0xACC51073),
+        ("jalr ra, 0(t0)", 0x000280E7),
+        ("fsqrt.s f1, f2, rtz", 0x580110D3),
+    ],
+)
+def test_known_words(line, word):
+    assert assemble(line) == word
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nop2", "instruction must be in the table, not 'nop2'"),
+        ("add a0, a1", "operands of add must be rd, rs1, rs2, not 'a0, a1'"),
+        ("add a0, a1, fa2", "operand must be an integer register, not 'fa2'"),
+        ("fadd.s fa0, fa1, x2", "operand must be a float register, not 'x2'"),
+        ("addi a0, a1, 2048", "immediate must be from -2048 to 2047, not 2048"),
+        ("beq a0, a1, 3", "immediate must be a multiple of 2 from -4096 to 4094, not 3"),
+        ("lw a0, four(sp)", "operand must be a number, not 'four'"),
+        ("slli a0, a0, 32", "immediate must be from 0 to 31, not 32"),
+    ],
+)
+def test_bad_assembly_is_refused(line, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        assemble(line)
