@@ -10,6 +10,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, assemble, disassemble
+from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
 from spica.hw.isa.instructions import INSTRUCTIONS, find
 
@@ -110,10 +111,14 @@ def compiled(lines, folder):
 
 
 def for_clang(text):
-    """Return a disassembled line as clang takes it: distances are written from the place."""
+    """Return a disassembled line as clang takes it: with places, not distances; CSRs by number."""
     if re.match(r"(b\w+|jal) ", text):
         head, _, distance = text.rpartition(" ")
         return f"{head} . + {distance}"
+    if text.startswith("csr"):
+        return re.sub(
+            r", (\w+)", lambda m: f", {CSRS[m[1]].number}" if m[1] in CSRS else m[0], text
+        )
     return text
 
 
@@ -158,12 +163,24 @@ def test_custom_instructions_are_those_of_a_compiler(tmp_path):
         ("vx_tmc x0", 0x0000000B),
         ("vx_tmc a5", 0x0007800B),
         ("csrrw zero, 0xacc, a0", 0xACC51073),
+        ("csrrw zero, accel_cisc, a0", 0xACC51073),
+        ("csrrs a0, thread_mask, zero", 0xCC402573),
         ("jalr ra, 0(t0)", 0x000280E7),
         ("fsqrt.s f1, f2, rtz", 0x580110D3),
     ],
 )
 def test_known_words(line, word):
     assert assemble(line) == word
+
+
+def test_control_registers_have_numbers_of_their_own():
+    numbers = [csr.number for csr in CSRS.values()]
+    assert len(set(numbers)) == len(numbers)
+    assert all(0 <= number < 0x1000 for number in numbers)
+    # What the two upper bits say, all ones being read-only, no register may contradict.
+    assert not [c for c in CSRS.values() if c.number >> 10 == 3 and "write" in c.access]
+    assert {CSRS[name].number for name in ("mcycle", "minstret")} < set(COUNTER_NUMBERS[0])
+    assert {CSRS[name].number for name in ("mcycleh", "minstreth")} < set(COUNTER_NUMBERS[1])
 
 
 @pytest.mark.parametrize(

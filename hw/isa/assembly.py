@@ -2,6 +2,7 @@
 
 import re
 
+from .csr import CSRS
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
 from .instructions import INSTRUCTIONS, Instruction, field_of, find
 
@@ -23,6 +24,7 @@ FLOAT_NAMES = (
     *(f"ft{k}" for k in range(8, 12)),
 )
 NAMES = {RegisterFile.INTEGER: INTEGER_NAMES, RegisterFile.FLOAT: FLOAT_NAMES}
+CSR_NAMES = {csr.number: name for name, csr in CSRS.items()}
 #: Rounding modes as assembly names them; 5 and 6 are reserved.
 ROUNDING_NAMES = ("rne", "rtz", "rdn", "rup", "rmm", "5", "6", "dyn")
 DYNAMIC = ROUNDING_NAMES.index("dyn")
@@ -43,6 +45,8 @@ def register_number(name: str, file: RegisterFile) -> int:
 
 def immediate_number(operand: str, text: str) -> int:
     """Return the number of an immediate, checked."""
+    if operand == "csr" and text in CSRS:
+        return CSRS[text].number
     if operand == "rm" and text in ROUNDING_NAMES:
         return ROUNDING_NAMES.index(text)
     if operand in ("pred", "succ") and re.fullmatch("i?o?r?w?", text):
@@ -72,7 +76,8 @@ def encode_operand(instruction: Instruction, operand: str, text: str) -> int:
 def assemble(line: str) -> int:
     """Return the word of one instruction, ``add a0, a1, a2`` or ``lw t0, -4(sp)``.
 
-    Branches and jumps take their distance in bytes. A rounding mode left out is ``dyn``.
+    Branches and jumps take their distance in bytes, control registers a name or a number. A
+    rounding mode left out is ``dyn``.
     """
     name, _, rest = line.strip().partition(" ")
     instruction = INSTRUCTIONS.get(name)
@@ -96,11 +101,13 @@ def operand_text(instruction: Instruction, operand: str, word: int) -> str:
         field = field_of(operand)
         return NAMES[instruction.registers[field]][word >> REGISTER_FIELDS[field] & 0x1F]
     number = IMMEDIATES[operand].decode(word)
+    if operand == "csr":
+        return CSR_NAMES.get(number, hex(number))
     if operand == "rm":
         return ROUNDING_NAMES[number]
     if operand in ("pred", "succ"):
         return "".join(c for k, c in enumerate("iorw") if number & 8 >> k) or "0"
-    return hex(number) if operand in ("u", "csr") else str(number)
+    return hex(number) if operand == "u" else str(number)
 
 
 def disassemble(word: int) -> str:
