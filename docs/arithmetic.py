@@ -4,8 +4,10 @@
 """
 
 import json
-import re
 from pathlib import Path
+
+import pages
+from pages import row, table
 
 from spica.hw.formats import FORMATS, FloatFormat
 from spica.sim.golden.floats import decode
@@ -24,11 +26,6 @@ FIGURES = {
     "wrong": lambda unit: f"{unit['mismatches']:,}",
     "M vectors/s": lambda unit: f"{unit['vectors_per_second'] / 1e6:.2f}",
 }
-
-
-def row(texts) -> str:
-    """Return a row of a Markdown table."""
-    return f"| {' | '.join(texts)} |"
 
 
 def group_table(group: str, units: dict[str, dict]) -> list[str]:
@@ -54,41 +51,34 @@ def units_table(result: dict) -> str:
     return "\n".join(line for group in groups.items() for line in group_table(*group))
 
 
-def formats_table() -> str:
+def formats() -> str:
     """Return the table of the floating-point formats."""
-    rows = [row(["format", "sign, exponent, fraction", "largest", "least", "infinity", "NaN"])]
-    rows.append(row(["---"] * 6))
+    rows = []
     for form in FORMATS.values():
         if not isinstance(form, FloatFormat):
             continue
         widths = (int(form.signed), form.exponent_width, form.fraction_width)
-        largest = decode(form.largest, form)
         nan = "only all ones" if form.specials == "nan" else "yes" if form.has_nan else "no"
-        rows.append(
-            row([
-                f"`{form.name}`",
-                ", ".join(map(str, widths)),
-                f"{largest:.5g}",
-                f"2^{form.least_exponent}",
-                "yes" if form.has_infinity else "no",
-                nan,
-            ])
-        )
-    return "\n".join(rows) + "\n"
-
-
-def replaced(text: str, name: str, new: str) -> str:
-    """Return the page with `new` between the marks of `name`."""
-    marks = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
-    text, found = re.subn(marks, lambda m: m[1] + new + m[2], text, flags=re.DOTALL)
-    if found != 1:
-        raise ValueError(f"{PAGE.name} must have one place for {name}, not {found}")
-    return text
+        rows.append([
+            f"`{form.name}`",
+            ", ".join(map(str, widths)),
+            f"{decode(form.largest, form):.5g}",
+            f"2^{form.least_exponent}",
+            "yes" if form.has_infinity else "no",
+            nan,
+        ])
+    return table(
+        ["format", "sign, exponent, fraction", "largest", "least", "infinity", "NaN"], rows
+    )
 
 
 def updated(text: str, result: dict) -> str:
     """Return the page with the tables of `result`."""
-    return replaced(replaced(text, "formats", formats_table()), "units", units_table(result))
+
+    def units() -> str:
+        return units_table(result).rstrip()
+
+    return pages.updated(text, (formats, units))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Write the tables of machine.md from the definitions in `spica.hw`; ``make docs`` runs it."""
 
-import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import pages
+from pages import table
 
 from spica.hw import address_map
 from spica.hw.artifacts import register_blocks
@@ -12,12 +13,6 @@ from spica.hw.override import field_names
 
 PAGE = Path(__file__).with_name("machine.md")
 CONFIG = PRESETS["matrix"]
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def value_of(config, name: str) -> str:
@@ -68,13 +63,7 @@ def counters() -> str:
 
 def updated(text: str) -> str:
     """Return the page with every table as the definitions have it now."""
-    for make in (presets, memory, registers, counters):
-        marks = rf"(<!-- {make.__name__} -->\n).*?(<!-- end -->)"
-        new = make() + "\n"
-        text, found = re.subn(marks, lambda m, new=new: m[1] + new + m[2], text, flags=re.DOTALL)
-        if found != 1:
-            raise ValueError(f"{PAGE.name} must have one place for {make.__name__}, not {found}")
-    return text
+    return pages.updated(text, (presets, memory, registers, counters))
 
 
 if __name__ == "__main__":

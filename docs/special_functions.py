@@ -3,10 +3,11 @@
 ``python docs/special_functions.py`` from the repository's root.
 """
 
-import re
-from collections.abc import Iterable, Sequence
 from math import log2
 from pathlib import Path
+
+import pages
+from pages import row, table
 
 from spica.hw.float.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES, Operation
 from spica.sim.golden.special_errors import SWEEPS, Errors, Sweep, measured
@@ -26,63 +27,51 @@ CONTENTS = {
 }
 
 
-def lines(header: Sequence[str], rows: Iterable[str]) -> str:
-    """Return a Markdown table of finished rows."""
-    return "\n".join([cells(header), cells(["---"] * len(header)), *rows])
-
-
-def cells(texts: Sequence[str]) -> str:
-    """Return a row of a Markdown table."""
-    return f"| {' | '.join(texts)} |"
-
-
 def tables() -> str:
     """Return the table of tables."""
     width = C0_WIDTH + 1 + C1_BITS + C2_BITS
     rows = [
-        cells([
+        [
             f"`{name}`",
             CONTENTS[name],
             ", ".join(
-                f"{piece.last - piece.first + 1} of 2^-{piece.index_width}"
-                for piece in table.pieces
+                f"{piece.last - piece.first + 1} of 2^-{piece.index_width}" for piece in each.pieces
             ),
-            f"{table.segments * width:,}",
-        ])
-        for name, table in TABLES.items()
+            f"{each.segments * width:,}",
+        ]
+        for name, each in TABLES.items()
     ]
-    total = sum(table.segments for table in TABLES.values())
-    rows.append(cells(["all", "", f"{total}", f"{total * width:,}"]))
-    return lines(["table", "value at v", "segments", "bits"], rows)
+    total = sum(each.segments for each in TABLES.values())
+    rows.append(["all", "", f"{total}", f"{total * width:,}"])
+    return table(["table", "value at v", "segments", "bits"], rows)
 
 
-def error_row(sweep: Sweep, result: Errors) -> str:
-    """Return the row of one sweep over all its numbers."""
+def error_cells(sweep: Sweep, result: Errors) -> list[str]:
+    """Return the texts of one sweep over all its numbers."""
     is_circular = sweep.operation in (Operation.SIN, Operation.COS)
-    return cells([
+    return [
         f"`{sweep.operation.name.lower()}`",
         sweep.text,
         f"{result.values:,}",
         f"{result.ulp:.4f}",
         f"2^{log2(result.absolute):.2f}" if is_circular else "",
         f"{result.correct_share:.2%}",
-    ])
+    ]
+
+
+def error_row(sweep: Sweep, result: Errors) -> str:
+    """Return the row of one sweep."""
+    return row(error_cells(sweep, result))
 
 
 def errors() -> str:
     """Return the table of errors."""
-    return lines(HEADER, [error_row(sweep, measured(sweep)) for sweep in SWEEPS])
+    return table(HEADER, [error_cells(sweep, measured(sweep)) for sweep in SWEEPS])
 
 
 def updated(text: str, sections=(tables, errors)) -> str:
     """Return the page with these tables as the definitions have them now."""
-    for make in sections:
-        marks = rf"(<!-- {make.__name__} -->\n).*?(<!-- end -->)"
-        new = make() + "\n"
-        text, found = re.subn(marks, lambda m, new=new: m[1] + new + m[2], text, flags=re.DOTALL)
-        if found != 1:
-            raise ValueError(f"{PAGE.name} must have one place for {make.__name__}, not {found}")
-    return text
+    return pages.updated(text, sections)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Write the tables of tensor_numerics.md with the golden models; ``make docs`` runs it."""
 
-import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pages
+from pages import table
 
 from spica.hw.formats import FP32
 from spica.hw.tensor.config import DotProductConfig
@@ -42,12 +42,6 @@ SCALED = {
     ),
 }
 VECTORS = 64
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def result(bits) -> str:
@@ -286,13 +280,7 @@ SECTIONS = (
 
 def updated(text: str) -> str:
     """Return the page with every table as the golden models have it now."""
-    for make in SECTIONS:
-        marks = rf"(<!-- {make.__name__} -->\n).*?(<!-- end -->)"
-        new = make() + "\n"
-        text, found = re.subn(marks, lambda m, new=new: m[1] + new + m[2], text, flags=re.DOTALL)
-        if found != 1:
-            raise ValueError(f"{PAGE.name} must have one place for {make.__name__}, not {found}")
-    return text
+    return pages.updated(text, SECTIONS)
 
 
 if __name__ == "__main__":

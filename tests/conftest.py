@@ -1,6 +1,8 @@
 """What all tests share: under continuous integration, a skipped test is a failed test."""
 
 import os
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,13 @@ def forbid_skip(report):
         report.outcome = "failed"
         report.longrepr = f"skipped, which SPICA_CI forbids: {reason}"
     return report
+
+
+@pytest.fixture
+def page_writer(monkeypatch):
+    """Import scripts of the documentation, which are no part of the package."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "docs")
+    return import_module
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,5 @@
 """Documentation says what the code says: tables, commands, links."""
 
-import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -20,26 +19,17 @@ MAKE_COMMANDS = sorted(
 )
 
 
-def generator(name):
-    """Return the module that writes the page `name`."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_tables_are_those_of_the_hardware():
-    reference = generator("reference")
+def test_tables_are_those_of_the_hardware(page_writer):
+    reference = page_writer("reference")
     text = reference.PAGE.read_text()
     assert reference.updated(text) == text, "make docs brings docs/machine.md up to date"
 
 
-def test_page_of_arithmetic_has_every_format_and_unit():
+def test_page_of_arithmetic_has_every_format_and_unit(page_writer):
     """Figures are measured; which units there are, and their cycles, are known without."""
-    arithmetic = generator("arithmetic")
+    arithmetic = page_writer("arithmetic")
     text = arithmetic.PAGE.read_text()
-    assert arithmetic.formats_table() in text
+    assert arithmetic.formats() in text
     shown = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \| .* \| (\d+) \| [\d.]+ \| ", text, re.M)
     units = [(unit.name, str(unit.latency), str(unit.interval), "0") for unit in every_unit()]
     assert sorted(shown) == sorted(units), "python -m bench arithmetic; python docs/arithmetic.py"

@@ -1,9 +1,7 @@
 """Special functions: the unit against its golden model, and that against the exact functions."""
 
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import mpmath as mp
 import numpy as np
@@ -35,15 +33,10 @@ BOUND = 1.0
 ABSOLUTE_BOUND = 2.0**-24
 
 
-@pytest.fixture(scope="module")
-def page():
+@pytest.fixture
+def page(page_writer):
     """Return the module that writes the documentation's tables."""
-    path = Path(__file__).parents[1] / "docs" / "special_functions.py"
-    spec = importlib.util.spec_from_file_location("special_functions", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return page_writer("special_functions")
 
 
 def stored(values) -> np.ndarray:

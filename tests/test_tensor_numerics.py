@@ -3,10 +3,8 @@
 The fast tests ask the golden models, the slow ones the hardware.
 """
 
-import importlib.util
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -430,11 +428,7 @@ def test_a_fused_sum_takes_half_the_gates_of_a_tree():
     assert 0.4 < fused / tree < 0.6
 
 
-def test_tables_of_the_page_are_those_of_the_golden_models():
-    path = Path(__file__).parents[1] / "docs" / "tensor_numerics.py"
-    spec = importlib.util.spec_from_file_location("tensor_numerics", path)
-    assert spec is not None and spec.loader is not None
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
+def test_tables_of_the_page_are_those_of_the_golden_models(page_writer):
+    generator = page_writer("tensor_numerics")
     text = generator.PAGE.read_text()
     assert generator.updated(text) == text, "make docs brings docs/tensor_numerics.md up to date"

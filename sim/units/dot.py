@@ -1,5 +1,6 @@
 """Dot products of NVIDIA's tensor cores: each generation, and one of each kind of block scale."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ from ..golden.dot import dot_product
 from ..golden.dot_operands import dot_operands
 from .unit import Unit
 
-__all__ = ["CONFIGS", "golden", "units"]
+__all__ = ["CONFIGS", "dot_unit", "units"]
 
 E5M2, E4M3, E3M2, E2M3, E2M1 = "fp8_e5m2", "fp8_e4m3", "fp6_e3m2", "fp6_e2m3", "fp4_e2m1"
 
@@ -52,17 +53,30 @@ CONFIGS = {
 def units() -> list[Unit]:
     """Return one unit for each of `CONFIGS`."""
     return [
-        Unit(
-            name=name,
-            group="Dot product",
-            component=partial(DotProduct, config),
-            latency=config.latency,
-            operands=partial(dot_operands, config),
-            golden=partial(golden, config),
-            oracle="definition in fractions",
-        )
+        dot_unit(name, config, operands=dot_operands, oracle="definition in fractions")
         for name, config in CONFIGS.items()
     ]
+
+
+def dot_unit(
+    name: str,
+    config: DotProductConfig,
+    *,
+    operands: Callable,
+    oracle: str,
+    reference: Callable | None = None,
+) -> Unit:
+    """Return a dot product; `operands` and `reference` take its configuration first."""
+    return Unit(
+        name=name,
+        group="Dot product",
+        component=partial(DotProduct, config),
+        latency=config.latency,
+        operands=partial(operands, config),
+        golden=partial(golden, config),
+        oracle=oracle,
+        reference=None if reference is None else partial(reference, config),
+    )
 
 
 def golden(config: DotProductConfig, **inputs) -> dict[str, np.ndarray]:

@@ -1,18 +1,16 @@
 """Dot products by trees of ordinary additions, which NumPy's own types compute too."""
 
-from functools import partial
-
 import numpy as np
 
 from ...hw.formats import BF16, FP8_E4M3, FP8_E5M2, FP16, FP32, TF32, FloatFormat
 from ...hw.tensor.config import DotProductConfig
-from ...hw.tensor.dot_product import DotProduct
 from ..golden.floats import corners
 from ..golden.operands import multiply_operands, opposite, random_bits
 from ..golden.tree import tree_dot_product
+from .dot import dot_unit
 from .unit import Unit
 
-__all__ = ["CONFIGS", "golden", "numpy_tree", "tree_operands", "units"]
+__all__ = ["CONFIGS", "numpy_tree", "tree_operands", "units"]
 
 #: Numerics, formats of a and b, terms.
 TREES = (
@@ -42,23 +40,15 @@ CONFIGS = {
 def units() -> list[Unit]:
     """Return all trees."""
     return [
-        Unit(
-            name=name,
-            group="Dot product",
-            component=partial(DotProduct, config),
-            latency=config.latency,
-            operands=partial(tree_operands, config),
-            golden=partial(golden, config),
+        dot_unit(
+            name,
+            config,
+            operands=tree_operands,
             oracle="NumPy" if config.a_format.width > 8 else "NumPy, ml_dtypes",
-            reference=partial(numpy_tree, config),
+            reference=numpy_tree,
         )
         for name, config in CONFIGS.items()
     ]
-
-
-def golden(config: DotProductConfig, a, b, c) -> dict[str, np.ndarray]:
-    """Return what a tree gives."""
-    return {"o": tree_dot_product(config, a, b, c)}
 
 
 def numpy_tree(config: DotProductConfig, a, b, c) -> dict[str, np.ndarray]:

@@ -1,0 +1,27 @@
+"""What the writers of pages share: Markdown tables, and their places between marks."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["row", "table", "updated"]
+
+
+def row(texts: Iterable[str]) -> str:
+    """Return a row of a Markdown table."""
+    return f"| {' | '.join(texts)} |"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    return "\n".join(map(row, [header, ["---"] * len(header), *rows]))
+
+
+def updated(text: str, sections: Iterable[Callable[[], str]]) -> str:
+    """Return a page with what each section makes between ``<!-- its name -->`` and the end."""
+    for make in sections:
+        marks = rf"(<!-- {make.__name__} -->\n).*?(<!-- end -->)"
+        new = make() + "\n"
+        text, found = re.subn(marks, lambda m, new=new: m[1] + new + m[2], text, flags=re.DOTALL)
+        if found != 1:
+            raise ValueError(f"the page must have one place for {make.__name__}, not {found}")
+    return text
