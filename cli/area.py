@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from ..sim.errors import UserError
+from ..hw.errors import UserError
 from ..synth.area import area_report, measure_cluster
 from ..synth.measure import Measurement
 from ..synth.yosys import YosysError

@@ -8,9 +8,9 @@ import shutil
 import sys
 from dataclasses import asdict, dataclass
 
-from ..sim.cache import cache_directory
+from ..hw.cache import cache_directory
+from ..hw.errors import UserError
 from ..sim.compiler import find_compiler
-from ..sim.errors import UserError
 from ..sim.verilated import find_verilator
 from .options import JsonOption, JsonOutput, new_table, standard_output
 

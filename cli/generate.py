@@ -6,8 +6,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.artifacts import MARK, artifacts
+from ..hw.errors import UserError
 from ..sim.emissions import emit_cached
-from ..sim.errors import UserError
 from .files import write_together
 from .options import JsonOption, JsonOutput, SetOption, configured, standard_output
 from .progress import ProgressDisplay

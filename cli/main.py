@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from ..sim.errors import MachineError, UserError
+from ..hw.errors import MachineError, UserError
 from . import area, catalog, doctor, generate, run
 
 __all__ = ["app", "main"]

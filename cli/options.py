@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ..hw.config import PRESETS, ClusterConfig
+from ..hw.errors import UserError
 from ..hw.override import override
-from ..sim.errors import UserError
 from .files import Draft
 
 __all__ = [

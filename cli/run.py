@@ -8,8 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.arithmetic import ARITHMETIC
+from ..hw.errors import MachineError, UserError
 from ..kernels.gemm.data import KINDS
-from ..sim.errors import MachineError, UserError
 from ..sim.report import report
 from ..sim.run import RunOptions, run_kernel
 from ..sim.verilator_engine import GATINGS

@@ -19,6 +19,8 @@ def value_of(config, name: str) -> str:
     """Return the value of a dotted field as text."""
     for step in name.split("."):
         config = getattr(config, step)
+        if config is None:
+            return "–"
     return str(config)
 
 
@@ -27,7 +29,7 @@ def presets() -> str:
     configs = [config.resolved for config in PRESETS.values()]
     rows = (
         [f"`{name}`", *(value_of(config, name) for config in configs)]
-        for name in field_names(CONFIG)
+        for name in field_names(PRESETS["virgo"])
     )
     return table(["field", *(f"`{preset}`" for preset in PRESETS)], rows)
 

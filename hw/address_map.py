@@ -1,29 +1,64 @@
-"""Where registers live on the AXI4-Lite slave: one table for gateware, drivers and C headers."""
+"""Where memory and registers live: one table for gateware, drivers, models and C headers.
+
+A host reaches registers over the AXI4-Lite slave; cores reach the same offsets in a window behind
+shared memory, from `DMA_BASE` on. What lies below it in that window is the print buffers.
+"""
 
 from dataclasses import dataclass
 
 __all__ = [
+    "ARGUMENTS",
+    "CONSOLE_BASE",
+    "CONSOLE_LANES",
+    "CONSOLE_OFFSET",
     "CONTROL",
     "CONTROL_BASE",
     "COUNTERS_BASE",
     "COUNTERS_END",
+    "COUNTER_DUMP",
+    "COUNTER_DUMP_BYTES",
     "DMA",
     "DMA_BASE",
     "DRAM_BASE",
     "DRAM_END",
+    "ENTRY",
     "IDENTITY",
     "MAP_VERSION",
     "MATRIX",
     "MATRIX_BASE",
     "MATRIX_STRIDE",
+    "PRINT_BYTES",
     "SHARED_BASE",
     "SLAVE_ADDRESS_WIDTH",
+    "STACK_BYTES",
+    "STACK_TOP",
+    "WINDOW_BYTES",
     "Register",
 ]
 
 DRAM_BASE = 0x8000_0000
 DRAM_END = 0xFF00_0000
 SHARED_BASE = 0xFF00_0000
+
+#: First instruction of every core.
+ENTRY = DRAM_BASE
+#: Stacks grow down from here, that of hart h from ``STACK_TOP - h * STACK_BYTES``.
+STACK_TOP = SHARED_BASE
+STACK_BYTES = 8192
+#: Arguments of a kernel, words in a row.
+ARGUMENTS = 0x9FFF_0000
+#: Bytes of the window of registers that begins where shared memory ends.
+WINDOW_BYTES = 0x4000
+#: Bytes of each core's print buffer, the first at the start of the window.
+PRINT_BYTES = 0x200
+#: The console, from the start of shared memory: a byte stored here is printed. Harts have a byte
+#: lane each, modulo `CONSOLE_LANES`.
+CONSOLE_OFFSET = 1 << 19
+CONSOLE_BASE = SHARED_BASE + CONSOLE_OFFSET
+CONSOLE_LANES = 64
+#: Where each core's program leaves its counters when it ends.
+COUNTER_DUMP = CONSOLE_BASE + CONSOLE_LANES
+COUNTER_DUMP_BYTES = 0x100
 
 IDENTITY = 0x5350_4943
 MAP_VERSION = 1

@@ -7,7 +7,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from .axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR, Axi4LiteSignature
-from .config import require_integer
+from .config.checks import require_integer
 from .emit import SharedBlock
 from .registers import RegisterSignature
 

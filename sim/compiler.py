@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import UserError
+from ..hw.errors import UserError
 
 __all__ = ["Compiler", "Progress", "compile_all", "find_compiler", "link", "processor"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ..hw.address_map import DRAM_BASE, DRAM_END
-from ..hw.config import require_integer, require_power_of_two
-from .errors import UserError
+from ..hw.config.checks import require_integer, require_power_of_two
+from ..hw.errors import UserError
 
 __all__ = ["ChannelStatistics", "DramConfig", "Fault", "Harness", "HarnessState"]
 

@@ -9,8 +9,8 @@ from typing import Any
 from amaranth.lib import wiring
 
 from .. import hw
+from ..hw.cache import cached, digest
 from ..hw.emit import Emission, describe, emit
-from .cache import cached, digest
 from .compiler import Progress
 
 __all__ = ["emit_cached"]

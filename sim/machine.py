@@ -10,12 +10,12 @@ import numpy as np
 from amaranth.lib import wiring
 
 from ..hw.config import ClusterConfig
+from ..hw.errors import MachineError, UserError
 from .amaranth_engine import AmaranthEngine
 from .binding import Layout
 from .compiler import Progress
 from .dram import ChannelStatistics, DramConfig, Fault, Harness
 from .emissions import emit_cached
-from .errors import MachineError, UserError
 from .faults import describe_units
 from .stops import Stop, describe_stop
 from .verilated import build_harness, build_model

@@ -13,6 +13,7 @@ import numpy as np
 from ..hw.arithmetic import ARITHMETIC
 from ..hw.config import ClusterConfig
 from ..hw.counters import counter_table
+from ..hw.errors import MachineError, UserError
 from ..kernels.commands import Host
 from ..kernels.gemm.data import operands
 from ..kernels.gemm.plan import Plan, plan
@@ -21,7 +22,6 @@ from ..kernels.gemm.reference import reference
 from ..kernels.gemm.schedule import schedule
 from .check import Check, check
 from .dram import DramConfig
-from .errors import MachineError, UserError
 from .faults import describe_faults, fault_registers
 from .golden.gemm import gemm, slab
 from .machine import Execution, Machine

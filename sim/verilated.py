@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..hw.cache import cached, digest
 from ..hw.emit import Emission
+from ..hw.errors import UserError
 from .binding import binding_header
-from .cache import cached, digest
 from .compiler import Compiler, Progress, compile_all, find_compiler, link, processor
-from .errors import UserError
 
 __all__ = ["Verilator", "build_harness", "build_model", "find_verilator"]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..hw.errors import UserError
 from .binding import Layout
 from .dram import Harness
-from .errors import UserError
 
 __all__ = ["GATINGS", "VerilatorEngine"]
 

@@ -6,15 +6,10 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
-__all__ = ["cache_folder", "cached"]
+from ..hw.cache import cache_directory
 
-
-def cache_folder() -> Path:
-    """Return the folder of everything cached: ``$SPICA_CACHE`` or ``~/.cache/spica``."""
-    chosen = os.environ.get("SPICA_CACHE")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "spica"
+__all__ = ["cached"]
 
 
 def cached(
@@ -26,7 +21,7 @@ def cached(
     sees a whole entry or none. A damaged entry is computed again.
     """
     digest = hashlib.sha256(json.dumps(list(inputs)).encode()).hexdigest()
-    entry = cache_folder() / kind / f"{digest}.json.gz"
+    entry = cache_directory() / kind / f"{digest}.json.gz"
     try:
         return json.loads(gzip.decompress(entry.read_bytes()))
     except (OSError, EOFError, ValueError):

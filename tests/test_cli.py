@@ -10,7 +10,7 @@ import pytest
 
 from spica.cli import files
 from spica.cli.main import main
-from spica.sim.errors import MachineError, UserError
+from spica.hw.errors import MachineError, UserError
 from spica.sim.machine import ENGINES
 from spica.synth.measure import BlockMeasurement, Measurement
 from spica.synth.yosys import YosysError

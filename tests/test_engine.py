@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from spica.hw.axi import BURST_INCR, Axi4LiteSignature, Axi4Signature
 from spica.hw.emit import SharedBlock
+from spica.hw.errors import MachineError, UserError
 from spica.sim.dram import DramConfig, Fault
-from spica.sim.errors import MachineError, UserError
 from spica.sim.machine import Machine
 
 BEAT = 16

@@ -6,9 +6,9 @@ import textwrap
 
 import pytest
 
+from spica.hw.cache import cache_directory, cached, digest
+from spica.hw.errors import UserError
 from spica.sim import compiler
-from spica.sim.cache import cache_directory, cached, digest
-from spica.sim.errors import UserError
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_a_failed_build_leaves_nothing():
 def test_a_killed_build_is_built_again():
     program = """
         import os, signal
-        from spica.sim.cache import cached
+        from spica.hw.cache import cached
         def build(directory):
             (directory / "it").write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
@@ -65,7 +65,7 @@ def test_a_killed_build_is_built_again():
 def test_two_processes_build_once(tmp_path):
     program = f"""
         import time
-        from spica.sim.cache import cached
+        from spica.hw.cache import cached
         def build(directory):
             with open({str(tmp_path / "log")!r}, "a") as log:
                 log.write("built\\n")

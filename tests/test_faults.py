@@ -7,13 +7,13 @@ import pytest
 
 from spica.hw.address_map import CONTROL, DRAM_BASE, DRAM_END
 from spica.hw.config import PRESETS
+from spica.hw.errors import MachineError
 from spica.hw.isa.commands import COMPUTE, Function, encode_cisc, rocc_word
 from spica.kernels.commands import Operation
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.rocc import Rocc
 from spica.sim.dram import DramConfig, Fault
-from spica.sim.errors import MachineError
 from spica.sim.faults import describe_faults
 from spica.sim.gemm_bench import GemmBench
 from spica.sim.golden.gemm import gemm

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
+from spica.hw.errors import UserError
 from spica.hw.float.rounding import FLAGS, Rounding
 from spica.hw.formats import BF16, E8M0, FP4_E2M1, FP8_E4M3, FP8_E5M2, FP16, FP32, INT8, UE4M3
-from spica.sim.errors import UserError
 from spica.sim.golden import floats, operands
 from spica.sim.oracle import qemu as qemu_module
 from spica.sim.oracle import small

@@ -54,7 +54,7 @@ def test_a_part_can_be_taken_away():
         (["matrix.rows"], "a setting must be written name=value, not 'matrix.rows'"),
         (["matrx.rows=4"], "unknown field 'matrx.rows'; did you mean 'matrix.rows'?"),
         (["rows=4"], "unknown field 'rows'; did you mean 'matrix.rows'?"),
-        (["zzz=4"], "unknown field 'zzz'; known are shared.size, "),
+        (["zzz=4"], "unknown field 'zzz'; known are cores, core, "),
         (["matrix=4"], "matrix has fields of its own: matrix.rows, "),
         (["axi.masters.x=4"], "axi.masters has no fields of its own, so 'axi.masters.x' names"),
         (["matrix=none", "matrix.rows=4"], "another setting takes matrix away"),

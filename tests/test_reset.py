@@ -8,11 +8,11 @@ import re
 import pytest
 
 from spica.hw.config import PRESETS
+from spica.hw.errors import MachineError
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim import machine as machine_module
 from spica.sim import verilator_engine
 from spica.sim.dram import DramConfig
-from spica.sim.errors import MachineError
 from spica.sim.gemm_bench import NARROW, GemmBench, random_problem
 from spica.sim.machine import Machine
 

@@ -7,10 +7,10 @@ import pytest
 
 from spica.hw.config import PRESETS
 from spica.hw.counters import counter_table
+from spica.hw.errors import UserError
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim import run as run_module
 from spica.sim.dram import ChannelStatistics
-from spica.sim.errors import UserError
 from spica.sim.golden.cluster import ClusterModel
 from spica.sim.machine import Execution
 from spica.sim.report import account, report

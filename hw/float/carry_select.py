@@ -7,7 +7,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..config import require_integer
+from ..config.checks import require_integer
 
 __all__ = ["CarrySelectAdd", "CarrySelectAddConfig"]
 

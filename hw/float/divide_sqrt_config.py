@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
-from ..config import require_integer
+from ..config.checks import require_integer
 from ..formats import FP32, FloatFormat
 from .digit_recurrence import DigitRecurrenceConfig
 from .rounding import FLAGS_LAYOUT, Rounding

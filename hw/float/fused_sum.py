@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..config import require_integer
+from ..config.checks import require_integer
 from ..formats import FP32, FloatFormat
 from .align import Align, AlignConfig
 from .magnitude_sum import MagnitudeSum, MagnitudeSumConfig

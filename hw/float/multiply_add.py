@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..config import require_choice, require_integer
+from ..config.checks import require_choice, require_integer
 from ..emit import SharedBlock
 from ..formats import FORMATS, FloatFormat, IntFormat
 from .fused_sum import FusedSum, FusedSumConfig

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..config import require_integer
+from ..config.checks import require_integer
 from ..formats import IEEE, NAN, FloatFormat
 from .carry_select import CarrySelectAdd, CarrySelectAddConfig
 from .rounding import FLAGS_LAYOUT, Rounding

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..config import require_integer
+from ..config.checks import require_integer
 from ..emit import SharedBlock
 from ..formats import FP32, IEEE, INT32, NAN, FloatFormat, IntFormat
 from .carry_select import CarrySelectAdd, CarrySelectAddConfig

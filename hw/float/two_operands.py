@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ..config import require_integer
+from ..config.checks import require_integer
 from ..emit import SharedBlock
 from ..formats import FP32, FloatFormat
 

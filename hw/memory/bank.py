@@ -7,7 +7,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..config import WORD_BYTES, SharedMemoryConfig, require_power_of_two
+from ..config import WORD_BYTES, SharedMemoryConfig
+from ..config.checks import require_power_of_two
 from ..emit import SharedBlock
 from .arbiter import Arbiter, one_hot, select
 from .subbank import Subbank

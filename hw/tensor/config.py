@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from ..config import require_choice, require_integer
+from ..config.checks import require_choice, require_integer
 from ..formats import FORMATS, FloatFormat
 from .numerics import FLOOR, NUMERICS, TREES, FusedSum, Offer
 

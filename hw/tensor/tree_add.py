@@ -6,7 +6,7 @@ from itertools import pairwise
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ..config import require_integer
+from ..config.checks import require_integer
 from ..emit import SharedBlock
 from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..float.normalise import Normalise, NormaliseConfig

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...hw.address_map import DRAM_BASE, DRAM_END
 from ...hw.arithmetic import ARITHMETIC
-from ...hw.config import require_choice, require_integer
+from ...hw.config.checks import require_choice, require_integer
 from ..elements import dtype_of
 
 __all__ = ["GUARD_BYTES", "GemmProblem"]

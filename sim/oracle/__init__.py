@@ -3,7 +3,7 @@
 import importlib
 from types import ModuleType
 
-from ..errors import UserError
+from ...hw.errors import UserError
 
 __all__ = ["require"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ... import hw
+from ...hw.cache import cached, digest
 from ..binding import Layout
-from ..cache import cached, digest
 from ..compiler import Progress
 from ..emissions import generator_key
 from ..verilated import build_model

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import require_integer
+from ...config.checks import require_integer
 from ..carry_select import CarrySelectAdd, CarrySelectAddConfig
 
 __all__ = ["CarrySave", "CarrySaveConfig", "product_rows", "total"]

@@ -1,0 +1,97 @@
+"""Config of a cluster."""
+
+from dataclasses import dataclass, field, replace
+
+from ..address_map import CONSOLE_OFFSET, WINDOW_BYTES
+from .checks import require_choice, require_integer
+from .core import CoreConfig
+from .matrix import MatrixConfig
+from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
+
+__all__ = ["ClusterConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterConfig:
+    """A cluster: cores, shared memory, matrix units, DMA, and what it shows outside.
+
+    Parameters
+    ----------
+    cores : int
+        SIMT cores, all alike, 0 to 32; 0 where a host drives the cluster.
+    core : CoreConfig or None
+        What each of them is; None where there are none.
+    barriers : int
+        Barriers of the cluster, 1 to 64.
+    barrier_scope : str
+        Who meets at a barrier. ``cluster``: of every core as many warps as it said. ``core``: as
+        many warps of one core; bit 31 of the barrier's number makes it one of all cores, and the
+        count theirs.
+    shared : SharedMemoryConfig
+    matrix : MatrixConfig or None
+        The matrix unit; None where the cluster has none.
+    dma : DmaConfig
+    axi : AxiConfig
+
+    """
+
+    cores: int = 0
+    core: CoreConfig | None = None
+    barriers: int = 16
+    barrier_scope: str = "cluster"
+    shared: SharedMemoryConfig = field(default_factory=SharedMemoryConfig)
+    matrix: MatrixConfig | None = field(default_factory=MatrixConfig)
+    dma: DmaConfig = field(default_factory=DmaConfig)
+    axi: AxiConfig = field(default_factory=AxiConfig)
+
+    def __post_init__(self):
+        self.require_cores()
+        if self.axi.beat_bytes > self.shared.line_bytes:
+            raise ValueError(
+                f"axi.data_width must not exceed a line of shared memory, "
+                f"{self.shared.subbanks} subbanks x 32 = {self.shared.line_bytes * 8} bits, "
+                f"not {self.axi.data_width}"
+            )
+        if self.matrix is not None:
+            if self.matrix.drain_bytes > self.axi.beat_bytes:
+                raise ValueError(
+                    f"axi.data_width must be at least {self.matrix.drain_bytes * 8} bits, a "
+                    f"beat of results of {self.matrix.columns} columns, not {self.axi.data_width}"
+                )
+            self.require_wide_lines(self.matrix)
+
+    def require_cores(self):
+        """Raise unless there are as many cores as described, with room for their windows."""
+        require_integer("cores", self.cores, 0, 32)
+        require_integer("barriers", self.barriers, 1, 64)
+        require_choice("barrier_scope", self.barrier_scope, ("cluster", "core"))
+        if (self.core is None) != (self.cores == 0):
+            which = "where core is none" if self.core is None else "where core is described"
+            rule = "must be 0" if self.core is None else "must be at least 1"
+            raise ValueError(f"cores {rule} {which}, not {self.cores}")
+        if self.cores and self.shared.size + WINDOW_BYTES > CONSOLE_OFFSET:
+            raise ValueError(
+                f"shared.size must leave room for registers before the console, "
+                f"{self.shared.size} + {WINDOW_BYTES} bytes, not more than {CONSOLE_OFFSET}"
+            )
+
+    def require_wide_lines(self, matrix: MatrixConfig):
+        """Raise unless a line of shared memory holds what enters the array in one cycle."""
+        for name, elements, width in (
+            ("A", matrix.rows, matrix.a_bytes),
+            ("B", matrix.columns, matrix.b_bytes),
+        ):
+            if width > self.shared.line_bytes:
+                raise ValueError(
+                    f"shared.subbanks must be at least {width // WORD_BYTES}, so that a line of "
+                    f"{WORD_BYTES}-byte words holds a read of {name}, {elements} elements of "
+                    f"{matrix.operand}, not {self.shared.subbanks}"
+                )
+
+    @property
+    def resolved(self) -> "ClusterConfig":
+        """The same machine, with the value of everything that was left to follow from the rest."""
+        if self.matrix is None:
+            return self
+        matrix = replace(self.matrix, multiply_add_latency=self.matrix.element_latency)
+        return replace(self, matrix=matrix)

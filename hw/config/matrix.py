@@ -1,0 +1,158 @@
+"""Config of a systolic matrix unit."""
+
+from dataclasses import dataclass
+
+from amaranth.utils import ceil_log2
+
+from ..arithmetic import ARITHMETIC
+from ..formats import FORMATS, FloatFormat, IntFormat
+from .checks import require_choice, require_integer, require_power_of_two
+from .memory import WORD_BYTES
+
+__all__ = ["MatrixConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixConfig:
+    """A systolic matrix unit with its accumulator SRAM.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Elements of the array: K runs down the rows, N along the columns (weight-stationary).
+        Powers of two from 2 to 32.
+    dataflow : str
+        ``weight_stationary`` or ``output_stationary``.
+    operand : str
+        Format of A and B, a name in `ARITHMETIC`, which tells the formats of sums and of C.
+    multiply_add_latency : int or None
+        Cycles from a partial sum's arrival at an element to its departure, 1 to 6; None for what
+        suits the format (`element_latency`).
+    add_latency : int
+        Cycles of the accumulator's adder, 1 to 4.
+    accumulator_bytes : int
+        Bytes of accumulator SRAM. A power of two.
+    read_scale : bool
+        Whether a read of the accumulator can be scaled by an FP32 factor.
+    tile : tuple of int
+        (M, N, K) of a CISC compute command, in elements.
+    cisc_map : str
+        ``current`` or ``legacy`` command words.
+
+    """
+
+    rows: int = 16
+    columns: int = 16
+    dataflow: str = "weight_stationary"
+    operand: str = "fp16"
+    multiply_add_latency: int | None = None
+    add_latency: int = 2
+    accumulator_bytes: int = 32 * 1024
+    read_scale: bool = True
+    tile: tuple[int, int, int] = (128, 64, 128)
+    cisc_map: str = "current"
+
+    def __post_init__(self):
+        require_power_of_two("rows", self.rows, 2, 32)
+        require_power_of_two("columns", self.columns, 2, 32)
+        require_choice("dataflow", self.dataflow, ("weight_stationary", "output_stationary"))
+        require_choice("operand", self.operand, tuple(ARITHMETIC))
+        if self.multiply_add_latency is not None:
+            require_integer("multiply_add_latency", self.multiply_add_latency, 1, 6)
+        require_integer("add_latency", self.add_latency, 1, 4)
+        require_power_of_two("accumulator_bytes", self.accumulator_bytes, 64, 1 << 20)
+        require_choice("cisc_map", self.cisc_map, ("current", "legacy"))
+        m, n, k = self.tile
+        for name, extent, unit in (
+            ("M", m, self.rows),
+            ("N", n, self.columns),
+            ("K", k, self.rows),
+        ):
+            if extent < 1 or extent % unit:
+                raise ValueError(
+                    f"tile {name} must be a positive multiple of {unit}, not {extent!r}"
+                )
+        if m * n * self.accumulator_format.width // 8 > self.accumulator_bytes:
+            raise ValueError(
+                f"tile must fit the accumulator: {m} x {n} x "
+                f"{self.accumulator_format.width // 8} bytes = "
+                f"{m * n * self.accumulator_format.width // 8}, not more than "
+                f"{self.accumulator_bytes}"
+            )
+
+    @property
+    def operand_format(self) -> FloatFormat | IntFormat:
+        """Format of one element of A and B."""
+        return FORMATS[self.operand]
+
+    @property
+    def accumulator_format(self) -> FloatFormat | IntFormat:
+        """Format of partial sums and of the accumulator."""
+        return FORMATS[ARITHMETIC[self.operand].accumulator]
+
+    @property
+    def narrow_format(self) -> FloatFormat | IntFormat:
+        """Format of C where a command does not ask for the accumulator's."""
+        return FORMATS[ARITHMETIC[self.operand].narrow]
+
+    @property
+    def narrows(self) -> bool:
+        """Whether C can have another format than the accumulator."""
+        return self.narrow_format != self.accumulator_format
+
+    @property
+    def wide_bytes(self) -> int:
+        """Bytes of one element of C in the accumulator's format."""
+        return self.accumulator_format.width // 8
+
+    @property
+    def narrow_bytes(self) -> int:
+        """Bytes of one element of C in the narrow format."""
+        return self.narrow_format.width // 8
+
+    @property
+    def scales(self) -> bool:
+        """Whether results can be scaled on their way out: floats, where there is a multiplier."""
+        return self.read_scale and isinstance(self.accumulator_format, FloatFormat)
+
+    @property
+    def element_latency(self) -> int:
+        """Cycles from a partial sum's arrival at an element to its departure."""
+        if self.multiply_add_latency is None:
+            return ARITHMETIC[self.operand].latency
+        return self.multiply_add_latency
+
+    @property
+    def macs(self) -> int:
+        """Peak multiply-adds per cycle."""
+        return self.rows * self.columns
+
+    @property
+    def operand_bytes(self) -> int:
+        """Bytes of one element of A and B."""
+        return self.operand_format.width // 8
+
+    @property
+    def a_bytes(self) -> int:
+        """Bytes of one read of A: the elements that enter the array in one cycle."""
+        return max(WORD_BYTES, self.rows * self.operand_bytes)
+
+    @property
+    def b_bytes(self) -> int:
+        """Bytes of one read of B: one row of weights."""
+        return max(WORD_BYTES, self.columns * self.operand_bytes)
+
+    @property
+    def drain_bytes(self) -> int:
+        """Bytes of one beat of results that leave the accumulator: half a row of it, at most 32."""
+        return min(2 * self.columns, 32)
+
+    @property
+    def accumulator_rows(self) -> int:
+        """Depth of the accumulator SRAM; a row holds one value per column."""
+        return self.accumulator_bytes * 8 // (self.columns * self.accumulator_format.width)
+
+    @property
+    def accumulator_address_width(self) -> int:
+        """Bits of an accumulator row address."""
+        return ceil_log2(self.accumulator_rows)
