@@ -20,7 +20,7 @@ def value_of(config, name: str) -> str:
     for step in name.split("."):
         config = getattr(config, step)
         if config is None:
-            return "–"
+            return "none"
     return str(config)
 
 

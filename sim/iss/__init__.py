@@ -1,0 +1,1 @@
+"""The instruction-set model: what programs do, without a clock."""
