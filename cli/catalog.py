@@ -6,15 +6,19 @@ import pkgutil
 
 from .. import kernels
 from ..hw.config import PRESETS, ClusterConfig
-from ..sim.run import versions
+from ..kernels.kernel import find_kernel
+from ..sim.versions import versions
+from .gemm import DIMENSIONS, HOST_KERNEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
-__all__ = ["ENGINES", "kernel_names", "list_all", "version"]
+__all__ = ["CORES_ENGINE", "ENGINES", "kernel_names", "list_all", "version"]
 
 ENGINES = {
     "verilator": "compiled C++, fast; every preset",
     "amaranth": "Amaranth's own simulator, slow; tiny presets",
+    "iss": "instruction-set model, fast, counts no cycles; programs for cores, presets with cores",
 }
+CORES_ENGINE = "iss"
 
 
 def version() -> str:
@@ -27,16 +31,26 @@ def kernel_names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(kernels.__path__) if module.ispkg)
 
 
-def kernel_summary(name: str) -> str:
-    """Return the first line of a kernel's documentation."""
+def kernel_summary(name: str) -> dict[str, str]:
+    """Return what a kernel computes, its dimensions in the order of ``--size``, and on what."""
     module = importlib.import_module(f"{kernels.__name__}.{name}")
-    return (module.__doc__ or "").strip().partition("\n")[0]
+    hosted = name == HOST_KERNEL
+    dimensions = DIMENSIONS if hosted else find_kernel(name).dimensions
+    return {
+        "what it computes": (module.__doc__ or "").strip().partition("\n")[0],
+        "size": " x ".join(dimensions),
+        "runs on": "matrix unit" if hosted else "cores",
+    }
 
 
 def preset_summary(config: ClusterConfig) -> dict[str, str]:
     """Return what tells one preset from another."""
     matrix, shared, axi = config.matrix, config.shared, config.axi
+    core = config.core
     return {
+        "cores": "none"
+        if core is None
+        else f"{config.cores} x {core.warps} warps x {core.threads} threads",
         "matrix unit": "none"
         if matrix is None
         else f"{matrix.rows}x{matrix.columns} {matrix.operand}, "
@@ -61,13 +75,20 @@ def list_all(*, json: JsonOption = None):
         if not output.write(result):
             return
     out = standard_output()
-    table = new_table("Presets", "preset", *next(iter(presets.values())))
-    for name, summary in presets.items():
-        table.add_row(name, *summary.values())
-    out.print(table)
-    for title, rows in (("Kernels", summaries), ("Engines", ENGINES), ("Versions", versions())):
+    show("Presets", "preset", presets)
+    out.print()
+    show("Kernels", "kernel", summaries)
+    for title, rows in (("Engines", ENGINES), ("Versions", versions())):
         table = new_table(title, "", "")
         for name, text in rows.items():
             table.add_row(name, text)
         out.print()
         out.print(table)
+
+
+def show(title: str, first: str, rows: dict[str, dict[str, str]]):
+    """Print a table of summaries by name."""
+    table = new_table(title, first, *next(iter(rows.values())))
+    for name, summary in rows.items():
+        table.add_row(name, *summary.values())
+    standard_output().print(table)

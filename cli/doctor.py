@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 
 from ..hw.cache import cache_directory
 from ..hw.errors import UserError
+from ..kernels.compile import compiler_version
 from ..sim.compiler import find_compiler
 from ..sim.verilated import find_verilator
 from .options import JsonOption, JsonOutput, new_table, standard_output
@@ -58,6 +59,23 @@ def package_findings() -> list[Finding]:
     return findings
 
 
+def model_compiler() -> str:
+    """Return the compiler of models."""
+    compiler = find_compiler()
+    return f"{compiler.version} ({' '.join(compiler.command)})"
+
+
+def verilator() -> str:
+    """Return the Verilator of models."""
+    found = find_verilator()
+    return f"{found.version} ({found.program})"
+
+
+def program_compiler() -> str:
+    """Return the compiler of programs for cores."""
+    return f"ziglang {compiler_version()}"
+
+
 def tool_findings() -> list[Finding]:
     """Look for the programs behind the engines."""
     findings = [
@@ -67,22 +85,16 @@ def tool_findings() -> list[Finding]:
             found=f"{platform.python_version()}, {sys.executable}",
         )
     ]
-    try:
-        compiler = find_compiler()
-        found, remedy = f"{compiler.version} ({' '.join(compiler.command)})", ""
-    except UserError as error:
-        found, remedy = None, str(error)
-    findings.append(
-        Finding(name="C++ compiler", purpose="Verilator engine", found=found, remedy=remedy)
-    )
-    try:
-        verilator = find_verilator()
-        found, remedy = f"{verilator.version} ({verilator.program})", ""
-    except UserError as error:
-        found, remedy = None, str(error)
-    findings.append(
-        Finding(name="Verilator", purpose="Verilator engine", found=found, remedy=remedy)
-    )
+    for name, purpose, look in (
+        ("C++ compiler", "engines verilator and iss", model_compiler),
+        ("Verilator", "engine verilator", verilator),
+        ("C compiler for cores", "kernels and programs", program_compiler),
+    ):
+        try:
+            found, remedy = look(), ""
+        except UserError as error:
+            found, remedy = None, str(error)
+        findings.append(Finding(name=name, purpose=purpose, found=found, remedy=remedy))
     for program, purpose, remedy in (
         ("iverilog", "the cocotb test", "apt-get install iverilog"),
         ("gtkwave", "looking at traces", "apt-get install gtkwave, or any viewer of VCD"),

@@ -1,35 +1,31 @@
-"""``spica run``: one kernel on one machine, checked and reported."""
+"""``spica run``: one kernel or program on one machine, checked and reported."""
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..hw.arithmetic import ARITHMETIC
-from ..hw.errors import MachineError, UserError
-from ..kernels.gemm.data import KINDS
-from ..sim.report import report
-from ..sim.run import RunOptions, run_kernel
-from ..sim.verilator_engine import GATINGS
-from .catalog import ENGINES, kernel_names
-from .files import Draft
-from .options import JsonOption, JsonOutput, SetOption, choose, configured
-from .progress import ProgressDisplay
+from ..hw.errors import UserError
+from ..sim.run import RunOptions
+from ..sim.simt import SimtOptions
+from .catalog import CORES_ENGINE, ENGINES, kernel_names
+from .gemm import DIMENSIONS, HOST_KERNEL, parsed_window, require_sound, run_gemm
+from .options import JsonOption, SetOption, choose, configured
+from .programs import is_file_name, run_cores
+from .sizes import chosen_sizes, require_at_least
 
 __all__ = ["run"]
 
-WRONG = 1
-C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
+OTHER = "choose --engine verilator or amaranth"
 
 
 def run(
     kernel: str,
     /,
-    *,
+    *files: str,
     preset: str,
-    size: int | None = None,
+    size: str | None = None,
     m: Annotated[int | None, Parameter(name="-m")] = None,
     n: Annotated[int | None, Parameter(name="-n")] = None,
     k: Annotated[int | None, Parameter(name="-k")] = None,
@@ -41,66 +37,79 @@ def run(
     seed: int = 1,
     gating: str = "gated",
     max_cycles: int | None = None,
+    optimize: int = 3,
+    schedule: str = "in_turn",
+    max_instructions: int | None = None,
+    allow_spills: Annotated[bool, Parameter(negative=())] = False,
     trace: Path | None = None,
     trace_window: str | None = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ) -> int:
-    """Run a kernel, check every value of its result, and report its cycles and where they went.
+    """Run a kernel or a program of your own, check it, and report what it took.
 
-    Exit code 0 if every value is right, 1 if one is wrong or the machine faults or hangs.
+    Exit code 0 if every value is right, or the program's own exit code is 0; 1 if not, or if the
+    machine faults or hangs.
 
     Parameters
     ----------
     kernel
-        A kernel of `spica list`.
+        A kernel of `spica list`, or a file of C, C++ or assembly, or an ELF file.
+    files
+        More files of the same program.
     preset
-        A preset of `spica list`.
+        A preset of `spica list`; programs for cores need one with cores.
     size
-        M, N and K at once.
+        Sizes in the order of the kernel's dimensions, 64x32x16, or one number for all of them.
     m
-        Rows of A and C.
+        The dimension of this name; of gemm, rows of A and C.
     n
-        Columns of B and C.
+        The dimension of this name; of gemm, columns of B and C.
     k
-        Columns of A, rows of B.
+        The dimension of this name; of gemm, columns of A, rows of B.
     c
         Format of C: fp32, or the narrower fp16 or bf16 where the operands have one (the default);
-        int32 for int8 operands.
+        int32 for int8 operands. gemm only.
     engine
-        An engine of `spica list`.
+        An engine of `spica list`; programs for cores run on iss.
     dram_bandwidth
-        Bytes per cycle that DRAM gives and takes.
+        Bytes per cycle that DRAM gives and takes; on engines with cycles.
     dram_latency
-        Cycles of a round trip to DRAM.
+        Cycles of a round trip to DRAM; on engines with cycles.
     data
-        Operands: random, integers (small, so that sums are exact) or extreme (NaN, infinities,
-        subnormals, signed zeros among them).
+        Operands of gemm: random, integers (small, so that sums are exact) or extreme (NaN,
+        infinities, subnormals, signed zeros among them).
     seed
-        Of the operands and of random gating.
+        Of the operands, of random gating and of a random schedule.
     gating
         Clocks of idle blocks: gated, ungated or random. Changes speed alone.
     max_cycles
         Cycles after which the run counts as hung.
+    optimize
+        Optimization of the compiler of programs, 0 to 3.
+    schedule
+        Which warp goes next on iss: each in_turn, or a random one.
+    max_instructions
+        Instructions of warps after which a run on iss counts as endless; 1,000,000,000 if not
+        given.
+    allow_spills
+        Call a kernel right whose compiled code breaks the rules, as by values kept on the stack.
     trace
         Write a waveform (VCD) to this file.
     trace_window
         Cycles to trace, as first:end, without the end; all if not given.
 
     """
-    choose("kernel", kernel, kernel_names())
+    if not is_file_name(kernel):
+        choose("kernel", kernel, kernel_names())
     choose("engine", engine, ENGINES)
-    choose("kind of data", data, KINDS)
-    choose("gating", gating, GATINGS)
-    if c is not None:
-        choose("format of C", c, C_FORMATS)
     config = configured(preset, settings)
-    m, n, k = extents(size, m, n, k)
     require_at_least(0, {"--seed": seed})
-    require_at_least(1, {"--dram-bandwidth": dram_bandwidth, "--dram-latency": dram_latency})
-    require_at_least(1, {"--max-cycles": max_cycles})
-    window = parsed_window(trace_window, trace, engine)
-    with JsonOutput(json) as output, Draft(trace) if trace else nullcontext() as waveform:
+    single = {"m": m, "n": n, "k": k}
+    if kernel == HOST_KERNEL:
+        if engine == CORES_ENGINE:
+            raise UserError(f"{kernel} is commanded by a host, which {engine} has none of; {OTHER}")
+        refuse(f"{kernel} on {engine}", {"--max-instructions": max_instructions}, files)
         options = RunOptions(
             engine=engine,
             dram_bandwidth=dram_bandwidth,
@@ -110,61 +119,41 @@ def run(
             gating=gating,
             c_format=c,
             max_cycles=max_cycles,
-            trace=None if waveform is None else waveform.draft,
-            trace_window=window,
+            trace=trace,
+            trace_window=parsed_window(trace_window, trace, engine),
         )
-        try:
-            with ProgressDisplay() as progress:
-                result = run_kernel(kernel, preset, config, m, n, k, options, progress)
-        except MachineError:
-            keep(waveform)  # what was recorded before the fault is what one looks at
-            raise
-        keep(waveform)
-        if output.write(result):
-            print(report(result), end="")
-    return 0 if result["check"]["verdict"] == "right" else WRONG
-
-
-def extents(size: int | None, m: int | None, n: int | None, k: int | None) -> tuple[int, int, int]:
-    """Return M, N and K from ``--size`` or the three of them."""
-    given = {"-m": m, "-n": n, "-k": k}
-    missing = [option for option, value in given.items() if value is None]
-    if size is not None:
-        if len(missing) < len(given):
-            raise UserError("sizes must be given either by --size or by -m, -n and -k, not by both")
-        given = {"--size": size}
-        m = n = k = size
-    elif missing:
+        require_sound(options)
+        return run_gemm(preset, config, chosen_sizes(DIMENSIONS, size, single), options, json)
+    if engine != CORES_ENGINE:
         raise UserError(
-            f"sizes must be given by --size or by -m, -n and -k; {missing[0]} is missing"
+            f"{kernel} runs on cores, which {engine} does not have yet; "
+            f"choose --engine {CORES_ENGINE}"
         )
-    require_at_least(1, given)
-    assert m is not None and n is not None and k is not None
-    return m, n, k
+    own = is_file_name(kernel)
+    cycles = {"--trace": trace, "--trace-window": trace_window, "--max-cycles": max_cycles}
+    sized = {"--size": size, "-m": m, "-n": n, "-k": k} if own else {}
+    refuse(f"{kernel} on {engine}", {**cycles, **sized, "--c": c}, () if own else files)
+    limit = SimtOptions.max_instructions if max_instructions is None else max_instructions
+    return run_cores(
+        [kernel, *files],
+        preset,
+        config,
+        lambda dimensions: chosen_sizes(dimensions, size, single),
+        SimtOptions(
+            optimize=optimize,
+            schedule=schedule,
+            seed=seed,
+            max_instructions=limit,
+            allow_spills=allow_spills,
+        ),
+        json,
+    )
 
 
-def require_at_least(least: int, options: Mapping[str, int | None]):
-    """Raise if an option that is given is below `least`."""
+def refuse(what: str, options: Mapping[str, object], files: Sequence[str]):
+    """Raise if an option is given that means nothing here, or a file beside a kernel."""
     for option, value in options.items():
-        if value is not None and value < least:
-            raise UserError(f"{option} must be {least} or more, not {value}")
-
-
-def parsed_window(window: str | None, trace: Path | None, engine: str) -> tuple[int, int] | None:
-    """Return the first cycle of ``--trace-window`` and the one after its last."""
-    if window is None:
-        return None
-    if trace is None:
-        raise UserError("--trace-window needs --trace, the file to write to")
-    if engine != "verilator":
-        raise UserError(f"--trace-window needs --engine verilator; {engine} traces every cycle")
-    first, _, end = window.partition(":")
-    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
-        raise UserError(f"--trace-window must be first:end, two rising cycles, not {window!r}")
-    return int(first), int(end)
-
-
-def keep(waveform: Draft | None):
-    """Give a waveform its name, if the engine wrote one."""
-    if waveform is not None and waveform.draft.stat().st_size:
-        waveform.commit()
+        if value is not None:
+            raise UserError(f"{option} must be left out: it means nothing to {what}")
+    if files:
+        raise UserError(f"a kernel must be named alone, not with {files[0]}")

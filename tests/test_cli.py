@@ -11,11 +11,14 @@ import pytest
 from spica.cli import files
 from spica.cli.main import main
 from spica.hw.errors import MachineError, UserError
+from spica.kernels.kernel import every_kernel
 from spica.sim.machine import ENGINES
 from spica.synth.measure import BlockMeasurement, Measurement
 from spica.synth.yosys import YosysError
 
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")
+VECADD = ("run", "vecadd", "--preset", "core", "--engine", "iss")
+OWN = ("run", "absent.c", "--preset", "core", "--engine", "iss")
 
 
 class FakeRun:
@@ -40,8 +43,8 @@ class FakeRun:
 @pytest.fixture
 def fake(monkeypatch):
     fake = FakeRun()
-    monkeypatch.setattr("spica.cli.run.run_kernel", fake)
-    monkeypatch.setattr("spica.cli.run.report", lambda result: f"took {result['cycles']} cycles\n")
+    monkeypatch.setattr("spica.cli.gemm.run_kernel", fake)
+    monkeypatch.setattr("spica.cli.gemm.report", lambda result: f"took {result['cycles']} cycles\n")
     return fake
 
 
@@ -69,7 +72,42 @@ def refused(capsys, *arguments):
         ((*GEMM, "--size", "4", "-m", "4"), "either by --size or by -m, -n and -k, not by both"),
         ((*GEMM, "--size", "0"), "--size must be 1 or more, not 0"),
         ((*GEMM, "-m", "1", "-n", "-3", "-k", "1"), "-n must be 1 or more, not -3"),
-        ((*GEMM, "--size", "many"), 'Invalid value for --size: unable to convert "many" into int'),
+        ((*GEMM, "--size", "many"), "--size must be a number, or numbers with x between them, not"),
+        ((*GEMM, "--size", "4x4"), "--size must be one number or 3 of them, mxnxk, not 4x4"),
+        ((*GEMM, "--size", "4x0x4"), "--size must be 1 or more, not 0"),
+        ((*GEMM, "-m", "many"), 'Invalid value for -m: unable to convert "many" into int'),
+        (
+            (*GEMM, "--size", "4", "--max-instructions", "9"),
+            "it means nothing to gemm on ver",
+        ),
+        (("run", "gemm", "more.c", "--preset", "matrix", "--size", "4"), "alone, not with more.c"),
+        ((*GEMM, "--size", "4", "--engine", "iss"), "commanded by a host, which iss has none of"),
+        ((*VECADD, "--size", "4", "--engine", "verilator"), "not have yet; choose --engine iss"),
+        ((*VECADD, "--size", "4", "--preset", "matrix"), "vecadd needs cores, and matrix has none"),
+        ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
+        (
+            (*VECADD, "--size", "4", "-n", "4"),
+            "be given either by --size or by -n, not by both",
+        ),
+        ((*VECADD, "-m", "4"), "-m must name a dimension, and there are n"),
+        ((*VECADD, "--size", "4x4"), "--size must be one number or 1 of them, n, not 4x4"),
+        ((*VECADD, "--size", "4", "--optimize", "4"), "--optimize must be 0 to 3, not 4"),
+        (
+            (*VECADD, "--size", "4", "--schedule", "rnd"),
+            "unknown schedule 'rnd'; did you mean 'r",
+        ),
+        ((*VECADD, "--size", "4", "--max-instructions", "0"), "must be 1 or more, not 0"),
+        ((*VECADD, "--size", "4", "--trace", "t"), "--trace must be left out: it means nothing to"),
+        ((*VECADD, "--size", "4", "--set", "core.warps=33"), "warps must be at most 32, not 33"),
+        ((*VECADD, "more.c", "--size", "4"), "a kernel must be named alone, not with more.c"),
+        ((*OWN, "--size", "4"), "--size must be left out: it means nothing to absent.c on iss"),
+        ((*OWN,), "a program must exist, and there is no file absent.c"),
+        ((*OWN, "notes.txt"), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
+        (("generate", "virgo", "-o", "x"), "a cluster in RTL must have no cores yet, not 4;"),
+        (
+            ("area", "tiny"),
+            "a cluster in RTL must have no cores yet, not 1; programs for",
+        ),
         ((*GEMM, "--size", "4", "--engine", "verilate"), "engine 'verilate'; did you mean 'verila"),
         ((*GEMM, "--size", "4", "--c", "fp8"), "unknown format of C 'fp8'; did you mean 'fp"),
         ((*GEMM, "--size", "4", "--dram-bandwidth", "0"), "--dram-bandwidth must be 1 or more"),
@@ -102,6 +140,11 @@ def test_bad_input_is_one_sentence(fake, capsys, arguments, sentence, tmp_path, 
     assert sentence in refused(capsys, *arguments)
     assert fake.calls == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_cores_have_no_rtl_yet(capsys):
+    sentence = refused(capsys, "run", "gemm", "--preset", "virgo", "--size", "4")
+    assert sentence.startswith("a cluster in RTL must have no cores yet, not 4; programs for cores")
 
 
 def test_run_passes_on_what_it_is_told(fake, capsys):
@@ -237,8 +280,13 @@ def test_list_names_all(capsys):
     listed = json.loads(capsys.readouterr().out)
     assert set(listed) == {"presets", "kernels", "engines", "versions"}
     assert {"tiny_matrix", "matrix"} <= set(listed["presets"])
-    assert set(listed["engines"]) == set(ENGINES)
-    assert "gemm" in listed["kernels"]
+    assert set(listed["engines"]) == {*ENGINES, "iss"}
+    assert listed["presets"]["virgo"]["cores"] == "4 x 8 warps x 8 threads"
+    assert listed["kernels"]["gemm"]["size"] == "m x n x k"
+    assert set(listed["kernels"]) > {kernel.name for kernel in every_kernel()}
+    for kernel in every_kernel():
+        assert listed["kernels"][kernel.name]["size"] == " x ".join(kernel.dimensions)
+        assert listed["kernels"][kernel.name]["what it computes"]
     assert main(("list",)) == 0
     plain = capsys.readouterr().out
     assert "\x1b" not in plain

@@ -6,14 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from spica.cli.main import app
+from spica.cli.main import app, main
+from spica.hw.isa.instructions import INSTRUCTIONS, Unit
 from spica.sim.units import every_unit
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 README = (ROOT / "README.md").read_text()
-SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL)).splitlines()
-SPICA_COMMANDS = [line for line in SHELL if line.startswith("spica ")]
+
+
+def commands_of(text):
+    """Return the lines of a page's shell blocks that call spica."""
+    lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
+    return [line for line in lines if line.startswith("spica ")]
+
+
+SPICA_COMMANDS = commands_of(README)
+PROGRAMMING_COMMANDS = commands_of((ROOT / "docs" / "programming.md").read_text())
 MAKE_COMMANDS = sorted(
     set(re.findall(r"\bmake ([a-z-]+)", "\n".join(p.read_text() for p in PAGES)))
 )
@@ -23,6 +32,45 @@ def test_tables_are_those_of_the_hardware(page_writer):
     reference = page_writer("reference")
     text = reference.PAGE.read_text()
     assert reference.updated(text) == text, "make docs brings docs/machine.md up to date"
+
+
+def test_page_of_instructions_is_that_of_the_tables(page_writer):
+    isa = page_writer("isa")
+    text = isa.PAGE.read_text()
+    assert isa.updated(text) == text, "make docs brings docs/isa.md up to date"
+    shown = re.findall(r"^\| `([a-z_.]+)[ `]", isa.instructions(), re.M)
+    assert sorted(shown) == sorted(INSTRUCTIONS)
+
+
+def test_instructions_that_are_not_of_risc_v_have_a_meaning(page_writer):
+    units = (Unit.WARP, Unit.SFU, Unit.TENSOR)
+    custom = {name for name, one in INSTRUCTIONS.items() if one.unit in units}
+    assert set(page_writer("isa").MEANINGS) == custom
+
+
+@pytest.mark.parametrize("name", sorted(INSTRUCTIONS))
+def test_words_of_instructions_are_whole(page_writer, name):
+    """Fixed bits, and the names of operands, in the places the assembler puts them."""
+    isa, one = page_writer("isa"), INSTRUCTIONS[name]
+    place, word = 32, 0
+    widths = {text: width for _, width, text in isa.operand_fields(one)}
+    for part in isa.encoding(one).split():
+        place -= widths.get(part, len(part))
+        word |= 0 if part in widths else int(part, 2) << place
+    assert place == 0
+    assert word == one.match
+
+
+def test_example_of_programming_runs(tmp_path, capsys, monkeypatch):
+    """As the page says it: the file, the command, what is printed."""
+    page = (ROOT / "docs" / "programming.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    (program,) = re.findall(r"```c\n(#include.*?)```", page, re.DOTALL)
+    (command,) = re.findall(r"```sh\n(spica run collatz.c .*)\n```", page)
+    (printed,) = re.findall(r"```\n(\d+ takes \d+ steps\n)```", page)
+    Path("collatz.c").write_text(program)
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out.startswith(printed)
 
 
 def test_page_of_arithmetic_has_every_format_and_unit(page_writer):
@@ -35,8 +83,8 @@ def test_page_of_arithmetic_has_every_format_and_unit(page_writer):
     assert sorted(shown) == sorted(units), "python -m bench arithmetic; python docs/arithmetic.py"
 
 
-@pytest.mark.parametrize("line", SPICA_COMMANDS)
-def test_commands_of_the_readme_parse(line):
+@pytest.mark.parametrize("line", [*SPICA_COMMANDS, *PROGRAMMING_COMMANDS])
+def test_commands_of_the_pages_parse(line):
     """Parsed to the last option, not run."""
     _, *arguments = shlex.split(line, comments=True)
     command, _, ignored = app.parse_args(arguments, exit_on_error=False, print_error=False)

@@ -1,0 +1,79 @@
+"""The kernel that a host commands: from checked options to its report."""
+
+import dataclasses
+from contextlib import nullcontext
+from pathlib import Path
+
+from ..hw.arithmetic import ARITHMETIC
+from ..hw.config import ClusterConfig
+from ..hw.errors import MachineError, UserError
+from ..kernels.gemm.data import KINDS
+from ..sim.report import report
+from ..sim.run import RunOptions, run_kernel
+from ..sim.verilator_engine import GATINGS
+from .files import Draft
+from .options import JsonOutput, choose
+from .progress import ProgressDisplay
+from .sizes import require_at_least
+
+__all__ = ["DIMENSIONS", "HOST_KERNEL", "parsed_window", "run_gemm"]
+
+HOST_KERNEL = "gemm"
+DIMENSIONS = ("m", "n", "k")
+WRONG = 1
+C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
+
+
+def require_sound(options: RunOptions):
+    """Raise unless every option is one that a run can have."""
+    choose("kind of data", options.data, KINDS)
+    choose("gating", options.gating, GATINGS)
+    if options.c_format is not None:
+        choose("format of C", options.c_format, C_FORMATS)
+    require_at_least(1, {"--dram-bandwidth": int(options.dram_bandwidth)})
+    require_at_least(1, {"--dram-latency": options.dram_latency})
+    require_at_least(1, {"--max-cycles": options.max_cycles})
+
+
+def run_gemm(
+    preset: str,
+    config: ClusterConfig,
+    sizes: dict[str, int],
+    options: RunOptions,
+    json: str | None,
+) -> int:
+    """Run one product, whose options are sound, and report; return the exit code."""
+    trace = None if options.trace is None else Path(options.trace)
+    with JsonOutput(json) as output, Draft(trace) if trace else nullcontext() as waveform:
+        options = dataclasses.replace(options, trace=None if waveform is None else waveform.draft)
+        m, n, k = (sizes[name] for name in DIMENSIONS)
+        try:
+            with ProgressDisplay() as progress:
+                result = run_kernel(HOST_KERNEL, preset, config, m, n, k, options, progress)
+        except MachineError:
+            keep(waveform)  # what was recorded before the fault is what one looks at
+            raise
+        keep(waveform)
+        if output.write(result):
+            print(report(result), end="")
+    return 0 if result["check"]["verdict"] == "right" else WRONG
+
+
+def parsed_window(window: str | None, trace: Path | None, engine: str) -> tuple[int, int] | None:
+    """Return the first cycle of ``--trace-window`` and the one after its last."""
+    if window is None:
+        return None
+    if trace is None:
+        raise UserError("--trace-window needs --trace, the file to write to")
+    if engine != "verilator":
+        raise UserError(f"--trace-window needs --engine verilator; {engine} traces every cycle")
+    first, _, end = window.partition(":")
+    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
+        raise UserError(f"--trace-window must be first:end, two rising cycles, not {window!r}")
+    return int(first), int(end)
+
+
+def keep(waveform: Draft | None):
+    """Give a waveform its name, if the engine wrote one."""
+    if waveform is not None and waveform.draft.stat().st_size:
+        waveform.commit()

@@ -1,0 +1,99 @@
+"""Programs for the cores: kernels and users' own, on the instruction-set model."""
+
+import codecs
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..hw.config import ClusterConfig
+from ..hw.errors import UserError
+from ..kernels.kernel import find_kernel
+from ..sim.mistakes import ProgramError
+from ..sim.simt import SCHEDULES, SimtOptions, run_program, run_simt
+from ..sim.simt_report import simt_report
+from .options import JsonOutput, choose
+from .progress import ProgressDisplay
+from .sizes import require_at_least
+
+__all__ = ["Terminal", "is_file_name", "run_cores"]
+
+WRONG = 1
+
+
+class Terminal:
+    """Shows what a program prints as it comes, once the progress bar is out of its way."""
+
+    def __init__(self, stream, display: ProgressDisplay):
+        self.stream = stream
+        self.display = display
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self.last = "\n"
+
+    def __call__(self, data: bytes):
+        self.display.progress.stop()
+        text = self.decoder.decode(data)
+        self.stream.write(text)
+        self.stream.flush()
+        self.last = text[-1:] or self.last
+
+    def finish(self):
+        """End a line that the program left open."""
+        if self.last != "\n":
+            self(b"\n")
+
+
+def is_file_name(name: str) -> bool:
+    """Return whether a user means a file, not a kernel."""
+    return "." in name or "/" in name
+
+
+def require_sound(options: SimtOptions):
+    """Raise unless every option is one that a run can have."""
+    choose("schedule", options.schedule, SCHEDULES)
+    if not 0 <= options.optimize <= 3:
+        raise UserError(f"--optimize must be 0 to 3, not {options.optimize}")
+    require_at_least(1, {"--max-instructions": options.max_instructions})
+
+
+def run_cores(
+    names: list[str],
+    preset: str,
+    config: ClusterConfig,
+    sizes: Callable[[tuple[str, ...]], dict[str, int]],
+    options: SimtOptions,
+    json: str | None,
+) -> int:
+    """Run a kernel, or a program from files, and report; return the exit code.
+
+    Parameters
+    ----------
+    names : list of str
+        A kernel, or files.
+    sizes : callable
+        Returns the sizes of a kernel's dimensions.
+
+    """
+    require_sound(options)
+    with JsonOutput(json) as output:
+        try:
+            with ProgressDisplay() as progress:
+                terminal = Terminal(sys.stderr if output.prints else sys.stdout, progress)
+                shared: dict[str, Any] = {"console": terminal, "progress": progress}
+                try:
+                    if is_file_name(names[0]):
+                        files = [Path(name) for name in names]
+                        result = run_program(files, preset, config, options, **shared)
+                    else:
+                        kernel = find_kernel(names[0])
+                        chosen = sizes(kernel.dimensions)
+                        result = run_simt(kernel, preset, config, chosen, options, **shared)
+                finally:
+                    terminal.finish()
+        except ProgramError as error:
+            head = {"preset": preset, "program": names, "check": {"verdict": "wrong"}}
+            output.write(head | {"mistake": error.mistake})
+            raise
+        if output.write(result):
+            print(simt_report(result), end="")
+    return 0 if result["check"]["verdict"] == "right" else WRONG

@@ -1,0 +1,73 @@
+"""Sizes of a kernel from ``--size`` or from an option of their own."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ..hw.errors import UserError
+
+__all__ = ["chosen_sizes", "require_at_least"]
+
+
+def chosen_sizes(
+    dimensions: Sequence[str], size: str | None, single: Mapping[str, int | None]
+) -> dict[str, int]:
+    """Return the kernel's sizes by dimension.
+
+    Parameters
+    ----------
+    dimensions : sequence of str
+        Their names, in the kernel's order.
+    size : str or None
+        ``64``, of all dimensions, or ``64x32x16``, in their order.
+    single : mapping
+        What the options ``-m``, ``-n`` and ``-k`` say of the dimensions of these names.
+
+    """
+    given = {name: value for name, value in single.items() if value is not None}
+    options = [f"-{name}" for name in dimensions if name in single]
+    alone = f" or by {listed(options)}" if len(options) == len(dimensions) else ""
+    if size is not None:
+        if given:
+            either = "either " if alone else ""
+            rest = "both" if alone else f"-{next(iter(given))}"
+            raise UserError(f"sizes must be given {either}by --size{alone}, not by {rest}")
+        return parsed_size(dimensions, size)
+    for name in given:
+        if name not in dimensions:
+            raise UserError(f"-{name} must name a dimension, and there are {', '.join(dimensions)}")
+    missing = [name for name in dimensions if name not in given]
+    if missing:
+        what = f"; -{missing[0]} is missing" if alone else f", {'x'.join(dimensions)}"
+        raise UserError(f"sizes must be given by --size{alone}{what}")
+    require_at_least(1, {f"-{name}": value for name, value in given.items()})
+    return {name: given[name] for name in dimensions}
+
+
+def parsed_size(dimensions: Sequence[str], size: str) -> dict[str, int]:
+    """Return the sizes that ``--size`` means."""
+    parts = size.lower().split("x")
+    if not all(re.fullmatch(r"-?\d+", part) for part in parts):
+        raise UserError(f"--size must be a number, or numbers with x between them, not {size!r}")
+    numbers = [int(part) for part in parts]
+    if len(numbers) == 1:
+        numbers *= len(dimensions)
+    if len(numbers) != len(dimensions):
+        raise UserError(
+            f"--size must be one number or {len(dimensions)} of them, {'x'.join(dimensions)}, "
+            f"not {size}"
+        )
+    for number in numbers:
+        require_at_least(1, {"--size": number})
+    return dict(zip(dimensions, numbers, strict=True))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
+
+
+def require_at_least(least: int, options: Mapping[str, int | None]):
+    """Raise if an option that is given is below `least`."""
+    for option, value in options.items():
+        if value is not None and value < least:
+            raise UserError(f"{option} must be {least} or more, not {value}")

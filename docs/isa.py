@@ -1,0 +1,188 @@
+"""Write the tables of isa.md from the definitions in `spica.hw.isa`; ``make docs`` runs it."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pages
+from pages import table
+
+from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES
+from spica.hw.isa.commands import CISC_MAPS, CiscCommand, CiscKind, cisc_strides, cisc_word
+from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
+from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
+from spica.hw.isa.instructions import INSTRUCTIONS, Instruction, Unit, field_of
+
+PAGE = Path(__file__).with_name("isa.md")
+
+#: Where RISC-V divides a word into opcode, rd, funct3, rs1, rs2, funct7.
+BOUNDARIES = (7, 12, 15, 20, 25, 32)
+
+#: What the instructions do that RISC-V does not have. "Last" thread: the one of highest number
+#: among the active threads of the warp.
+MEANINGS = {
+    "vx_tmc": "thread mask := rs1 of the last thread; the warp ends if it is 0",
+    "vx_wspawn": "warps 1 to rs1 - 1, other than this one, go on at address rs2, with thread 0 "
+    "active besides those that were",
+    "vx_split": "threads whose rs1 has bit 0 set go on alone until `vx_join`, then the others. "
+    "rd := 1 if there are threads of both kinds, and the stack grows by an entry; else rd := 0 "
+    "and nothing changes. rs2 is ignored",
+    "vx_join": "rs1 is what `vx_split` gave. 0: nothing. 1, the first time: the other threads "
+    "go on after `vx_split`; the second time: all of them after `vx_join`, and the entry of the "
+    "stack is gone",
+    "vx_bar": "waits at barrier rs1 until rs2 warps of every core are there (`barrier_scope` "
+    "cluster), or rs2 warps of this core (core; with bit 31 of rs1, one warp of each of rs2 cores)",
+    "vx_pred": "threads whose rs1 has bit 0 set stay active; if there are none, thread mask := "
+    "rs2 of the last thread",
+    "frcp.s": "fd := 1 / fs1",
+    "frsqrt.s": "fd := 1 / sqrt(fs1)",
+    "fexp2.s": "fd := 2 to the power of fs1",
+    "flog2.s": "fd := logarithm of fs1 to the base 2",
+    "fsin.s": "fd := sin(fs1), in radians",
+    "fcos.s": "fd := cos(fs1), in radians",
+    "hmma": "C := A B + C of 8 x 8 x 16, A in f0 to f7, B in f8 to f15, both FP16 in pairs, C in "
+    "FP32: f16 to f23 if rd is x0, f24 to f31 if it is x1",
+    "hgmma": "begins C := A B + C of 16 x 16 x 32, A at address rs1 and B at rs2 of shared memory, "
+    "FP16 in rows, C in FP32 in f0 to f31",
+    "hgmma_wait": "waits until the result of `hgmma` is in f0 to f31",
+}
+
+#: Titles of the groups, each with the units whose instructions it holds.
+GROUPS = {
+    "Integer": (Unit.INT, Unit.MULTIPLY, Unit.DIVIDE),
+    "Branches and jumps": (Unit.BRANCH,),
+    "Memory": (Unit.LSU,),
+    "Floating point": (Unit.FP32, Unit.FP32_DIVIDE),
+    "Control and status registers": (Unit.CSR,),
+    "System": (Unit.SYSTEM,),
+    "Warps": (Unit.WARP,),
+    "Special functions": (Unit.SFU,),
+    "Tensor": (Unit.TENSOR,),
+}
+
+
+def bits(low: int, width: int) -> str:
+    """Return the places of some bits, as ``31:25``."""
+    return f"{low + width - 1}:{low}" if width > 1 else f"{low}"
+
+
+def operand_fields(instruction: Instruction) -> Iterator[tuple[int, int, str]]:
+    """Yield place, width and text of every field that an operand has in the word."""
+    for operand in instruction.operands:
+        if operand not in IMMEDIATES:
+            yield REGISTER_FIELDS[field_of(operand)], 5, operand
+            continue
+        immediate = IMMEDIATES[operand]
+        for place, width, low in immediate.pieces:
+            whole = len(immediate.pieces) == 1 and low == 0
+            yield place, width, operand if whole else f"{operand}[{bits(low, width)}]"
+
+
+def encoding(instruction: Instruction) -> str:
+    """Return the word from bit 31 down: digits where it is fixed, names where operands are."""
+    fields = {place: (width, text) for place, width, text in operand_fields(instruction)}
+    parts, place = [], 0
+    while place < 32:
+        if place in fields:
+            width, text = fields[place]
+        else:
+            end = min(b for b in (*BOUNDARIES, *fields) if b > place)
+            width = end - place
+            text = f"{instruction.match >> place & ((1 << width) - 1):0{width}b}"
+        parts.append(text)
+        place += width
+    return " ".join(reversed(parts))
+
+
+def group_table(instructions: Iterable[Instruction]) -> str:
+    """Return the table of some instructions; with meanings if they are not RISC-V's."""
+    rows = [
+        [
+            f"`{f'{one.name} {one.syntax}'.strip()}`",
+            f"`{encoding(one)}`",
+            one.unit.value,
+            *([MEANINGS[one.name]] if one.name in MEANINGS else []),
+        ]
+        for one in instructions
+    ]
+    header = ["instruction", "word, bit 31 first", "unit", "meaning"]
+    return table(header[: len(rows[0])], rows)
+
+
+def instructions() -> str:
+    """Return the tables of all instructions, group by group."""
+    lines = []
+    for title, units in GROUPS.items():
+        chosen = [one for one in INSTRUCTIONS.values() if one.unit in units]
+        lines += [f"### {title}", "", group_table(chosen), ""]
+    return "\n".join(lines).rstrip()
+
+
+def registers() -> str:
+    """Return the table of register names."""
+    rows = [[f"x{k}", f"`{INTEGER_NAMES[k]}`", f"f{k}", f"`{FLOAT_NAMES[k]}`"] for k in range(32)]
+    return table(["integer", "name", "float", "name"], rows)
+
+
+def control_registers() -> str:
+    """Return the table of control and status registers."""
+    rows = [[f"`{csr.number:#05x}`", csr.name, csr.access, csr.meaning] for csr in CSRS.values()]
+    named = {csr.number for csr in CSRS.values()}
+    for numbers in COUNTER_NUMBERS:
+        others = [number for number in numbers if number not in named]
+        spans = f"`{others[0]:#05x}` to `{others[-1]:#05x}`"
+        rows.append([spans, "", "read", "other performance counters"])
+    return table(["number", "name", "access", "meaning"], rows)
+
+
+def cisc_meaning(command: CiscCommand) -> str:
+    """Return what a command word does."""
+    if command.kind is CiscKind.STRIDES_AB:
+        return "elements between rows in DRAM: `first` of A, `second` of B"
+    if command.kind is CiscKind.STRIDES_DC:
+        return "elements between rows in DRAM: `first` of D, `second` of C"
+    if command.kind is CiscKind.CONFIG:
+        return "activation, scale and transposes as after reset"
+    parts = [f"loop over the tile with parts `{command.parts:#05x}`"]
+    if command.operands and command.quarters is None:
+        parts.append("A from sixteenth `a` of shared memory, B to the end of sixteenth `b`")
+    elif command.quarters is not None:
+        first, end = command.quarters
+        parts.append(f"A from quarter {first} of shared memory, B up to quarter {end}")
+    if command.c_byte is not None:
+        parts.append(f"C to sixteenth `{command.c_byte}`")
+    if command.accumulate is None:
+        parts.append("adds to C if bit 0 of `c` is set")
+    elif command.operands and command.parts & 0x40 == 0 and command.accumulate:
+        parts.append("adds to C")
+    return "; ".join(parts)
+
+
+def command_words() -> str:
+    """Return the tables of command words, one for each map."""
+    lines = []
+    for name, commands in CISC_MAPS.items():
+        rows = [[f"{code}", each.name, cisc_meaning(each)] for code, each in commands.items()]
+        lines += [f"### `{name}`", "", table(["operation", "name", "meaning"], rows), ""]
+    return "\n".join(lines).rstrip()
+
+
+def command_fields() -> str:
+    """Return the table of a command word's fields."""
+    strides = {name: cisc_strides[name] for name in ("first", "second")}
+    fields = {name: cisc_word[name] for name in ("operation", "unit", "square", "a", "b", "c")}
+    rows = [
+        [bits(field.offset, field.width), f"`{name}`", words]
+        for words, chosen in (("all", fields), ("strides", strides))
+        for name, field in chosen.items()
+    ]
+    return table(["bits", "field", "of words"], rows)
+
+
+def updated(text: str) -> str:
+    """Return the page with every table as the definitions have it now."""
+    sections = (registers, instructions, control_registers, command_fields, command_words)
+    return pages.updated(text, sections)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated(PAGE.read_text()))

@@ -1,0 +1,193 @@
+"""Programs for the cores: C and C++ to an ELF file, with the start-up code, cached by content."""
+
+import functools
+import importlib.metadata
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..hw.cache import cached, digest
+from ..hw.config import ClusterConfig
+from ..hw.errors import UserError
+from .header import program_header
+
+__all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program"]
+
+RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
+INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
+
+#: Told in a sentence what takes long.
+Progress = Callable[[str], None]
+
+TARGET = (
+    *("-target", "riscv32-freestanding-none"),
+    *("-mcpu=generic_rv32+m+f", "-mabi=ilp32f"),
+)
+FLAGS = (
+    *TARGET,
+    *("-ffreestanding", "-fno-math-errno", "-fomit-frame-pointer"),
+    *("-fno-unwind-tables", "-fno-asynchronous-unwind-tables", "-fno-sanitize=all"),
+    *("-fno-stack-protector", "-ffunction-sections", "-fdata-sections"),
+    # No instruction of divergence may be doubled or merged with another.
+    "-fconvergent-functions",
+    # Source lines for reports, nothing else.
+    "-gline-tables-only",
+    "-Wall",
+)
+LANGUAGES = {
+    ".S": ("cc", ()),
+    ".c": ("cc", ("-std=gnu17",)),
+    ".cpp": ("c++", ("-std=gnu++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")),
+}
+LANGUAGES[".cc"] = LANGUAGES[".cxx"] = LANGUAGES[".cpp"]
+#: Lines of the compiler's that a message quotes.
+QUOTED_LINES = 10
+
+
+@functools.cache
+def compiler_version() -> str:
+    """Return the version of the compiler that is installed."""
+    try:
+        return importlib.metadata.version("ziglang")
+    except importlib.metadata.PackageNotFoundError:
+        raise UserError(
+            "programs are compiled by ziglang, which is not installed: install it"
+        ) from None
+
+
+def tool(language: str, arguments: Sequence[str], what: str) -> None:
+    """Run the compiler; raise with its first errors if it fails."""
+    command = [sys.executable, "-m", "ziglang", language, *arguments]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise UserError(f"{what}:\n{first_errors(run.stderr or run.stdout)}")
+
+
+def first_errors(output: str) -> str:
+    """Return what a compiler said from its first error on, in a few lines."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    first = next((k for k, line in enumerate(lines) if "error:" in line), 0)
+    said = [line for line in lines[first:] if "warning:" not in line]
+    more = [f"… {len(said) - QUOTED_LINES} more lines"] if len(said) > QUOTED_LINES else []
+    return "\n".join([*said[:QUOTED_LINES], *more]) or "no message"
+
+
+def compile_one(source: Path, target: Path, includes: Sequence[Path], optimize: int) -> None:
+    """Compile one file to an object."""
+    language, flags = LANGUAGES[source.suffix]
+    directories = [f"-I{directory}" for directory in includes]
+    arguments = [*FLAGS, *flags, f"-O{optimize}", *directories]
+    arguments += ["-fno-color-diagnostics", "-c", str(source), "-o", str(target)]
+    tool(language, arguments, f"{source.name} does not compile")
+
+
+def runtime_sources() -> list[Path]:
+    """Return the files that every program is linked with."""
+    return sorted(path for path in RUNTIME_DIRECTORY.iterdir() if path.suffix in LANGUAGES)
+
+
+def texts(paths: Sequence[Path]) -> list[str]:
+    """Return names and texts of files."""
+    return [part for path in paths for part in (str(path), path.read_text())]
+
+
+def common_key(header: str) -> list[str]:
+    """Return all that makes every object of a machine what it is."""
+    shared = [*sorted(INCLUDE_DIRECTORY.iterdir()), RUNTIME_DIRECTORY / "link.ld"]
+    version = compiler_version()
+    return [header, version, *FLAGS, repr(LANGUAGES), *texts([*runtime_sources(), *shared])]
+
+
+def build_runtime(header: str) -> Path:
+    """Return a directory with `spica.h` and the objects of start-up code and library."""
+
+    def build(directory: Path) -> None:
+        (directory / "spica.h").write_text(header)
+        for source in runtime_sources():
+            # The linker script knows them by this name.
+            target = directory / f"spica_runtime_{source.stem}.o"
+            compile_one(source, target, (directory, INCLUDE_DIRECTORY), 2)
+
+    return cached("runtime", digest(common_key(header)), build)
+
+
+def included(sources: Sequence[Path]) -> list[Path]:
+    """Return files that sources name in ``#include`` or ``#embed``, and what those name."""
+    found: dict[Path, None] = {}
+    waiting = list(sources)
+    while waiting:
+        path = waiting.pop()
+        text = path.read_text(errors="replace")
+        for name in re.findall(r'#\s*(?:include|embed)\s*["<]([^">]+)[">]', text):
+            beside = (path.parent / name).resolve()
+            if beside.is_file() and beside not in found:
+                found[beside] = None
+                waiting.append(beside)
+    return list(found)
+
+
+def require_sources(sources: Sequence[Path], optimize: int) -> None:
+    """Raise unless the request makes sense."""
+    if not sources:
+        raise UserError("a program needs at least one source file, and none was given")
+    for source in sources:
+        if source.suffix not in LANGUAGES:
+            known = ", ".join(LANGUAGES)
+            raise UserError(f"a source file must end in {known}, not {source.name!r}")
+        if not source.is_file():
+            raise UserError(f"a source file must exist, and {source} does not")
+    if optimize not in range(4):
+        raise UserError(f"optimize must be 0 to 3, not {optimize}")
+
+
+def compile_program(
+    sources: Sequence[Path],
+    config: ClusterConfig,
+    *,
+    optimize: int = 3,
+    progress: Progress | None = None,
+) -> Path:
+    """Return the ELF file of a program for a cluster, built if it is not in the cache.
+
+    Parameters
+    ----------
+    sources : sequence of Path
+        C, C++ and assembly files, by their suffix.
+    config : ClusterConfig
+        The machine, whose sizes the program knows through ``spica.h``.
+    optimize : int
+        0 to 3, as compilers count.
+    progress : callable or None
+        Told what takes longer than a moment.
+
+    """
+    sources = [Path(source).resolve() for source in sources]
+    require_sources(sources, optimize)
+    header = program_header(config)
+    files = [*sources, *included(sources)]
+    parts = [f"{path}\n{path.read_bytes().hex()}" for path in files]
+
+    def build(directory: Path) -> None:
+        if progress is not None:
+            progress("compiling the program")
+        runtime = build_runtime(header)
+        objects = []
+        for index, source in enumerate(sources):
+            target = directory / f"{index}_{source.stem}.o"
+            compile_one(source, target, (runtime, INCLUDE_DIRECTORY), optimize)
+            objects.append(target)
+        if progress is not None:
+            progress("linking the program")
+        link([*sorted(runtime.glob("*.o")), *objects], directory / "program.elf")
+
+    key = digest([*common_key(header), str(optimize), str(len(sources)), *parts])
+    return cached("program", key, build) / "program.elf"
+
+
+def link(objects: Sequence[Path], target: Path) -> None:
+    """Link a program."""
+    script = RUNTIME_DIRECTORY / "link.ld"
+    flags = [*TARGET, "-O2", "-static", "-Wl,--gc-sections,--no-eh-frame-hdr", f"-Wl,-T,{script}"]
+    tool("cc", [*flags, *map(str, objects), "-o", str(target)], "the program does not link")

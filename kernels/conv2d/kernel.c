@@ -1,0 +1,94 @@
+// An image of h x w pixels correlated with a 3 x 3 filter, zeros around the image.
+#include <spica.h>
+
+// A warp walks down SPICA_THREADS columns at a time, one per lane: each row of pixels is loaded
+// once, left, middle and right, and feeds the sums of three rows of the result, which are kept in
+// registers. The rows of all columns, put end to end, are shared out evenly among the warps.
+enum { ALL_WARPS = SPICA_WARPS * SPICA_CORES };
+
+typedef struct {
+    uint32_t h, w;
+    const float *image, *weights;
+    float *result;
+} Arguments;
+
+typedef struct {
+    float left, middle, right;
+} Pixels;
+
+#define INLINE static inline __attribute__((always_inline))
+
+// The pixel at `at`, in column `x` of `w`, and its neighbours; zero beyond the image.
+INLINE Pixels load(const float *at, uint32_t x, uint32_t w, int inside) {
+    Pixels pixels = {0.0f, at[0], 0.0f};
+    if (inside) {
+        pixels.left = at[-1];
+        pixels.right = at[1];
+    } else {
+        SPICA_IF (x > 0) {
+            pixels.left = at[-1];
+        } SPICA_END_IF
+        SPICA_IF (x + 1 < w) {
+            pixels.right = at[1];
+        } SPICA_END_IF
+    }
+    return pixels;
+}
+
+INLINE float weigh(const float *weights, Pixels pixels, float sum) {
+    sum = fmaf(weights[0], pixels.left, sum);
+    sum = fmaf(weights[1], pixels.middle, sum);
+    return fmaf(weights[2], pixels.right, sum);
+}
+
+// Rows y to y + count - 1 of the result in the lane's column.
+INLINE void filter(const Arguments *arguments, const float *weights, uint32_t x, uint32_t y,
+                   uint32_t count, int inside) {
+    const uint32_t h = arguments->h, w = arguments->w;
+    const float *at = arguments->image + y * w + x;
+    float *restrict to = arguments->result + y * w + x;
+    float next = 0.0f, current;
+    if (y > 0) next = weigh(weights, load(at - w, x, w, inside), next);
+    Pixels pixels = load(at, x, w, inside);
+    current = weigh(weights + 3, pixels, next);
+    next = weigh(weights, pixels, 0.0f);
+    for (float *end = to + (count - 1) * w; to != end; to += w) {
+        at += w;
+        pixels = load(at, x, w, inside);
+        *to = weigh(weights + 6, pixels, current);
+        current = weigh(weights + 3, pixels, next);
+        next = weigh(weights, pixels, 0.0f);
+    }
+    if (y + count < h) current = weigh(weights + 6, load(at + w, x, w, inside), current);
+    *to = current;
+}
+
+static void conv2d(void *pointer) {
+    const Arguments *arguments = pointer;
+    const uint32_t h = arguments->h, w = arguments->w;
+    float weights[9];
+#pragma unroll
+    for (int i = 0; i < 9; i++) weights[i] = arguments->weights[i];
+    const uint32_t blocks = (w + SPICA_THREADS - 1) / SPICA_THREADS;
+    const uint32_t share = (blocks * h + ALL_WARPS - 1) / ALL_WARPS;
+    uint32_t first = (vx_core_id() * SPICA_WARPS + vx_warp_id()) * share;
+    const uint32_t end = first + share < blocks * h ? first + share : blocks * h;
+    while (first < end) {
+        const uint32_t column = first / h * SPICA_THREADS, y = first % h;
+        const uint32_t count = h - y < end - first ? h - y : end - first;
+        const uint32_t x = column + vx_thread_id();
+        if (column > 0 && column + SPICA_THREADS < w)
+            filter(arguments, weights, x, y, count, 1);
+        else {
+            SPICA_IF (x < w) {
+                filter(arguments, weights, x, y, count, 0);
+            } SPICA_END_IF
+        }
+        first += count;
+    }
+}
+
+int main(void) {
+    spica_launch(conv2d, (void *)spica_arguments());
+    return 0;
+}

@@ -1,0 +1,41 @@
+"""Data of a 3 x 3 filter over an image, and what it must be."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..floats import chain_bound, normal
+from ..kernel import Buffer, Kernel, Problem
+
+__all__ = ["KERNEL"]
+
+
+def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
+    """Return the problem of filtering `h` rows of `w` pixels."""
+    require_integer("h", h, 1, 8192)
+    require_integer("w", w, 1, 8192)
+    image, weights = normal(rng, h, w), normal(rng, 3, 3)
+    # Nine products, summed in a chain of fused multiply-adds: a term passes at most 9 roundings.
+    bound = chain_bound(9, filtered(np.abs(image), np.abs(weights)))
+    result = Buffer(
+        data=np.zeros((h, w), np.float32), expected=filtered(image, weights), bound=bound
+    )
+    return Problem(
+        buffers={"image": Buffer(data=image), "weights": Buffer(data=weights), "result": result},
+        arguments=(h, w, "image", "weights", "result"),
+        # A row of the filter meets h rows of the image, those above and below one less.
+        operations=2 * (3 * h - 2) * (3 * w - 2),
+    )
+
+
+def filtered(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return, in float64, the sum of each pixel's neighbourhood weighted by `weights`."""
+    h, w = image.shape
+    padded = np.pad(image.astype(np.float64), 1)
+    result = np.zeros((h, w))
+    for row in range(3):
+        for column in range(3):
+            result += np.float64(weights[row, column]) * padded[row : row + h, column : column + w]
+    return result
+
+
+KERNEL = Kernel(name="conv2d", dimensions=("h", "w"), pose=pose)

@@ -1,0 +1,120 @@
+// Layer normalisation of each row: y = (x - mean) / sqrt(variance + epsilon) * gain + bias.
+#include <spica.h>
+
+// A warp takes a row, its lanes side by side in BLOCK columns; the lanes' sums meet in shared
+// memory. Warps for which shared memory has no slots take no rows.
+enum {
+    UNROLL = 4,
+    BLOCK = UNROLL * SPICA_THREADS,
+    WARPS = SPICA_WARPS * SPICA_CORES,
+    ROOM = SPICA_SHARED_BYTES / (4 * SPICA_THREADS),
+    WORKERS = WARPS < ROOM ? WARPS : ROOM,
+};
+
+typedef struct {
+    uint32_t rows, columns;
+    float epsilon;
+    const float *x, *gain, *bias;
+    float *y;
+} Arguments;
+
+// The sum of all lanes' values, the same in every lane. A warp runs in step: all lanes have written
+// their slots before one is read.
+static inline float sum_of_lanes(float mine, volatile float *slots, uint32_t lane) {
+    if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
+#pragma unroll
+        for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
+            slots[lane] = mine;
+            mine += slots[lane ^ distance];
+        }
+        return mine;
+    }
+    slots[lane] = mine;
+    float total = slots[0];
+#pragma unroll
+    for (uint32_t other = 1; other < SPICA_THREADS; other++) total += slots[other];
+    return total;
+}
+
+static inline float sum(const float *x, uint32_t columns, uint32_t lane) {
+    float total = 0.0f;
+    for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK) {
+        float values[UNROLL];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) values[i] = x[i * SPICA_THREADS];
+        total += (values[0] + values[1]) + (values[2] + values[3]);
+    }
+    for (uint32_t column = 0; column < columns; column += SPICA_THREADS) {
+        SPICA_IF (column + lane < columns) {
+            total += x[column];
+        } SPICA_END_IF
+    }
+    return total;
+}
+
+static inline float sum_of_squares(const float *x, uint32_t columns, uint32_t lane,
+                                   float mean) {
+    float sums[UNROLL] = {0};
+    for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK) {
+        float values[UNROLL];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) values[i] = x[i * SPICA_THREADS] - mean;
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) sums[i] = fmaf(values[i], values[i], sums[i]);
+    }
+    for (uint32_t column = 0; column < columns; column += SPICA_THREADS) {
+        SPICA_IF (column + lane < columns) {
+            const float value = x[column] - mean;
+            sums[0] = fmaf(value, value, sums[0]);
+        } SPICA_END_IF
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+static inline float normalised(float x, float mean, float scale, float gain, float bias) {
+    return fmaf((x - mean) * scale, gain, bias);
+}
+
+static inline void normalise(const Arguments *arguments, uint32_t row, uint32_t lane, float mean,
+                             float scale) {
+    uint32_t columns = arguments->columns;
+    const float *x = arguments->x + row * columns + lane;
+    float *y = arguments->y + row * columns + lane;
+    const float *gain = arguments->gain + lane, *bias = arguments->bias + lane;
+    for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK, y += BLOCK, gain += BLOCK, bias += BLOCK) {
+        float values[UNROLL];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) {
+            const int at = i * SPICA_THREADS;
+            values[i] = normalised(x[at], mean, scale, gain[at], bias[at]);
+        }
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) y[i * SPICA_THREADS] = values[i];
+    }
+    for (uint32_t column = 0; column < columns; column += SPICA_THREADS) {
+        SPICA_IF (column + lane < columns) {
+            y[column] = normalised(x[column], mean, scale, gain[column], bias[column]);
+        } SPICA_END_IF
+    }
+}
+
+static void layernorm(void *pointer) {
+    const Arguments *arguments = pointer;
+    const uint32_t columns = arguments->columns, lane = vx_thread_id();
+    const uint32_t worker = vx_core_id() * SPICA_WARPS + vx_warp_id();
+    if (worker >= WORKERS) return;
+    volatile float *slots = (volatile float *)spica_shared() + worker * SPICA_THREADS;
+    const float share = 1.0f / (float)columns;
+    for (uint32_t row = worker; row < arguments->rows; row += WORKERS) {
+        const float *x = arguments->x + row * columns + lane;
+        const float mean = share * sum_of_lanes(sum(x, columns, lane), slots, lane);
+        const float squares = sum_of_lanes(sum_of_squares(x, columns, lane, mean), slots, lane);
+        const float scale = spica_rsqrtf(fmaf(squares, share, arguments->epsilon));
+        normalise(arguments, row, lane, mean, scale);
+    }
+}
+
+int main(void) {
+    spica_launch(layernorm, (void *)spica_arguments());
+    return 0;
+}

@@ -1,0 +1,1 @@
+"""Mandelbrot set: how many steps each pixel takes to escape."""

@@ -1,0 +1,50 @@
+// Steps z = z * z + c from 0 of each pixel c while abs(z) <= 2, at most `limit`.
+#include <spica.h>
+
+// Counts depend on every rounding: what is fused is written out, nothing else may be.
+#pragma STDC FP_CONTRACT OFF
+
+enum { WARPS = SPICA_WARPS * SPICA_CORES };
+
+typedef struct {
+    uint32_t width, height, limit;
+    float left, top, pitch; // twice c of the first pixel, twice the distance of pixels
+    uint32_t *counts;
+} Arguments;
+
+// With Z = 2 z and C = 2 c a step is re = (re * re - im * im) / 2 + C.re, im = re * im + C.im:
+// the doubling takes the product's factor away, and halving is exact.
+static inline uint32_t steps(float c_re, float c_im, uint32_t limit) {
+    float re = 0.0f, im = 0.0f, square = 0.0f, distance = 0.0f;
+    uint32_t count = 0;
+    SPICA_WHILE ((distance <= 16.0f) & (count < limit)) {
+        const float difference = fmaf(re, re, -square);
+        im = fmaf(re, im, c_im);
+        re = fmaf(difference, 0.5f, c_re);
+        square = im * im;
+        distance = fmaf(re, re, square);
+        count++;
+    } SPICA_END_WHILE
+    return count;
+}
+
+// Warps take turns at pieces of rows, so that those inside the set spread over all.
+static void mandelbrot(void *pointer) {
+    const Arguments *arguments = pointer;
+    const uint32_t width = arguments->width, lane = vx_thread_id();
+    const uint32_t across = (width + SPICA_THREADS - 1) / SPICA_THREADS;
+    const uint32_t pieces = across * arguments->height;
+    for (uint32_t piece = vx_core_id() * SPICA_WARPS + vx_warp_id(); piece < pieces; piece += WARPS) {
+        const uint32_t row = piece / across, column = (piece - row * across) * SPICA_THREADS + lane;
+        const float c_re = fmaf((float)column, arguments->pitch, arguments->left);
+        const float c_im = fmaf((float)row, arguments->pitch, arguments->top);
+        SPICA_IF (column < width) {
+            arguments->counts[row * width + column] = steps(c_re, c_im, arguments->limit);
+        } SPICA_END_IF
+    }
+}
+
+int main(void) {
+    spica_launch(mandelbrot, (void *)spica_arguments());
+    return 0;
+}

@@ -1,0 +1,1 @@
+"""Gravitational accelerations of bodies, each pulled by all."""

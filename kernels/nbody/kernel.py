@@ -1,0 +1,66 @@
+"""Data of gravitating bodies, and how they must accelerate."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..floats import HALF_LEAST, ROUNDOFF, normal
+from ..kernel import Buffer, Kernel, Problem
+
+__all__ = ["KERNEL"]
+
+#: Square of the distance below which attraction fades.
+SOFTENING = float(np.float32(0.01))
+#: Bodies met at a time by the reference.
+BLOCK = 256
+
+
+def pose(rng: np.random.Generator, *, n: int) -> Problem:
+    """Return the problem of `n` bodies."""
+    require_integer("n", n, 1, 1 << 16)
+    places = normal(rng, 3, n)
+    mass = rng.uniform(0.5, 2.0, n).astype(np.float32)
+    expected, bound = accelerations(places, mass)
+    zeros = np.zeros(n, np.float32)
+    buffers = {name: Buffer(data=row.copy()) for name, row in zip("xyz", places, strict=True)}
+    buffers["mass"] = Buffer(data=mass)
+    for row, name in enumerate(("ax", "ay", "az")):
+        buffers[name] = Buffer(data=zeros.copy(), expected=expected[row], bound=bound[row])
+    return Problem(
+        buffers=buffers,
+        arguments=(n, SOFTENING, *buffers),
+        # As is usual: 3 differences, 6 for the square, 4 for its power -3/2 and the mass (the root
+        # as one), 6 for the sums, and the body with itself counts.
+        operations=19 * n * n,
+    )
+
+
+def accelerations(places: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the accelerations in float64, rows x, y, z, and how far machines may be from them.
+
+    A term is m d q**3, with d a component of the way to the other body, q the reciprocal root of
+    s = |d|**2 + softening. In units of the roundoff u, its relative error is
+
+    - d: 1 rounding;
+    - s: twice that in each square, and at most 3 fused multiply-adds, all terms positive: 5;
+    - q: half of these as it is a root, and 2 as the special function unit is faithful: 4.5;
+    - q**3 m: three times those and three products: 16.5;
+    - with d: 17.5, and it passes at most n fused multiply-adds.
+
+    The factor of the root makes the 5 half as large and at most 5 u larger, which half a rounding
+    covers: n + 18 roundings, relative to the sum of the terms' magnitudes.
+    """
+    n = len(mass)
+    wide, heavy = places.astype(np.float64), mass.astype(np.float64)
+    total, magnitudes = np.zeros((3, n)), np.zeros((3, n))
+    for first in range(0, n, BLOCK):
+        part = slice(first, first + BLOCK)
+        way = wide[:, None, :] - wide[:, part, None]
+        power = (np.sum(way**2, axis=0) + SOFTENING) ** -1.5
+        terms = way * (power * heavy)
+        total[:, part], magnitudes[:, part] = terms.sum(axis=2), np.abs(terms).sum(axis=2)
+    roundings = n + 18
+    relative = roundings * ROUNDOFF / (1 - roundings * ROUNDOFF)
+    return total, relative * magnitudes + roundings * HALF_LEAST
+
+
+KERNEL = Kernel(name="nbody", dimensions=("n",), pose=pose)

@@ -1,0 +1,221 @@
+"""A compiled program: what is placed in memory, names of functions, lines of source."""
+
+import bisect
+import io
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.dwarf.lineprogram import LineProgram
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+
+from ..hw.errors import UserError
+
+__all__ = ["Function", "Program", "SourceLine"]
+
+RUNTIME_SECTION = ".text.runtime"
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """Where an instruction comes from: file, line, and the function it is in."""
+
+    file: str
+    line: int
+    function: str | None
+
+    def __str__(self):
+        inside = f" in {self.function}" if self.function else ""
+        return f"{Path(self.file).name}:{self.line}{inside}"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function: its name, first address and the address behind it."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """An ELF file for the cores.
+
+    Parameters
+    ----------
+    path : Path
+    entry : int
+        The first instruction.
+    segments : list of (int, bytes)
+        Address and contents of what a loader places, zeros included.
+    symbols : dict of str to int
+        Addresses of functions and variables.
+    functions : list of Function
+        In the order of their addresses.
+    text : list of (int, bytes)
+        Address and contents of what is executed.
+    runtime : range
+        Addresses of start-up code and library, those that no user wrote.
+
+    """
+
+    path: Path
+    entry: int
+    segments: list[tuple[int, bytes]]
+    symbols: dict[str, int]
+    functions: list[Function]
+    text: list[tuple[int, bytes]]
+    runtime: range
+    image: bytes = field(repr=False)
+
+    @classmethod
+    def load(cls, path: Path) -> "Program":
+        """Return the program in a file."""
+        try:
+            image = Path(path).read_bytes()
+            elf = ELFFile(io.BytesIO(image))
+        except OSError as error:
+            raise UserError(f"a program must be readable, and {path}: {error.strerror}") from error
+        except ELFError as error:
+            raise UserError(f"a program must be an ELF file, and {path} is not: {error}") from error
+        if elf["e_machine"] != "EM_RISCV" or elf.elfclass != 32:
+            kind = f"{elf.elfclass}-bit {elf.get_machine_arch()}"
+            raise UserError(f"a program must be for 32-bit RISC-V, and {path} is for {kind}")
+        return cls(
+            path=Path(path),
+            entry=elf["e_entry"],
+            segments=[
+                (part["p_paddr"], part.data().ljust(part["p_memsz"], b"\0"))
+                for part in elf.iter_segments("PT_LOAD")
+                if part["p_memsz"]
+            ],
+            symbols=symbols(elf),
+            functions=functions(elf),
+            text=[
+                (section["sh_addr"], section.data())
+                for section in elf.iter_sections("SHT_PROGBITS")
+                if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
+            ],
+            runtime=runtime_addresses(elf),
+            image=image,
+        )
+
+    @property
+    def end(self) -> int:
+        """The address behind the last byte of the program, with its variables."""
+        return max(address + len(data) for address, data in self.segments)
+
+    @property
+    def bss(self) -> range:
+        """Addresses of what starts as zero; start-up code clears it."""
+        return range(self.symbols.get("__bss_start", 0), self.symbols.get("__bss_end", 0))
+
+    def function_at(self, pc: int) -> Function | None:
+        """Return the function that an address is in."""
+        index = bisect.bisect_right(self.functions, pc, key=lambda function: function.start)
+        if index and pc < self.functions[index - 1].end:
+            return self.functions[index - 1]
+        return None
+
+    def function_of(self, pc: int) -> str | None:
+        """Return the name of the function that an address is in."""
+        function = self.function_at(pc)
+        return function.name if function else None
+
+    def line_of(self, pc: int) -> SourceLine | None:
+        """Return the source line of the instruction at an address."""
+        index = bisect.bisect_right(self.lines, pc, key=lambda row: row[0])
+        if not index:
+            return None
+        _, file, line = self.lines[index - 1]
+        return SourceLine(file, line, self.function_of(pc)) if line else None
+
+    @cached_property
+    def lines(self) -> list[tuple[int, str, int]]:
+        """Address, file and line of each row of the line table, ascending; line 0: none."""
+        elf = ELFFile(io.BytesIO(self.image))
+        if not elf.has_dwarf_info():
+            return []
+        information = elf.get_dwarf_info()
+        rows = []
+        for unit in information.iter_CUs():
+            table = information.line_program_for_CU(unit)
+            if table is not None:
+                rows += unit_lines(table)
+        # Where one sequence ends at the first address of another, the other counts.
+        rows.sort(key=lambda row: (row[0], row[2] > 0))
+        return rows
+
+
+def unit_lines(table: LineProgram) -> list[tuple[int, str, int]]:
+    """Return the rows of one compilation unit's line table."""
+    names = file_names(table)
+    rows, sequence = [], []
+    for entry in table.get_entries():
+        state = entry.state
+        if state is None:
+            continue
+        line = 0 if state.end_sequence else state.line
+        sequence.append((state.address, names.get(state.file, "?"), line))
+        if state.end_sequence:
+            # Sequences of sections that the linker dropped begin at address 0.
+            rows += sequence if sequence[0][0] else []
+            sequence = []
+    return rows
+
+
+def file_names(table: LineProgram) -> dict[int, str]:
+    """Return the path of each file of a line table, by its number."""
+    header = table.header
+    is_zero_based = header["version"] >= 5
+    directories = [decoded(directory) for directory in header["include_directory"]]
+    if not is_zero_based:
+        directories = ["", *directories]  # 0 is the directory of compilation
+    return {
+        number: str(Path(directories[entry["dir_index"]]) / decoded(entry["name"]))
+        for number, entry in enumerate(header["file_entry"], 0 if is_zero_based else 1)
+    }
+
+
+def decoded(name: str | bytes) -> str:
+    """Return a name as text."""
+    return name.decode(errors="replace") if isinstance(name, bytes) else name
+
+
+def symbols(elf: ELFFile) -> dict[str, int]:
+    """Return the addresses of named things."""
+    table = elf.get_section_by_name(".symtab")
+    if table is None:
+        return {}
+    kinds = ("STT_FUNC", "STT_OBJECT", "STT_NOTYPE")
+    return {
+        symbol.name: symbol["st_value"]
+        for symbol in table.iter_symbols()
+        if symbol.name and symbol["st_info"]["type"] in kinds and symbol["st_shndx"] != "SHN_UNDEF"
+    }
+
+
+def functions(elf: ELFFile) -> list[Function]:
+    """Return the functions, in the order of their addresses."""
+    table = elf.get_section_by_name(".symtab")
+    if table is None:
+        return []
+    found = {
+        symbol["st_value"]: Function(
+            symbol.name, symbol["st_value"], symbol["st_value"] + symbol["st_size"]
+        )
+        for symbol in table.iter_symbols()
+        if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"]
+    }
+    return [found[start] for start in sorted(found)]
+
+
+def runtime_addresses(elf: ELFFile) -> range:
+    """Return the addresses of start-up code and library."""
+    section = elf.get_section_by_name(RUNTIME_SECTION)
+    if section is None:
+        return range(0)
+    return range(section["sh_addr"], section["sh_addr"] + section["sh_size"])

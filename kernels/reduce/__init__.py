@@ -1,0 +1,1 @@
+"""Sum of the elements of a vector."""

@@ -1,0 +1,106 @@
+/* The instructions that compilers do not know, one function each; numbers of lanes and warps. */
+#ifndef SPICA_INTRINSICS_H
+#define SPICA_INTRINSICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spica.h"
+
+#define SPICA_INLINE static inline __attribute__((always_inline))
+#define SPICA_TEXT_(...) #__VA_ARGS__
+#define SPICA_TEXT(...) SPICA_TEXT_(__VA_ARGS__)
+/* The text of an R-type instruction: rd, rs1 and rs2, and its name in spica.h. */
+#define SPICA_INSN(operands, ...) ".insn r " SPICA_TEXT(__VA_ARGS__) ", " operands
+
+#define SPICA_CSR_READ_(name, number, qualifier)                        \
+    SPICA_INLINE uint32_t name(void)                                    \
+    {                                                                   \
+        uint32_t value;                                                 \
+        __asm__ qualifier("csrr %0, " SPICA_TEXT(number) : "=r"(value)); \
+        return value;                                                   \
+    }
+
+/* What never changes for a lane; the compiler may read it once. */
+SPICA_CSR_READ_(vx_thread_id, SPICA_CSR_THREAD_ID, )
+SPICA_CSR_READ_(vx_warp_id, SPICA_CSR_WARP_ID, )
+SPICA_CSR_READ_(vx_core_id, SPICA_CSR_CORE_ID, )
+SPICA_CSR_READ_(vx_hart_id, SPICA_CSR_MHARTID, )
+SPICA_CSR_READ_(vx_num_threads, SPICA_CSR_NUM_THREADS, )
+SPICA_CSR_READ_(vx_num_warps, SPICA_CSR_NUM_WARPS, )
+SPICA_CSR_READ_(vx_num_cores, SPICA_CSR_NUM_CORES, )
+/* What changes. */
+SPICA_CSR_READ_(vx_thread_mask, SPICA_CSR_THREAD_MASK, volatile)
+SPICA_CSR_READ_(vx_warp_mask, SPICA_CSR_WARP_MASK, volatile)
+SPICA_CSR_READ_(spica_cycles, SPICA_CSR_MCYCLE, volatile)
+SPICA_CSR_READ_(spica_instructions, SPICA_CSR_MINSTRET, volatile)
+
+/* Sets the warp's thread mask; 0 ends the warp. */
+SPICA_INLINE void vx_tmc(uint32_t mask)
+{
+    __asm__ volatile(SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_TMC) : : "r"(mask) : "memory");
+}
+
+SPICA_INLINE void vx_tmc_zero(void)
+{
+    __asm__ volatile(SPICA_INSN("x0, x0, x0", SPICA_INSN_VX_TMC) : : : "memory");
+}
+
+SPICA_INLINE void vx_tmc_one(void)
+{
+    vx_tmc(1);
+}
+
+/* Starts warps 1 to warps - 1 at `entry`, each with thread 0 alone. */
+SPICA_INLINE void vx_wspawn(uint32_t warps, void (*entry)(void))
+{
+    __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_VX_WSPAWN)
+                     : : "r"(warps), "r"(entry) : "memory");
+}
+
+/* Splits the warp by bit 0 of each thread's `condition`; the result belongs to the join. */
+SPICA_INLINE uint32_t vx_split(uint32_t condition)
+{
+    uint32_t token;
+    __asm__ volatile(SPICA_INSN("%0, %1, x0", SPICA_INSN_VX_SPLIT)
+                     : "=r"(token) : "r"(condition) : "memory");
+    return token;
+}
+
+SPICA_INLINE void vx_join(uint32_t token)
+{
+    __asm__ volatile(SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_JOIN) : : "r"(token) : "memory");
+}
+
+/* Keeps the threads with bit 0 of `condition`; if none has it, restores `mask`. */
+SPICA_INLINE void vx_pred(uint32_t condition, uint32_t mask)
+{
+    __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_VX_PRED)
+                     : : "r"(condition), "r"(mask) : "memory");
+}
+
+/* Waits until `warps` warps have come to barrier `id`. */
+SPICA_INLINE void vx_barrier(uint32_t id, uint32_t warps)
+{
+    __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_VX_BAR) : : "r"(id), "r"(warps) : "memory");
+}
+
+/* Waits for the warp's own stores, and forgets what the core keeps of memory. */
+SPICA_INLINE void vx_fence(void)
+{
+    __asm__ volatile("fence" : : : "memory");
+}
+
+/* First byte of shared memory. */
+SPICA_INLINE void *spica_shared(void)
+{
+    return (void *)SPICA_SHARED_BASE;
+}
+
+/* The words that the host placed for this run. */
+SPICA_INLINE const void *spica_arguments(void)
+{
+    return (const void *)SPICA_ARGUMENTS;
+}
+
+#endif

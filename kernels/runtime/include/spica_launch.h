@@ -1,0 +1,128 @@
+/* How main, which runs on thread 0 of warp 0 of every core, puts all threads to work.
+ *
+ * Every core calls a launch, and each does its share; a launch returns when the core's share is
+ * done. Cores do not wait for each other: what one core's share wrote is for the others only
+ * after a barrier of all cores (spica_core_barrier in main). A launch inside a launch ends the
+ * program with exit code SPICA_EXIT_NESTED. */
+#ifndef SPICA_LAUNCH_H
+#define SPICA_LAUNCH_H
+
+#include "spica_intrinsics.h"
+
+#define SPICA_EXIT_NESTED 121
+#define SPICA_EXIT_ABORT 134
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef void (*spica_entry)(void *argument);
+typedef void (*spica_task)(uint32_t task, void *argument);
+
+/* Warps 0 to warps - 1 of this core, all threads of each, run `entry` once. */
+void spica_run_warps(uint32_t warps, spica_entry entry, void *argument);
+
+/* The task `f` for each number below `tasks`, spread over the cores: consecutive tasks in the
+ * threads of a warp, consecutive warps' worth in different cores. */
+void spica_spawn_tasks(uint32_t tasks, spica_task f, void *argument);
+
+/* Ends the program of this core; from a launch, that of all its warps. */
+void exit(int code) __attribute__((noreturn));
+void abort(void) __attribute__((noreturn));
+
+/* Work in groups, for each of which the function is called once, in one thread. */
+typedef struct {
+    uint32_t num_groups[3];
+    uint32_t global_offset[3];
+    uint32_t local_size[3];
+    char *printf_buffer;
+    uint32_t *printf_buffer_position;
+    uint32_t printf_buffer_capacity;
+    uint32_t work_dim;
+} context_t;
+
+typedef void (*vx_spawn_kernel_cb)(const void *argument, const context_t *context, uint32_t group_x,
+                                   uint32_t group_y, uint32_t group_z);
+
+void vx_spawn_kernel(context_t *context, vx_spawn_kernel_cb f, void *argument);
+
+/* `f` in one thread of the warp after the other. */
+typedef void (*vx_serial_cb)(const void *argument);
+void vx_serial(vx_serial_cb f, const void *argument);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Tasks may number themselves by uint32_t or by int. */
+#ifdef __cplusplus
+SPICA_INLINE void vx_spawn_tasks(uint32_t tasks, spica_task f, void *argument)
+{
+    spica_spawn_tasks(tasks, f, argument);
+}
+
+SPICA_INLINE void vx_spawn_tasks(uint32_t tasks, void (*f)(int, void *), void *argument)
+{
+    spica_spawn_tasks(tasks, (spica_task)f, argument);
+}
+#else
+typedef union {
+    spica_task of_unsigned;
+    void (*of_int)(int task, void *argument);
+} spica_any_task __attribute__((transparent_union));
+
+SPICA_INLINE void vx_spawn_tasks(uint32_t tasks, spica_any_task f, void *argument)
+{
+    spica_spawn_tasks(tasks, f.of_unsigned, argument);
+}
+#endif
+
+/* Every thread of every warp of every core runs `entry` once. */
+SPICA_INLINE void spica_launch(spica_entry entry, void *argument)
+{
+    spica_run_warps(vx_num_warps(), entry, argument);
+}
+
+/* Inside spica_launch: this thread's number, contiguous over threads, then warps, then cores. */
+SPICA_INLINE uint32_t spica_thread(void)
+{
+    uint32_t warp = vx_core_id() * vx_num_warps() + vx_warp_id();
+    return warp * vx_num_threads() + vx_thread_id();
+}
+
+SPICA_INLINE uint32_t spica_threads(void)
+{
+    return vx_num_cores() * vx_num_warps() * vx_num_threads();
+}
+
+/* The barrier of the functions below; programs that use them leave it to them. */
+#define SPICA_BARRIER_ALL (SPICA_BARRIERS - 1)
+
+/* Waits for `warps` warps of every core; what they wrote before is read after.
+ *
+ * The fence before the barrier is enough: nobody passes the barrier before all fences have
+ * finished, and after the last fence of a core none of its warps reads before the barrier. */
+SPICA_INLINE void spica_barrier_of(uint32_t warps)
+{
+    vx_fence();
+    vx_barrier(SPICA_BARRIER_ALL, warps);
+#if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
+    if (vx_warp_id() == 0)
+        vx_barrier(0x80000000u | SPICA_BARRIER_ALL, vx_num_cores());
+    vx_barrier(SPICA_BARRIER_ALL, warps);
+#endif
+}
+
+/* Inside spica_launch: waits for all warps of all cores. */
+SPICA_INLINE void spica_barrier(void)
+{
+    spica_barrier_of(vx_num_warps());
+}
+
+/* In main: waits for main of all cores. */
+SPICA_INLINE void spica_core_barrier(void)
+{
+    spica_barrier_of(1);
+}
+
+#endif

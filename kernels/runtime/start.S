@@ -1,0 +1,162 @@
+/* What happens before and after main.
+ *
+ * Every core starts here with thread 0 of warp 0 alone. All threads of all warps get their gp, sp
+ * and tp, which they keep; then main runs in thread 0 of warp 0 of every core.
+ *
+ * Memory may hold anything where the program has variables of initial value 0. Core 0 clears them,
+ * its other warps not yet at work, and the cores meet at a barrier, so that none of them can see
+ * them before. Programs without such variables, and machines of one core, have no barrier. */
+#include "spica.h"
+
+    .section .text.start, "ax"
+    .globl _start
+    .type _start, @function
+_start:
+    csrr a0, SPICA_CSR_NUM_WARPS
+    la a1, spica_prepare_warp
+    .insn r SPICA_INSN_VX_WSPAWN, x0, a0, a1
+    li t0, -1
+    .insn r SPICA_INSN_VX_TMC, x0, t0, x0
+    call spica_prepare_threads
+    call spica_clear
+    li t0, 1
+    .insn r SPICA_INSN_VX_TMC, x0, t0, x0
+1:  csrr t1, SPICA_CSR_WARP_MASK
+    bne t1, t0, 1b
+    call spica_this_record
+    sw x0, 8(t0)
+    call spica_meet
+    call spica_construct
+    call main
+    j spica_finish
+    .size _start, . - _start
+
+    .type spica_prepare_warp, @function
+spica_prepare_warp:
+    li t0, -1
+    .insn r SPICA_INSN_VX_TMC, x0, t0, x0
+    call spica_prepare_threads
+    .insn r SPICA_INSN_VX_TMC, x0, x0, x0
+    .size spica_prepare_warp, . - spica_prepare_warp
+
+/* All threads of a warp: the registers that they keep. */
+    .type spica_prepare_threads, @function
+spica_prepare_threads:
+    .option push
+    .option norelax
+    la gp, __global_pointer$
+    .option pop
+    csrr t0, SPICA_CSR_MHARTID
+    li t1, SPICA_STACK_BYTES
+    mul t0, t0, t1
+    li sp, SPICA_STACK_TOP
+    sub sp, sp, t0
+    la tp, _end
+    ret
+    .size spica_prepare_threads, . - spica_prepare_threads
+
+/* All threads of warp 0 of core 0: every thread the words that follow its own number. */
+    .type spica_clear, @function
+spica_clear:
+    csrr t0, SPICA_CSR_CORE_ID
+    bnez t0, 2f
+    la t1, __bss_start
+    la t2, __bss_end
+    csrr t3, SPICA_CSR_NUM_THREADS
+    slli t3, t3, 2
+    csrr t4, SPICA_CSR_THREAD_ID
+    slli t4, t4, 2
+    add t4, t4, t1
+1:  bgeu t1, t2, 2f
+    sw x0, 0(t4)
+    add t4, t4, t3
+    add t1, t1, t3
+    j 1b
+2:  ret
+    .size spica_clear, . - spica_clear
+
+/* Waits for all cores, where core 0 had something to clear. */
+    .type spica_meet, @function
+spica_meet:
+#if SPICA_CORES > 1
+    la t1, __bss_start
+    la t2, __bss_end
+    beq t1, t2, 1f
+    fence
+#if SPICA_BARRIERS_OF_CLUSTER
+    li t0, SPICA_BARRIERS - 1
+    li t1, 1
+#else
+    li t0, 0x80000000 + SPICA_BARRIERS - 1
+    csrr t1, SPICA_CSR_NUM_CORES
+#endif
+    .insn r SPICA_INSN_VX_BAR, x0, t0, t1
+1:
+#endif
+    ret
+    .size spica_meet, . - spica_meet
+
+/* Calls what C++ wants called before main, on every core: constructors of global objects. */
+    .type spica_construct, @function
+spica_construct:
+    addi sp, sp, -16
+    sw ra, 12(sp)
+    sw s0, 8(sp)
+    sw s1, 4(sp)
+    la s0, __init_array_start
+    la s1, __init_array_end
+1:  bgeu s0, s1, 2f
+    lw t0, 0(s0)
+    addi s0, s0, 4
+    jalr t0
+    j 1b
+2:  lw ra, 12(sp)
+    lw s0, 8(sp)
+    lw s1, 4(sp)
+    addi sp, sp, 16
+    ret
+    .size spica_construct, . - spica_construct
+
+/* void exit(int code). A thread alone in its core ends as main does, with its counters told;
+   elsewhere ecall ends the core, whatever its other warps do. */
+    .globl exit
+    .type exit, @function
+exit:
+    csrr t0, SPICA_CSR_WARP_MASK
+    li t1, 1
+    bne t0, t1, 1f
+    csrr t0, SPICA_CSR_THREAD_MASK
+    beq t0, t1, spica_finish
+1:  mv gp, a0
+    ecall
+    j 1b
+    .size exit, . - exit
+
+    .globl abort
+    .type abort, @function
+abort:
+    li gp, 134
+    ebreak
+    j abort
+    .size abort, . - abort
+
+/* Thread 0 of warp 0, exit code in a0: the counters are stored, and the warp ends. */
+    .type spica_finish, @function
+spica_finish:
+    li t1, SPICA_COUNTER_DUMP
+    li t2, SPICA_COUNTER_DUMP_BYTES
+    csrr t0, SPICA_CSR_CORE_ID
+    mul t0, t0, t2
+    add t1, t1, t0
+    .set k, 0
+    .rept SPICA_COUNTERS
+    csrr t0, SPICA_CSR_COUNTERS + k
+    sw t0, 4 * k(t1)
+    csrr t0, SPICA_CSR_COUNTERS_HIGH + k
+    sw t0, 4 * (SPICA_COUNTERS + k)(t1)
+    .set k, k + 1
+    .endr
+    fence
+    mv gp, a0
+    .insn r SPICA_INSN_VX_TMC, x0, x0, x0
+    .size spica_finish, . - spica_finish

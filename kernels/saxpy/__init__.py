@@ -1,0 +1,1 @@
+"""Scaled sum of two vectors, in place: y = a x + y."""

@@ -1,0 +1,29 @@
+"""Data of the scaled sum of two vectors, and what it must be."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..floats import chain_bound, normal, with_extremes
+from ..kernel import Buffer, Kernel, Problem
+
+__all__ = ["KERNEL"]
+
+
+def pose(rng: np.random.Generator, *, n: int) -> Problem:
+    """Return the problem of adding a multiple of a vector of `n` elements to another."""
+    require_integer("n", n, 1, 1 << 26)
+    a = normal(rng, 1)[0]
+    x, y = with_extremes(rng, n), with_extremes(rng, n)
+    with np.errstate(all="ignore"):
+        # The product is exact in float64; the sum is then rounded once, relative 2**-53.
+        expected = np.float64(a) * x + y
+        # One rounding: product and sum are fused.
+        bound = chain_bound(1, np.abs(expected)) * (1 + 2.0**-20)
+    return Problem(
+        buffers={"x": Buffer(data=x), "y": Buffer(data=y, expected=expected, bound=bound)},
+        arguments=(n, float(a), "x", "y"),
+        operations=2 * n,
+    )
+
+
+KERNEL = Kernel(name="saxpy", dimensions=("n",), pose=pose)

@@ -1,0 +1,249 @@
+// C = A B in FP32: m x k times k x n, row-major and dense.
+#include <spica.h>
+
+// A thread keeps ROWS x COLUMNS elements of C in registers: ROWS rows of its warp's, every
+// SPICA_THREADS-th column from its lane's, so that a core makes a tile of TILE_M x TILE_N. Slabs of
+// A and B, TILE_K deep, pass through the core's part of shared memory; per step of k, four words
+// of A (the same for all lanes) and four of B feed sixteen multiply-adds.
+//
+// Where a tile hangs over the edge of C, the last row or column is loaded again in place of what is
+// not there, and the sums that come of it are not stored.
+enum {
+    ROWS = 4,
+    COLUMNS = 4,
+    TILE_M = ROWS * SPICA_WARPS,
+    TILE_N = COLUMNS * SPICA_THREADS,
+    CORE_WORDS = SPICA_SHARED_BYTES / 4 / SPICA_CORES,
+    DEPTH = CORE_WORDS / (TILE_M + TILE_N) < 32 ? CORE_WORDS / (TILE_M + TILE_N) : 32,
+    // Whole warps of words in a row of A, where there is room.
+    TILE_K = DEPTH < SPICA_THREADS ? DEPTH : DEPTH / SPICA_THREADS * SPICA_THREADS,
+    UNROLL = TILE_K % 8 == 0   ? 8
+             : TILE_K % 7 == 0 ? 7
+             : TILE_K % 6 == 0 ? 6
+             : TILE_K % 5 == 0 ? 5
+             : TILE_K % 4 == 0 ? 4
+             : TILE_K % 3 == 0 ? 3
+             : TILE_K % 2 == 0 ? 2
+                               : 1,
+    // Words of a row of A that a lane loads, and how many of each row are in flight at a time.
+    A_WORDS = TILE_K / SPICA_THREADS,
+    A_BATCH = A_WORDS % 4 == 0 ? 4 : A_WORDS % 2 == 0 ? 2 : 1,
+    // Rows of B that every warp loads, likewise.
+    B_ROWS = TILE_K / SPICA_WARPS,
+    B_BATCH = B_ROWS % 4 == 0 ? 4 : B_ROWS % 2 == 0 ? 2 : 1,
+};
+_Static_assert(DEPTH >= 1, "shared memory must hold one step of k of every core's tile");
+
+typedef struct {
+    uint32_t m, n, k;
+    const float *a, *b;
+    float *c;
+} Arguments;
+
+#define ARGUMENTS ((const Arguments *)spica_arguments())
+// What follows from `value` is computed after this, not kept in registers from before.
+#define ANEW(value) __asm__ volatile("" : "+r"(value))
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE uint32_t tiles_of(uint32_t size, uint32_t tile) { return (size + tile - 1) / tile; }
+
+// Where the warp's rows of A, and the lane's words of the warp's first row of B, stand in shared
+// memory. Found anew for each tile: what is kept while a tile is made takes registers.
+typedef struct {
+    float *a, *b;
+} Slabs;
+
+INLINE Slabs own_slabs(void) {
+    const uint32_t warp = vx_warp_id();
+    float *core = (float *)spica_shared() + vx_core_id() * CORE_WORDS;
+    return (Slabs){
+        .a = core + warp * ROWS * TILE_K,
+        .b = core + TILE_M * TILE_K + warp * TILE_N + vx_thread_id(),
+    };
+}
+
+// The lane's first word of each of its warp's rows of A, and of each of its columns of B; they
+// move on with the slabs.
+typedef struct {
+    const float *a[ROWS], *b[COLUMNS];
+} Sources;
+
+INLINE Sources sources(uint32_t row, uint32_t column) {
+    const uint32_t lane = vx_thread_id();
+    const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, k = ARGUMENTS->k;
+    Sources from;
+    from.a[0] = ARGUMENTS->a + (row < m ? row : m - 1) * k + lane;
+#pragma unroll
+    for (uint32_t r = 1; r < ROWS; r++) from.a[r] = from.a[r - 1] + (row + r < m ? k : 0);
+    const float *b = ARGUMENTS->b + vx_warp_id() * n;
+    if (column + TILE_N <= n) {
+#pragma unroll
+        for (uint32_t c = 0; c < COLUMNS; c++)
+            from.b[c] = b + column + lane + c * SPICA_THREADS;
+    } else {
+#pragma unroll
+        for (uint32_t c = 0; c < COLUMNS; c++)
+            from.b[c] = b + spica_minu(column + lane + c * SPICA_THREADS, n - 1);
+    }
+    return from;
+}
+
+// Copy the warp's rows of A to its part of the slab.
+INLINE void load_a(float *slab, Sources *from) {
+    slab += vx_thread_id();
+#pragma unroll
+    for (int first = 0; first < A_WORDS; first += A_BATCH) {
+        float words[ROWS][A_BATCH];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int i = 0; i < A_BATCH; i++)
+                words[r][i] = from->a[r][(first + i) * SPICA_THREADS];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int i = 0; i < A_BATCH; i++)
+                slab[r * TILE_K + (first + i) * SPICA_THREADS] = words[r][i];
+    }
+    if (A_WORDS == 0) {
+        SPICA_IF (vx_thread_id() < TILE_K) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) slab[r * TILE_K] = from->a[r][0];
+        } SPICA_END_IF
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) from->a[r] += TILE_K;
+}
+
+// Copy the warp's share of B's rows to the slab: every SPICA_WARPS-th.
+INLINE void load_b(float *slab, Sources *from, uint32_t n) {
+#pragma unroll
+    for (int first = 0; first < B_ROWS; first += B_BATCH) {
+        float words[B_BATCH][COLUMNS];
+#pragma unroll
+        for (int i = 0; i < B_BATCH; i++)
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) {
+                words[i][c] = *from->b[c];
+                from->b[c] += SPICA_WARPS * n;
+            }
+#pragma unroll
+        for (int i = 0; i < B_BATCH; i++)
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++)
+                slab[(first + i) * SPICA_WARPS * TILE_N + c * SPICA_THREADS] = words[i][c];
+    }
+    const uint32_t rest = TILE_K % SPICA_WARPS;
+    if (rest > 0) {
+        if (vx_warp_id() < rest) {
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++)
+                slab[B_ROWS * SPICA_WARPS * TILE_N + c * SPICA_THREADS] = *from->b[c];
+        }
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) from->b[c] += rest * n;
+    }
+}
+
+// The last slab, of fewer than TILE_K columns of A and rows of B.
+INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t depth) {
+    const uint32_t lane = vx_thread_id();
+    for (uint32_t first = 0; first < depth; first += SPICA_THREADS) {
+        SPICA_IF (first + lane < depth) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) slabs.a[r * TILE_K + first + lane] = from->a[r][first];
+        } SPICA_END_IF
+    }
+    for (uint32_t row = vx_warp_id(); row < depth; row += SPICA_WARPS) {
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            slabs.b[c * SPICA_THREADS] = *from->b[c];
+            from->b[c] += SPICA_WARPS * n;
+        }
+        slabs.b += SPICA_WARPS * TILE_N;
+    }
+}
+
+// Add the products of `steps` columns of A and rows of B, `unroll` at a time.
+INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll, float sums[ROWS][COLUMNS]) {
+    const float *a = slabs.a, *b = slabs.b - vx_warp_id() * TILE_N;
+    for (const float *end = a + steps; a != end; a += unroll, b += unroll * TILE_N) {
+#pragma unroll
+        for (int i = 0; i < unroll; i++) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int c = 0; c < COLUMNS; c++)
+                    sums[r][c] =
+                        fmaf(a[r * TILE_K + i], b[i * TILE_N + c * SPICA_THREADS], sums[r][c]);
+            // Loads of later steps ahead of these would need more registers than there are.
+            __asm__ volatile("" ::: "memory");
+        }
+    }
+}
+
+INLINE void store(uint32_t row, uint32_t column, const float sums[ROWS][COLUMNS]) {
+    const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
+    float *c = ARGUMENTS->c + row * n + column + lane;
+    if (row + ROWS <= m && column + TILE_N <= n) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++, c += n)
+#pragma unroll
+            for (int i = 0; i < COLUMNS; i++) c[i * SPICA_THREADS] = sums[r][i];
+        return;
+    }
+#pragma unroll
+    for (uint32_t r = 0; r < ROWS; r++, c += n) {
+        if (row + r >= m) return;
+#pragma unroll
+        for (uint32_t i = 0; i < COLUMNS; i++) {
+            SPICA_IF (column + lane + i * SPICA_THREADS < n) {
+                c[i * SPICA_THREADS] = sums[r][i];
+            } SPICA_END_IF
+        }
+    }
+}
+
+// One tile of C, or none where there is none of that number: barriers may be those of all cores,
+// and each core passes as many.
+INLINE void make_tile(uint32_t tile) {
+    const uint32_t n = ARGUMENTS->n, rest = ARGUMENTS->k % TILE_K, across = tiles_of(n, TILE_N);
+    uint32_t row = tile / across * TILE_M + vx_warp_id() * ROWS;
+    const uint32_t column = tile % across * TILE_N;
+    const Slabs slabs = own_slabs();
+    Sources from = sources(row, column);
+    float zero, sums[ROWS][COLUMNS];
+    __asm__ volatile("fmv.w.x %0, x0" : "=f"(zero));  // likewise not kept
+#pragma unroll
+    for (int i = 0; i < ROWS * COLUMNS; i++) sums[i / COLUMNS][i % COLUMNS] = zero;
+    for (uint32_t left = ARGUMENTS->k - rest; left > 0; left -= TILE_K) {
+        vx_barrier(0, SPICA_WARPS);  // the slab before has been read
+        load_a(slabs.a, &from);
+        load_b(slabs.b, &from, n);
+        vx_barrier(0, SPICA_WARPS);
+        multiply(slabs, TILE_K, UNROLL, sums);
+    }
+    if (rest > 0) {
+        vx_barrier(0, SPICA_WARPS);
+        load_rest(slabs, &from, n, rest);
+        vx_barrier(0, SPICA_WARPS);
+        multiply(slabs, rest, 1, sums);
+    }
+    ANEW(row);
+    store(row, column, sums);
+}
+
+INLINE uint32_t all_tiles(void) {
+    return tiles_of(ARGUMENTS->m, TILE_M) * tiles_of(ARGUMENTS->n, TILE_N);
+}
+
+static void sgemm(void *unused) {
+    (void)unused;
+    for (uint32_t first = 0; first < all_tiles(); first += SPICA_CORES)
+        make_tile(first + vx_core_id());
+}
+
+int main(void) {
+    spica_launch(sgemm, 0);
+    return 0;
+}

@@ -1,0 +1,119 @@
+// Softmax of each row: y = exp(x - maximum) / sum of these.
+#include <spica.h>
+
+// A warp takes a row, its lanes side by side in BLOCK columns; what the lanes found they combine
+// through shared memory. Warps for which shared memory has no slots take no rows.
+enum {
+    UNROLL = 4,
+    BLOCK = UNROLL * SPICA_THREADS,
+    WARPS = SPICA_WARPS * SPICA_CORES,
+    ROOM = SPICA_SHARED_BYTES / (4 * SPICA_THREADS),
+    WORKERS = WARPS < ROOM ? WARPS : ROOM,
+};
+
+static const float LOG2_E = 1.44269504088896340736f;
+
+typedef struct {
+    uint32_t rows, columns;
+    const float *x;
+    float *y;
+} Arguments;
+
+static inline float larger(float a, float b) { return fmaxf(a, b); }
+
+static inline float sum(float a, float b) { return a + b; }
+
+// Combine the values of all lanes; every lane returns the same. A warp runs in step: all lanes
+// have written their slots before one is read.
+static inline float across_lanes(float mine, volatile float *slots, uint32_t lane,
+                                 float (*combine)(float, float)) {
+    if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
+#pragma unroll
+        for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
+            slots[lane] = mine;
+            mine = combine(mine, slots[lane ^ distance]);
+        }
+        return mine;
+    }
+    slots[lane] = mine;
+    float all = slots[0];
+#pragma unroll
+    for (uint32_t other = 1; other < SPICA_THREADS; other++) all = combine(all, slots[other]);
+    return all;
+}
+
+static inline float maximum(const float *x, uint32_t columns, uint32_t lane) {
+    float largest = -__builtin_inff();
+    for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK) {
+        float values[UNROLL];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) values[i] = x[i * SPICA_THREADS];
+        largest = fmaxf(largest, fmaxf(fmaxf(values[0], values[1]), fmaxf(values[2], values[3])));
+    }
+    for (uint32_t column = 0; column < columns; column += SPICA_THREADS) {
+        SPICA_IF (column + lane < columns) {
+            largest = fmaxf(largest, x[column]);
+        } SPICA_END_IF
+    }
+    return largest;
+}
+
+// Write 2**(x log2(e) - shift) to y and return what this lane wrote, summed.
+static inline float exponentials(const float *x, float *y, uint32_t columns, uint32_t lane,
+                                 float shift) {
+    float total = 0.0f;
+    for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK, y += BLOCK) {
+        float values[UNROLL];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) values[i] = x[i * SPICA_THREADS];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) values[i] = spica_exp2f(fmaf(values[i], LOG2_E, -shift));
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) y[i * SPICA_THREADS] = values[i];
+        total += (values[0] + values[1]) + (values[2] + values[3]);
+    }
+    for (uint32_t column = 0; column < columns; column += SPICA_THREADS) {
+        SPICA_IF (column + lane < columns) {
+            const float value = spica_exp2f(fmaf(x[column], LOG2_E, -shift));
+            y[column] = value;
+            total += value;
+        } SPICA_END_IF
+    }
+    return total;
+}
+
+static inline void scale(float *y, uint32_t columns, uint32_t lane, float factor) {
+    for (; columns >= BLOCK; columns -= BLOCK, y += BLOCK) {
+        float values[UNROLL];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) values[i] = y[i * SPICA_THREADS];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) y[i * SPICA_THREADS] = values[i] * factor;
+    }
+    for (uint32_t column = 0; column < columns; column += SPICA_THREADS) {
+        SPICA_IF (column + lane < columns) {
+            y[column] *= factor;
+        } SPICA_END_IF
+    }
+}
+
+static void softmax(void *pointer) {
+    const Arguments *arguments = pointer;
+    const uint32_t columns = arguments->columns, lane = vx_thread_id();
+    const uint32_t worker = vx_core_id() * SPICA_WARPS + vx_warp_id();
+    if (worker >= WORKERS) return;
+    volatile float *slots = (volatile float *)spica_shared() + worker * SPICA_THREADS;
+    for (uint32_t row = worker; row < arguments->rows; row += WORKERS) {
+        const float *x = arguments->x + row * columns + lane;
+        float *y = arguments->y + row * columns + lane;
+        // The same shift for all of a row cancels in the quotient, so its rounding does not matter.
+        const float shift = LOG2_E * across_lanes(maximum(x, columns, lane), slots, lane, larger);
+        const float total = across_lanes(exponentials(x, y, columns, lane, shift), slots, lane, sum);
+        scale(y, columns, lane, spica_rcpf(total));
+    }
+}
+
+int main(void) {
+    spica_launch(softmax, (void *)spica_arguments());
+    return 0;
+}

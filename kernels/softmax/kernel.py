@@ -1,0 +1,64 @@
+"""Data of softmax by rows, and what it must be."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..floats import HALF_LEAST, ROUNDOFF, normal
+from ..kernel import Buffer, Kernel, Problem
+
+__all__ = ["KERNEL"]
+
+#: Of the values: wide enough that a row's largest dominates, and that some results are tiny.
+DEVIATION = 4.0
+LARGEST_ROW = 1 << 20
+
+
+def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
+    """Return the problem of `rows` rows of `columns` values."""
+    require_integer("rows", rows, 1, LARGEST_ROW)
+    require_integer("columns", columns, 1, LARGEST_ROW)
+    x = normal(rng, rows, columns) * np.float32(DEVIATION)
+    # Each row somewhere else: without the maximum taken off, some would overflow.
+    x += rng.uniform(-200, 200, (rows, 1)).astype(np.float32)
+    expected, bound = softmax(x)
+    result = Buffer(data=np.zeros_like(x), expected=expected, bound=bound)
+    return Problem(
+        buffers={"x": Buffer(data=x), "y": result},
+        arguments=(rows, columns, "x", "y"),
+        operations=5 * rows * columns,
+    )
+
+
+def softmax(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the softmax of each row in float64, and how far machines may be from it.
+
+    With M a row's maximum and u the unit roundoff, an exponential e = 2**t, t = x L - fl(M L), has
+    these relative errors:
+
+    - L, the rounded log2(e), is off by at most u, relatively, which makes t off by
+      u |x - M| log2(e), and e by u |x - M|;
+    - M L - fl(M L) is the same for all of a row, and cancels in the quotient; it is at most
+      s = u |M| log2(e);
+    - the fused multiply-add rounds t, at most |x - M| log2(e) (1 + u) + s large: u (|x - M| + s);
+    - the special function unit's exp2 is faithful, within 1 ulp: 2 u.
+
+    A sum of positive values keeps their largest relative error, or rather its mean weighted with
+    them; each value passes at most columns - 1 additions, whatever the order. The reciprocal is
+    faithful, 2 u, and the last product rounds once. Errors of relative size r_i together make at
+    most R / (1 - R), R their sum. Results below the least normal number may lose half the least
+    subnormal in the product, and an exponential one of those, which the reciprocal of a sum of
+    about 1 or more does not increase by more than R.
+    """
+    wide = x.astype(np.float64)
+    most = wide.max(axis=1, keepdims=True)
+    exact = np.exp(wide - most)
+    expected = exact / exact.sum(axis=1, keepdims=True)
+    shift = ROUNDOFF * np.abs(most) / np.log(2)
+    exponential = ROUNDOFF * (2 * (most - wide) + shift + 2)
+    in_sum = (expected * exponential).sum(axis=1, keepdims=True) + ROUNDOFF * (x.shape[1] - 1)
+    relative = exponential + in_sum + 3 * ROUNDOFF
+    relative = relative / (1 - relative)
+    return expected, relative * expected + 3 * HALF_LEAST * (1 + relative)
+
+
+KERNEL = Kernel(name="softmax", dimensions=("rows", "columns"), pose=pose)

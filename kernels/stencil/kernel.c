@@ -1,0 +1,91 @@
+// Jacobi steps on a grid: each reads one grid and writes the other; borders stay.
+#include <spica.h>
+
+// A warp takes a strip, a column per lane, and marches down it: of the five points only south, west
+// and east are loaded anew.
+enum {
+    STRIP_ROWS = 8,
+    WARPS = SPICA_WARPS * SPICA_CORES,
+};
+
+static const float CENTRE = 0.5f, SIDE = 0.125f;
+
+typedef struct {
+    uint32_t height, width, steps;
+    float *even, *odd;
+} Arguments;
+
+static inline float relaxed(const float *point, float north, float centre, float south) {
+    const float sides = (north + south) + (point[-1] + point[1]);
+    return fmaf(CENTRE, centre, SIDE * sides);
+}
+
+// The compiler would keep a pointer for each row of each grid across strips, and run out of
+// registers: it is not to know how these two come about.
+#define HIDE(from, to) __asm__("" : "+r"(from), "+r"(to))
+
+static inline void march(const float *from, float *to, uint32_t width, uint32_t rows) {
+    float north = *(from - width), centre = *from;
+    // Four rows at a time, so that of four values two move between registers, not eight.
+    for (; rows >= 4; rows -= 4) {
+        const float *second = from + width, *third = second + width, *fourth = third + width;
+        const float below = *second, lower = *third, lowest = *fourth, south = fourth[width];
+        const float first_result = relaxed(from, north, centre, below);
+        const float second_result = relaxed(second, centre, below, lower);
+        const float third_result = relaxed(third, below, lower, lowest);
+        const float fourth_result = relaxed(fourth, lower, lowest, south);
+        *to = first_result, to += width;
+        *to = second_result, to += width;
+        *to = third_result, to += width;
+        *to = fourth_result, to += width;
+        from = fourth + width;
+        north = lowest, centre = south;
+        HIDE(from, to);
+    }
+    for (; rows > 0; rows--) {
+        const float south = from[width];
+        *to = relaxed(from, north, centre, south);
+        from += width, to += width;
+        north = centre, centre = south;
+        HIDE(from, to);
+    }
+}
+
+static void step(const Arguments *arguments, const float *from, float *to) {
+    const uint32_t width = arguments->width, inner_rows = arguments->height - 2;
+    // Strips start at multiples of the lanes, aligned to lines of memory; the last column is border.
+    const uint32_t across = (width - 2) / SPICA_THREADS + 1;
+    const uint32_t strips = across * ((inner_rows + STRIP_ROWS - 1) / STRIP_ROWS);
+    const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id(), lane = vx_thread_id();
+    for (uint32_t strip = warp; strip < strips; strip += WARPS) {
+        const uint32_t down = strip / across, done = down * STRIP_ROWS;
+        const uint32_t column = (strip - down * across) * SPICA_THREADS + lane;
+        const uint32_t index = (done + 1) * width + column;
+        const float *first = from + index;
+        float *target = to + index;
+        uint32_t rows = STRIP_ROWS;
+        if (inner_rows - done < STRIP_ROWS) rows = inner_rows - done;
+        HIDE(first, target);
+        SPICA_IF (column - 1 < width - 2) {
+            march(first, target, width, rows);
+        } SPICA_END_IF
+    }
+}
+
+static void jacobi(void *pointer) {
+    const Arguments *arguments = pointer;
+    float *from = arguments->even, *to = arguments->odd;
+    for (uint32_t steps = arguments->steps; steps > 0; steps--) {
+        step(arguments, from, to);
+        // What one core wrote others read: the barrier's fences make it seen.
+        spica_barrier();
+        float *const written = to;
+        to = from, from = written;
+    }
+}
+
+int main(void) {
+    const Arguments *arguments = spica_arguments();
+    if (arguments->height >= 3 && arguments->width >= 3) spica_launch(jacobi, (void *)arguments);
+    return 0;
+}

@@ -1,0 +1,62 @@
+"""Data of Jacobi steps on a grid, and what they must make of it."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..floats import HALF_LEAST, ROUNDOFF, normal
+from ..kernel import Buffer, Kernel, Problem
+
+__all__ = ["KERNEL"]
+
+CENTRE, SIDE = 0.5, 0.125
+STEPS = 4
+
+
+def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
+    """Return the problem of `STEPS` steps on a grid of `h` by `w` points.
+
+    The grid is in both buffers before and the steps write them in turn, so that after an even
+    number the result is in the first and the step before it in the second.
+    """
+    require_integer("h", h, 1, 8192)
+    require_integer("w", w, 1, 8192)
+    grid = normal(rng, h, w)
+    states = [(grid.astype(np.float64), np.zeros((h, w)))]
+    for _ in range(STEPS):
+        states.append(step(*states[-1]))
+    buffers = {
+        name: Buffer(data=grid.copy(), expected=values, bound=bound)
+        for name, (values, bound) in zip(("even", "odd"), (states[-1], states[-2]), strict=True)
+    }
+    return Problem(
+        buffers=buffers,
+        arguments=(h, w, STEPS, "even", "odd"),
+        operations=6 * STEPS * max(h - 2, 0) * max(w - 2, 0),
+    )
+
+
+def step(values: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values after a step, and how far machines may be from them.
+
+    A side passes at most five roundings: three sums, the product with `SIDE` and the fused
+    multiply-add of the centre. So the new error is that of the same step on values that are off
+    by `bound` each, and ``5 u / (1 - 5 u)`` times the step of the magnitudes there.
+    """
+    roundings = 5
+    relative = roundings * ROUNDOFF / (1 - roundings * ROUNDOFF)
+    magnitudes = relaxed(np.abs(values) + bound)
+    new_bound = relaxed(bound) + relative * magnitudes + roundings * HALF_LEAST
+    inside = np.zeros(values.shape, bool)
+    inside[1:-1, 1:-1] = True
+    return np.where(inside, relaxed(values), values), np.where(inside, new_bound, 0.0)
+
+
+def relaxed(grid: np.ndarray) -> np.ndarray:
+    """Return `CENTRE` times each point and `SIDE` times its neighbours, 0 at the border."""
+    result = np.zeros_like(grid)
+    sides = grid[:-2, 1:-1] + grid[2:, 1:-1] + grid[1:-1, :-2] + grid[1:-1, 2:]
+    result[1:-1, 1:-1] = CENTRE * grid[1:-1, 1:-1] + SIDE * sides
+    return result
+
+
+KERNEL = Kernel(name="stencil", dimensions=("h", "w"), pose=pose)

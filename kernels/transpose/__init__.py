@@ -1,0 +1,1 @@
+"""Transpose of a matrix of 32-bit words."""

@@ -1,0 +1,143 @@
+// The transpose of m rows of n words.
+#include <spica.h>
+
+// A warp moves tiles of SIDE x SIDE words, each lane COLUMNS of a row, through its own part of
+// shared memory: rows in, columns out, both coalesced in DRAM. An odd pitch spreads a column over
+// the banks. No other warp sees the tile, so there is no barrier.
+enum {
+    WARP_WORDS = SPICA_SHARED_BYTES / 4 / (SPICA_WARPS * SPICA_CORES),
+    FOUR = 4 * SPICA_THREADS <= 16 && 4 * SPICA_THREADS * (4 * SPICA_THREADS | 1) <= WARP_WORDS,
+    TWO = 2 * SPICA_THREADS <= 16 && 2 * SPICA_THREADS * (2 * SPICA_THREADS | 1) <= WARP_WORDS,
+    ONE = SPICA_THREADS * (SPICA_THREADS | 1) <= WARP_WORDS,
+    COLUMNS = FOUR ? 4 : TWO ? 2 : 1,
+    SIDE = COLUMNS * SPICA_THREADS,
+    PITCH = SIDE | 1,
+    // Rows in flight at a time.
+    BATCH = SIDE % 8 == 0 ? 8 : SIDE % 4 == 0 ? 4 : 1,
+    ALL_WARPS = SPICA_WARPS * SPICA_CORES,
+};
+
+// Any 32 bits, copied by way of the registers of floats: those of integers hold addresses.
+typedef float Word;
+
+typedef struct {
+    uint32_t m, n;
+    const Word *words;
+    Word *result;
+} Arguments;
+
+#define ARGUMENTS ((const Arguments *)spica_arguments())
+#define INLINE static inline __attribute__((always_inline))
+
+// Keep accesses of other lanes' words where they stand: a warp runs in step.
+#define IN_STEP() __asm__ volatile("" ::: "memory")
+
+// A tile that is whole.
+INLINE void move_whole(Word *tile, const Word *from, uint32_t n, Word *to, uint32_t m) {
+    Word *row = tile + vx_thread_id();
+    const Word *column = tile + vx_thread_id() * PITCH;
+    for (int first = 0; first < SIDE; first += BATCH, row += BATCH * PITCH) {
+        Word words[BATCH][COLUMNS];
+#pragma unroll
+        for (int i = 0; i < BATCH; i++, from += n)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++) words[i][j] = from[j * SPICA_THREADS];
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++) row[i * PITCH + j * SPICA_THREADS] = words[i][j];
+    }
+    IN_STEP();
+    for (int first = 0; first < SIDE; first += BATCH, column += BATCH) {
+        Word words[BATCH][COLUMNS];
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++) words[i][j] = column[j * SPICA_THREADS * PITCH + i];
+#pragma unroll
+        for (int i = 0; i < BATCH; i++, to += m)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++) to[j * SPICA_THREADS] = words[i][j];
+    }
+    IN_STEP();
+}
+
+// The tile at `row` and `column` as far as it exists.
+INLINE void move_ragged(Word *tile, uint32_t row, uint32_t column) {
+    const uint32_t lane = vx_thread_id(), m = ARGUMENTS->m, n = ARGUMENTS->n;
+    const uint32_t rows = m - row < SIDE ? m - row : SIDE;
+    const uint32_t columns = n - column < SIDE ? n - column : SIDE;
+    const Word *from = ARGUMENTS->words + row * n + column;
+    Word *to = ARGUMENTS->result + column * m + row;
+    for (uint32_t i = 0; i < rows; i++, from += n)
+        for (uint32_t j = lane; j < columns + lane; j += SPICA_THREADS) {
+            SPICA_IF (j < columns) {
+                tile[i * PITCH + j] = from[j];
+            } SPICA_END_IF
+        }
+    for (uint32_t i = 0; i < columns; i++, to += m)
+        for (uint32_t j = lane; j < rows + lane; j += SPICA_THREADS) {
+            SPICA_IF (j < rows) {
+                to[j] = tile[j * PITCH + i];
+            } SPICA_END_IF
+        }
+}
+
+INLINE Word *own_tile(void) {
+    return (Word *)spica_shared() + (vx_core_id() * SPICA_WARPS + vx_warp_id()) * WARP_WORDS;
+}
+
+// All whole tiles: of their numbers along rows, the warp takes every ALL_WARPS-th.
+static __attribute__((noinline)) void move_inside(void) {
+    const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
+    const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id();
+    const uint32_t across = n / SIDE, width = across * SIDE, height = m / SIDE * SIDE;
+    if (across == 0) return;
+    const uint32_t down_step = ALL_WARPS / across * SIDE, right_step = ALL_WARPS % across * SIDE;
+    uint32_t row = warp / across * SIDE, column = warp % across * SIDE;
+    while (row < height) {
+        move_whole(own_tile(), ARGUMENTS->words + row * n + column + lane, n,
+                   ARGUMENTS->result + column * m + row + lane, m);
+        row += down_step, column += right_step;
+        if (column >= width) {
+            column -= width;
+            row += SIDE;
+        }
+    }
+}
+
+// The tiles that hang over an edge: first those at the bottom, then those at the right.
+static __attribute__((noinline)) void move_edges(void) {
+    const uint32_t width = ARGUMENTS->n / SIDE * SIDE, height = ARGUMENTS->m / SIDE * SIDE;
+    const uint32_t bottom = height < ARGUMENTS->m ? (ARGUMENTS->n + SIDE - 1) / SIDE : 0;
+    const uint32_t right = width < ARGUMENTS->n ? ARGUMENTS->m / SIDE : 0;
+    uint32_t edge = vx_core_id() * SPICA_WARPS + vx_warp_id();
+    for (; edge < bottom + right; edge += ALL_WARPS) {
+        const uint32_t row = edge < bottom ? height : (edge - bottom) * SIDE;
+        const uint32_t column = edge < bottom ? edge * SIDE : width;
+        move_ragged(own_tile(), row, column);
+    }
+}
+
+static void transpose(void *unused) {
+    (void)unused;
+    move_inside();
+    move_edges();
+}
+
+// Where shared memory holds no tile for each warp: row after row, uncoalesced writes.
+static void transpose_directly(void *unused) {
+    (void)unused;
+    const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
+    for (uint32_t i = vx_core_id() * SPICA_WARPS + vx_warp_id(); i < m; i += ALL_WARPS)
+        for (uint32_t j = lane; j < n + lane; j += SPICA_THREADS) {
+            SPICA_IF (j < n) {
+                ARGUMENTS->result[j * m + i] = ARGUMENTS->words[i * n + j];
+            } SPICA_END_IF
+        }
+}
+
+int main(void) {
+    spica_launch(ONE ? transpose : transpose_directly, 0);
+    return 0;
+}

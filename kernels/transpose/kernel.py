@@ -1,0 +1,24 @@
+"""Data of a transpose, and what it must be."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..kernel import Buffer, Kernel, Problem
+
+__all__ = ["KERNEL"]
+
+
+def pose(rng: np.random.Generator, *, m: int, n: int) -> Problem:
+    """Return the problem of transposing `m` rows of `n` words."""
+    require_integer("m", m, 1, 8192)
+    require_integer("n", n, 1, 8192)
+    words = rng.integers(0, 1 << 32, (m, n), dtype=np.uint32)
+    result = Buffer(data=np.zeros((n, m), np.uint32), expected=words.T.copy())
+    return Problem(
+        buffers={"words": Buffer(data=words), "result": result},
+        arguments=(m, n, "words", "result"),
+        operations=0,
+    )
+
+
+KERNEL = Kernel(name="transpose", dimensions=("m", "n"), pose=pose)

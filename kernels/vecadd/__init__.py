@@ -1,0 +1,1 @@
+"""Sum of two vectors: z = x + y."""

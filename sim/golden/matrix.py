@@ -1,0 +1,107 @@
+"""Golden model of the matrix unit, command by command: what computes leave, what stores give."""
+
+import numpy as np
+
+from ...hw.arithmetic import ARITHMETIC
+from ...hw.config import ClusterConfig, MatrixConfig
+from ...hw.formats import FloatFormat
+from ...hw.isa.commands import FLOAT_ONE
+from ...hw.memory.ports import Direction
+from ...kernels.elements import dtype_of
+from .dma import DmaJob
+from .sequencer import expected_jobs
+from .systolic import read_out, systolic_os, systolic_ws
+
+__all__ = ["MatrixModel", "operand_a", "operand_b", "transfers"]
+
+
+def operand_a(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
+    """Return A of a compute, ``[height, depth]``, out of the bytes of shared memory."""
+    lines = accesses(matrix, shared, matrix.a_bytes, matrix.rows)[operation["a_line"] :]
+    i, k = (operation[name] * matrix.rows for name in ("i_blocks", "k_blocks"))
+    tile = whole(lines, k, i).T if operation["transpose_a"] else whole(lines, i, k)
+    return tile[: operation["height"], : operation["depth"]]
+
+
+def operand_b(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
+    """Return B of a compute, ``[depth, columns of whole blocks]``, also what lies beyond N."""
+    lines = accesses(matrix, shared, matrix.b_bytes, matrix.columns)[operation["b_line"] :]
+    k, j = operation["k_blocks"] * matrix.rows, operation["j_blocks"] * matrix.columns
+    tile = whole(lines, j, k).T if operation["transpose_b"] else whole(lines, k, j)
+    return tile[: operation["depth"]]
+
+
+def accesses(matrix: MatrixConfig, shared: np.ndarray, size: int, count: int) -> np.ndarray:
+    """Return shared memory as accesses of `size` bytes, the `count` elements of each."""
+    lines = shared.reshape(-1, size)[:, : count * matrix.operand_bytes]
+    return np.ascontiguousarray(lines).view(dtype_of(matrix.operand))
+
+
+def whole(lines: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """Return the matrix of whole blocks with which `lines` begin."""
+    return lines[: rows * columns // lines.shape[1]].reshape(rows, columns)
+
+
+def transfers(config: ClusterConfig, operation: dict) -> list[DmaJob]:
+    """Return what an operation asks the DMA for: loads, then the store."""
+    jobs = expected_jobs(config, operation)
+    return [DmaJob(direction=Direction[job.pop("direction")], **job) for job in jobs]
+
+
+class MatrixModel:
+    """The accumulator, and what the operations of `CommandModel` do to it, to the bit.
+
+    Whoever uses it gives operations in an order that the machine allows.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Attributes
+    ----------
+    accumulator : ndarray
+        One row per row of the SRAM, zeros at the start; in the hardware they are anything.
+
+    """
+
+    def __init__(self, config: ClusterConfig):
+        assert config.matrix is not None
+        self.matrix = config.matrix
+        shape = (self.matrix.accumulator_rows, self.matrix.columns)
+        self.accumulator = np.zeros(shape, dtype_of(self.matrix.accumulator_format.name))
+
+    def tile(self, operation: dict) -> np.ndarray:
+        """Return a view of the accumulator, ``[j_blocks, rows of whole blocks, columns]``."""
+        rows = operation["i_blocks"] * self.matrix.rows
+        used = self.accumulator[: operation["j_blocks"] * rows]
+        return used.reshape(operation["j_blocks"], rows, self.matrix.columns)
+
+    def compute(self, operation: dict, shared: np.ndarray):
+        """Multiply what `shared`, the bytes of shared memory, holds of A and B."""
+        matrix, tile = self.matrix, self.tile(operation)
+        a, b = (operand(matrix, operation, shared) for operand in (operand_a, operand_b))
+        stays = matrix.dataflow == "output_stationary"
+        if stays:  # all rows of the array end in the accumulator: beyond M they are sums of zeros
+            beyond = np.zeros((tile.shape[1] - len(a), a.shape[1]), a.dtype)
+            a = np.concatenate([a, beyond])
+        before = None
+        if operation["accumulate"]:
+            before = tile[:, : len(a)].transpose(1, 0, 2).reshape(len(a), -1)
+        multiply, length = (
+            (systolic_os, operation["depth"]) if stays else (systolic_ws, matrix.rows)
+        )
+        total = multiply(a, b, length, before, operand=matrix.operand)
+        tile[:, : len(a)] = total.reshape(len(a), len(tile), matrix.columns).transpose(1, 0, 2)
+
+    def results(self, operation: dict) -> list[bytes]:
+        """Return the beats that leave the accumulator for a store, of `drain_bytes` each."""
+        matrix, arithmetic = self.matrix, ARITHMETIC[self.matrix.operand]
+        c_format = arithmetic.accumulator if operation["wide"] else arithmetic.narrow
+        scale = None
+        is_float = isinstance(matrix.accumulator_format, FloatFormat)
+        if is_float and operation["scale"] != FLOAT_ONE:
+            scale = np.uint32(operation["scale"]).view(np.float32)
+        rows = self.tile(operation)[:, : operation["height"]].reshape(-1, matrix.columns)
+        values = read_out(rows, c_format, relu=bool(operation["relu"]), scale=scale).tobytes()
+        size = matrix.drain_bytes
+        return [values[start : start + size] for start in range(0, len(values), size)]

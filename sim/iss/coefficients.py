@@ -1,0 +1,112 @@
+"""The constants and tables of the special functions as a C++ header: one definition for both."""
+
+from collections.abc import Iterable
+
+from ...hw.float.special import functions as special
+from ...hw.float.special.coefficients import COEFFICIENTS, INVERSE_TURN, INVERSE_TURN_WIDTH
+from ...hw.float.special.functions import TABLES, Operation, Table
+from ...hw.formats import FP32
+
+__all__ = ["special_header"]
+
+CONSTANTS = (
+    "ARGUMENT_WIDTH",
+    "C0_WIDTH",
+    "C1_DIGITS",
+    "C1_WIDTH",
+    "C2_DIGITS",
+    "C2_WIDTH",
+    "FACTOR_DIGITS",
+    "FACTOR_WIDTH",
+    "LOG2_UPPER",
+    "LOG2_UPPER_WIDTH",
+    "OFFSET_WIDTH",
+    "PRODUCT_BIAS",
+    "PRODUCT_WIDTH",
+    "SIGNIFICAND_DIGITS",
+    "SQUARED_WIDTH",
+    "SQUARE_WIDTH",
+    "SUM_WIDTH",
+    "TINY_ANGLE",
+    "TURN_WIDTH",
+    "VALUE_WIDTH",
+    "WINDOW_WIDTH",
+)
+
+
+def special_header() -> str:
+    """Return the text of ``special_tables.hpp``."""
+    names = ", ".join(f"{one.name.capitalize()} = {one.value}" for one in Operation)
+    parts = [
+        "// Generated: constants and tables of the special functions.",
+        "#pragma once",
+        "#include <cstdint>",
+        "",
+        "namespace spica {",
+        "",
+        f"enum class Special : uint32_t {{ {names} }};",
+        "",
+        "namespace special_tables {",
+        "",
+        *(f"constexpr int {camel(name)} = {getattr(special, name)};" for name in CONSTANTS),
+        "",
+        "// Segments of one length; `before` counts those of the pieces below.",
+        "struct Piece { int first, last, index_width, before; };",
+        "struct Coefficients { int64_t c0, c1, c2; };",
+        "",
+        *(line for name in TABLES for line in table_lines(name, TABLES[name])),
+        *window_lines(),
+        "}  // namespace special_tables",
+        "",
+        "}  // namespace spica",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def camel(name: str) -> str:
+    """Return the C++ name of a constant: ``TURN_WIDTH`` is ``kTurnWidth``."""
+    return "k" + "".join(part.capitalize() for part in name.split("_"))
+
+
+def table_lines(name: str, table: Table) -> list[str]:
+    """Return the lines of one table: its type with pieces and coefficients."""
+    before, pieces = 0, []
+    for piece in table.pieces:
+        pieces.append(f"{{{piece.first}, {piece.last}, {piece.index_width}, {before}}}")
+        before += piece.last - piece.first + 1
+    rows = ("{" + ", ".join(map(str, row)) + "}" for row in COEFFICIENTS[name])
+    return [
+        f"struct {camel(name)[1:]} {{",
+        f"    static constexpr Piece pieces[] = {{{', '.join(pieces)}}};",
+        "    static constexpr Coefficients coefficients[] = {",
+        *wrapped(rows),
+        "    };",
+        "};",
+        "",
+    ]
+
+
+def window_lines() -> list[str]:
+    """Return the bits of 1 / (2 pi) that count for the exponents from -1 to the largest."""
+    mask = (1 << special.WINDOW_WIDTH) - 1
+    top = INVERSE_TURN_WIDTH + FP32.fraction_width - special.WINDOW_WIDTH
+    windows = (INVERSE_TURN >> (top - e) & mask for e in range(-1, FP32.bias + 1))
+    return [
+        "// Of 1 / (2 pi), the bits that count for exponents from -1.",
+        "constexpr int64_t kWindows[] = {",
+        *wrapped(f"{window:#x}" for window in windows),
+        "};",
+        "",
+    ]
+
+
+def wrapped(items: Iterable[str], columns: int = 100) -> list[str]:
+    """Return `items` with commas, as many on a line as fit."""
+    lines, line = [], "   "
+    for item in items:
+        if len(line) + len(item) + 2 > columns:
+            lines.append(line)
+            line = "   "
+        line += f" {item},"
+    return [*lines, line]

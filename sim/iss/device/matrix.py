@@ -1,0 +1,217 @@
+"""The matrix unit's registers and commands, as a program sees them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....hw.address_map import MATRIX, SHARED_BASE
+from ....hw.config import ClusterConfig
+from ...golden.commands import CommandModel
+from ...golden.dma import DmaJob
+from ...golden.matrix import MatrixModel, transfers
+from .agenda import Agenda, DeviceFault, Work
+from .memory import DeviceMemory
+from .region import Region
+
+__all__ = ["MatrixDevice"]
+
+RUNNING_MAXIMUM = 15
+FAILED_JOB = 1 << 2  # of `error`
+
+
+@dataclass(eq=False)
+class Command:
+    """An operation under way: its name in sentences, and how much of it is not done."""
+
+    what: str
+    parts: int = 0
+
+
+class MatrixDevice:
+    """Registers of `address_map.MATRIX`, and the operations that commands begin.
+
+    Loads end in order, but several are under way at a time. Computes are done one after the other,
+    each after the loads of its own operation, but of no other. A store takes what the computes
+    before it left; stores are done one after the other. Rows of the accumulator that no compute
+    has written hold anything: to use them is a fault.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        A cluster with a matrix unit.
+    agenda : Agenda
+    memory : DeviceMemory
+
+    """
+
+    def __init__(self, config: ClusterConfig, agenda: Agenda, memory: DeviceMemory):
+        assert config.matrix is not None
+        self.config, self.matrix = config, config.matrix
+        self.agenda, self.memory = agenda, memory
+        self.decoder = CommandModel(config)
+        self.model = MatrixModel(config)
+        self.written = np.zeros(self.matrix.accumulator_rows, bool)
+        self.failed = 0
+        self.commands = self.computes_done = self.running = 0
+        self.last: dict[str, Work] = {}  # of each kind
+        self.takers: list[Callable[[], None]] = []  # stores of what the last compute leaves
+
+    @property
+    def error(self) -> int:
+        """The register of that name."""
+        return self.decoder.error | self.failed
+
+    def read(self, name: str) -> int:
+        """Read one register; 0 where it can only be written."""
+        values = {
+            "busy": int(self.running > 0),
+            "running": min(self.running, RUNNING_MAXIMUM),
+            "computes_done": self.computes_done & 0xFFFF_FFFF,
+            "error": self.error,
+            "error_word": self.decoder.error_word,
+        }
+        for which, operand in enumerate(self.decoder.rs, 1):
+            values |= {f"rs{which}_low": operand & 0xFFFF_FFFF, f"rs{which}_high": operand >> 32}
+        return values.get(name, 0)
+
+    def write(self, name: str, data: int):
+        """Write one register; nothing happens where it can only be read."""
+        if name == "error":
+            self.failed = 0
+        self.decoder.write(MATRIX[name].offset, data)
+        operations = self.decoder.operations[:]
+        self.decoder.operations.clear()
+        for operation in operations:
+            self.begin(operation, data)
+
+    def begin(self, operation: dict, word: int):
+        """Queue the parts of an operation: loads, a compute, a store."""
+        self.commands += 1
+        self.running += 1
+        command = Command(f"matrix command {self.commands} (0x{word:08X})")
+        jobs = transfers(self.config, operation)
+        names = [name for name in "AB" if operation[f"load_{name.lower()}"]]
+        loads = [
+            self.queue_load(command, job, name) for job, name in zip(jobs, names, strict=False)
+        ]
+        if operation["compute"]:
+            self.queue_compute(command, operation, loads)
+        if operation["store"]:
+            self.queue_store(command, operation, jobs[-1])
+        if not command.parts:
+            self.queue(command, "the end", "nothing", lambda: None)
+
+    def queue(
+        self,
+        command: Command,
+        what: str,
+        kind: str,
+        act: Callable[[], None],
+        regions: tuple[Sequence[Region], Sequence[Region]] = ((), ()),
+        after: Sequence[Work] = (),
+    ) -> Work:
+        """Queue one part of a command behind the one of its kind before it."""
+
+        def finish():
+            act()
+            command.parts -= 1
+            self.running -= not command.parts
+
+        before = [self.last[kind]] if kind in self.last else []
+        work = Work(
+            what=f"{what} of {command.what}",
+            kind=kind,
+            act=finish,
+            reads=regions[0],
+            writes=regions[1],
+            after=[*after] if kind == "load" else [*before, *after],
+            beside=before if kind == "load" else [],
+        )
+        self.agenda.add(work)
+        self.last[kind] = work
+        command.parts += 1
+        return work
+
+    def queue_load(self, command: Command, job: DmaJob, name: str) -> Work:
+        """Queue the load of operand `name`."""
+        what = f"the load of {name}"
+        regions = self.memory.regions(job, f"{what} of {command.what}")
+        return self.queue(command, what, "load", lambda: self.transfer(job), regions)
+
+    def queue_compute(self, command: Command, operation: dict, loads: Sequence[Work]):
+        """Queue a compute; from now on its rows of the accumulator are written."""
+        rows = self.accumulator_rows(operation, operation["height"])
+        if operation["accumulate"]:
+            self.require_written(command, rows, "adds to")
+        elif self.matrix.dataflow == "output_stationary":
+            rows = self.accumulator_rows(operation, operation["i_blocks"] * self.matrix.rows)
+        self.written[rows] = True
+        takers = self.takers = []
+
+        def act():
+            self.model.compute(operation, self.memory.shared())
+            self.computes_done += 1
+            for take in takers:
+                take()
+
+        reads = [self.tile(operation, name) for name in "ab"]
+        self.queue(command, "the compute", "compute", act, (reads, []), loads)
+
+    def queue_store(self, command: Command, operation: dict, job: DmaJob):
+        """Queue a store of what the computes so far leave, whatever later ones do."""
+        self.require_written(
+            command, self.accumulator_rows(operation, operation["height"]), "stores"
+        )
+        beats: list[bytes] = []
+        compute = self.last.get("compute")
+        if compute is None or compute.done:
+            beats += self.model.results(operation)
+        else:
+            self.takers.append(lambda: beats.extend(self.model.results(operation)))
+        what = "the store"
+        regions = self.memory.regions(job, f"{what} of {command.what}")
+        after = [compute] if compute else []
+        self.queue(command, what, "store", lambda: self.transfer(job, beats), regions, after)
+
+    def transfer(self, job: DmaJob, beats: Sequence[bytes] = ()):
+        """Carry out a job of the DMA; a refused one only shows in `error`."""
+        if self.memory.run(job, beats):
+            self.failed = FAILED_JOB
+
+    def accumulator_rows(self, operation: dict, height: int) -> np.ndarray:
+        """Return which rows of the accumulator hold the first `height` rows of an operation."""
+        blocks = np.arange(operation["j_blocks"]) * operation["i_blocks"] * self.matrix.rows
+        return (blocks[:, None] + np.arange(height)).ravel()
+
+    def require_written(self, command: Command, rows: np.ndarray, verb: str):
+        """Raise if a command uses rows of the accumulator that hold anything."""
+        if not self.written[rows].all():
+            row = int(rows[~self.written[rows]][0])
+            raise DeviceFault(
+                f"{command.what} {verb} row {row} of the accumulator, which no compute has written"
+            )
+
+    def tile(self, operation: dict, name: str) -> Region:
+        """Return the bytes of shared memory that count as the tile of A or of B."""
+        matrix = self.matrix
+        sides = {
+            "a": ("height", "depth", "i_blocks", "k_blocks", matrix.a_bytes, matrix.rows),
+            "b": ("depth", "width", "k_blocks", "j_blocks", matrix.b_bytes, matrix.columns),
+        }
+        lines, length, turned_pitch, pitch, access, across = sides[name]
+        if operation[f"transpose_{name}"]:
+            lines, length, pitch = length, lines, turned_pitch
+        blocks, last = divmod(operation[length] - 1, across)
+        return Region(
+            SHARED_BASE + operation[f"{name}_line"] * access,
+            operation[pitch] * access,
+            operation[lines],
+            blocks * access + (last + 1) * matrix.operand_bytes,
+        )
+
+    def describe(self) -> str:
+        """Return how far it is."""
+        return (
+            f"matrix unit: {self.running} commands unfinished, {self.computes_done} computes done"
+        )

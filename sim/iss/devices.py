@@ -1,0 +1,143 @@
+"""The DMA and the matrix unit as cores see them: registers, command words, and work that waits."""
+
+from collections.abc import Callable
+
+from ...hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, Register
+from ...hw.config import ClusterConfig
+from ..faults import describe_faults
+from .device.agenda import SCHEDULES, Agenda, DeviceFault
+from .device.dma import STATUS as DMA_STATUS
+from .device.dma import DmaDevice
+from .device.matrix import MatrixDevice
+from .device.memory import DeviceMemory, Memory
+
+__all__ = ["SCHEDULES", "DeviceFault", "Devices"]
+
+#: Registers that programs read until they show what they wait for.
+POLLED = {
+    *(("dma", name) for name in DMA_STATUS),
+    *(("matrix", name) for name in ("busy", "running", "computes_done")),
+}
+
+
+class Devices:
+    """The engines of a cluster without a clock: to the bit what they do, in an order they may.
+
+    Jobs and commands are queued, without limit. What is queued is done when a status register is
+    read, one thing at each read, after the value was taken: who polls gets on, and who does not
+    wait sees what has not happened yet. With ``schedule="random"`` a generator decides how much
+    is done before each access and after each look, and in which of the orders that the machine
+    leaves open.
+
+    What the hardware refuses sets the error registers. `DeviceFault` is raised for what has no
+    register, and for what has no defined outcome: a transfer or a compute that touches bytes of
+    another one, not done, with no order between the two; results of an accumulator that nothing
+    was computed into; DRAM that was not placed.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    memory : Memory
+        DRAM and shared memory by address: ``read(address, nbytes)`` and ``write(address, data)``.
+    schedule : str
+        ``in_turn`` or ``random``.
+    seed : int
+        Of the random schedule.
+    allowed : callable or None
+        ``allowed(address, nbytes)``: whether this DRAM may be touched; None for all of it.
+
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        memory: Memory,
+        *,
+        schedule: str = "in_turn",
+        seed: int = 1,
+        allowed: Callable[[int, int], bool] | None = None,
+    ):
+        self.agenda = Agenda(schedule, seed)
+        view = DeviceMemory(config, memory, allowed)
+        self.dma = DmaDevice(self.agenda, view)
+        self.matrix = MatrixDevice(config, self.agenda, view) if config.matrix else None
+
+    def read(self, offset: int) -> int:
+        """Read the register at `offset` of the window."""
+        unit, name = self.find(offset)
+        self.agenda.before_access()
+        device = self.dma if unit == "dma" else self.matrix
+        assert device is not None
+        value = device.read(name)
+        if (unit, name) in POLLED:
+            self.agenda.after_poll()
+        return value
+
+    def write(self, offset: int, data: int):
+        """Write the register at `offset` of the window."""
+        unit, name = self.find(offset)
+        self.agenda.before_access()
+        device = self.dma if unit == "dma" else self.matrix
+        assert device is not None
+        device.write(name, data)
+
+    def cisc(self, word: int):
+        """Issue a CISC command word."""
+        if self.matrix is None:
+            raise DeviceFault(
+                f"command word 0x{word:08X} needs a matrix unit, and the cluster has none"
+            )
+        self.write(MATRIX_BASE + MATRIX["cisc"].offset, word)
+
+    def advance(self) -> bool:
+        """Do one thing that is queued; return whether there was one."""
+        return self.agenda.advance()
+
+    def finish(self):
+        """Do all that is queued."""
+        while self.advance():
+            pass
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is queued."""
+        return not self.agenda.pending
+
+    @property
+    def computes(self) -> int:
+        """Computes that are queued."""
+        return sum(work.kind == "compute" for work in self.agenda.pending)
+
+    @property
+    def error(self) -> bool:
+        """Whether an error register holds something."""
+        return bool(self.dma.error or (self.matrix and self.matrix.error))
+
+    def describe(self) -> str:
+        """Return in words how far each engine is, what it waits for, and what it refused."""
+        parts = [self.dma.describe()]
+        values = {"dma_error": self.dma.error}
+        if self.matrix is not None:
+            parts.append(self.matrix.describe())
+            values |= {
+                "matrix_error": self.matrix.error,
+                "matrix_error_word": self.matrix.decoder.error_word,
+            }
+        if not self.idle:
+            parts.append(f"not done: {self.agenda.describe()}")
+        return "; ".join([*parts, *filter(None, [describe_faults(values)])])
+
+    def find(self, offset: int) -> tuple[str, str]:
+        """Return the unit and the name of the register at `offset`."""
+        for unit, base, table in self.blocks():
+            for name, register in table.items():
+                if base + register.offset == offset:
+                    return unit, name
+        raise DeviceFault(f"there is no register at 0x{offset:04X} of the window of registers")
+
+    def blocks(self) -> list[tuple[str, int, dict[str, Register]]]:
+        """Return name, first offset and registers of each unit."""
+        blocks = [("dma", DMA_BASE, DMA)]
+        if self.matrix is not None:
+            blocks.append(("matrix", MATRIX_BASE, MATRIX))
+        return blocks

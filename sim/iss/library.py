@@ -1,0 +1,76 @@
+"""The instruction-set model's C++: compiled once, and kept."""
+
+import ctypes
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...hw.cache import cached, digest
+from ...hw.isa.instructions import INSTRUCTIONS, Instruction
+from ..compiler import compile_all, find_compiler, link, processor
+from .coefficients import special_header
+from .table import header
+
+__all__ = ["build_library", "load_library"]
+
+NATIVE = Path(__file__).with_name("native")
+SOURCES = ("machine.cpp", "api.cpp")
+# Floats of the processor stand for those of the machine: nothing may contract or reorder them.
+FLAGS = ("-std=c++20", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-Wall", "-Wextra")
+
+
+def texts() -> list[str]:
+    """Return names and texts of all our own C++."""
+    found = []
+    for path in sorted(NATIVE.iterdir()):
+        if path.suffix in (".cpp", ".hpp"):
+            found += [path.name, path.read_text()]
+    return found
+
+
+def build_library(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> Path:
+    """Return the library, built if it is not in the cache.
+
+    Parameters
+    ----------
+    instructions : mapping of str to Instruction
+        What the table of instructions is generated from.
+
+    """
+    compiler = find_compiler()
+    generated = {"table.hpp": header(instructions), "special_tables.hpp": special_header()}
+    flags = [*FLAGS, *compiler.flags(2)]
+
+    def build(directory: Path) -> None:
+        for name, text in generated.items():
+            (directory / name).write_text(text)
+        local = [*flags, f"-I{directory}", f"-I{NATIVE}"]
+        objects = [directory / f"{Path(name).stem}.o" for name in SOURCES]
+        jobs = [
+            (NATIVE / name, target, local) for name, target in zip(SOURCES, objects, strict=True)
+        ]
+        compile_all(compiler, jobs)
+        link(compiler, objects, directory / "iss.so")
+        for path in directory.iterdir():
+            if path.name not in ("iss.so", *generated):
+                path.unlink()
+
+    key = digest([
+        *generated.values(),
+        *texts(),
+        *compiler.command,
+        compiler.version,
+        *flags,
+        processor(),
+    ])
+    return cached("iss", key, build) / "iss.so"
+
+
+@functools.cache
+def load_library() -> ctypes.CDLL:
+    """Return the library with the types of its functions."""
+    library = ctypes.CDLL(str(build_library()))
+    library.iss_create.restype = ctypes.c_void_p
+    library.iss_history.restype = ctypes.c_uint64
+    library.iss_console.restype = ctypes.c_uint64
+    return library

@@ -1,0 +1,135 @@
+// The machine as Python calls it.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "machine.hpp"
+
+using namespace spica;
+
+namespace {
+
+// What a warp holds, as an array of words: this, then both register files without the lanes that
+// only fill a chunk, then the stack.
+struct WarpHead {
+    uint32_t pc, mask, is_active, is_waiting, barrier, fflags, frm, mscratch, depth;
+};
+
+uint32_t* rows_out(const Machine& machine, Warp& warp, uint32_t* words) {
+    for (uint32_t row = 0; row < kDroppedRow; ++row) {
+        words = std::copy_n(warp.row(row), machine.config.threads, words);
+    }
+    return words;
+}
+
+}  // namespace
+
+extern "C" {
+
+Machine* iss_create(const Config* config) { return new Machine(*config); }
+
+void iss_destroy(Machine* machine) { delete machine; }
+
+void iss_devices(Machine* machine, const Devices* devices) { machine->devices = *devices; }
+
+void iss_reset(Machine* machine, uint32_t entry) { machine->reset(entry); }
+
+int iss_run(Machine* machine, uint64_t limit) { return static_cast<int>(machine->run(limit)); }
+
+int iss_step(Machine* machine, uint32_t core, uint32_t warp, Retired* retired) {
+    return static_cast<int>(machine->step(core, warp, *retired));
+}
+
+void iss_fault(const Machine* machine, Fault* fault) { *fault = machine->fault; }
+
+int iss_read(Machine* machine, uint32_t address, uint8_t* data, uint64_t size) {
+    return machine->memory.read(address, data, size);
+}
+
+int iss_write(Machine* machine, uint32_t address, const uint8_t* data, uint64_t size) {
+    return machine->memory.write(address, data, size);
+}
+
+void iss_allow(Machine* machine, uint32_t first, uint32_t last) {
+    machine->memory.allow(first, last);
+}
+
+int iss_is_allowed(Machine* machine, uint32_t address, uint64_t size) {
+    return machine->memory.may_touch(address, size);
+}
+
+uint64_t iss_console(const Machine* machine, const char** text) {
+    *text = machine->console.data();
+    return machine->console.size();
+}
+
+void iss_warp(Machine* machine, uint32_t core, uint32_t number, uint32_t* words) {
+    Warp& warp = machine->warp(core, number);
+    const Core& of = machine->cores[core];
+    WarpHead head{warp.pc,      warp.mask(), of.active >> number & 1, of.waiting >> number & 1,
+                  warp.barrier, warp.fflags, warp.frm,                warp.mscratch,
+                  warp.depth};
+    std::memcpy(words, &head, sizeof head);
+    words = rows_out(*machine, warp, words + sizeof head / 4);
+    for (uint32_t k = 0; k < warp.depth; ++k) {
+        const Divergence& each = warp.stack[k];
+        const uint32_t entry[] = {each.both, each.rest, each.pc, each.is_second};
+        words = std::copy_n(entry, 4, words);
+    }
+}
+
+// Takes the words of `iss_warp`; the stack stays as it is.
+void iss_set_warp(Machine* machine, uint32_t core, uint32_t number, const uint32_t* words) {
+    Warp& warp = machine->warp(core, number);
+    WarpHead head;
+    std::memcpy(&head, words, sizeof head);
+    warp.pc = head.pc;
+    warp.set_mask(head.mask);
+    warp.fflags = head.fflags & 0x1F;
+    warp.frm = head.frm & 7;
+    warp.mscratch = head.mscratch;
+    uint32_t bit = 1u << number;
+    uint32_t& active = machine->cores[core].active;
+    active = head.is_active ? active | bit : active & ~bit;
+    const uint32_t* rows = words + sizeof head / 4;
+    for (uint32_t row = 1; row < kDroppedRow; ++row) {
+        std::copy_n(rows + row * machine->config.threads, machine->config.threads, warp.row(row));
+    }
+}
+
+// Instructions a warp retired, the last ones of them into `past`, the oldest first.
+uint64_t iss_history(Machine* machine, uint32_t core, uint32_t number, Past* past) {
+    Warp& warp = machine->warp(core, number);
+    uint64_t kept = std::min<uint64_t>(warp.retired, Warp::kHistory);
+    for (uint64_t k = 0; k < kept; ++k) {
+        past[k] = warp.history[(warp.retired - kept + k) % Warp::kHistory];
+    }
+    return kept;
+}
+
+// Of the barrier a warp waits at: whether it is one of cores, arrivals there and how many it is
+// for, cores that are complete.
+void iss_barrier(Machine* machine, uint32_t core, uint32_t number, uint32_t* words) {
+    uint32_t id = machine->warp(core, number).barrier;
+    Barriers& barriers = machine->barriers;
+    bool of_cores = barriers.is_of_cores(id);
+    words[0] = of_cores;
+    words[1] = barriers.arrived(core, id);
+    words[2] = barriers.expected(core, id);
+    words[3] = of_cores ? 0 : barriers.complete_cores(id);
+}
+
+// Operations by number, then thread-instructions and divergent splits.
+void iss_counts(const Machine* machine, uint64_t* words) {
+    const Counts& counts = machine->counts;
+    words = std::copy(counts.operations.begin(), counts.operations.end(), words);
+    words[0] = counts.thread_instructions;
+    words[1] = counts.divergent_splits;
+}
+
+void iss_core(const Machine* machine, uint32_t core, uint64_t* instructions, int32_t* exit_code) {
+    *instructions = machine->cores[core].instructions;
+    *exit_code = machine->cores[core].exit_code;
+}
+
+}  // extern "C"

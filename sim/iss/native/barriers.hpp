@@ -1,0 +1,127 @@
+// Barriers: who has arrived, and whom an arrival lets go.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "config.hpp"
+#include "table.hpp"
+
+namespace spica {
+
+// What stands against an arrival; `reason` has the sentence the numbers go into.
+struct Refusal {
+    Reason reason;
+    uint32_t first, second;
+};
+
+// State of one core that others change too.
+struct Core {
+    uint32_t active = 0, waiting = 0;  // masks of warps
+    uint64_t instructions = 0;
+    int32_t exit_code = 0;
+
+    uint32_t runnable() const { return active & ~waiting; }
+};
+
+class Barriers {
+public:
+    static constexpr uint32_t kOfCores = 1u << 31;  // bit of a barrier's number
+
+    Barriers(const Config& config, std::vector<Core>& cores)
+        : config_(config), cores_(cores) {
+        reset();
+    }
+    void reset() {
+        of_warps_.assign(config_.cores * config_.barriers, {});
+        of_cores_.assign(config_.barriers, {});
+    }
+    bool is_of_cores(uint32_t id) const { return config_.has_core_barriers && id & kOfCores; }
+
+    // Makes a warp wait, and lets everybody go if it was the last; false with a refusal.
+    bool arrive(uint32_t core, uint32_t warp, uint32_t id, uint32_t count, Refusal& refusal) {
+        bool of_cores = is_of_cores(id);
+        uint32_t index = of_cores ? id & ~kOfCores : id;
+        uint32_t most = of_cores ? config_.cores : config_.warps;
+        if (index >= config_.barriers) {
+            refusal = {Reason::BarrierNumber, id, config_.barriers};
+            return false;
+        }
+        if (count == 0 || count > most) {
+            refusal = {Reason::BarrierCount, count, most};
+            return false;
+        }
+        Barrier& barrier = of_cores ? of_cores_[index] : warps_at(core, index);
+        if (barrier.arrived != 0 && barrier.count != count) {
+            refusal = {Reason::BarrierDisagrees, count, barrier.count};
+            return false;
+        }
+        uint32_t arrival = 1u << (of_cores ? core : warp);
+        if (barrier.arrived & arrival || barrier.is_full()) {
+            refusal = {Reason::BarrierFull, id, of_cores ? 1 : count};
+            return false;
+        }
+        barrier.count = count;
+        barrier.arrived |= arrival;
+        cores_[core].waiting |= 1u << warp;
+        if (of_cores) barrier.waiting.push_back({core, warp});
+        open(core, index, barrier, of_cores);
+        return true;
+    }
+    // Of the barrier a warp waits at: arrivals there as a mask, and how many it is for.
+    uint32_t arrived(uint32_t core, uint32_t id) { return at(core, id).arrived; }
+    uint32_t expected(uint32_t core, uint32_t id) { return at(core, id).count; }
+    // Cores of which all warps have arrived, as a mask.
+    uint32_t complete_cores(uint32_t index) {
+        uint32_t found = 0;
+        for (uint32_t core = 0; core < config_.cores; ++core) {
+            if (warps_at(core, index).is_full()) found |= 1u << core;
+        }
+        return found;
+    }
+
+private:
+    struct Place {
+        uint32_t core, warp;
+    };
+    struct Barrier {
+        uint32_t arrived = 0, count = 0;
+        std::vector<Place> waiting;  // of a barrier of cores: one warp of each
+
+        bool is_full() const {
+            return arrived != 0 && std::popcount(arrived) == static_cast<int>(count);
+        }
+    };
+
+    Barrier& warps_at(uint32_t core, uint32_t index) {
+        return of_warps_[core * config_.barriers + index];
+    }
+    Barrier& at(uint32_t core, uint32_t id) {
+        return is_of_cores(id) ? of_cores_[id & ~kOfCores] : warps_at(core, id);
+    }
+    void open(uint32_t core, uint32_t index, Barrier& barrier, bool of_cores) {
+        if (!barrier.is_full()) return;
+        if (of_cores) {
+            for (const Place& place : barrier.waiting) {
+                cores_[place.core].waiting &= ~(1u << place.warp);
+            }
+            barrier.arrived = 0;
+            barrier.waiting.clear();
+        } else if (config_.has_core_barriers) {
+            release(core, index);
+        } else if (std::popcount(complete_cores(index)) == static_cast<int>(config_.cores)) {
+            for (uint32_t each = 0; each < config_.cores; ++each) release(each, index);
+        }
+    }
+    void release(uint32_t core, uint32_t index) {
+        Barrier& barrier = warps_at(core, index);
+        cores_[core].waiting &= ~barrier.arrived;
+        barrier.arrived = 0;
+    }
+
+    const Config& config_;
+    std::vector<Core>& cores_;
+    std::vector<Barrier> of_warps_, of_cores_;
+};
+
+}  // namespace spica

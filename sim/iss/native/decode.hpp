@@ -1,0 +1,67 @@
+// Instructions taken apart once: what executing them needs, and nothing to look up.
+#pragma once
+#include <cstdint>
+
+#include "config.hpp"
+#include "table.hpp"
+
+namespace spica {
+
+// Rows of a warp's registers: the integer file, the float file, and one for what x0 drops.
+inline constexpr uint32_t kFloatRow = 32, kDroppedRow = 64, kRows = 65;
+inline constexpr uint32_t kDynamicRounding = 7;
+
+struct Decoded {
+    Op op = Op::Undecoded;
+    uint8_t d, a, b, c;  // rows of rd, rs1, rs2, rs3
+    uint8_t rounding;
+    uint8_t zimm;
+    uint8_t destination;  // the field rd itself
+    uint32_t immediate;
+    uint32_t word;
+};
+
+inline uint8_t row_of(File file, uint32_t number) {
+    return static_cast<uint8_t>(file == File::Floating ? kFloatRow + number : number);
+}
+
+inline uint8_t destination_row(File file, uint32_t number) {
+    bool dropped = file == File::None || (file == File::Integer && number == 0);
+    return dropped ? kDroppedRow : row_of(file, number);
+}
+
+// Whether this machine has the instruction: `hmma` and `hgmma` share words.
+inline bool exists(Op op, Tensor tensor) {
+    if (op == Op::Hmma) return tensor == Tensor::Hmma;
+    if (op == Op::Hgmma || op == Op::HgmmaWait) return tensor == Tensor::Hgmma;
+    return true;
+}
+
+// The instruction that `word` is; `Undecoded` and why, if it is none.
+inline Decoded decode(uint32_t word, Tensor tensor, Reason& why) {
+    constexpr uint32_t atomic = 0x2F;
+    why = (word & 0x7F) == atomic ? Reason::Atomic : Reason::Illegal;
+    Decoded found{};
+    for (const Pattern& pattern : kPatterns) {
+        if ((word & pattern.mask) != pattern.match) continue;
+        if (!exists(pattern.op, tensor)) {
+            why = Reason::Tensor;
+            continue;
+        }
+        uint32_t rd = word >> 7 & 31;
+        found.op = pattern.op;
+        found.d = destination_row(pattern.files[0], rd);
+        found.a = row_of(pattern.files[1], word >> 15 & 31);
+        found.b = row_of(pattern.files[2], word >> 20 & 31);
+        found.c = row_of(pattern.files[3], word >> 27 & 31);
+        found.rounding = static_cast<uint8_t>(word >> 12 & 7);
+        found.zimm = static_cast<uint8_t>(word >> 15 & 31);
+        found.destination = static_cast<uint8_t>(rd);
+        found.immediate = immediate_of(pattern.immediate, word);
+        found.word = word;
+        break;
+    }
+    return found;
+}
+
+}  // namespace spica

@@ -1,0 +1,212 @@
+// Scheduling: which warp goes on, one instruction at a time, until all have ended or none can.
+#include "machine.hpp"
+
+#include <cfenv>
+
+#include "execute.hpp"
+
+namespace spica {
+
+Machine::Machine(const Config& given)
+    : config(given),
+      memory(given.shared_bytes, given.cores),
+      cores(given.cores),
+      barriers(config, cores) {
+    for (uint32_t core = 0; core < config.cores; ++core) {
+        for (uint32_t warp = 0; warp < config.warps; ++warp) {
+            warps_.push_back(std::make_unique<Warp>(core, warp, config.threads));
+        }
+    }
+}
+
+void Machine::reset(uint32_t entry) {
+    for (auto& warp : warps_) warp->reset(entry, warp->number == 0);
+    for (Core& core : cores) {
+        core = {};
+        core.active = 1;
+    }
+    barriers.reset();
+    counts = {};
+    console.clear();
+    turn_core_ = turn_warp_ = 0;
+    random_state_ = config.seed * 0x9E37'79B9'7F4A'7C15u + 1;
+}
+
+uint64_t Machine::instructions() const {
+    uint64_t sum = 0;
+    for (const Core& core : cores) sum += core.instructions;
+    return sum;
+}
+
+bool Machine::can_run() const {
+    return std::any_of(cores.begin(), cores.end(),
+                       [](const Core& core) { return core.runnable() != 0; });
+}
+
+bool Machine::is_done() const {
+    return std::all_of(cores.begin(), cores.end(),
+                       [](const Core& core) { return core.active == 0; });
+}
+
+// The next warp that can run, from the turn on; nullptr if none can.
+Warp* Machine::next_in_turn() {
+    for (uint32_t tried = 0; tried <= config.cores; ++tried) {
+        uint32_t later = turn_warp_ < 32 ? cores[turn_core_].runnable() >> turn_warp_ : 0;
+        if (later != 0) {
+            uint32_t found = turn_warp_ + static_cast<uint32_t>(std::countr_zero(later));
+            turn_warp_ = found + 1;
+            return &warp(turn_core_, found);
+        }
+        turn_warp_ = 0;
+        turn_core_ = turn_core_ + 1 == config.cores ? 0 : turn_core_ + 1;
+    }
+    return nullptr;
+}
+
+// Steele's and Vigna's splitmix64.
+uint64_t Machine::random() {
+    uint64_t z = random_state_ += 0x9E37'79B9'7F4A'7C15u;
+    z = (z ^ z >> 30) * 0xBF58'476D'1CE4'E5B9u;
+    z = (z ^ z >> 27) * 0x94D0'49BB'1331'11EBu;
+    return z ^ z >> 31;
+}
+
+// Any of the warps that can run, each as likely; nullptr if none can.
+Warp* Machine::next_random() {
+    uint32_t all = 0;
+    for (const Core& core : cores) all += static_cast<uint32_t>(std::popcount(core.runnable()));
+    if (all == 0) return nullptr;
+    uint32_t chosen = static_cast<uint32_t>(random() % all);
+    for (uint32_t core = 0;; ++core) {
+        uint32_t rest = cores[core].runnable();
+        uint32_t here = static_cast<uint32_t>(std::popcount(rest));
+        if (chosen < here) {
+            while (chosen-- != 0) rest &= rest - 1;
+            return &warp(core, static_cast<uint32_t>(std::countr_zero(rest)));
+        }
+        chosen -= here;
+    }
+}
+
+bool Machine::fetch_fault(Warp& warp, Reason reason, uint32_t word) {
+    fault = {reason, warp.core, warp.number, warp.pc, word, warp.mask(), 1, warp.pc, 0, 0};
+    return false;
+}
+
+// The decoded instruction of a warp; nullptr with a fault if there is none.
+Decoded* Machine::fetch(Warp& warp) {
+    if (warp.pc & 3) {
+        fetch_fault(warp, Reason::MisalignedJump, 0);
+        return nullptr;
+    }
+    Decoded* code = memory.code(warp.pc);
+    if (code != nullptr && code->op != Op::Undecoded) return code;
+    if (code == nullptr || !memory.may_touch(warp.pc, 4)) {
+        fetch_fault(warp, Reason::NotPlaced, 0);
+        return nullptr;
+    }
+    uint32_t word = memory.word(warp.pc);
+    Reason why;
+    *code = decode(word, config.tensor, why);
+    if (code->op != Op::Undecoded) return code;
+    fetch_fault(warp, why, word);
+    fault.has_address = 0;
+    return nullptr;
+}
+
+bool Machine::execute_one(Warp& warp) {
+    Decoded* code = fetch(warp);
+    if (code == nullptr) return false;
+    uint32_t word = code->word, lanes = warp.mask();
+    Op op = code->op;
+    Step step{*this, warp, *code, warp.pc + 4};
+    if (!execute(step)) return false;
+    warp.remember(word, lanes);
+    warp.pc = step.next;
+    ++cores[warp.core].instructions;
+    ++counts.operations[static_cast<uint32_t>(op)];
+    counts.thread_instructions += static_cast<uint64_t>(std::popcount(lanes));
+    if (op == Op::FenceI) memory.forget_code();
+    return true;
+}
+
+Stop Machine::run(uint64_t limit) {
+    // Whatever else runs in this process may have changed how the processor rounds.
+    std::fenv_t environment;
+    std::fegetenv(&environment);
+    std::fesetenv(FE_DFL_ENV);
+    Stop stop = Stop::Limit;
+    for (uint64_t done = 0; done < limit || !can_run(); ++done) {
+        Warp* warp = next();
+        if (warp == nullptr) {
+            stop = is_done() ? Stop::Done : Stop::Deadlock;
+            break;
+        }
+        if (!execute_one(*warp)) {
+            stop = Stop::Fault;
+            // It is this warp's turn again.
+            turn_warp_ = warp->number;
+            turn_core_ = warp->core;
+            break;
+        }
+    }
+    std::fesetenv(&environment);
+    return stop;
+}
+
+namespace {
+
+// The size of a load or store, 0 of anything else.
+uint32_t access_size(Op op, bool& is_store) {
+    is_store = op == Op::Sb || op == Op::Sh || op == Op::Sw || op == Op::Fsw;
+    if (op == Op::Lb || op == Op::Lbu || op == Op::Sb) return 1;
+    if (op == Op::Lh || op == Op::Lhu || op == Op::Sh) return 2;
+    if (op == Op::Lw || op == Op::Flw || op == Op::Sw || op == Op::Fsw) return 4;
+    return 0;
+}
+
+// Takes down what a load or store is going to do; what was loaded is known only afterwards.
+void note_access(Warp& warp, const Decoded& code, Access& access) {
+    bool is_store;
+    access = {};
+    access.size = access_size(code.op, is_store);
+    if (access.size == 0) return;
+    access.is_store = is_store;
+    uint32_t bits = access.size == 4 ? ~0u : (1u << 8 * access.size) - 1;
+    for_lanes(warp.mask(), [&](uint32_t lane) {
+        access.addresses[lane] = warp.row(code.a)[lane] + code.immediate;
+        if (is_store) access.data[lane] = warp.row(code.b)[lane] & bits;
+    });
+}
+
+}  // namespace
+
+Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired) {
+    if (!(cores[core].runnable() >> number & 1)) return Stepped::CannotRun;
+    Warp& stepped = warp(core, number);
+    retired = {core, number, stepped.pc, 0, stepped.mask(), kDroppedRow, {}, {}};
+    Decoded* code = fetch(stepped);
+    if (code == nullptr) {
+        retired.word = fault.word;
+        return Stepped::Fault;
+    }
+    Decoded copy = *code;
+    retired.word = copy.word;
+    note_access(stepped, copy, retired.access);
+    if (!execute_one(stepped)) return Stepped::Fault;
+    retired.row = copy.d;
+    if (copy.d == kDroppedRow) return Stepped::Retired;
+    uint32_t bits = retired.access.size == 0   ? 0
+                    : retired.access.size == 4 ? ~0u
+                                               : (1u << 8 * retired.access.size) - 1;
+    for (uint32_t lane = 0; lane < config.threads; ++lane) {
+        retired.values[lane] = stepped.row(copy.d)[lane];
+        bool is_active = retired.mask >> lane & 1;
+        if (!retired.access.is_store && is_active) {
+            retired.access.data[lane] = retired.values[lane] & bits;
+        }
+    }
+    return Stepped::Retired;
+}
+
+}  // namespace spica

@@ -1,0 +1,83 @@
+// The machine: cores with their warps, memory, barriers; which warp goes on, and when to stop.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "barriers.hpp"
+#include "memory.hpp"
+#include "warp.hpp"
+
+namespace spica {
+
+// What the host does for loads and stores of registers; they return other than 0 to end the run.
+struct Devices {
+    int (*read)(uint32_t offset, uint32_t* value) = nullptr;
+    int (*write)(uint32_t offset, uint32_t value) = nullptr;
+    int (*cisc)(uint32_t word) = nullptr;
+};
+
+struct Fault {
+    Reason reason;
+    uint32_t core, warp, pc, word, lanes, has_address, address, first, second;
+};
+
+// What a load or store does, told to who steps.
+struct Access {
+    uint32_t size = 0, is_store = 0;
+    std::array<uint32_t, kMaxThreads> addresses{}, data{};
+};
+
+struct Retired {
+    uint32_t core, warp, pc, word, mask, row;  // `row` as in `Decoded`
+    std::array<uint32_t, kMaxThreads> values;
+    Access access;
+};
+
+struct Counts {
+    std::array<uint64_t, kOps> operations{};
+    uint64_t thread_instructions = 0, divergent_splits = 0;
+};
+
+class Machine {
+public:
+    enum class Stepped : int { Retired, CannotRun, Fault };
+
+    explicit Machine(const Config& config);
+
+    void reset(uint32_t entry);
+    // Up to `limit` instructions; `Limit` also stands for "there is more to do".
+    Stop run(uint64_t limit);
+    Stepped step(uint32_t core, uint32_t warp, Retired& retired);
+
+    Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }
+    uint64_t instructions() const;
+    bool is_done() const;
+
+    const Config config;
+    Memory memory;
+    std::vector<Core> cores;
+    Barriers barriers;
+    Devices devices;
+    Counts counts;
+    Fault fault{};
+    std::string console;
+
+private:
+    bool can_run() const;
+    Warp* next_in_turn();
+    Warp* next_random();
+    Warp* next() { return config.is_random ? next_random() : next_in_turn(); }
+    Decoded* fetch(Warp& warp);
+    bool fetch_fault(Warp& warp, Reason reason, uint32_t word);
+    bool execute_one(Warp& warp);
+    uint64_t random();
+
+    std::vector<std::unique_ptr<Warp>> warps_;
+    uint32_t turn_core_ = 0, turn_warp_ = 0;
+    uint64_t random_state_ = 0;
+};
+
+}  // namespace spica

@@ -1,0 +1,87 @@
+// One warp: its threads' registers, which of them are active, and the splits that are open.
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "decode.hpp"
+
+namespace spica {
+
+inline constexpr uint32_t kMaxThreads = 32, kChunk = 8;
+
+// A divergent split: lanes of both sides, those that run second, and where these begin.
+struct Divergence {
+    uint32_t both, rest, pc;
+    bool is_second;
+};
+
+struct Past {
+    uint32_t pc, word, mask;
+};
+
+// The result of an `hgmma` until it is waited for.
+struct PendingTile {
+    bool is_pending = false;
+    std::array<uint32_t, 32 * 8> c;
+};
+
+class Warp {
+public:
+    static constexpr uint32_t kHistory = 64;
+
+    Warp(uint32_t core, uint32_t number, uint32_t threads)
+        : core(core),
+          number(number),
+          stride((threads + kChunk - 1) / kChunk * kChunk),
+          threads_(threads),
+          registers_(kRows * stride) {}
+
+    void reset(uint32_t entry, bool is_active) {
+        std::fill(registers_.begin(), registers_.end(), 0);
+        pc = entry;
+        set_mask(is_active ? 1 : 0);
+        fflags = frm = mscratch = 0;
+        depth = 0;
+        tile.is_pending = false;
+        retired = 0;
+    }
+    uint32_t mask() const { return mask_; }
+    void set_mask(uint32_t mask) {
+        mask_ = mask & all_lanes();
+        for (uint32_t k = 0; k < stride; ++k) lanes_[k] = mask_ >> k & 1 ? ~0u : 0;
+        last_lane_ = mask_ == 0 ? 0 : 31 - static_cast<uint32_t>(std::countl_zero(mask_));
+    }
+    uint32_t all_lanes() const { return threads_ == 32 ? ~0u : (1u << threads_) - 1; }
+    // All ones for lanes that are active.
+    const uint32_t* lanes() const { return lanes_.data(); }
+    // The lane that scalar operands come from.
+    uint32_t last_lane() const { return last_lane_; }
+    uint32_t* row(uint32_t number) { return registers_.data() + number * stride; }
+    uint32_t scalar(uint32_t number) { return row(number)[last_lane_]; }
+
+    // Takes down an instruction at `pc` that was executed with these lanes.
+    void remember(uint32_t word, uint32_t lanes) {
+        history[retired++ % kHistory] = {pc, word, lanes};
+    }
+
+    const uint32_t core, number;
+    const uint32_t stride;  // between two rows: whole chunks of lanes
+    uint32_t pc = 0;
+    uint32_t fflags = 0, frm = 0, mscratch = 0;
+    uint32_t depth = 0;
+    std::array<Divergence, kMaxThreads> stack;
+    PendingTile tile;
+    uint32_t barrier = 0;  // that it waits at, if it waits
+    uint64_t retired = 0;
+    std::array<Past, kHistory> history;
+
+private:
+    uint32_t threads_;
+    uint32_t mask_ = 0, last_lane_ = 0;
+    alignas(32) std::array<uint32_t, kMaxThreads> lanes_{};
+    std::vector<uint32_t> registers_;
+};
+
+}  // namespace spica

@@ -1,0 +1,138 @@
+"""What the C++ of the instruction-set model must know, generated from its one definition."""
+
+from collections.abc import Iterable, Mapping
+
+from ...hw import address_map
+from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
+from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterFile
+from ...hw.isa.instructions import INSTRUCTIONS, Instruction
+from .faults import REASONS
+from .outcome import Stop
+
+__all__ = ["header"]
+
+#: Numbers of the address map that the model uses.
+ADDRESSES = (
+    *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES", "DMA_BASE", "CONSOLE_BASE"),
+    *("CONSOLE_LANES", "COUNTER_DUMP", "COUNTER_DUMP_BYTES"),
+)
+#: Immediates that are not the number of an instruction but a field beside it.
+FIELDS = ("rm", "zimm", "pred", "succ")
+ROWS = {RegisterFile.INTEGER: "integer", RegisterFile.FLOAT: "floating"}
+HEAD = """\
+// Generated from the instruction table and the address map.
+#pragma once
+#include <cstdint>
+
+namespace spica {
+"""
+
+
+def camel(name: str) -> str:
+    """Return a mnemonic or another name as C++ writes an enumerator, ``fmadd.s`` as ``FmaddS``."""
+    words = name.replace(".", "_").lower().split("_")
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
+def enumeration(name: str, items: Iterable[str], kind: str) -> str:
+    """Return an enum class."""
+    return f"enum class {name} : {kind} {{ {', '.join(items)} }};\n"
+
+
+def immediate_case(name: str, immediate: Immediate) -> str:
+    """Return the case of the decoder that puts an immediate's pieces together."""
+    pieces = [
+        f"(word >> {place} & {(1 << width) - 1:#x}u) << {low}"
+        for place, width, low in immediate.pieces
+    ]
+    number = " | ".join(pieces)
+    if immediate.is_signed:
+        unused = 32 - immediate.width
+        shifted = f"static_cast<int32_t>(({number}) << {unused}) >> {unused}"
+        number = f"static_cast<uint32_t>({shifted})"
+    return f"        case Immediate::{camel(name)}: return {number};\n"
+
+
+def immediate_decoder() -> str:
+    """Return the function that decodes any immediate."""
+    cases = "".join(immediate_case(name, each) for name, each in IMMEDIATES.items())
+    return (
+        enumeration("Immediate", ["None", *map(camel, IMMEDIATES)], "uint8_t")
+        + "inline uint32_t immediate_of(Immediate kind, uint32_t word) {\n"
+        + "    switch (kind) {\n        case Immediate::None: return 0;\n"
+        + cases
+        + "    }\n    return 0;\n}\n"
+    )
+
+
+def row(instruction: Instruction) -> str:
+    """Return an instruction's line of the table."""
+    numbers = [each for each in instruction.operands if each in IMMEDIATES and each not in FIELDS]
+    files = [
+        f"File::{camel(ROWS[file]) if file else 'None'}"
+        for file in (instruction.registers.get(field) for field in ("rd", "rs1", "rs2", "rs3"))
+    ]
+    flags = [str(field in instruction.operands).lower() for field in ("rm", "zimm")]
+    return (
+        f"    {{{instruction.mask:#010x}u, {instruction.match:#010x}u, "
+        f"Op::{camel(instruction.name)}, "
+        f"Immediate::{camel(numbers[0]) if numbers else 'None'}, "
+        f"{{{', '.join(files)}}}, {', '.join(flags)}}},\n"
+    )
+
+
+def instruction_table(instructions: Mapping[str, Instruction]) -> str:
+    """Return the enum of mnemonics and the decode table."""
+    return (
+        enumeration("Op", ["Undecoded", *map(camel, instructions)], "uint8_t")
+        + enumeration("File", ["None", "Integer", "Floating"], "uint8_t")
+        + immediate_decoder()
+        + "struct Pattern {\n    uint32_t mask, match;\n    Op op;\n    Immediate immediate;\n"
+        + "    File files[4];  // of rd, rs1, rs2, rs3\n    bool rounds, has_zimm;\n};\n"
+        + "inline constexpr Pattern kPatterns[] = {\n"
+        + "".join(row(each) for each in instructions.values())
+        + "};\n"
+        + f"inline constexpr uint32_t kOps = {len(instructions) + 1};\n"
+    )
+
+
+def csr_table(csrs: Mapping[str, Csr]) -> str:
+    """Return the enum of registers and how each may be accessed."""
+    numbers = ", ".join(f"{camel(csr.name)} = {csr.number:#x}" for csr in csrs.values())
+    ranges = " || ".join(
+        f"(number >= {each.start:#x} && number < {each.stop:#x})" for each in COUNTER_NUMBERS
+    )
+    writable = " || ".join(
+        f"number == {csr.number:#x}" for csr in csrs.values() if csr.access != "read"
+    )
+    return (
+        f"enum class Csr : uint32_t {{ {numbers} }};\n"
+        f"inline bool is_counter(uint32_t number) {{ return {ranges}; }}\n"
+        f"inline bool is_writable(uint32_t number) {{ return {writable}; }}\n"
+    )
+
+
+def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
+    """Return the text of the generated header.
+
+    Parameters
+    ----------
+    instructions : mapping of str to Instruction
+        The machine's; each needs its case in ``execute.hpp``, or the model does not compile.
+
+    """
+    addresses = "".join(
+        f"inline constexpr uint32_t {name} = {getattr(address_map, name):#x}u;\n"
+        for name in ADDRESSES
+    )
+    reasons = enumeration("Reason", [camel(reason.name) for reason in REASONS], "uint32_t")
+    stops = enumeration("Stop", [camel(stop.name) for stop in Stop], "uint32_t")
+    return (
+        HEAD
+        + instruction_table(instructions)
+        + csr_table(CSRS)
+        + reasons
+        + stops
+        + addresses
+        + "\n}  // namespace spica\n"
+    )

@@ -1,0 +1,88 @@
+"""A warp's state as C++ tells and takes it: an array of words."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .faults import lane_text
+from .outcome import StackEntry, WarpState
+
+__all__ = ["change_warp", "describe_wait", "head_of", "warp_state", "words_of_warp"]
+
+#: The first words; the rows of registers and the entries of the stack follow.
+HEAD = ("pc", "mask", "active", "waiting", "barrier", "fflags", "frm", "mscratch", "depth")
+ROWS = 64
+STACK_WORDS = 4 * 32
+
+
+def words_of_warp(threads: int) -> int:
+    """Return how many words there are."""
+    return len(HEAD) + ROWS * threads + STACK_WORDS
+
+
+def head_of(words: np.ndarray) -> dict[str, int]:
+    """Return the numbers at the beginning by name."""
+    return dict(zip(HEAD, words[: len(HEAD)].tolist(), strict=True))
+
+
+def rows_of(words: np.ndarray, threads: int) -> np.ndarray:
+    """Return the registers in `words`, those of integers before those of floats."""
+    return words[len(HEAD) :][: ROWS * threads].reshape(ROWS, threads)
+
+
+def warp_state(words: np.ndarray, threads: int, waits: str) -> WarpState:
+    """Return a copy of the state in `words`."""
+    head, rows = head_of(words), rows_of(words, threads)
+    entries = words[-STACK_WORDS:].reshape(-1, 4)[: head["depth"]].tolist()
+    stack = (StackEntry(both, rest, pc, bool(second)) for both, rest, pc, second in entries)
+    return WarpState(
+        pc=head["pc"],
+        mask=head["mask"],
+        active=bool(head["active"]),
+        waits=waits,
+        integers=rows[:32].copy(),
+        floats=rows[32:].copy(),
+        fflags=head["fflags"],
+        frm=head["frm"],
+        mscratch=head["mscratch"],
+        stack=tuple(stack),
+    )
+
+
+def change_warp(
+    words: np.ndarray,
+    threads: int,
+    *,
+    mask: int | None = None,
+    active: bool | None = None,
+    integers: np.ndarray | None = None,
+    floats: np.ndarray | None = None,
+    **numbers: int,
+) -> None:
+    """Change `words`; what is not given stays."""
+    given: dict[str, Any] = dict(numbers)
+    if mask is not None:
+        given |= {"mask": mask, "active": mask != 0}
+    if active is not None:
+        given["active"] = active
+    for name, value in given.items():
+        if name not in ("pc", "mask", "active", "fflags", "frm", "mscratch"):
+            raise TypeError(f"a warp has no {name} that can be set")
+        words[HEAD.index(name)] = int(value)
+    rows = rows_of(words, threads)
+    for file, values in ((rows[:32], integers), (rows[32:], floats)):
+        if values is not None:
+            file[:] = np.asarray(values)
+
+
+def describe_wait(core: int, barrier: int, words: Sequence[int], cores: int) -> str:
+    """Return in words what a warp waits for, from what ``iss_barrier`` tells."""
+    of_cores, arrived, expected, complete = words
+    here = arrived.bit_count()
+    if of_cores:
+        return f"barrier {barrier & 0x7FFF_FFFF}: {here} of {expected} cores have arrived"
+    if here < expected:
+        return f"barrier {barrier}: {here} of {expected} warps of core {core} have arrived"
+    missing = lane_text(~complete & ((1 << cores) - 1)).replace("lane", "core", 1)
+    return f"barrier {barrier}: core {core} has arrived, {missing} not yet"

@@ -1,0 +1,116 @@
+"""What a program on the cores did, for people: verdict, instructions, use of lanes."""
+
+import io
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["simt_report"]
+
+WIDTH = 100
+
+
+def simt_report(result: dict[str, Any]) -> str:
+    """Return the report of a result of `run_simt` or `run_program`."""
+    text = io.StringIO()
+    console = Console(file=text, width=WIDTH, highlight=False, no_color=True, markup=False)
+    console.print(headline(result))
+    console.print(program_verdict(result) if "program" in result else kernel_verdict(result))
+    if "program" in result:  # no part of the verdict of a user's own program
+        for complaint in result["complaints"]:
+            console.print(f"  note: {complaint}")
+    counts = result["instructions"]
+    console.print(
+        f"{counts['warp']:,} instructions of warps, {counts['thread']:,} of threads: "
+        f"{result['lanes_used_percent']:.1f} % of the lanes used"
+    )
+    if "operations" in result:
+        console.print(
+            f"{result['operations']:,} operations of the problem, "
+            f"{result['operations_per_instruction']:.2f} per instruction of a warp"
+        )
+    console.print()
+    console.print(units_table(result["instructions_by_unit"]))
+    console.print()
+    console.print(
+        f"{result['loads']:,} loads, {result['stores']:,} stores, {result['barriers']:,} arrivals "
+        f"at barriers, {result['divergent_splits']:,} divergent splits"
+    )
+    cores = result["instructions_by_core"]
+    if len(cores) > 1:
+        console.print(f"By core: {', '.join(f'{count:,}' for count in cores)} instructions")
+    rate = result["simulated_instructions_per_second"]
+    console.print(f"Simulated {rate:,.0f} instructions of warps per second")
+    return text.getvalue()
+
+
+def headline(result: dict[str, Any]) -> str:
+    """Return what ran, where and how."""
+    if "program" in result:
+        what = " ".join(result["program"])
+    else:
+        sizes = " x ".join(f"{name} {size:,}" for name, size in result["sizes"].items())
+        what = f"{result['kernel']}, {sizes},"
+    order = "in turn" if result["schedule"] == "in_turn" else "in random order"
+    return (
+        f"{what} on {result['preset']} ({result['engine']}), -O{result['optimize']}, warps "
+        f"{order}, seed {result['seed']}"
+    )
+
+
+def program_verdict(result: dict[str, Any]) -> str:
+    """Return how a user's own program ended."""
+    return f"ENDED with exit code {result['exit_code']}"
+
+
+def kernel_verdict(result: dict[str, Any]) -> str:
+    """Return what the check of a kernel's buffers found."""
+    found = result["check"]
+    results = {name: buffer for name, buffer in found["buffers"].items() if buffer["result"]}
+    if found["verdict"] == "right":
+        parts = [f"{name} {buffer['elements']:,} values" for name, buffer in results.items()]
+        kept = len(found["buffers"]) - len(results)
+        plural = "s" if kept != 1 else ""
+        others = f"; {kept} other buffer{plural} unchanged" if kept else ""
+        return f"RIGHT: {', '.join(parts)}, {closeness(results)}{others}"
+    faults = list(found["complaints"])
+    if found["exit_code"]:
+        faults.append(f"the program ended with exit code {found['exit_code']}")
+    for name, buffer in found["buffers"].items():
+        if not buffer["wrong"]:
+            continue
+        verb = "are wrong" if buffer["result"] else "were changed, though only to be read"
+        faults.append(f"{buffer['wrong']:,} of {buffer['elements']:,} values of {name} {verb}")
+        faults += [f"  {example_text(name, example)}" for example in buffer["examples"]]
+    return "\n  ".join(["WRONG:", *faults])
+
+
+def closeness(results: dict[str, dict]) -> str:
+    """Return how close the results are to what was expected."""
+    largest = max((buffer["largest_error"] for buffer in results.values()), default=0.0)
+    share = max((buffer["largest_share"] for buffer in results.values()), default=0.0)
+    if largest == 0:
+        return "exact"
+    return f"largest error {largest:.3g}, {100 * share:.0f} % of its bound at most"
+
+
+def example_text(name: str, example: dict[str, Any]) -> str:
+    """Return one wrong element in words."""
+    index = ", ".join(map(str, example["index"]))
+    bound = f", within {example['bound']:.3g}" if example["bound"] else ""
+    return f"{name}[{index}]: expected {example['expected']}{bound}, got {example['got']}"
+
+
+def units_table(units: dict[str, int]) -> Table:
+    """Return the instructions by what executes them, the most frequent first."""
+    table = Table(title="Instructions by unit", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("share", justify="right")
+    table.add_column("instructions", justify="right")
+    table.add_column("unit")
+    total = max(1, sum(units.values()))
+    for name, count in sorted(units.items(), key=lambda item: -item[1]):
+        if count:
+            table.add_row(f"{100 * count / total:.2f} %", f"{count:,}", name)
+    return table

@@ -1,0 +1,11 @@
+/* Uses an instruction that the cores do not have. */
+#include <spica.h>
+
+static void probe(void) {
+    __asm__ volatile(".word 0xffffffff"); /* MISTAKE */
+}
+
+int main(void) {
+    probe();
+    return 0;
+}

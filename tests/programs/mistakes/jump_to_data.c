@@ -1,0 +1,9 @@
+/* Calls a function through a pointer that points nowhere. */
+#include <spica.h>
+
+static void (*volatile callee)(void) = (void (*)(void))0x90000000u;
+
+int main(void) {
+    callee(); /* MISTAKE */
+    return 0;
+}

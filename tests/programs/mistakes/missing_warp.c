@@ -1,0 +1,15 @@
+/* The last warp does not come to the barrier that all are needed at. */
+#include <spica.h>
+
+static void meet(void *arg) {
+    (void)arg;
+    if (vx_warp_id() == vx_num_warps() - 1) {
+        return;
+    }
+    vx_barrier(1, vx_num_warps()); /* MISTAKE */
+}
+
+int main(void) {
+    spica_launch(meet, 0);
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* Reads a field of a structure that is not there. */
+#include <spica.h>
+
+typedef struct {
+    int32_t first, second;
+} Pair;
+
+static Pair *volatile pair;
+static volatile int32_t sum;
+
+static void add(void) {
+    const Pair *p = pair;
+    sum = p->second; /* MISTAKE */
+}
+
+int main(void) {
+    add();
+    return 0;
+}

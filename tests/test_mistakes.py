@@ -1,0 +1,166 @@
+"""Programs with mistakes: each report names cause and line, on one screen."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spica.cli.main import main
+from spica.hw.config import PRESETS
+from spica.kernels.kernel import Buffer, Kernel, Problem
+from spica.sim.mistakes import ProgramError
+from spica.sim.simt import SimtOptions, run_program, run_simt
+
+FOLDER = Path(__file__).with_name("programs") / "mistakes"
+LINES, COLUMNS = 45, 100
+CORE = PRESETS["core"]
+LIMIT = 20_000
+
+
+def line_of(name, mark="MISTAKE"):
+    """Return the number of the line of a program that ends with a comment."""
+    lines = (FOLDER / f"{name}.c").read_text().splitlines()
+    (found,) = [number for number, line in enumerate(lines, 1) if f"/* {mark} */" in line]
+    return found
+
+
+def mistake(name, config=CORE, optimize=3, schedule="in_turn"):
+    """Return what is known about a program's end, and its text."""
+    options = SimtOptions(optimize=optimize, schedule=schedule, max_instructions=LIMIT)
+    with pytest.raises(ProgramError) as caught:
+        run_program([FOLDER / f"{name}.c"], "core", config, options)
+    return checked(caught)
+
+
+def checked(caught):
+    """Return what a caught error knows and its text, which fits a screen."""
+    text = str(caught.value)
+    assert len(text.splitlines()) <= LINES
+    assert max(map(len, text.splitlines())) <= COLUMNS
+    assert json.loads(json.dumps(caught.value.mistake, allow_nan=False))
+    return caught.value.mistake, text
+
+
+#: Of each program that faults: its cause, and words of the report.
+FAULTS = {
+    "null_pointer": ("access outside memory", "0x00000004 is a null pointer and 4 bytes"),
+    "nowhere": ("access outside memory", "0x40000000 is where there is no memory"),
+    "misaligned": ("misaligned access", "which is no multiple of 4"),
+    "divergent_branch": ("divergent branch", "these lanes branch otherwise than lane"),
+    "split_overflow": ("stack overflow", "7 splits are open, the innermost last"),
+    "illegal_instruction": ("illegal instruction", "no instruction is 0xffffffff"),
+    "jump_to_data": ("access outside memory", "where no program was placed"),
+}
+
+
+@pytest.mark.parametrize("optimize", [2, 3])
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(name, optimize):
+    found, text = mistake(name, optimize=optimize)
+    cause, words = FAULTS[name]
+    assert (found["stop"], found["cause"]) == ("fault", cause)
+    assert text.startswith(f"{cause}: ")
+    assert words in text
+    number = line_of(name)
+    assert re.search(rf"{name}\.c:{number} in \w+\n +> +{number} \| .*/\* MISTAKE \*/", text)
+    assert 1 <= len(found["history"]) <= 8
+    assert all(each["assembly"] for each in found["history"])
+
+
+class Beyond(Kernel):
+    """A kernel whose buffer is a word shorter than what it writes."""
+
+    @property
+    def sources(self):
+        return [FOLDER / "beyond_buffer.c"]
+
+
+def test_a_store_beyond_a_buffer():
+    data = np.zeros(100, np.uint32)
+    problem = Problem(
+        buffers={"out": Buffer(data=data, expected=np.arange(100))},
+        arguments=(100, "out"),
+        operations=0,
+    )
+    kernel = Beyond(name="beyond", dimensions=("n",), pose=lambda rng, n: problem)
+    with pytest.raises(ProgramError) as caught:
+        run_simt(kernel, "core", CORE, {"n": 100})
+    found, text = checked(caught)
+    number = line_of("beyond_buffer")
+    assert "0x90000190 is just beyond buffer out, 400 bytes at 0x90000000" in text
+    assert re.search(rf"beyond_buffer\.c:{number} in \w+\n +> +{number} \|", text)
+    assert found["lanes"] == [100 % 8]
+    assert 0x9000_0190 in [values[0] for values in found["registers"].values()]
+
+
+def test_registers_of_each_lane():
+    """Lanes that disagree are shown one by one, with what their addresses are close to."""
+    found, text = mistake("scattered")
+    assert found["lanes"] == [*range(8)]
+    assert "lane 0: 0x00000000 is a null pointer\n" in text
+    assert "lane 1: 0x30000000 is where there is no memory" in text
+    assert re.search(r"lane 0 0x00000000, lane 1 0x30000000, .*\n? *and 2 lanes more", text)
+
+
+@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+def test_a_missing_warp(schedule):
+    found, text = mistake("missing_warp", schedule=schedule)
+    number = line_of("missing_warp")
+    assert found["stop"] == "deadlock"
+    assert text.startswith("deadlock: every warp that has not ended waits at a barrier")
+    assert "barrier 1: core 0: 7 of 8 warps are there" in text
+    assert re.search(
+        rf"core 0, warps 0-6 wait at barrier 1\n +\S*missing_warp.c:{number} in \w+\n +> ", text
+    )
+    assert re.search(r"core 0, warp 7 has ended", text)
+
+
+def test_a_missing_warp_of_one_core():
+    """Cluster-wide barriers say which core they wait for."""
+    config = replace(CORE, cores=3)
+    _, text = mistake("missing_warp", config)
+    assert "core 0: 7 of 8 warps are there; core 1: 7 of 8 warps are there" in text
+    assert "core 0, warps 0-6; core 1, warps 0-6; core 2, warps 0-6 wait at barrier 1" in text
+
+
+def test_warps_at_two_barriers():
+    _, text = mistake("two_barriers")
+    for warps, barrier, mark in (("1, 3, 5, 7", 3, "MISTAKE"), ("0, 2, 4, 6", 2, "OTHER")):
+        number = line_of("two_barriers", mark)
+        assert f"barrier {barrier}: core 0: 4 of 8 warps are there" in text
+        assert re.search(
+            rf"core 0, warps {warps} wait at barrier {barrier}\n +\S*two_barriers.c:{number} ", text
+        )
+
+
+def test_an_endless_loop():
+    found, text = mistake("endless_loop")
+    number = line_of("endless_loop")
+    assert (found["stop"], found["instructions"]) == ("limit", LIMIT)
+    assert f"limit of instructions was reached (after {LIMIT:,} instructions)" in text
+    assert re.search(r"core 0, warps 0-7 loop in \d instructions, 0x8\w+ to 0x8\w+", text)
+    assert re.search(rf"endless_loop.c:{number} in wait_for_flag\n +> +{number} \|", text)
+
+
+def test_an_exit_code_is_no_mistake(capsys):
+    arguments = ("run", str(FOLDER / "breakpoint.c"), "--preset", "tiny", "--engine", "iss")
+    assert main(arguments) == 1
+    out, error = capsys.readouterr()
+    assert out.startswith("about to end\n")
+    assert "ENDED with exit code 3" in out
+    assert error == "compiling the program ...\n" or error == ""
+
+
+def test_the_command_line_says_it_all(capsys, tmp_path):
+    target = tmp_path / "result.json"
+    arguments = ("run", str(FOLDER / "null_pointer.c"), "--preset", "core", "--engine", "iss")
+    assert main((*arguments, "--json", str(target))) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert "spica: access outside memory: load of 4 bytes at 0x00000004" in error
+    written = json.loads(target.read_text())
+    assert written["check"]["verdict"] == "wrong"
+    assert written["mistake"]["location"]["line"] == line_of("null_pointer")
