@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from ..hw.errors import UserError
+from ..hw.rtl import require_rtl
 from ..synth.area import area_report, measure_cluster
 from ..synth.measure import Measurement
 from ..synth.yosys import YosysError
@@ -41,6 +42,7 @@ def area(
 
     """
     config = configured(preset, settings)
+    require_rtl(config)
     if liberty is not None:
         require_liberty(liberty)
     with JsonOutput(json) as output:

@@ -14,8 +14,8 @@ from .options import JsonOption, JsonOutput, new_table, standard_output
 __all__ = ["CORES_ENGINE", "ENGINES", "kernel_names", "list_all", "version"]
 
 ENGINES = {
-    "verilator": "compiled C++, fast; every preset",
-    "amaranth": "Amaranth's own simulator, slow; tiny presets",
+    "verilator": "compiled C++, fast; presets without cores",
+    "amaranth": "Amaranth's own simulator, slow; small presets without cores",
     "iss": "instruction-set model, fast, counts no cycles; programs for cores, presets with cores",
 }
 CORES_ENGINE = "iss"

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..hw.arithmetic import ARITHMETIC
 from ..hw.config import ClusterConfig
 from ..hw.errors import MachineError, UserError
+from ..hw.rtl import require_rtl
 from ..kernels.gemm.data import KINDS
 from ..sim.report import report
 from ..sim.run import RunOptions, run_kernel
@@ -43,6 +44,7 @@ def run_gemm(
     json: str | None,
 ) -> int:
     """Run one product, whose options are sound, and report; return the exit code."""
+    require_rtl(config)
     trace = None if options.trace is None else Path(options.trace)
     with JsonOutput(json) as output, Draft(trace) if trace else nullcontext() as waveform:
         options = dataclasses.replace(options, trace=None if waveform is None else waveform.draft)

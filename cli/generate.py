@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from ..hw.artifacts import MARK, artifacts
 from ..hw.errors import UserError
+from ..hw.rtl import require_rtl
 from ..sim.emissions import emit_cached
 from .files import write_together
 from .options import JsonOption, JsonOutput, SetOption, configured, standard_output
@@ -41,6 +42,7 @@ def generate(
 
     """
     config = configured(preset, settings)
+    require_rtl(config)
     if output.exists() and not output.is_dir():
         raise UserError(f"--output must be a folder, and {output} is a file")
     paths = [output / f"{preset}.{suffix}" for suffix in ("v", "h", "json")]

@@ -11,10 +11,10 @@ from .axi import Axi4LiteSignature, Axi4Signature
 from .config import ClusterConfig
 from .control import Control
 from .counters import counter_table
-from .errors import UserError
 from .matrix.unit import MatrixUnit
 from .memory.dma import Dma
 from .memory.shared import SharedMemory, cluster_ports, port_names
+from .rtl import require_rtl
 
 __all__ = ["Cluster", "gated_domains"]
 
@@ -56,11 +56,7 @@ class Cluster(wiring.Component):
     s_axil: Any
 
     def __init__(self, config: ClusterConfig):
-        if config.cores:
-            raise UserError(
-                f"a cluster in RTL must have no cores yet, not {config.cores}; programs for cores "
-                "run on the instruction-set model, --engine iss"
-            )
+        require_rtl(config)
         self.config = config
         axi = config.axi
         bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)

@@ -161,8 +161,9 @@ def spills(program: Program, body: Body) -> Iterator[str]:
     if step is not None:
         count = sum(step.is_store_to_stack for step in body.steps)
         yield (
-            f"{body.function.name}, which every thread runs, stores to its stack {count} times, "
-            f"first at {place(program, step)}: let it keep less, and inline what it calls"
+            f"{body.function.name}, which every thread runs, stores to its stack in {count} "
+            f"instructions, first at {place(program, step)}: let it keep less, and inline what it "
+            "calls"
         )
 
 

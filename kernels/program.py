@@ -2,6 +2,7 @@
 
 import bisect
 import io
+import struct
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,9 @@ from ..hw.errors import UserError
 __all__ = ["Function", "Program", "SourceLine"]
 
 RUNTIME_SECTION = ".text.runtime"
+#: Types of symbols: functions, and all that have an address of their own (none, object, function).
+FUNCTION_KIND = 2
+NAMED_KINDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class Program:
         if elf["e_machine"] != "EM_RISCV" or elf.elfclass != 32:
             kind = f"{elf.elfclass}-bit {elf.get_machine_arch()}"
             raise UserError(f"a program must be for 32-bit RISC-V, and {path} is for {kind}")
+        table = symbol_table(elf)
         return cls(
             path=Path(path),
             entry=elf["e_entry"],
@@ -92,8 +97,8 @@ class Program:
                 for part in elf.iter_segments("PT_LOAD")
                 if part["p_memsz"]
             ],
-            symbols=symbols(elf),
-            functions=functions(elf),
+            symbols=symbols(table),
+            functions=functions(table),
             text=[
                 (section["sh_addr"], section.data())
                 for section in elf.iter_sections("SHT_PROGBITS")
@@ -185,30 +190,50 @@ def decoded(name: str | bytes) -> str:
     return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
-def symbols(elf: ELFFile) -> dict[str, int]:
-    """Return the addresses of named things."""
-    table = elf.get_section_by_name(".symtab")
-    if table is None:
-        return {}
-    kinds = ("STT_FUNC", "STT_OBJECT", "STT_NOTYPE")
-    return {
-        symbol.name: symbol["st_value"]
-        for symbol in table.iter_symbols()
-        if symbol.name and symbol["st_info"]["type"] in kinds and symbol["st_shndx"] != "SHN_UNDEF"
-    }
+@dataclass(frozen=True)
+class Symbol:
+    """A row of the symbol table: name, value, size, type; whether it is defined here."""
+
+    name: str
+    value: int
+    size: int
+    kind: int
+    is_defined: bool
 
 
-def functions(elf: ELFFile) -> list[Function]:
-    """Return the functions, in the order of their addresses."""
+def symbol_table(elf: ELFFile) -> list[Symbol]:
+    """Return the symbols. There are thousands, of which a library would make objects in seconds."""
     table = elf.get_section_by_name(".symtab")
     if table is None:
         return []
-    found = {
-        symbol["st_value"]: Function(
-            symbol.name, symbol["st_value"], symbol["st_value"] + symbol["st_size"]
+    names = elf.get_section(table["sh_link"]).data()
+    return [
+        Symbol(
+            name=names[at : names.index(b"\0", at)].decode(errors="replace"),
+            value=value,
+            size=size,
+            kind=info & 0xF,
+            is_defined=section != 0,
         )
-        for symbol in table.iter_symbols()
-        if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"]
+        for at, value, size, info, _, section in struct.iter_unpack("<IIIBBH", table.data())
+    ]
+
+
+def symbols(table: list[Symbol]) -> dict[str, int]:
+    """Return the addresses of named things."""
+    return {
+        symbol.name: symbol.value
+        for symbol in table
+        if symbol.name and symbol.kind in NAMED_KINDS and symbol.is_defined
+    }
+
+
+def functions(table: list[Symbol]) -> list[Function]:
+    """Return the functions, in the order of their addresses."""
+    found = {
+        symbol.value: Function(symbol.name, symbol.value, symbol.value + symbol.size)
+        for symbol in table
+        if symbol.kind == FUNCTION_KIND and symbol.size
     }
     return [found[start] for start in sorted(found)]
 

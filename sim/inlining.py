@@ -4,8 +4,8 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.die import DIE
-from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 
@@ -48,24 +48,37 @@ class CallChains:
 
     def __init__(self, program: Program):
         self.program = program
-        self.bodies: list[Body] = []
         elf = ELFFile(io.BytesIO(program.image))
-        if not elf.has_dwarf_info():
-            return
-        information = elf.get_dwarf_info()
-        for unit in information.iter_CUs():
-            table = information.line_program_for_CU(unit)
-            names = {} if table is None else file_names(table)
-            for die in unit.get_top_DIE().iter_children():
-                if die.tag == "DW_TAG_subprogram":
-                    self.bodies += bodies(information, die, names, 0)
+        self.information = elf.get_dwarf_info() if elf.has_dwarf_info() else None
+        units = [] if self.information is None else self.information.iter_CUs()
+        self.units = [(unit, tuple(addresses(unit.get_top_DIE()))) for unit in units]
+        #: Bodies of the units that were asked for; reading them takes long.
+        self.known: dict[int, list[Body]] = {}
+
+    def bodies_at(self, pc: int) -> list[Body]:
+        """Return the bodies that an instruction is in."""
+        for index, (unit, parts) in enumerate(self.units):
+            if any(pc in part for part in parts):
+                if index not in self.known:
+                    self.known[index] = list(self.read(unit))
+                return [body for body in self.known[index] if any(pc in p for p in body.parts)]
+        return []
+
+    def read(self, unit: CompileUnit) -> Iterator[Body]:
+        """Yield the bodies of a compilation unit."""
+        assert self.information is not None
+        table = self.information.line_program_for_CU(unit)
+        names = {} if table is None else file_names(table)
+        for die in unit.get_top_DIE().iter_children():
+            if die.tag == "DW_TAG_subprogram":
+                yield from bodies(die, names, 0)
 
     def at(self, pc: int) -> list[SourceLine]:
         """Return the places of an instruction: its own, that of the call it is in, and so on."""
         line = self.program.line_of(pc)
         if line is None:
             return []
-        around = [body for body in self.bodies if any(pc in part for part in body.parts)]
+        around = self.bodies_at(pc)
         around.sort(key=lambda body: -body.depth)
         places = []
         place = (line.file, line.line)
@@ -77,23 +90,23 @@ class CallChains:
         return places or [line]
 
 
-def bodies(information: DWARFInfo, die: DIE, names: dict[int, str], depth: int) -> Iterator[Body]:
+def bodies(die: DIE, names: dict[int, str], depth: int) -> Iterator[Body]:
     """Yield a function's body and those of the calls inside it."""
     attributes = die.attributes
     call = None
     if "DW_AT_call_file" in attributes and "DW_AT_call_line" in attributes:
         file = names.get(attributes["DW_AT_call_file"].value, "?")
         call = (file, attributes["DW_AT_call_line"].value)
-    parts = tuple(addresses(information, die))
+    parts = tuple(addresses(die))
     if parts:
         yield Body(name_of(die), depth, parts, call)
     for child in die.iter_children():
         if child.tag in ("DW_TAG_inlined_subroutine", "DW_TAG_lexical_block"):
             inner = depth + (child.tag == "DW_TAG_inlined_subroutine")
-            yield from bodies(information, child, names, inner)
+            yield from bodies(child, names, inner)
 
 
-def addresses(information: DWARFInfo, die: DIE) -> Iterator[range]:
+def addresses(die: DIE) -> Iterator[range]:
     """Yield the addresses of an entry's instructions; those of dropped sections begin at 0."""
     attributes = die.attributes
     if "DW_AT_low_pc" in attributes and "DW_AT_high_pc" in attributes:
@@ -102,15 +115,12 @@ def addresses(information: DWARFInfo, die: DIE) -> Iterator[range]:
         if low:
             yield range(low, end)
     elif "DW_AT_ranges" in attributes:
-        lists = information.range_lists()
+        lists = die.dwarfinfo.range_lists()
         base = die.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
         start = base.value if base is not None else 0
-        entries = (
-            []
-            if lists is None
-            else lists.get_range_list_at_offset(attributes["DW_AT_ranges"].value, die.cu)
-        )
-        for entry in entries:
+        assert lists is not None and isinstance(die.cu, CompileUnit)
+        offset = attributes["DW_AT_ranges"].value
+        for entry in lists.get_range_list_at_offset(offset, die.cu):
             if isinstance(entry, BaseAddressEntry):
                 start = entry.base_address
             else:

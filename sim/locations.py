@@ -66,7 +66,8 @@ class Locator:
         place = self.own(pc) or self.program.line_of(pc)
         if place is None:
             function = self.program.function_of(pc)
-            return function and {"file": None, "line": None, "function": function, "text": None}
+            known = {"file": None, "line": None, "function": function, "text": None}
+            return known if function else None
         lines = source_lines(place.file)
         return {
             "file": shown_path(place.file),

@@ -1,6 +1,8 @@
 """A program's mistake on one screen: its cause, its place, and the way there."""
 
+import struct
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,36 +14,58 @@ __all__ = ["mistake_text", "numbers_text"]
 WIDTH = 100
 #: Groups of warps, of lanes and of lines of code that are shown; more are counted.
 SHOWN = 6
+#: What helps against some causes.
+ADVICE = {
+    "divergent branch": "threads that differ need SPICA_IF, SPICA_WHILE or spica_select",
+    "stack overflow": "each SPICA_IF inside another takes an entry until its SPICA_END_IF",
+}
 
 
 def mistake_text(mistake: dict[str, Any]) -> str:
     """Return what `explain` found as lines of text."""
-    after = f" (after {mistake['instructions']:,} instructions)"
-    lines = textwrap.wrap(mistake["sentence"] + after, WIDTH, subsequent_indent="  ")
-    lines += fault_lines(mistake) if mistake["stop"] == "fault" else group_lines(mistake)
-    return "\n".join(line[:WIDTH].rstrip() for line in lines)
+    after = f"after {mistake['instructions']:,} instructions"
+    if mistake["stop"] == "fault":
+        what, _, _ = mistake["sentence"].rpartition(" (core ")
+        rest = fault_lines(mistake, after)
+    else:
+        what, rest = f"{mistake['sentence']}, {after}", group_lines(mistake)
+    # The command line writes its name before.
+    head = textwrap.wrap(what, WIDTH - len("spica: "), subsequent_indent="  ")
+    return "\n".join(line[:WIDTH].rstrip() for line in [*head, *rest])
 
 
-def fault_lines(mistake: dict[str, Any]) -> Iterator[str]:
+def fault_lines(mistake: dict[str, Any], after: str) -> Iterator[str]:
     """Yield the lines of a fault."""
+    lanes = lane_text(mask_of(mistake["lanes"]))
+    who = f"core {mistake['core']}, warp {mistake['warp']}, {lanes}"
+    instruction = f": {mistake['assembly']}" if mistake["assembly"] else ""
+    yield f"  {who}, at {mistake['pc']:#010x}{instruction}, {after}"
     yield from place_lines(mistake["location"])
     if mistake["came_from"] is not None:
         yield "  came from"
         yield from place_lines(mistake["came_from"])
+    if mistake["cause"] in ADVICE:
+        yield f"  {ADVICE[mistake['cause']]}"
     yield from address_lines(mistake["addresses"])
     if mistake["registers"]:
         yield f"  registers that {mistake['assembly']} reads"
-        lanes = mistake["lanes"]
-        for name, values in mistake["registers"].items():
-            yield from register_lines(name, lanes, values)
-    if mistake["open_splits"] and mistake["cause"].startswith("stack"):
-        yield f"  {len(mistake['open_splits'])} splits are open, the innermost last"
-        for split in mistake["open_splits"][-SHOWN:]:
-            yield f"    {spot(split['location'])}, {lane_text(mask_of(split['lanes']))}"
+    for name, values in mistake["registers"].items():
+        yield from register_lines(name, mistake["registers_lanes"], values)
+    yield from split_lines(mistake)
     if mistake["history"]:
         yield f"  last instructions of core {mistake['core']}, warp {mistake['warp']}"
     for each in mistake["history"]:
         yield history_line(each)
+
+
+def split_lines(mistake: dict[str, Any]) -> Iterator[str]:
+    """Yield where the open splits of a stack that overflows are, those of one line together."""
+    if mistake["cause"] != "stack overflow":
+        return
+    spots = Counter(spot(split["location"]) for split in mistake["open_splits"])
+    yield f"  splits that are open: {len(mistake['open_splits'])}"
+    for where, count in list(spots.items())[:SHOWN]:
+        yield f"    {count} at {where}"
 
 
 def history_line(each: dict[str, Any]) -> str:
@@ -50,7 +74,8 @@ def history_line(each: dict[str, Any]) -> str:
     line = ""
     if where is not None and where["line"] is not None:
         line = f"{Path(where['file']).name}:{where['line']}"
-    return f"    {each['pc']:#010x}  {lane_text(mask_of(each['lanes'])):12} {each['assembly']:30} {line}"
+    lanes = lane_text(mask_of(each["lanes"]))
+    return f"    {each['pc']:#010x}  {lanes:12} {each['assembly']:30} {line}"
 
 
 def place_lines(place: dict[str, Any] | None, indent: str = "  ") -> Iterator[str]:
@@ -88,16 +113,30 @@ def address_lines(addresses: list[list]) -> Iterator[str]:
         yield f"  and {len(addresses) - SHOWN} lanes more"
 
 
-def register_lines(name: str, lanes: list[int], values: list[int]) -> Iterator[str]:
-    """Yield the values of a register, once if all lanes agree."""
-    if len(set(values)) == 1:
-        whose = "this lane" if len(lanes) == 1 else "these lanes"
-        yield f"    {name:4} {values[0]:#010x} in {whose}"
-        return
-    pairs = [f"lane {lane} {value:#010x}" for lane, value in zip(lanes, values, strict=True)]
-    more = [f"and {len(pairs) - SHOWN} lanes more"] if len(pairs) > SHOWN else []
-    text = f"    {name:4} {', '.join(pairs[:SHOWN] + more)}"
-    yield from textwrap.wrap(text, WIDTH, subsequent_indent=" " * 9)
+def register_lines(name: str, lanes: list[int], values: list[int]) -> list[str]:
+    """Return the values of a register, lanes that agree together."""
+    holders: dict[int, list[int]] = {}
+    for lane, value in zip(lanes, values, strict=True):
+        holders.setdefault(value, []).append(lane)
+    parts = [
+        f"{register_text(name, value)} in {lane_text(mask_of(same))}"
+        for value, same in holders.items()
+    ]
+    text = f"    {name:4} {'; '.join(drawn_together(parts, 'values'))}"
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * 9)
+
+
+def register_text(name: str, value: int) -> str:
+    """Return what a register holds, as a number too if it is a float."""
+    if not name.startswith("f"):
+        return f"{value:#010x}"
+    return f"{struct.unpack('<f', struct.pack('<I', value))[0]:.7g} ({value:#010x})"
+
+
+def drawn_together(parts: list[str], what: str) -> list[str]:
+    """Return the first of some texts, and how many more there are."""
+    more = len(parts) - SHOWN
+    return [*parts[:SHOWN], *([f"and {more} more {what}"] if more > 0 else [])]
 
 
 def group_lines(mistake: dict[str, Any]) -> Iterator[str]:
@@ -133,25 +172,22 @@ def barrier_text(barrier: dict[str, Any]) -> str:
     head = f"barrier {number & 0x7FFF_FFFF}"
     if number >> 31:
         return f"{head} of all cores: {sum(arrived)} of {count} are there"
-    more = [f"and {len(present) - SHOWN} cores more"] if len(present) > SHOWN else []
-    return f"{head}: {'; '.join(present[:SHOWN] + more)}"
+    return f"{head}: {'; '.join(drawn_together(present, 'cores'))}"
 
 
 def doing(group: dict[str, Any]) -> str:
     """Return what the warps of a group do."""
     several = len(group["warps"]) > 1
+    ending = "" if several else "s"
     if group["does"] == "waits":
         where = f" at barrier {group['barrier'][0] & 0x7FFF_FFFF}" if group.get("barrier") else ""
-        return f"wait{'' if several else 's'}{where}"
+        return f"wait{ending}{where}"
     if group["does"] in ("loops", "runs"):
-        verb = group["does"] if not several else group["does"][:-1]
         span = f"{group['first_pc']:#010x} to {group['last_pc']:#010x}"
-        return f"{verb} in {group['instructions']} instructions, {span}"
-    return (
-        "have ended, and were last at"
-        if several and group["does"] == "ended"
-        else {"ended": "has ended, and was last at"}.get(group["does"], "never began")
-    )
+        return f"{group['does'][:-1]}{ending} in {group['instructions']} instructions, {span}"
+    if group["does"] == "ended":
+        return f"{'have' if several else 'has'} ended, last at"
+    return "never began"
 
 
 def loop_lines(spans: list[dict[str, Any]]) -> Iterator[str]:
@@ -174,8 +210,7 @@ def warps_text(warps: Iterable[list[int]]) -> str:
     for core, numbers in cores.items():
         plural = "s" if len(numbers) > 1 else ""
         parts.append(f"core {core}, warp{plural} {numbers_text(numbers)}")
-    more = [f"and {len(parts) - SHOWN} cores more"] if len(parts) > SHOWN else []
-    return "; ".join(parts[:SHOWN] + more)
+    return "; ".join(drawn_together(parts, "cores"))
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

@@ -9,15 +9,15 @@ from ..hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
 from ..hw.isa.instructions import INSTRUCTIONS, Unit, find
 from ..kernels.program import Program
 from .iss.machine import Iss
-from .iss.outcome import Fault, Outcome, Stop, WarpState
+from .iss.outcome import Cause, Fault, Outcome, Stop, WarpState
 from .locations import Locator
 from .mistake_text import mistake_text
 from .places import Places, core_of
 
 __all__ = ["ProgramError", "explain"]
 
-#: Instructions shown of the way to a fault.
-SHOWN = 8
+#: Instructions shown before a faulting one.
+SHOWN = 7
 
 
 class ProgramError(MachineError):
@@ -45,7 +45,7 @@ def explain(iss: Iss, program: Program, places: Places, outcome: Outcome) -> dic
     if outcome.stop is Stop.DEADLOCK:
         sentence = "deadlock: every warp that has not ended waits at a barrier"
     else:
-        sentence = "the program was not at its end when its limit of instructions was reached"
+        sentence = "the program had not ended when its limit was reached"
     groups: dict[str, dict[str, Any]] = {}
     for core, warp, state in warps_of(iss, places):
         stands = where_it_stands(iss, locator, core, warp, state)
@@ -71,7 +71,9 @@ def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> d
     """Return what led to a fault: place, the way there, registers, what the address is close to."""
     state = iss.warp(fault.core, fault.warp)
     history = iss.history(fault.core, fault.warp)
-    lanes = lanes_of(fault.lanes)
+    lanes, active = lanes_of(fault.lanes), lanes_of(state.mask)
+    # Threads that disagree about a branch are wrong only together.
+    shown = active if fault.cause is Cause.DIVERGENT_BRANCH else lanes
     pcs = [pc for pc, _, _ in history]
     return {
         "sentence": fault.sentence,
@@ -79,14 +81,15 @@ def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> d
         "core": fault.core,
         "warp": fault.warp,
         "lanes": lanes,
-        "active_lanes": lanes_of(state.mask),
+        "active_lanes": active,
         "pc": fault.pc,
         "assembly": disassemble(fault.word) if fault.word else None,
         "location": locator.at(fault.pc),
         "came_from": None if locator.own(fault.pc) else locator.latest(pcs),
         "address": fault.address,
         "addresses": [[lane, *near] for lane, near in near_addresses(state, places, fault, lanes)],
-        "registers": registers(state, fault.word, lanes),
+        "registers": registers(state, fault.word, shown),
+        "registers_lanes": shown,
         "open_splits": [
             {"lanes": lanes_of(entry.both), "location": locator.at(entry.pc - 4)}
             for entry in state.stack
@@ -98,7 +101,8 @@ def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> d
                 "assembly": disassemble(word),
                 "location": locator.at(pc),
             }
-            for pc, word, mask in history[-SHOWN:]
+            for pc, word, mask in [*history[-SHOWN:], (fault.pc, fault.word, state.mask)]
+            if word
         ],
     }
 

@@ -84,11 +84,19 @@ class Places:
     config : ClusterConfig
     regions : iterable of Region
         The program and its buffers.
+    symbols : mapping of str to int
+        Addresses of the program's variables and functions.
 
     """
 
-    def __init__(self, config: ClusterConfig, regions: Iterable[Region]):
+    def __init__(
+        self,
+        config: ClusterConfig,
+        regions: Iterable[Region],
+        symbols: Mapping[str, int] | None = None,
+    ):
         self.config = config
+        self.symbols = symbols or {}
         self.stacks = stacks(config)
         self.arguments = Region("the arguments", ARGUMENTS, ARGUMENTS_BYTES)
         #: Regions of DRAM; all of shared memory is everybody's.
@@ -105,7 +113,7 @@ class Places:
         known = [*self.dram, self.shared, self.window]
         for region in known:
             if address in region:
-                return f"byte {address - region.address:,} of {region.name}"
+                return f"byte {address - region.address:,} of {region.name}{self.symbol(address)}"
         before = max((r for r in known if r.end <= address), key=lambda r: r.end, default=None)
         behind = min(
             (r for r in known if r.address > address), key=lambda r: r.address, default=None
@@ -120,6 +128,14 @@ class Places:
         if not DRAM_BASE <= address < DRAM_END and address < CONSOLE_BASE:
             return "where there is no memory"
         return "far from everything that was placed"
+
+    def symbol(self, address: int) -> str:
+        """Return which variable or function of the program an address is behind the start of."""
+        named = [name for name in self.symbols if self.symbols[name] <= address]
+        if not named or address >= self.dram[0].end:
+            return ""
+        name = max(named, key=lambda name: self.symbols[name])
+        return f", {amount(address - self.symbols[name])} from the start of {name}"
 
     def describe_stack(self, address: int) -> str:
         """Return whose stack an address is in."""

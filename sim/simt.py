@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..hw.address_map import ARGUMENTS
-from ..hw.config import ClusterConfig
+from ..hw.config import PRESETS, ClusterConfig
 from ..hw.errors import UserError
 from ..kernels.compile import compile_program
 from ..kernels.inspection import inspect_program
@@ -160,7 +160,9 @@ def run_program(
 def require_cores(name: str, preset: str, config: ClusterConfig):
     """Refuse a machine that has nothing to run a program on."""
     if not config.cores:
-        raise UserError(f"{name} needs cores, and {preset} has none")
+        *others, last = sorted(known for known, machine in PRESETS.items() if machine.cores)
+        choice = f"{', '.join(others)} or {last}"
+        raise UserError(f"{name} needs cores, and {preset} has none; choose {choice}")
 
 
 def pose(kernel: Kernel, sizes: dict[str, int], seed: int) -> Problem:
@@ -187,9 +189,14 @@ def build(
         raise UserError(f"an ELF file must stand alone, and {binaries[0]} is one of {len(paths)}")
     if binaries:
         return Program.load(binaries[0])
-    if progress is not None:
-        progress("compiling the program", 0, 0)
-    return Program.load(compile_program(list(paths), config, optimize=options.optimize))
+
+    def tell(sentence: str):
+        if progress is not None:
+            progress(sentence, 0, 0)
+
+    return Program.load(
+        compile_program(list(paths), config, optimize=options.optimize, progress=tell)
+    )
 
 
 def load(
@@ -201,7 +208,8 @@ def load(
 ) -> Loaded:
     """Return a machine with the program in its memory, and only that and its data allowed."""
     first = min(address for address, _ in program.segments)
-    places = Places(config, [Region("the program", first, program.end - first), *buffers])
+    image = Region("the program", first, program.end - first)
+    places = Places(config, [image, *buffers], program.symbols)
     iss = Iss(config, schedule=options.schedule, seed=options.seed)
     iss.on_console = console
     for region in places.dram:

@@ -1,6 +1,7 @@
 """What a program on the cores did, for people: verdict, instructions, use of lanes."""
 
 import io
+import textwrap
 from typing import Any
 
 from rich import box
@@ -14,36 +15,38 @@ WIDTH = 100
 
 def simt_report(result: dict[str, Any]) -> str:
     """Return the report of a result of `run_simt` or `run_program`."""
-    text = io.StringIO()
-    console = Console(file=text, width=WIDTH, highlight=False, no_color=True, markup=False)
-    console.print(headline(result))
-    console.print(program_verdict(result) if "program" in result else kernel_verdict(result))
-    if "program" in result:  # no part of the verdict of a user's own program
-        for complaint in result["complaints"]:
-            console.print(f"  note: {complaint}")
     counts = result["instructions"]
-    console.print(
+    lines = [
+        headline(result),
+        *(program_verdict(result) if "program" in result else kernel_verdict(result)),
         f"{counts['warp']:,} instructions of warps, {counts['thread']:,} of threads: "
-        f"{result['lanes_used_percent']:.1f} % of the lanes used"
-    )
-    if "operations" in result:
-        console.print(
+        f"{result['lanes_used_percent']:.1f} % of the lanes used",
+    ]
+    if result.get("operations"):
+        lines.append(
             f"{result['operations']:,} operations of the problem, "
             f"{result['operations_per_instruction']:.2f} per instruction of a warp"
         )
-    console.print()
-    console.print(units_table(result["instructions_by_unit"]))
-    console.print()
-    console.print(
+    tail = [
         f"{result['loads']:,} loads, {result['stores']:,} stores, {result['barriers']:,} arrivals "
         f"at barriers, {result['divergent_splits']:,} divergent splits"
-    )
+    ]
     cores = result["instructions_by_core"]
     if len(cores) > 1:
-        console.print(f"By core: {', '.join(f'{count:,}' for count in cores)} instructions")
+        tail.append(f"By core: {', '.join(f'{count:,}' for count in cores)} instructions")
     rate = result["simulated_instructions_per_second"]
-    console.print(f"Simulated {rate:,.0f} instructions of warps per second")
-    return text.getvalue()
+    tail.append(f"Simulated {rate:,.0f} instructions of warps per second")
+    table = units_table(result["instructions_by_unit"])
+    return f"{wrapped(lines)}\n{table}{wrapped(tail)}"
+
+
+def wrapped(lines: list[str]) -> str:
+    """Return lines, those that are too long continued below."""
+    parts = []
+    for line in lines:
+        inside = " " * (len(line) - len(line.lstrip()) + 2)
+        parts += textwrap.wrap(line, WIDTH, subsequent_indent=inside)
+    return "".join(f"{part}\n" for part in parts)
 
 
 def headline(result: dict[str, Any]) -> str:
@@ -60,31 +63,36 @@ def headline(result: dict[str, Any]) -> str:
     )
 
 
-def program_verdict(result: dict[str, Any]) -> str:
-    """Return how a user's own program ended."""
-    return f"ENDED with exit code {result['exit_code']}"
+def program_verdict(result: dict[str, Any]) -> list[str]:
+    """Return how a user's own program ended, and what is no part of that verdict."""
+    notes = [f"  note: {complaint}" for complaint in result["complaints"]]
+    return [f"ENDED with exit code {result['exit_code']}", *notes]
 
 
-def kernel_verdict(result: dict[str, Any]) -> str:
-    """Return what the check of a kernel's buffers found."""
+def kernel_verdict(result: dict[str, Any]) -> list[str]:
+    """Return what the check of a kernel's buffers and code found."""
     found = result["check"]
     results = {name: buffer for name, buffer in found["buffers"].items() if buffer["result"]}
+    parts = [f"{name} {buffer['elements']:,} values" for name, buffer in results.items()]
+    kept = len(found["buffers"]) - len(results)
+    others = f"; {kept} other buffer{'s' if kept != 1 else ''} unchanged" if kept else ""
+    right = f"{', '.join(parts)}, {closeness(results)}{others}"
     if found["verdict"] == "right":
-        parts = [f"{name} {buffer['elements']:,} values" for name, buffer in results.items()]
-        kept = len(found["buffers"]) - len(results)
-        plural = "s" if kept != 1 else ""
-        others = f"; {kept} other buffer{plural} unchanged" if kept else ""
-        return f"RIGHT: {', '.join(parts)}, {closeness(results)}{others}"
-    faults = list(found["complaints"])
-    if found["exit_code"]:
-        faults.append(f"the program ended with exit code {found['exit_code']}")
+        return [f"RIGHT: {right}"]
+    faults = []
     for name, buffer in found["buffers"].items():
         if not buffer["wrong"]:
             continue
         verb = "are wrong" if buffer["result"] else "were changed, though only to be read"
-        faults.append(f"{buffer['wrong']:,} of {buffer['elements']:,} values of {name} {verb}")
-        faults += [f"  {example_text(name, example)}" for example in buffer["examples"]]
-    return "\n  ".join(["WRONG:", *faults])
+        faults.append(f"  {buffer['wrong']:,} of {buffer['elements']:,} values of {name} {verb}")
+        faults += [f"    {example_text(name, example)}" for example in buffer["examples"]]
+    if found["exit_code"]:
+        faults.append(f"  the program ended with exit code {found['exit_code']}")
+    if found["complaints"]:
+        values = "" if faults else f", though every value is right: {right}"
+        faults.append(f"  its code is not as it must be (--allow-spills lets it pass){values}")
+        faults += [f"    {complaint}" for complaint in found["complaints"]]
+    return ["WRONG:", *faults]
 
 
 def closeness(results: dict[str, dict]) -> str:
@@ -103,7 +111,7 @@ def example_text(name: str, example: dict[str, Any]) -> str:
     return f"{name}[{index}]: expected {example['expected']}{bound}, got {example['got']}"
 
 
-def units_table(units: dict[str, int]) -> Table:
+def units_table(units: dict[str, int]) -> str:
     """Return the instructions by what executes them, the most frequent first."""
     table = Table(title="Instructions by unit", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("share", justify="right")
@@ -113,4 +121,6 @@ def units_table(units: dict[str, int]) -> Table:
     for name, count in sorted(units.items(), key=lambda item: -item[1]):
         if count:
             table.add_row(f"{100 * count / total:.2f} %", f"{count:,}", name)
-    return table
+    text = io.StringIO()
+    Console(file=text, width=WIDTH, highlight=False, no_color=True).print(table)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())

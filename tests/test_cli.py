@@ -18,6 +18,7 @@ from spica.synth.yosys import YosysError
 
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")
 VECADD = ("run", "vecadd", "--preset", "core", "--engine", "iss")
+CORELESS = ("run", "vecadd", "--preset", "matrix", "--engine", "iss")
 OWN = ("run", "absent.c", "--preset", "core", "--engine", "iss")
 
 
@@ -82,8 +83,11 @@ def refused(capsys, *arguments):
         ),
         (("run", "gemm", "more.c", "--preset", "matrix", "--size", "4"), "alone, not with more.c"),
         ((*GEMM, "--size", "4", "--engine", "iss"), "commanded by a host, which iss has none of"),
-        ((*VECADD, "--size", "4", "--engine", "verilator"), "not have yet; choose --engine iss"),
-        ((*VECADD, "--size", "4", "--preset", "matrix"), "vecadd needs cores, and matrix has none"),
+        (("run", "vecadd", "--preset", "core", "--size", "4"), "have yet; choose --engine iss"),
+        (
+            (*CORELESS, "--size", "4"),
+            "vecadd needs cores, and matrix has none; choose core, tiny or",
+        ),
         ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
         (
             (*VECADD, "--size", "4", "-n", "4"),
@@ -98,11 +102,14 @@ def refused(capsys, *arguments):
         ),
         ((*VECADD, "--size", "4", "--max-instructions", "0"), "must be 1 or more, not 0"),
         ((*VECADD, "--size", "4", "--trace", "t"), "--trace must be left out: it means nothing to"),
-        ((*VECADD, "--size", "4", "--set", "core.warps=33"), "warps must be at most 32, not 33"),
+        (
+            (*VECADD, "--size", "4", "--set", "core.warps=33"),
+            "warps must be between 1 and 32, not 33",
+        ),
         ((*VECADD, "more.c", "--size", "4"), "a kernel must be named alone, not with more.c"),
         ((*OWN, "--size", "4"), "--size must be left out: it means nothing to absent.c on iss"),
         ((*OWN,), "a program must exist, and there is no file absent.c"),
-        ((*OWN, "notes.txt"), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
+        (("run", "notes.txt", *OWN[2:]), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
         (("generate", "virgo", "-o", "x"), "a cluster in RTL must have no cores yet, not 4;"),
         (
             ("area", "tiny"),

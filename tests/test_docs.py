@@ -22,7 +22,8 @@ def commands_of(text):
 
 
 SPICA_COMMANDS = commands_of(README)
-PROGRAMMING_COMMANDS = commands_of((ROOT / "docs" / "programming.md").read_text())
+PROGRAMMING = (ROOT / "docs" / "programming.md").read_text()
+PROGRAMMING_COMMANDS = commands_of(PROGRAMMING)
 MAKE_COMMANDS = sorted(
     set(re.findall(r"\bmake ([a-z-]+)", "\n".join(p.read_text() for p in PAGES)))
 )
@@ -38,7 +39,7 @@ def test_page_of_instructions_is_that_of_the_tables(page_writer):
     isa = page_writer("isa")
     text = isa.PAGE.read_text()
     assert isa.updated(text) == text, "make docs brings docs/isa.md up to date"
-    shown = re.findall(r"^\| `([a-z_.]+)[ `]", isa.instructions(), re.M)
+    shown = re.findall(r"^\| `([a-z0-9_.]+)[ `]", isa.instructions(), re.M)
     assert sorted(shown) == sorted(INSTRUCTIONS)
 
 
@@ -61,16 +62,37 @@ def test_words_of_instructions_are_whole(page_writer, name):
     assert word == one.match
 
 
-def test_example_of_programming_runs(tmp_path, capsys, monkeypatch):
-    """As the page says it: the file, the command, what is printed."""
-    page = (ROOT / "docs" / "programming.md").read_text()
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    """Return the program of the page on programming, and its command without the word spica."""
     monkeypatch.chdir(tmp_path)
-    (program,) = re.findall(r"```c\n(#include.*?)```", page, re.DOTALL)
-    (command,) = re.findall(r"```sh\n(spica run collatz.c .*)\n```", page)
-    (printed,) = re.findall(r"```\n(\d+ takes \d+ steps\n)```", page)
+    (program,) = re.findall(r"```c\n(#include.*?)```", PROGRAMMING, re.DOTALL)
+    (command,) = re.findall(r"```sh\n(spica run collatz.c .*)\n```", PROGRAMMING)
+    return program, shlex.split(command)[1:]
+
+
+def test_example_of_programming_runs(example, capsys):
+    program, command = example
     Path("collatz.c").write_text(program)
-    assert main(shlex.split(command)[1:]) == 0
+    (printed,) = re.findall(r"```\n(\d+ takes \d+ steps\n)```", PROGRAMMING)
+    assert main(command) == 0
     assert capsys.readouterr().out.startswith(printed)
+
+
+def test_mistake_of_programming_is_reported_so(example, capsys):
+    """To the instructions, which are the compiler's."""
+    program, command = example
+    wrong = program.replace("SPICA_WHILE (", "while (").replace("} SPICA_END_WHILE", "}")
+    Path("collatz.c").write_text(wrong)
+    (shown,) = re.findall(r"```\n(spica: divergent branch.*?)```", PROGRAMMING, re.DOTALL)
+    assert main(command) == 1
+    said = capsys.readouterr().err.partition("spica: ")[2].splitlines()
+    lines = shown.removeprefix("spica: ").splitlines()
+    for number in (0, 2, 3, 4):
+        assert said[number] == lines[number]
+    mask = re.compile(r"0x\w{8}|: .*")
+    assert mask.sub("", said[1]) == mask.sub("", lines[1])
+    assert [line[:4] for line in said] == [line[:4] for line in lines]
 
 
 def test_page_of_arithmetic_has_every_format_and_unit(page_writer):

@@ -31,10 +31,10 @@ TINY = PRESETS["tiny_matrix"]
 ACCESS_CYCLES = 20
 
 
-def run(config, problem, kind="random", seed=0, change=lambda commands: commands):
+def run(config, problem, kind="random", seed=0, change=lambda commands: commands, order="random"):
     """Return the check of `problem` on the model, and the model."""
     a, b = operands(problem, kind, seed)
-    model = ClusterModel(config, problem.image(a, b), seed)
+    model = ClusterModel(config, problem.image(a, b), seed, order)
     model.run(change(schedule(config, problem).commands.array()))
     c, touched = problem.result(model.region(*problem.c_region))
     depth = plan(config, problem).tiling.k
@@ -67,6 +67,15 @@ def test_random_products_on_tiny(seed):
     found, model = run(TINY, problem, rng.choice(KINDS), seed)
     assert found.passed, (problem, found)
     assert model.most_in_flight <= 2
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_products_in_the_order_told(seed):
+    rng = random.Random(seed)
+    config = random_config(rng)
+    problem = random_problem(rng, 60, config.matrix.operand)
+    found, _ = run(config, problem, rng.choice(KINDS), seed, order="in_turn")
+    assert found.passed, (config, problem, found)
 
 
 def random_config(rng):

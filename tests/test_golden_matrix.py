@@ -8,23 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spica.hw.address_map import DRAM_BASE, MATRIX, MATRIX_BASE, SHARED_BASE
+from spica.hw.address_map import DRAM_BASE, MATRIX_BASE, SHARED_BASE
 from spica.hw.config import PRESETS
 from spica.hw.formats import FloatFormat
 from spica.hw.isa.commands import (
-    CISC_MAPS,
-    ConfigKind,
     Function,
-    bounds_pads,
     bounds_sizes,
-    config_store,
-    config_store_scale,
     encode,
-    loop_control,
-    rocc_word,
 )
 from spica.kernels.elements import dtype_of
 from spica.sim.bench import simulate
+from spica.sim.device_bench import DRAM_BYTES, SmallMemory, random_writes, rocc_writes
 from spica.sim.golden.commands import CommandModel
 from spica.sim.golden.sequencer import (
     expected_jobs,
@@ -39,7 +33,6 @@ from spica.sim.matrix_host import WAIT, MatrixHost
 TINY = PRESETS["tiny_matrix"]
 assert TINY.matrix is not None
 TINY = replace(TINY, matrix=replace(TINY.matrix, tile=(8, 8, 8)))
-DRAM_BYTES = 1 << 16
 
 
 def change(**fields):
@@ -56,92 +49,21 @@ CONFIGS = {
 }
 
 
-class Memory:
-    """DRAM and shared memory: numbers near 1 of the operand's format, so that sums round."""
-
-    def __init__(self, config, seed):
-        rng = np.random.default_rng(seed)
-        form = config.matrix.operand_format
-        counts = (size // (form.width // 8) for size in (DRAM_BYTES, config.shared.size))
-        if isinstance(form, FloatFormat):
-            one, spread = form.bias << form.fraction_width, 1 << form.fraction_width
-            stored = [
-                rng.integers(one - 2 * spread, one + spread, count)
-                | rng.integers(0, 2, count) << form.magnitude_width
-                for count in counts
-            ]
-        else:
-            stored = [rng.integers(0, 256, count) for count in counts]
-        self.dram, self.shared = (x.astype(f"u{form.width // 8}").view(np.uint8) for x in stored)
-
-    def at(self, address, nbytes):
-        shared = address >= SHARED_BASE
-        base, data = (SHARED_BASE, self.shared) if shared else (DRAM_BASE, self.dram)
-        assert base <= address and address + nbytes <= base + len(data)
-        return data[address - base : address - base + nbytes]
-
-    def read(self, address, nbytes):
-        return self.at(address, nbytes).copy()
-
-    def write(self, address, data):
-        self.at(address, len(data))[:] = np.frombuffer(data, np.uint8)
-
-
-def fire(function, rs1=0, rs2=0):
-    """Return the writes of one RoCC command."""
-    operands = (rs1 & 0xFFFF_FFFF, rs1 >> 32, rs2 & 0xFFFF_FFFF, rs2 >> 32)
-    names = ("rs1_low", "rs1_high", "rs2_low", "rs2_high")
-    writes = [(MATRIX[name].offset, word) for name, word in zip(names, operands, strict=True)]
-    return [*writes, (MATRIX["instruction"].offset, rocc_word(function))]
-
-
-def random_command(config, rng):
-    """Return the writes of a random command, most of them legal; jobs stay in small memory."""
-    matrix, size = config.matrix, config.shared.size
-    units = (matrix.rows, matrix.columns, matrix.rows)
-    choice = rng.choice([
-        "bounds",
-        "spad",
-        "places",
-        "strides",
-        "scale",
-        *["loop"] * 6,
-        *["cisc"] * 2,
-    ])
-    if choice == "bounds":
-        pads = dict(zip("ijk", (rng.randrange(unit) for unit in units), strict=True))
-        sizes = {axis: rng.choice([1, 1, 2, 2, 3, 3, 99]) for axis in "ijk"}
-        return fire(Function.BOUNDS, encode(bounds_pads, **pads), encode(bounds_sizes, **sizes))
-    if choice == "spad":
-        a_line = rng.randrange(size // 2 // matrix.a_bytes)
-        b_end = rng.randint(size // 2 // matrix.b_bytes, size // matrix.b_bytes + 1)
-        return fire(Function.SPAD_AB, a_line, b_end)
-    if choice == "places":
-        c_address = DRAM_BASE + rng.randrange(0x1000) * 4
-        if rng.random() < 0.3:
-            return fire(Function.ADDRESSES_DC, 0, c_address)
-        return fire(Function.ADDRESSES_AB, c_address, DRAM_BASE + rng.randrange(0x8000))
-    if choice == "strides":
-        function = rng.choice([Function.STRIDES_AB, Function.STRIDES_DC])
-        return fire(function, rng.randrange(100), rng.randrange(100))
-    if choice == "scale":
-        scale = int(np.float32(rng.choice([1, 1, 0.3, -2])).view(np.uint32))
-        control = encode(config_store, kind=ConfigKind.STORE, activation=rng.choice([0, 0, 1]))
-        return fire(Function.CONFIG, control, encode(config_store_scale, scale=scale))
-    if choice == "loop":
-        parts = rng.choice([0x2B8, 0x238, 0x2E0, 0x78, 0x278, 0x2F8, 0x20, 0xA0])
-        turn = rng.choice([0, 0, 1, 2]) if matrix.rows == matrix.columns else 0
-        fields = {"accumulate": 1, "full_c": 1, "activation": 1}
-        control = encode(loop_control, **{name: rng.randint(0, 1) for name in fields})
-        row = rng.randrange(size // matrix.a_bytes)
-        return fire(Function.LOOP_WS, control, parts | turn | row << 32)
-    code = rng.choice([*CISC_MAPS[matrix.cisc_map], 31])
-    bytes_of = [rng.randrange(16) for _ in range(3)]
-    # A stride of two bytes of a word would be long: those have commands of their own.
-    if code in (8, 11):
-        bytes_of = [rng.randrange(60), 0, 0]
-    word = code | bytes_of[0] << 8 | bytes_of[1] << 16 | bytes_of[2] << 24
-    return [(MATRIX["cisc"].offset, word)]
+def memory_of(config, seed):
+    """Return memory with numbers near 1 of the operand's format, so that sums round."""
+    rng = np.random.default_rng(seed)
+    form = config.matrix.operand_format
+    counts = (size // (form.width // 8) for size in (DRAM_BYTES, config.shared.size))
+    if isinstance(form, FloatFormat):
+        one, spread = form.bias << form.fraction_width, 1 << form.fraction_width
+        stored = [
+            rng.integers(one - 2 * spread, one + spread, count)
+            | rng.integers(0, 2, count) << form.magnitude_width
+            for count in counts
+        ]
+    else:
+        stored = [rng.integers(0, 256, count) for count in counts]
+    return SmallMemory(*(x.astype(f"u{form.width // 8}").view(np.uint8) for x in stored))
 
 
 class Loops:
@@ -237,14 +159,14 @@ def bits(values):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_random_commands_do_what_loops_do(name):
     config, rng = CONFIGS[name], random.Random(name)
-    memory, loops = Memory(config, 1), Loops(config, Memory(config, 1))
+    memory, loops = memory_of(config, 1), Loops(config, memory_of(config, 1))
     devices, golden = Devices(config, memory), CommandModel(config)
     devices.matrix.written[:] = True  # zeros, here
     writes = [
-        *fire(Function.BOUNDS, 0, encode(bounds_sizes, i=2, j=2, k=2)),
-        *fire(Function.SPAD_AB, 0, config.shared.size // config.matrix.b_bytes),
-        *fire(Function.ADDRESSES_AB, DRAM_BASE, DRAM_BASE),
-        *fire(Function.ADDRESSES_DC, 0, DRAM_BASE),
+        *rocc_writes(Function.BOUNDS, 0, encode(bounds_sizes, i=2, j=2, k=2)),
+        *rocc_writes(Function.SPAD_AB, 0, config.shared.size // config.matrix.b_bytes),
+        *rocc_writes(Function.ADDRESSES_AB, DRAM_BASE, DRAM_BASE),
+        *rocc_writes(Function.ADDRESSES_DC, 0, DRAM_BASE),
     ]
     seen = Counter()
     for _ in range(300):
@@ -264,8 +186,12 @@ def test_random_commands_do_what_loops_do(name):
             golden.error,
             golden.error_word,
         )
-        writes = random_command(config, rng)
-    assert min(seen[part] for part in ("load_a", "load_b", "compute", "store", "spill")) > 10
+        writes = random_writes(config, rng)
+    parts = ["compute", "store", "spill"]
+    # Elements that do not fill a word cannot be loaded by a command.
+    if config.matrix.rows * config.matrix.operand_bytes >= 4:
+        parts += ["load_a", "load_b"]
+    assert min(seen[part] for part in parts) > 10
     assert golden.error == 3
     assert seen["accumulate"] > 5 and seen["relu"] > 5
 
@@ -286,34 +212,42 @@ class Offset:
         self.data[self.move(places)] = values
 
 
-@pytest.mark.parametrize("name", ["fp16", "legacy", "output-stationary", "2x8"])
-def test_random_commands_do_what_the_hardware_does(name):
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("fp16", 8),
+        *(pytest.param(name, 50, marks=pytest.mark.slow) for name in CONFIGS),
+    ],
+)
+def test_random_commands_do_what_the_hardware_does(name, count):
     """One after the other, on Amaranth's simulator."""
     config, rng = CONFIGS[name], random.Random(name)
-    memory, golden = Memory(config, 2), CommandModel(config)
+    memory, golden = memory_of(config, 2), CommandModel(config)
     full = config.matrix.accumulator_rows // config.matrix.rows
-    every = fire(Function.BOUNDS, 0, encode(bounds_sizes, i=min(full, 16), j=full // 16, k=1))
+    every = rocc_writes(
+        Function.BOUNDS, 0, encode(bounds_sizes, i=min(full, 16), j=full // 16, k=1)
+    )
     writes = [
-        *fire(Function.SPAD_AB, 0, config.shared.size // config.matrix.b_bytes),
-        *fire(Function.ADDRESSES_AB, DRAM_BASE, DRAM_BASE),
-        *fire(Function.ADDRESSES_DC, 0, DRAM_BASE),
+        *rocc_writes(Function.SPAD_AB, 0, config.shared.size // config.matrix.b_bytes),
+        *rocc_writes(Function.ADDRESSES_AB, DRAM_BASE, DRAM_BASE),
+        *rocc_writes(Function.ADDRESSES_DC, 0, DRAM_BASE),
         *every,
-        *fire(Function.LOOP_WS, 0, 0x2B8),  # so that all of the accumulator is defined
+        *rocc_writes(Function.LOOP_WS, 0, 0x2B8),  # so that all of the accumulator is defined
     ]
     host = MatrixHost(config, [], stall=0.2)
     host.shared[:] = memory.shared.tobytes()
     host.dram = Offset(memory.dram.tobytes(), DRAM_BASE)
     devices = Devices(config, memory)
-    while len(golden.operations) < 40:
+    while len(golden.operations) < count:
         for offset, data in writes:
             host.writes.append((offset, data))
             devices.write(MATRIX_BASE + offset, data)
             golden.write(offset, data)
         host.writes.append(WAIT)
         devices.finish()
-        writes = random_command(config, rng)
+        writes = random_writes(config, rng)
     simulate(host.dut, host.run)
     assert memory.shared.tobytes() == host.shared
     assert memory.dram.tobytes() == host.dram.data
-    stores = [operation["store"] + operation["spill"] for operation in golden.operations]
-    assert sum(stores) > 10
+    stores = sum(operation["store"] for operation in golden.operations)
+    assert stores > count // 5

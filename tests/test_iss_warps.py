@@ -56,7 +56,7 @@ def test_warp_0_ends_and_others_go_on():
         "go: li t0, 6\nspin: addi t0, t0, -1\nbnez t0, spin\ncsrr a0, warp_mask\nvx_tmc x0"
     )
     assert iss.run().stop is Stop.DONE
-    assert [lanes_of(iss, A0, warp)[0] for warp in range(1, 4)] == [0b1110] * 3
+    assert [lanes_of(iss, A0, warp=warp)[0] for warp in range(1, 4)] == [0b1110] * 3
 
 
 @pytest.mark.parametrize("line", ["ecall", "ebreak"])

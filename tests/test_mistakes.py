@@ -50,7 +50,7 @@ FAULTS = {
     "nowhere": ("access outside memory", "0x40000000 is where there is no memory"),
     "misaligned": ("misaligned access", "which is no multiple of 4"),
     "divergent_branch": ("divergent branch", "these lanes branch otherwise than lane"),
-    "split_overflow": ("stack overflow", "7 splits are open, the innermost last"),
+    "split_overflow": ("stack overflow", "splits that are open: 7\n    7 at"),
     "illegal_instruction": ("illegal instruction", "no instruction is 0xffffffff"),
     "jump_to_data": ("access outside memory", "where no program was placed"),
 }
@@ -99,10 +99,11 @@ def test_a_store_beyond_a_buffer():
 def test_registers_of_each_lane():
     """Lanes that disagree are shown one by one, with what their addresses are close to."""
     found, text = mistake("scattered")
-    assert found["lanes"] == [*range(8)]
+    assert found["lanes"] == [0, 1, 2, 6, 7]  # the addresses of the others are DRAM
     assert "lane 0: 0x00000000 is a null pointer\n" in text
     assert "lane 1: 0x30000000 is where there is no memory" in text
-    assert re.search(r"lane 0 0x00000000, lane 1 0x30000000, .*\n? *and 2 lanes more", text)
+    assert "0x00000000 in lane 0; 0x30000000 in lane 1; 0x60000000 in lane 2;" in text
+    assert "0x00000001 in lanes 0-2, 6-7" in text
 
 
 @pytest.mark.parametrize("schedule", ["in_turn", "random"])
@@ -140,7 +141,7 @@ def test_an_endless_loop():
     found, text = mistake("endless_loop")
     number = line_of("endless_loop")
     assert (found["stop"], found["instructions"]) == ("limit", LIMIT)
-    assert f"limit of instructions was reached (after {LIMIT:,} instructions)" in text
+    assert f"had not ended when its limit was reached, after {LIMIT:,} instructions" in text
     assert re.search(r"core 0, warps 0-7 loop in \d instructions, 0x8\w+ to 0x8\w+", text)
     assert re.search(rf"endless_loop.c:{number} in wait_for_flag\n +> +{number} \|", text)
 
@@ -151,7 +152,7 @@ def test_an_exit_code_is_no_mistake(capsys):
     out, error = capsys.readouterr()
     assert out.startswith("about to end\n")
     assert "ENDED with exit code 3" in out
-    assert error == "compiling the program ...\n" or error == ""
+    assert "spica: " not in error
 
 
 def test_the_command_line_says_it_all(capsys, tmp_path):

@@ -1,5 +1,6 @@
 // An image of h x w pixels correlated with a 3 x 3 filter, zeros around the image.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // A warp walks down SPICA_THREADS columns at a time, one per lane: each row of pixels is loaded
 // once, left, middle and right, and feeds the sums of three rows of the result, which are kept in
@@ -16,6 +17,7 @@ typedef struct {
     float left, middle, right;
 } Pixels;
 
+#define ARGUMENTS ((const Arguments *)spica_arguments())
 #define INLINE static inline __attribute__((always_inline))
 
 // The pixel at `at`, in column `x` of `w`, and its neighbours; zero beyond the image.
@@ -42,11 +44,10 @@ INLINE float weigh(const float *weights, Pixels pixels, float sum) {
 }
 
 // Rows y to y + count - 1 of the result in the lane's column.
-INLINE void filter(const Arguments *arguments, const float *weights, uint32_t x, uint32_t y,
-                   uint32_t count, int inside) {
-    const uint32_t h = arguments->h, w = arguments->w;
-    const float *at = arguments->image + y * w + x;
-    float *restrict to = arguments->result + y * w + x;
+INLINE void filter(const float *weights, uint32_t x, uint32_t y, uint32_t count, int inside) {
+    const uint32_t h = ARGUMENTS->h, w = ARGUMENTS->w;
+    const float *at = ARGUMENTS->image + y * w + x;
+    float *restrict to = ARGUMENTS->result + y * w + x;
     float next = 0.0f, current;
     if (y > 0) next = weigh(weights, load(at - w, x, w, inside), next);
     Pixels pixels = load(at, x, w, inside);
@@ -63,12 +64,11 @@ INLINE void filter(const Arguments *arguments, const float *weights, uint32_t x,
     *to = current;
 }
 
-static void conv2d(void *pointer) {
-    const Arguments *arguments = pointer;
-    const uint32_t h = arguments->h, w = arguments->w;
+INLINE void filter_share(void) {
+    const uint32_t h = ARGUMENTS->h, w = ARGUMENTS->w;
     float weights[9];
 #pragma unroll
-    for (int i = 0; i < 9; i++) weights[i] = arguments->weights[i];
+    for (int i = 0; i < 9; i++) weights[i] = ARGUMENTS->weights[i];
     const uint32_t blocks = (w + SPICA_THREADS - 1) / SPICA_THREADS;
     const uint32_t share = (blocks * h + ALL_WARPS - 1) / ALL_WARPS;
     uint32_t first = (vx_core_id() * SPICA_WARPS + vx_warp_id()) * share;
@@ -78,10 +78,10 @@ static void conv2d(void *pointer) {
         const uint32_t count = h - y < end - first ? h - y : end - first;
         const uint32_t x = column + vx_thread_id();
         if (column > 0 && column + SPICA_THREADS < w)
-            filter(arguments, weights, x, y, count, 1);
+            filter(weights, x, y, count, 1);
         else {
             SPICA_IF (x < w) {
-                filter(arguments, weights, x, y, count, 0);
+                filter(weights, x, y, count, 0);
             } SPICA_END_IF
         }
         first += count;
@@ -89,6 +89,8 @@ static void conv2d(void *pointer) {
 }
 
 int main(void) {
-    spica_launch(conv2d, (void *)spica_arguments());
+    SPICA_PARALLEL {
+        filter_share();
+    } SPICA_END_PARALLEL
     return 0;
 }

@@ -1,5 +1,6 @@
 // The sum of n floats.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // Each thread sums its share in UNROLL chains, a warp BLOCK consecutive elements at a time. The
 // threads' sums then meet in three steps: those of one lane in all warps of a core, those of the
@@ -23,20 +24,23 @@ typedef struct {
     float *total;
 } Arguments;
 
+#define ARGUMENTS ((const Arguments *)spica_arguments())
+#define INLINE static inline __attribute__((always_inline))
+
 static float core_sums[SPICA_CORES * LINE_WORDS];
 
-static float sum_of_thread(const Arguments *arguments) {
-    const uint32_t n = arguments->n, lane = vx_thread_id();
+INLINE float sum_of_thread(void) {
+    const uint32_t n = ARGUMENTS->n, lane = vx_thread_id();
     const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id();
     const uint32_t whole = n / ROUND * ROUND;
-    const float *x = arguments->x + warp * BLOCK + lane;
+    const float *x = ARGUMENTS->x + warp * BLOCK + lane;
     float sums[UNROLL] = {0};
     for (const float *end = x + whole; x != end; x += ROUND) {
 #pragma unroll
         for (int i = 0; i < UNROLL; i++) sums[i] += x[i * SPICA_THREADS];
     }
     // What is left is less than a round: one row per warp at a time, the last one cut off.
-    x = arguments->x;
+    x = ARGUMENTS->x;
     for (uint32_t row = whole + warp * SPICA_THREADS; row < n; row += ALL_THREADS) {
         const uint32_t i = row + lane;
         SPICA_IF (i < n) {
@@ -51,7 +55,7 @@ static float sum_of_thread(const Arguments *arguments) {
 }
 
 // In the first warp of a core, with every thread's sum in `words`: their sum, in lane 0.
-static float sum_of_core(volatile float *words) {
+INLINE float sum_of_core(volatile float *words) {
     volatile float *mine = words + vx_thread_id();
     float sum = mine[0];
 #pragma unroll 8
@@ -68,29 +72,34 @@ static float sum_of_core(volatile float *words) {
     return sum;
 }
 
-static void reduce(void *pointer) {
-    const Arguments *arguments = pointer;
+INLINE void reduce(void) {
     const uint32_t core = vx_core_id(), warp = vx_warp_id(), lane = vx_thread_id();
     volatile float *words = (volatile float *)spica_shared() + core * CORE_WORDS;
-    words[warp * SPICA_THREADS + lane] = sum_of_thread(arguments);
+    words[warp * SPICA_THREADS + lane] = sum_of_thread();
     vx_barrier(0, SPICA_WARPS);
     if (warp == 0) {
         const float sum = sum_of_core(words);
-        float *result = SPICA_CORES == 1 ? arguments->total : &core_sums[core * LINE_WORDS];
+        float *result = SPICA_CORES == 1 ? ARGUMENTS->total : &core_sums[core * LINE_WORDS];
         SPICA_IF (lane == 0) {
             *result = sum;
         } SPICA_END_IF
     }
-    if (SPICA_CORES == 1) return;
-    spica_barrier();
-    if (core == 0 && warp == 0) {
-        float sum = core_sums[0];
-        for (int other = 1; other < SPICA_CORES; other++) sum += core_sums[other * LINE_WORDS];
-        *arguments->total = sum;
-    }
+}
+
+// In the first warp of the first core, when all cores have left their sums.
+INLINE void reduce_cores(void) {
+    float sum = core_sums[0];
+    for (int core = 1; core < SPICA_CORES; core++) sum += core_sums[core * LINE_WORDS];
+    *ARGUMENTS->total = sum;
 }
 
 int main(void) {
-    spica_launch(reduce, (void *)spica_arguments());
+    SPICA_PARALLEL {
+        reduce();
+        if (SPICA_CORES > 1) {
+            spica_barrier();
+            if (vx_core_id() == 0 && vx_warp_id() == 0) reduce_cores();
+        }
+    } SPICA_END_PARALLEL
     return 0;
 }

@@ -27,6 +27,8 @@ _start:
     sw x0, 8(t0)
     call spica_meet
     call spica_construct
+    li a0, 0
+    li a1, 0
     call main
     j spica_finish
     .size _start, . - _start

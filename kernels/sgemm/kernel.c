@@ -1,5 +1,6 @@
 // C = A B in FP32: m x k times k x n, row-major and dense.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // A thread keeps ROWS x COLUMNS elements of C in registers: ROWS rows of its warp's, every
 // SPICA_THREADS-th column from its lane's, so that a core makes a tile of TILE_M x TILE_N. Slabs of
@@ -237,13 +238,10 @@ INLINE uint32_t all_tiles(void) {
     return tiles_of(ARGUMENTS->m, TILE_M) * tiles_of(ARGUMENTS->n, TILE_N);
 }
 
-static void sgemm(void *unused) {
-    (void)unused;
-    for (uint32_t first = 0; first < all_tiles(); first += SPICA_CORES)
-        make_tile(first + vx_core_id());
-}
-
 int main(void) {
-    spica_launch(sgemm, 0);
+    SPICA_PARALLEL {
+        for (uint32_t first = 0; first < all_tiles(); first += SPICA_CORES)
+            make_tile(first + vx_core_id());
+    } SPICA_END_PARALLEL
     return 0;
 }

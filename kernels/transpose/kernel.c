@@ -1,5 +1,6 @@
 // The transpose of m rows of n words.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // A warp moves tiles of SIDE x SIDE words, each lane COLUMNS of a row, through its own part of
 // shared memory: rows in, columns out, both coalesced in DRAM. An odd pitch spreads a column over
@@ -8,7 +9,7 @@ enum {
     WARP_WORDS = SPICA_SHARED_BYTES / 4 / (SPICA_WARPS * SPICA_CORES),
     FOUR = 4 * SPICA_THREADS <= 16 && 4 * SPICA_THREADS * (4 * SPICA_THREADS | 1) <= WARP_WORDS,
     TWO = 2 * SPICA_THREADS <= 16 && 2 * SPICA_THREADS * (2 * SPICA_THREADS | 1) <= WARP_WORDS,
-    ONE = SPICA_THREADS * (SPICA_THREADS | 1) <= WARP_WORDS,
+    HAS_TILES = SPICA_THREADS * (SPICA_THREADS | 1) <= WARP_WORDS,
     COLUMNS = FOUR ? 4 : TWO ? 2 : 1,
     SIDE = COLUMNS * SPICA_THREADS,
     PITCH = SIDE | 1,
@@ -88,7 +89,7 @@ INLINE Word *own_tile(void) {
 }
 
 // All whole tiles: of their numbers along rows, the warp takes every ALL_WARPS-th.
-static __attribute__((noinline)) void move_inside(void) {
+INLINE void move_inside(void) {
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
     const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id();
     const uint32_t across = n / SIDE, width = across * SIDE, height = m / SIDE * SIDE;
@@ -107,7 +108,7 @@ static __attribute__((noinline)) void move_inside(void) {
 }
 
 // The tiles that hang over an edge: first those at the bottom, then those at the right.
-static __attribute__((noinline)) void move_edges(void) {
+INLINE void move_edges(void) {
     const uint32_t width = ARGUMENTS->n / SIDE * SIDE, height = ARGUMENTS->m / SIDE * SIDE;
     const uint32_t bottom = height < ARGUMENTS->m ? (ARGUMENTS->n + SIDE - 1) / SIDE : 0;
     const uint32_t right = width < ARGUMENTS->n ? ARGUMENTS->m / SIDE : 0;
@@ -119,15 +120,8 @@ static __attribute__((noinline)) void move_edges(void) {
     }
 }
 
-static void transpose(void *unused) {
-    (void)unused;
-    move_inside();
-    move_edges();
-}
-
 // Where shared memory holds no tile for each warp: row after row, uncoalesced writes.
-static void transpose_directly(void *unused) {
-    (void)unused;
+INLINE void move_directly(void) {
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
     for (uint32_t i = vx_core_id() * SPICA_WARPS + vx_warp_id(); i < m; i += ALL_WARPS)
         for (uint32_t j = lane; j < n + lane; j += SPICA_THREADS) {
@@ -138,6 +132,13 @@ static void transpose_directly(void *unused) {
 }
 
 int main(void) {
-    spica_launch(ONE ? transpose : transpose_directly, 0);
+    SPICA_PARALLEL {
+        if (HAS_TILES) {
+            move_inside();
+            move_edges();
+        } else {
+            move_directly();
+        }
+    } SPICA_END_PARALLEL
     return 0;
 }

@@ -1,8 +1,11 @@
 """Golden model of the tensor instructions: where matrices lie in registers, and what is computed.
 
 A matrix of a warp of eight threads is spread over the lanes of several float registers. Arrays of
-registers have a row per register and a column per lane; all numbers are stored bits.
+registers have a row per register and a column per lane; arrays of either may be stacked. All
+numbers are stored bits.
 """
+
+from math import isqrt
 
 import numpy as np
 
@@ -45,31 +48,36 @@ LANE_PLACES = [(0, 0), (1, 0), (0, 2), (1, 2), (4, 0), (5, 0), (4, 2), (5, 2)]
 def unpack_a(registers) -> np.ndarray:
     """Return A, 8 x 16, of registers f0 to f7: a lane has a row, two numbers to a register."""
     registers = np.asarray(registers, np.uint32)
-    halves = np.stack([registers & 0xFFFF, registers >> 16], axis=1)
-    return halves.reshape(-1, THREADS).T.astype(np.uint16)
+    halves = np.stack([registers & 0xFFFF, registers >> 16], axis=-2)
+    return np.swapaxes(halves.reshape(*registers.shape[:-2], -1, THREADS), -1, -2)
 
 
 def unpack_b(registers) -> np.ndarray:
     """Return B, 16 x 8, of registers f8 to f15: a lane has a column, two numbers to a register."""
-    return unpack_a(registers).T
+    return np.swapaxes(unpack_a(registers), -1, -2)
 
 
 def pack_a(a) -> np.ndarray:
     """Return the registers that hold A."""
-    a = np.asarray(a, np.uint32)
-    return (a[:, 0::2] | a[:, 1::2] << 16).T
+    a = np.swapaxes(np.asarray(a, np.uint32), -1, -2)
+    return a[..., 0::2, :] | a[..., 1::2, :] << 16
 
 
 def pack_b(b) -> np.ndarray:
     """Return the registers that hold B."""
-    return pack_a(np.asarray(b).T)
+    return pack_a(np.swapaxes(b, -1, -2))
 
 
-def places() -> tuple[np.ndarray, np.ndarray]:
-    """Return the row and the column in a block, by register and lane."""
-    row, column = (
+def places(side: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return row and column by register and lane, of an accumulator of `side` by `side` blocks."""
+    inside = (
         np.array([[one[k] + other[k] for other in LANE_PLACES] for one in REGISTER_PLACES])
         for k in range(2)
+    )
+    blocks = np.divmod(np.arange(side * side)[:, None, None], side)
+    row, column = (
+        (BLOCK * block + place).reshape(-1, THREADS)
+        for block, place in zip(blocks, inside, strict=True)
     )
     return row, column
 
@@ -77,35 +85,29 @@ def places() -> tuple[np.ndarray, np.ndarray]:
 def unpack_c(registers) -> np.ndarray:
     """Return an accumulator: a block of eight registers, or two by two blocks of 32."""
     registers = np.asarray(registers, np.uint32)
-    side = int(np.sqrt(len(registers) // BLOCK))
-    c = np.zeros((side * BLOCK, side * BLOCK), np.uint32)
-    for block, part in enumerate(registers.reshape(-1, BLOCK, THREADS)):
-        block_row, block_column = divmod(block, side)
-        row, column = places()
-        c[BLOCK * block_row + row, BLOCK * block_column + column] = part
+    side = isqrt(registers.shape[-2] // BLOCK)
+    row, column = places(side)
+    c = np.zeros((*registers.shape[:-2], side * BLOCK, side * BLOCK), np.uint32)
+    c[..., row, column] = registers
     return c
 
 
 def pack_c(c) -> np.ndarray:
     """Return the registers that hold an accumulator of 8 x 8 or 16 x 16."""
     c = np.asarray(c, np.uint32)
-    row, column = places()
-    blocks = [
-        c[top + row, left + column]
-        for top in range(0, len(c), BLOCK)
-        for left in range(0, len(c), BLOCK)
-    ]
-    return np.concatenate(blocks)
+    row, column = places(c.shape[-1] // BLOCK)
+    return c[..., row, column]
 
 
 def matrix_product(a, b, c) -> np.ndarray:
     """Return ``a @ b + c``: of each element dot products of four, k ascending."""
     a, b, total = np.asarray(a), np.asarray(b), np.asarray(c, np.uint32)
-    rows, columns = total.shape
-    for k in range(0, a.shape[1], DOT.terms):
-        left = np.repeat(a[:, k : k + DOT.terms], columns, axis=0)
-        right = np.tile(b[k : k + DOT.terms].T, (rows, 1))
-        total = tree_dot_product(DOT, left, right, total.ravel()).reshape(rows, columns)
+    shape = (*total.shape, DOT.terms)
+    for k in range(0, a.shape[-1], DOT.terms):
+        left = a[..., :, None, k : k + DOT.terms]
+        right = np.swapaxes(b[..., k : k + DOT.terms, :], -1, -2)[..., None, :, :]
+        rows, columns = (np.broadcast_to(x, shape).reshape(-1, DOT.terms) for x in (left, right))
+        total = tree_dot_product(DOT, rows, columns, total.ravel()).reshape(total.shape)
     return total
 
 
@@ -115,11 +117,9 @@ def hmma(registers, accumulators: int = ACCUMULATORS[0]) -> np.ndarray:
     A is in f0 to f7, B in f8 to f15.
     """
     registers = np.array(registers, np.uint32)
-    chosen = slice(accumulators, accumulators + BLOCK)
-    c = matrix_product(
-        unpack_a(registers[0:8]), unpack_b(registers[8:16]), unpack_c(registers[chosen])
-    )
-    registers[chosen] = pack_c(c)
+    chosen = registers[..., accumulators : accumulators + BLOCK, :]
+    a, b = unpack_a(registers[..., 0:8, :]), unpack_b(registers[..., 8:16, :])
+    chosen[...] = pack_c(matrix_product(a, b, unpack_c(chosen)))
     return registers
 
 

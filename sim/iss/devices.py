@@ -125,7 +125,9 @@ class Devices:
             }
         if not self.idle:
             parts.append(f"not done: {self.agenda.describe()}")
-        return "; ".join([*parts, *filter(None, [describe_faults(values)])])
+        if errors := describe_faults(values):
+            parts.append(errors)
+        return "; ".join(parts)
 
     def find(self, offset: int) -> tuple[str, str]:
         """Return the unit and the name of the register at `offset`."""

@@ -16,6 +16,10 @@
 extern "C" {
 #endif
 
+#ifdef __cplusplus
+int main(void); /* start-up code calls it by its name in C */
+#endif
+
 typedef void (*spica_entry)(void *argument);
 typedef void (*spica_task)(uint32_t task, void *argument);
 

@@ -62,8 +62,9 @@ SPICA_INLINE float logf(float x)
 SPICA_INLINE float tanhf(float x)
 {
     float size = __builtin_fabsf(x), square = x * x;
-    float p = __builtin_fmaf(-0x1.119ceap-7f, square, 0x1.64b22cp-6f);
-    p = __builtin_fmaf(__builtin_fmaf(p, square, -0x1.ba0960p-5f), square, 0x1.1110ecp-3f);
+    float p = __builtin_fmaf(0x1.2d5392p-9f, square, -0x1.119ceap-7f);
+    p = __builtin_fmaf(__builtin_fmaf(p, square, 0x1.64b22cp-6f), square, -0x1.ba0960p-5f);
+    p = __builtin_fmaf(p, square, 0x1.1110ecp-3f);
     p = __builtin_fmaf(p, square, -0x1.555556p-2f) * square;
     float small = __builtin_fmaf(p, size, size);
     float power = spica_exp2f(size * 0x1.715476p+1f);
@@ -92,16 +93,17 @@ SPICA_INLINE spica_sum spica_log2_sum(float x)
     float s = f * inverse;
     float s_rest = __builtin_fmaf(-s, d_rest, __builtin_fmaf(-s, d, f)) * inverse;
     float square = s * s;
-    float series = __builtin_fmaf(0x1.c67882p-4f, square, 0x1.249328p-3f);
-    series = __builtin_fmaf(__builtin_fmaf(series, square, 0x1.999998p-3f), square, 0x1.555556p-2f);
+    float series = __builtin_fmaf(0x1.ddf9aap-4f, square, 0x1.245b70p-3f);
+    series = __builtin_fmaf(__builtin_fmaf(series, square, 0x1.9999eep-3f), square, 0x1.555556p-2f);
     float tail = __builtin_fmaf(s * square, series, s_rest);
     /* times 2 log2(e) */
     float product = s * 0x1.715476p+1f;
     float low = __builtin_fmaf(s, 0x1.715476p+1f, -product);
     low = __builtin_fmaf(tail, 0x1.715476p+1f, __builtin_fmaf(s, 0x1.4ae0c0p-25f, low));
-    /* exponent is 0 or the larger one */
-    float value = exponent + product;
-    float rest = product - (value - exponent) + low;
+    float fraction = product + low;
+    low -= fraction - product;
+    float value = exponent + fraction; /* the exponent is 0 or the larger one */
+    float rest = fraction - (value - exponent) + low;
     return (spica_sum){value, rest};
 }
 
@@ -121,6 +123,8 @@ SPICA_INLINE float powf(float x, float y)
     float p = y * log.value;
     float rest = __builtin_fmaf(y, log.value, -p) + y * log.rest;
     float result = spica_exp2_sum(p, rest);
+    /* What follows is not to be mixed with what precedes: it would not fit the registers. */
+    __asm__("" : "+f"(result), "+f"(size), "+f"(x), "+f"(y));
 
     /* Zero and infinity to the power y. */
     uint32_t grows = (size > 1.0f) == (y > 0.0f);

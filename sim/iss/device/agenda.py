@@ -9,6 +9,8 @@ from .region import Region
 __all__ = ["SCHEDULES", "Agenda", "DeviceFault", "Work"]
 
 SCHEDULES = ("in_turn", "random")
+#: Things that a report names, of those that are not done.
+TOLD = 8
 
 
 class DeviceFault(Exception):  # noqa: N818  named as the machine's other faults are
@@ -121,11 +123,13 @@ class Agenda:
 
     def describe(self) -> str:
         """Return what is not done, and what it waits for."""
-        sentences = []
-        for work in self.pending:
+        parts = []
+        for work in self.pending[:TOLD]:
             awaited = " and ".join(other.what for other in work.awaited)
-            sentences.append(f"{work.what} (after {awaited})" if awaited else work.what)
-        return ", ".join(sentences)
+            parts.append(f"{work.what}, after {awaited}" if awaited else work.what)
+        if len(self.pending) > TOLD:
+            parts.append(f"{len(self.pending) - TOLD} more")
+        return "; ".join(parts)
 
 
 def describe_hazard(work: Work, other: Work) -> str | None:

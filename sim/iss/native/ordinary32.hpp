@@ -12,7 +12,11 @@
 
 #include "rounding.hpp"
 
-static_assert(FLT_EVAL_METHOD == 0, "float and double must not be computed in wider formats");
+static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
+              "float and double must not be computed in wider formats");
+
+// Vectors longer than the processor's are passed otherwise than where it has them; all is inline.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace spica {
 

@@ -1,0 +1,213 @@
+"""The instruction-set model's arithmetic over arrays: the same C++, for tests and measurements."""
+
+import ctypes
+import functools
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+
+from ...hw.cache import cached, digest
+from ...hw.float.rounding import Rounding
+from ...hw.float.special.functions import Operation
+from ..compiler import compile_all, find_compiler, link, processor
+from .coefficients import special_header
+from .library import FLAGS, NATIVE
+
+__all__ = [
+    "OPERANDS",
+    "ROUNDED",
+    "Processor",
+    "build_arithmetic",
+    "compute",
+    "compute_exact",
+    "compute_warps",
+    "hgmma",
+    "hmma",
+    "on_processor",
+    "special_function",
+]
+
+SOURCE = "arithmetic.cpp"
+#: Instructions with a fast way for ordinary operands beside the exact one, and their operands.
+ROUNDED = {
+    **dict.fromkeys(("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s"), 3),
+    **dict.fromkeys(("fadd.s", "fsub.s", "fmul.s", "fdiv.s"), 2),
+    "fsqrt.s": 1,
+}
+#: All instructions, and their operands.
+OPERANDS = {
+    **ROUNDED,
+    **dict.fromkeys(("fmin.s", "fmax.s", "feq.s", "flt.s", "fle.s"), 2),
+    **dict.fromkeys(("fclass.s", "fcvt.w.s", "fcvt.wu.s", "fcvt.s.w", "fcvt.s.wu"), 1),
+}
+
+
+class Processor(IntEnum):
+    """What other code in the process may have made of the processor's floating point."""
+
+    AS_IS = 0
+    TOWARD_ZERO = 1
+    DOWN = 2
+    UP = 3
+    FLUSHING = 4
+
+
+def included(name: str, found: dict[str, str]) -> dict[str, str]:
+    """Return the texts of a source and of all of ours that it includes, by name."""
+    if name not in found and (NATIVE / name).exists():
+        found[name] = (NATIVE / name).read_text()
+        for inner in re.findall(r'#include "(.*)"', found[name]):
+            included(inner, found)
+    return found
+
+
+def build_arithmetic() -> Path:
+    """Return the library, built if it is not in the cache."""
+    compiler = find_compiler()
+    flags = [*FLAGS, *compiler.flags(2)]
+    tables = special_header()
+    texts = included(SOURCE, {})
+
+    def build(directory: Path) -> None:
+        (directory / "special_tables.hpp").write_text(tables)
+        target = directory / "arithmetic.o"
+        job = (NATIVE / SOURCE, target, [*flags, f"-I{directory}", f"-I{NATIVE}"])
+        compile_all(compiler, [job])
+        link(compiler, [target], directory / "arithmetic.so")
+        target.unlink()
+
+    tool = [*compiler.command, compiler.version, *flags, processor()]
+    key = digest([tables, *texts, *texts.values(), *tool])
+    return cached("arithmetic", key, build) / "arithmetic.so"
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """Return the library."""
+    return ctypes.CDLL(str(build_arithmetic()))
+
+
+def pointer(array: np.ndarray) -> ctypes.c_void_p:
+    """Return where an array begins."""
+    assert array.flags.c_contiguous
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def columns(operation: str, operands, rounding) -> list[np.ndarray]:
+    """Return three operands and the modes as equally long arrays."""
+    wanted = OPERANDS[operation]
+    if len(operands) != wanted:
+        raise ValueError(f"{operation} must have {wanted} operands, not {len(operands)}")
+    filled = [*operands, *[np.uint32(0)] * (3 - wanted), rounding]
+    arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x)).astype(np.uint32) for x in filled))
+    return [np.ascontiguousarray(array) for array in arrays]
+
+
+def call(name: str, operation: str, operands, rounding) -> tuple[np.ndarray, np.ndarray]:
+    """Return results and flags of a function over arrays."""
+    arrays = columns(operation, operands, rounding)
+    results, flags = np.zeros((2, len(arrays[0])), np.uint32)
+    function = getattr(library(), name)
+    function(ctypes.c_size_t(len(results)), *map(pointer, (*arrays, results, flags)))
+    return results, flags
+
+
+def symbol(operation: str, kind: str = "") -> str:
+    """Return the name of the C++ function of an instruction."""
+    return f"spica_{operation.replace('.', '_')}{kind}"
+
+
+def compute(
+    operation: str, *operands, rounding: Rounding | int | np.ndarray = Rounding.NEAREST_EVEN
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the results of an instruction of `OPERANDS` and its flags, lane by lane."""
+    return call(symbol(operation), operation, operands, rounding)
+
+
+def compute_exact(
+    operation: str, *operands, rounding: Rounding | int | np.ndarray = Rounding.NEAREST_EVEN
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of an instruction of `ROUNDED`, all of it in integers."""
+    return call(symbol(operation, "_exact"), operation, operands, rounding)
+
+
+def compute_warps(
+    operation: str,
+    *operands,
+    lanes: int,
+    masks: np.ndarray | int,
+    before: np.ndarray,
+    rounding: Rounding | int = Rounding.NEAREST_EVEN,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of an instruction of `ROUNDED`, several lanes at a time.
+
+    Parameters
+    ----------
+    operation : str
+        The instruction.
+    operands : arrays of stored bits
+        The lanes of one warp after those of another.
+    lanes : int
+        Of one warp.
+    masks : array or int
+        Active lanes of each warp, or of all.
+    before : array
+        What the destination holds.
+    rounding : Rounding
+        Of all warps.
+
+    """
+    arrays = columns(operation, operands, rounding)
+    count, rest = divmod(len(arrays[0]), lanes)
+    if rest:
+        raise ValueError(f"operands must fill warps of {lanes} lanes, not leave {rest} over")
+    masks = np.ascontiguousarray(np.broadcast_to(np.asarray(masks, np.uint32), count))
+    results, flags = np.array(before, np.uint32), np.zeros(count, np.uint32)
+    function = getattr(library(), symbol(operation, "_lanes"))
+    *rows, modes = arrays
+    parts = (masks, *rows, modes, results, flags)
+    function(ctypes.c_size_t(count), ctypes.c_uint(lanes), *map(pointer, parts))
+    return results, flags
+
+
+def special_function(operation: Operation, a) -> np.ndarray:
+    """Return a special function of stored numbers, stored."""
+    a = np.ascontiguousarray(a, np.uint32)
+    results = np.zeros_like(a)
+    count = ctypes.c_size_t(a.size)
+    library().spica_special(count, ctypes.c_uint(operation), pointer(a), pointer(results))
+    return results
+
+
+def hmma(registers, accumulators: int) -> np.ndarray:
+    """Return the registers of warps, (warps, 32, 8), after ``hmma`` on one of the accumulators."""
+    registers = np.array(registers, np.uint32, order="C")
+    count = ctypes.c_size_t(len(registers))
+    library().spica_hmma(count, ctypes.c_uint(accumulators), pointer(registers))
+    return registers
+
+
+def hgmma(a, b, registers) -> np.ndarray:
+    """Return the registers of warps, (warps, 32, 8), after ``hgmma``.
+
+    `a` and `b` are what shared memory holds, (warps, 16, 32) and (warps, 32, 16).
+    """
+    a, b = (np.ascontiguousarray(x, np.uint16) for x in (a, b))
+    registers = np.array(registers, np.uint32, order="C")
+    count = ctypes.c_size_t(len(registers))
+    library().spica_hgmma(count, *map(pointer, (a, b, registers)))
+    return registers
+
+
+@contextmanager
+def on_processor(kind: Processor) -> Iterator[None]:
+    """Compute with the processor made so, which nothing may depend on."""
+    library().spica_choose_processor(ctypes.c_uint(kind))
+    try:
+        yield
+    finally:
+        library().spica_choose_processor(ctypes.c_uint(Processor.AS_IS))

@@ -1,0 +1,50 @@
+/* What every thread finds when it first runs: its registers, and cleared variables. */
+#include <spica.h>
+
+typedef struct {
+    uint32_t hart, core, warp, thread, stack, global, mask, runs;
+} Found;
+
+typedef struct {
+    Found *threads; /* of all threads, in their order */
+    Found *mains;   /* of main, by core */
+    uint32_t *sums; /* of the variables that start as zero, by core */
+} Arguments;
+
+static uint32_t zeros[100], last_zero;
+static uint32_t five = 5;
+
+static void find(Found *found)
+{
+    uint32_t stack, global;
+    __asm__ volatile("mv %0, sp" : "=r"(stack));
+    __asm__ volatile("mv %0, gp" : "=r"(global));
+    found->hart = vx_hart_id();
+    found->core = vx_core_id();
+    found->warp = vx_warp_id();
+    found->thread = vx_thread_id();
+    found->stack = stack;
+    found->global = global;
+    found->mask = vx_thread_mask();
+    found->runs++;
+}
+
+static void entry(void *argument)
+{
+    const Arguments *a = argument;
+    find(&a->threads[spica_thread()]);
+}
+
+int main(void)
+{
+    const Arguments *a = spica_arguments();
+    uint32_t core = vx_core_id(), sum = 0;
+    for (uint32_t k = 0; k < 100; k++)
+        sum |= zeros[k];
+    a->sums[core] = sum | last_zero | (five ^ 5);
+    find(&a->mains[core]);
+    spica_core_barrier(); /* before any core changes what all look at */
+    zeros[core] = last_zero = 1;
+    spica_launch(entry, (void *)a);
+    return 40 + (int)core;
+}
