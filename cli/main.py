@@ -19,6 +19,7 @@ app = App(
     help="Generate GPU clusters in RTL, run kernels on them, and measure what they cost.",
     version=catalog.version,
     result_action="return_value",
+    suppress_keyboard_interrupt=False,
 )
 app.command(catalog.list_all, name="list")
 app.command(doctor.doctor)
@@ -33,8 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = app(arguments, exit_on_error=False, print_error=False) or 0
         sys.stdout.flush()
         return code
-    except (CycloptsError, UserError) as error:
-        return complain(str(error), BAD_INPUT)
+    except CycloptsError as error:
+        return complain(" ".join(str(error).split()), BAD_INPUT)
+    except UserError as error:
+        return complain(str(error), BAD_INPUT)  # what a compiler says has lines
     except MachineError as error:
         print(f"spica: {error}", file=sys.stderr)  # a report of several lines stays one
         return WRONG
@@ -57,6 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def complain(sentence: str, code: int) -> int:
-    """Print one sentence on standard error, on one line, and return `code`."""
-    print(f"spica: {' '.join(sentence.split())}", file=sys.stderr)
+    """Print one sentence on standard error and return `code`."""
+    print(f"spica: {sentence.strip()}", file=sys.stderr)
     return code

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..hw.address_map import DRAM_BASE, DRAM_END
 from ..hw.errors import UserError
 from ..sim.run import RunOptions
 from ..sim.simt import SimtOptions
@@ -41,6 +42,7 @@ def run(
     schedule: str = "in_turn",
     max_instructions: int | None = None,
     allow_spills: Annotated[bool, Parameter(negative=())] = False,
+    allow: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     trace: Path | None = None,
     trace_window: str | None = None,
     settings: SetOption = (),
@@ -94,6 +96,8 @@ def run(
         given.
     allow_spills
         Call a kernel right whose compiled code breaks the rules, as by values kept on the stack.
+    allow
+        DRAM that a program may touch besides its own, as address:bytes; may be repeated.
     trace
         Write a waveform (VCD) to this file.
     trace_window
@@ -145,9 +149,21 @@ def run(
             seed=seed,
             max_instructions=limit,
             allow_spills=allow_spills,
+            allow=tuple(parsed_region(text) for text in allow),
         ),
         json,
     )
+
+
+def parsed_region(text: str) -> tuple[int, int]:
+    """Return address and bytes of ``--allow``."""
+    try:
+        address, nbytes = (int(part, 0) for part in text.split(":"))
+    except ValueError:
+        raise UserError(f"--allow must be address:bytes, not {text!r}") from None
+    if not (DRAM_BASE <= address < address + nbytes <= DRAM_END):
+        raise UserError(f"--allow must lie within {DRAM_BASE:#x} to {DRAM_END:#x}, not {text}")
+    return address, nbytes
 
 
 def refuse(what: str, options: Mapping[str, object], files: Sequence[str]):

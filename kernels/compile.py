@@ -11,12 +11,13 @@ from pathlib import Path
 from ..hw.cache import cached, digest
 from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
-from .header import program_header
+from .header import library_header, program_header
 
 __all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program"]
 
 RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
+LINKER_SCRIPT = RUNTIME_DIRECTORY / "link.ld"
 
 #: Told in a sentence what takes long.
 Progress = Callable[[str], None]
@@ -83,9 +84,9 @@ def compile_one(source: Path, target: Path, includes: Sequence[Path], optimize: 
     tool(language, arguments, f"{source.name} does not compile")
 
 
-def runtime_sources() -> list[Path]:
-    """Return the files that every program is linked with."""
-    return sorted(path for path in RUNTIME_DIRECTORY.iterdir() if path.suffix in LANGUAGES)
+def runtime_sources(suffix: str) -> list[Path]:
+    """Return files that every program is linked with: assembly for one machine, C for all."""
+    return sorted(RUNTIME_DIRECTORY.glob(f"*{suffix}"))
 
 
 def texts(paths: Sequence[Path]) -> list[str]:
@@ -93,24 +94,27 @@ def texts(paths: Sequence[Path]) -> list[str]:
     return [part for path in paths for part in (str(path), path.read_text())]
 
 
-def common_key(header: str) -> list[str]:
-    """Return all that makes every object of a machine what it is."""
-    shared = [*sorted(INCLUDE_DIRECTORY.iterdir()), RUNTIME_DIRECTORY / "link.ld"]
-    version = compiler_version()
-    return [header, version, *FLAGS, repr(LANGUAGES), *texts([*runtime_sources(), *shared])]
+def tools_key() -> list[str]:
+    """Return all that makes objects what they are, but for sources and `spica.h`."""
+    return [
+        compiler_version(),
+        *FLAGS,
+        repr(LANGUAGES),
+        *texts(sorted(INCLUDE_DIRECTORY.iterdir())),
+    ]
 
 
-def build_runtime(header: str) -> Path:
-    """Return a directory with `spica.h` and the objects of start-up code and library."""
+def build_runtime(header: str, sources: Sequence[Path]) -> Path:
+    """Return a directory with `spica.h` and the objects of a part of the runtime."""
 
     def build(directory: Path) -> None:
         (directory / "spica.h").write_text(header)
-        for source in runtime_sources():
+        for source in sources:
             # The linker script knows them by this name.
             target = directory / f"spica_runtime_{source.stem}.o"
             compile_one(source, target, (directory, INCLUDE_DIRECTORY), 2)
 
-    return cached("runtime", digest(common_key(header)), build)
+    return cached("runtime", digest([header, *tools_key(), *texts(sources)]), build)
 
 
 def included(sources: Sequence[Path]) -> list[Path]:
@@ -172,22 +176,29 @@ def compile_program(
     def build(directory: Path) -> None:
         if progress is not None:
             progress("compiling the program")
-        runtime = build_runtime(header)
-        objects = []
+        runtime = build_runtime(header, runtime_sources(".S"))
+        library = build_runtime(library_header(), runtime_sources(".c"))
+        objects = [*sorted(runtime.glob("*.o")), *sorted(library.glob("*.o"))]
         for index, source in enumerate(sources):
             target = directory / f"{index}_{source.stem}.o"
             compile_one(source, target, (runtime, INCLUDE_DIRECTORY), optimize)
             objects.append(target)
         if progress is not None:
             progress("linking the program")
-        link([*sorted(runtime.glob("*.o")), *objects], directory / "program.elf")
+        link(objects, directory / "program.elf")
 
-    key = digest([*common_key(header), str(optimize), str(len(sources)), *parts])
+    runtime_parts = texts([*runtime_sources(".S"), *runtime_sources(".c"), LINKER_SCRIPT])
+    key = digest([header, *tools_key(), *runtime_parts, str(optimize), str(len(sources)), *parts])
     return cached("program", key, build) / "program.elf"
 
 
 def link(objects: Sequence[Path], target: Path) -> None:
     """Link a program."""
-    script = RUNTIME_DIRECTORY / "link.ld"
-    flags = [*TARGET, "-O2", "-static", "-Wl,--gc-sections,--no-eh-frame-hdr", f"-Wl,-T,{script}"]
+    flags = [
+        *TARGET,
+        "-O2",
+        "-static",
+        "-Wl,--gc-sections,--no-eh-frame-hdr",
+        f"-Wl,-T,{LINKER_SCRIPT}",
+    ]
     tool("cc", [*flags, *map(str, objects), "-o", str(target)], "the program does not link")

@@ -16,8 +16,18 @@ from ..hw.address_map import (
 from ..hw.config import ClusterConfig, CoreConfig
 from ..hw.errors import UserError
 
-__all__ = ["ARGUMENTS_BYTES", "BUFFERS_BASE", "Places", "Region", "core_of", "place_buffers"]
+__all__ = [
+    "ARGUMENTS_BYTES",
+    "BUFFERS_BASE",
+    "PAGE",
+    "PROGRAM",
+    "Places",
+    "Region",
+    "core_of",
+    "place_buffers",
+]
 
+PROGRAM = "the program"
 #: Buffers are placed from here.
 BUFFERS_BASE = 0x9000_0000
 PAGE = 4096
@@ -132,7 +142,7 @@ class Places:
     def symbol(self, address: int) -> str:
         """Return which variable or function of the program an address is behind the start of."""
         named = [name for name in self.symbols if self.symbols[name] <= address]
-        if not named or address >= self.dram[0].end:
+        if not named or not any(address in r for r in self.dram if r.name == PROGRAM):
             return ""
         name = max(named, key=lambda name: self.symbols[name])
         return f", {amount(address - self.symbols[name])} from the start of {name}"

@@ -20,7 +20,7 @@ from .buffers import BufferCheck, check_buffer
 from .iss.machine import Iss
 from .iss.outcome import Outcome, Stop
 from .mistakes import ProgramError, explain
-from .places import ARGUMENTS_BYTES, Places, Region, core_of, place_buffers
+from .places import ARGUMENTS_BYTES, PAGE, PROGRAM, Places, Region, core_of, place_buffers
 from .versions import versions
 
 __all__ = ["SCHEDULES", "SOURCE_SUFFIXES", "SimtOptions", "run_program", "run_simt"]
@@ -49,6 +49,8 @@ class SimtOptions:
         Instructions of warps after which the run counts as endless.
     allow_spills : bool
         Whether a kernel may keep values on its stack for want of registers.
+    allow : tuple of (int, int)
+        Address and bytes of DRAM that the program may touch besides its own.
 
     """
 
@@ -57,6 +59,7 @@ class SimtOptions:
     seed: int = 1
     max_instructions: int = 1_000_000_000
     allow_spills: bool = False
+    allow: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,9 +210,8 @@ def load(
     console: Callable[[bytes], None] | None,
 ) -> Loaded:
     """Return a machine with the program in its memory, and only that and its data allowed."""
-    first = min(address for address, _ in program.segments)
-    image = Region("the program", first, program.end - first)
-    places = Places(config, [image, *buffers], program.symbols)
+    more = [Region("memory that was allowed", *region) for region in options.allow]
+    places = Places(config, [*program_regions(program), *buffers, *more], program.symbols)
     iss = Iss(config, schedule=options.schedule, seed=options.seed)
     iss.on_console = console
     for region in places.dram:
@@ -218,6 +220,20 @@ def load(
         iss.write(address, data)
     iss.reset(program.entry)
     return Loaded(iss=iss, program=program, places=places)
+
+
+def program_regions(program: Program) -> list[Region]:
+    """Return where a program lies: its segments, those that adjoin but for their alignment as one.
+
+    Start-up code clears whole rows of words, and may do so in the gap behind a segment.
+    """
+    spans: list[list[int]] = []
+    for address, data in sorted(program.segments, key=lambda segment: segment[0]):
+        if spans and address - spans[-1][1] < PAGE:
+            spans[-1][1] = max(spans[-1][1], address + len(data))
+        else:
+            spans.append([address, address + len(data)])
+    return [Region(PROGRAM, first, end - first) for first, end in spans]
 
 
 def argument_words(problem: Problem, buffers: dict[str, Region]) -> np.ndarray:
@@ -246,7 +262,7 @@ def execute(
         if outcome.stop is not Stop.LIMIT or instructions >= options.max_instructions:
             break
         if progress is not None:
-            progress(f"{sentence}, {instructions / 1e6:,.0f} M instructions", 0, 0)
+            progress(f"{sentence}, millions of instructions", instructions // 1_000_000, 0)
     whole = dataclasses.replace(
         outcome, instructions=instructions, seconds=time.perf_counter() - began
     )

@@ -110,6 +110,9 @@ def refused(capsys, *arguments):
         ((*OWN, "--size", "4"), "--size must be left out: it means nothing to absent.c on iss"),
         ((*OWN,), "a program must exist, and there is no file absent.c"),
         (("run", "notes.txt", *OWN[2:]), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
+        ((*VECADD, "--size", "4", "--allow", "far"), "--allow must be address:bytes, not 'far'"),
+        ((*VECADD, "--size", "4", "--allow", "0:4"), "within 0x80000000 to 0xff000000, not 0:4"),
+        ((*VECADD, "--size", "4", "--allow", "0xa0000000:0"), "must lie within 0x80000000 to 0xff"),
         (("generate", "virgo", "-o", "x"), "a cluster in RTL must have no cores yet, not 4;"),
         (
             ("area", "tiny"),

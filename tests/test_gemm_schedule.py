@@ -173,6 +173,14 @@ def test_a_list_that_waits_for_ever_is_an_error():
         ClusterModel(TINY, [], 0).run(commands.array())
 
 
+def test_a_list_whose_command_is_refused_is_an_error():
+    host = Host()
+    host.matrix.fire("cisc", 31)
+    host.wait_computes(1)
+    with pytest.raises(AssertionError, match="an illegal command"):
+        ClusterModel(TINY, [], 0).run(host.commands.array())
+
+
 @pytest.mark.parametrize("size", [256, 512, 1024])
 def test_the_host_keeps_up_with_the_array(size):
     config = PRESETS["matrix"]

@@ -20,6 +20,7 @@ from spica.kernels.elements import dtype_of
 from spica.sim.bench import simulate
 from spica.sim.device_bench import DRAM_BYTES, SmallMemory, random_writes, rocc_writes
 from spica.sim.golden.commands import CommandModel
+from spica.sim.golden.matrix import operand_a, operand_b
 from spica.sim.golden.sequencer import (
     expected_jobs,
     expected_rows,
@@ -194,6 +195,48 @@ def test_random_commands_do_what_loops_do(name):
     assert min(seen[part] for part in parts) > 10
     assert golden.error == 3
     assert seen["accumulate"] > 5 and seen["relu"] > 5
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_tile_is_told_to_be_where_it_counts(name):
+    """Other bytes of shared memory do not matter, and of these each does."""
+    config, rng = CONFIGS[name], random.Random(name)
+    golden, memory = CommandModel(config), memory_of(config, 1)
+    device, turned = Devices(config, memory).matrix, Counter()
+    while turned.total() < 100:
+        for offset, data in random_writes(config, rng):
+            golden.write(offset, data)
+        computes = [operation for operation in golden.operations if operation["compute"]]
+        for operation, tile in product(computes, "ab"):
+            inside = np.zeros(config.shared.size, bool)
+            region = device.tile(operation, tile)
+            for start in (region.starts - SHARED_BASE).tolist():
+                inside[start : start + region.width] = True
+            usual, same, other = (
+                stored(config, operation, tile, shared)
+                for shared in (
+                    memory.shared,
+                    np.where(inside, memory.shared, ~memory.shared),
+                    np.where(inside, ~memory.shared, memory.shared),
+                )
+            )
+            assert np.array_equal(same, usual)
+            assert np.all(other != usual)
+            turned[operation[f"transpose_{tile}"]] += 1
+        golden.operations.clear()
+    if config.matrix.rows == config.matrix.columns:
+        assert turned[1] > 10
+
+
+def stored(config, operation, tile, shared):
+    """Return the bits of A or B, without what lies beyond N."""
+    matrix = config.matrix
+    elements = (
+        operand_a(matrix, operation, shared)
+        if tile == "a"
+        else operand_b(matrix, operation, shared)[:, : operation["width"]]
+    )
+    return np.ascontiguousarray(elements).view(f"u{elements.itemsize}")
 
 
 class Offset:

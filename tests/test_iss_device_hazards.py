@@ -36,6 +36,11 @@ def load_twice(bench):
     bench.dma(**LINES | {"local": 100}, shape=1 | 4 << 16)
 
 
+def load_beside_zeros(bench):
+    bench.dma(**LINES, shape=1 | 8 << 16, fill=2 | 16 << 16)
+    bench.dma(**LINES | {"local": 64 + 32 + 15}, shape=1 | 1 << 16, fill=0)
+
+
 def store_of_what_is_being_loaded(bench):
     bench.dma(**LINES, shape=1 | 8 << 16)
     bench.dma(start=1, dram=DRAM_BASE + 0x800)
@@ -57,6 +62,7 @@ HAZARDS = {
     load_then_compute: "compute of matrix command 1 .* reads .*, which load 1 of the DMA .* writes",
     load_of_a_then_compute: "compute of matrix command 2 .* the load of A of matrix command 1",
     load_twice: "load 2 of the DMA .* writes .* load 1 of the DMA .* writes",
+    load_beside_zeros: "load 2 of the DMA .* writes .*, which load 1 of the DMA .* writes",
     store_of_what_is_being_loaded: "store 1 .* reads 0xFF000040 to 0xFF000048, which load 1",
     load_of_what_is_being_stored: "load 1 .* reads .*, which the store of matrix command 2",
     compute_on_what_is_being_spilled: "compute of matrix command 2 .* the store of matrix comm",

@@ -1,13 +1,11 @@
 """Programs that command the DMA and the matrix unit, on the instruction-set model."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from spica.hw.address_map import (
-    ARGUMENTS,
     DMA,
     DMA_BASE,
     DRAM_BASE,
@@ -15,14 +13,10 @@ from spica.hw.address_map import (
     MATRIX,
     MATRIX_BASE,
     SHARED_BASE,
-    STACK_BYTES,
-    STACK_TOP,
 )
 from spica.hw.config import PRESETS
 from spica.hw.isa.commands import Function, encode_cisc, rocc_word
 from spica.hw.isa.program import assemble_program
-from spica.kernels.compile import compile_program
-from spica.kernels.program import Program
 from spica.sim.golden.systolic import read_out, systolic_os, systolic_ws
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause, Stop
@@ -275,27 +269,3 @@ def test_registers_that_do_not_exist_are_a_fault():
     writer.text += "        lw t0, 0x40(s0)\n"
     _, outcome = run(writer, TINY, a, b, SCHEDULES[0])
     assert "no register at 0x3040 of the window" in outcome.fault.sentence
-
-
-@pytest.mark.parametrize("slabs", [1, 3])
-@pytest.mark.parametrize("schedule", [SCHEDULES[0], SCHEDULES[1], SCHEDULES[2]], ids=str)
-def test_a_c_program_drives_a_tile_of_virgo(schedule, slabs):
-    config = PRESETS["virgo"]
-    source = Path(__file__).with_name("programs") / "gemm_tile.c"
-    program = Program.load(compile_program([source], config))
-    a, b = operands(config, slabs)
-    m, n, k = config.matrix.tile
-    iss = Iss(config, schedule=schedule[0], seed=schedule[1])
-    arguments = np.array([slabs * k, A, B, C], np.uint32)
-    for address, data in (*program.segments, (ARGUMENTS, arguments.tobytes())):
-        iss.write(address, data)
-        iss.allow(address, len(data))
-    stacks = STACK_BYTES * config.cores * config.core.warps * config.core.threads
-    iss.allow(STACK_TOP - stacks, stacks)
-    for address, matrix in ((A, a), (B, b)):
-        iss.write(address, matrix)
-    iss.allow(A, C + 2 * m * n - A)
-    outcome = iss.run(1_000_000)
-    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 0), outcome
-    assert np.array_equal(bits_at(iss, C, (m, n)), expected(config, a, b))
-    assert iss.devices.idle

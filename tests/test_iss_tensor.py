@@ -155,10 +155,10 @@ def test_adverse_matrices_reach_all_classes():
 
 @pytest.mark.parametrize("is_sum", [False, True])
 def test_products_and_sums_of_all_corners(is_sum):
-    # One product, or one sum of two, for each lane's row of A; all else adds zeros.
+    # One product, or one sum of two, for each lane's row of A; all else adds -0, which is nothing.
     left, right = (x.astype(np.uint32) for x in operands.crossed(*[corners(FP16)] * 2))
     count = -(-len(left) // 8)
-    a, b = np.zeros((count, 8, 16), np.uint32), np.zeros((count, 16, 8), np.uint32)
+    a, b = np.full((count, 8, 16), 1 << 15, np.uint32), np.full((count, 16, 8), ONE, np.uint32)
     c = np.full((count, 8, 8), 1 << 31, np.uint32)
     one = np.full(len(left), ONE, np.uint32)
     warp, place = np.divmod(np.arange(len(left)), 8)

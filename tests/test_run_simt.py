@@ -9,6 +9,7 @@ from spica.hw.config import PRESETS
 from spica.hw.errors import UserError
 from spica.kernels.compile import compile_program
 from spica.kernels.kernel import Buffer, Kernel, Problem, find_kernel
+from spica.sim.mistakes import ProgramError
 from spica.sim.simt import SimtOptions, run_program, run_simt
 from spica.sim.simt_report import simt_report
 
@@ -211,3 +212,24 @@ def test_kernels_of_the_library(kernel, preset):
     assert result["check"]["verdict"] == "right", simt_report(result)
     assert len(result["instructions_by_core"]) == PRESETS[preset].cores
     assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
+
+
+FAR = """
+#include <spica.h>
+int main(void) {
+    volatile uint32_t *word = (volatile uint32_t *)0xB0000000u;
+    word[15] = 7;
+    return word[15] != 7;
+}
+"""
+
+
+def test_other_memory_must_be_allowed(tmp_path):
+    source = tmp_path / "far.c"
+    source.write_text(FAR)
+    allowed = SimtOptions(allow=((0xB000_0000, 64),))
+    assert run_program([source], "tiny", TINY, allowed)["exit_code"] == 0
+    with pytest.raises(ProgramError, match="just beyond memory that was allowed, 60 bytes at 0xb"):
+        run_program([source], "tiny", TINY, SimtOptions(allow=((0xB000_0000, 60),)))
+    with pytest.raises(ProgramError, match="0xb000003c is far from everything that was placed"):
+        run_program([source], "tiny", TINY)

@@ -1,5 +1,6 @@
 // Sort of 32-bit unsigned integers in place, by a bitonic network.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // The network of any n is that of the next power of two: every comparison moves the larger key up,
 // so that keys from n on, were they there and the largest, would stay where they are.
@@ -28,39 +29,50 @@ typedef struct {
     uint32_t *keys;
 } Arguments;
 
-// One to three steps of all merges, as a thread sees them: it takes `count` keys, `apart` from each
-// other, those of one half from `first` on and those of the other up to `last`.
+#define ARGUMENTS ((const Arguments *)spica_arguments())
+
+typedef volatile uint32_t *Place;
+
+// One to three steps of all merges, as a thread sees them: the `count` keys it takes, `apart` from
+// each other, those of one half from `first` on and those of the other from `upper` on.
 typedef struct {
     int count, is_mirrored;
-    uint32_t first, last, apart;
+    uint32_t first, upper, apart;
 } Group;
 
-SPICA_INLINE Group group_of(uint32_t number, uint32_t apart, int count, int is_mirrored) {
-    const uint32_t offset = number & (apart - 1), first = count * number - (count - 1) * offset;
-    const uint32_t last = first + (is_mirrored ? count * apart - 1 - 2 * offset : (count - 1) * apart);
-    return (Group){count, is_mirrored, first, last, apart};
-}
-
-// The compiler is not to know how a number came about, or it keeps a register for each of the terms
-// of each address and runs out of them.
+// The compiler is not to know how a number came about: it would keep a register for each of the
+// terms of each address, and run out of them.
 SPICA_INLINE uint32_t hidden(uint32_t number) {
     __asm__("" : "+r"(number));
     return number;
 }
 
-typedef volatile uint32_t *Place;
+// What follows from a number is found when it is needed, not kept from before.
+#define ANEW(number) __asm__ volatile("" : "+r"(number))
 
-SPICA_INLINE void places_of(Group group, Place all, Place *places) {
-    const int half = group.is_mirrored ? group.count / 2 : group.count;
-    const uint32_t step = hidden(4 * group.apart);
-    places[0] = all + group.first;
-#pragma unroll
-    for (int i = 1; i < half; i++) places[i] = (Place)hidden((uint32_t)places[i - 1] + step);
-    if (!group.is_mirrored) return;
-    places[group.count - 1] = all + group.last;
-#pragma unroll
-    for (int i = group.count - 2; i >= half; i--)
-        places[i] = (Place)hidden((uint32_t)places[i + 1] - step);
+// Integers that loops need not at hand wait in registers of floats, of which there are enough.
+typedef float Parked;
+
+SPICA_INLINE Parked parked(uint32_t number) {
+    Parked place;
+    __asm__ volatile("fmv.w.x %0, %1" : "=f"(place) : "r"(number));
+    return place;
+}
+
+SPICA_INLINE uint32_t fetched(Parked place) {
+    uint32_t number;
+    __asm__ volatile("fmv.x.w %0, %1" : "=r"(number) : "f"(place));
+    return number;
+}
+
+SPICA_INLINE Group group_of(uint32_t number, uint32_t apart, int count, int is_mirrored) {
+    const uint32_t offset = number & (apart - 1), first = count * number - (count - 1) * offset;
+    const uint32_t beyond = is_mirrored ? first + apart - 1 - 2 * offset : first;
+    return (Group){count, is_mirrored, first, beyond + count / 2 * apart, apart};
+}
+
+SPICA_INLINE uint32_t last_of(Group group) {
+    return group.upper + (group.count / 2 - 1) * group.apart;
 }
 
 // The machine has no minimum of integers. As one block, because compilers would take many of these
@@ -86,116 +98,123 @@ SPICA_INLINE void merge_keys(uint32_t *keys, int count, int is_mirrored) {
     }
 }
 
+// Load or store keys at places `step` bytes apart. One address walks up to load and, by a step of
+// the other sign, down to store, so that one register holds it.
+SPICA_INLINE uint32_t load_walk(uint32_t address, uint32_t step, uint32_t *keys, int count) {
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        if (i > 0) address = hidden(address + step);
+        keys[i] = *(Place)address;
+    }
+    return address;
+}
+
+SPICA_INLINE void store_walk(uint32_t address, uint32_t step, const uint32_t *keys, int count) {
+#pragma unroll
+    for (int i = count - 1; i >= 0; i--) {
+        *(Place)address = keys[i];
+        if (i > 0) address = hidden(address - step);
+    }
+}
+
 SPICA_INLINE void merge_group(Place all, Group group) {
     uint32_t keys[MOST];
-    Place places[MOST];
-    places_of(group, all, places);
-#pragma unroll
-    for (int i = 0; i < group.count; i++) keys[i] = *places[i];
+    const uint32_t step = 4 * group.apart;
+    const int lower = group.is_mirrored ? group.count / 2 : group.count, upper = group.count - lower;
+    const uint32_t first = load_walk((uint32_t)(all + group.first), step, keys, lower);
+    const uint32_t second = load_walk((uint32_t)(all + group.upper), step, keys + lower, upper);
     merge_keys(keys, group.count, group.is_mirrored);
-#pragma unroll
-    for (int i = 0; i < group.count; i++) *places[i] = keys[i];
+    store_walk(first, step, keys, lower);
+    store_walk(second, step, keys + lower, upper);
 }
 
-// The same where there is nothing from `end` on.
-SPICA_INLINE void merge_group_below(Place all, Group group, Place end) {
-    uint32_t keys[MOST];
-    Place places[MOST];
-    places_of(group, all, places);
-#pragma unroll
-    for (int i = 0; i < group.count; i++) {
-        keys[i] = LARGEST;
-        SPICA_IF (places[i] < end) {
-            keys[i] = *places[i];
-        } SPICA_END_IF
+SPICA_INLINE void order_below(Place all, uint32_t low, uint32_t high, uint32_t n) {
+    SPICA_IF (high < n) {
+        uint32_t a = all[low], b = all[high];
+        order(&a, &b);
+        all[low] = a, all[high] = b;
+    } SPICA_END_IF
+}
+
+// What `merge_group` does to a group of eight, where there are no keys from n on.
+SPICA_INLINE void merge_group_below(Place all, Group group, uint32_t n) {
+    uint32_t first = group.first, upper = group.upper, apart = group.apart;
+    uint32_t other = group.is_mirrored ? upper + 3 * apart : upper;
+    for (int i = 4; i > 0; i--) {
+        order_below(all, first, other, n);
+        first += apart;
+        other += group.is_mirrored ? -apart : apart;
     }
-    merge_keys(keys, group.count, group.is_mirrored);
-#pragma unroll
-    for (int i = 0; i < group.count; i++) {
-        SPICA_IF (places[i] < end) {
-            *places[i] = keys[i];
-        } SPICA_END_IF
+    for (first = group.first;; first = upper) {
+        order_below(all, first, first + 2 * apart, n);
+        order_below(all, first + apart, first + 3 * apart, n);
+        order_below(all, first, first + apart, n);
+        order_below(all, first + 2 * apart, first + 3 * apart, n);
+        if (first == upper) break;
     }
 }
 
-// Functions not to be merged into one, which would run out of registers.
-#define SEPARATE static __attribute__((noinline)) void
-
-SEPARATE merge_mirrored_below(const Arguments *arguments, uint32_t number, uint32_t apart) {
-    const Place keys = arguments->keys;
-    merge_group_below(keys, group_of(number, apart, MOST, 1), keys + arguments->n);
-}
-
-SEPARATE merge_distant_below(const Arguments *arguments, uint32_t number, uint32_t apart) {
-    const Place keys = arguments->keys;
-    merge_group_below(keys, group_of(number, apart, MOST, 0), keys + arguments->n);
-}
+SPICA_INLINE uint32_t warp_of_all(void) { return vx_core_id() * SPICA_WARPS + vx_warp_id(); }
 
 // All warps take three steps on all keys, down to keys `apart` from each other, and meet.
-SPICA_INLINE void pass(const Arguments *arguments, uint32_t apart, int is_mirrored) {
-    const uint32_t n = arguments->n, block = MOST * apart, lane = vx_thread_id();
-    const uint32_t groups = ((n + block - 1) & -block) / MOST;
-    uint32_t row = (vx_core_id() * SPICA_WARPS + vx_warp_id()) * SPICA_THREADS;
-    for (; row < groups; row += WARPS * SPICA_THREADS) {
-        const uint32_t number = hidden(row + lane);
-        const Group group = group_of(number, apart, MOST, is_mirrored);
-        SPICA_IF (group.last < n) {
-            merge_group(arguments->keys, group);
+SPICA_INLINE void pass(uint32_t apart, int is_mirrored) {
+    const uint32_t n = ARGUMENTS->n, block = MOST * apart;
+    const Parked groups = parked(((n + block - 1) & -block) / MOST);
+    uint32_t row = warp_of_all() * SPICA_THREADS;
+    for (; row < fetched(groups); row += WARPS * SPICA_THREADS) {
+        ANEW(apart);
+        const Group group = group_of(hidden(row + vx_thread_id()), apart, MOST, is_mirrored);
+        SPICA_IF (last_of(group) < n) {
+            merge_group(ARGUMENTS->keys, group);
         } SPICA_ELSE {
             SPICA_IF (group.first + apart < n) {
-                if (is_mirrored)
-                    merge_mirrored_below(arguments, number, apart);
-                else
-                    merge_distant_below(arguments, number, apart);
+                merge_group_below(ARGUMENTS->keys, group, n);
             } SPICA_END_IF
         } SPICA_END_IF
     }
     spica_barrier();
 }
 
-SEPARATE mirrored_pass(const Arguments *arguments, uint32_t apart) { pass(arguments, apart, 1); }
-
-SEPARATE distant_pass(const Arguments *arguments, uint32_t apart) { pass(arguments, apart, 0); }
+// The warp's chunk in shared memory.
+SPICA_INLINE Place own_chunk(uint32_t size) {
+    return (Place)hidden(SPICA_SHARED_BASE + 4 * warp_of_all() * size);
+}
 
 // A warp takes one to three steps on a chunk.
-SPICA_INLINE void chunk_pass(Place chunk, uint32_t size, uint32_t apart, int count,
-                             int is_mirrored) {
-    const uint32_t groups = size / count, lane = vx_thread_id();
-    for (uint32_t row = 0; row < groups; row += SPICA_THREADS) {
-        const uint32_t number = hidden(row + lane);
+SPICA_INLINE void chunk_pass(uint32_t size, uint32_t apart, int count, int is_mirrored) {
+    const Place chunk = own_chunk(size);
+    for (uint32_t row = 0; row < size / count; row += SPICA_THREADS) {
+        ANEW(apart);
+        ANEW(size);
+        const uint32_t number = hidden(row + vx_thread_id());
         const Group group = group_of(number, apart, count, is_mirrored);
         if (FILLS_LANES) {
             merge_group(chunk, group);
         } else {
-            SPICA_IF (number < groups) {
+            SPICA_IF (number < size / count) {
                 merge_group(chunk, group);
             } SPICA_END_IF
         }
     }
 }
 
-SEPARATE mirror_chunk(Place chunk, uint32_t size, uint32_t apart) {
-    chunk_pass(chunk, size, apart, 8, 1);
-}
-
-SEPARATE merge_eights(Place chunk, uint32_t size, uint32_t apart) {
-    chunk_pass(chunk, size, apart, 8, 0);
-}
-
 // The steps from keys `distance` apart down to neighbours.
-SEPARATE merge_chunk(Place chunk, uint32_t size, uint32_t distance) {
-    for (; distance >= 4; distance /= 8) merge_eights(chunk, size, distance / 4);
-    if (distance == 2) chunk_pass(chunk, size, 1, 4, 0);
-    if (distance == 1) chunk_pass(chunk, size, 1, 2, 0);
+SPICA_INLINE void merge_chunk(Parked size, uint32_t distance) {
+    Parked left = parked(distance);
+    for (; fetched(left) >= 4; left = parked(fetched(left) / 8))
+        chunk_pass(fetched(size), fetched(left) / 4, 8, 0);
+    if (fetched(left) == 2) chunk_pass(fetched(size), 1, 4, 0);
+    if (fetched(left) == 1) chunk_pass(fetched(size), 1, 2, 0);
 }
 
 // Runs of eight.
-SEPARATE sort_eights(Place chunk, uint32_t size) {
-    const uint32_t lane = vx_thread_id();
+SPICA_INLINE void sort_eights(uint32_t size) {
+    const Place chunk = own_chunk(size);
     for (uint32_t row = 0; row < size / MOST; row += SPICA_THREADS) {
         uint32_t keys[MOST];
-        const Place eight = chunk + MOST * (row + lane);
-        SPICA_IF (row + lane < size / MOST) {
+        const uint32_t number = hidden(row + vx_thread_id());
+        const Place eight = chunk + MOST * number;
+        SPICA_IF (number < size / MOST) {
 #pragma unroll
             for (int i = 0; i < MOST; i++) keys[i] = eight[i];
 #pragma unroll
@@ -208,91 +227,106 @@ SEPARATE sort_eights(Place chunk, uint32_t size) {
     }
 }
 
-SEPARATE sort_chunk(Place chunk, uint32_t size) {
-    sort_eights(chunk, size);
-    for (uint32_t half = MOST; half < size; half *= 2) {
-        mirror_chunk(chunk, size, half / 4);
-        merge_chunk(chunk, size, half / 8);
+// Sort a chunk, or merge it from steps `distance` apart on if that is not 0.
+SPICA_INLINE void order_chunk(Parked size, uint32_t distance) {
+    Parked half = size;
+    if (distance == 0) {
+        sort_eights(fetched(size));
+        half = parked(MOST / 2);
+    }
+    for (;;) {
+        merge_chunk(size, distance);
+        const uint32_t next = 2 * fetched(half);
+        if (next >= fetched(size)) break;
+        half = parked(next);
+        chunk_pass(fetched(size), next / 4, 8, 1);
+        distance = fetched(half) / 8;
     }
 }
 
-// Copy what there is, and fill up with what stays at the end.
-SEPARATE load_chunk(Place chunk, uint32_t size, const uint32_t *from, uint32_t keys) {
-    const uint32_t lane = vx_thread_id();
-    for (uint32_t row = 0; row < size; row += SPICA_THREADS) {
+// Copy `count` rows of keys, one for each lane, from one place to another.
+SPICA_INLINE void copy_rows(Place to, Place from, int count) {
+    uint32_t keys[MOST];
+#pragma unroll
+    for (int i = 0; i < count; i++) keys[i] = from[i * SPICA_THREADS];
+#pragma unroll
+    for (int i = 0; i < count; i++) to[i * SPICA_THREADS] = keys[i];
+}
+
+// Copy the keys of the chunk that begins at `first`, and fill up with what stays at the end.
+SPICA_INLINE void load_chunk(uint32_t first, uint32_t size) {
+    const uint32_t lane = vx_thread_id(), left = ARGUMENTS->n - first;
+    const Place to = own_chunk(size) + lane, from = ARGUMENTS->keys + first + lane;
+    uint32_t row = 0;
+    if (FILLS_LANES && left >= size)
+        for (; row < size; row += MOST * SPICA_THREADS) copy_rows(to + row, from + row, MOST);
+    for (; row < size; row += SPICA_THREADS) {
         uint32_t key = LARGEST;
-        SPICA_IF (row + lane < keys) {
-            key = from[row + lane];
+        SPICA_IF (row + lane < left) {
+            key = from[row];
         } SPICA_END_IF
         SPICA_IF (row + lane < size) {
-            chunk[row + lane] = key;
+            to[row] = key;
         } SPICA_END_IF
     }
 }
 
-SEPARATE store_chunk(uint32_t *to, Place chunk, uint32_t keys) {
-    const uint32_t lane = vx_thread_id();
-    for (uint32_t row = 0; row < keys; row += SPICA_THREADS) {
+SPICA_INLINE void store_chunk(uint32_t first, uint32_t size) {
+    const uint32_t lane = vx_thread_id(), left = ARGUMENTS->n - first;
+    const Place from = own_chunk(size) + lane, to = ARGUMENTS->keys + first + lane;
+    uint32_t row = 0;
+    if (FILLS_LANES && left >= size)
+        for (; row < size; row += MOST * SPICA_THREADS) copy_rows(to + row, from + row, MOST);
+    const uint32_t keys = left < size ? left : size;
+    for (; row < keys; row += SPICA_THREADS) {
         SPICA_IF (row + lane < keys) {
-            to[row + lane] = chunk[row + lane];
+            to[row] = from[row];
         } SPICA_END_IF
     }
 }
 
-// A whole chunk from or to memory.
-SPICA_INLINE void copy_chunk(Place to, Place from, uint32_t size) {
-    const uint32_t lane = vx_thread_id();
-    for (uint32_t row = 0; row < size; row += MOST * SPICA_THREADS) {
-        uint32_t keys[MOST];
-#pragma unroll
-        for (int i = 0; i < MOST; i++) keys[i] = from[row + lane + i * SPICA_THREADS];
-#pragma unroll
-        for (int i = 0; i < MOST; i++) to[row + lane + i * SPICA_THREADS] = keys[i];
-    }
+// As many warps as there is room for.
+SPICA_INLINE uint32_t workers(uint32_t size) {
+    return SHARED_KEYS / size < WARPS ? SHARED_KEYS / size : WARPS;
 }
 
-// Warps sort the chunks, or merge them from steps `distance` apart on, and meet.
-SEPARATE in_chunks(const Arguments *arguments, uint32_t size, int is_sorted, uint32_t distance) {
-    const uint32_t worker = vx_core_id() * SPICA_WARPS + vx_warp_id();
-    const uint32_t room = SHARED_KEYS / size, workers = room < WARPS ? room : WARPS;
-    if (worker < workers) {
-        const Place chunk = (Place)spica_shared() + worker * size;
-        for (uint32_t first = worker * size; first < arguments->n; first += workers * size) {
-            const uint32_t left = arguments->n - first, keys = left < size ? left : size;
-            const int is_whole = FILLS_LANES && keys == size;
-            if (is_whole)
-                copy_chunk(chunk, arguments->keys + first, size);
-            else
-                load_chunk(chunk, size, arguments->keys + first, keys);
-            if (is_sorted)
-                merge_chunk(chunk, size, distance);
-            else
-                sort_chunk(chunk, size);
-            if (is_whole)
-                copy_chunk(arguments->keys + first, chunk, size);
-            else
-                store_chunk(arguments->keys + first, chunk, keys);
+// Warps sort the chunks, or merge them from steps `distance` apart on if that is not 0, and meet.
+SPICA_INLINE void in_chunks(Parked size, Parked distance) {
+    const uint32_t worker = warp_of_all();
+    if (worker < workers(fetched(size))) {
+        uint32_t first = worker * fetched(size);
+        while (first < ARGUMENTS->n) {
+            const Parked chunk = parked(first);
+            load_chunk(first, fetched(size));
+            order_chunk(size, fetched(distance));
+            store_chunk(fetched(chunk), fetched(size));
+            first = fetched(chunk) + workers(fetched(size)) * fetched(size);
         }
     }
     spica_barrier();
 }
 
-static void bitonic_sort(void *pointer) {
-    const Arguments *arguments = pointer;
-    const uint32_t n = arguments->n;
+SPICA_INLINE void bitonic_sort(void) {
+    const uint32_t n = ARGUMENTS->n;
     // Large enough to keep all warps busy, and no larger than shared memory has room for each.
     uint32_t chunk = LEAST_CHUNK;
     while (chunk * WARPS < n && 2 * chunk * WARPS <= SHARED_KEYS) chunk *= 2;
-    in_chunks(arguments, chunk, 0, 0);
-    for (uint32_t half = chunk; half < n; half *= 2) {
-        mirrored_pass(arguments, half / 4);
-        uint32_t distance = half / 8;
-        for (; distance >= chunk; distance /= 8) distant_pass(arguments, distance / 4);
-        in_chunks(arguments, chunk, 1, distance);
+    const Parked size = parked(chunk);
+    Parked half = parked(chunk / 2), distance = parked(0);
+    for (;;) {
+        in_chunks(size, distance);
+        half = parked(2 * fetched(half));
+        if (fetched(half) >= ARGUMENTS->n) break;
+        pass(fetched(half) / 4, 1);
+        distance = parked(fetched(half) / 8);
+        for (; fetched(distance) >= fetched(size); distance = parked(fetched(distance) / 8))
+            pass(fetched(distance) / 4, 0);
     }
 }
 
 int main(void) {
-    spica_launch(bitonic_sort, (void *)spica_arguments());
+    SPICA_PARALLEL {
+        bitonic_sort();
+    } SPICA_END_PARALLEL
     return 0;
 }

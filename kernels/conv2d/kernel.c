@@ -18,53 +18,54 @@ typedef struct {
 } Pixels;
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
-#define INLINE static inline __attribute__((always_inline))
 
-// The pixel at `at`, in column `x` of `w`, and its neighbours; zero beyond the image.
-INLINE Pixels load(const float *at, uint32_t x, uint32_t w, int inside) {
-    Pixels pixels = {0.0f, at[0], 0.0f};
-    if (inside) {
-        pixels.left = at[-1];
-        pixels.right = at[1];
-    } else {
-        SPICA_IF (x > 0) {
-            pixels.left = at[-1];
-        } SPICA_END_IF
-        SPICA_IF (x + 1 < w) {
-            pixels.right = at[1];
-        } SPICA_END_IF
-    }
-    return pixels;
+// How a lane finds its neighbours: words to the left and to the right, and all ones; or 0 and zeros
+// where there is none.
+typedef struct {
+    uint32_t left, right, left_mask, right_mask;
+} Sides;
+
+SPICA_INLINE float masked(const float *at, uint32_t mask) { return spica_float(spica_bits(*at) & mask); }
+
+// The pixel at `at` and its neighbours; zero beyond the image.
+SPICA_INLINE Pixels load(const float *at, Sides sides, int inside) {
+    if (inside) return (Pixels){at[-1], at[0], at[1]};
+    return (Pixels){
+        .left = masked(at - sides.left, sides.left_mask),
+        .middle = at[0],
+        .right = masked(at + sides.right, sides.right_mask),
+    };
 }
 
-INLINE float weigh(const float *weights, Pixels pixels, float sum) {
+SPICA_INLINE float weigh(const float *weights, Pixels pixels, float sum) {
     sum = fmaf(weights[0], pixels.left, sum);
     sum = fmaf(weights[1], pixels.middle, sum);
     return fmaf(weights[2], pixels.right, sum);
 }
 
 // Rows y to y + count - 1 of the result in the lane's column.
-INLINE void filter(const float *weights, uint32_t x, uint32_t y, uint32_t count, int inside) {
+SPICA_INLINE void filter(const float *weights, uint32_t x, uint32_t y, uint32_t count, int inside) {
     const uint32_t h = ARGUMENTS->h, w = ARGUMENTS->w;
     const float *at = ARGUMENTS->image + y * w + x;
     float *restrict to = ARGUMENTS->result + y * w + x;
+    const Sides sides = {x > 0, x + 1 < w, spica_mask(x > 0), spica_mask(x + 1 < w)};
     float next = 0.0f, current;
-    if (y > 0) next = weigh(weights, load(at - w, x, w, inside), next);
-    Pixels pixels = load(at, x, w, inside);
+    if (y > 0) next = weigh(weights, load(at - w, sides, inside), next);
+    Pixels pixels = load(at, sides, inside);
     current = weigh(weights + 3, pixels, next);
     next = weigh(weights, pixels, 0.0f);
     for (float *end = to + (count - 1) * w; to != end; to += w) {
         at += w;
-        pixels = load(at, x, w, inside);
+        pixels = load(at, sides, inside);
         *to = weigh(weights + 6, pixels, current);
         current = weigh(weights + 3, pixels, next);
         next = weigh(weights, pixels, 0.0f);
     }
-    if (y + count < h) current = weigh(weights + 6, load(at + w, x, w, inside), current);
+    if (y + count < h) current = weigh(weights + 6, load(at + w, sides, inside), current);
     *to = current;
 }
 
-INLINE void filter_share(void) {
+SPICA_INLINE void filter_share(void) {
     const uint32_t h = ARGUMENTS->h, w = ARGUMENTS->w;
     float weights[9];
 #pragma unroll

@@ -17,7 +17,7 @@ def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
     # Nine products, summed in a chain of fused multiply-adds: a term passes at most 9 roundings.
     bound = chain_bound(9, filtered(np.abs(image), np.abs(weights)))
     result = Buffer(
-        data=np.zeros((h, w), np.float32), expected=filtered(image, weights), bound=bound
+        data=np.full((h, w), np.nan, np.float32), expected=filtered(image, weights), bound=bound
     )
     return Problem(
         buffers={"image": Buffer(data=image), "weights": Buffer(data=weights), "result": result},

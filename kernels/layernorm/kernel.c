@@ -1,5 +1,6 @@
 // Layer normalisation of each row: y = (x - mean) / sqrt(variance + epsilon) * gain + bias.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // A warp takes a row, its lanes side by side in BLOCK columns; the lanes' sums meet in shared
 // memory. Warps for which shared memory has no slots take no rows.
@@ -20,7 +21,7 @@ typedef struct {
 
 // The sum of all lanes' values, the same in every lane. A warp runs in step: all lanes have written
 // their slots before one is read.
-static inline float sum_of_lanes(float mine, volatile float *slots, uint32_t lane) {
+SPICA_INLINE float sum_of_lanes(float mine, volatile float *slots, uint32_t lane) {
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
 #pragma unroll
         for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
@@ -36,7 +37,7 @@ static inline float sum_of_lanes(float mine, volatile float *slots, uint32_t lan
     return total;
 }
 
-static inline float sum(const float *x, uint32_t columns, uint32_t lane) {
+SPICA_INLINE float sum(const float *x, uint32_t columns, uint32_t lane) {
     float total = 0.0f;
     for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK) {
         float values[UNROLL];
@@ -52,7 +53,7 @@ static inline float sum(const float *x, uint32_t columns, uint32_t lane) {
     return total;
 }
 
-static inline float sum_of_squares(const float *x, uint32_t columns, uint32_t lane,
+SPICA_INLINE float sum_of_squares(const float *x, uint32_t columns, uint32_t lane,
                                    float mean) {
     float sums[UNROLL] = {0};
     for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK) {
@@ -71,11 +72,11 @@ static inline float sum_of_squares(const float *x, uint32_t columns, uint32_t la
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-static inline float normalised(float x, float mean, float scale, float gain, float bias) {
+SPICA_INLINE float normalised(float x, float mean, float scale, float gain, float bias) {
     return fmaf((x - mean) * scale, gain, bias);
 }
 
-static inline void normalise(const Arguments *arguments, uint32_t row, uint32_t lane, float mean,
+SPICA_INLINE void normalise(const Arguments *arguments, uint32_t row, uint32_t lane, float mean,
                              float scale) {
     uint32_t columns = arguments->columns;
     const float *x = arguments->x + row * columns + lane;
@@ -98,8 +99,8 @@ static inline void normalise(const Arguments *arguments, uint32_t row, uint32_t 
     }
 }
 
-static void layernorm(void *pointer) {
-    const Arguments *arguments = pointer;
+SPICA_INLINE void layernorm(void) {
+    const Arguments *arguments = spica_arguments();
     const uint32_t columns = arguments->columns, lane = vx_thread_id();
     const uint32_t worker = vx_core_id() * SPICA_WARPS + vx_warp_id();
     if (worker >= WORKERS) return;
@@ -115,6 +116,8 @@ static void layernorm(void *pointer) {
 }
 
 int main(void) {
-    spica_launch(layernorm, (void *)spica_arguments());
+    SPICA_PARALLEL {
+        layernorm();
+    } SPICA_END_PARALLEL
     return 0;
 }

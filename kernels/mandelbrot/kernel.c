@@ -1,5 +1,6 @@
 // Steps z = z * z + c from 0 of each pixel c while abs(z) <= 2, at most `limit`.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // Counts depend on every rounding: what is fused is written out, nothing else may be.
 #pragma STDC FP_CONTRACT OFF
@@ -14,7 +15,7 @@ typedef struct {
 
 // With Z = 2 z and C = 2 c a step is re = (re * re - im * im) / 2 + C.re, im = re * im + C.im:
 // the doubling takes the product's factor away, and halving is exact.
-static inline uint32_t steps(float c_re, float c_im, uint32_t limit) {
+SPICA_INLINE uint32_t steps(float c_re, float c_im, uint32_t limit) {
     float re = 0.0f, im = 0.0f, square = 0.0f, distance = 0.0f;
     uint32_t count = 0;
     SPICA_WHILE ((distance <= 16.0f) & (count < limit)) {
@@ -29,8 +30,8 @@ static inline uint32_t steps(float c_re, float c_im, uint32_t limit) {
 }
 
 // Warps take turns at pieces of rows, so that those inside the set spread over all.
-static void mandelbrot(void *pointer) {
-    const Arguments *arguments = pointer;
+SPICA_INLINE void mandelbrot(void) {
+    const Arguments *arguments = spica_arguments();
     const uint32_t width = arguments->width, lane = vx_thread_id();
     const uint32_t across = (width + SPICA_THREADS - 1) / SPICA_THREADS;
     const uint32_t pieces = across * arguments->height;
@@ -45,6 +46,8 @@ static void mandelbrot(void *pointer) {
 }
 
 int main(void) {
-    spica_launch(mandelbrot, (void *)spica_arguments());
+    SPICA_PARALLEL {
+        mandelbrot();
+    } SPICA_END_PARALLEL
     return 0;
 }

@@ -1,6 +1,7 @@
 // Acceleration of each body: the sum over all of m d / (|d|**2 + softening**2)**1.5, with d the
 // way to the other.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // All threads load TILE bodies at a time into shared memory, where each thread's body meets them;
 // two tiles take turns, so that one barrier per tile is enough.
@@ -26,7 +27,7 @@ typedef struct {
 } Vector;
 
 // Copy bodies from `first` on; a tile is filled up with bodies without mass.
-static inline void load_tile(const Arguments *arguments, Tile *tile, uint32_t first, uint32_t lane,
+SPICA_INLINE void load_tile(const Arguments *arguments, Tile *tile, uint32_t first, uint32_t lane,
                              uint32_t thread) {
     for (uint32_t row = thread - lane; row < TILE; row += THREADS) {
         const uint32_t place = row + lane, i = first + place;
@@ -41,7 +42,7 @@ static inline void load_tile(const Arguments *arguments, Tile *tile, uint32_t fi
     }
 }
 
-static inline Vector pulled(Vector sum, Vector at, float softening, const Tile *tile, uint32_t j) {
+SPICA_INLINE Vector pulled(Vector sum, Vector at, float softening, const Tile *tile, uint32_t j) {
     const float x = tile->x[j] - at.x, y = tile->y[j] - at.y, z = tile->z[j] - at.z;
     const float square = fmaf(x, x, fmaf(y, y, fmaf(z, z, softening)));
     const float inverse = spica_rsqrtf(square);
@@ -49,7 +50,7 @@ static inline Vector pulled(Vector sum, Vector at, float softening, const Tile *
     return (Vector){fmaf(pull, x, sum.x), fmaf(pull, y, sum.y), fmaf(pull, z, sum.z)};
 }
 
-static inline Vector position(const Arguments *arguments, uint32_t i) {
+SPICA_INLINE Vector position(const Arguments *arguments, uint32_t i) {
     Vector at = {0.0f, 0.0f, 0.0f};
     SPICA_IF (i < arguments->n) {
         at = (Vector){arguments->x[i], arguments->y[i], arguments->z[i]};
@@ -57,8 +58,8 @@ static inline Vector position(const Arguments *arguments, uint32_t i) {
     return at;
 }
 
-static void nbody(void *pointer) {
-    const Arguments *arguments = pointer;
+SPICA_INLINE void nbody(void) {
+    const Arguments *arguments = spica_arguments();
     const uint32_t n = arguments->n, thread = spica_thread(), lane = vx_thread_id();
     const float softening = arguments->softening;
     Tile *tile = spica_shared(), *other = tile + 1;
@@ -88,6 +89,8 @@ static void nbody(void *pointer) {
 }
 
 int main(void) {
-    spica_launch(nbody, (void *)spica_arguments());
+    SPICA_PARALLEL {
+        nbody();
+    } SPICA_END_PARALLEL
     return 0;
 }

@@ -25,11 +25,10 @@ typedef struct {
 } Arguments;
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
-#define INLINE static inline __attribute__((always_inline))
 
 static float core_sums[SPICA_CORES * LINE_WORDS];
 
-INLINE float sum_of_thread(void) {
+SPICA_INLINE float sum_of_thread(void) {
     const uint32_t n = ARGUMENTS->n, lane = vx_thread_id();
     const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id();
     const uint32_t whole = n / ROUND * ROUND;
@@ -55,7 +54,7 @@ INLINE float sum_of_thread(void) {
 }
 
 // In the first warp of a core, with every thread's sum in `words`: their sum, in lane 0.
-INLINE float sum_of_core(volatile float *words) {
+SPICA_INLINE float sum_of_core(volatile float *words) {
     volatile float *mine = words + vx_thread_id();
     float sum = mine[0];
 #pragma unroll 8
@@ -72,7 +71,7 @@ INLINE float sum_of_core(volatile float *words) {
     return sum;
 }
 
-INLINE void reduce(void) {
+SPICA_INLINE void reduce(void) {
     const uint32_t core = vx_core_id(), warp = vx_warp_id(), lane = vx_thread_id();
     volatile float *words = (volatile float *)spica_shared() + core * CORE_WORDS;
     words[warp * SPICA_THREADS + lane] = sum_of_thread();
@@ -87,7 +86,7 @@ INLINE void reduce(void) {
 }
 
 // In the first warp of the first core, when all cores have left their sums.
-INLINE void reduce_cores(void) {
+SPICA_INLINE void reduce_cores(void) {
     float sum = core_sums[0];
     for (int core = 1; core < SPICA_CORES; core++) sum += core_sums[core * LINE_WORDS];
     *ARGUMENTS->total = sum;

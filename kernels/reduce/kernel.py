@@ -14,7 +14,9 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     require_integer("n", n, 1, 1 << 24)
     x = summable(rng, n)
     # Every partial sum in every order is exact, so the sum is: the bound is 0.
-    total = Buffer(data=np.zeros(1, np.float32), expected=x.sum(dtype=np.float64, keepdims=True))
+    total = Buffer(
+        data=np.full(1, np.nan, np.float32), expected=x.sum(dtype=np.float64, keepdims=True)
+    )
     return Problem(
         buffers={"x": Buffer(data=x), "total": total},
         arguments=(n, "x", "total"),

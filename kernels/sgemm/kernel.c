@@ -44,9 +44,8 @@ typedef struct {
 #define ARGUMENTS ((const Arguments *)spica_arguments())
 // What follows from `value` is computed after this, not kept in registers from before.
 #define ANEW(value) __asm__ volatile("" : "+r"(value))
-#define INLINE static inline __attribute__((always_inline))
 
-INLINE uint32_t tiles_of(uint32_t size, uint32_t tile) { return (size + tile - 1) / tile; }
+SPICA_INLINE uint32_t tiles_of(uint32_t size, uint32_t tile) { return (size + tile - 1) / tile; }
 
 // Where the warp's rows of A, and the lane's words of the warp's first row of B, stand in shared
 // memory. Found anew for each tile: what is kept while a tile is made takes registers.
@@ -54,7 +53,7 @@ typedef struct {
     float *a, *b;
 } Slabs;
 
-INLINE Slabs own_slabs(void) {
+SPICA_INLINE Slabs own_slabs(void) {
     const uint32_t warp = vx_warp_id();
     float *core = (float *)spica_shared() + vx_core_id() * CORE_WORDS;
     return (Slabs){
@@ -69,7 +68,7 @@ typedef struct {
     const float *a[ROWS], *b[COLUMNS];
 } Sources;
 
-INLINE Sources sources(uint32_t row, uint32_t column) {
+SPICA_INLINE Sources sources(uint32_t row, uint32_t column) {
     const uint32_t lane = vx_thread_id();
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, k = ARGUMENTS->k;
     Sources from;
@@ -90,7 +89,7 @@ INLINE Sources sources(uint32_t row, uint32_t column) {
 }
 
 // Copy the warp's rows of A to its part of the slab.
-INLINE void load_a(float *slab, Sources *from) {
+SPICA_INLINE void load_a(float *slab, Sources *from) {
     slab += vx_thread_id();
 #pragma unroll
     for (int first = 0; first < A_WORDS; first += A_BATCH) {
@@ -117,7 +116,7 @@ INLINE void load_a(float *slab, Sources *from) {
 }
 
 // Copy the warp's share of B's rows to the slab: every SPICA_WARPS-th.
-INLINE void load_b(float *slab, Sources *from, uint32_t n) {
+SPICA_INLINE void load_b(float *slab, Sources *from, uint32_t n) {
 #pragma unroll
     for (int first = 0; first < B_ROWS; first += B_BATCH) {
         float words[B_BATCH][COLUMNS];
@@ -147,7 +146,7 @@ INLINE void load_b(float *slab, Sources *from, uint32_t n) {
 }
 
 // The last slab, of fewer than TILE_K columns of A and rows of B.
-INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t depth) {
+SPICA_INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t depth) {
     const uint32_t lane = vx_thread_id();
     for (uint32_t first = 0; first < depth; first += SPICA_THREADS) {
         SPICA_IF (first + lane < depth) {
@@ -166,7 +165,7 @@ INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t depth) {
 }
 
 // Add the products of `steps` columns of A and rows of B, `unroll` at a time.
-INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll, float sums[ROWS][COLUMNS]) {
+SPICA_INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll, float sums[ROWS][COLUMNS]) {
     const float *a = slabs.a, *b = slabs.b - vx_warp_id() * TILE_N;
     for (const float *end = a + steps; a != end; a += unroll, b += unroll * TILE_N) {
 #pragma unroll
@@ -183,7 +182,7 @@ INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll, float sums[R
     }
 }
 
-INLINE void store(uint32_t row, uint32_t column, const float sums[ROWS][COLUMNS]) {
+SPICA_INLINE void store(uint32_t row, uint32_t column, const float sums[ROWS][COLUMNS]) {
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
     float *c = ARGUMENTS->c + row * n + column + lane;
     if (row + ROWS <= m && column + TILE_N <= n) {
@@ -207,7 +206,7 @@ INLINE void store(uint32_t row, uint32_t column, const float sums[ROWS][COLUMNS]
 
 // One tile of C, or none where there is none of that number: barriers may be those of all cores,
 // and each core passes as many.
-INLINE void make_tile(uint32_t tile) {
+SPICA_INLINE void make_tile(uint32_t tile) {
     const uint32_t n = ARGUMENTS->n, rest = ARGUMENTS->k % TILE_K, across = tiles_of(n, TILE_N);
     uint32_t row = tile / across * TILE_M + vx_warp_id() * ROWS;
     const uint32_t column = tile % across * TILE_N;
@@ -234,7 +233,7 @@ INLINE void make_tile(uint32_t tile) {
     store(row, column, sums);
 }
 
-INLINE uint32_t all_tiles(void) {
+SPICA_INLINE uint32_t all_tiles(void) {
     return tiles_of(ARGUMENTS->m, TILE_M) * tiles_of(ARGUMENTS->n, TILE_N);
 }
 

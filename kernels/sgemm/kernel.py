@@ -17,7 +17,7 @@ def pose(rng: np.random.Generator, *, m: int, n: int, k: int) -> Problem:
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     # Fused multiply-adds, k in a chain from zero: a term passes at most k roundings.
     bound = chain_bound(k, np.abs(wide_a) @ np.abs(wide_b))
-    c = Buffer(data=np.zeros((m, n), np.float32), expected=wide_a @ wide_b, bound=bound)
+    c = Buffer(data=np.full((m, n), np.nan, np.float32), expected=wide_a @ wide_b, bound=bound)
     return Problem(
         buffers={"a": Buffer(data=a), "b": Buffer(data=b), "c": c},
         arguments=(m, n, k, "a", "b", "c"),

@@ -1,5 +1,6 @@
 // Softmax of each row: y = exp(x - maximum) / sum of these.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // A warp takes a row, its lanes side by side in BLOCK columns; what the lanes found they combine
 // through shared memory. Warps for which shared memory has no slots take no rows.
@@ -19,13 +20,13 @@ typedef struct {
     float *y;
 } Arguments;
 
-static inline float larger(float a, float b) { return fmaxf(a, b); }
+SPICA_INLINE float larger(float a, float b) { return fmaxf(a, b); }
 
-static inline float sum(float a, float b) { return a + b; }
+SPICA_INLINE float sum(float a, float b) { return a + b; }
 
 // Combine the values of all lanes; every lane returns the same. A warp runs in step: all lanes
 // have written their slots before one is read.
-static inline float across_lanes(float mine, volatile float *slots, uint32_t lane,
+SPICA_INLINE float across_lanes(float mine, volatile float *slots, uint32_t lane,
                                  float (*combine)(float, float)) {
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
 #pragma unroll
@@ -42,7 +43,7 @@ static inline float across_lanes(float mine, volatile float *slots, uint32_t lan
     return all;
 }
 
-static inline float maximum(const float *x, uint32_t columns, uint32_t lane) {
+SPICA_INLINE float maximum(const float *x, uint32_t columns, uint32_t lane) {
     float largest = -__builtin_inff();
     for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK) {
         float values[UNROLL];
@@ -59,7 +60,7 @@ static inline float maximum(const float *x, uint32_t columns, uint32_t lane) {
 }
 
 // Write 2**(x log2(e) - shift) to y and return what this lane wrote, summed.
-static inline float exponentials(const float *x, float *y, uint32_t columns, uint32_t lane,
+SPICA_INLINE float exponentials(const float *x, float *y, uint32_t columns, uint32_t lane,
                                  float shift) {
     float total = 0.0f;
     for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK, y += BLOCK) {
@@ -82,7 +83,7 @@ static inline float exponentials(const float *x, float *y, uint32_t columns, uin
     return total;
 }
 
-static inline void scale(float *y, uint32_t columns, uint32_t lane, float factor) {
+SPICA_INLINE void scale(float *y, uint32_t columns, uint32_t lane, float factor) {
     for (; columns >= BLOCK; columns -= BLOCK, y += BLOCK) {
         float values[UNROLL];
 #pragma unroll
@@ -97,8 +98,8 @@ static inline void scale(float *y, uint32_t columns, uint32_t lane, float factor
     }
 }
 
-static void softmax(void *pointer) {
-    const Arguments *arguments = pointer;
+SPICA_INLINE void softmax(void) {
+    const Arguments *arguments = spica_arguments();
     const uint32_t columns = arguments->columns, lane = vx_thread_id();
     const uint32_t worker = vx_core_id() * SPICA_WARPS + vx_warp_id();
     if (worker >= WORKERS) return;
@@ -114,6 +115,8 @@ static void softmax(void *pointer) {
 }
 
 int main(void) {
-    spica_launch(softmax, (void *)spica_arguments());
+    SPICA_PARALLEL {
+        softmax();
+    } SPICA_END_PARALLEL
     return 0;
 }

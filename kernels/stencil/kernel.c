@@ -1,5 +1,6 @@
 // Jacobi steps on a grid: each reads one grid and writes the other; borders stay.
 #include <spica.h>
+#include <spica_parallel.h>
 
 // A warp takes a strip, a column per lane, and marches down it: of the five points only south, west
 // and east are loaded anew.
@@ -15,7 +16,7 @@ typedef struct {
     float *even, *odd;
 } Arguments;
 
-static inline float relaxed(const float *point, float north, float centre, float south) {
+SPICA_INLINE float relaxed(const float *point, float north, float centre, float south) {
     const float sides = (north + south) + (point[-1] + point[1]);
     return fmaf(CENTRE, centre, SIDE * sides);
 }
@@ -24,7 +25,7 @@ static inline float relaxed(const float *point, float north, float centre, float
 // registers: it is not to know how these two come about.
 #define HIDE(from, to) __asm__("" : "+r"(from), "+r"(to))
 
-static inline void march(const float *from, float *to, uint32_t width, uint32_t rows) {
+SPICA_INLINE void march(const float *from, float *to, uint32_t width, uint32_t rows) {
     float north = *(from - width), centre = *from;
     // Four rows at a time, so that of four values two move between registers, not eight.
     for (; rows >= 4; rows -= 4) {
@@ -51,7 +52,7 @@ static inline void march(const float *from, float *to, uint32_t width, uint32_t 
     }
 }
 
-static void step(const Arguments *arguments, const float *from, float *to) {
+SPICA_INLINE void step(const Arguments *arguments, const float *from, float *to) {
     const uint32_t width = arguments->width, inner_rows = arguments->height - 2;
     // Strips start at multiples of the lanes, aligned to lines of memory; the last column is border.
     const uint32_t across = (width - 2) / SPICA_THREADS + 1;
@@ -72,9 +73,10 @@ static void step(const Arguments *arguments, const float *from, float *to) {
     }
 }
 
-static void jacobi(void *pointer) {
-    const Arguments *arguments = pointer;
+SPICA_INLINE void jacobi(void) {
+    const Arguments *arguments = spica_arguments();
     float *from = arguments->even, *to = arguments->odd;
+    if (arguments->height < 3 || arguments->width < 3) return;
     for (uint32_t steps = arguments->steps; steps > 0; steps--) {
         step(arguments, from, to);
         // What one core wrote others read: the barrier's fences make it seen.
@@ -85,7 +87,8 @@ static void jacobi(void *pointer) {
 }
 
 int main(void) {
-    const Arguments *arguments = spica_arguments();
-    if (arguments->height >= 3 && arguments->width >= 3) spica_launch(jacobi, (void *)arguments);
+    SPICA_PARALLEL {
+        jacobi();
+    } SPICA_END_PARALLEL
     return 0;
 }

@@ -28,13 +28,12 @@ typedef struct {
 } Arguments;
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
-#define INLINE static inline __attribute__((always_inline))
 
 // Keep accesses of other lanes' words where they stand: a warp runs in step.
 #define IN_STEP() __asm__ volatile("" ::: "memory")
 
 // A tile that is whole.
-INLINE void move_whole(Word *tile, const Word *from, uint32_t n, Word *to, uint32_t m) {
+SPICA_INLINE void move_whole(Word *tile, const Word *from, uint32_t n, Word *to, uint32_t m) {
     Word *row = tile + vx_thread_id();
     const Word *column = tile + vx_thread_id() * PITCH;
     for (int first = 0; first < SIDE; first += BATCH, row += BATCH * PITCH) {
@@ -64,7 +63,7 @@ INLINE void move_whole(Word *tile, const Word *from, uint32_t n, Word *to, uint3
 }
 
 // The tile at `row` and `column` as far as it exists.
-INLINE void move_ragged(Word *tile, uint32_t row, uint32_t column) {
+SPICA_INLINE void move_ragged(Word *tile, uint32_t row, uint32_t column) {
     const uint32_t lane = vx_thread_id(), m = ARGUMENTS->m, n = ARGUMENTS->n;
     const uint32_t rows = m - row < SIDE ? m - row : SIDE;
     const uint32_t columns = n - column < SIDE ? n - column : SIDE;
@@ -84,12 +83,12 @@ INLINE void move_ragged(Word *tile, uint32_t row, uint32_t column) {
         }
 }
 
-INLINE Word *own_tile(void) {
+SPICA_INLINE Word *own_tile(void) {
     return (Word *)spica_shared() + (vx_core_id() * SPICA_WARPS + vx_warp_id()) * WARP_WORDS;
 }
 
 // All whole tiles: of their numbers along rows, the warp takes every ALL_WARPS-th.
-INLINE void move_inside(void) {
+SPICA_INLINE void move_inside(void) {
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
     const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id();
     const uint32_t across = n / SIDE, width = across * SIDE, height = m / SIDE * SIDE;
@@ -108,7 +107,7 @@ INLINE void move_inside(void) {
 }
 
 // The tiles that hang over an edge: first those at the bottom, then those at the right.
-INLINE void move_edges(void) {
+SPICA_INLINE void move_edges(void) {
     const uint32_t width = ARGUMENTS->n / SIDE * SIDE, height = ARGUMENTS->m / SIDE * SIDE;
     const uint32_t bottom = height < ARGUMENTS->m ? (ARGUMENTS->n + SIDE - 1) / SIDE : 0;
     const uint32_t right = width < ARGUMENTS->n ? ARGUMENTS->m / SIDE : 0;
@@ -121,7 +120,7 @@ INLINE void move_edges(void) {
 }
 
 // Where shared memory holds no tile for each warp: row after row, uncoalesced writes.
-INLINE void move_directly(void) {
+SPICA_INLINE void move_directly(void) {
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
     for (uint32_t i = vx_core_id() * SPICA_WARPS + vx_warp_id(); i < m; i += ALL_WARPS)
         for (uint32_t j = lane; j < n + lane; j += SPICA_THREADS) {

@@ -17,7 +17,7 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
         expected = x.astype(np.float64) + y
         # One rounding of a sum that float64 holds exactly, or to within 2**-53 of itself.
         bound = chain_bound(1, np.abs(expected)) * (1 + 2.0**-20)
-    z = Buffer(data=np.zeros(n, np.float32), expected=expected, bound=bound)
+    z = Buffer(data=np.full(n, np.nan, np.float32), expected=expected, bound=bound)
     return Problem(
         buffers={"x": Buffer(data=x), "y": Buffer(data=y), "z": z},
         arguments=(n, "x", "y", "z"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ...hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, Register
+from ...hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
 from ...hw.config import ClusterConfig
 from ..faults import describe_faults
 from .device.agenda import SCHEDULES, Agenda, DeviceFault
@@ -61,6 +61,7 @@ class Devices:
         view = DeviceMemory(config, memory, allowed)
         self.dma = DmaDevice(self.agenda, view)
         self.matrix = MatrixDevice(config, self.agenda, view) if config.matrix else None
+        self.registers = registers_of(config)
 
     def read(self, offset: int) -> int:
         """Read the register at `offset` of the window."""
@@ -131,15 +132,18 @@ class Devices:
 
     def find(self, offset: int) -> tuple[str, str]:
         """Return the unit and the name of the register at `offset`."""
-        for unit, base, table in self.blocks():
-            for name, register in table.items():
-                if base + register.offset == offset:
-                    return unit, name
-        raise DeviceFault(f"there is no register at 0x{offset:04X} of the window of registers")
+        if offset not in self.registers:
+            raise DeviceFault(f"there is no register at 0x{offset:04X} of the window of registers")
+        return self.registers[offset]
 
-    def blocks(self) -> list[tuple[str, int, dict[str, Register]]]:
-        """Return name, first offset and registers of each unit."""
-        blocks = [("dma", DMA_BASE, DMA)]
-        if self.matrix is not None:
-            blocks.append(("matrix", MATRIX_BASE, MATRIX))
-        return blocks
+
+def registers_of(config: ClusterConfig) -> dict[int, tuple[str, str]]:
+    """Return unit and name of each register by its offset in the window."""
+    blocks = [("dma", DMA_BASE, DMA)]
+    if config.matrix is not None:
+        blocks.append(("matrix", MATRIX_BASE, MATRIX))
+    return {
+        base + register.offset: (unit, name)
+        for unit, base, table in blocks
+        for name, register in table.items()
+    }

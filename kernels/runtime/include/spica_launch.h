@@ -99,6 +99,8 @@ SPICA_INLINE uint32_t spica_threads(void)
     return vx_num_cores() * vx_num_warps() * vx_num_threads();
 }
 
+#ifdef SPICA_BARRIERS /* programs of one machine */
+
 /* The barrier of the functions below; programs that use them leave it to them. */
 #define SPICA_BARRIER_ALL (SPICA_BARRIERS - 1)
 
@@ -128,5 +130,7 @@ SPICA_INLINE void spica_core_barrier(void)
 {
     spica_barrier_of(1);
 }
+
+#endif
 
 #endif

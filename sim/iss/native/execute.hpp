@@ -60,9 +60,9 @@ inline bool execute(Step& s) {
         case Op::Jal: return jump_and_link(s);
         case Op::Jalr: return jump_to_register(s);
 
-        // All see each other's stores at once.
+        // Every store is seen at once, by loads and by what fetches instructions.
         case Op::Fence: return true;
-        case Op::FenceI: return true;  // the machine forgets afterwards
+        case Op::FenceI: return true;
         case Op::Ecall: return end_of_core(s);
         case Op::Ebreak: return end_of_core(s);
 

@@ -1,8 +1,6 @@
 // Scheduling: which warp goes on, one instruction at a time, until all have ended or none can.
 #include "machine.hpp"
 
-#include <cfenv>
-
 #include "execute.hpp"
 
 namespace spica {
@@ -126,15 +124,10 @@ bool Machine::execute_one(Warp& warp) {
     ++cores[warp.core].instructions;
     ++counts.operations[static_cast<uint32_t>(op)];
     counts.thread_instructions += static_cast<uint64_t>(std::popcount(lanes));
-    if (op == Op::FenceI) memory.forget_code();
     return true;
 }
 
 Stop Machine::run(uint64_t limit) {
-    // Whatever else runs in this process may have changed how the processor rounds.
-    std::fenv_t environment;
-    std::fegetenv(&environment);
-    std::fesetenv(FE_DFL_ENV);
     Stop stop = Stop::Limit;
     for (uint64_t done = 0; done < limit || !can_run(); ++done) {
         Warp* warp = next();
@@ -150,7 +143,6 @@ Stop Machine::run(uint64_t limit) {
             break;
         }
     }
-    std::fesetenv(&environment);
     return stop;
 }
 

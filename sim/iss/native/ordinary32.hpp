@@ -118,7 +118,7 @@ struct Ordinary {
         return result.exact_if(widened(result.bits) * widened(b) == widened(a));
     }
     static Ordinary root(Words a) {
-        Doubles radicand = widened(a), root;
+        Doubles radicand = widened(a), root{};
         for (unsigned k = 0; k < width; ++k) root[k] = std::sqrt(radicand[k]);
         Ordinary result = narrowed(root, Longs{});
         return result.exact_if(widened(result.bits) * widened(result.bits) == radicand);

@@ -1,0 +1,16 @@
+/* Calls itself until its stack is full, and on. */
+#include <spica.h>
+
+static volatile uint32_t sink;
+
+__attribute__((noinline)) static uint32_t sum(volatile uint32_t *from, uint32_t n) {
+    volatile uint32_t kept[64];
+    kept[n & 63] = n; /* MISTAKE */
+    return n + sum(kept, from[n & 63] + 1);
+}
+
+int main(void) {
+    uint32_t start[64] = {0};
+    sink = sum(start, 0);
+    return 0;
+}
