@@ -9,8 +9,9 @@ from typing import Any
 from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
 from ..kernels.kernel import find_kernel
+from ..sim.loading import SCHEDULES, SimtOptions
 from ..sim.mistakes import ProgramError
-from ..sim.simt import SCHEDULES, SimtOptions, run_program, run_simt
+from ..sim.simt import run_program, run_simt
 from ..sim.simt_report import simt_report
 from .options import JsonOutput, choose
 from .progress import ProgressDisplay
@@ -91,8 +92,9 @@ def run_cores(
                 finally:
                     terminal.finish()
         except ProgramError as error:
-            head = {"preset": preset, "program": names, "check": {"verdict": "wrong"}}
-            output.write(head | {"mistake": error.mistake})
+            what = {"program": names} if is_file_name(names[0]) else {"kernel": names[0]}
+            mistake = {"check": {"verdict": "wrong"}, "mistake": error.mistake}
+            output.write({"preset": preset, **what, **mistake})
             raise
         if output.write(result):
             print(simt_report(result), end="")

@@ -8,8 +8,8 @@ from cyclopts import Parameter
 
 from ..hw.address_map import DRAM_BASE, DRAM_END
 from ..hw.errors import UserError
+from ..sim.loading import SimtOptions
 from ..sim.run import RunOptions
-from ..sim.simt import SimtOptions
 from .catalog import CORES_ENGINE, ENGINES, kernel_names
 from .gemm import DIMENSIONS, HOST_KERNEL, parsed_window, require_sound, run_gemm
 from .options import JsonOption, SetOption, choose, configured

@@ -47,6 +47,31 @@ def memory() -> str:
     )
 
 
+def core_memory() -> str:
+    """Return the table of addresses that cores see beyond DRAM, those of `virgo`."""
+    config = PRESETS["virgo"]
+    window = address_map.SHARED_BASE + config.shared.size
+    dump = f"{address_map.COUNTER_DUMP_BYTES:#x}"
+    rows = (
+        (address_map.ENTRY, "first instruction of every core"),
+        (address_map.ARGUMENTS, "arguments of a kernel"),
+        (
+            address_map.STACK_TOP,
+            f"stacks, down from here, {address_map.STACK_BYTES} bytes for each thread",
+        ),
+        (address_map.SHARED_BASE, "shared memory"),
+        (window, f"print buffers, {address_map.PRINT_BYTES:#x} bytes for each core"),
+        (window + address_map.DMA_BASE, "registers of the DMA"),
+        (window + address_map.MATRIX_BASE, "registers of the matrix unit"),
+        (
+            address_map.CONSOLE_BASE,
+            f"console: a byte stored here is printed, {address_map.CONSOLE_LANES} addresses",
+        ),
+        (address_map.COUNTER_DUMP, f"counters at the end of a program, {dump} bytes for each core"),
+    )
+    return table(["address", "what"], ([f"`{address:#010x}`", what] for address, what in rows))
+
+
 def registers() -> str:
     """Return the table of registers."""
     rows = (
@@ -65,7 +90,7 @@ def counters() -> str:
 
 def updated(text: str) -> str:
     """Return the page with every table as the definitions have it now."""
-    return pages.updated(text, (presets, memory, registers, counters))
+    return pages.updated(text, (presets, memory, core_memory, registers, counters))
 
 
 if __name__ == "__main__":

@@ -52,21 +52,24 @@ class Locator:
     def __init__(self, program: Program):
         self.program = program
         self.chains = CallChains(program)
-        self.found: dict[int, SourceLine | None] = {}
+        self.found: dict[int, list[SourceLine]] = {}
+
+    def chain(self, pc: int) -> list[SourceLine]:
+        """Return the user's places behind an instruction: where it is, where that is called."""
+        if pc not in self.found:
+            self.found[pc] = [place for place in self.chains.at(pc) if is_own(place.file)]
+        return self.found[pc]
 
     def own(self, pc: int) -> SourceLine | None:
         """Return the place behind an instruction in the user's files, the innermost if several."""
-        if pc not in self.found:
-            places = self.chains.at(pc)
-            self.found[pc] = next((place for place in places if is_own(place.file)), None)
-        return self.found[pc]
+        return next(iter(self.chain(pc)), None)
 
     def at(self, pc: int) -> dict[str, Any] | None:
-        """Return file, line, function and text of the line behind an instruction."""
+        """Return file, line, function and text of the line behind an instruction, and its calls."""
         place = self.own(pc) or self.program.line_of(pc)
         if place is None:
             function = self.program.function_of(pc)
-            known = {"file": None, "line": None, "function": function, "text": None}
+            known = {"file": None, "line": None, "function": function, "text": None, "calls": []}
             return known if function else None
         lines = source_lines(place.file)
         return {
@@ -74,6 +77,7 @@ class Locator:
             "line": place.line,
             "function": place.function,
             "text": lines[place.line - 1] if 0 < place.line <= len(lines) else None,
+            "calls": [str(call) for call in self.chain(pc)[1:]],
         }
 
     def latest(self, pcs: Sequence[int]) -> dict[str, Any] | None:
@@ -90,6 +94,11 @@ class Locator:
                 key = (self.own(pc) is None, place["file"], place["function"] or "")
                 spans.setdefault(key, {})[place["line"]] = place["text"]
         return [
-            {"file": file, "function": function, "texts": dict(sorted(texts.items()))}
-            for (_, file, function), texts in sorted(spans.items())
+            {
+                "own": not foreign,
+                "file": file,
+                "function": function,
+                "texts": dict(sorted(texts.items())),
+            }
+            for (foreign, file, function), texts in sorted(spans.items())
         ]

@@ -3,15 +3,17 @@
 import struct
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..hw.address_map import STACK_BYTES
 from .iss.faults import lane_text
 
 __all__ = ["mistake_text", "numbers_text"]
 
 WIDTH = 100
+SCREEN = 40
 #: Groups of warps, of lanes and of lines of code that are shown; more are counted.
 SHOWN = 6
 #: What helps against some causes.
@@ -25,13 +27,16 @@ def mistake_text(mistake: dict[str, Any]) -> str:
     """Return what `explain` found as lines of text."""
     after = f"after {mistake['instructions']:,} instructions"
     if mistake["stop"] == "fault":
-        what, _, _ = mistake["sentence"].rpartition(" (core ")
+        what = mistake["sentence"].rpartition(" (core ")[0] or mistake["sentence"]
         rest = fault_lines(mistake, after)
     else:
         what, rest = f"{mistake['sentence']}, {after}", group_lines(mistake)
     # The command line writes its name before.
     head = textwrap.wrap(what, WIDTH - len("spica: "), subsequent_indent="  ")
-    return "\n".join(line[:WIDTH].rstrip() for line in [*head, *rest])
+    lines = [line[:WIDTH].rstrip() for line in [*head, *rest]]
+    if len(lines) > SCREEN:
+        lines[SCREEN - 1 :] = ["  and more; --json FILE has all of it"]
+    return "\n".join(lines)
 
 
 def fault_lines(mistake: dict[str, Any], after: str) -> Iterator[str]:
@@ -46,6 +51,7 @@ def fault_lines(mistake: dict[str, Any], after: str) -> Iterator[str]:
         yield from place_lines(mistake["came_from"])
     if mistake["cause"] in ADVICE:
         yield f"  {ADVICE[mistake['cause']]}"
+    yield from stray_lines(mistake["strayed"], "  ")
     yield from address_lines(mistake["addresses"])
     if mistake["registers"]:
         yield f"  registers that {mistake['assembly']} reads"
@@ -94,7 +100,8 @@ def spot(place: dict[str, Any] | None) -> str:
         return "code without source lines"
     if place["line"] is None:
         return f"in {place['function']}, without source lines"
-    return f"{place['file']}:{place['line']} in {place['function']}"
+    calls = "".join(f", called at {call}" for call in place["calls"][:2])
+    return f"{place['file']}:{place['line']} in {place['function']}{calls}"
 
 
 def source_line(number: int, text: str, indent: str) -> str:
@@ -111,6 +118,18 @@ def address_lines(addresses: list[list]) -> Iterator[str]:
         yield f"  {whose}{address:#010x} is {near}"
     if len(addresses) > SHOWN:
         yield f"  and {len(addresses) - SHOWN} lanes more"
+
+
+def stray_lines(strayed: list[list[int]], indent: str) -> Iterator[str]:
+    """Yield that stack pointers have left their stacks."""
+    if strayed:
+        lanes = lane_text(mask_of(lane for lane, _ in strayed))
+        furthest = max(nbytes for _, nbytes in strayed)
+        yield (
+            f"{indent}stack pointer {furthest:,} bytes below the stack of {STACK_BYTES:,} bytes in "
+            f"{lanes}:"
+        )
+        yield f"{indent}  calls go too deep, or variables are too large"
 
 
 def register_lines(name: str, lanes: list[int], values: list[int]) -> list[str]:
@@ -141,11 +160,12 @@ def drawn_together(parts: list[str], what: str) -> list[str]:
 
 def group_lines(mistake: dict[str, Any]) -> Iterator[str]:
     """Yield where the warps stand, those at one place together."""
-    for barrier in mistake["barriers"]:
-        yield f"  {barrier_text(barrier)}"
-    groups = sorted(mistake["groups"], key=lambda group: ORDER.index(group["does"]))
+    texts = [barrier_text(barrier) for barrier in mistake["barriers"]]
+    yield from (f"  {text}" for text in drawn_together(texts, "barriers"))
+    groups = sorted(mistake["groups"], key=telling)
     for group in groups[:SHOWN]:
         yield f"  {warps_text(group['warps'])} {doing(group)}"
+        yield from stray_lines(group["strayed"], "    ")
         if "locations" in group:
             yield from loop_lines(group["locations"])
         elif group["location"] is not None:
@@ -163,16 +183,26 @@ def group_lines(mistake: dict[str, Any]) -> Iterator[str]:
 ORDER = ("loops", "runs", "waits", "ended", "never began")
 
 
+def telling(group: dict[str, Any]) -> tuple[int, bool]:
+    """Return a key that puts first what tells most: who runs, in the user's files above all."""
+    foreign = not any(span["own"] for span in group.get("locations", []))
+    return ORDER.index(group["does"]), foreign
+
+
 def barrier_text(barrier: dict[str, Any]) -> str:
     """Return who is at a barrier and who is not."""
     number, count, arrived = barrier["number"], barrier["count"], barrier["arrived"]
-    present = [
-        f"core {core}: {here} of {count} warps are there" for core, here in enumerate(arrived)
-    ]
     head = f"barrier {number & 0x7FFF_FFFF}"
     if number >> 31:
         return f"{head} of all cores: {sum(arrived)} of {count} are there"
-    return f"{head}: {'; '.join(drawn_together(present, 'cores'))}"
+    alike: dict[int, list[int]] = {}
+    for core, here in enumerate(arrived):
+        alike.setdefault(here, []).append(core)
+    present = [
+        f"{counted('core', cores)}: {here} of {count} warps are there"
+        for here, cores in alike.items()
+    ]
+    return f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
 
 
 def doing(group: dict[str, Any]) -> str:
@@ -202,15 +232,22 @@ def loop_lines(spans: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def warps_text(warps: Iterable[list[int]]) -> str:
-    """Return some warps by core, ``core 0, warps 0-6``."""
-    cores: dict[int, list[int]] = {}
+    """Return some warps by core, ``core 0, warps 0-6``, cores that agree together."""
+    by_core: dict[int, list[int]] = {}
     for core, warp in warps:
-        cores.setdefault(core, []).append(warp)
-    parts = []
-    for core, numbers in cores.items():
-        plural = "s" if len(numbers) > 1 else ""
-        parts.append(f"core {core}, warp{plural} {numbers_text(numbers)}")
-    return "; ".join(drawn_together(parts, "cores"))
+        by_core.setdefault(core, []).append(warp)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for core, numbers in by_core.items():
+        alike.setdefault(tuple(numbers), []).append(core)
+    parts = [
+        f"{counted('core', cores)}, {counted('warp', numbers)}" for numbers, cores in alike.items()
+    ]
+    return "; ".join(drawn_together(parts, "groups"))
+
+
+def counted(what: str, numbers: Sequence[int]) -> str:
+    """Return a noun and its numbers, ``warp 3`` or ``warps 0-6``."""
+    return f"{what}{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}"
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

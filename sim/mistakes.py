@@ -12,7 +12,8 @@ from .iss.machine import Iss
 from .iss.outcome import Cause, Fault, Outcome, Stop, WarpState
 from .locations import Locator
 from .mistake_text import mistake_text
-from .places import Places, core_of
+from .places import Places
+from .stacks import core_of, strayed_lanes
 
 __all__ = ["ProgramError", "explain"]
 
@@ -41,7 +42,10 @@ def explain(iss: Iss, program: Program, places: Places, outcome: Outcome) -> dic
     locator = Locator(program)
     if outcome.stop is Stop.FAULT:
         assert outcome.fault is not None
-        return found | explain_fault(iss, locator, places, outcome.fault)
+        fault = outcome.fault
+        state = iss.warp(fault.core, fault.warp)
+        strayed = strayed_lanes(program, places.config, fault.core, fault.warp, state)
+        return found | explain_fault(iss, locator, places, fault) | {"strayed": strayed}
     if outcome.stop is Stop.DEADLOCK:
         sentence = "deadlock: every warp that has not ended waits at a barrier"
     else:
@@ -49,6 +53,8 @@ def explain(iss: Iss, program: Program, places: Places, outcome: Outcome) -> dic
     groups: dict[str, dict[str, Any]] = {}
     for core, warp, state in warps_of(iss, places):
         stands = where_it_stands(iss, locator, core, warp, state)
+        strayed = strayed_lanes(program, places.config, core, warp, state)
+        stands |= {"strayed": strayed} if state.active else {"strayed": []}
         group = groups.setdefault(repr(stands), stands | {"warps": []})
         group["warps"].append([core, warp])
     return found | {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ..hw.address_map import (
     ARGUMENTS,
     CONSOLE_BASE,
+    DMA_BASE,
     DRAM_BASE,
     DRAM_END,
     SHARED_BASE,
@@ -13,8 +14,10 @@ from ..hw.address_map import (
     STACK_TOP,
     WINDOW_BYTES,
 )
-from ..hw.config import ClusterConfig, CoreConfig
+from ..hw.artifacts import register_blocks
+from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
+from .stacks import owner_of, stack_top, stacks_bytes
 
 __all__ = [
     "ARGUMENTS_BYTES",
@@ -23,7 +26,6 @@ __all__ = [
     "PROGRAM",
     "Places",
     "Region",
-    "core_of",
     "place_buffers",
 ]
 
@@ -56,17 +58,10 @@ class Region:
         return self.address <= address < self.end
 
 
-def core_of(config: ClusterConfig) -> CoreConfig:
-    """Return the core of a config that has cores."""
-    assert config.core is not None
-    return config.core
-
-
 def stacks(config: ClusterConfig) -> Region:
     """Return the stacks of all threads, one beside the other."""
-    core = core_of(config)
-    nbytes = config.cores * STACK_BYTES << (core.warp_width + core.thread_width)
-    return Region("stacks", STACK_TOP - nbytes, nbytes)
+    nbytes = stacks_bytes(config)
+    return Region("the stacks", STACK_TOP - nbytes, nbytes)
 
 
 def place_buffers(sizes: Mapping[str, int], config: ClusterConfig) -> dict[str, Region]:
@@ -122,6 +117,8 @@ class Places:
             return self.describe_stack(address)
         known = [*self.dram, self.shared, self.window]
         for region in known:
+            if region is self.window and address in region:
+                return self.describe_register(address - region.address)
             if address in region:
                 return f"byte {address - region.address:,} of {region.name}{self.symbol(address)}"
         before = max((r for r in known if r.end <= address), key=lambda r: r.end, default=None)
@@ -147,17 +144,21 @@ class Places:
         name = max(named, key=lambda name: self.symbols[name])
         return f", {amount(address - self.symbols[name])} from the start of {name}"
 
+    def describe_register(self, offset: int) -> str:
+        """Return which register is at an offset of the window of registers."""
+        for block, base, registers in register_blocks(self.config):
+            for name, register in registers.items():
+                if base >= DMA_BASE and base + register.offset == offset:
+                    return f"register {block}.{name}"
+        return f"byte {offset:,} of {self.window.name}"
+
     def describe_stack(self, address: int) -> str:
         """Return whose stack an address is in."""
-        core = core_of(self.config)
-        hart = (STACK_TOP - 1 - address) // STACK_BYTES
-        thread = hart & (1 << core.thread_width) - 1
-        warp = hart >> core.thread_width & (1 << core.warp_width) - 1
-        number = hart >> core.thread_width + core.warp_width
-        left = (address - (STACK_TOP - STACK_BYTES * (hart + 1))) % STACK_BYTES
+        core, warp, lane = owner_of(self.config, address)
+        above = STACK_BYTES - (stack_top(self.config, core, warp, lane) - address)
         return (
-            f"in the stack of core {number}, warp {warp}, lane {thread}, "
-            f"{amount(left)} above its lower end"
+            f"in the stack of core {core}, warp {warp}, lane {lane}, "
+            f"{amount(above)} above its lower end"
         )
 
 

@@ -1,74 +1,30 @@
-"""Run programs on SIMT cores: place them and their data, execute, check, account."""
+"""Run programs on SIMT cores: place their data, execute, check, account."""
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..hw.address_map import ARGUMENTS
-from ..hw.config import PRESETS, ClusterConfig
+from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
-from ..kernels.compile import compile_program
 from ..kernels.inspection import inspect_program
 from ..kernels.kernel import Kernel, Problem
-from ..kernels.program import Program
 from .buffers import BufferCheck, check_buffer
-from .iss.machine import Iss
 from .iss.outcome import Outcome, Stop
+from .loading import Loaded, Progress, SimtOptions, build, load, require_cores
 from .mistakes import ProgramError, explain
-from .places import ARGUMENTS_BYTES, PAGE, PROGRAM, Places, Region, core_of, place_buffers
+from .places import ARGUMENTS_BYTES, Region, place_buffers
+from .stacks import core_of
 from .versions import versions
 
-__all__ = ["SCHEDULES", "SOURCE_SUFFIXES", "SimtOptions", "run_program", "run_simt"]
+__all__ = ["SimtOptions", "run_program", "run_simt"]
 
-SCHEDULES = ("in_turn", "random")
-SOURCE_SUFFIXES = (".c", ".cpp", ".cc", ".cxx", ".S", ".elf")
 #: Instructions between two chances to interrupt or to show progress.
 CHUNK = 2_000_000
-
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimtOptions:
-    """How a program is built and run.
-
-    Parameters
-    ----------
-    optimize : int
-        Of the compiler, 0 to 3.
-    schedule : str
-        Which warp goes next: each ``in_turn``, or a ``random`` one.
-    seed : int
-        Of the data and of a random schedule.
-    max_instructions : int
-        Instructions of warps after which the run counts as endless.
-    allow_spills : bool
-        Whether a kernel may keep values on its stack for want of registers.
-    allow : tuple of (int, int)
-        Address and bytes of DRAM that the program may touch besides its own.
-
-    """
-
-    optimize: int = 3
-    schedule: str = "in_turn"
-    seed: int = 1
-    max_instructions: int = 1_000_000_000
-    allow_spills: bool = False
-    allow: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Loaded:
-    """A program in memory, and where everything is."""
-
-    iss: Iss
-    program: Program
-    places: Places
 
 
 def run_simt(
@@ -128,7 +84,9 @@ def run_simt(
         "operations": problem.operations,
         "operations_per_instruction": per_instruction,
         "complaints": complaints,
-        "check": verdict(outcome, checks, [] if options.allow_spills else complaints),
+        "check": verdict(
+            outcome, checks, [] if options.allow_spills else complaints, device_errors(loaded)
+        ),
     }
 
 
@@ -160,14 +118,6 @@ def run_program(
     }
 
 
-def require_cores(name: str, preset: str, config: ClusterConfig):
-    """Refuse a machine that has nothing to run a program on."""
-    if not config.cores:
-        *others, last = sorted(known for known, machine in PRESETS.items() if machine.cores)
-        choice = f"{', '.join(others)} or {last}"
-        raise UserError(f"{name} needs cores, and {preset} has none; choose {choice}")
-
-
 def pose(kernel: Kernel, sizes: dict[str, int], seed: int) -> Problem:
     """Return the problem, or say why there is none of these sizes."""
     try:
@@ -175,65 +125,6 @@ def pose(kernel: Kernel, sizes: dict[str, int], seed: int) -> Problem:
     except ValueError as error:
         given = " x ".join(map(str, sizes.values()))
         raise UserError(f"{kernel.name} {given}: {error}") from None
-
-
-def build(
-    paths: Sequence[Path], config: ClusterConfig, options: SimtOptions, progress: Progress | None
-) -> Program:
-    """Return the program of some sources, or that of an ELF file."""
-    for path in paths:
-        if path.suffix not in SOURCE_SUFFIXES:
-            known = ", ".join(SOURCE_SUFFIXES)
-            raise UserError(f"a program must be files that end in {known}, not {path}")
-        if not path.is_file():
-            raise UserError(f"a program must exist, and there is no file {path}")
-    binaries = [path for path in paths if path.suffix == ".elf"]
-    if binaries and len(paths) > 1:
-        raise UserError(f"an ELF file must stand alone, and {binaries[0]} is one of {len(paths)}")
-    if binaries:
-        return Program.load(binaries[0])
-
-    def tell(sentence: str):
-        if progress is not None:
-            progress(sentence, 0, 0)
-
-    return Program.load(
-        compile_program(list(paths), config, optimize=options.optimize, progress=tell)
-    )
-
-
-def load(
-    config: ClusterConfig,
-    program: Program,
-    buffers: Iterable[Region],
-    options: SimtOptions,
-    console: Callable[[bytes], None] | None,
-) -> Loaded:
-    """Return a machine with the program in its memory, and only that and its data allowed."""
-    more = [Region("memory that was allowed", *region) for region in options.allow]
-    places = Places(config, [*program_regions(program), *buffers, *more], program.symbols)
-    iss = Iss(config, schedule=options.schedule, seed=options.seed)
-    iss.on_console = console
-    for region in places.dram:
-        iss.allow(region.address, region.nbytes)
-    for address, data in program.segments:
-        iss.write(address, data)
-    iss.reset(program.entry)
-    return Loaded(iss=iss, program=program, places=places)
-
-
-def program_regions(program: Program) -> list[Region]:
-    """Return where a program lies: its segments, those that adjoin but for their alignment as one.
-
-    Start-up code clears whole rows of words, and may do so in the gap behind a segment.
-    """
-    spans: list[list[int]] = []
-    for address, data in sorted(program.segments, key=lambda segment: segment[0]):
-        if spans and address - spans[-1][1] < PAGE:
-            spans[-1][1] = max(spans[-1][1], address + len(data))
-        else:
-            spans.append([address, address + len(data)])
-    return [Region(PROGRAM, first, end - first) for first, end in spans]
 
 
 def argument_words(problem: Problem, buffers: dict[str, Region]) -> np.ndarray:
@@ -284,11 +175,13 @@ def account(loaded: Loaded, outcome: Outcome, options: SimtOptions) -> dict[str,
         "instructions": {"warp": counts.instructions, "thread": counts.thread_instructions},
         "lanes_used_percent": 100 * counts.thread_instructions / max(1, slots),
         "instructions_by_unit": {unit.value: count for unit, count in counts.units.items()},
+        "instructions_by_name": counts.mnemonics,
         "instructions_by_core": list(counts.core_instructions),
         "loads": counts.loads,
         "stores": counts.stores,
         "divergent_splits": counts.divergent_splits,
         "barriers": counts.barriers,
+        "device_errors": device_errors(loaded),
         "console": loaded.iss.console.decode(errors="replace"),
         "simulated_instructions_per_second": outcome.instructions / max(outcome.seconds, 1e-9),
         "versions": versions(),
@@ -296,12 +189,21 @@ def account(loaded: Loaded, outcome: Outcome, options: SimtOptions) -> dict[str,
     }
 
 
-def verdict(outcome: Outcome, checks: list[BufferCheck], complaints: list[str]) -> dict[str, Any]:
-    """Return the verdict on a kernel: its buffers, its exit code, its code."""
-    right = not (outcome.exit_code or complaints or any(check.wrong for check in checks))
+def device_errors(loaded: Loaded) -> str:
+    """Return in words what the error registers of the devices hold; nothing without an error."""
+    devices = loaded.iss.devices
+    return devices.describe() if devices.error else ""
+
+
+def verdict(
+    outcome: Outcome, checks: list[BufferCheck], complaints: list[str], errors: str
+) -> dict[str, Any]:
+    """Return the verdict on a kernel: its buffers, its exit code, its code, devices' errors."""
+    wrong = outcome.exit_code or complaints or errors or any(check.wrong for check in checks)
     return {
-        "verdict": "right" if right else "wrong",
+        "verdict": "wrong" if wrong else "right",
         "exit_code": outcome.exit_code,
+        "device_errors": errors,
         "complaints": complaints,
         "buffers": {check.name: dataclasses.asdict(check) for check in checks},
     }

@@ -66,6 +66,8 @@ def headline(result: dict[str, Any]) -> str:
 def program_verdict(result: dict[str, Any]) -> list[str]:
     """Return how a user's own program ended, and what is no part of that verdict."""
     notes = [f"  note: {complaint}" for complaint in result["complaints"]]
+    if result["device_errors"]:
+        notes.append(f"  note: {result['device_errors']}")
     return [f"ENDED with exit code {result['exit_code']}", *notes]
 
 
@@ -88,6 +90,8 @@ def kernel_verdict(result: dict[str, Any]) -> list[str]:
         faults += [f"    {example_text(name, example)}" for example in buffer["examples"]]
     if found["exit_code"]:
         faults.append(f"  the program ended with exit code {found['exit_code']}")
+    if found["device_errors"]:
+        faults.append(f"  {found['device_errors']}")
     if found["complaints"]:
         values = "" if faults else f", though every value is right: {right}"
         faults.append(f"  its code is not as it must be (--allow-spills lets it pass){values}")

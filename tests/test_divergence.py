@@ -10,9 +10,10 @@ import pytest
 from spica.hw.address_map import ARGUMENTS
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.instructions import INSTRUCTIONS
+from spica.kernels.bodies import steps
 from spica.kernels.compile import FLAGS, INCLUDE_DIRECTORY, compile_program, tool
 from spica.kernels.header import program_header
-from spica.kernels.inspection import inspect_program, steps
+from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause, Stop

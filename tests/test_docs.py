@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from spica.cli.main import app, main
+from spica.hw.config import PRESETS
 from spica.hw.isa.instructions import INSTRUCTIONS, Unit
+from spica.kernels.compile import INCLUDE_DIRECTORY
+from spica.kernels.header import program_header
 from spica.sim.units import every_unit
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +80,17 @@ def test_example_of_programming_runs(example, capsys):
     (printed,) = re.findall(r"```\n(\d+ takes \d+ steps\n)```", PROGRAMMING)
     assert main(command) == 0
     assert capsys.readouterr().out.startswith(printed)
+
+
+def test_names_of_programming_are_those_of_the_headers():
+    headers = "".join(path.read_text() for path in INCLUDE_DIRECTORY.glob("*.h"))
+    headers += program_header(PRESETS["core"])
+    text = re.sub(r"```.*?```", "", PROGRAMMING, flags=re.DOTALL)
+    quoted = re.findall(r"`(\w+)(?:\([^`]*\))?`", text)
+    names = [name for name in quoted if re.match(r"(spica|vx|SPICA)_|mem|put|\w+f$", name)]
+    assert len(names) > 30
+    for name in names:
+        assert re.search(rf"\b{name}\b", headers), name
 
 
 def test_mistake_of_programming_is_reported_so(example, capsys):

@@ -1,4 +1,4 @@
-"""The instruction-set model from Python: memory, runs and how they end, steps, what can be seen."""
+"""The instruction-set model: how runs end, and that a fault leaves everything as it was."""
 
 from dataclasses import replace
 
@@ -7,10 +7,7 @@ import pytest
 
 from spica.hw.address_map import (
     CONSOLE_BASE,
-    COUNTER_DUMP,
     DMA_BASE,
-    DRAM_BASE,
-    DRAM_END,
     ENTRY,
     SHARED_BASE,
 )
@@ -53,10 +50,6 @@ def ran(text, limit=100_000, **options):
     return iss, iss.run(limit)
 
 
-def words_at(iss, address, count):
-    return iss.read(address, 4 * count).view(np.uint32).tolist()
-
-
 def state_of(iss):
     """Return all that a machine holds, to be compared."""
     warps = []
@@ -66,96 +59,6 @@ def state_of(iss):
             plain = replace(warp, integers=0, floats=0)
             warps.append((plain, warp.integers.tobytes(), warp.floats.tobytes()))
     return warps, iss.console, iss.statistics, iss.read(SHARED_BASE, 4096).tobytes()
-
-
-@pytest.mark.parametrize("address", [DRAM_BASE, DRAM_BASE + 0xFFFD, DRAM_END - 9, SHARED_BASE + 3])
-def test_the_host_reads_what_it_wrote(address):
-    iss = machine_of()
-    iss.write(address, b"spica iss")
-    assert iss.read(address, 9).tobytes() == b"spica iss"
-    iss.write(address, np.array([7, 1 << 30], np.uint32)[:1])
-    assert iss.read(address, 9).tobytes() == b"\7\0\0\0a iss"
-
-
-def test_memory_nobody_wrote_is_zero():
-    assert not machine_of().read(0x9000_0000, 100_000).any()
-
-
-@pytest.mark.parametrize(
-    "address", [0, DRAM_BASE - 1, DRAM_END - 1, SHARED_BASE + 0x5000, 0xFFFF_FFFE, -4, 1 << 32]
-)
-def test_the_host_reaches_memory_only(address):
-    iss = machine_of()
-    with pytest.raises(UserError, match="address must be one of DRAM or shared memory"):
-        iss.write(address, b"four")
-    with pytest.raises(UserError, match="address must be"):
-        iss.read(address, 4)
-
-
-def test_what_is_left_beside_shared_memory():
-    """Print buffers and counter dumps take what programs leave there."""
-    size = PRESETS["core"].shared.size
-    text = f"""
-        li a0, {SHARED_BASE + size + 0x200}
-        li a1, {COUNTER_DUMP + 0xFC}
-        li a2, 77
-        sw a2, 0(a0)
-        sw a2, 0(a1)
-        lw a3, 0(a1)
-    """
-    iss, outcome = ran(text + END)
-    assert outcome.stop is Stop.DONE
-    assert words_at(iss, SHARED_BASE + size + 0x200, 1) == [77]
-    assert words_at(iss, COUNTER_DUMP + 0xFC, 1) == [77]
-    assert iss.warp(0, 0).integers[13, 0] == 77
-
-
-def test_regions_bound_what_programs_touch_in_dram():
-    """Lanes side by side: those beyond the end are named, and none has written."""
-    text = f"""{START}
-        li a0, 0x80100000
-        csrr a1, thread_id
-        slli a1, a1, 2
-        add a0, a0, a1
-        sw a0, 0(a0)
-        sw a0, 8(a0)
-    {END}"""
-    iss = loaded(text, warps=1)
-    iss.allow(ENTRY, 0x1000)
-    iss.allow(0x8010_0000, 16)
-    outcome = iss.run()
-    assert outcome.stop is Stop.FAULT
-    fault = outcome.fault
-    assert (fault.cause, fault.lanes, fault.address) == (Cause.OUTSIDE_MEMORY, 0b1100, 0x8010_0010)
-    assert fault.sentence == (
-        "access outside memory: store of 4 bytes at 0x80100010, outside everything that was placed "
-        f"(core 0, warp 0, lanes 2-3, pc 0x{fault.pc:08x}: sw a0, 8(a0))"
-    )
-    assert words_at(iss, 0x8010_0000, 5) == [0x8010_0000 + 4 * k for k in range(4)] + [0]
-    iss.allow(0x8010_0010, 8)
-    assert iss.run().stop is Stop.DONE
-    assert words_at(iss, 0x8010_0010, 2) == [0x8010_0008, 0x8010_000C]
-
-
-def test_the_host_writes_outside_regions():
-    iss = machine_of()
-    iss.allow(ENTRY, 4)
-    iss.write(0x9000_0000, b"1234")
-    assert iss.read(0x9000_0000, 4).tobytes() == b"1234"
-    with pytest.raises(UserError, match="a region must be 1 byte or more"):
-        iss.allow(ENTRY, 0)
-
-
-def test_instructions_come_from_what_was_placed():
-    iss = machine_of()
-    fault = iss.run().fault
-    assert (fault.cause, fault.pc, fault.address) == (Cause.OUTSIDE_MEMORY, ENTRY, ENTRY)
-    assert "instruction fetch where no program was placed" in fault.sentence
-    iss.write(ENTRY, assemble_program("addi a0, a0, 1\naddi a0, a0, 1").data)
-    iss.allow(ENTRY, 4)
-    outcome = iss.run()
-    assert (outcome.instructions, outcome.fault.pc) == (1, ENTRY + 4)
-    assert outcome.fault.cause is Cause.OUTSIDE_MEMORY
 
 
 def test_a_run_that_is_done():
@@ -178,6 +81,56 @@ def test_a_run_that_is_done():
 def test_the_first_exit_code_that_is_not_zero():
     _, outcome = ran("csrr gp, core_id\nneg gp, gp\necall", cores=3)
     assert outcome.exit_code == -1
+
+
+def test_only_warp_0_tells_the_exit_code():
+    waits = "beqz gp, out\nnop\nnop\nnop\nout:"
+    _, outcome = ran(f"{START}\ncsrr gp, warp_id\n{waits}{END}")
+    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 0)
+
+
+def test_ecall_ends_warps_that_wait():
+    text = f"""{START}
+        li a0, 1
+        li a1, 4
+        csrr a2, warp_id
+        li gp, 3
+        beqz a2, out
+        vx_bar a0, a1
+    out:
+        nop
+        nop
+        ecall
+    """
+    iss, outcome = ran(text)
+    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 3)
+    assert [iss.warp(0, warp).waits for warp in range(4)] == [""] * 4
+    assert not any(iss.warp(0, warp).active for warp in range(4))
+
+
+def test_tensor_results_are_for_active_lanes():
+    floats = np.full((32, 8), 0x3C00_3C00, np.uint32)
+    floats[16:] = 0
+    iss = loaded("hmma zero", threads=8, tensor="hmma")
+    iss.set_warp(0, 0, mask=0b101, floats=floats)
+    iss.step(0, 0)
+    found = iss.warp(0, 0).floats[16:24]
+    assert (found[:, [0, 2]] == 0x4180_0000).all()  # 16 products of 1
+    assert not found[:, [1, 3, 4, 5, 6, 7]].any()
+
+
+def test_a_reset_forgets_a_tile_that_is_on_its_way():
+    iss = loaded("hgmma a0, a0\nhgmma_wait", threads=8, tensor="hgmma")
+    iss.write(SHARED_BASE, np.full(1024, 0x3C00, np.uint16))
+    for resets in (False, True):
+        iss.reset()
+        iss.set_warp(0, 0, mask=0xFF, integers=np.full((32, 8), SHARED_BASE, np.uint32))
+        iss.step(0, 0)
+        if resets:
+            iss.reset()
+            iss.set_warp(0, 0, pc=ENTRY + 4, mask=0xFF)
+        iss.step(0, 0)
+        assert iss.warp(0, 0).floats.any() != resets
 
 
 def test_a_limit_stops_and_the_run_goes_on():

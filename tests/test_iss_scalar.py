@@ -108,19 +108,19 @@ def test_random_programs_end_in_the_state_of_qemu():
     rare = {name: n for name, n in pair.executed.items() if n < 100}
     assert set(rare) <= {"ecall", "ebreak"}
     # Both cases in which QEMU deviates from the standard were met, and put right.
-    assert min(pair.oracle.corrections[case] for case in ("minimum", "fused")) > 0
+    assert min(pair.oracle.corrections[case] for case in ("minimum", "fused")) > 10
 
 
 @pytest.mark.slow
 def test_ten_million_random_instructions():
     pair = Pair()
-    pair.compare(range(10_000, 18_000))
+    pair.compare(range(10_000, 17_000))
     assert pair.executed.total() > 10_000_000
     assert set(pair.executed) == set(SCALAR_NAMES)
     rare = {name: n for name, n in pair.executed.items() if n < 10_000}
     assert set(rare) <= {"ecall", "ebreak"}
     assert min(pair.executed[name] for name in ("ecall", "ebreak")) > 3000
-    assert min(pair.oracle.corrections[case] for case in ("minimum", "fused")) > 400
+    assert min(pair.oracle.corrections[case] for case in ("minimum", "fused")) > 1000
 
 
 def test_difference_is_traced_to_its_instruction(pair):

@@ -1,5 +1,7 @@
 """Arithmetic of the instruction-set model in every lane: against QEMU and golden models."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -11,9 +13,11 @@ from spica.sim.golden import fragments
 from spica.sim.golden.operands import random_bits
 from spica.sim.golden.special import special_function
 from spica.sim.oracle.qemu import OPERATIONS, qemu
+from spica.sim.oracle.thread import INTEGER
 from spica.sim.programs.bench import OLD, give, lanes_of, machine
+from spica.sim.programs.corners import INTEGERS
 
-A0, A1 = map(INTEGER_NAMES.index, ("a0", "a1"))
+A0, A1, A2 = map(INTEGER_NAMES.index, ("a0", "a1", "a2"))
 
 
 def step(iss):
@@ -26,6 +30,19 @@ def column(rng, kind, count):
     if kind == "f":
         return random_bits(rng, FP32, count)
     return rng.integers(0, 1 << 32, count, dtype=np.uint32) >> rng.integers(0, 32, count)
+
+
+@pytest.mark.parametrize("name", INTEGER)
+def test_integer_instructions_on_every_pair_of_borders(name):
+    pairs = np.array(list(product(INTEGERS, repeat=2)), np.uint32)
+    iss = machine(f"{name} a2, a0, a1", threads=32)
+    for first in range(0, len(pairs), 32):
+        a, b = np.resize(pairs[first : first + 32], (32, 2)).T
+        give(iss, {A0: a, A1: b})
+        step(iss)
+        operands = zip(a.tolist(), b.tolist(), strict=True)
+        wanted = [int(INTEGER[name](x, y)) & 0xFFFF_FFFF for x, y in operands]
+        assert lanes_of(iss, A2) == wanted
 
 
 @pytest.mark.parametrize("threads", [5, 32])

@@ -28,13 +28,13 @@ def test_first_state_is_lane_0_of_warp_0_of_each_core():
 def test_wspawn_starts_all_other_warps_below_a_number(count, caller):
     iss = machine("vx_wspawn a0, a1")
     iss.set_warp(0, 0, mask=0)
-    give(iss, {A0: [1, 1, count, 4], A1: [0, 0, 0x8000_1000, 0]}, warp=caller, mask=7, pc=ENTRY)
+    give(iss, {A0: [1, 1, count, 4], A1: [0, 0, 0x8000_1000, 0]}, warp=caller, mask=6)
     before = [iss.warp(0, warp) for warp in range(4)]
     assert iss.step(0, caller).fault is None
     for warp in range(4):
         state = iss.warp(0, warp)
         if warp == caller:
-            assert (state.active, state.mask, state.pc) == (True, 7, ENTRY + 4)
+            assert (state.active, state.mask, state.pc) == (True, 6, ENTRY + 4)
         elif warp < count:
             assert (state.active, state.mask, state.pc) == (True, 1, 0x8000_1000)
         else:

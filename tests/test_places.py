@@ -50,7 +50,7 @@ def test_buffers_that_do_not_fit_are_refused():
         (0xFEFF_FFFC, "in the stack of core 0, warp 0, lane 0, 8,188 bytes above its lower end"),
         (0xFEFE_E000, "in the stack of core 0, warp 1, lane 0, 0 bytes above its lower end"),
         (0xFEF8_0000, "in the stack of core 0, warp 7, lane 7, 0 bytes above its lower end"),
-        (0xFEF7_FFFC, "4 bytes before stacks, 524,288 bytes at 0xfef80000"),
+        (0xFEF7_FFFC, "4 bytes before the stacks, 524,288 bytes at 0xfef80000"),
         (0xFF00_0004, "byte 4 of shared memory"),
         (0xFF00_4000, "byte 0 of the window of registers"),
         (0x4000_0000, "where there is no memory"),

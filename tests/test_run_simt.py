@@ -203,12 +203,14 @@ def test_a_program_with_a_spill_is_noted(tmp_path):
     assert "note: spill, which every thread runs, stores to its stack" in simt_report(result)
 
 
-@pytest.mark.parametrize("kernel", ["vecadd", "transpose"])
+@pytest.mark.parametrize("kernel", ["vecadd", "sgemm"])
 @pytest.mark.parametrize("preset", ["tiny", "core", "virgo"])
 def test_kernels_of_the_library(kernel, preset):
     found = find_kernel(kernel)
     sizes = dict.fromkeys(found.dimensions, 37)
-    result = run_simt(found, preset, PRESETS[preset], sizes, SimtOptions(schedule="random"))
+    result = run_simt(
+        found, preset, PRESETS[preset], sizes, SimtOptions(schedule="random", allow_spills=True)
+    )
     assert result["check"]["verdict"] == "right", simt_report(result)
     assert len(result["instructions_by_core"]) == PRESETS[preset].cores
     assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
@@ -233,3 +235,27 @@ def test_other_memory_must_be_allowed(tmp_path):
         run_program([source], "tiny", TINY, SimtOptions(allow=((0xB000_0000, 60),)))
     with pytest.raises(ProgramError, match="0xb000003c is far from everything that was placed"):
         run_program([source], "tiny", TINY)
+
+
+REFUSED = """
+#include <spica.h>
+int main(void) {
+    *(volatile uint32_t *)SPICA_DMA_DRAM = 0;
+    *(volatile uint32_t *)SPICA_DMA_SHAPE = 1 | 64 << 16;
+    *(volatile uint32_t *)SPICA_DMA_FILL = 1 | 64 << 16;
+    *(volatile uint32_t *)SPICA_DMA_START = 0;
+    return 0;
+}
+"""
+
+
+def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
+    source = tmp_path / "refused.c"
+    source.write_text(REFUSED)
+    result = run_program([source], "tiny", TINY)
+    assert result["check"]["verdict"] == "right"  # the program may have looked itself
+    assert "the DMA met a job out of range" in " ".join(simt_report(result).split())
+    statements = "".join(REFUSED.splitlines(keepends=True)[3:-2])
+    result = run(scale(statements))
+    assert result["check"]["verdict"] == "wrong"
+    assert "the DMA met a job out of range" in " ".join(simt_report(result).split())

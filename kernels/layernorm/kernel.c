@@ -12,6 +12,8 @@ enum {
     WORKERS = WARPS < ROOM ? WARPS : ROOM,
 };
 
+_Static_assert(ROOM >= 1, "shared memory must hold a word for each lane");
+
 typedef struct {
     uint32_t rows, columns;
     float epsilon;

@@ -2,20 +2,18 @@
 
 import numpy as np
 
-from ...hw.config.checks import require_integer
 from ..floats import HALF_LEAST, ROUNDOFF, normal
 from ..kernel import Buffer, Kernel, Problem
+from ..matrices import require_matrix
 
 __all__ = ["KERNEL"]
 
 EPSILON = float(np.float32(1e-5))
-LARGEST_ROW = 1 << 20
 
 
 def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
     """Return the problem of `rows` rows of `columns` values."""
-    require_integer("rows", rows, 1, LARGEST_ROW)
-    require_integer("columns", columns, 1, LARGEST_ROW)
+    require_matrix(rows, columns)
     # Rows of different means and deviations.
     x = normal(rng, rows, columns) * (1 + np.abs(normal(rng, rows, 1))) + normal(rng, rows, 1)
     gain, bias = 1 + normal(rng, columns) / 4, normal(rng, columns)
@@ -25,7 +23,7 @@ def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
             "x": Buffer(data=x),
             "gain": Buffer(data=gain),
             "bias": Buffer(data=bias),
-            "y": Buffer(data=np.zeros_like(x), expected=expected, bound=bound),
+            "y": Buffer(data=np.full_like(x, np.nan), expected=expected, bound=bound),
         },
         arguments=(rows, columns, EPSILON, "x", "gain", "bias", "y"),
         # Sum; difference, square, sum; difference, three more.

@@ -3,13 +3,16 @@
 #include <spica.h>
 #include <spica_parallel.h>
 
-// All threads load TILE bodies at a time into shared memory, where each thread's body meets them;
-// two tiles take turns, so that one barrier per tile is enough.
+// All threads load TILE bodies at a time into shared memory, where each thread's own meet them; two
+// tiles take turns, so that one barrier per tile is enough. A thread has two bodies if there are
+// more than threads: then what is loaded of the tile serves both.
 enum {
     UNROLL = 4,
     TILE = 128,
     THREADS = SPICA_THREADS * SPICA_WARPS * SPICA_CORES,
 };
+
+_Static_assert(SPICA_SHARED_BYTES >= 2 * 16 * TILE, "shared memory must hold two tiles");
 
 typedef struct {
     uint32_t n;
@@ -17,6 +20,11 @@ typedef struct {
     const float *x, *y, *z, *mass;
     float *ax, *ay, *az;
 } Arguments;
+
+#define ARGUMENTS ((const Arguments *)spica_arguments())
+
+// What follows from a number is found when it is needed, not kept from before.
+#define ANEW(number) __asm__ volatile("" : "+r"(number))
 
 typedef struct {
     float x[TILE], y[TILE], z[TILE], mass[TILE];
@@ -27,14 +35,15 @@ typedef struct {
 } Vector;
 
 // Copy bodies from `first` on; a tile is filled up with bodies without mass.
-SPICA_INLINE void load_tile(const Arguments *arguments, Tile *tile, uint32_t first, uint32_t lane,
-                             uint32_t thread) {
-    for (uint32_t row = thread - lane; row < TILE; row += THREADS) {
-        const uint32_t place = row + lane, i = first + place;
+SPICA_INLINE void load_tile(Tile *tile, uint32_t first) {
+    const uint32_t lane = vx_thread_id();
+    uint32_t place = spica_thread();
+    for (; place - lane < TILE; place += THREADS) {
+        const uint32_t i = first + place;
         float x = 0.0f, y = 0.0f, z = 0.0f, mass = 0.0f;
-        SPICA_IF (i < arguments->n) {
-            x = arguments->x[i], y = arguments->y[i], z = arguments->z[i];
-            mass = arguments->mass[i];
+        SPICA_IF (i < ARGUMENTS->n) {
+            x = ARGUMENTS->x[i], y = ARGUMENTS->y[i], z = ARGUMENTS->z[i];
+            mass = ARGUMENTS->mass[i];
         } SPICA_END_IF
         SPICA_IF (place < TILE) {
             tile->x[place] = x, tile->y[place] = y, tile->z[place] = z, tile->mass[place] = mass;
@@ -42,49 +51,65 @@ SPICA_INLINE void load_tile(const Arguments *arguments, Tile *tile, uint32_t fir
     }
 }
 
-SPICA_INLINE Vector pulled(Vector sum, Vector at, float softening, const Tile *tile, uint32_t j) {
-    const float x = tile->x[j] - at.x, y = tile->y[j] - at.y, z = tile->z[j] - at.z;
+SPICA_INLINE Vector pulled(Vector sum, Vector at, Vector other, float mass, float softening) {
+    const float x = other.x - at.x, y = other.y - at.y, z = other.z - at.z;
     const float square = fmaf(x, x, fmaf(y, y, fmaf(z, z, softening)));
     const float inverse = spica_rsqrtf(square);
-    const float pull = (tile->mass[j] * inverse) * (inverse * inverse);
+    const float pull = (mass * inverse) * (inverse * inverse);
     return (Vector){fmaf(pull, x, sum.x), fmaf(pull, y, sum.y), fmaf(pull, z, sum.z)};
 }
 
-SPICA_INLINE Vector position(const Arguments *arguments, uint32_t i) {
+// One or two bodies meet those of a tile, of which there are `bodies` or a few without mass more.
+SPICA_INLINE void meet(const Tile *tile, uint32_t bodies, const Vector *at, Vector *sums, int count) {
+    const float softening = ARGUMENTS->softening;
+    const int unroll = UNROLL / count;
+    for (uint32_t j = 0; j < bodies; j += unroll) {
+#pragma unroll
+        for (int k = 0; k < unroll; k++) {
+            const Vector other = {tile->x[j + k], tile->y[j + k], tile->z[j + k]};
+#pragma unroll
+            for (int own = 0; own < count; own++)
+                sums[own] = pulled(sums[own], at[own], other, tile->mass[j + k], softening);
+        }
+    }
+}
+
+SPICA_INLINE Vector position(uint32_t i) {
     Vector at = {0.0f, 0.0f, 0.0f};
-    SPICA_IF (i < arguments->n) {
-        at = (Vector){arguments->x[i], arguments->y[i], arguments->z[i]};
+    SPICA_IF (i < ARGUMENTS->n) {
+        at = (Vector){ARGUMENTS->x[i], ARGUMENTS->y[i], ARGUMENTS->z[i]};
     } SPICA_END_IF
     return at;
 }
 
+SPICA_INLINE void store(uint32_t i, Vector sum) {
+    SPICA_IF (i < ARGUMENTS->n) {
+        ARGUMENTS->ax[i] = sum.x, ARGUMENTS->ay[i] = sum.y, ARGUMENTS->az[i] = sum.z;
+    } SPICA_END_IF
+}
+
 SPICA_INLINE void nbody(void) {
-    const Arguments *arguments = spica_arguments();
-    const uint32_t n = arguments->n, thread = spica_thread(), lane = vx_thread_id();
-    const float softening = arguments->softening;
-    Tile *tile = spica_shared(), *other = tile + 1;
-    for (uint32_t round = 0; round < n; round += THREADS) {
-        const uint32_t i = round + thread;
-        const Vector at = position(arguments, i);
-        Vector sum = {0.0f, 0.0f, 0.0f};
+    const uint32_t n = ARGUMENTS->n;
+    Tile *tile = spica_shared();
+    for (uint32_t round = 0; round < n; round += 2 * THREADS) {
+        uint32_t i = round + spica_thread();
+        const Vector at[2] = {position(i), position(i + THREADS)};
+        Vector sums[2] = {{0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f}};
         for (uint32_t first = 0; first < n; first += TILE) {
-            load_tile(arguments, tile, first, lane, thread);
+            ANEW(i);
+            load_tile(tile, first);
             spica_barrier();
             const uint32_t left = n - first, bodies = left < TILE ? left : TILE;
             // Lanes without a body compute as well and store nothing; warps without one wait.
-            if (i - lane < n) {
-                for (uint32_t j = 0; j < bodies; j += UNROLL) {
-#pragma unroll
-                    for (uint32_t k = 0; k < UNROLL; k++)
-                        sum = pulled(sum, at, softening, tile, j + k);
-                }
-            }
-            Tile *const done = tile;
-            tile = other, other = done;
+            if (i + THREADS - vx_thread_id() < n)
+                meet(tile, bodies, at, sums, 2);
+            else if (i - vx_thread_id() < n)
+                meet(tile, bodies, at, sums, 1);
+            tile = (Tile *)((uint32_t)tile ^ sizeof(Tile));
         }
-        SPICA_IF (i < n) {
-            arguments->ax[i] = sum.x, arguments->ay[i] = sum.y, arguments->az[i] = sum.z;
-        } SPICA_END_IF
+        ANEW(i);
+        store(i, sums[0]);
+        store(i + THREADS, sums[1]);
     }
 }
 

@@ -20,11 +20,11 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     places = normal(rng, 3, n)
     mass = rng.uniform(0.5, 2.0, n).astype(np.float32)
     expected, bound = accelerations(places, mass)
-    zeros = np.zeros(n, np.float32)
+    unset = np.full(n, np.nan, np.float32)
     buffers = {name: Buffer(data=row.copy()) for name, row in zip("xyz", places, strict=True)}
     buffers["mass"] = Buffer(data=mass)
     for row, name in enumerate(("ax", "ay", "az")):
-        buffers[name] = Buffer(data=zeros.copy(), expected=expected[row], bound=bound[row])
+        buffers[name] = Buffer(data=unset.copy(), expected=expected[row], bound=bound[row])
     return Problem(
         buffers=buffers,
         arguments=(n, SOFTENING, *buffers),

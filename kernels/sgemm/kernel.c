@@ -16,20 +16,25 @@ enum {
     TILE_N = COLUMNS * SPICA_THREADS,
     CORE_WORDS = SPICA_SHARED_BYTES / 4 / SPICA_CORES,
     DEPTH = CORE_WORDS / (TILE_M + TILE_N) < 32 ? CORE_WORDS / (TILE_M + TILE_N) : 32,
-    // Whole warps of words in a row of A, where there is room.
-    TILE_K = DEPTH < SPICA_THREADS ? DEPTH : DEPTH / SPICA_THREADS * SPICA_THREADS,
-    UNROLL = TILE_K % 8 == 0   ? 8
-             : TILE_K % 7 == 0 ? 7
-             : TILE_K % 6 == 0 ? 6
-             : TILE_K % 5 == 0 ? 5
-             : TILE_K % 4 == 0 ? 4
-             : TILE_K % 3 == 0 ? 3
-             : TILE_K % 2 == 0 ? 2
-                               : 1,
-    // Words of a row of A that a lane loads, and how many of each row are in flight at a time.
+    // As many rows of B for every warp, where there is room.
+    TILE_K = DEPTH < SPICA_WARPS ? DEPTH : DEPTH / SPICA_WARPS * SPICA_WARPS,
+    // Steps of k in a row: those that the offsets of loads reach.
+    REACH = 128 / SPICA_THREADS,
+    UNROLL = TILE_K % 8 == 0 && REACH >= 8   ? 8
+             : TILE_K % 7 == 0 && REACH >= 7 ? 7
+             : TILE_K % 6 == 0 && REACH >= 6 ? 6
+             : TILE_K % 5 == 0 && REACH >= 5 ? 5
+             : TILE_K % 4 == 0               ? 4
+             : TILE_K % 3 == 0               ? 3
+             : TILE_K % 2 == 0               ? 2
+                                             : 1,
+    // Words of a row of A that every lane loads, how many of each row are in flight at a time, and
+    // the lanes that load one more.
     A_WORDS = TILE_K / SPICA_THREADS,
     A_BATCH = A_WORDS % 4 == 0 ? 4 : A_WORDS % 2 == 0 ? 2 : 1,
-    // Rows of B that every warp loads, likewise.
+    A_REST = TILE_K % SPICA_THREADS,
+    // Rows of B that every warp loads, and how many are in flight. Where there are more warps than
+    // rows, some load one.
     B_ROWS = TILE_K / SPICA_WARPS,
     B_BATCH = B_ROWS % 4 == 0 ? 4 : B_ROWS % 2 == 0 ? 2 : 1,
 };
@@ -42,10 +47,9 @@ typedef struct {
 } Arguments;
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
-// What follows from `value` is computed after this, not kept in registers from before.
-#define ANEW(value) __asm__ volatile("" : "+r"(value))
-
-SPICA_INLINE uint32_t tiles_of(uint32_t size, uint32_t tile) { return (size + tile - 1) / tile; }
+SPICA_INLINE uint32_t tiles_of(uint32_t size, uint32_t tile) {
+    return (size + tile - 1) / spica_constant(tile);
+}
 
 // Where the warp's rows of A, and the lane's words of the warp's first row of B, stand in shared
 // memory. Found anew for each tile: what is kept while a tile is made takes registers.
@@ -55,11 +59,14 @@ typedef struct {
 
 SPICA_INLINE Slabs own_slabs(void) {
     const uint32_t warp = vx_warp_id();
-    float *core = (float *)spica_shared() + vx_core_id() * CORE_WORDS;
-    return (Slabs){
-        .a = core + warp * ROWS * TILE_K,
-        .b = core + TILE_M * TILE_K + warp * TILE_N + vx_thread_id(),
+    float *core = (float *)spica_shared() + vx_core_id() * spica_constant(CORE_WORDS);
+    Slabs slabs = {
+        .a = core + warp * spica_constant(ROWS * TILE_K),
+        .b = core + TILE_M * TILE_K + warp * spica_constant(TILE_N) + vx_thread_id(),
     };
+    SPICA_ANEW(slabs.a);
+    SPICA_ANEW(slabs.b);
+    return slabs;
 }
 
 // The lane's first word of each of its warp's rows of A, and of each of its columns of B; they
@@ -91,33 +98,42 @@ SPICA_INLINE Sources sources(uint32_t row, uint32_t column) {
 // Copy the warp's rows of A to its part of the slab.
 SPICA_INLINE void load_a(float *slab, Sources *from) {
     slab += vx_thread_id();
-#pragma unroll
-    for (int first = 0; first < A_WORDS; first += A_BATCH) {
+#pragma unroll 1
+    for (int first = 0; first < A_WORDS; first += A_BATCH, slab += A_BATCH * SPICA_THREADS) {
         float words[ROWS][A_BATCH];
 #pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+            for (int i = 0; i < A_BATCH; i++) words[r][i] = from->a[r][i * SPICA_THREADS];
+            from->a[r] += A_BATCH * SPICA_THREADS;
+            SPICA_ANEW(from->a[r]);
+        }
+#pragma unroll
         for (int r = 0; r < ROWS; r++)
 #pragma unroll
-            for (int i = 0; i < A_BATCH; i++)
-                words[r][i] = from->a[r][(first + i) * SPICA_THREADS];
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-#pragma unroll
-            for (int i = 0; i < A_BATCH; i++)
-                slab[r * TILE_K + (first + i) * SPICA_THREADS] = words[r][i];
+            for (int i = 0; i < A_BATCH; i++) slab[r * TILE_K + i * SPICA_THREADS] = words[r][i];
     }
-    if (A_WORDS == 0) {
-        SPICA_IF (vx_thread_id() < TILE_K) {
+    if (A_REST > 0) {
+        SPICA_IF (vx_thread_id() < A_REST) {
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) slab[r * TILE_K] = from->a[r][0];
+            for (int r = 0; r < ROWS; r++) slab[r * TILE_K] = *from->a[r];
         } SPICA_END_IF
-    }
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) from->a[r] += TILE_K;
+        for (int r = 0; r < ROWS; r++) from->a[r] += A_REST;
+    }
 }
 
 // Copy the warp's share of B's rows to the slab: every SPICA_WARPS-th.
 SPICA_INLINE void load_b(float *slab, Sources *from, uint32_t n) {
+    if (B_ROWS == 0) {
+        if (vx_warp_id() < TILE_K) {
 #pragma unroll
+            for (int c = 0; c < COLUMNS; c++) slab[c * SPICA_THREADS] = *from->b[c];
+        }
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) from->b[c] += TILE_K * n;
+    }
+#pragma unroll 1
     for (int first = 0; first < B_ROWS; first += B_BATCH) {
         float words[B_BATCH][COLUMNS];
 #pragma unroll
@@ -126,33 +142,28 @@ SPICA_INLINE void load_b(float *slab, Sources *from, uint32_t n) {
             for (int c = 0; c < COLUMNS; c++) {
                 words[i][c] = *from->b[c];
                 from->b[c] += SPICA_WARPS * n;
+                SPICA_ANEW(from->b[c]);
             }
 #pragma unroll
-        for (int i = 0; i < B_BATCH; i++)
+        for (int i = 0; i < B_BATCH; i++, slab += SPICA_WARPS * TILE_N) {
 #pragma unroll
-            for (int c = 0; c < COLUMNS; c++)
-                slab[(first + i) * SPICA_WARPS * TILE_N + c * SPICA_THREADS] = words[i][c];
-    }
-    const uint32_t rest = TILE_K % SPICA_WARPS;
-    if (rest > 0) {
-        if (vx_warp_id() < rest) {
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++)
-                slab[B_ROWS * SPICA_WARPS * TILE_N + c * SPICA_THREADS] = *from->b[c];
+            for (int c = 0; c < COLUMNS; c++) slab[c * SPICA_THREADS] = words[i][c];
+            if (SPICA_WARPS * TILE_N > 256) SPICA_ANEW(slab);  // beyond the reach of offsets
         }
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) from->b[c] += rest * n;
     }
 }
 
 // The last slab, of fewer than TILE_K columns of A and rows of B.
 SPICA_INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t depth) {
-    const uint32_t lane = vx_thread_id();
-    for (uint32_t first = 0; first < depth; first += SPICA_THREADS) {
-        SPICA_IF (first + lane < depth) {
+    float *slab = slabs.a + vx_thread_id();
+    for (uint32_t column = vx_thread_id(); column < depth + vx_thread_id(); column += SPICA_THREADS) {
+        SPICA_IF (column < depth) {
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) slabs.a[r * TILE_K + first + lane] = from->a[r][first];
+            for (int r = 0; r < ROWS; r++) slab[r * TILE_K] = *from->a[r];
         } SPICA_END_IF
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) from->a[r] += SPICA_THREADS;
+        slab += SPICA_THREADS;
     }
     for (uint32_t row = vx_warp_id(); row < depth; row += SPICA_WARPS) {
 #pragma unroll
@@ -166,7 +177,7 @@ SPICA_INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t dep
 
 // Add the products of `steps` columns of A and rows of B, `unroll` at a time.
 SPICA_INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll, float sums[ROWS][COLUMNS]) {
-    const float *a = slabs.a, *b = slabs.b - vx_warp_id() * TILE_N;
+    const float *a = slabs.a, *b = slabs.b - vx_warp_id() * spica_constant(TILE_N);
     for (const float *end = a + steps; a != end; a += unroll, b += unroll * TILE_N) {
 #pragma unroll
         for (int i = 0; i < unroll; i++) {
@@ -180,6 +191,14 @@ SPICA_INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll, float 
             __asm__ volatile("" ::: "memory");
         }
     }
+}
+
+SPICA_INLINE uint32_t row_of(uint32_t tile) {
+    return tile / tiles_of(ARGUMENTS->n, TILE_N) * TILE_M + vx_warp_id() * ROWS;
+}
+
+SPICA_INLINE uint32_t column_of(uint32_t tile) {
+    return tile % tiles_of(ARGUMENTS->n, TILE_N) * TILE_N;
 }
 
 SPICA_INLINE void store(uint32_t row, uint32_t column, const float sums[ROWS][COLUMNS]) {
@@ -207,11 +226,9 @@ SPICA_INLINE void store(uint32_t row, uint32_t column, const float sums[ROWS][CO
 // One tile of C, or none where there is none of that number: barriers may be those of all cores,
 // and each core passes as many.
 SPICA_INLINE void make_tile(uint32_t tile) {
-    const uint32_t n = ARGUMENTS->n, rest = ARGUMENTS->k % TILE_K, across = tiles_of(n, TILE_N);
-    uint32_t row = tile / across * TILE_M + vx_warp_id() * ROWS;
-    const uint32_t column = tile % across * TILE_N;
+    const uint32_t n = ARGUMENTS->n, rest = ARGUMENTS->k % spica_constant(TILE_K);
     const Slabs slabs = own_slabs();
-    Sources from = sources(row, column);
+    Sources from = sources(row_of(tile), column_of(tile));
     float zero, sums[ROWS][COLUMNS];
     __asm__ volatile("fmv.w.x %0, x0" : "=f"(zero));  // likewise not kept
 #pragma unroll
@@ -229,8 +246,8 @@ SPICA_INLINE void make_tile(uint32_t tile) {
         vx_barrier(0, SPICA_WARPS);
         multiply(slabs, rest, 1, sums);
     }
-    ANEW(row);
-    store(row, column, sums);
+    SPICA_ANEW(tile);
+    store(row_of(tile), column_of(tile), sums);
 }
 
 SPICA_INLINE uint32_t all_tiles(void) {

@@ -12,6 +12,8 @@ enum {
     WORKERS = WARPS < ROOM ? WARPS : ROOM,
 };
 
+_Static_assert(ROOM >= 1, "shared memory must hold a word for each lane");
+
 static const float LOG2_E = 1.44269504088896340736f;
 
 typedef struct {

@@ -2,26 +2,24 @@
 
 import numpy as np
 
-from ...hw.config.checks import require_integer
 from ..floats import HALF_LEAST, ROUNDOFF, normal
 from ..kernel import Buffer, Kernel, Problem
+from ..matrices import require_matrix
 
 __all__ = ["KERNEL"]
 
-#: Of the values: wide enough that a row's largest dominates, and that some results are tiny.
-DEVIATION = 4.0
-LARGEST_ROW = 1 << 20
+#: Of a row's values, least and most: in some all results matter, in some a few dominate.
+DEVIATIONS = (0.5, 3.0)
 
 
 def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
     """Return the problem of `rows` rows of `columns` values."""
-    require_integer("rows", rows, 1, LARGEST_ROW)
-    require_integer("columns", columns, 1, LARGEST_ROW)
-    x = normal(rng, rows, columns) * np.float32(DEVIATION)
+    require_matrix(rows, columns)
+    x = normal(rng, rows, columns) * rng.uniform(*DEVIATIONS, (rows, 1)).astype(np.float32)
     # Each row somewhere else: without the maximum taken off, some would overflow.
     x += rng.uniform(-200, 200, (rows, 1)).astype(np.float32)
     expected, bound = softmax(x)
-    result = Buffer(data=np.zeros_like(x), expected=expected, bound=bound)
+    result = Buffer(data=np.full_like(x, np.nan), expected=expected, bound=bound)
     return Problem(
         buffers={"x": Buffer(data=x), "y": result},
         arguments=(rows, columns, "x", "y"),

@@ -67,20 +67,19 @@ SPICA_INLINE void move_ragged(Word *tile, uint32_t row, uint32_t column) {
     const uint32_t lane = vx_thread_id(), m = ARGUMENTS->m, n = ARGUMENTS->n;
     const uint32_t rows = m - row < SIDE ? m - row : SIDE;
     const uint32_t columns = n - column < SIDE ? n - column : SIDE;
-    const Word *from = ARGUMENTS->words + row * n + column;
-    Word *to = ARGUMENTS->result + column * m + row;
-    for (uint32_t i = 0; i < rows; i++, from += n)
-        for (uint32_t j = lane; j < columns + lane; j += SPICA_THREADS) {
-            SPICA_IF (j < columns) {
-                tile[i * PITCH + j] = from[j];
-            } SPICA_END_IF
-        }
-    for (uint32_t i = 0; i < columns; i++, to += m)
-        for (uint32_t j = lane; j < rows + lane; j += SPICA_THREADS) {
-            SPICA_IF (j < rows) {
-                to[j] = tile[j * PITCH + i];
-            } SPICA_END_IF
-        }
+    for (uint32_t j = lane; j < columns + lane; j += SPICA_THREADS) {
+        SPICA_IF (j < columns) {
+            const Word *from = ARGUMENTS->words + row * n + column + j;
+            for (uint32_t i = 0; i < rows; i++, from += n) tile[i * PITCH + j] = *from;
+        } SPICA_END_IF
+    }
+    for (uint32_t j = lane; j < rows + lane; j += SPICA_THREADS) {
+        SPICA_IF (j < rows) {
+            Word *to = ARGUMENTS->result + column * m + row + j;
+            for (uint32_t i = 0; i < columns; i++, to += m) *to = tile[j * PITCH + i];
+        } SPICA_END_IF
+    }
+    IN_STEP();
 }
 
 SPICA_INLINE Word *own_tile(void) {
@@ -107,15 +106,24 @@ SPICA_INLINE void move_inside(void) {
 }
 
 // The tiles that hang over an edge: first those at the bottom, then those at the right.
+SPICA_INLINE uint32_t bottom_edges(void) {
+    const uint32_t side = spica_constant(SIDE);
+    return ARGUMENTS->m % side > 0 ? (ARGUMENTS->n + side - 1) / side : 0;
+}
+
+SPICA_INLINE uint32_t right_edges(void) {
+    const uint32_t side = spica_constant(SIDE);
+    return ARGUMENTS->n % side > 0 ? ARGUMENTS->m / side : 0;
+}
+
 SPICA_INLINE void move_edges(void) {
-    const uint32_t width = ARGUMENTS->n / SIDE * SIDE, height = ARGUMENTS->m / SIDE * SIDE;
-    const uint32_t bottom = height < ARGUMENTS->m ? (ARGUMENTS->n + SIDE - 1) / SIDE : 0;
-    const uint32_t right = width < ARGUMENTS->n ? ARGUMENTS->m / SIDE : 0;
     uint32_t edge = vx_core_id() * SPICA_WARPS + vx_warp_id();
-    for (; edge < bottom + right; edge += ALL_WARPS) {
-        const uint32_t row = edge < bottom ? height : (edge - bottom) * SIDE;
-        const uint32_t column = edge < bottom ? edge * SIDE : width;
-        move_ragged(own_tile(), row, column);
+    for (; edge < bottom_edges() + right_edges(); edge += ALL_WARPS) {
+        const uint32_t side = spica_constant(SIDE), bottom = bottom_edges();
+        if (edge < bottom)
+            move_ragged(own_tile(), ARGUMENTS->m / side * side, edge * side);
+        else
+            move_ragged(own_tile(), (edge - bottom) * side, ARGUMENTS->n / side * side);
     }
 }
 

@@ -9,10 +9,27 @@ from .native_types import Callbacks
 __all__ = ["DeviceLink"]
 
 
+class Guard:
+    """Keeps what an action raised: an exception cannot pass through C++."""
+
+    def __init__(self):
+        self.raised: BaseException | None = None
+
+    def run(self, action: Callable[..., None], *arguments: Any) -> int:
+        """Return 1, or 0 if the action raised, which ends the machine's run.
+
+        0 is also what C++ gets where an interrupt comes just before this can keep it.
+        """
+        try:
+            action(*arguments)
+        except BaseException as error:
+            self.raised = error
+            return 0
+        return 1
+
+
 class DeviceLink:
     """Callbacks to a cluster's devices.
-
-    An exception cannot pass through C++: it ends the run, and `take` returns or raises it.
 
     Parameters
     ----------
@@ -21,44 +38,27 @@ class DeviceLink:
     """
 
     def __init__(self, devices: Devices):
+        # The callbacks know the guard but not this object, which thus is no part of a cycle.
+        guard = Guard()
         self.devices = devices
-        self.raised: BaseException | None = None
+        self.guard = guard
+
+        def read(offset: int, value: Any) -> None:
+            value[0] = devices.read(offset) & 0xFFFF_FFFF
+
         self.callbacks = Callbacks(
-            Callbacks.READ(self.read), Callbacks.WRITE(self.write), Callbacks.CISC(self.cisc)
+            Callbacks.READ(lambda offset, value: guard.run(read, offset, value)),
+            Callbacks.WRITE(lambda offset, data: guard.run(devices.write, offset, data)),
+            Callbacks.CISC(lambda word: guard.run(devices.cisc, word)),
         )
 
-    def read(self, offset: int, value: Any) -> int:
-        """Read a register into `value`; return 1 if that failed."""
-
-        def access():
-            value[0] = self.devices.read(offset) & 0xFFFF_FFFF
-
-        return self.guard(access)
-
-    def write(self, offset: int, data: int) -> int:
-        """Write a register; return 1 if that failed."""
-        return self.guard(lambda: self.devices.write(offset, data))
-
-    def cisc(self, word: int) -> int:
-        """Issue a command word; return 1 if that failed."""
-        return self.guard(lambda: self.devices.cisc(word))
-
-    def finish(self) -> int:
-        """Do all that is queued; return 1 if that failed."""
-        return self.guard(self.devices.finish)
-
-    def guard(self, action: Callable[[], None]) -> int:
-        try:
-            action()
-        except BaseException as error:
-            self.raised = error
-            return 1
-        return 0
+    def finish(self) -> bool:
+        """Do all that is queued; return whether that failed."""
+        return not self.guard.run(self.devices.finish)
 
     def take(self) -> str:
         """Return what the device said that failed; raise what was no fault of the program's."""
-        error, self.raised = self.raised, None
+        error, self.guard.raised = self.guard.raised, None
         if isinstance(error, DeviceFault):
             return str(error)
-        assert error is not None
-        raise error
+        raise KeyboardInterrupt if error is None else error

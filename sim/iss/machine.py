@@ -14,7 +14,8 @@ from .counting import COUNT_WORDS, statistics_of
 from .device_link import DeviceLink
 from .devices import Devices
 from .faults import REASONS, Reason, fault_of
-from .library import load_library
+from .host_memory import HostMemory
+from .native_machine import NativeMachine, pointer_to
 from .native_types import HISTORY, NativeFault, NativeRetired, native_config
 from .outcome import Cause, Fault, Outcome, Retired, Statistics, Stop, WarpState
 from .retirement import retired_of
@@ -27,11 +28,6 @@ SCHEDULES = ("in_turn", "random")
 CHUNK = 1_000_000
 STOPS = tuple(Stop)
 RETIRED, CANNOT_RUN = 0, 1
-
-
-def pointer_to(values: np.ndarray) -> ctypes.c_void_p:
-    """Return an array's address for C++."""
-    return ctypes.c_void_p(values.ctypes.data)
 
 
 class Iss:
@@ -70,14 +66,11 @@ class Iss:
         self.schedule = schedule
         self.seed = seed
         self.on_console: Callable[[bytes], None] | None = None
-        self.library = load_library()
-        native = native_config(config, config.core, is_random=schedule == "random", seed=seed)
-        self.handle = ctypes.c_void_p(self.library.iss_create(ctypes.byref(native)))
+        self.native = NativeMachine(
+            native_config(config, config.core, is_random=schedule == "random", seed=seed)
+        )
+        self.memory = HostMemory(self.native)
         self.reset()
-
-    def __del__(self):
-        if hasattr(self, "handle"):
-            self.library.iss_destroy(self.handle)
 
     def reset(self, entry: int = ENTRY) -> None:
         """Put every warp into its first state, warp 0 of each core at `entry`; keep memory."""
@@ -85,60 +78,27 @@ class Iss:
             raise UserError(f"entry must be a multiple of 4 of 32 bits, not {entry:#x}")
         self.devices = Devices(
             self.config,
-            self,
+            self.memory,
             schedule=self.schedule,
             seed=self.seed,
-            allowed=self.is_allowed,
+            allowed=self.memory.is_allowed,
         )
         self.link = DeviceLink(self.devices)
-        self.library.iss_devices(self.handle, ctypes.byref(self.link.callbacks))
-        self.library.iss_reset(self.handle, ctypes.c_uint32(entry))
+        self.native.call("iss_devices", ctypes.byref(self.link.callbacks))
+        self.native.call("iss_reset", entry)
         self.printed = 0
-
-    # Memory
 
     def write(self, address: int, data: bytes | bytearray | np.ndarray) -> None:
         """Write to DRAM, shared memory or what lies behind it, as the host does."""
-        values = np.frombuffer(data, np.uint8) if isinstance(data, bytes | bytearray) else data
-        values = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-        self.access(self.library.iss_write, address, values)
+        self.memory.write(address, data)
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
         """Read bytes from where `write` can write."""
-        values = np.zeros(nbytes, np.uint8)
-        self.access(self.library.iss_read, address, values)
-        return values
-
-    def access(self, function: Callable, address: int, values: np.ndarray) -> None:
-        size = ctypes.c_uint64(values.size)
-        is_inside = 0 <= address < 1 << 32
-        if not is_inside or not function(
-            self.handle, ctypes.c_uint32(address), pointer_to(values), size
-        ):
-            raise UserError(
-                f"address must be one of DRAM or shared memory for {values.size} bytes, "
-                f"not {address:#x}"
-            )
+        return self.memory.read(address, nbytes)
 
     def allow(self, address: int, nbytes: int) -> None:
         """Place something: a program may touch these bytes of DRAM, and only what was placed."""
-        if nbytes < 1 or address < 0 or address + nbytes > 1 << 32:
-            raise UserError(
-                f"a region must be 1 byte or more of 32-bit addresses, not {nbytes} at {address:#x}"
-            )
-        self.library.iss_allow(
-            self.handle, ctypes.c_uint32(address), ctypes.c_uint32(address + nbytes - 1)
-        )
-
-    def is_allowed(self, address: int, nbytes: int) -> bool:
-        """Return whether a program may touch these bytes of DRAM."""
-        return bool(
-            self.library.iss_is_allowed(
-                self.handle, ctypes.c_uint32(address), ctypes.c_uint64(nbytes)
-            )
-        )
-
-    # Running
+        self.memory.allow(address, nbytes)
 
     def run(self, limit: int = 100_000_000) -> Outcome:
         """Run until all warps have ended, one faults, none can go on, or `limit` instructions."""
@@ -149,7 +109,7 @@ class Iss:
         left = limit
         while True:
             chunk = min(left, CHUNK)
-            stop = STOPS[self.library.iss_run(self.handle, ctypes.c_uint64(chunk))]
+            stop = STOPS[self.native.call("iss_run", ctypes.c_uint64(chunk))]
             left -= chunk
             self.print_new()
             if stop is not Stop.LIMIT or left == 0:
@@ -169,7 +129,7 @@ class Iss:
         """Execute exactly one instruction of a warp; return None if it cannot run."""
         self.require_warp(core, warp)
         native = NativeRetired()
-        done = self.library.iss_step(self.handle, core, warp, ctypes.byref(native))
+        done = self.native.call("iss_step", core, warp, ctypes.byref(native))
         if done == CANNOT_RUN:
             return None
         if self.on_console is not None:
@@ -180,7 +140,7 @@ class Iss:
     def fault(self) -> Fault:
         """Return the fault that ended the last run."""
         native = NativeFault()
-        self.library.iss_fault(self.handle, ctypes.byref(native))
+        self.native.call("iss_fault", ctypes.byref(native))
         said = self.link.take() if REASONS[native.reason] is Reason.DEVICE else ""
         return fault_of(native, said)
 
@@ -188,13 +148,11 @@ class Iss:
         """Return what a device met while no instruction was executed."""
         return Fault(Cause.DEVICE, 0, 0, 0, 0, 0, None, f"device: {self.link.take()}")
 
-    # What can be looked at
-
     @property
     def console(self) -> bytes:
         """All that was printed since the last reset."""
         text = ctypes.c_void_p()
-        size = self.library.iss_console(self.handle, ctypes.byref(text))
+        size = self.native.call("iss_console", ctypes.byref(text))
         return ctypes.string_at(text, size) if size else b""
 
     def print_new(self) -> None:
@@ -208,9 +166,7 @@ class Iss:
     def core_state(self, core: int) -> tuple[int, int]:
         """Return how many instructions a core has retired, and its exit code."""
         instructions, exit_code = ctypes.c_uint64(), ctypes.c_int32()
-        self.library.iss_core(
-            self.handle, core, ctypes.byref(instructions), ctypes.byref(exit_code)
-        )
+        self.native.call("iss_core", core, ctypes.byref(instructions), ctypes.byref(exit_code))
         return instructions.value, exit_code.value
 
     @property
@@ -235,7 +191,7 @@ class Iss:
         """Return a warp's state as C++ tells it."""
         self.require_warp(core, warp)
         words = np.zeros(words_of_warp(self.core.threads), np.uint32)
-        self.library.iss_warp(self.handle, core, warp, pointer_to(words))
+        self.native.call("iss_warp", core, warp, pointer_to(words))
         return words
 
     def set_warp(self, core: int, warp: int, **changes: Any) -> None:
@@ -247,13 +203,13 @@ class Iss:
         """
         words = self.warp_words(core, warp)
         change_warp(words, self.core.threads, **changes)
-        self.library.iss_set_warp(self.handle, core, warp, pointer_to(words))
+        self.native.call("iss_set_warp", core, warp, pointer_to(words))
 
     def history(self, core: int, warp: int) -> list[tuple[int, int, int]]:
         """Return (pc, word, mask) of the last instructions a warp executed, the oldest first."""
         self.require_warp(core, warp)
         words = np.zeros((HISTORY, 3), np.uint32)
-        kept = self.library.iss_history(self.handle, core, warp, pointer_to(words))
+        kept = self.native.call("iss_history", core, warp, pointer_to(words))
         return [(pc, word, mask) for pc, word, mask in words[:kept].tolist()]
 
     def require_warp(self, core: int, warp: int) -> None:
@@ -267,13 +223,13 @@ class Iss:
     def waits(self, core: int, warp: int, barrier: int) -> str:
         """Return in words what a warp that waits waits for."""
         words = np.zeros(4, np.uint32)
-        self.library.iss_barrier(self.handle, core, warp, pointer_to(words))
+        self.native.call("iss_barrier", core, warp, pointer_to(words))
         return describe_wait(core, barrier, words.tolist(), self.config.cores)
 
     @property
     def statistics(self) -> Statistics:
         """What was executed since the last reset."""
         words = np.zeros(COUNT_WORDS, np.uint64)
-        self.library.iss_counts(self.handle, pointer_to(words))
+        self.native.call("iss_counts", pointer_to(words))
         states = (self.core_state(core) for core in range(self.config.cores))
         return statistics_of(words, tuple(instructions for instructions, _ in states))

@@ -10,6 +10,10 @@ __all__ = ["retired_of"]
 
 #: Rows of registers: integers, floats, and one that stands for none.
 FLOAT_ROW, DROPPED_ROW = 32, 64
+#: Where in the record's words the lanes' arrays begin.
+VALUES, ADDRESSES, DATA = (
+    getattr(NativeRetired, name).offset // 4 for name in ("values", "addresses", "data")
+)
 
 
 def register_of(row: int) -> tuple[RegisterFile, int] | None:
@@ -22,26 +26,25 @@ def register_of(row: int) -> tuple[RegisterFile, int] | None:
 
 def retired_of(native: NativeRetired, threads: int, fault: Fault | None) -> Retired:
     """Return the record of an instruction."""
-
-    def lanes(values) -> np.ndarray:
-        return np.array(values[:threads], np.uint32)
-
+    # One copy, and views of it: this is called for every step.
+    words = np.frombuffer(bytes(native), np.uint32)
+    core, warp, pc, word, mask, row = words[:VALUES].tolist()
     access = None
     if native.size and fault is None:
         access = Access(
             is_store=bool(native.is_store),
             size=native.size,
-            addresses=lanes(native.addresses),
-            data=lanes(native.data),
+            addresses=words[ADDRESSES : ADDRESSES + threads],
+            data=words[DATA : DATA + threads],
         )
     return Retired(
-        core=native.core,
-        warp=native.warp,
-        pc=native.pc,
-        word=native.word,
-        mask=native.mask,
-        rd=None if fault else register_of(native.row),
-        values=lanes(native.values),
+        core=core,
+        warp=warp,
+        pc=pc,
+        word=word,
+        mask=mask,
+        rd=None if fault else register_of(row),
+        values=words[VALUES : VALUES + threads],
         fault=fault,
         access=access,
     )

@@ -16,7 +16,7 @@ from ...hw.isa.csr import CSRS
 from ...hw.isa.encoding import IMMEDIATES
 from ...hw.isa.instructions import find
 
-__all__ = ["Thread", "run_threads"]
+__all__ = ["INTEGER", "Thread", "run_threads"]
 
 WORD = 0xFFFF_FFFF
 SIGN = 0x8000_0000
@@ -39,6 +39,7 @@ def divide(a: int, b: int, is_remainder: bool, is_signed: bool) -> int:
     return x - quotient * y if is_remainder else quotient
 
 
+#: What instructions of two integer registers compute, of which 32 bits are kept.
 INTEGER: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

@@ -2,12 +2,19 @@
 
 import random
 
-__all__ = ["float_operand", "integer_operand"]
+__all__ = ["FLOAT_CLASSES", "INTEGERS", "float_operand", "integer_operand"]
 
+#: Words around the limits of every size, signed or not.
 INTEGERS = (
     *(0, 1, 2, 3, 31, 32, 33, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x1_0000),
     *(0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFF, 0xFFFF_FFFE, 0xFFFF_8000, 0xFFFF_FF80),
     *(0x5555_5555, 0xAAAA_AAAA, 0x0100_0001),
+)
+#: A stored number or two of each class, which meet each other more often than by chance.
+FLOAT_CLASSES = (
+    *(0, 0x8000_0000, 1, 0x807F_FFFF, 0x80_0000, 0x3F80_0000, 0xBFC0_0000, 0x7F7F_FFFF),
+    *(0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFC0_1234, 0x7F80_0001, 0xFFA0_0000),
+    *(0x4F00_0000, 0xCF80_0000),
 )
 #: Magnitudes of stored numbers: zero, subnormal, normal, around integers and their limits,
 #: infinity, quiet and signalling NaN with payloads.

@@ -2,11 +2,12 @@
 
 import random
 from dataclasses import dataclass
+from itertools import product
 
 from ...hw.address_map import ENTRY
 from ...hw.isa.csr import CSRS
 from ...hw.isa.instructions import INSTRUCTIONS, Unit
-from .corners import float_operand, integer_operand
+from .corners import FLOAT_CLASSES, float_operand, integer_operand
 from .writer import Writer
 
 __all__ = ["SCALAR_NAMES", "WINDOW", "WINDOW_BYTES", "ScalarProgram", "scalar_program"]
@@ -25,6 +26,8 @@ DYNAMIC = 7
 MODES = range(5)
 FFLAGS, FRM, FCSR, MSCRATCH = (CSRS[n].number for n in ("fflags", "frm", "fcsr", "mscratch"))
 ACCESS_BYTES = {"lb": 1, "lbu": 1, "sb": 1, "lh": 2, "lhu": 2, "sh": 2}
+#: Operands of multiplications and divisions: overflow, zero, the largest of both kinds.
+BORDERS = tuple(product((0x8000_0000, 0xFFFF_FFFF, 0x7FFF_FFFF, 0, 1), repeat=2))
 LOADS = ("lb", "lh", "lw", "lbu", "lhu")
 STORES = ("sb", "sh", "sw")
 
@@ -161,11 +164,24 @@ class ScalarWriter(Writer):
 
     def multiply(self):
         name = self.rng.choice(MULTIPLIES)
-        self.emit(name, *map(self.operand, INSTRUCTIONS[name].operands))
+        target, *sources = map(self.operand, INSTRUCTIONS[name].operands)
+        if self.rng.random() < 0.3:
+            # By chance, operands seldom are at a border together.
+            sources = self.rng.sample([each for each in self.free if each], 2)
+            for register, number in zip(sources, self.rng.choice(BORDERS), strict=True):
+                self.load_immediate(register, number)
+        self.emit(name, target, *sources)
 
     def float(self):
         name = self.rng.choice(FLOATS)
-        self.emit(name, *map(self.operand, INSTRUCTIONS[name].operands))
+        operands = INSTRUCTIONS[name].operands
+        numbers = list(map(self.operand, operands))
+        if self.rng.random() < 0.15:
+            for operand, number in zip(operands, numbers, strict=True):
+                if operand in ("fs1", "fs2", "fs3"):
+                    place = self.rng.randrange(len(FLOAT_CLASSES))
+                    self.emit("flw", number, 4 * place - 2048, self.base)
+        self.emit(name, *numbers)
 
     def operand(self, operand: str) -> int:
         """Return the number of an operand."""
@@ -236,6 +252,7 @@ def scalar_program(seed: int, length: int = 150) -> ScalarProgram:
     words = [float_operand(rng) for _ in range(WINDOW_BYTES // 4)]
     # Some words for integers, read by loads of every size.
     words[::4] = [integer_operand(rng) for _ in words[::4]]
+    words[: len(FLOAT_CLASSES)] = FLOAT_CLASSES
     data = b"".join(word.to_bytes(4, "little") for word in words)
     assert len(writer.words) * 4 <= WINDOW - ENTRY
     return ScalarProgram(writer.words, end, data)

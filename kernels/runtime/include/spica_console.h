@@ -1,5 +1,7 @@
 /* Text on the console. Called by several threads of a warp, they print one after the other; texts
  * of different warps may mix, character by character. */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_CONSOLE_H
 #define SPICA_CONSOLE_H
 

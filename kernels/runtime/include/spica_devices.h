@@ -1,8 +1,8 @@
 /* The cluster's matrix unit, by command words. */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_DEVICES_H
 #define SPICA_DEVICES_H
-
-#include "spica_intrinsics.h"
 
 /* Sends a CISC command word, SPICA_CISC_... in its lowest bits. */
 SPICA_INLINE void spica_cisc(uint32_t word)

@@ -16,10 +16,10 @@
  * are volatile and, with -fconvergent-functions, convergent), and to take a decision elsewhere
  * than in the branch between them (the condition is unknown before the split, and an empty
  * volatile statement in either side cannot be executed ahead of the branch). */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_DIVERGENCE_H
 #define SPICA_DIVERGENCE_H
-
-#include "spica_intrinsics.h"
 
 /* A condition of which the compiler knows no more than that it is a word. */
 SPICA_INLINE uint32_t spica_opaque(uint32_t condition)

@@ -1,11 +1,11 @@
 /* The instructions that compilers do not know, one function each; numbers of lanes and warps. */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_INTRINSICS_H
 #define SPICA_INTRINSICS_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "spica.h"
 
 #define SPICA_INLINE static inline __attribute__((always_inline))
 #define SPICA_TEXT_(...) #__VA_ARGS__

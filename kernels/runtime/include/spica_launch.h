@@ -4,10 +4,10 @@
  * done. Cores do not wait for each other: what one core's share wrote is for the others only
  * after a barrier of all cores (spica_core_barrier in main). A launch inside a launch ends the
  * program with exit code SPICA_EXIT_NESTED. */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_LAUNCH_H
 #define SPICA_LAUNCH_H
-
-#include "spica_intrinsics.h"
 
 #define SPICA_EXIT_NESTED 121
 #define SPICA_EXIT_ABORT 134

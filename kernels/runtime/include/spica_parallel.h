@@ -57,7 +57,21 @@ SPICA_INLINE void spica_unite(void)
 
 #define SPICA_PARALLEL if (spica_fork()) {
 #define SPICA_END_PARALLEL \
-        spica_unite();     \
-    }
+    }                      \
+    spica_unite();
+
+/* What follows from `value` is computed after this, not kept in registers from before. Where a
+ * block needs more registers than there are, the compiler mostly keeps too much. */
+#define SPICA_ANEW(value) __asm__ volatile("" : "+r"(value))
+
+/* A number to multiply or divide by, likewise: the compiler keeps a reciprocal of it otherwise, or
+ * it itself. A power of two stays one, so that there is a shift. */
+SPICA_INLINE uint32_t spica_constant(const uint32_t number)
+{
+    uint32_t loaded = number;
+    if (number & (number - 1))
+        __asm__ volatile("li %0, %1" : "=r"(loaded) : "i"(number));
+    return loaded;
+}
 
 #endif

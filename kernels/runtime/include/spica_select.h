@@ -1,8 +1,8 @@
 /* Selections without a branch, for conditions that differ between the threads of a warp. */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_SELECT_H
 #define SPICA_SELECT_H
-
-#include "spica_intrinsics.h"
 
 /* All ones where the condition holds, all zeros where it does not; the compiler is not to know
  * which, or it makes a branch of what follows. */

@@ -1,8 +1,8 @@
 /* The special functions as instructions; angles of spica_sinf and spica_cosf are in radians. */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_SPECIAL_H
 #define SPICA_SPECIAL_H
-
-#include "spica_intrinsics.h"
 
 #define SPICA_SPECIAL_(name, ...)                                                     \
     SPICA_INLINE float name(float x)                                                  \

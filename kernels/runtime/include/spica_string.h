@@ -1,4 +1,6 @@
 /* Memory and strings. Every thread of a warp may name its own addresses and sizes. */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_STRING_H
 #define SPICA_STRING_H
 

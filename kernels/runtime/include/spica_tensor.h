@@ -2,10 +2,10 @@
  *
  * spica_hmma: threads hold rows of A as 16 halves in f0-f7, columns of B in f8-f15, and C in
  * f16-f23; the compiler moves the arrays there. */
+#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+
 #ifndef SPICA_TENSOR_H
 #define SPICA_TENSOR_H
-
-#include "spica_intrinsics.h"
 
 #define SPICA_REGISTER_(name, number, value) \
     register float name __asm__("f" #number) = (value)

@@ -100,7 +100,7 @@ bool load_slowly(Step& step, const Addresses& addresses) {
         uint32_t address = addresses.lane[lane];
         if (is_register(step, address)) {
             uint32_t offset = address - SHARED_BASE - machine.config.shared_bytes;
-            if (machine.devices.read(offset, &values[lane])) {
+            if (!machine.devices.read(offset, &values[lane])) {
                 return device_fault(step, lane, address);
             }
         } else {
@@ -145,7 +145,9 @@ bool store_slowly(Step& step, const Addresses& addresses) {
         uint32_t address = addresses.lane[lane];
         if (!(warp.mask() >> lane & 1) || !is_register(step, address)) continue;
         uint32_t offset = address - SHARED_BASE - machine.config.shared_bytes;
-        if (machine.devices.write(offset, values[lane])) return device_fault(step, lane, address);
+        if (!machine.devices.write(offset, values[lane])) {
+            return device_fault(step, lane, address);
+        }
     }
     for_lanes(warp.mask(), [&](uint32_t lane) {
         uint32_t address = addresses.lane[lane];

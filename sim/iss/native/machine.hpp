@@ -12,7 +12,7 @@
 
 namespace spica {
 
-// What the host does for loads and stores of registers; they return other than 0 to end the run.
+// What the host does for loads and stores of registers; they return 0 to end the run.
 struct Devices {
     int (*read)(uint32_t offset, uint32_t* value) = nullptr;
     int (*write)(uint32_t offset, uint32_t value) = nullptr;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -84,7 +85,8 @@ struct Ordinary {
         Floats value = __builtin_convertvector(exact, Floats);
         Doubles back = __builtin_convertvector(value, Doubles);
         Doubles size = __builtin_bit_cast(Doubles, __builtin_bit_cast(Longs, back) & INT64_MAX);
-        Longs is_normal = (size > double{FLT_MIN}) & (size <= double{FLT_MAX});
+        using Limits = std::numeric_limits<float>;
+        Longs is_normal = (size > double{Limits::min()}) & (size <= double{Limits::max()});
         Longs is_middle = (__builtin_bit_cast(Longs, exact) & below) == middle;
         Longs is_inexact = lost | (back != exact);
         return {__builtin_bit_cast(Words, value),

@@ -1,8 +1,8 @@
 // The special functions, to the bit as the unit computes them: quadratics in tables' segments.
 //
 // Words with a width of n are integers in units of 2**-n. What is dropped on the way belongs to
-// the definition; sim/golden/special.py tells why. The result is rounded to the nearest, and no
-// flags are raised.
+// the definition; sim/golden/special.py tells why. The result is rounded to the nearest even, and
+// no flags are raised.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -195,14 +195,14 @@ inline uint32_t circular(uint32_t a, bool cosine) {
     return nearest(negative, product, factor.exponent - shift - kProductWidth);
 }
 
-// What the function gives at +0, -0, +infinity and -infinity.
+// What each function, in the order of `Special`, gives at +0, -0, +infinity and -infinity.
 constexpr uint32_t kLimits[][4] = {
-    {kInfinity, kInfinity | kSign, 0, kSign},         // Rcp
-    {kInfinity, kInfinity | kSign, 0, kNan},          // Rsqrt
-    {kOne, kOne, kInfinity, 0},                       // Exp2
+    {kInfinity, kInfinity | kSign, 0, kSign},                 // Rcp
+    {kInfinity, kInfinity | kSign, 0, kNan},                  // Rsqrt
+    {kOne, kOne, kInfinity, 0},                               // Exp2
     {kInfinity | kSign, kInfinity | kSign, kInfinity, kNan},  // Log2
-    {0, kSign, kNan, kNan},                           // Sin
-    {kOne, kOne, kNan, kNan},                         // Cos
+    {0, kSign, kNan, kNan},                                   // Sin
+    {kOne, kOne, kNan, kNan},                                 // Cos
 };
 
 }  // namespace special_detail

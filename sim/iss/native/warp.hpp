@@ -58,8 +58,8 @@ public:
     const uint32_t* lanes() const { return lanes_.data(); }
     // The lane that scalar operands come from.
     uint32_t last_lane() const { return last_lane_; }
-    uint32_t* row(uint32_t number) { return registers_.data() + number * stride; }
-    uint32_t scalar(uint32_t number) { return row(number)[last_lane_]; }
+    uint32_t* row(uint32_t index) { return registers_.data() + index * stride; }
+    uint32_t scalar(uint32_t index) { return row(index)[last_lane_]; }
 
     // Takes down an instruction at `pc` that was executed with these lanes.
     void remember(uint32_t word, uint32_t lanes) {

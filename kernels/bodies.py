@@ -1,0 +1,172 @@
+"""Functions of a program as instructions: what they call, where they go on, who runs them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..hw.isa.assembly import INTEGER_NAMES
+from ..hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
+from ..hw.isa.instructions import find
+from .program import Function, Program
+
+__all__ = ["Body", "Step", "bodies_of", "parallel_block", "steps", "task_functions"]
+
+STACK_POINTER = INTEGER_NAMES.index("sp")
+RETURN_ADDRESS = INTEGER_NAMES.index("ra")
+LOADS = ("lb", "lh", "lw", "lbu", "lhu", "flw")
+STORES = ("sb", "sh", "sw", "fsw")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction: its address, its word, and its name, "" if there is none of this word."""
+
+    pc: int
+    word: int
+    name: str
+
+    def field(self, name: str) -> int:
+        """Return the number of a register field."""
+        return self.word >> REGISTER_FIELDS[name] & 0x1F
+
+    def immediate(self, name: str) -> int:
+        """Return an immediate."""
+        return IMMEDIATES[name].decode(self.word)
+
+    @property
+    def stores_to_stack(self) -> bool:
+        """Whether it stores relative to the stack pointer."""
+        return self.name in STORES and self.field("rs1") == STACK_POINTER
+
+    @property
+    def loads_from_stack(self) -> bool:
+        """Whether it loads relative to the stack pointer."""
+        return self.name in LOADS and self.field("rs1") == STACK_POINTER
+
+    @property
+    def leaves(self) -> bool:
+        """Whether it returns, or jumps to an address in a register."""
+        return self.name == "jalr" and self.field("rd") != RETURN_ADDRESS
+
+
+@dataclass(frozen=True)
+class Body:
+    """A function and its instructions by address."""
+
+    function: Function
+    steps: dict[int, Step]
+
+    def successors(self, step: Step) -> list[int]:
+        """Return the addresses in this function at which it goes on after an instruction."""
+        found = [] if step.leaves else [step.pc + 4]
+        if step.name == "jal" and not step.field("rd"):
+            found = [step.pc + step.immediate("j")]
+        elif step.name in ("beq", "bne", "blt", "bge", "bltu", "bgeu"):
+            found.append(step.pc + step.immediate("b"))
+        return [pc for pc in found if pc in self.steps]
+
+    def count(self, name: str) -> int:
+        """Return how many instructions of a name there are."""
+        return sum(step.name == name for step in self.steps.values())
+
+
+def steps(program: Program, start: int, end: int) -> list[Step]:
+    """Return the instructions between two addresses."""
+    found = []
+    for address, data in program.text:
+        for pc in range(max(start, address), min(end, address + len(data)), 4):
+            word = int.from_bytes(data[pc - address : pc - address + 4], "little")
+            instruction = find(word)
+            found.append(Step(pc, word, instruction.name if instruction else ""))
+    return found
+
+
+def bodies_of(program: Program) -> dict[int, Body]:
+    """Return the functions that the user wrote, by address."""
+    return {
+        function.start: Body(
+            function, {step.pc: step for step in steps(program, function.start, function.end)}
+        )
+        for function in program.functions
+        if function.start not in program.runtime
+    }
+
+
+def references(some: Iterable[Step]) -> tuple[set[int], set[int]]:
+    """Return the addresses that instructions jump to or call, and those they make of constants."""
+    calls: set[int] = set()
+    taken: set[int] = set()
+    constants: dict[int, int] = {}  # of registers that a lui or auipc set
+    for step in some:
+        if step.name == "jal":
+            calls.add(step.pc + step.immediate("j"))
+        elif step.name in ("jalr", "addi") and step.field("rs1") in constants:
+            value = constants[step.field("rs1")] + step.immediate("i") & 0xFFFF_FFFF
+            (calls if step.name == "jalr" else taken).add(value)
+        elif step.name in ("lui", "auipc"):
+            base = step.pc if step.name == "auipc" else 0
+            constants[step.field("rd")] = base + (step.immediate("u") << 12) & 0xFFFF_FFFF
+    return calls, taken
+
+
+def parallel_block(body: Body) -> list[Step]:
+    """Return what a function has all threads execute between waking them and being alone again.
+
+    It begins with the first change of the thread mask behind a ``vx_wspawn``, and ends with the
+    next.
+    """
+    waiting = [
+        (pc, False)
+        for step in body.steps.values()
+        if step.name == "vx_wspawn"
+        for pc in body.successors(step)
+    ]
+    visited = set(waiting)
+    while waiting:
+        pc, is_wide = waiting.pop()
+        step = body.steps[pc]
+        if step.name == "vx_tmc" and is_wide:
+            continue
+        for following in body.successors(step):
+            state = (following, is_wide or step.name == "vx_tmc")
+            if state not in visited:
+                visited.add(state)
+                waiting.append(state)
+    return [body.steps[pc] for pc, is_wide in sorted(visited) if is_wide]
+
+
+def words_of_data(program: Program) -> set[int]:
+    """Return every word that is not executed: pointers to functions are among them.
+
+    Constructors do not count: they run before main, in one thread.
+    """
+    symbols = program.symbols
+    left_out = [range(address, address + len(data)) for address, data in program.text]
+    left_out.append(range(symbols.get("__init_array_start", 0), symbols.get("__init_array_end", 0)))
+    left_out.append(program.bss)
+    return {
+        int.from_bytes(data[offset : offset + 4], "little")
+        for address, data in program.segments
+        for offset in range(0, len(data) - 3, 4)
+        if not any(address + offset in part for part in left_out)
+    }
+
+
+def task_functions(program: Program, bodies: dict[int, Body]) -> list[Body]:
+    """Return the user's functions that many threads run.
+
+    These are the functions whose address the program holds, since launches take addresses, what
+    parallel blocks call, and what any of these call. What main calls by name is not among them.
+    """
+    pointers = words_of_data(program)
+    waiting = []
+    for body in bodies.values():
+        pointers |= references(body.steps.values())[1]
+        waiting += references(parallel_block(body))[0]
+    waiting += [address for address in bodies if address in pointers]
+    reached: dict[int, Body] = {}
+    while waiting:
+        address = waiting.pop()
+        if address in bodies and address not in reached:
+            reached[address] = bodies[address]
+            waiting += references(bodies[address].steps.values())[0]
+    return [reached[address] for address in sorted(reached)]

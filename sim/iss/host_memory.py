@@ -1,0 +1,55 @@
+"""The machine's memory as the host sees it."""
+
+import ctypes
+
+import numpy as np
+
+from ...hw.errors import UserError
+from .native_machine import NativeMachine, pointer_to
+
+__all__ = ["HostMemory"]
+
+
+class HostMemory:
+    """DRAM, shared memory and what lies behind it, by address.
+
+    Parameters
+    ----------
+    native : NativeMachine
+
+    """
+
+    def __init__(self, native: NativeMachine):
+        self.native = native
+
+    def write(self, address: int, data: bytes | bytearray | np.ndarray) -> None:
+        """Write bytes, or the bytes of an array."""
+        values = np.frombuffer(data, np.uint8) if isinstance(data, bytes | bytearray) else data
+        self.access("iss_write", address, np.ascontiguousarray(values).reshape(-1).view(np.uint8))
+
+    def read(self, address: int, nbytes: int) -> np.ndarray:
+        """Read bytes from where `write` can write."""
+        values = np.zeros(nbytes, np.uint8)
+        self.access("iss_read", address, values)
+        return values
+
+    def access(self, function: str, address: int, values: np.ndarray) -> None:
+        is_inside = 0 <= address < 1 << 32
+        size = ctypes.c_uint64(values.size)
+        if not is_inside or not self.native.call(function, address, pointer_to(values), size):
+            raise UserError(
+                f"address must be one of DRAM or shared memory for {values.size} bytes, "
+                f"not {address:#x}"
+            )
+
+    def allow(self, address: int, nbytes: int) -> None:
+        """Let programs touch these bytes of DRAM, and from the first time on only such."""
+        if nbytes < 1 or address < 0 or address + nbytes > 1 << 32:
+            raise UserError(
+                f"a region must be 1 byte or more of 32-bit addresses, not {nbytes} at {address:#x}"
+            )
+        self.native.call("iss_allow", address, address + nbytes - 1)
+
+    def is_allowed(self, address: int, nbytes: int) -> bool:
+        """Return whether programs may touch these bytes of DRAM."""
+        return bool(self.native.call("iss_is_allowed", address, ctypes.c_uint64(nbytes)))

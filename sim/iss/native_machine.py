@@ -1,0 +1,41 @@
+"""A machine of the C++ library, destroyed with its last user."""
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from .library import load_library
+from .native_types import NativeConfig
+
+__all__ = ["NativeMachine", "pointer_to"]
+
+
+def pointer_to(values: np.ndarray) -> ctypes.c_void_p:
+    """Return an array's address for C++."""
+    return ctypes.c_void_p(values.ctypes.data)
+
+
+class NativeMachine:
+    """A machine in C++.
+
+    Parameters
+    ----------
+    config : NativeConfig
+
+    """
+
+    def __init__(self, config: NativeConfig):
+        self.library = load_library()
+        self.handle = ctypes.c_void_p(self.library.iss_create(ctypes.byref(config)))
+
+    def __del__(self):
+        if hasattr(self, "handle"):
+            self.library.iss_destroy(self.handle)
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """Call a function of api.cpp; plain integers are its 32-bit arguments."""
+        converted = [
+            ctypes.c_uint32(value) if isinstance(value, int) else value for value in arguments
+        ]
+        return getattr(self.library, function)(self.handle, *converted)
