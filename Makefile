@@ -66,6 +66,7 @@ format: $(VENV)/dev.stamp
 docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/tensor_numerics.py
+	$(BIN)/python docs/isa.py
 
 clean:
 	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -19,6 +19,7 @@ __all__ = [
     "SimtOptions",
     "build",
     "load",
+    "program_regions",
     "require_cores",
 ]
 

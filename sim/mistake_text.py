@@ -3,14 +3,14 @@
 import struct
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..hw.address_map import STACK_BYTES
-from .iss.faults import lane_text
+from .iss.faults import lane_text, numbers_text
 
-__all__ = ["mistake_text", "numbers_text"]
+__all__ = ["mistake_text"]
 
 WIDTH = 100
 SCREEN = 40
@@ -245,14 +245,9 @@ def warps_text(warps: Iterable[list[int]]) -> str:
     return "; ".join(drawn_together(parts, "groups"))
 
 
-def counted(what: str, numbers: Sequence[int]) -> str:
+def counted(what: str, numbers: Iterable[int]) -> str:
     """Return a noun and its numbers, ``warp 3`` or ``warps 0-6``."""
-    return f"{what}{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}"
-
-
-def numbers_text(numbers: Iterable[int]) -> str:
-    """Return rising numbers with runs of them drawn together, ``0-3, 7``."""
-    return lane_text(mask_of(numbers)).partition(" ")[2]
+    return numbers_text(what, mask_of(numbers))
 
 
 def mask_of(numbers: Iterable[int]) -> int:

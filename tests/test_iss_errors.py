@@ -272,11 +272,14 @@ def test_access_outside_memory(name, place):
     fault_of(iss, Cause.OUTSIDE_MEMORY, lanes=0b1010, address=place, says=kind_of(name))
 
 
-@pytest.mark.parametrize("name", [name for name in ACCESSES if "b" not in name])
-def test_misaligned_access(name):
-    size = 2 if "h" in name else 4
-    iss = placed(access_line(name), {A0: [DATA, DATA + size - 1, DATA + size + 1, 3]})
-    fault_of(iss, Cause.MISALIGNED_ACCESS, lanes=0b0110, address=DATA + size - 1)
+HALVES = [(name, 1) for name in ACCESSES if "h" in name]
+WORDS = [(name, off) for name in ACCESSES if "w" in name for off in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(("name", "off"), [*HALVES, *WORDS])
+def test_misaligned_access(name, off):
+    iss = placed(access_line(name), {A0: [3, DATA + off, DATA + 4, DATA + 64 + off]}, mask=0b1110)
+    fault_of(iss, Cause.MISALIGNED_ACCESS, lanes=0b1010, address=DATA + off)
 
 
 @pytest.mark.parametrize("name", ACCESSES)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS, ClusterConfig, CoreConfig, SharedMemoryConfig
-from spica.hw.isa.instructions import find
 from spica.kernels.compile import compile_program
 from spica.kernels.inspection import inspect_program
 from spica.kernels.kernel import Kernel, Problem, every_kernel, find_kernel
@@ -60,7 +59,7 @@ SIZES = {
 #: As its work grows with the square.
 SIZES_OF = {"nbody": [(1,), (2,), (61,), (257,), (509,)]}
 #: More for machines of thousands of threads.
-LARGE = {1: [(8192,), (20011,)], 2: [(1, 9001), (257, 263)], 3: [(1, 300, 9), (257, 130, 67)]}
+LARGE = {1: [(8192,), (20011,)], 2: [(1, 5003), (257, 263)], 3: [(1, 300, 9), (257, 130, 67)]}
 
 
 def sizes_of(kernel: Kernel) -> list[tuple[int, ...]]:
@@ -139,39 +138,12 @@ def test_instructions(name, record_property):
     assert instructions <= budget
 
 
-def stack_in_parallel(program: Program) -> list[int]:
-    """Return where threads that a function of the user's starts use its stack before they end.
-
-    They have stacks of their own: what the function had left on its own is not there.
-    """
-    found = []
-    for function in program.functions:
-        if function.start in program.runtime:
-            continue
-        words = {
-            pc: int.from_bytes(data[pc - address : pc - address + 4], "little")
-            for address, data in program.text
-            for pc in range(max(address, function.start), min(address + len(data), function.end), 4)
-        }
-        names = {pc: find(word).name for pc, word in words.items()}
-        forks = [pc for pc, name in names.items() if name == "vx_wspawn"]
-        if forks:
-            ends = [pc for pc, name in names.items() if name == "vx_tmc"]
-            found += [
-                pc
-                for pc in range(min(forks), max(ends), 4)
-                if names[pc] in ("lw", "flw", "sw", "fsw") and words[pc] >> 15 & 0x1F == 2
-            ]
-    return found
-
-
 @pytest.mark.parametrize("optimize", [2, 3])
 @pytest.mark.parametrize("name", KERNELS)
-def test_no_spills(name, optimize):
+def test_inspection(name, optimize):
     sources = find_kernel(name).sources
     program = Program.load(compile_program(sources, PRESETS["core"], optimize=optimize))
     assert inspect_program(program) == []
-    assert stack_in_parallel(program) == []
 
 
 def element_off(problem: Problem) -> Problem:
@@ -235,12 +207,14 @@ def test_a_broken_kernel_is_seen(name, right, wrong, tmp_path):
 
     other = Broken(name=name, dimensions=kernel.dimensions, pose=kernel.pose)
     config = machine(2, 4, 8)
-    verdicts = {
-        run(other, config, size, schedule="random", seed=seed)["check"]["verdict"]
+    results = [
+        run(other, config, size, schedule="random", seed=seed)
         for size in sizes_of(kernel)[1:]
         for seed in range(3)
-    }
-    assert "wrong" in verdicts
+    ]
+    assert any(
+        check["wrong"] for result in results for check in result["check"]["buffers"].values()
+    )
 
 
 @pytest.mark.parametrize("name", KERNELS)

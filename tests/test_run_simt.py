@@ -1,6 +1,8 @@
 """Kernels and programs on the instruction-set model: placed, run, checked, accounted for."""
 
 import json
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from spica.hw.config import PRESETS
 from spica.hw.errors import UserError
 from spica.kernels.compile import compile_program
 from spica.kernels.kernel import Buffer, Kernel, Problem, find_kernel
+from spica.kernels.program import Program
+from spica.sim.loading import program_regions
 from spica.sim.mistakes import ProgramError
 from spica.sim.simt import SimtOptions, run_program, run_simt
 from spica.sim.simt_report import simt_report
@@ -259,3 +263,12 @@ def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
     result = run(scale(statements))
     assert result["check"]["verdict"] == "wrong"
     assert "the DMA met a job out of range" in " ".join(simt_report(result).split())
+
+
+def test_segments_that_adjoin_are_one_region():
+    segments = [(0x8000_9000, b"far"), (0x8000_0000, b"text"), (0x8000_0020, b"data")]
+    found = program_regions(cast(Program, SimpleNamespace(segments=segments)))
+    assert [(each.address, each.nbytes) for each in found] == [
+        (0x8000_0000, 0x24),
+        (0x8000_9000, 3),
+    ]

@@ -264,3 +264,20 @@ def test_classes_templates_and_constructors(optimize):
     found = words(iss, result, len(x)).view(np.float32)
     # Three multiply-adds, each rounded; the largest term is 4 * 27.
     assert np.max(np.abs(found - exact)) <= 3 * 2.0**-24 * 128
+
+
+# Vortex
+
+
+@pytest.mark.parametrize("optimize", [2, 3])
+def test_program_in_the_manner_of_vortex(optimize):
+    rng = np.random.default_rng(4)
+    count = 77
+    data = rng.integers(0, 1 << 30, (2, count), np.uint32)
+    arguments = [count, DATA, DATA + 4 * count, DATA + 0x1000]
+    iss, outcome = run("vortex.cpp", cluster(2, 2, 4), arguments, data.tobytes(), optimize=optimize)
+    require_done(outcome)
+    assert np.array_equal(words(iss, DATA + 0x1000, count), data[0] + data[1])
+    assert iss.console[:9] == b"-7ff1.50\n"
+    # Two warps at a time, each of which prints the numbers of its threads from 2 on.
+    assert sorted(iss.console[9:].decode().split()) in (["2", "2", "3", "3"],)

@@ -154,6 +154,9 @@ SPICA_INLINE void merge_group_below(Place all, Group group, uint32_t n) {
     }
 }
 
+// All warps wait for each other; not inlined, as what it needs would be kept from before as well.
+static __attribute__((noinline)) void meet(void) { spica_barrier(); }
+
 SPICA_INLINE uint32_t warp_of_all(void) { return vx_core_id() * SPICA_WARPS + vx_warp_id(); }
 
 // All warps take three steps on all keys, down to keys `apart` from each other, and meet.
@@ -172,7 +175,7 @@ SPICA_INLINE void pass(uint32_t apart, int is_mirrored) {
             } SPICA_END_IF
         } SPICA_END_IF
     }
-    spica_barrier();
+    meet();
 }
 
 // The warp's chunk in shared memory.
@@ -285,25 +288,21 @@ SPICA_INLINE void store_chunk(uint32_t first, uint32_t size) {
     }
 }
 
-// As many warps as there is room for.
-SPICA_INLINE uint32_t workers(uint32_t size) {
-    return SHARED_KEYS / size < WARPS ? SHARED_KEYS / size : WARPS;
-}
-
-// Warps sort the chunks, or merge them from steps `distance` apart on if that is not 0, and meet.
-SPICA_INLINE void in_chunks(Parked size, Parked distance) {
+// As many warps as have a part of shared memory sort the chunks, or merge them from steps `distance`
+// apart on if that is not 0, and all meet.
+SPICA_INLINE void in_chunks(Parked size, Parked workers, Parked distance) {
     const uint32_t worker = warp_of_all();
-    if (worker < workers(fetched(size))) {
+    if (worker < fetched(workers)) {
         uint32_t first = worker * fetched(size);
         while (first < ARGUMENTS->n) {
             const Parked chunk = parked(first);
             load_chunk(first, fetched(size));
             order_chunk(size, fetched(distance));
             store_chunk(fetched(chunk), fetched(size));
-            first = fetched(chunk) + workers(fetched(size)) * fetched(size);
+            first = fetched(chunk) + fetched(workers) * fetched(size);
         }
     }
-    spica_barrier();
+    meet();
 }
 
 SPICA_INLINE void bitonic_sort(void) {
@@ -311,10 +310,11 @@ SPICA_INLINE void bitonic_sort(void) {
     // Large enough to keep all warps busy, and no larger than shared memory has room for each.
     uint32_t chunk = LEAST_CHUNK;
     while (chunk * WARPS < n && 2 * chunk * WARPS <= SHARED_KEYS) chunk *= 2;
-    const Parked size = parked(chunk);
+    const uint32_t room = SHARED_KEYS / chunk;
+    const Parked size = parked(chunk), workers = parked(room < WARPS ? room : WARPS);
     Parked half = parked(chunk / 2), distance = parked(0);
     for (;;) {
-        in_chunks(size, distance);
+        in_chunks(size, workers, distance);
         half = parked(2 * fetched(half));
         if (fetched(half) >= ARGUMENTS->n) break;
         pass(fetched(half) / 4, 1);

@@ -10,13 +10,17 @@ enum {
     BLOCK = UNROLL * SPICA_THREADS,
     ROUND = BLOCK * SPICA_WARPS * SPICA_CORES,
     ALL_THREADS = SPICA_THREADS * SPICA_WARPS * SPICA_CORES,
-    CORE_THREADS = SPICA_THREADS * SPICA_WARPS,
     // The lanes' sums with as many zeros behind them, so that the tree needs no limits.
     TREE = 2 * SPICA_THREADS,
-    CORE_WORDS = CORE_THREADS + TREE,
+    // Rows of the threads' sums in a core's part of shared memory: one for each warp, if there is
+    // room; else warps take turns to add theirs.
+    CORE_WORDS = SPICA_SHARED_BYTES / 4 / SPICA_CORES,
+    ROOM = (CORE_WORDS - TREE) / SPICA_THREADS,
+    ROWS = SPICA_WARPS < ROOM ? SPICA_WARPS : ROOM,
     // Words of DRAM of each core, a line of its own.
     LINE_WORDS = 16,
 };
+_Static_assert(CORE_WORDS >= TREE + SPICA_THREADS, "shared memory must hold a row for each core");
 
 typedef struct {
     uint32_t n;
@@ -53,14 +57,22 @@ SPICA_INLINE float sum_of_thread(void) {
     return sums[0];
 }
 
-// In the first warp of a core, with every thread's sum in `words`: their sum, in lane 0.
+// All threads' sums, in `words`.
+SPICA_INLINE void gather(volatile float *words, uint32_t warp, float sum) {
+    volatile float *mine = words + warp % ROWS * SPICA_THREADS + vx_thread_id();
+    for (uint32_t first = 0; first < SPICA_WARPS; first += ROWS) {
+        if (warp - first < ROWS) *mine = first == 0 ? sum : *mine + sum;
+        vx_barrier(0, SPICA_WARPS);
+    }
+}
+
+// In the first warp of a core: the sum of `words`, in lane 0.
 SPICA_INLINE float sum_of_core(volatile float *words) {
-    volatile float *mine = words + vx_thread_id();
+    volatile float *mine = words + vx_thread_id(), *tree = mine + ROWS * SPICA_THREADS;
     float sum = mine[0];
 #pragma unroll 8
-    for (int warp = 1; warp < SPICA_WARPS; warp++) sum += mine[warp * SPICA_THREADS];
+    for (int row = 1; row < ROWS; row++) sum += mine[row * SPICA_THREADS];
     // A warp runs in step: each lane's word is written before its neighbour reads it.
-    volatile float *tree = mine + CORE_THREADS;
     tree[SPICA_THREADS] = 0.0f;
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
@@ -72,14 +84,13 @@ SPICA_INLINE float sum_of_core(volatile float *words) {
 }
 
 SPICA_INLINE void reduce(void) {
-    const uint32_t core = vx_core_id(), warp = vx_warp_id(), lane = vx_thread_id();
+    const uint32_t core = vx_core_id(), warp = vx_warp_id();
     volatile float *words = (volatile float *)spica_shared() + core * CORE_WORDS;
-    words[warp * SPICA_THREADS + lane] = sum_of_thread();
-    vx_barrier(0, SPICA_WARPS);
+    gather(words, warp, sum_of_thread());
     if (warp == 0) {
         const float sum = sum_of_core(words);
         float *result = SPICA_CORES == 1 ? ARGUMENTS->total : &core_sums[core * LINE_WORDS];
-        SPICA_IF (lane == 0) {
+        SPICA_IF (vx_thread_id() == 0) {
             *result = sum;
         } SPICA_END_IF
     }

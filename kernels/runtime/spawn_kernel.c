@@ -23,7 +23,7 @@ void vx_spawn_kernel(context_t *context, vx_spawn_kernel_cb f, void *argument)
     vx_spawn_tasks(number[0] * number[1] * number[2], run_group, &groups);
 }
 
-void vx_serial(vx_serial_cb f, const void *argument)
+void vx_serial(vx_serial_cb f, void *argument)
 {
     uint32_t mask = vx_thread_mask();
     for (uint32_t thread = 0; thread < vx_num_threads(); thread++) {

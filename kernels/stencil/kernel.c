@@ -3,10 +3,11 @@
 #include <spica_parallel.h>
 
 // A warp takes a strip, a column per lane, and marches down it: of the five points only south, west
-// and east are loaded anew.
+// and east are loaded anew. Strips are as long as leaves two or more for each warp.
 enum {
-    STRIP_ROWS = 8,
     WARPS = SPICA_WARPS * SPICA_CORES,
+    UNROLL = 4,
+    MOST_ROWS = 64,
 };
 
 static const float CENTRE = 0.5f, SIDE = 0.125f;
@@ -28,7 +29,7 @@ SPICA_INLINE float relaxed(const float *point, float north, float centre, float 
 SPICA_INLINE void march(const float *from, float *to, uint32_t width, uint32_t rows) {
     float north = *(from - width), centre = *from;
     // Four rows at a time, so that of four values two move between registers, not eight.
-    for (; rows >= 4; rows -= 4) {
+    for (; rows >= UNROLL; rows -= UNROLL) {
         const float *second = from + width, *third = second + width, *fourth = third + width;
         const float below = *second, lower = *third, lowest = *fourth, south = fourth[width];
         const float first_result = relaxed(from, north, centre, below);
@@ -56,16 +57,18 @@ SPICA_INLINE void step(const Arguments *arguments, const float *from, float *to)
     const uint32_t width = arguments->width, inner_rows = arguments->height - 2;
     // Strips start at multiples of the lanes, aligned to lines of memory; the last column is border.
     const uint32_t across = (width - 2) / SPICA_THREADS + 1;
-    const uint32_t strips = across * ((inner_rows + STRIP_ROWS - 1) / STRIP_ROWS);
+    uint32_t length = inner_rows * across / (2 * WARPS) / UNROLL * UNROLL;
+    if (length < UNROLL) length = UNROLL;
+    if (length > MOST_ROWS) length = MOST_ROWS;
+    const uint32_t strips = across * ((inner_rows + length - 1) / length);
     const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id(), lane = vx_thread_id();
     for (uint32_t strip = warp; strip < strips; strip += WARPS) {
-        const uint32_t down = strip / across, done = down * STRIP_ROWS;
+        const uint32_t down = strip / across, done = down * length;
         const uint32_t column = (strip - down * across) * SPICA_THREADS + lane;
         const uint32_t index = (done + 1) * width + column;
         const float *first = from + index;
         float *target = to + index;
-        uint32_t rows = STRIP_ROWS;
-        if (inner_rows - done < STRIP_ROWS) rows = inner_rows - done;
+        const uint32_t left = inner_rows - done, rows = left < length ? left : length;
         HIDE(first, target);
         SPICA_IF (column - 1 < width - 2) {
             march(first, target, width, rows);
@@ -73,14 +76,17 @@ SPICA_INLINE void step(const Arguments *arguments, const float *from, float *to)
     }
 }
 
+// All warps wait for each other, and see what others wrote. Not inlined, as what it needs would be
+// kept from before.
+static __attribute__((noinline)) void meet(void) { spica_barrier(); }
+
 SPICA_INLINE void jacobi(void) {
     const Arguments *arguments = spica_arguments();
     float *from = arguments->even, *to = arguments->odd;
     if (arguments->height < 3 || arguments->width < 3) return;
     for (uint32_t steps = arguments->steps; steps > 0; steps--) {
         step(arguments, from, to);
-        // What one core wrote others read: the barrier's fences make it seen.
-        spica_barrier();
+        meet();
         float *const written = to;
         to = from, from = written;
     }

@@ -67,12 +67,14 @@ SPICA_INLINE void move_ragged(Word *tile, uint32_t row, uint32_t column) {
     const uint32_t lane = vx_thread_id(), m = ARGUMENTS->m, n = ARGUMENTS->n;
     const uint32_t rows = m - row < SIDE ? m - row : SIDE;
     const uint32_t columns = n - column < SIDE ? n - column : SIDE;
+#pragma unroll 1
     for (uint32_t j = lane; j < columns + lane; j += SPICA_THREADS) {
         SPICA_IF (j < columns) {
             const Word *from = ARGUMENTS->words + row * n + column + j;
             for (uint32_t i = 0; i < rows; i++, from += n) tile[i * PITCH + j] = *from;
         } SPICA_END_IF
     }
+#pragma unroll 1
     for (uint32_t j = lane; j < rows + lane; j += SPICA_THREADS) {
         SPICA_IF (j < rows) {
             Word *to = ARGUMENTS->result + column * m + row + j;
@@ -120,10 +122,11 @@ SPICA_INLINE void move_edges(void) {
     uint32_t edge = vx_core_id() * SPICA_WARPS + vx_warp_id();
     for (; edge < bottom_edges() + right_edges(); edge += ALL_WARPS) {
         const uint32_t side = spica_constant(SIDE), bottom = bottom_edges();
-        if (edge < bottom)
-            move_ragged(own_tile(), ARGUMENTS->m / side * side, edge * side);
-        else
-            move_ragged(own_tile(), (edge - bottom) * side, ARGUMENTS->n / side * side);
+        uint32_t row = (edge - bottom) * side, column = ARGUMENTS->n / side * side;
+        if (edge < bottom) row = ARGUMENTS->m / side * side, column = edge * side;
+        SPICA_ANEW(row);
+        SPICA_ANEW(column);
+        move_ragged(own_tile(), row, column);
     }
 }
 

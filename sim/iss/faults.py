@@ -6,7 +6,7 @@ from ...hw.isa.assembly import disassemble
 from .native_types import NativeFault
 from .outcome import Cause, Fault
 
-__all__ = ["REASONS", "Reason", "fault_of", "lane_text"]
+__all__ = ["REASONS", "Reason", "fault_of", "lane_text", "numbers_text"]
 
 
 class Reason(enum.Enum):
@@ -102,17 +102,22 @@ class Reason(enum.Enum):
 REASONS = tuple(Reason)
 
 
+def numbers_text(noun: str, mask: int) -> str:
+    """Return what a mask names, ``core 3`` or ``cores 0-3, 7``."""
+    numbers = [number for number in range(32) if mask >> number & 1]
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+    return f"{noun}{'' if len(numbers) == 1 else 's'} {text or 'none'}"
+
+
 def lane_text(mask: int) -> str:
     """Return the lanes of a mask, ``lane 3`` or ``lanes 0-3, 7``."""
-    lanes = [lane for lane in range(32) if mask >> lane & 1]
-    spans: list[list[int]] = []
-    for lane in lanes:
-        if spans and spans[-1][1] == lane - 1:
-            spans[-1][1] = lane
-        else:
-            spans.append([lane, lane])
-    text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
-    return f"lane{'s' if len(lanes) > 1 else ''} {text or 'none'}"
+    return numbers_text("lane", mask)
 
 
 def fault_of(native: NativeFault, said: str) -> Fault:

@@ -151,16 +151,17 @@ class Iss:
     @property
     def console(self) -> bytes:
         """All that was printed since the last reset."""
+        return self.console_from(0)
+
+    def console_from(self, start: int) -> bytes:
+        """Return what was printed after the first `start` bytes."""
         text = ctypes.c_void_p()
         size = self.native.call("iss_console", ctypes.byref(text))
-        return ctypes.string_at(text, size) if size else b""
+        return ctypes.string_at((text.value or 0) + start, size - start) if size > start else b""
 
     def print_new(self) -> None:
-        if self.on_console is None:
-            return
-        console = self.console
-        if len(console) > self.printed:
-            new, self.printed = console[self.printed :], len(console)
+        if self.on_console is not None and (new := self.console_from(self.printed)):
+            self.printed += len(new)
             self.on_console(new)
 
     def core_state(self, core: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .faults import lane_text
+from .faults import numbers_text
 from .outcome import StackEntry, WarpState
 
 __all__ = ["change_warp", "describe_wait", "head_of", "warp_state", "words_of_warp"]
@@ -84,5 +84,5 @@ def describe_wait(core: int, barrier: int, words: Sequence[int], cores: int) -> 
         return f"barrier {barrier & 0x7FFF_FFFF}: {here} of {expected} cores have arrived"
     if here < expected:
         return f"barrier {barrier}: {here} of {expected} warps of core {core} have arrived"
-    missing = lane_text(~complete & ((1 << cores) - 1)).replace("lane", "core", 1)
+    missing = numbers_text("core", ~complete & ((1 << cores) - 1))
     return f"barrier {barrier}: core {core} has arrived, {missing} not yet"

@@ -25,7 +25,7 @@ static void group(const void *argument, const context_t *context, uint32_t x, ui
     a->elements[(z * number[1] + y) * number[0] + x] += (z << 20 | y << 10 | x) + 1;
 }
 
-static void serial(const void *argument)
+static void serial(void *argument)
 {
     const Arguments *a = argument;
     /* A race if threads did this together. */

@@ -1,9 +1,9 @@
 /* Text on the console, of one thread and of many. */
-#include <vx_print.h>
+#include <spica.h>
 
 static void report(uint32_t task, void *argument)
 {
-    vx_printf("task %u of %s: %.2f\n", task, (const char *)argument, (float)task * 0.75f - 1.5f);
+    printf("task %u of %s: %.2f\n", task, (const char *)argument, (float)task * 0.75f - 1.5f);
 }
 
 static void letters(uint32_t task, void *argument)

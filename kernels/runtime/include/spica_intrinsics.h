@@ -13,27 +13,27 @@
 /* The text of an R-type instruction: rd, rs1 and rs2, and its name in spica.h. */
 #define SPICA_INSN(operands, ...) ".insn r " SPICA_TEXT(__VA_ARGS__) ", " operands
 
-#define SPICA_CSR_READ_(name, number, qualifier)                        \
+/* Volatile all of them, though most never change: where a function wakes other threads by vx_tmc,
+ * they must not have been read before. */
+#define SPICA_CSR_READ_(name, number)                                   \
     SPICA_INLINE uint32_t name(void)                                    \
     {                                                                   \
         uint32_t value;                                                 \
-        __asm__ qualifier("csrr %0, " SPICA_TEXT(number) : "=r"(value)); \
+        __asm__ volatile("csrr %0, " SPICA_TEXT(number) : "=r"(value)); \
         return value;                                                   \
     }
 
-/* What never changes for a lane; the compiler may read it once. */
-SPICA_CSR_READ_(vx_thread_id, SPICA_CSR_THREAD_ID, )
-SPICA_CSR_READ_(vx_warp_id, SPICA_CSR_WARP_ID, )
-SPICA_CSR_READ_(vx_core_id, SPICA_CSR_CORE_ID, )
-SPICA_CSR_READ_(vx_hart_id, SPICA_CSR_MHARTID, )
-SPICA_CSR_READ_(vx_num_threads, SPICA_CSR_NUM_THREADS, )
-SPICA_CSR_READ_(vx_num_warps, SPICA_CSR_NUM_WARPS, )
-SPICA_CSR_READ_(vx_num_cores, SPICA_CSR_NUM_CORES, )
-/* What changes. */
-SPICA_CSR_READ_(vx_thread_mask, SPICA_CSR_THREAD_MASK, volatile)
-SPICA_CSR_READ_(vx_warp_mask, SPICA_CSR_WARP_MASK, volatile)
-SPICA_CSR_READ_(spica_cycles, SPICA_CSR_MCYCLE, volatile)
-SPICA_CSR_READ_(spica_instructions, SPICA_CSR_MINSTRET, volatile)
+SPICA_CSR_READ_(vx_thread_id, SPICA_CSR_THREAD_ID)
+SPICA_CSR_READ_(vx_warp_id, SPICA_CSR_WARP_ID)
+SPICA_CSR_READ_(vx_core_id, SPICA_CSR_CORE_ID)
+SPICA_CSR_READ_(vx_hart_id, SPICA_CSR_MHARTID)
+SPICA_CSR_READ_(vx_num_threads, SPICA_CSR_NUM_THREADS)
+SPICA_CSR_READ_(vx_num_warps, SPICA_CSR_NUM_WARPS)
+SPICA_CSR_READ_(vx_num_cores, SPICA_CSR_NUM_CORES)
+SPICA_CSR_READ_(vx_thread_mask, SPICA_CSR_THREAD_MASK)
+SPICA_CSR_READ_(vx_warp_mask, SPICA_CSR_WARP_MASK)
+SPICA_CSR_READ_(spica_cycles, SPICA_CSR_MCYCLE)
+SPICA_CSR_READ_(spica_instructions, SPICA_CSR_MINSTRET)
 
 /* Sets the warp's thread mask; 0 ends the warp. */
 SPICA_INLINE void vx_tmc(uint32_t mask)

@@ -51,8 +51,8 @@ typedef void (*vx_spawn_kernel_cb)(const void *argument, const context_t *contex
 void vx_spawn_kernel(context_t *context, vx_spawn_kernel_cb f, void *argument);
 
 /* `f` in one thread of the warp after the other. */
-typedef void (*vx_serial_cb)(const void *argument);
-void vx_serial(vx_serial_cb f, const void *argument);
+typedef void (*vx_serial_cb)(void *argument);
+void vx_serial(vx_serial_cb f, void *argument);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
  *  expf     1.45      ulp
  *  logf     1.50      ulp
  *  tanhf    1.75      ulp
- *  powf     4.00      ulp
+ *  powf     3.50      ulp
  *  rsqrtf   0.95      ulp
  *  sinf     2^-24.0   absolute
  *  cosf     2^-24.0   absolute

@@ -1,5 +1,44 @@
-/* The name under which programs of Vortex v2 know these functions. */
+/* Names by which programs of Vortex v2 know what spica.h has under others. */
 #ifndef VX_INTRINSICS_H
 #define VX_INTRINSICS_H
+
 #include "spica.h"
+
+#define RISCV_CUSTOM0 0x0B
+#define RISCV_CUSTOM1 0x2B
+#define RISCV_CUSTOM2 0x5B
+#define RISCV_CUSTOM3 0x7B
+
+#define VX_CSR_THREAD_ID SPICA_CSR_THREAD_ID
+#define VX_CSR_WARP_ID SPICA_CSR_WARP_ID
+#define VX_CSR_CORE_ID SPICA_CSR_CORE_ID
+#define VX_CSR_ACTIVE_WARPS SPICA_CSR_WARP_MASK
+#define VX_CSR_ACTIVE_THREADS SPICA_CSR_THREAD_MASK
+#define VX_CSR_NUM_THREADS SPICA_CSR_NUM_THREADS
+#define VX_CSR_NUM_WARPS SPICA_CSR_NUM_WARPS
+#define VX_CSR_NUM_CORES SPICA_CSR_NUM_CORES
+#define VX_CSR_MHARTID SPICA_CSR_MHARTID
+#define VX_CSR_MSCRATCH SPICA_CSR_MSCRATCH
+#define VX_CSR_MCYCLE SPICA_CSR_MCYCLE
+#define VX_CSR_MINSTRET SPICA_CSR_MINSTRET
+
+#define vx_active_threads vx_thread_mask
+#define vx_active_warps vx_warp_mask
+
+#define csr_read(csr)                                                            \
+    ({                                                                           \
+        uint32_t spica_value_;                                                   \
+        __asm__ volatile("csrr %0, %1" : "=r"(spica_value_) : "i"(csr) : "memory"); \
+        spica_value_;                                                            \
+    })
+#define csr_write(csr, value) \
+    __asm__ volatile("csrw %0, %1" : : "i"(csr), "rK"((uint32_t)(value)) : "memory")
+
+/* The split of those without the condition. The machine does not look at what tells the two
+ * apart, so the condition is turned round. */
+SPICA_INLINE uint32_t vx_split_n(uint32_t condition)
+{
+    return vx_split(!condition);
+}
+
 #endif

@@ -1,10 +1,21 @@
-/* The names under which programs of Vortex v2 print. */
+/* Names by which programs of Vortex v2 print. */
 #ifndef VX_PRINT_H
 #define VX_PRINT_H
+
 #include "spica.h"
 
 #define vx_printf printf
 #define vx_vprintf vprintf
 #define vx_putchar putchar
-#define vx_puts puts
+
+SPICA_INLINE void vx_putint(int value, int base)
+{
+    printf(base == 16 ? "%x" : "%d", (unsigned)value);
+}
+
+SPICA_INLINE void vx_putfloat(float value, int precision)
+{
+    printf("%.*f", precision, (double)value);
+}
+
 #endif

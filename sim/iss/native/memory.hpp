@@ -38,13 +38,12 @@ public:
         uint64_t last = first + size - 1;
         const Region& recent = regions_[recent_];
         if (first >= recent.first && last <= recent.last) return true;
-        for (size_t k = 0; k < regions_.size(); ++k) {
-            if (first >= regions_[k].first && last <= regions_[k].last) {
-                recent_ = k;
-                return true;
-            }
-        }
-        return false;
+        auto after = std::upper_bound(
+            regions_.begin(), regions_.end(), first,
+            [](uint32_t address, const Region& each) { return address < each.first; });
+        if (after == regions_.begin() || last > (after - 1)->last) return false;
+        recent_ = static_cast<size_t>(after - regions_.begin()) - 1;
+        return true;
     }
     void allow(uint32_t first, uint32_t last) {
         regions_.push_back({first, last});
