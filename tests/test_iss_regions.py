@@ -124,8 +124,8 @@ def test_lanes_on_both_sides_of_any_boundary():
     {END}"""
     iss = loaded(text, warps=1)
     iss.allow(ENTRY, 0x1000)
-    iss.allow(0x8010_FFF8, 4)
-    iss.allow(0x8010_FFFC, 12)
+    iss.allow(0x8010_FFF8, 2)
+    iss.allow(0x8010_FFFA, 14)
     assert iss.run().stop is Stop.DONE
     wanted = [0x8010_FFF8 + 4 * k for k in range(4)]
     assert words_at(iss, 0x8010_FFF8, 4) == wanted

@@ -167,6 +167,7 @@ def test_what_a_step_tells():
         records[record.pc] = record
     told = list(records.values())
     assert [each.mask for each in told] == [1, 1, *[5] * (len(told) - 2)]
+    assert iss.history(0, 0) == [(each.pc, each.word, each.mask) for each in told]
     assert told[0].rd == (RegisterFile.INTEGER, 5) and told[0].values.tolist() == [5, 0, 0, 0]
     assert told[1].rd is None and told[1].access is None
     assert told[2].values.tolist() == [0, 0, 2, 0]

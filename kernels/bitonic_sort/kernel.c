@@ -6,9 +6,10 @@
 // so that keys from n on, were they there and the largest, would stay where they are.
 //
 // A merge of two sorted runs of `half` keys compares each key of one with its mirror image in the
-// other, then keys half / 2 apart, half / 4, ... 1. A thread takes up to three such steps at a time,
-// with eight keys in registers. Steps within a chunk are taken by one warp, in its part of shared
-// memory and without barriers; for all others, all warps meet after each pass over memory.
+// other, then keys half / 2 apart, half / 4, ... 1. A thread takes up to three such steps at a
+// time, with eight keys in registers. Steps within a chunk are taken by one warp, in its part of
+// shared memory: it runs in step and reads what it wrote, so it needs no barriers. For all other
+// steps, all warps meet after each pass over memory.
 enum {
     MOST = 8, // keys of a thread at a time
     WARPS = SPICA_WARPS * SPICA_CORES,
@@ -41,14 +42,11 @@ typedef struct {
 } Group;
 
 // The compiler is not to know how a number came about: it would keep a register for each of the
-// terms of each address, and run out of them.
+// terms of each address, and run out of them. Nor whether it changes in a loop, likewise.
 SPICA_INLINE uint32_t hidden(uint32_t number) {
     __asm__("" : "+r"(number));
     return number;
 }
-
-// What follows from a number is found when it is needed, not kept from before.
-#define ANEW(number) __asm__ volatile("" : "+r"(number))
 
 // Integers that loops need not at hand wait in registers of floats, of which there are enough.
 typedef float Parked;
@@ -69,10 +67,6 @@ SPICA_INLINE Group group_of(uint32_t number, uint32_t apart, int count, int is_m
     const uint32_t offset = number & (apart - 1), first = count * number - (count - 1) * offset;
     const uint32_t beyond = is_mirrored ? first + apart - 1 - 2 * offset : first;
     return (Group){count, is_mirrored, first, beyond + count / 2 * apart, apart};
-}
-
-SPICA_INLINE uint32_t last_of(Group group) {
-    return group.upper + (group.count / 2 - 1) * group.apart;
 }
 
 // The machine has no minimum of integers. As one block, because compilers would take many of these
@@ -120,12 +114,13 @@ SPICA_INLINE void store_walk(uint32_t address, uint32_t step, const uint32_t *ke
 SPICA_INLINE void merge_group(Place all, Group group) {
     uint32_t keys[MOST];
     const uint32_t step = 4 * group.apart;
-    const int lower = group.is_mirrored ? group.count / 2 : group.count, upper = group.count - lower;
+    const int count = group.count, lower = group.is_mirrored ? count / 2 : count;
     const uint32_t first = load_walk((uint32_t)(all + group.first), step, keys, lower);
-    const uint32_t second = load_walk((uint32_t)(all + group.upper), step, keys + lower, upper);
-    merge_keys(keys, group.count, group.is_mirrored);
+    const uint32_t second =
+        load_walk((uint32_t)(all + group.upper), step, keys + lower, count - lower);
+    merge_keys(keys, count, group.is_mirrored);
     store_walk(first, step, keys, lower);
-    store_walk(second, step, keys + lower, upper);
+    store_walk(second, step, keys + lower, count - lower);
 }
 
 SPICA_INLINE void order_below(Place all, uint32_t low, uint32_t high, uint32_t n) {
@@ -165,9 +160,9 @@ SPICA_INLINE void pass(uint32_t apart, int is_mirrored) {
     const Parked groups = parked(((n + block - 1) & -block) / MOST);
     uint32_t row = warp_of_all() * SPICA_THREADS;
     for (; row < fetched(groups); row += WARPS * SPICA_THREADS) {
-        ANEW(apart);
+        apart = hidden(apart);
         const Group group = group_of(hidden(row + vx_thread_id()), apart, MOST, is_mirrored);
-        SPICA_IF (last_of(group) < n) {
+        SPICA_IF (group.upper + 3 * apart < n) {
             merge_group(ARGUMENTS->keys, group);
         } SPICA_ELSE {
             SPICA_IF (group.first + apart < n) {
@@ -187,8 +182,7 @@ SPICA_INLINE Place own_chunk(uint32_t size) {
 SPICA_INLINE void chunk_pass(uint32_t size, uint32_t apart, int count, int is_mirrored) {
     const Place chunk = own_chunk(size);
     for (uint32_t row = 0; row < size / count; row += SPICA_THREADS) {
-        ANEW(apart);
-        ANEW(size);
+        apart = hidden(apart), size = hidden(size);
         const uint32_t number = hidden(row + vx_thread_id());
         const Group group = group_of(number, apart, count, is_mirrored);
         if (FILLS_LANES) {
@@ -230,7 +224,7 @@ SPICA_INLINE void sort_eights(uint32_t size) {
     }
 }
 
-// Sort a chunk, or merge it from steps `distance` apart on if that is not 0.
+// Sort a chunk, or merge it from keys `distance` apart on if that is not 0.
 SPICA_INLINE void order_chunk(Parked size, uint32_t distance) {
     Parked half = size;
     if (distance == 0) {
@@ -247,13 +241,13 @@ SPICA_INLINE void order_chunk(Parked size, uint32_t distance) {
     }
 }
 
-// Copy `count` rows of keys, one for each lane, from one place to another.
-SPICA_INLINE void copy_rows(Place to, Place from, int count) {
+// Copy as many keys for each lane as it has in registers.
+SPICA_INLINE void copy_block(Place to, Place from) {
     uint32_t keys[MOST];
 #pragma unroll
-    for (int i = 0; i < count; i++) keys[i] = from[i * SPICA_THREADS];
+    for (int i = 0; i < MOST; i++) keys[i] = from[i * SPICA_THREADS];
 #pragma unroll
-    for (int i = 0; i < count; i++) to[i * SPICA_THREADS] = keys[i];
+    for (int i = 0; i < MOST; i++) to[i * SPICA_THREADS] = keys[i];
 }
 
 // Copy the keys of the chunk that begins at `first`, and fill up with what stays at the end.
@@ -262,7 +256,7 @@ SPICA_INLINE void load_chunk(uint32_t first, uint32_t size) {
     const Place to = own_chunk(size) + lane, from = ARGUMENTS->keys + first + lane;
     uint32_t row = 0;
     if (FILLS_LANES && left >= size)
-        for (; row < size; row += MOST * SPICA_THREADS) copy_rows(to + row, from + row, MOST);
+        for (; row < size; row += MOST * SPICA_THREADS) copy_block(to + row, from + row);
     for (; row < size; row += SPICA_THREADS) {
         uint32_t key = LARGEST;
         SPICA_IF (row + lane < left) {
@@ -279,7 +273,7 @@ SPICA_INLINE void store_chunk(uint32_t first, uint32_t size) {
     const Place from = own_chunk(size) + lane, to = ARGUMENTS->keys + first + lane;
     uint32_t row = 0;
     if (FILLS_LANES && left >= size)
-        for (; row < size; row += MOST * SPICA_THREADS) copy_rows(to + row, from + row, MOST);
+        for (; row < size; row += MOST * SPICA_THREADS) copy_block(to + row, from + row);
     const uint32_t keys = left < size ? left : size;
     for (; row < keys; row += SPICA_THREADS) {
         SPICA_IF (row + lane < keys) {
@@ -288,7 +282,7 @@ SPICA_INLINE void store_chunk(uint32_t first, uint32_t size) {
     }
 }
 
-// As many warps as have a part of shared memory sort the chunks, or merge them from steps `distance`
+// As many warps as have a part of shared memory sort the chunks, or merge them from keys `distance`
 // apart on if that is not 0, and all meet.
 SPICA_INLINE void in_chunks(Parked size, Parked workers, Parked distance) {
     const uint32_t worker = warp_of_all();

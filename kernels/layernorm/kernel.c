@@ -56,7 +56,7 @@ SPICA_INLINE float sum(const float *x, uint32_t columns, uint32_t lane) {
 }
 
 SPICA_INLINE float sum_of_squares(const float *x, uint32_t columns, uint32_t lane,
-                                   float mean) {
+                                  float mean) {
     float sums[UNROLL] = {0};
     for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK) {
         float values[UNROLL];
@@ -79,12 +79,12 @@ SPICA_INLINE float normalised(float x, float mean, float scale, float gain, floa
 }
 
 SPICA_INLINE void normalise(const Arguments *arguments, uint32_t row, uint32_t lane, float mean,
-                             float scale) {
+                            float scale) {
     uint32_t columns = arguments->columns;
     const float *x = arguments->x + row * columns + lane;
     float *y = arguments->y + row * columns + lane;
     const float *gain = arguments->gain + lane, *bias = arguments->bias + lane;
-    for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK, y += BLOCK, gain += BLOCK, bias += BLOCK) {
+    for (; columns >= BLOCK; columns -= BLOCK) {
         float values[UNROLL];
 #pragma unroll
         for (int i = 0; i < UNROLL; i++) {
@@ -93,6 +93,7 @@ SPICA_INLINE void normalise(const Arguments *arguments, uint32_t row, uint32_t l
         }
 #pragma unroll
         for (int i = 0; i < UNROLL; i++) y[i * SPICA_THREADS] = values[i];
+        x += BLOCK, y += BLOCK, gain += BLOCK, bias += BLOCK;
     }
     for (uint32_t column = 0; column < columns; column += SPICA_THREADS) {
         SPICA_IF (column + lane < columns) {

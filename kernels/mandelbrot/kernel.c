@@ -29,14 +29,17 @@ SPICA_INLINE uint32_t steps(float c_re, float c_im, uint32_t limit) {
     return count;
 }
 
-// Warps take turns at pieces of rows, so that those inside the set spread over all.
+// Warps take turns at pieces of rows, those below each other first: so each has some of all columns
+// and of every few rows, and pixels inside the set, which take longest, spread over all.
 SPICA_INLINE void mandelbrot(void) {
     const Arguments *arguments = spica_arguments();
     const uint32_t width = arguments->width, lane = vx_thread_id();
     const uint32_t across = (width + SPICA_THREADS - 1) / SPICA_THREADS;
-    const uint32_t pieces = across * arguments->height;
-    for (uint32_t piece = vx_core_id() * SPICA_WARPS + vx_warp_id(); piece < pieces; piece += WARPS) {
-        const uint32_t row = piece / across, column = (piece - row * across) * SPICA_THREADS + lane;
+    const uint32_t height = arguments->height, pieces = across * height;
+    uint32_t piece = vx_core_id() * SPICA_WARPS + vx_warp_id();
+    for (; piece < pieces; piece += WARPS) {
+        const uint32_t block = piece / height, row = piece - block * height;
+        const uint32_t column = block * SPICA_THREADS + lane;
         const float c_re = fmaf((float)column, arguments->pitch, arguments->left);
         const float c_im = fmaf((float)row, arguments->pitch, arguments->top);
         SPICA_IF (column < width) {

@@ -60,7 +60,8 @@ SPICA_INLINE Vector pulled(Vector sum, Vector at, Vector other, float mass, floa
 }
 
 // One or two bodies meet those of a tile, of which there are `bodies` or a few without mass more.
-SPICA_INLINE void meet(const Tile *tile, uint32_t bodies, const Vector *at, Vector *sums, int count) {
+SPICA_INLINE void meet(const Tile *tile, uint32_t bodies, const Vector *at, Vector *sums,
+                       int count) {
     const float softening = ARGUMENTS->softening;
     const int unroll = UNROLL / count;
     for (uint32_t j = 0; j < bodies; j += unroll) {

@@ -29,7 +29,7 @@ SPICA_INLINE float sum(float a, float b) { return a + b; }
 // Combine the values of all lanes; every lane returns the same. A warp runs in step: all lanes
 // have written their slots before one is read.
 SPICA_INLINE float across_lanes(float mine, volatile float *slots, uint32_t lane,
-                                 float (*combine)(float, float)) {
+                                float (*combine)(float, float)) {
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
 #pragma unroll
         for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
@@ -63,7 +63,7 @@ SPICA_INLINE float maximum(const float *x, uint32_t columns, uint32_t lane) {
 
 // Write 2**(x log2(e) - shift) to y and return what this lane wrote, summed.
 SPICA_INLINE float exponentials(const float *x, float *y, uint32_t columns, uint32_t lane,
-                                 float shift) {
+                                float shift) {
     float total = 0.0f;
     for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK, y += BLOCK) {
         float values[UNROLL];
@@ -111,7 +111,8 @@ SPICA_INLINE void softmax(void) {
         float *y = arguments->y + row * columns + lane;
         // The same shift for all of a row cancels in the quotient, so its rounding does not matter.
         const float shift = LOG2_E * across_lanes(maximum(x, columns, lane), slots, lane, larger);
-        const float total = across_lanes(exponentials(x, y, columns, lane, shift), slots, lane, sum);
+        const float mine = exponentials(x, y, columns, lane, shift);
+        const float total = across_lanes(mine, slots, lane, sum);
         scale(y, columns, lane, spica_rcpf(total));
     }
 }

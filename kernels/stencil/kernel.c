@@ -55,7 +55,7 @@ SPICA_INLINE void march(const float *from, float *to, uint32_t width, uint32_t r
 
 SPICA_INLINE void step(const Arguments *arguments, const float *from, float *to) {
     const uint32_t width = arguments->width, inner_rows = arguments->height - 2;
-    // Strips start at multiples of the lanes, aligned to lines of memory; the last column is border.
+    // Strips start at multiples of the lanes, as lines of memory do; the last column is border.
     const uint32_t across = (width - 2) / SPICA_THREADS + 1;
     uint32_t length = inner_rows * across / (2 * WARPS) / UNROLL * UNROLL;
     if (length < UNROLL) length = UNROLL;

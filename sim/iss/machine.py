@@ -51,8 +51,10 @@ class Iss:
         Told what is printed, while a program runs.
     statistics : Statistics
         What was executed since the last reset.
+    memory : HostMemory
+        What `read` and `write` reach, for who needs no more of a machine.
     devices : Devices
-        The DMA and the matrix unit.
+        The DMA and the matrix unit, new with every reset.
 
     """
 

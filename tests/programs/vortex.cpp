@@ -22,7 +22,7 @@ void kernel_body(int task_id, kernel_arg_t *__UNIFORM__ arg)
 }
 
 // Threads of one warp after the other: the manual way.
-void hello(void)
+__attribute__((noinline)) void hello(void)
 {
     vx_tmc(-1);
     auto sp = vx_split_n(vx_thread_id() < 2);

@@ -35,7 +35,9 @@ SPICA_CSR_READ_(vx_warp_mask, SPICA_CSR_WARP_MASK)
 SPICA_CSR_READ_(spica_cycles, SPICA_CSR_MCYCLE)
 SPICA_CSR_READ_(spica_instructions, SPICA_CSR_MINSTRET)
 
-/* Sets the warp's thread mask; 0 ends the warp. */
+/* Sets the warp's thread mask; 0 ends the warp. Registers of threads that it wakes hold anything
+ * but what start-up gave them, and the compiler does not know: do it first in a function that is
+ * never inlined, as launches do. */
 SPICA_INLINE void vx_tmc(uint32_t mask)
 {
     __asm__ volatile(SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_TMC) : : "r"(mask) : "memory");
