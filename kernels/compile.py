@@ -35,7 +35,6 @@ FLAGS = (
     "-fconvergent-functions",
     # Source lines for reports, nothing else.
     "-gline-tables-only",
-    "-Wall",
 )
 LANGUAGES = {
     ".S": ("cc", ()),
@@ -70,7 +69,7 @@ def first_errors(output: str) -> str:
     """Return what a compiler said from its first error on, in a few lines."""
     lines = [line for line in output.splitlines() if line.strip()]
     first = next((k for k, line in enumerate(lines) if "error:" in line), 0)
-    said = [line for line in lines[first:] if "warning:" not in line]
+    said = lines[first:]
     more = [f"… {len(said) - QUOTED_LINES} more lines"] if len(said) > QUOTED_LINES else []
     return "\n".join([*said[:QUOTED_LINES], *more]) or "no message"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.hw.address_map import ARGUMENTS
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.kernels.bodies import steps
@@ -15,13 +14,20 @@ from spica.kernels.compile import FLAGS, INCLUDE_DIRECTORY, compile_program, too
 from spica.kernels.header import program_header
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
-from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.program_bench import loaded, read_words, run_source
 
 SOURCE = Path(__file__).with_name("programs") / "divergence.c"
 CORE = PRESETS["core"]
 #: Splits and preds of each function, as the source has them.
-WRITTEN = {"branch": (2, 0), "nest": (4, 0), "loop": (1, 1), "loops": (1, 2), "selections": (0, 0)}
+WRITTEN = {
+    "branch": (2, 0),
+    "nest": (4, 0),
+    "loop": (1, 1),
+    "loops": (1, 2),
+    "choose": (3, 0),
+    "selections": (0, 0),
+}
 COUNT = 203
 SHAPES = [(1, 1, 1), (1, 8, 8), (1, 3, 5), (2, 2, 32), (4, 1, 7)]
 
@@ -97,6 +103,16 @@ def loops(x, i):
     return total + (outer << 16)
 
 
+def choose(x, _):
+    y, z = x ^ 0x1234, x * 7
+    if x & 1:
+        y = z
+    twice = 2 * (x & 0xFF) + 1 if x & 2 else 2 * (x & 0xFFF) + 2
+    if x & 1:
+        z = y + 5
+    return y + 3 * z + twice
+
+
 def selections(x, _):
     y = x + 1 if x & 4 else x - 1
     y ^= min(x, 50) + max(x % 9, 5)
@@ -109,6 +125,7 @@ REFERENCES = {
     "nest": nest,
     "loop": loop,
     "loops": loops,
+    "choose": choose,
     "selections": selections,
 }
 KINDS = [*REFERENCES, "strings"]
@@ -118,18 +135,10 @@ DATA, RESULT = 0x9000_0000, 0x9001_0000
 def run(kind: str, x: np.ndarray, shape, optimize: int, schedule: str, words: int) -> np.ndarray:
     cores, warps, threads = shape
     config = replace(CORE, cores=cores, core=CoreConfig(warps=warps, threads=threads))
-    program = Program.load(compile_program([SOURCE], config, optimize=optimize))
-    iss = Iss(config, schedule=schedule)
-    for address, contents in program.segments:
-        iss.write(address, contents)
-    iss.write(DATA, x.astype(np.uint32).tobytes())
     arguments = [KINDS.index(kind), len(x), DATA, RESULT]
-    iss.write(ARGUMENTS, np.array(arguments, np.uint32).tobytes())
-    iss.reset(program.entry)
-    outcome = iss.run()
-    assert outcome.stop is Stop.DONE, outcome.fault
-    assert outcome.exit_code == 0
-    return iss.read(RESULT, 4 * words).view(np.uint32)
+    options = {"arguments": arguments, "optimize": optimize, "schedule": schedule}
+    iss, _ = run_source(SOURCE, config, data={DATA: x}, **options)
+    return read_words(iss, RESULT, words)
 
 
 def operands() -> np.ndarray:
@@ -174,11 +183,7 @@ def test_plain_branch_on_what_differs_is_an_error(tmp_path):
         "static void task(uint32_t i, void *y) { if (i & 1) ((volatile uint32_t *)y)[i] = i; }\n"
         "int main(void) { vx_spawn_tasks(8, task, (void *)0x90000000u); return 0; }\n"
     )
-    program = Program.load(compile_program([source], CORE))
-    iss = Iss(CORE)
-    for address, contents in program.segments:
-        iss.write(address, contents)
-    iss.reset(program.entry)
+    program, iss = loaded(source, CORE)
     outcome = iss.run()
     assert outcome.stop is Stop.FAULT
     assert outcome.fault is not None

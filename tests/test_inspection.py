@@ -67,7 +67,8 @@ SPILLS = {
     ),
     "pointer in a table": (
         f"{TASK}\n{{ volatile uint32_t x[4]; x[0] = i; }}\n"
-        "static const spica_task tasks[] = {task, task};\n"
+        "static void sound(uint32_t i, void *argument) { ((uint32_t *)argument)[i] = 1; }\n"
+        "static const spica_task tasks[] = {task, sound};\n"
         "int main(int argc, char **argv) { vx_spawn_tasks(9, tasks[argc], argv); return 0; }\n"
     ),
 }

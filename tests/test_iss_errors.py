@@ -296,6 +296,24 @@ def test_access_outside_everything_that_was_placed(name):
     assert iss.step(CORE, WARP).fault is None
 
 
+def test_an_access_is_placed_with_all_its_bytes():
+    for line, is_placed in (("lh a2, 4(a0)", True), ("lw a2, 4(a0)", False)):
+        iss = placed(line, {A0: DATA})
+        iss.allow(ENTRY, 64)
+        iss.allow(DATA, 6)
+        if is_placed:
+            assert iss.step(CORE, WARP).fault is None
+        else:
+            fault_of(iss, Cause.OUTSIDE_MEMORY, address=DATA + 4)
+    # That the last access was to the same region does not matter.
+    iss = placed("loop: lw a2, 0(a0)\naddi a0, a0, 4\nj loop", {A0: DATA})
+    iss.allow(ENTRY, 64)
+    iss.allow(DATA, 10)
+    for _ in range(6):
+        assert iss.step(CORE, WARP).fault is None
+    fault_of(iss, Cause.OUTSIDE_MEMORY, address=DATA + 8)
+
+
 def test_the_console_takes_bytes_only():
     for line in ("sh a1, 0(a0)", "sw a1, 0(a0)", "lb a2, 0(a0)", "lw a2, 0(a0)"):
         iss = placed(line, {A0: [0, CONSOLE_BASE, DATA, 0]})

@@ -126,10 +126,17 @@ def test_ten_million_random_instructions():
 def test_difference_is_traced_to_its_instruction(pair):
     """The search for the first difference names an instruction that was changed on one side."""
     program = scalar_program(3)
-    pair.load(program.words, program.data)
-    place = next(k for k, word in enumerate(program.words) if k > 200 and word & 0x7F == 0x33)
+    pair.run(program)
+    executed = {
+        (address - ENTRY) // 4 + k for address, size in pair.oracle.blocks for k in range(size // 4)
+    }
+    place = next(
+        k
+        for k, word in enumerate(program.words)
+        if k > 200 and k in executed and word & 0x7F == 0x37 and word >> 7 & 31
+    )
     words = list(program.words)
-    words[place] ^= 1 << 7  # another destination
+    words[place] ^= 1 << 31  # another number for `lui`
     original = pair.load
 
     def load_changed(words_of_both, data):

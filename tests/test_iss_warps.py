@@ -83,6 +83,13 @@ def test_exit_code_is_the_first_that_is_not_zero(codes, expected):
     assert iss.run().exit_code == expected
 
 
-def test_exit_code_is_that_of_warp_0():
-    iss = machine("li t0, 2\nla t1, other\nvx_wspawn t0, t1\nother: csrr gp, warp_id\nvx_tmc x0")
-    assert iss.run().exit_code == 0
+@pytest.mark.parametrize("delays", [(1, 9), (9, 1)])
+def test_exit_code_is_that_of_warp_0(delays):
+    """Whichever of the two warps ends last."""
+    iss = machine(
+        f"li t0, 2\nla t1, other\nli a0, {delays[0]}\nvx_wspawn t0, t1\nj spin\n"
+        f"other: li a0, {delays[1]}\nli gp, 7\nspin: addi a0, a0, -1\nbnez a0, spin\nvx_tmc x0"
+    )
+    outcome = iss.run()
+    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 0)
+    assert lanes_of(iss, GP, warp=1)[0] == 7

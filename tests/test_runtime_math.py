@@ -7,18 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.hw.address_map import ARGUMENTS
 from spica.hw.config import PRESETS, CoreConfig
 from spica.kernels.compile import INCLUDE_DIRECTORY, compile_program
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
-from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.program_bench import read_words, run_source
 
 SOURCE = Path(__file__).with_name("programs") / "math.c"
 CONFIG = replace(PRESETS["core"], core=CoreConfig(warps=4, threads=32))
 #: In the order of the table of the program.
-FUNCTIONS = re.findall(r"^TASK\((\w+),", SOURCE.read_text(), re.MULTILINE)
+FUNCTIONS = re.findall(r"task_(\w+)", SOURCE.read_text().split("tasks[] = {")[1])
 X, Y, Z = 0x9000_0000, 0xA000_0000, 0xB000_0000
 #: Numbers of a sweep; the slow test takes more of them.
 COUNT, SLOW_COUNT = 1 << 19, 1 << 25
@@ -34,18 +32,15 @@ def stated() -> dict[tuple[str, str], float]:
 
 def run(name: str, x: np.ndarray, y: np.ndarray | None = None, optimize: int = 3) -> np.ndarray:
     """Return what a function makes of numbers."""
-    program = Program.load(compile_program([SOURCE], CONFIG, optimize=optimize))
-    iss = Iss(CONFIG)
-    for address, contents in program.segments:
-        iss.write(address, contents)
-    iss.write(X, x.astype(np.float32))
-    iss.write(Y, np.zeros_like(x) if y is None else y.astype(np.float32))
-    arguments = [FUNCTIONS.index(name), len(x), X, Y, Z]
-    iss.write(ARGUMENTS, np.array(arguments, np.uint32))
-    iss.reset(program.entry)
-    outcome = iss.run(1 << 40)
-    assert outcome.stop is Stop.DONE, outcome.fault
-    return iss.read(Z, 4 * len(x)).view(np.float32)
+    second = np.zeros_like(x) if y is None else y
+    iss, _ = run_source(
+        SOURCE,
+        CONFIG,
+        arguments=[FUNCTIONS.index(name), len(x), X, Y, Z],
+        data={X: x.astype(np.float32), Y: second.astype(np.float32)},
+        optimize=optimize,
+    )
+    return read_words(iss, Z, len(x)).view(np.float32)
 
 
 def of_all_sizes(rng, count: int, low: float, high: float) -> np.ndarray:
@@ -196,7 +191,21 @@ def test_powers_of_extremes():
         require_same("pow", run("pow", x, y), exact, x, y, rtol=1e-6)
 
 
+@pytest.mark.parametrize("optimize", [0, 3])
+def test_float_becomes_double(optimize):
+    """The conversion before printing: exact, for threads that differ."""
+    rng = np.random.default_rng(3)
+    x = np.concatenate([extremes()[:-1], both_signs(rng, of_all_sizes(rng, 5000, 1e-45, LARGEST))])
+    rng.shuffle(x)
+    halves = [run(half, x, optimize=optimize).view(np.uint32) for half in ("lower", "upper")]
+    found = np.stack(halves, axis=1).reshape(-1).view(np.float64)
+    assert np.array_equal(found.view(np.uint64), x.astype(np.float64).view(np.uint64))
+    assert np.isnan(run("fabs", extremes()[-1:])).all()
+
+
 @pytest.mark.parametrize("optimize", [2, 3])
 def test_no_function_needs_the_stack(optimize):
     program = Program.load(compile_program([SOURCE], CONFIG, optimize=optimize))
-    assert inspect_program(program) == []
+    complaints = inspect_program(program)
+    # A conversion to double is a call.
+    assert [line.split(",")[0] for line in complaints] == ["task_upper", "task_lower"]

@@ -165,7 +165,8 @@ SPICA_INLINE void pass(uint32_t apart, int is_mirrored) {
         SPICA_IF (group.upper + 3 * apart < n) {
             merge_group(ARGUMENTS->keys, group);
         } SPICA_ELSE {
-            SPICA_IF (group.first + apart < n) {
+            // Without a key of the upper run a mirrored group stays sorted, as it was.
+            SPICA_IF ((is_mirrored ? group.upper : group.first + apart) < n) {
                 merge_group_below(ARGUMENTS->keys, group, n);
             } SPICA_END_IF
         } SPICA_END_IF

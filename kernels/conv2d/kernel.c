@@ -25,7 +25,9 @@ typedef struct {
     uint32_t left, right, left_mask, right_mask;
 } Sides;
 
-SPICA_INLINE float masked(const float *at, uint32_t mask) { return spica_float(spica_bits(*at) & mask); }
+SPICA_INLINE float masked(const float *at, uint32_t mask) {
+    return spica_float(spica_bits(*at) & mask);
+}
 
 // The pixel at `at` and its neighbours; zero beyond the image.
 SPICA_INLINE Pixels load(const float *at, Sides sides, int inside) {

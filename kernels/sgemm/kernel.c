@@ -20,7 +20,8 @@ enum {
     TILE_K = DEPTH < SPICA_WARPS ? DEPTH : DEPTH / SPICA_WARPS * SPICA_WARPS,
     // Steps of k in a row: those that the offsets of loads reach.
     REACH = 128 / SPICA_THREADS,
-    UNROLL = TILE_K % 8 == 0 && REACH >= 8   ? 8
+    UNROLL = TILE_K % 16 == 0 && REACH >= 16 ? 16
+             : TILE_K % 8 == 0 && REACH >= 8 ? 8
              : TILE_K % 7 == 0 && REACH >= 7 ? 7
              : TILE_K % 6 == 0 && REACH >= 6 ? 6
              : TILE_K % 5 == 0 && REACH >= 5 ? 5
@@ -47,9 +48,9 @@ typedef struct {
 } Arguments;
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
-SPICA_INLINE uint32_t tiles_of(uint32_t size, uint32_t tile) {
-    return (size + tile - 1) / spica_constant(tile);
-}
+
+// How many tiles cover a size.
+#define TILES_OF(size, tile) (((size) + (tile)-1) / SPICA_CONSTANT(tile))
 
 // Where the warp's rows of A, and the lane's words of the warp's first row of B, stand in shared
 // memory. Found anew for each tile: what is kept while a tile is made takes registers.
@@ -59,14 +60,27 @@ typedef struct {
 
 SPICA_INLINE Slabs own_slabs(void) {
     const uint32_t warp = vx_warp_id();
-    float *core = (float *)spica_shared() + vx_core_id() * spica_constant(CORE_WORDS);
+    float *core = (float *)spica_shared() + vx_core_id() * SPICA_CONSTANT(CORE_WORDS);
     Slabs slabs = {
-        .a = core + warp * spica_constant(ROWS * TILE_K),
-        .b = core + TILE_M * TILE_K + warp * spica_constant(TILE_N) + vx_thread_id(),
+        .a = core + warp * SPICA_CONSTANT(ROWS * TILE_K),
+        .b = core + TILE_M * TILE_K + warp * SPICA_CONSTANT(TILE_N) + vx_thread_id(),
     };
     SPICA_ANEW(slabs.a);
     SPICA_ANEW(slabs.b);
     return slabs;
+}
+
+// The warp's first row of a tile of C, and the tile's first column.
+typedef struct {
+    uint32_t row, column;
+} Corner;
+
+SPICA_INLINE Corner corner_of(uint32_t tile) {
+    const uint32_t across = TILES_OF(ARGUMENTS->n, TILE_N), down = tile / across;
+    return (Corner){
+        .row = down * TILE_M + vx_warp_id() * ROWS,
+        .column = (tile - down * across) * TILE_N,
+    };
 }
 
 // The lane's first word of each of its warp's rows of A, and of each of its columns of B; they
@@ -75,8 +89,8 @@ typedef struct {
     const float *a[ROWS], *b[COLUMNS];
 } Sources;
 
-SPICA_INLINE Sources sources(uint32_t row, uint32_t column) {
-    const uint32_t lane = vx_thread_id();
+SPICA_INLINE Sources sources(Corner corner) {
+    const uint32_t row = corner.row, column = corner.column, lane = vx_thread_id();
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, k = ARGUMENTS->k;
     Sources from;
     from.a[0] = ARGUMENTS->a + (row < m ? row : m - 1) * k + lane;
@@ -155,8 +169,9 @@ SPICA_INLINE void load_b(float *slab, Sources *from, uint32_t n) {
 
 // The last slab, of fewer than TILE_K columns of A and rows of B.
 SPICA_INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t depth) {
-    float *slab = slabs.a + vx_thread_id();
-    for (uint32_t column = vx_thread_id(); column < depth + vx_thread_id(); column += SPICA_THREADS) {
+    const uint32_t lane = vx_thread_id();
+    float *slab = slabs.a + lane;
+    for (uint32_t column = lane; column < depth + lane; column += SPICA_THREADS) {
         SPICA_IF (column < depth) {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) slab[r * TILE_K] = *from->a[r];
@@ -176,8 +191,9 @@ SPICA_INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t dep
 }
 
 // Add the products of `steps` columns of A and rows of B, `unroll` at a time.
-SPICA_INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll, float sums[ROWS][COLUMNS]) {
-    const float *a = slabs.a, *b = slabs.b - vx_warp_id() * spica_constant(TILE_N);
+SPICA_INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll,
+                           float sums[ROWS][COLUMNS]) {
+    const float *a = slabs.a, *b = slabs.b - vx_warp_id() * SPICA_CONSTANT(TILE_N);
     for (const float *end = a + steps; a != end; a += unroll, b += unroll * TILE_N) {
 #pragma unroll
         for (int i = 0; i < unroll; i++) {
@@ -193,15 +209,8 @@ SPICA_INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll, float 
     }
 }
 
-SPICA_INLINE uint32_t row_of(uint32_t tile) {
-    return tile / tiles_of(ARGUMENTS->n, TILE_N) * TILE_M + vx_warp_id() * ROWS;
-}
-
-SPICA_INLINE uint32_t column_of(uint32_t tile) {
-    return tile % tiles_of(ARGUMENTS->n, TILE_N) * TILE_N;
-}
-
-SPICA_INLINE void store(uint32_t row, uint32_t column, const float sums[ROWS][COLUMNS]) {
+SPICA_INLINE void store(Corner corner, const float sums[ROWS][COLUMNS]) {
+    const uint32_t row = corner.row, column = corner.column;
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
     float *c = ARGUMENTS->c + row * n + column + lane;
     if (row + ROWS <= m && column + TILE_N <= n) {
@@ -226,11 +235,11 @@ SPICA_INLINE void store(uint32_t row, uint32_t column, const float sums[ROWS][CO
 // One tile of C, or none where there is none of that number: barriers may be those of all cores,
 // and each core passes as many.
 SPICA_INLINE void make_tile(uint32_t tile) {
-    const uint32_t n = ARGUMENTS->n, rest = ARGUMENTS->k % spica_constant(TILE_K);
+    const uint32_t n = ARGUMENTS->n, rest = ARGUMENTS->k % SPICA_CONSTANT(TILE_K);
     const Slabs slabs = own_slabs();
-    Sources from = sources(row_of(tile), column_of(tile));
+    Sources from = sources(corner_of(tile));
     float zero, sums[ROWS][COLUMNS];
-    __asm__ volatile("fmv.w.x %0, x0" : "=f"(zero));  // likewise not kept
+    __asm__ volatile("fmv.w.x %0, x0" : "=f"(zero));  // nor is this one kept
 #pragma unroll
     for (int i = 0; i < ROWS * COLUMNS; i++) sums[i / COLUMNS][i % COLUMNS] = zero;
     for (uint32_t left = ARGUMENTS->k - rest; left > 0; left -= TILE_K) {
@@ -247,11 +256,11 @@ SPICA_INLINE void make_tile(uint32_t tile) {
         multiply(slabs, rest, 1, sums);
     }
     SPICA_ANEW(tile);
-    store(row_of(tile), column_of(tile), sums);
+    store(corner_of(tile), sums);
 }
 
 SPICA_INLINE uint32_t all_tiles(void) {
-    return tiles_of(ARGUMENTS->m, TILE_M) * tiles_of(ARGUMENTS->n, TILE_N);
+    return TILES_OF(ARGUMENTS->m, TILE_M) * TILES_OF(ARGUMENTS->n, TILE_N);
 }
 
 int main(void) {

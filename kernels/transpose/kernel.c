@@ -109,19 +109,19 @@ SPICA_INLINE void move_inside(void) {
 
 // The tiles that hang over an edge: first those at the bottom, then those at the right.
 SPICA_INLINE uint32_t bottom_edges(void) {
-    const uint32_t side = spica_constant(SIDE);
+    const uint32_t side = SPICA_CONSTANT(SIDE);
     return ARGUMENTS->m % side > 0 ? (ARGUMENTS->n + side - 1) / side : 0;
 }
 
 SPICA_INLINE uint32_t right_edges(void) {
-    const uint32_t side = spica_constant(SIDE);
+    const uint32_t side = SPICA_CONSTANT(SIDE);
     return ARGUMENTS->n % side > 0 ? ARGUMENTS->m / side : 0;
 }
 
 SPICA_INLINE void move_edges(void) {
     uint32_t edge = vx_core_id() * SPICA_WARPS + vx_warp_id();
     for (; edge < bottom_edges() + right_edges(); edge += ALL_WARPS) {
-        const uint32_t side = spica_constant(SIDE), bottom = bottom_edges();
+        const uint32_t side = SPICA_CONSTANT(SIDE), bottom = bottom_edges();
         uint32_t row = (edge - bottom) * side, column = ARGUMENTS->n / side * side;
         if (edge < bottom) row = ARGUMENTS->m / side * side, column = edge * side;
         SPICA_ANEW(row);

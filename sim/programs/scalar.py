@@ -181,7 +181,13 @@ class ScalarWriter(Writer):
                 if operand in ("fs1", "fs2", "fs3"):
                     place = self.rng.randrange(len(FLOAT_CLASSES))
                     self.emit("flw", number, 4 * place - 2048, self.base)
+        if self.rng.random() < 0.7:
+            self.emit(name, *numbers)
+            return
+        # Flags are gathered, so that those of one instruction are seldom seen by chance.
+        self.emit("csrrwi", self.target(), FFLAGS, 0)
         self.emit(name, *numbers)
+        self.emit("csrrs", self.target(), FFLAGS, 0)
 
     def operand(self, operand: str) -> int:
         """Return the number of an operand."""

@@ -81,6 +81,26 @@ static void loops(uint32_t i, void *argument)
     a->y[i] = sum;
 }
 
+/* Sides so simple that a compiler would rather select: integers, floats, the same twice. */
+static void choose(uint32_t i, void *argument)
+{
+    const Arguments *a = argument;
+    uint32_t x = a->x[i], y = x ^ 0x1234, z = x * 7;
+    float f = (float)(x & 0xFFF), g = (float)(x & 0xFF) + 0.5f;
+    SPICA_IF (x & 1) {
+        y = z;
+    } SPICA_END_IF
+    SPICA_IF (x & 2) {
+        f = g;
+    } SPICA_ELSE {
+        f += 1.0f;
+    } SPICA_END_IF
+    SPICA_IF (x & 1) {
+        z = y + 5;
+    } SPICA_END_IF
+    a->y[i] = y + 3 * z + (uint32_t)(2.0f * f);
+}
+
 /* Selections and the library's functions on arguments that differ. */
 static void selections(uint32_t i, void *argument)
 {
@@ -104,7 +124,7 @@ static void strings(uint32_t i, void *argument)
     target[31] = (char)strlen("abcdefgh" + i % 8);
 }
 
-static const spica_task tasks[] = {branch, nest, loop, loops, selections, strings};
+static const spica_task tasks[] = {branch, nest, loop, loops, choose, selections, strings};
 
 int main(void)
 {

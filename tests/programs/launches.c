@@ -48,6 +48,39 @@ static void leave(uint32_t task, void *argument)
     exit(77);
 }
 
+/* Main waits for its tasks: it doubles what they made, while they might still make it. */
+static void count_late(uint32_t task, void *argument)
+{
+    if (vx_warp_id() != 0)
+        for (uint32_t k = 0; k < 300; k++)
+            __asm__ volatile("nop");
+    count(task, argument);
+}
+
+static void use_results(const Arguments *a)
+{
+    vx_spawn_tasks(a->tasks, count_late, (void *)a);
+    for (uint32_t k = 0; k < a->tasks; k++)
+        a->elements[k] *= 2;
+}
+
+/* What a function keeps over a call, a launch keeps: s0 to s10, which are stored after it. */
+static void keep_registers(const Arguments *a)
+{
+    register uint32_t tasks __asm__("a0") = a->tasks;
+    register spica_task f __asm__("a1") = count;
+    register const void *argument __asm__("a2") = a;
+    register uint32_t *kept __asm__("s11") = a->argument;
+    __asm__ volatile(
+        ".irp k, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n li s\\k, 1000 + \\k\n .endr\n"
+        "call spica_spawn_tasks\n"
+        ".irp k, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n sw s\\k, 4 * \\k(s11)\n .endr"
+        : "+r"(tasks), "+r"(f), "+r"(argument), "+r"(kept)
+        :
+        : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a3", "a4", "a5", "a6", "a7", "s0", "s1",
+          "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "memory");
+}
+
 int main(void)
 {
     const Arguments *a = spica_arguments();
@@ -77,6 +110,12 @@ int main(void)
         exit(55);
     case 7:
         abort();
+    case 8:
+        use_results(a);
+        break;
+    case 9:
+        keep_registers(a);
+        break;
     }
     return 0;
 }

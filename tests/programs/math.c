@@ -37,10 +37,24 @@ TASK(fabs, fabsf(x))
 TASK(copysign, copysignf(x, y))
 TASK(rcp, spica_rcpf(x))
 
+/* Halves of the double that a float becomes. */
+static void task_upper(uint32_t i, void *argument)
+{
+    const Arguments *a = argument;
+    a->z[i] = spica_float((uint32_t)(__builtin_bit_cast(uint64_t, (double)a->x[i]) >> 32));
+}
+
+static void task_lower(uint32_t i, void *argument)
+{
+    const Arguments *a = argument;
+    a->z[i] = spica_float((uint32_t)__builtin_bit_cast(uint64_t, (double)a->x[i]));
+}
+
 static const spica_task tasks[] = {
     task_exp,  task_log,   task_tanh, task_pow,  task_sin,  task_cos,  task_rsqrt,
     task_floor, task_ceil, task_trunc, task_rint, task_round, task_sqrt, task_exp2,
     task_log2, task_fmin,  task_fmax, task_fabs, task_copysign, task_rcp,
+    task_upper, task_lower,
 };
 
 int main(void)

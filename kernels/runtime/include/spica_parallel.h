@@ -66,12 +66,12 @@ SPICA_INLINE void spica_unite(void)
 
 /* A number to multiply or divide by, likewise: the compiler keeps a reciprocal of it otherwise, or
  * it itself. A power of two stays one, so that there is a shift. */
-SPICA_INLINE uint32_t spica_constant(const uint32_t number)
-{
-    uint32_t loaded = number;
-    if (number & (number - 1))
-        __asm__ volatile("li %0, %1" : "=r"(loaded) : "i"(number));
-    return loaded;
-}
+#define SPICA_CONSTANT(number)                                                   \
+    ({                                                                           \
+        uint32_t spica_loaded_ = (number);                                       \
+        if ((number) & ((number)-1))                                             \
+            __asm__ volatile("li %0, %1" : "=r"(spica_loaded_) : "i"(number));   \
+        spica_loaded_;                                                           \
+    })
 
 #endif

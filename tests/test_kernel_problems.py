@@ -1,0 +1,139 @@
+"""Data of the kernels for cores: shapes, bounds, arguments, seeds, sizes they refuse."""
+
+import numpy as np
+import pytest
+
+from spica.kernels.kernel import every_kernel, find_kernel
+
+KERNELS = {kernel.name: kernel for kernel in every_kernel()}
+#: Given to dimensions in this order, from each of several places on.
+SIZES = (1, 2, 7, 33, 64, 100)
+
+
+def problems(name):
+    """Return problems of several shapes."""
+    kernel = KERNELS[name]
+    return [
+        kernel.problem(
+            {d: SIZES[(start + k) % len(SIZES)] for k, d in enumerate(kernel.dimensions)}, seed=1
+        )
+        for start in range(len(SIZES))
+    ]
+
+
+def contents(problem):
+    """Return every byte of a problem's data and arguments."""
+    return [buffer.data.tobytes() for buffer in problem.buffers.values()], problem.arguments
+
+
+@pytest.fixture(params=sorted(KERNELS))
+def name(request):
+    return request.param
+
+
+def test_there_are_twelve():
+    assert len(KERNELS) == 12
+
+
+def test_a_kernel_has_sources_and_says_what_it_computes(name):
+    module = __import__(f"spica.kernels.{name}", fromlist=["__doc__"])
+    assert KERNELS[name].name == name
+    assert KERNELS[name].sources
+    assert module.__doc__ and module.__doc__.strip().endswith(".")
+
+
+def test_buffers_can_be_placed(name):
+    for problem in problems(name):
+        for buffer in problem.buffers.values():
+            assert buffer.data.size
+            assert buffer.data.itemsize in (1, 2, 4)
+            assert buffer.data.flags.c_contiguous
+
+
+def test_expectations_have_the_shape_and_kind_of_their_data(name):
+    for problem in problems(name):
+        expectations = [b for b in problem.buffers.values() if b.expected is not None]
+        assert expectations
+        for buffer in expectations:
+            assert buffer.expected.shape == buffer.data.shape
+            is_float = buffer.data.dtype.kind == "f"
+            assert buffer.expected.dtype.kind == ("f" if is_float else buffer.data.dtype.kind)
+            assert not is_float or buffer.expected.dtype == np.float64
+            assert not np.shares_memory(buffer.expected, buffer.data)
+
+
+def test_bounds_are_finite_and_not_negative(name):
+    for problem in problems(name):
+        for buffer in problem.buffers.values():
+            bound = np.broadcast_to(buffer.bound, buffer.data.shape)
+            if buffer.expected is not None:
+                bound = bound[np.isfinite(buffer.expected)]
+            assert np.isfinite(bound).all()
+            assert (bound >= 0).all()
+            if buffer.data.dtype.kind != "f":
+                assert not bound.any()
+
+
+def test_bounds_are_narrow(name):
+    """No larger than a thousandth of what is usual in the result."""
+    for problem in problems(name):
+        for buffer in problem.buffers.values():
+            if buffer.expected is None or buffer.data.dtype.kind != "f":
+                continue
+            fine = np.isfinite(buffer.expected)
+            bound = np.broadcast_to(buffer.bound, buffer.data.shape)[fine]
+            assert np.median(bound) <= 1e-3 * np.abs(buffer.expected[fine]).max(initial=1e-30)
+
+
+def test_what_is_there_at_the_start_is_wrong(name):
+    """A kernel that does nothing fails, unless nothing is to be done."""
+    kernel = KERNELS[name]
+    problem = kernel.problem({d: 40 + k for k, d in enumerate(kernel.dimensions)}, seed=1)
+    for buffer in problem.buffers.values():
+        if buffer.expected is not None:
+            with np.errstate(invalid="ignore"):
+                assert not (np.abs(buffer.data - buffer.expected) <= buffer.bound).all()
+
+
+def test_arguments_are_words(name):
+    for problem in problems(name):
+        for argument in problem.arguments:
+            if isinstance(argument, str):
+                assert argument in problem.buffers
+            elif isinstance(argument, float):
+                assert float(np.float32(argument)) == argument
+            else:
+                assert isinstance(argument, int)
+                assert -(1 << 31) <= argument < 1 << 32
+        assert set(problem.buffers) <= set(problem.arguments)
+        assert isinstance(problem.operations, int)
+        assert problem.operations >= 0
+
+
+def test_the_seed_decides(name):
+    kernel = KERNELS[name]
+    sizes = dict.fromkeys(kernel.dimensions, 9)
+    first, again, other = (kernel.problem(sizes, seed) for seed in (1, 1, 2))
+    assert contents(first) == contents(again)
+    for mine, its in zip(first.buffers.values(), again.buffers.values(), strict=True):
+        np.testing.assert_array_equal(mine.expected, its.expected)
+        np.testing.assert_array_equal(mine.bound, its.bound)
+    assert contents(first) != contents(other)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1 << 40])
+def test_sizes_out_of_range_are_refused(name, size):
+    kernel = KERNELS[name]
+    for dimension in kernel.dimensions:
+        sizes = {**dict.fromkeys(kernel.dimensions, 3), dimension: size}
+        with pytest.raises(
+            ValueError, match=rf"^{dimension} must be between 1 and \d+, not {size}$"
+        ):
+            kernel.problem(sizes, seed=1)
+
+
+@pytest.mark.parametrize("name", ["softmax", "layernorm"])
+def test_matrices_too_large_are_refused(name):
+    message = r"^rows x columns must be at most 67108864, not 65536 x 1025 = 67174400$"
+    with pytest.raises(ValueError, match=message):
+        find_kernel(name).problem({"rows": 65536, "columns": 1025}, seed=1)
