@@ -88,19 +88,15 @@ def runtime_sources(suffix: str) -> list[Path]:
     return sorted(RUNTIME_DIRECTORY.glob(f"*{suffix}"))
 
 
-def texts(paths: Sequence[Path]) -> list[str]:
-    """Return names and texts of files."""
-    return [part for path in paths for part in (str(path), path.read_text())]
+def texts(paths: Sequence[Path]) -> list[str | bytes]:
+    """Return names and contents of files."""
+    return [part for path in paths for part in (str(path), path.read_bytes())]
 
 
-def tools_key() -> list[str]:
+def tools_key() -> list[str | bytes]:
     """Return all that makes objects what they are, but for sources and `spica.h`."""
-    return [
-        compiler_version(),
-        *FLAGS,
-        repr(LANGUAGES),
-        *texts(sorted(INCLUDE_DIRECTORY.iterdir())),
-    ]
+    headers = sorted(RUNTIME_DIRECTORY.rglob("*.h"))
+    return [compiler_version(), *FLAGS, repr(LANGUAGES), *texts(headers)]
 
 
 def build_runtime(header: str, sources: Sequence[Path]) -> Path:
@@ -170,7 +166,7 @@ def compile_program(
     require_sources(sources, optimize)
     header = program_header(config)
     files = [*sources, *included(sources)]
-    parts = [f"{path}\n{path.read_bytes().hex()}" for path in files]
+    parts = texts(files)
 
     def build(directory: Path) -> None:
         if progress is not None:

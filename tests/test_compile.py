@@ -268,7 +268,9 @@ def test_a_changed_file_is_built_again(tmp_path, empty_cache):
     assert compile_program([path], CORE) == second
 
 
-@pytest.mark.parametrize("name", ["include/spica_math.h", "start.S", "print.c", "link.ld"])
+@pytest.mark.parametrize(
+    "name", ["include/spica_math.h", "start.S", "decimal.h", "print.c", "link.ld"]
+)
 def test_a_changed_runtime_is_built_again(tmp_path, monkeypatch, empty_cache, name):
     runtime = tmp_path / "runtime"
     for path in sorted(compiling.RUNTIME_DIRECTORY.rglob("*.*")):

@@ -16,6 +16,7 @@ DATA = 0x9000_0000
 BASE = replace(PRESETS["core"], barriers=4)
 
 SHAPES = [
+    (32, 2, 2),
     *[(1, 1, 1), (1, 1, 4), (1, 4, 1), (1, 8, 8), (1, 32, 32), (1, 3, 5), (1, 5, 31), (1, 2, 17)],
     *[(2, 4, 4), (2, 1, 1), (3, 7, 3), (4, 8, 8), (5, 2, 6), (8, 32, 32), (8, 1, 3)],
 ]
@@ -178,10 +179,10 @@ def test_threads_one_after_the_other():
 
 
 @pytest.mark.parametrize("tasks", [1, 100])
-@pytest.mark.parametrize(("kind", "exit_code"), [(4, 121), (5, 77), (6, 55), (7, 134)])
+@pytest.mark.parametrize(("kind", "exit_code"), [(4, 121), (5, 77), (6, 55), (7, 134), (10, 121)])
 def test_programs_that_leave_early(kind, exit_code, tasks):
-    """A launch in a launch, exit in a task, in main, and abort."""
-    for shape in ((1, 1, 1), (2, 4, 4)):
+    """A launch in a launch or in a parallel block, exit in a task, in main, and abort."""
+    for shape in ((1, 1, 2), (2, 4, 4)) if kind == 10 else ((1, 1, 1), (2, 4, 4)):
         words_ = [kind, tasks, DATA, DATA + 0x1000, 0]
         for schedule in ("in_turn", "random"):
             run("launches.c", cluster(*shape), words_, schedule=schedule, exit_code=exit_code)

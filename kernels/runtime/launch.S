@@ -37,7 +37,11 @@ spica_run_warps:
     call spica_this_record
     lw t1, BUSY_OF(t0)
     bnez t1, spica_nested
+    csrr t1, SPICA_CSR_WARP_MASK    /* a parallel block is no launch, but as bad a place */
+    csrr t2, SPICA_CSR_THREAD_MASK
+    or t2, t2, t1
     li t1, 1
+    bne t2, t1, spica_nested
     sw t1, BUSY_OF(t0)
     sw a1, ENTRY_OF(t0)
     sw a2, ARGUMENT_OF(t0)
@@ -136,11 +140,11 @@ spica_spawn_tasks:
     .size spica_spawn_tasks, . - spica_spawn_tasks
 
 /* All threads of a warp: its blocks. a0 points to number of tasks, function and argument.
-   s0 function, s1 argument, s2 this thread's task, s3 tasks from the block's first on,
-   s4 tasks from one block of this warp to its next, s5 threads, s6 return. */
+   s0 function, s1 argument, s2 this thread's task, s3 full blocks left, s4 tasks from one block
+   of this warp to its next, s5 threads, s6 return, s7 tasks of a last block that is not full. */
     .type spica_run_tasks, @function
 spica_run_tasks:
-    lw s3, 0(a0)
+    lw s7, 0(a0)
     lw s0, 4(a0)
     lw s1, 8(a0)
     mv s6, ra
@@ -151,22 +155,27 @@ spica_run_tasks:
     csrr t1, SPICA_CSR_CORE_ID
     add t2, t2, t1
     mul t2, t2, s5                  /* the first task of the first block */
-    sub s3, s3, t2
     csrr s2, SPICA_CSR_THREAD_ID
     add s2, s2, t2
     csrr t1, SPICA_CSR_NUM_WARPS
     mul s4, t0, t1
     mul s4, s4, s5
-1:  bltu s3, s5, 2f
-    mv a0, s2
+    sub s7, s7, t2                  /* tasks from the first block on */
+    bltu s7, s5, 2f
+    sub s3, s7, s5
+    divu s3, s3, s4
+    addi s3, s3, 1
+    mul t0, s3, s4
+    sub s7, s7, t0                  /* below 1: there is no block behind the full ones */
+1:  mv a0, s2
     mv a1, s1
     jalr s0
-    bleu s3, s4, 3f
-    sub s3, s3, s4
+    addi s3, s3, -1
     add s2, s2, s4
-    j 1b
-2:  li t0, 1                        /* the last block is not full */
-    sll t0, t0, s3
+    bnez s3, 1b
+    blez s7, 3f
+2:  li t0, 1
+    sll t0, t0, s7
     addi t0, t0, -1
     .insn r SPICA_INSN_VX_TMC, x0, t0, x0
     mv a0, s2

@@ -1,4 +1,5 @@
 /* Text on the console. */
+#include "decimal.h"
 #include "spica.h"
 
 int putchar(int character)
@@ -81,109 +82,23 @@ static int put_signed(const Style *style, int64_t value)
     return put_integer(style, sign_of(style, value < 0), magnitude, 10);
 }
 
-#define LIMBS 33          /* of 32 bits: the integer part of every double */
-#define LARGEST_PRECISION 32
-#define GROUP 1000000000u /* nine decimal digits at a time */
-
-/* Writes the decimal digits of an integer, highest limb last, before `end`; returns their start. */
-static char *write_digits(char *end, uint32_t *limbs, int count)
-{
-    while (count > 0 && limbs[count - 1] == 0)
-        count--;
-    char *at = end;
-    while (count > 0) {
-        uint64_t rest = 0;
-        for (int k = count - 1; k >= 0; k--) {
-            rest = rest << 32 | limbs[k];
-            limbs[k] = (uint32_t)(rest / GROUP);
-            rest %= GROUP;
-        }
-        while (count > 0 && limbs[count - 1] == 0)
-            count--;
-        uint32_t group = (uint32_t)rest;
-        for (int k = 0; k < 9 && (count > 0 || group); k++, group /= 10)
-            *--at = (char)('0' + group % 10);
-    }
-    if (at == end)
-        *--at = '0';
-    return at;
-}
-
-/* Adds one to a decimal number, point skipped; returns its start, one earlier after a carry. */
-static char *increment(char *start, char *end)
-{
-    for (char *at = end - 1; at >= start; at--) {
-        if (*at == '.')
-            continue;
-        if (*at != '9') {
-            ++*at;
-            return start;
-        }
-        *at = '0';
-    }
-    *--start = '1';
-    return start;
-}
-
-/* `precision` digits behind the point, rounded to nearest, ties to even; a fraction counts to its
- * 64th bit and the knowledge whether there is more. */
 static int put_fixed(const Style *style, double value)
 {
     uint64_t bits = __builtin_bit_cast(uint64_t, value);
-    int exponent = (int)(bits >> 52 & 0x7FF);
-    uint64_t significand = bits & 0xFFFFFFFFFFFFFull;
     const char *sign = sign_of(style, (int)(bits >> 63));
-    Style plain = *style;
-    if (exponent == 0x7FF) {
+    if ((bits >> 52 & 0x7FF) == 0x7FF) {
         const char *names = style->is_upper ? "NANINF" : "naninf";
+        Style plain = *style;
         plain.pad = ' ';
-        return put_field(&plain, sign, 0, significand ? names : names + 3, 3);
+        return put_field(&plain, sign, 0, names + (bits << 12 ? 0 : 3), 3);
     }
-    if (exponent)
-        significand |= 1ull << 52;
-    else
-        exponent = 1;
-    int places = exponent - 1075; /* the value is significand * 2^places */
-
-    uint32_t limbs[LIMBS + 2] = {0};
-    uint64_t fraction = 0;
-    if (places >= 0) {
-        uint64_t low = significand << (places & 31);
-        uint64_t high = places & 31 ? significand >> (64 - (places & 31)) : 0;
-        limbs[places >> 5] = (uint32_t)low;
-        limbs[(places >> 5) + 1] = (uint32_t)(low >> 32);
-        limbs[(places >> 5) + 2] = (uint32_t)high;
-    } else if (places > -64) {
-        uint64_t whole = significand >> -places;
-        limbs[0] = (uint32_t)whole;
-        limbs[1] = (uint32_t)(whole >> 32);
-        fraction = significand << (64 + places);
-    } else if (places > -128) {
-        uint64_t lost = significand & ((1ull << (-places - 64)) - 1);
-        fraction = significand >> (-places - 64) | (lost != 0);
-    } else {
-        fraction = significand != 0;
-    }
-
-    char text[320 + LARGEST_PRECISION];
-    char *point = text + sizeof text - LARGEST_PRECISION - 1;
-    char *start = write_digits(point, limbs, LIMBS + 2);
     int precision = style->precision < 0 ? 6 : style->precision;
     if (precision > LARGEST_PRECISION)
         precision = LARGEST_PRECISION;
-    char *end = point;
-    if (precision || style->is_alternate)
-        *end++ = '.';
-    for (int k = 0; k < precision; k++) {
-        uint64_t low = (fraction & 0xFFFFFFFF) * 10;
-        uint64_t high = (fraction >> 32) * 10 + (low >> 32);
-        *end++ = (char)('0' + (high >> 32));
-        fraction = high << 32 | (uint32_t)low;
-    }
-    char last = precision ? end[-1] : point[-1];
-    if (fraction > 1ull << 63 || (fraction == 1ull << 63 && (last & 1)))
-        start = increment(start, end);
-    return put_field(&plain, sign, 0, start, (int)(end - start));
+    char text[DECIMAL_BYTES];
+    char *end;
+    char *start = spica_write_decimal(text, value, precision, style->is_alternate, &end);
+    return put_field(style, sign, 0, start, (int)(end - start));
 }
 
 static int put_string(const Style *style, const char *text)
@@ -280,52 +195,47 @@ static int put_unsigned(const Style *style, uint64_t value, char conversion)
     return put_integer(style, style->is_alternate && value ? prefix : "", value, 16);
 }
 
-/* One conversion; `format` is behind its percent sign, and is left behind its last letter. */
-static int put_conversion(const char **format, Arguments *arguments)
+/* How many letters l an argument's length is; h count below zero. */
+static const char *read_length(const char *format, int *longs)
 {
-    Style style = {.precision = -1, .pad = ' '};
-    const char *at = read_sizes(read_flags(*format, &style), &style, arguments);
-    int longs = 0;
-    for (;; at++) {
-        if (*at == 'h')
-            longs--;
-        else if (*at == 'l')
-            longs++;
-        else if (*at == 'j')
-            longs = 2;
-        else if (*at != 'z' && *at != 't')
-            break;
+    for (*longs = 0;; format++) {
+        if (*format == 'h')
+            --*longs;
+        else if (*format == 'l')
+            ++*longs;
+        else if (*format == 'j')
+            *longs = 2;
+        else if (*format != 'z' && *format != 't')
+            return format;
     }
-    char conversion = *at;
-    if (conversion == 0) {
-        *format = at;
-        return 0;
-    }
-    *format = at + 1;
-    style.is_upper = conversion == 'X' || conversion == 'F';
+}
+
+static int put_conversion(Style *style, char conversion, int longs, Arguments *arguments)
+{
+    style->is_upper = conversion == 'X' || conversion == 'F';
     switch (conversion) {
     case 'd':
     case 'i':
-        return put_signed(&style, next_signed(arguments, longs));
+        return put_signed(style, next_signed(arguments, longs));
     case 'u':
     case 'x':
     case 'X':
-        return put_unsigned(&style, next_unsigned(arguments, longs), conversion);
+        return put_unsigned(style, next_unsigned(arguments, longs), conversion);
     case 'p':
-        style.is_alternate = 1;
-        return put_unsigned(&style, va_arg(arguments->list, uintptr_t), conversion);
+        style->is_alternate = 1;
+        return put_unsigned(style, va_arg(arguments->list, uintptr_t), conversion);
     case 'c': {
         char character = (char)va_arg(arguments->list, int);
-        style.pad = ' ';
-        return put_field(&style, "", 0, &character, 1);
+        style->pad = ' ';
+        return put_field(style, "", 0, &character, 1);
     }
     case 's':
-        return put_string(&style, va_arg(arguments->list, const char *));
+        return put_string(style, va_arg(arguments->list, const char *));
     case 'f':
     case 'F':
-        return put_fixed(&style, va_arg(arguments->list, double));
-    default:
-        putchar(conversion); /* %% too */
+        return put_fixed(style, va_arg(arguments->list, double));
+    default: /* % too */
+        putchar(conversion);
         return 1;
     }
 }
@@ -333,14 +243,19 @@ static int put_conversion(const char **format, Arguments *arguments)
 static int print_alone(const char *format, Arguments *arguments)
 {
     int count = 0;
-    while (*format) {
-        char character = *format++;
-        if (character == '%') {
-            count += put_conversion(&format, arguments);
-        } else {
-            putchar(character);
+    for (; *format; format++) {
+        if (*format != '%') {
+            putchar(*format);
             count++;
+            continue;
         }
+        Style style = {.precision = -1, .pad = ' '};
+        int longs;
+        format = read_sizes(read_flags(format + 1, &style), &style, arguments);
+        format = read_length(format, &longs);
+        if (*format == 0)
+            return count;
+        count += put_conversion(&style, *format, longs, arguments);
     }
     return count;
 }

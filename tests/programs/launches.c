@@ -1,5 +1,6 @@
 /* Launches of tasks: every task adds its number and one to its own element, which it counts. */
 #include <spica.h>
+#include <spica_parallel.h>
 
 typedef struct {
     uint32_t kind, tasks;
@@ -116,6 +117,10 @@ int main(void)
     case 9:
         keep_registers(a);
         break;
+    case 10:
+        SPICA_PARALLEL {
+            vx_spawn_tasks(1, count, (void *)spica_arguments());
+        } SPICA_END_PARALLEL
     }
     return 0;
 }
