@@ -11,7 +11,13 @@ from ..hw.isa.commands import CISC_MAPS, Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS, Unit
 
-__all__ = ["library_header", "program_header"]
+__all__ = ["EXIT_CODES", "library_header", "program_header"]
+
+#: Exit codes that programs end with by themselves, and why.
+EXIT_CODES = {
+    "nested": (121, "a launch was called from inside a launch or a parallel block"),
+    "abort": (134, "abort was called"),
+}
 
 #: Hand-written headers that `spica.h` includes, one idea each.
 INCLUDED = (
@@ -73,6 +79,12 @@ def windows(config: ClusterConfig) -> Definitions:
             yield f"{block}_{name}", f"{window + base + register.offset:#x}", meaning
 
 
+def exit_codes() -> Definitions:
+    """Yield name, value and meaning of each exit code of the library's."""
+    for name, (code, meaning) in EXIT_CODES.items():
+        yield f"exit_{name}", str(code), meaning
+
+
 def encodings() -> Definitions:
     """Yield name, leading operands of ``.insn r`` and operands of each custom instruction."""
     for instruction in INSTRUCTIONS.values():
@@ -121,6 +133,7 @@ def common() -> dict[str, Definitions]:
         "Addresses": addresses(),
         "Control and status registers": registers_of_control(),
         "Instructions: opcode, funct3 and funct7 for .insn r": encodings(),
+        "Exit codes": exit_codes(),
     }
 
 

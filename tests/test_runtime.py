@@ -8,11 +8,13 @@ import pytest
 
 from spica.hw.address_map import COUNTER_DUMP, COUNTER_DUMP_BYTES, STACK_BYTES, STACK_TOP
 from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.kernels.header import EXIT_CODES
 from spica.sim.program_bench import loaded, read_words, require_done, run_source
 
 PROGRAMS = Path(__file__).with_name("programs")
 #: Where tests place data: nothing else is there.
 DATA = 0x9000_0000
+NESTED, ABORT = EXIT_CODES["nested"][0], EXIT_CODES["abort"][0]
 BASE = replace(PRESETS["core"], barriers=4)
 
 SHAPES = [
@@ -179,7 +181,9 @@ def test_threads_one_after_the_other():
 
 
 @pytest.mark.parametrize("tasks", [1, 100])
-@pytest.mark.parametrize(("kind", "exit_code"), [(4, 121), (5, 77), (6, 55), (7, 134), (10, 121)])
+@pytest.mark.parametrize(
+    ("kind", "exit_code"), [(4, NESTED), (5, 77), (6, 55), (7, ABORT), (10, NESTED)]
+)
 def test_programs_that_leave_early(kind, exit_code, tasks):
     """A launch in a launch or in a parallel block, exit in a task, in main, and abort."""
     for shape in ((1, 1, 2), (2, 4, 4)) if kind == 10 else ((1, 1, 1), (2, 4, 4)):

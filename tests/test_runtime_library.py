@@ -46,6 +46,26 @@ def test_text_on_the_console(optimize):
     assert iss.console.decode() == PRINTED
 
 
+def test_decimals_are_those_of_c():
+    """Python prints the exact decimal digits, rounded to nearest, ties to even; so do programs."""
+    rng = np.random.default_rng(8)
+    exponents = np.concatenate([rng.integers(-1074, 1024, 60), rng.integers(-70, 70, 300)])
+    values = np.ldexp(rng.uniform(-2, 2, len(exponents)), exponents)
+    ties = np.array([0.5, 1.5, 2.5, 0.125, 0.375, 99.5, 999.995, 2.0**63, 9.9999999, 1e308, 0.0])
+    values = np.concatenate([values, ties, -ties])
+    # Only 64 bits of a fraction count, and whether there are more: 18 digits and no more.
+    precisions = rng.integers(0, 19, len(values)).astype(np.int32)
+    place = DATA + 8 * len(values)
+    iss, _ = run(
+        "decimals.c",
+        PRESETS["tiny"],
+        [len(values), DATA, place],
+        data={DATA: values, place: precisions},
+    )
+    expected = [f"{value:.{digits}f}" for value, digits in zip(values, precisions, strict=True)]
+    assert iss.console.decode().splitlines() == expected
+
+
 # C++
 
 

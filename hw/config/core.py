@@ -4,9 +4,18 @@ from dataclasses import dataclass
 
 from amaranth.utils import ceil_log2
 
-from .checks import require_choice, require_integer
+from .checks import require_choice, require_integer, require_power_of_two
 
 __all__ = ["CoreConfig"]
+
+#: The field that tells the lanes of each port that has any.
+LANES = {
+    "INT": "integer_lanes",
+    "FP32": "fp32_lanes",
+    "MEMORY": "memory_lanes",
+    "SPECIAL": "special_lanes",
+    "DIVIDE": "divide_lanes",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +34,36 @@ class CoreConfig:
     tensor : str or None
         Tensor instructions: ``hmma`` on registers, ``hgmma`` on shared memory, None for none.
         Fragments are laid out for warps of 8 threads.
+    scheduler : str
+        Whose turn it is among warps that can issue: ``round_robin``, ``greedy_then_oldest``,
+        ``oldest`` or ``two_level``.
+    issue_width : int
+        Instructions issued per cycle, 1 or 2; two of one warp, to different ports.
+    instruction_buffer : int
+        Decoded instructions held for each warp, 2 to 8.
+    banks : int
+        Register banks, 1 to 32. A power of two.
+    bank_mapping : str
+        ``warp``: banks as wide as a warp, register r of warp w in bank (w + r) mod banks.
+        ``thread``: banks of one word, register r of thread t in bank (t + r) mod banks.
+    bank_arbiter : str
+        Whose turn it is at a bank: ``round_robin`` or ``age``.
+    collectors : int
+        Instructions that gather operands at a time, 1 to 8.
+    snoop : bool
+        Whether collectors take operands from the writeback buses. Otherwise instructions wait
+        until their operands are in the banks.
+    writeback_buses : int
+        Results written per cycle, 1 to 4.
+    integer_lanes, fp32_lanes, memory_lanes, special_lanes, divide_lanes : int or None
+        Threads that a port takes per cycle, divisors of `threads`; None for all of them, of
+        special functions two (one where threads are odd), of quotients one.
+    multiply_latency : int
+        Cycles of an integer product, 2 to 4.
+    fma_latency : int
+        Cycles of a fused multiply-add, 3 to 6.
+    accesses : int
+        Loads and stores of a core under way at a time, 1 to 32. A power of two.
 
     """
 
@@ -32,8 +71,26 @@ class CoreConfig:
     threads: int = 8
     divergent_branch: str = "error"
     tensor: str | None = None
+    scheduler: str = "round_robin"
+    issue_width: int = 1
+    instruction_buffer: int = 4
+    banks: int = 8
+    bank_mapping: str = "warp"
+    bank_arbiter: str = "round_robin"
+    collectors: int = 6
+    snoop: bool = True
+    writeback_buses: int = 2
+    integer_lanes: int | None = None
+    fp32_lanes: int | None = None
+    memory_lanes: int | None = None
+    special_lanes: int | None = None
+    divide_lanes: int | None = None
+    multiply_latency: int = 3
+    fma_latency: int = 4
+    accesses: int = 16
 
     def __post_init__(self):
+        self.require_pipeline()
         require_integer("warps", self.warps, 1, 32)
         require_integer("threads", self.threads, 1, 32)
         require_choice("divergent_branch", self.divergent_branch, ("error", "vortex"))
@@ -43,6 +100,42 @@ class CoreConfig:
                 raise ValueError(
                     f"threads must be 8 where there are tensor instructions, not {self.threads}"
                 )
+
+    def require_pipeline(self):
+        """Raise unless what makes the core fast or slow is in its range."""
+        schedulers = ("round_robin", "greedy_then_oldest", "oldest", "two_level")
+        require_choice("scheduler", self.scheduler, schedulers)
+        require_integer("issue_width", self.issue_width, 1, 2)
+        require_integer("instruction_buffer", self.instruction_buffer, 2, 8)
+        require_power_of_two("banks", self.banks, 1, 32)
+        require_choice("bank_mapping", self.bank_mapping, ("warp", "thread"))
+        require_choice("bank_arbiter", self.bank_arbiter, ("round_robin", "age"))
+        require_integer("collectors", self.collectors, 1, 8)
+        require_integer("writeback_buses", self.writeback_buses, 1, 4)
+        require_integer("multiply_latency", self.multiply_latency, 2, 4)
+        require_integer("fma_latency", self.fma_latency, 3, 6)
+        require_power_of_two("accesses", self.accesses, 1, 32)
+        for name in LANES.values():
+            lanes = getattr(self, name)
+            if lanes is None:
+                continue
+            require_integer(name, lanes, 1, self.threads)
+            if self.threads % lanes:
+                raise ValueError(f"{name} must divide {self.threads} threads, not {lanes}")
+
+    def lanes(self, port: str) -> int:
+        """Return how many threads the port of this name takes per cycle."""
+        lanes = getattr(self, LANES[port])
+        if lanes is not None:
+            return lanes
+        if port == "SPECIAL":
+            return 2 - self.threads % 2
+        return 1 if port == "DIVIDE" else self.threads
+
+    @property
+    def tag_width(self) -> int:
+        """Bits of the tag of a memory access, at least one."""
+        return max(1, ceil_log2(self.accesses))
 
     @property
     def warp_width(self) -> int:

@@ -81,7 +81,7 @@ spica_run_warps:
 
     .type spica_nested, @function
 spica_nested:
-    li a0, 121
+    li a0, SPICA_EXIT_NESTED
     j exit
     .size spica_nested, . - spica_nested
 

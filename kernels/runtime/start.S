@@ -137,7 +137,7 @@ exit:
     .globl abort
     .type abort, @function
 abort:
-    li gp, 134
+    li gp, SPICA_EXIT_ABORT
     ebreak
     j abort
     .size abort, . - abort

@@ -9,9 +9,6 @@
 #ifndef SPICA_LAUNCH_H
 #define SPICA_LAUNCH_H
 
-#define SPICA_EXIT_NESTED 121
-#define SPICA_EXIT_ABORT 134
-
 #ifdef __cplusplus
 extern "C" {
 #endif
