@@ -7,7 +7,7 @@ __all__ = ["MUTANTS", "Mutant"]
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """One edit of one gateware file, and the tests that must notice it."""
+    """One edit of one file, and the tests that must notice it."""
 
     name: str
     fault: str
@@ -193,5 +193,45 @@ MUTANTS: tuple[Mutant, ...] = (
         old="narrow = config.narrow_format\n",
         new="narrow = FloatFormat(name='fp16', exponent_width=5, significand_width=11)\n",
         tests=("tests/test_matrix_unit.py::test_loops_two_in_flight",),
+    ),
+    Mutant(
+        name="model_join",
+        fault="the second join of a split leaves the lanes of one side off",
+        file="sim/iss/native/control.hpp",
+        old="warp.set_mask(top.both);",
+        new="warp.set_mask(top.rest);",
+        tests=("tests/test_iss_simt.py",),
+    ),
+    Mutant(
+        name="model_quotient",
+        fault="the remainder of the most negative number by -1 is not 0",
+        file="sim/iss/native/execute.hpp",
+        old="case Op::Rem: return map2(s, remainder_signed);",
+        new="case Op::Rem: return map2(s, remainder_unsigned);",
+        tests=("tests/test_iss_scalar.py::test_random_programs_end_in_the_state_of_qemu",),
+    ),
+    Mutant(
+        name="model_scalar",
+        fault="scalar operands come from the first active lane",
+        file="sim/iss/native/warp.hpp",
+        old="31 - static_cast<uint32_t>(std::countl_zero(mask_))",
+        new="static_cast<uint32_t>(std::countr_zero(mask_))",
+        tests=("tests/test_iss_warps.py", "tests/test_iss_simt.py"),
+    ),
+    Mutant(
+        name="runtime_wait",
+        fault="a launch does not wait for the other warps of its core",
+        file="kernels/runtime/launch.S",
+        old="2:  csrr t1, SPICA_CSR_WARP_MASK\n    bne t1, t0, 2b",
+        new="2:  csrr t1, SPICA_CSR_WARP_MASK",
+        tests=("tests/test_runtime.py",),
+    ),
+    Mutant(
+        name="kernel_bound",
+        fault="a kernel's result may lie anywhere",
+        file="sim/buffers.py",
+        old="right = _close(found, buffer.expected, bound)",
+        new="right = _close(found, buffer.expected, np.full(found.shape, np.inf))",
+        tests=("tests/test_buffers.py",),
     ),
 )

@@ -1,6 +1,6 @@
 """Break the machine on purpose: each fault must turn a test red.
 
-Every mutant is one small edit of one gateware file, made in a copy of the sources; the tests that
+Every mutant is one small edit of one file, made in a copy of the sources; the tests that
 guard it run there. `make mutate` exits 1 if a mutant survives, or if its tests are red without it.
 """
 

@@ -13,7 +13,7 @@ from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
 from .header import library_header, program_header
 
-__all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program"]
+__all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program", "compiler_version"]
 
 RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"

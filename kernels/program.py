@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 
 from ..hw.errors import UserError
 
-__all__ = ["Function", "Program", "SourceLine"]
+__all__ = ["Function", "Program", "SourceLine", "file_names"]
 
 RUNTIME_SECTION = ".text.runtime"
 #: Types of symbols: functions, and all that have an address of their own (none, object, function).

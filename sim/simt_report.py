@@ -8,6 +8,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ..kernels.header import EXIT_CODES
+
 __all__ = ["simt_report"]
 
 WIDTH = 100
@@ -68,7 +70,10 @@ def program_verdict(result: dict[str, Any]) -> list[str]:
     notes = [f"  note: {complaint}" for complaint in result["complaints"]]
     if result["device_errors"]:
         notes.append(f"  note: {result['device_errors']}")
-    return [f"ENDED with exit code {result['exit_code']}", *notes]
+    code = result["exit_code"]
+    meanings = {number: meaning for number, meaning in EXIT_CODES.values()}
+    why = f": {meanings[code]}" if code in meanings else ""
+    return [f"ENDED with exit code {code}{why}", *notes]
 
 
 def kernel_verdict(result: dict[str, Any]) -> list[str]:
