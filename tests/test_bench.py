@@ -31,7 +31,10 @@ def run_bench(*arguments):
 def test_an_unknown_benchmark_is_refused():
     done = run_bench("gem")
     assert done.returncode == 2
-    assert "name must be one of budgets, special, speed, arithmetic, gemm, not gem" in done.stderr
+    assert (
+        "name must be one of budgets, special, iss, kernels, speed, arithmetic, gemm, not gem"
+        in done.stderr
+    )
 
 
 def test_targets_and_their_marks(bench):
