@@ -134,8 +134,8 @@ class CoreConfig:
 
     @property
     def tag_width(self) -> int:
-        """Bits of the tag of a memory access, at least one."""
-        return max(1, ceil_log2(self.accesses))
+        """Bits of the tag of a request to memory: which access, at least one bit, which beat."""
+        return max(1, ceil_log2(self.accesses)) + ceil_log2(self.threads // self.lanes("MEMORY"))
 
     @property
     def warp_width(self) -> int:

@@ -1,0 +1,63 @@
+"""Where a thread's access goes, and which bytes of a word it means."""
+
+from amaranth import *
+
+__all__ = [
+    "is_misaligned",
+    "is_store",
+    "is_unaddressable",
+    "load_value",
+    "store_strobes",
+    "store_word",
+]
+
+#: Bits of an operation: its size is in bits 1:0, of loads bit 2 says not to extend the sign.
+STORE = 3
+UNSIGNED = 2
+#: All memory lies in the upper half of the addresses.
+UPPER_HALF = 31
+
+
+def is_store(operation: Value) -> Value:
+    """Return whether a `MemoryOperation` is a store."""
+    return operation[STORE]
+
+
+def is_misaligned(operation: Value, addresses) -> Value:
+    """Return a bit for each of `addresses` that is no multiple of the operation's size."""
+    odd = Cat(address[0] for address in addresses)
+    odd_half = Cat(address[1] for address in addresses)
+    word, half = operation[1], operation[0]
+    return ((word | half).replicate(len(odd)) & odd) | (word.replicate(len(odd)) & odd_half)
+
+
+def is_unaddressable(addresses) -> Value:
+    """Return a bit for each of `addresses` that no memory can have."""
+    return ~Cat(address[UPPER_HALF] for address in addresses)
+
+
+def store_word(operation: Value, value: Value) -> Value:
+    """Return `value` at every place of a word where a store of its size may put it."""
+    word, half = operation[1], operation[0]
+    byte_1 = Mux(word | half, value[8:16], value[:8])
+    return Cat(value[:8], byte_1, Mux(word, value[16:32], Cat(value[:8], byte_1)))
+
+
+def store_strobes(operation: Value, address: Value) -> Value:
+    """Return which bytes of the word around the aligned `address` are stored."""
+    word, half = operation[1], operation[0]
+    bytes_of_size = Cat(Const(1, 1), word | half, word, word)
+    return (bytes_of_size << address[:2])[:4]
+
+
+def load_value(operation: Value, address: Value, word: Value) -> Value:
+    """Return what a load of the aligned `address` takes from the `word` around it, extended."""
+    is_word, is_half, is_signed = operation[1], operation[0], ~operation[UNSIGNED]
+    half = Mux(address[1], word[16:32], word[:16])
+    byte = Mux(address[0], half[8:16], half[:8])
+    sign = is_signed & Mux(is_half, half[15], byte[7])
+    return Cat(
+        byte,
+        Mux(is_word | is_half, half[8:16], sign.replicate(8)),
+        Mux(is_word, word[16:32], sign.replicate(16)),
+    )

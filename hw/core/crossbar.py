@@ -1,0 +1,122 @@
+"""From the banks to one collector, and from one bus to the banks."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ..config import CoreConfig
+from ..emit import SharedBlock
+from ..streams import ResponseSignature
+from .age_order import pick
+from .bank_requests import rotate_left, rotate_right
+from .layouts import read_layout
+from .register_map import RegisterMap, request_layout
+
+__all__ = ["Crossbar", "Distributor"]
+
+
+class Crossbar(SharedBlock):
+    """Brings one collector what banks read for it: a cycle after they were asked.
+
+    Parameters
+    ----------
+    config : CoreConfig
+        The core.
+
+    Members
+    -------
+    register : In(request_layout)
+        What is read in this cycle.
+    served : In(threads)
+        Threads whose registers are read in this cycle.
+    answered : In(1)
+        There is an answer to this cycle.
+    banks : In(32 * words).array(banks)
+        What the banks read in the cycle before.
+    o : Out(ResponseSignature(read_layout))
+    """
+
+    register: data.View
+    served: Signal
+    answered: Signal
+    banks: list
+    o: Any
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        self.map = sizes = RegisterMap(config)
+        super().__init__({
+            "register": In(request_layout(config)),
+            "served": In(config.threads),
+            "answered": In(1),
+            "banks": In(32 * sizes.words).array(config.banks),
+            "o": Out(ResponseSignature(read_layout(config))),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config, sizes = self.config, self.map
+        register = self.register
+        bank = Signal(sizes.bank_width, reset_less=True)  # with banks of a word, of thread 0
+        m.d.sync += self.o.valid.eq(self.answered)
+        # All banks together are an expression, not a signal: it would be too wide for simulators.
+        banks, values = Cat(self.banks), Value.cast(self.o.payload.values)
+        if sizes.wide:
+            m.d.sync += bank.eq(register.register + register.warp)
+            m.d.comb += [
+                self.o.payload.mask.eq(~0),
+                values.eq(banks.word_select(bank, len(values))),
+            ]
+        else:
+            m.d.sync += [bank.eq(register.register), self.o.payload.mask.eq(self.served)]
+            rotated = rotate_right(banks, bank, 32)
+            m.d.comb += values.eq(rotated.replicate(sizes.parts)[: 32 * config.threads])
+        return m
+
+
+class Distributor(SharedBlock):
+    """Brings banks of a word the values of one bus that are their turn. Combinational.
+
+    Parameters
+    ----------
+    config : CoreConfig
+        The core.
+
+    Members
+    -------
+    register : In(bank_width)
+        Lowest bits of the register that is written.
+    offered : In(threads)
+        Threads whose values are written, at most one for each bank.
+    values : In(ArrayLayout(32, threads))
+    banks : Out(ArrayLayout(32, banks))
+    """
+
+    register: Signal
+    offered: Signal
+    values: data.View
+    banks: data.View
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        self.map = RegisterMap(config)
+        super().__init__({
+            "register": In(self.map.bank_width),
+            "offered": In(config.threads),
+            "values": In(data.ArrayLayout(32, config.threads)),
+            "banks": Out(data.ArrayLayout(32, config.banks)),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        words = Signal(data.ArrayLayout(32, config.banks))
+        for offset in range(self.map.offsets):
+            threads = range(offset, config.threads, config.banks)
+            offered = Cat(self.offered[thread] for thread in threads)
+            m.d.comb += words[offset].eq(pick(offered, [self.values[t] for t in threads]))
+        rotated = rotate_left(Value.cast(words), self.register, 32)
+        m.d.comb += Value.cast(self.banks).eq(rotated)
+        return m

@@ -1,0 +1,99 @@
+"""From collectors to ports: the oldest instruction that has its operands goes first."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import CoreConfig
+from ..memory.arbiter import select
+from .layouts import OPERANDS, operation_layout
+from .operations import Port
+
+__all__ = ["PORT_OPERANDS", "Dispatch"]
+
+#: Operands that any instruction of a port reads; the others are 0 there. Each costs a
+#: multiplexer as wide as a warp.
+PORT_OPERANDS = {
+    Port.INT: 2,
+    Port.FP32: 3,
+    Port.DIVIDE: 2,
+    Port.SPECIAL: 1,
+    Port.MEMORY: 2,
+    Port.CONTROL: 2,
+}
+
+
+class Dispatch(wiring.Component):
+    """Chooses for each port the oldest instruction that can go, and offers it until it is taken.
+
+    The choice is made a cycle ahead: an instruction whose operands will be there in the next
+    cycle is offered in the next cycle. All ports choose at once, each one instruction per cycle
+    without a gap; a choice does not change while the port refuses it.
+
+    Parameters
+    ----------
+    config : CoreConfig
+        Its `collectors`.
+
+    Members
+    -------
+    complete : In(collectors)
+        May be offered from the next cycle on.
+    port : In(len(Port)).array(collectors)
+        Of the collector's instruction, one-hot.
+    rivals : In(collectors).array(collectors)
+        The collectors with older instructions for the same port.
+    collected : In(operation_layout(config)).array(collectors)
+        The instructions, with operands from the cycle after `complete` on.
+    operation : Out(stream.Signature(operation_layout(config))).array(len(Port))
+        To the units, by number of `Port`.
+    leaves : Out(collectors)
+        The collector's instruction is accepted in this cycle.
+    """
+
+    complete: Signal
+    port: list
+    rivals: list
+    collected: list
+    operation: list
+    leaves: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        collectors = config.collectors
+        super().__init__({
+            "complete": In(collectors),
+            "port": In(len(Port)).array(collectors),
+            "rivals": In(collectors).array(collectors),
+            "collected": In(operation_layout(config)).array(collectors),
+            "operation": Out(stream.Signature(operation_layout(config))).array(len(Port)),
+            "leaves": Out(collectors),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        collectors = self.config.collectors
+        ready, oldest = Signal(collectors), Signal(collectors)
+        offered, leaving = C(0, collectors), C(0, collectors)
+        for port, operation in enumerate(self.operation):
+            chosen = Signal(collectors, name=f"chosen_{Port(port).name.lower()}")
+            taken = operation.ready.replicate(collectors)
+            bound = Cat(ports[port] for ports in self.port)
+            # Operands are the last field of the layout.
+            absent = 32 * self.config.threads * (OPERANDS - PORT_OPERANDS[Port(port)])
+            operations = [
+                Value.cast(one)[: len(Value.cast(one)) - absent] for one in self.collected
+            ]
+            m.d.comb += [
+                operation.valid.eq(chosen.any()),
+                Value.cast(operation.payload).eq(select(chosen, operations)),
+            ]
+            with m.If(operation.ready | ~operation.valid):
+                m.d.sync += chosen.eq(oldest & bound)
+            offered, leaving = offered | chosen, leaving | (chosen & taken)
+        m.d.comb += [
+            ready.eq(self.complete & ~offered),
+            self.leaves.eq(leaving),
+            oldest.eq(ready & ~Cat((rivals & ready).any() for rivals in self.rivals)),
+        ]
+        return m

@@ -1,0 +1,33 @@
+"""Values of several lanes side by side: a bit of each lane in a word, so one operator does all."""
+
+from collections.abc import Callable
+
+from amaranth import *
+
+__all__ = ["each", "each_word", "join", "spread"]
+
+
+def each(lanes: int, bit: Callable[[int], Value]) -> Value:
+    """Return a word with ``bit(lane)`` of every lane."""
+    return Cat(bit(lane) for lane in range(lanes))
+
+
+def each_word(words: Value, width: int) -> list[Value]:
+    """Return the bits of every lane."""
+    return [words[start : start + width] for start in range(0, len(words), width)]
+
+
+def spread(bits: Value, width: int) -> Value:
+    """Return a word with every bit of `bits` `width` times: a mask of lanes so wide."""
+    return Cat(bits[lane].replicate(width) for lane in range(len(bits)))
+
+
+def join(*fields: tuple[Value, int]) -> Value:
+    """Return each lane's fields together, the lowest first.
+
+    A field is a word of all lanes, and how many bits of it belong to each.
+    """
+    lanes = len(fields[0][0]) // fields[0][1]
+    return Cat(
+        word[lane * width : (lane + 1) * width] for lane in range(lanes) for word, width in fields
+    )

@@ -1,0 +1,182 @@
+"""The floating-point lanes of a core: a pipeline for several threads that all do the same."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ..config.checks import require_integer
+from ..emit import SharedBlock
+from ..float.fma import Fma, FmaConfig
+from ..float.pipeline import cut, delayed
+from ..float.rounding import FLAGS_LAYOUT, Rounding
+from ..formats import FP32
+from .float_conversion import AfterFma, BeforeFma
+from .float_lane_values import each
+from .float_simple import FloatSimple
+from .operations import FloatOperation
+
+__all__ = ["FloatLanes", "FloatLanesConfig"]
+
+WIDTH = FP32.width
+#: Flags that can be raised, in the order of their bits; nothing here divides by zero.
+RAISED = ("inexact", "underflow", "overflow", "invalid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloatLanesConfig:
+    """Floating-point lanes.
+
+    Parameters
+    ----------
+    lanes : int
+        Threads of which operands are taken per cycle.
+    latency : int
+        Cycles from the operands to the results, 3 to 6; with 3, results are not registered.
+
+    """
+
+    lanes: int = 1
+    latency: int = 4
+
+    def __post_init__(self):
+        require_integer("lanes", self.lanes, 1, 32)
+        require_integer("latency", self.latency, 3, 6)
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether there is a cycle for what follows the multiply-add."""
+        return self.latency > 3
+
+    @property
+    def fma(self) -> FmaConfig:
+        """The multiply-add of a lane."""
+        return FmaConfig(latency=self.latency - self.is_registered)
+
+
+class FloatLanes(SharedBlock):
+    """``o[lane] = operation(a[lane], b[lane], c[lane])``: all of `FloatOperation`.
+
+    Latency `config.latency`, one operation of all lanes per cycle, no handshake. There is a
+    multiply-add in each lane, which conversions use as well; the rest is done for all lanes at
+    once. Operands that an operation does not use have no effect.
+
+    ====  ====================================================================================
+    0     conversions become multiply-adds, `Fma` begins; operations without rounding are done
+    L-1   of conversions, results are made of those of `Fma`; results are selected
+    ====  ====================================================================================
+
+    Parameters
+    ----------
+    config : FloatLanesConfig
+
+    Members
+    -------
+    operation : In(FloatOperation)
+    rounding : In(Rounding)
+    a, b, c : In(data.ArrayLayout(32, config.lanes))
+    o : Out(data.ArrayLayout(32, config.lanes))
+    flags : Out(data.ArrayLayout(FLAGS_LAYOUT, config.lanes))
+
+    """
+
+    operation: Signal
+    rounding: Signal
+    a: data.View
+    b: data.View
+    c: data.View
+    o: data.View
+    flags: data.View
+
+    def __init__(self, config: FloatLanesConfig):
+        self.config = config
+        values = data.ArrayLayout(WIDTH, config.lanes)
+        super().__init__({
+            "operation": In(FloatOperation),
+            "rounding": In(Rounding),
+            **{name: In(values) for name in ("a", "b", "c")},
+            "o": Out(values),
+            "flags": Out(data.ArrayLayout(FLAGS_LAYOUT, config.lanes)),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.simple = simple = FloatSimple(config.lanes)
+        m.submodules.before = before = BeforeFma(config.lanes)
+        m.submodules.after = after = AfterFma(config.lanes)
+        m.d.comb += [
+            simple.operation.eq(self.operation),
+            simple.a.eq(self.a),
+            simple.b.eq(self.b),
+            before.operation.eq(self.operation),
+            *(getattr(before, name).eq(getattr(self, name)) for name in ("a", "b", "c")),
+        ]
+        raised = self.multiply_add(m, before, after)
+        is_simple, value, is_invalid, *rest = delayed(
+            m,
+            config.fma.latency,
+            is_simple=self.is_simple(),
+            simple=simple.o,
+            simple_invalid=simple.invalid,
+            has_fraction=before.has_fraction,
+            **self.kinds(),
+        )
+        names = ("has_fraction", "is_from", "is_to", "is_signed")
+        m.d.comb += [
+            *(getattr(after, name).eq(signal) for name, signal in zip(names, rest, strict=True)),
+            after.inexact_i.eq(raised["inexact"]),
+            after.invalid_i.eq(raised["invalid"]),
+        ]
+        raised |= {"inexact": after.inexact, "invalid": after.invalid}
+        self.select(m, raised, Value.cast(after.o), is_simple, value, is_invalid)
+        return m
+
+    def is_simple(self) -> Value:
+        """Return whether the operation rounds nothing: 8 to 16, and the last."""
+        operation = Value.cast(self.operation)
+        return operation.matches("01---", FloatOperation.CLASS, FloatOperation.MOVE)
+
+    def kinds(self) -> dict[str, Value]:
+        """Return what of the operation its conversion must know in the end."""
+        operation = Value.cast(self.operation)
+        is_from = operation.matches(FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED)
+        is_to_signed = self.operation == FloatOperation.TO_SIGNED
+        is_to = is_to_signed | (self.operation == FloatOperation.TO_UNSIGNED)
+        return {"is_from": is_from, "is_to": is_to, "is_signed": is_to_signed}
+
+    def multiply_add(self, m, before, after) -> dict[str, Value]:
+        """Put a multiply-add in every lane; return each flag of all lanes."""
+        units = []
+        for lane in range(self.config.lanes):
+            m.submodules[f"fma_{lane}"] = unit = Fma(self.config.fma)
+            m.d.comb += [
+                unit.operation.eq(before.fma_operation),
+                unit.rounding.eq(self.rounding),
+                unit.a.eq(before.fma_a[lane]),
+                unit.b.eq(before.fma_b[lane]),
+                unit.c.eq(before.fma_c[lane]),
+                after.i[lane].eq(unit.o),
+            ]
+            units.append(unit)
+        return {
+            name: each(len(units), lambda k, name=name: units[k].flags[name]) for name in RAISED
+        }
+
+    def select(self, m, raised, value, is_simple, simple, is_invalid):
+        """Choose between results that are rounded and others; connect the outputs."""
+        lanes = self.config.lanes
+        flags = Cat(raised[name] for name in RAISED)
+        simple_flags = Cat(C(0, lanes * (len(RAISED) - 1)), is_invalid)
+        value, flags = cut(
+            m,
+            "result",
+            registered=self.config.is_registered,
+            value=Mux(is_simple, simple, value),
+            flags=Mux(is_simple, simple_flags, flags),
+        )
+        m.d.comb += self.o.eq(value)
+        for number, name in enumerate(RAISED):
+            for lane in range(lanes):
+                m.d.comb += self.flags[lane][name].eq(flags[number * lanes + lane])

@@ -1,0 +1,123 @@
+"""The front end: from each warp's pc to its next decoded instructions."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ..config import CoreConfig
+from ..emit import SharedBlock
+from ..streams import ResponseSignature
+from .decode import Decode
+from .fetch import Fetch
+from .front_layouts import (
+    entry_layout,
+    fetch_request_layout,
+    fetch_response_layout,
+    head_layout,
+    redirect_layout,
+)
+from .instruction_buffer import InstructionBuffer
+
+__all__ = ["FrontEnd"]
+
+
+class FrontEnd(SharedBlock):
+    """Fetch, decode and buffer the instructions of all warps.
+
+    An instruction shows in the cycle after its word has come, and is asked for in the cycle after
+    the redirect to it: with a memory that answers n cycles after the request, it shows n + 2
+    cycles after the redirect. If its place in the buffer still awaits what was asked for before,
+    it is asked for after that has come: up to 2n + 2 cycles. Up to two instructions per cycle for
+    all warps together; for one warp alone, a full buffer in n + 3 cycles. Each warp sees its
+    instructions in order.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    request : Out(stream.Signature(fetch_request_layout(config)))
+        To instruction memory: two words at a time.
+    response : In(ResponseSignature(fetch_response_layout(config)))
+        From it, in any order, from the cycle after the request on.
+    redirect : In(ResponseSignature(redirect_layout(config)))
+        The warp goes on at this pc: from the next cycle on its head is the instruction there, or
+        not valid yet. Bits 1:0 are ignored. Everything fetched for the warp is dropped, also what
+        is under way.
+    active : In(warps)
+        Warps that run. Of others nothing is shown, and nothing fetched.
+    take : In(warps)
+        Whose head is taken; only where it is valid.
+    take_second : In(1)
+        Of the warps in `take`, the instruction after the head is taken too; only where it is
+        valid. Ignored where `config.issue_width` is 1.
+    heads : Out(head_layout()).array(warps)
+        The next instruction of each warp.
+    seconds : Out(head_layout()).array(warps)
+        The instruction after it; only where `config.issue_width` is 2.
+    busy : Out(1)
+        A request is offered or under way.
+    """
+
+    request: stream.Interface
+    response: Any
+    redirect: Any
+    active: Signal
+    take: Signal
+    take_second: Signal
+    heads: list
+    seconds: list
+    busy: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        heads = ["heads", "seconds"][: config.issue_width]
+        super().__init__(
+            {
+                "request": Out(stream.Signature(fetch_request_layout(config))),
+                "response": In(ResponseSignature(fetch_response_layout(config))),
+                "redirect": In(ResponseSignature(redirect_layout(config))),
+                "active": In(config.warps),
+                "take": In(config.warps),
+                "take_second": In(1),
+                "busy": Out(1),
+            }
+            | {name: Out(head_layout()).array(config.warps) for name in heads}
+        )
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.fetch = fetch = Fetch(config)
+        m.submodules.buffer = buffer = InstructionBuffer(config)
+        connect(m, fetch.request, flipped(self.request))
+        connect(m, flipped(self.response), fetch.response)
+        for box in (fetch, buffer):
+            connect(m, flipped(self.redirect), box.redirect)
+            m.d.comb += box.active.eq(self.active)
+        response = self.response.payload
+        m.d.comb += [
+            buffer.take.eq(self.take),
+            buffer.take_second.eq(self.take_second),
+            buffer.push.valid.eq(fetch.fresh),
+            buffer.push.payload.tag.eq(response.tag),
+            self.busy.eq(fetch.busy),
+        ]
+        for half in range(2):
+            m.submodules[f"decode_{half}"] = decode = Decode(config)
+            entry = buffer.push.payload.entries[half]
+            m.d.comb += [
+                decode.word.eq(response.data.word_select(half, 32)),
+                decode.failed.eq(response.error),
+                # The pc is told by the place in the buffer.
+                *(getattr(entry, name).eq(getattr(decode.o, name)) for name, _ in entry_layout()),
+            ]
+        for warp in range(config.warps):
+            m.d.comb += fetch.positions[warp].eq(buffer.positions[warp])
+            m.d.comb += self.heads[warp].eq(buffer.heads[warp])
+            if config.issue_width == 2:
+                m.d.comb += self.seconds[warp].eq(buffer.seconds[warp])
+        return m

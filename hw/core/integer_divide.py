@@ -1,0 +1,42 @@
+"""Integer division: before and behind the recurrence that finds digits of magnitudes.
+
+Restoring division needs no care for RISC-V's corner cases: by zero every digit is 1 and the
+dividend is what remains; the least number by -1 is its own magnitude, which is not negated.
+"""
+
+from amaranth import *
+from amaranth.lib import data
+
+__all__ = ["START_LAYOUT", "integer_result", "integer_start", "is_integer"]
+
+#: What is known of an integer result before its digits.
+START_LAYOUT = data.StructLayout({"wants_remainder": 1, "is_negative": 1})
+
+
+def is_integer(operation) -> Value:
+    """Return whether `operation` has integers."""
+    return ~Value.cast(operation)[2]
+
+
+def integer_start(m: Module, operation, a, b):
+    """Return the magnitudes of `a` and `b`, and what belongs into `START_LAYOUT`."""
+    operation = Value.cast(operation)
+    is_signed = ~operation[0]
+    start = Signal(START_LAYOUT, name="integer_start")
+    a_sign, b_sign = a[-1] & is_signed, b[-1] & is_signed
+    m.d.comb += [
+        start.wants_remainder.eq(operation[1]),
+        # A quotient by zero is -1 or the largest number: all ones, whatever the signs.
+        start.is_negative.eq(Mux(operation[1], a_sign, (a_sign ^ b_sign) & b.any())),
+    ]
+    return magnitude(a, a_sign), magnitude(b, b_sign), start
+
+
+def integer_result(start, remainder, quotient) -> Value:
+    """Return the result as stored."""
+    return magnitude(Mux(start.wants_remainder, remainder, quotient), start.is_negative)
+
+
+def magnitude(value, is_negative) -> Value:
+    """Return `value`, or minus it."""
+    return ((value ^ is_negative.replicate(len(value))) + is_negative)[: len(value)]

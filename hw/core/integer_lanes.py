@@ -1,0 +1,136 @@
+"""The integer arithmetic of a beat but products: lanes, and what is common to them."""
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import CoreConfig
+from .integer_lane import IntegerLane
+from .operations import IntegerOperation as Op
+from .operations import Port
+
+__all__ = ["PROPERTIES", "IntegerLanes", "properties"]
+
+#: What operations have in common: of each property, those that have it.
+PROPERTIES = {
+    "is_and": {Op.AND},
+    "is_or": {Op.OR},
+    "is_shift": {Op.SLL, Op.SRL, Op.SRA},
+    "shift_left": {Op.SLL},
+    "shift_arithmetic": {Op.SRA},
+    "is_sum": {Op.ADD, Op.SUB},
+    "subtract": {Op.SUB, Op.SLT, Op.SLTU, Op.BLT, Op.BGE, Op.BLTU, Op.BGEU},
+    "is_signed": {Op.SLT, Op.BLT, Op.BGE},
+    "is_comparison": {Op.SLT, Op.SLTU},
+    "is_product": {Op.MUL, Op.MULH, Op.MULHSU, Op.MULHU},
+    "is_high": {Op.MULH, Op.MULHSU, Op.MULHU},
+    "a_signed": {Op.MULH, Op.MULHSU},
+    "b_signed": {Op.MULH},
+    "is_branch": {Op.BEQ, Op.BNE, Op.BLT, Op.BGE, Op.BLTU, Op.BGEU},
+    "tests_equal": {Op.BEQ, Op.BNE},
+    "is_inverted": {Op.BNE, Op.BGE, Op.BGEU},
+    "is_jump": {Op.JAL, Op.JALR},
+    "by_register": {Op.JALR},
+}
+
+
+def properties(m: Module, operation, *names: str) -> list[Signal]:
+    """Return for each of these properties whether `operation` has it."""
+    signals = [Signal(name=name) for name in names]
+    for signal in signals:
+        table = sum(1 << member.value for member in PROPERTIES[signal.name])
+        m.d.comb += signal.eq(Const(table, 1 << len(operation)).bit_select(operation, 1))
+    return signals
+
+
+class IntegerLanes(wiring.Component):
+    """Results of the threads of a beat, of everything but products.
+
+    Combinational. What each bit of a result needs by itself is done for all lanes in one word.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    operation : In(IntegerOperation)
+    a, b : In(ArrayLayout(32, lanes))
+    link : In(32)
+        The result of jumps.
+    value : Out(ArrayLayout(32, lanes))
+    sums : Out(ArrayLayout(32, lanes))
+        ``a + b``, of jumps.
+    is_taken : Out(lanes)
+        Of branches.
+
+    """
+
+    operation: Signal
+    a: data.View
+    b: data.View
+    link: Signal
+    value: data.View
+    sums: data.View
+    is_taken: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        self.lanes = config.lanes(Port.INT.name)
+        words = data.ArrayLayout(32, self.lanes)
+        super().__init__({
+            "operation": In(Op),
+            "a": In(words),
+            "b": In(words),
+            "link": In(32),
+            "value": Out(words),
+            "sums": Out(words),
+            "is_taken": Out(self.lanes),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        operation = Value.cast(self.operation)
+        is_or, is_and, is_jump, is_shift, is_comparison, is_sum = properties(
+            m, operation, "is_or", "is_and", "is_jump", "is_shift", "is_comparison", "is_sum"
+        )
+        tests_equal, is_inverted = properties(m, operation, "tests_equal", "is_inverted")
+        less, equal, shifted = self.compute(m, operation)
+        a, b = Value.cast(self.a), Value.cast(self.b)
+        value = a ^ b
+        for chosen, result in (
+            (is_or, a | b),
+            (is_and, a & b),
+            (is_jump, self.link.replicate(self.lanes)),
+            (is_shift, shifted),
+            # What comes late in its cycle is chosen last.
+            (is_comparison, Cat(Cat(bit, C(0, 31)) for bit in less)),
+            (is_sum, Value.cast(self.sums)),
+        ):
+            value = Mux(chosen, result, value)
+        holds = Mux(tests_equal, equal, less)
+        m.d.comb += [
+            Value.cast(self.value).eq(value),
+            self.is_taken.eq(holds ^ is_inverted.replicate(self.lanes)),
+        ]
+        return m
+
+    def compute(self, m, operation) -> tuple[Value, Value, Value]:
+        """Return what lanes find less, and equal, and what they shift; drive the sums."""
+        controls = ("subtract", "is_signed", "shift_left", "shift_arithmetic")
+        signals = properties(m, operation, *controls)
+        less, equal = Signal(self.lanes), Signal(self.lanes)
+        shifted = Signal(data.ArrayLayout(32, self.lanes))
+        for k in range(self.lanes):
+            m.submodules[f"lane_{k}"] = lane = IntegerLane(32)
+            for name, signal in zip(controls, signals, strict=True):
+                m.d.comb += getattr(lane, name).eq(signal)
+            m.d.comb += [
+                lane.a.eq(self.a[k]),
+                lane.b.eq(self.b[k]),
+                self.sums[k].eq(lane.sum),
+                less[k].eq(lane.less),
+                equal[k].eq(lane.equal),
+                shifted[k].eq(lane.shifted),
+            ]
+        return less, equal, Value.cast(shifted)

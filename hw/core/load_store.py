@@ -1,0 +1,169 @@
+"""The port of a core to memory: loads and stores of whole warps."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from ..config import CoreConfig
+from ..memory.arbiter import lowest, select
+from ..streams import ResponseSignature
+from .access_table import AccessTable
+from .layouts import (
+    data_request_layout,
+    data_response_layout,
+    operation_layout,
+    result_layout,
+    warp_shape,
+)
+from .memory_layouts import memory_fault_layout, slots
+from .request_stage import RequestStage
+from .result_store import ResultStore
+
+__all__ = ["LoadStoreUnit"]
+
+
+class LoadStoreUnit(wiring.Component):
+    """Every operation of `MemoryOperation`, for the active threads of a warp.
+
+    Requests leave in the order of acceptance, the lowest threads first, one per cycle: an
+    instruction takes ``ceil(threads / lanes)`` cycles, fewer if its upper threads are not active.
+    As many instructions as there are `memory_layouts.slots` may be under way; when they are used
+    up `i` waits. Memory of a latency of l cycles is kept busy by l + 3 slots, where instructions
+    take b > 1 cycles by (l + 3) / b + 1. `i.ready` depends on `request.ready` within the cycle.
+
+    Memory must let requests take effect in the order in which it accepts them wherever they
+    touch the same word, those of one request as if its lanes came one after the other, lowest
+    first. Then accesses of a warp to the same address take effect in program order, and of
+    several threads that store to one address in one instruction the highest wins. It may answer
+    in any order and in parts, each thread once, from the cycle after it accepted the request;
+    a store is answered when all see it.
+
+    | cycle | what |
+    |---|---|
+    | 0 | `i` is accepted |
+    | 1 | first request |
+    | n | response, with the last threads |
+    | n + 2 | result, if they are all of the threads and no result waits |
+    | n + 3 | result, if there were other parts (n + 4 with more than 16 slots) |
+
+    A store has a result too, which writes nothing. An instruction that is reported in `fault` has
+    none: its warp waits for ever, and nobody computes with what was never loaded.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    i : In(stream.Signature(operation_layout(config)))
+        Loads and stores: operand 0 is the base, operand 1 what is stored. `mask` is never 0.
+    request : Out(stream.Signature(data_request_layout(config)))
+    response : In(ResponseSignature(data_response_layout(config)))
+    o : Out(stream.Signature(result_layout(config)))
+        Results in the order of completion.
+    busy_warps : Out(warps)
+        Which warps have accesses under way: accepted, and not all threads answered.
+    fault : Out(ResponseSignature(memory_fault_layout(config)))
+        An instruction of which nothing was requested, or threads that memory refused. `mask` has
+        all threads that are wrong as the lowest is, `address` is that one's. It comes 2 cycles
+        after acceptance or after the response, or later: there is one per cycle. A response has
+        a fault of its own, so there may be several for an instruction.
+
+    Raises
+    ------
+    ValueError
+        If not even one instruction has tags for all its requests.
+
+    """
+
+    i: stream.Interface
+    request: stream.Interface
+    o: stream.Interface
+    busy_warps: Signal
+    response: Any
+    fault: Any
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(operation_layout(config))),
+            "request": Out(stream.Signature(data_request_layout(config))),
+            "response": In(ResponseSignature(data_response_layout(config))),
+            "o": Out(stream.Signature(result_layout(config))),
+            "busy_warps": Out(config.warps),
+            "fault": Out(ResponseSignature(memory_fault_layout(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.requests = requests = RequestStage(self.config)
+        m.submodules.table = table = AccessTable(self.config)
+        m.submodules.results = results = ResultStore(self.config)
+        connect(m, flipped(self.i), requests.i)
+        connect(m, requests.request, flipped(self.request))
+        connect(m, flipped(self.response), table.response)
+        connect(m, requests.opening, table.opening)
+        connect(m, table.part, results.part)
+        connect(m, results.released, table.released)
+        connect(m, results.o, flipped(self.o))
+        accepted = Signal()
+        m.d.comb += [
+            accepted.eq(self.i.valid & self.i.ready),
+            requests.slot_free.eq(table.slot_free),
+            requests.slot.eq(table.slot),
+            table.take.eq(accepted),
+            table.row.valid.eq(self.request.valid & self.request.ready),
+            table.row.payload.tag.eq(self.request.payload.tag),
+            table.row.payload.addresses.eq(self.request.payload.address),
+        ]
+        self.report(m, requests, table)
+        self.count(m, accepted, requests, table)
+        return m
+
+    def report(self, m: Module, requests: RequestStage, table: AccessTable):
+        """Report faults, one per cycle: what is answered now goes before what is not requested."""
+        suspect = Signal.like(requests.suspect.payload)
+        m.d.comb += [
+            requests.suspect.ready.eq(~table.part.valid),
+            table.dropped.valid.eq(requests.suspect.valid & ~table.part.valid),
+            table.dropped.payload.eq(requests.suspect_slot),
+            suspect.eq(Mux(table.part.valid, table.refused.payload, requests.suspect.payload)),
+        ]
+        found = table.refused.valid | table.dropped.valid
+        m.d.sync += self.fault.valid.eq(found)
+        with m.If(found):
+            m.d.sync += [
+                *(
+                    self.fault.payload[name].eq(suspect[name])
+                    for name in ("warp", "pc", "mask", "kind")
+                ),
+                self.fault.payload.address.eq(
+                    select(
+                        lowest(suspect.mask),
+                        [suspect.addresses[thread] for thread in range(self.config.threads)],
+                    )
+                ),
+            ]
+
+    def count(self, m: Module, accepted: Value, requests: RequestStage, table: AccessTable):
+        """Count the accesses of each warp that are under way."""
+        warps = self.config.warps
+        starts, ends = Signal(warps), Signal(warps)
+        ended_warp = Signal(warp_shape(self.config))
+        m.d.comb += [
+            # At most one access ends per cycle: none is dropped while another is answered.
+            ended_warp.eq(
+                Mux(table.part.valid, table.ended.payload, requests.suspect.payload.warp)
+            ),
+            starts.eq(accepted << self.i.payload.warp),
+            ends.eq((table.ended.valid | table.dropped.valid) << ended_warp),
+        ]
+        for warp in range(warps):
+            under_way = Signal(ceil_log2(slots(self.config) + 1), name=f"under_way_{warp}")
+            change = Cat(Const(1, 1), ends[warp].replicate(len(under_way) - 1))  # 1 or -1
+            with m.If(starts[warp] ^ ends[warp]):
+                m.d.sync += under_way.eq(under_way + change)
+            m.d.comb += self.busy_warps[warp].eq(under_way.any())

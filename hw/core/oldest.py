@@ -1,0 +1,52 @@
+"""Oldest first: the warp that was started before all others that are ready."""
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from ..emit import SharedBlock
+
+__all__ = ["Oldest"]
+
+
+class Oldest(SharedBlock):
+    """Choice of the ready warp that was started first.
+
+    Combinational from `ready` to `grant`. Of warps started in the same cycle the lower number is
+    the older, as it is after a reset. For each warp the set of those older than itself is kept: a
+    warp is chosen if none of them is ready.
+
+    Parameters
+    ----------
+    config : int
+        Number of warps, 1 or more.
+
+    Members
+    -------
+    ready : In(warps)
+    started : In(warps)
+        Becomes the youngest, from the next cycle on.
+    grant : Out(warps)
+        One-hot, 0 where none is ready.
+    """
+
+    ready: Signal
+    started: Signal
+    grant: Signal
+
+    def __init__(self, config: int):
+        self.config = config
+        super().__init__({"ready": In(config), "started": In(config), "grant": Out(config)})
+
+    def build(self, platform):
+        m = Module()
+        stayed = Signal(self.config)
+        m.d.comb += stayed.eq(~self.started)
+        for warp in range(self.config):
+            lower = (1 << warp) - 1
+            elders = Signal(self.config, init=lower, name=f"elders_{warp}")
+            m.d.comb += self.grant[warp].eq(self.ready[warp] & ~(self.ready & elders).any())
+            with m.If(self.started[warp]):
+                m.d.sync += elders.eq(stayed | lower)
+            with m.Else():
+                m.d.sync += elders.eq(elders & stayed)
+        return m

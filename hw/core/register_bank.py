@@ -1,0 +1,123 @@
+"""One bank of registers: a memory, who reads it and who writes it."""
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ..config import CoreConfig
+from ..emit import SharedBlock
+from ..memory.arbiter import Arbiter
+from ..sram import Sram
+from .age_order import oldest, pick
+from .register_map import RegisterMap
+
+__all__ = ["RegisterBank"]
+
+
+class RegisterBank(SharedBlock):
+    """One read for one of the collectors and one write from one of the buses in each cycle.
+
+    Who asks is granted in the same cycle or has to ask again; what was read comes in the next
+    cycle. Among collectors it is the turn of the next or of the oldest, as `bank_arbiter` says,
+    among buses of the oldest.
+
+    Parameters
+    ----------
+    config : CoreConfig
+        The core.
+
+    Members
+    -------
+    number : In(bank_width)
+        The number of the bank, a constant.
+    requests, places : In
+        Which collectors read, and what.
+    older : In(ArrayLayout(collectors, collectors))
+        For each collector those that have waited longer; of use with ``age`` only.
+    grant : Out(collectors)
+        Whose read it is.
+    read_data : Out(32 * words)
+        What was read in the cycle before.
+    write_requests, write_places, write_masks, write_data : In
+        Which buses write, where, which words of the row, and what.
+    write_older : In(ArrayLayout(buses, buses))
+    write_grant : Out(buses)
+    conflict, write_conflict : Out(1)
+        A collector, or a bus, was not granted what it asked for.
+    """
+
+    number: Signal
+    requests: Signal
+    places: data.View
+    older: data.View
+    grant: Signal
+    read_data: Signal
+    write_requests: Signal
+    write_places: data.View
+    write_masks: data.View
+    write_data: data.View
+    write_older: data.View
+    write_grant: Signal
+    conflict: Signal
+    write_conflict: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        self.map = sizes = RegisterMap(config)
+        collectors, buses = config.collectors, config.writeback_buses
+        super().__init__({
+            "number": In(sizes.bank_width),
+            "requests": In(collectors),
+            "places": In(data.ArrayLayout(sizes.place_layout, collectors)),
+            "older": In(data.ArrayLayout(collectors, collectors)),
+            "grant": Out(collectors),
+            "read_data": Out(32 * sizes.words),
+            "write_requests": In(buses),
+            "write_places": In(data.ArrayLayout(sizes.place_layout, buses)),
+            "write_masks": In(data.ArrayLayout(sizes.words, buses)),
+            "write_data": In(data.ArrayLayout(32 * sizes.words, buses)),
+            "write_older": In(data.ArrayLayout(buses, buses)),
+            "write_grant": Out(buses),
+            "conflict": Out(1),
+            "write_conflict": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config, sizes = self.config, self.map
+        m.submodules.memory = memory = Sram(
+            depth=sizes.depth,
+            width=32 * sizes.words,
+            granularity=32 if sizes.words > 1 else None,
+        )
+        if config.bank_arbiter == "age":
+            m.d.comb += self.grant.eq(oldest(self.requests, self.older))
+        else:
+            m.submodules.arbiter = arbiter = Arbiter(config.collectors)
+            m.d.comb += [
+                arbiter.requests.eq(self.requests),
+                arbiter.taken.eq(1),
+                self.grant.eq(arbiter.grant),
+            ]
+        place = data.View(sizes.place_layout, self.picked(self.grant, self.places))
+        write_place = data.View(
+            sizes.place_layout, self.picked(self.write_grant, self.write_places)
+        )
+        write_mask = self.picked(self.write_grant, self.write_masks)
+        m.d.comb += [
+            memory.read_enable.eq(self.requests.any()),
+            memory.read_address.eq(sizes.row(place, self.number)),
+            self.read_data.eq(memory.read_data),
+            self.write_grant.eq(oldest(self.write_requests, self.write_older)),
+            memory.write_mask.eq(Mux(self.write_requests.any(), write_mask, 0)),
+            memory.write_address.eq(sizes.row(write_place, self.number)),
+            memory.write_data.eq(self.picked(self.write_grant, self.write_data)),
+            self.conflict.eq((self.requests & ~self.grant).any()),
+            self.write_conflict.eq((self.write_requests & ~self.write_grant).any()),
+        ]
+        return m
+
+    @staticmethod
+    def picked(grant, values) -> Value:
+        """Return the one of the array `values` that is granted."""
+        return pick(grant, [values[number] for number in range(len(grant))])

@@ -1,0 +1,50 @@
+"""The special function unit of a core: reciprocals, roots, powers, logarithms, sines of a warp."""
+
+from amaranth import *
+from amaranth.lib import wiring
+
+from ..float.pipeline import delayed
+from ..float.special.special_function import SpecialFunction, SpecialFunctionConfig
+from .lane_unit import LaneUnit
+from .operations import Port
+from .result_queue import ResultQueue, ResultQueueConfig
+
+__all__ = ["SpecialUnit"]
+
+
+class SpecialUnit(LaneUnit):
+    """Carries out operations of `SpecialFunction`; see `LaneUnit` for its ports.
+
+    A beat per cycle, each with the latency of a lane; where there are several to a warp it waits
+    for them in a register in front. Results come in the order of operations, and raise no flags.
+    While they are not taken, as many beats are accepted as have places in the queue behind the
+    lanes.
+
+    """
+
+    port = Port.SPECIAL
+    operands = "a"
+    has_flags = False
+    holds = True
+    lane = SpecialFunctionConfig()
+
+    def connect_lanes(self, m, beats, parts):
+        """Connect the pipelines of all lanes, with a queue behind them."""
+        latency = self.lane.latency
+        m.submodules.queue = queue = ResultQueue(
+            ResultQueueConfig(shape=self.parts.part_layout, latency=latency)
+        )
+        for number in range(self.lanes):
+            m.submodules[f"lane_{number}"] = lane = SpecialFunction(self.lane)
+            m.d.comb += [
+                lane.operation.eq(beats.payload.common.operation),
+                lane.a.eq(beats.payload.operands[number].a),
+                queue.payload.result[number].value.eq(lane.o),
+            ]
+        (kept,) = delayed(m, latency, kept=beats.payload.common.kept)
+        m.d.comb += [
+            queue.payload.common.eq(kept),
+            queue.begins.eq(beats.valid),
+            beats.ready.eq(queue.ready),
+        ]
+        wiring.connect(m, queue.o, parts)

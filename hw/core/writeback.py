@@ -1,0 +1,98 @@
+"""From the units to the writeback buses."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import CoreConfig
+from ..streams import ResponseSignature
+from .age_order import AgeOrder, oldest, pick
+from .layouts import result_layout
+
+__all__ = ["Writeback"]
+
+
+class Writeback(wiring.Component):
+    """Gives the writeback buses to results, the oldest first, until they are written.
+
+    A result is on a bus in the cycle in which it is offered if a bus is free for it; of those
+    that came in one cycle the lowest source is the oldest. It keeps the bus until it is written.
+    As many results as there are buses are written per cycle; a result that was written frees its
+    bus for the next cycle. A source's results are written in order. Combinational from sources to
+    buses and back.
+
+    Parameters
+    ----------
+    config : CoreConfig
+        The core.
+    sources : int
+        Units that offer results, 1 or more.
+
+    Members
+    -------
+    result : In(stream.Signature(result_layout(config))).array(sources)
+        Results of each unit. Ready when written.
+    write : Out(stream.Signature(result_layout(config))).array(writeback_buses)
+        What is on each bus, to the register banks.
+    bus : Out(ResponseSignature(result_layout(config))).array(writeback_buses)
+        What is on each bus and written, or done if it writes nothing, in this cycle.
+    """
+
+    result: list
+    write: list
+    bus: list
+
+    def __init__(self, config: CoreConfig, sources: int):
+        if sources < 1:
+            raise ValueError(f"sources must be at least 1, not {sources!r}")
+        self.config = config
+        self.sources = sources
+        layout, buses = result_layout(config), config.writeback_buses
+        super().__init__({
+            "result": In(stream.Signature(layout)).array(sources),
+            "write": Out(stream.Signature(layout)).array(buses),
+            "bus": Out(ResponseSignature(layout)).array(buses),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, sources = self.config, self.sources
+        valid = Cat(result.valid for result in self.result)
+        m.submodules.order = order = AgeOrder(sources)
+        held = [
+            Signal(sources, name=f"held_{bus}") for bus in range(config.writeback_buses)
+        ]  # the source that keeps a bus, if any
+        free = Signal(sources, name="free_0")
+        m.d.comb += free.eq(valid & ~self.union(held))
+        written = []
+        for number in range(config.writeback_buses):
+            write, bus = self.write[number], self.bus[number]
+            new = Signal(sources, name=f"new_{number}")
+            chosen = Signal(sources, name=f"chosen_{number}")
+            done = Signal(sources, name=f"done_{number}")
+            m.d.comb += [
+                new.eq(Mux(held[number].any(), 0, oldest(free, order.older))),
+                chosen.eq(held[number] | new),
+                done.eq(Mux(write.ready, chosen, 0)),
+                write.valid.eq(chosen.any()),
+                write.payload.eq(pick(chosen, [result.payload for result in self.result])),
+                bus.valid.eq(write.valid & write.ready),
+                bus.payload.eq(write.payload),
+            ]
+            m.d.sync += held[number].eq(Mux(write.ready, 0, chosen))
+            written.append(done)
+            rest = Signal(sources, name=f"free_{number + 1}")
+            m.d.comb += rest.eq(free & ~new)
+            free = rest
+        ready = self.union(written)
+        m.d.comb += order.waiting.eq(valid & ~ready)
+        m.d.comb += [result.ready.eq(ready[number]) for number, result in enumerate(self.result)]
+        return m
+
+    @staticmethod
+    def union(sets) -> Value:
+        """Return what is in any of `sets`."""
+        union = sets[0]
+        for other in sets[1:]:
+            union = union | other
+        return union

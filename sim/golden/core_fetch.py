@@ -1,0 +1,103 @@
+"""The core's fetch, cycle by cycle: whose pair is asked for, and which answers are of use."""
+
+from dataclasses import dataclass, field
+
+from ...hw.address_map import ENTRY
+from ...hw.config import CoreConfig
+from ...hw.core.front_layouts import pairs
+
+__all__ = ["FetchModel", "Request"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A pair asked for: its address in bytes, its warp, its place in the warp's buffer."""
+
+    address: int
+    warp: int
+    place: int
+
+
+@dataclass
+class FetchModel:
+    """What fetch does in each cycle.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    pcs : list of int
+        Addresses that are asked for next, by warp, in bytes.
+    under_way : dict
+        By warp and place: whether the answer is of use.
+    last : int or None
+        The warp chosen last.
+    kept : Request or None
+        What was offered and refused.
+
+    """
+
+    config: CoreConfig
+    pcs: list[int] = field(init=False)
+    under_way: dict[tuple[int, int], bool] = field(default_factory=dict)
+    last: int | None = None
+    kept: Request | None = None
+
+    def __post_init__(self):
+        self.pcs = [ENTRY] * self.config.warps
+
+    def place(self, warp: int) -> int:
+        """Return where the next pair of `warp` belongs."""
+        return self.pcs[warp] // 8 % pairs(self.config)
+
+    def choose(self, active: int, heads: list[int]) -> Request | None:
+        """Return what is chosen; `heads` are the addresses of the next instructions to be taken."""
+        wants, urgent = [], []
+        for warp, head in enumerate(heads):
+            held = (self.pcs[warp] - head) // 4  # -1 where the head is the second of its pair
+            if (
+                active >> warp & 1
+                and held + 2 <= self.config.instruction_buffer
+                and (warp, self.place(warp)) not in self.under_way
+            ):
+                wants.append(warp)
+                if held <= 0:
+                    urgent.append(warp)
+        if not wants:
+            return None
+        start = 0 if self.last is None else self.last + 1
+        warps = self.config.warps
+        order = [(start + n) % warps for n in range(warps)]
+        warp = next(warp for warp in order if warp in (urgent or wants))
+        return Request(self.pcs[warp], warp, self.place(warp))
+
+    def offer(self, active: int, heads: list[int]) -> Request | None:
+        """Return what is offered in this cycle."""
+        return self.kept or self.choose(active, heads)
+
+    def fresh(self, answer: tuple[int, int] | None) -> bool:
+        """Return whether the answer of this cycle, to a warp and place, is of use."""
+        return answer is not None and self.under_way[answer]
+
+    def step(
+        self,
+        active: int,
+        heads: list[int],
+        ready: bool,
+        answer: tuple[int, int] | None,
+        redirect: tuple[int, int] | None,
+    ) -> None:
+        """Go on by a cycle."""
+        offered = self.offer(active, heads)
+        if self.kept is None and offered is not None:
+            self.last = offered.warp
+            self.under_way[offered.warp, offered.place] = True
+            self.pcs[offered.warp] += 8
+        self.kept = None if ready else offered
+        if answer is not None:
+            del self.under_way[answer]
+        if redirect is not None:
+            warp, pc = redirect
+            self.pcs[warp] = pc & ~7
+            for each in self.under_way:
+                if each[0] == warp:
+                    self.under_way[each] = False

@@ -1,0 +1,166 @@
+"""Golden model of the load/store unit: accesses one after the other, a byte at a time."""
+
+from dataclasses import dataclass, field
+
+from ...hw.address_map import DRAM_BASE
+from ...hw.config import CoreConfig
+from ...hw.core.memory_layouts import MemoryFault
+from ...hw.core.operations import MemoryOperation, Port
+
+__all__ = ["Access", "Fault", "Request", "SequentialMemory", "fault_of", "requests_of", "size_of"]
+
+WORD = 0xFFFF_FFFF
+LOADS = {
+    MemoryOperation.LB: (1, True),
+    MemoryOperation.LH: (2, True),
+    MemoryOperation.LW: (4, True),
+    MemoryOperation.LBU: (1, False),
+    MemoryOperation.LHU: (2, False),
+}
+STORES = {MemoryOperation.SB: 1, MemoryOperation.SH: 2, MemoryOperation.SW: 4}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """A load or store of a warp: a base and a value for each thread, active or not."""
+
+    warp: int
+    mask: int
+    pc: int
+    operation: MemoryOperation
+    rd: int
+    writes: bool
+    immediate: int
+    bases: tuple[int, ...]
+    values: tuple[int, ...]
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it changes memory."""
+        return self.operation in STORES
+
+    @property
+    def active(self) -> list[int]:
+        """Active threads, ascending."""
+        return [thread for thread in range(len(self.bases)) if self.mask >> thread & 1]
+
+    def address(self, thread: int) -> int:
+        """Return where a thread's access goes."""
+        return (self.bases[thread] + self.immediate) & WORD
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Threads whose access cannot be, and the address of the lowest of them."""
+
+    warp: int
+    pc: int
+    mask: int
+    kind: MemoryFault
+    address: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What leaves in one cycle; addresses, words and strobes of the active lanes only."""
+
+    is_store: bool
+    mask: int
+    addresses: tuple[int, ...]
+    words: tuple[int, ...] = ()
+    strobes: tuple[int, ...] = ()
+
+
+def size_of(operation: MemoryOperation) -> int:
+    """Return the bytes that one thread loads or stores."""
+    return STORES[operation] if operation in STORES else LOADS[operation][0]
+
+
+def fault_of(access: Access) -> Fault | None:
+    """Return why nothing of `access` may be requested, None if all of it may."""
+    kinds = {}
+    for thread in access.active:
+        if access.address(thread) % size_of(access.operation):
+            kinds[thread] = MemoryFault.MISALIGNED
+        elif access.address(thread) < DRAM_BASE:
+            kinds[thread] = MemoryFault.UNADDRESSABLE
+    if not kinds:
+        return None
+    lowest = min(kinds)
+    return Fault(
+        warp=access.warp,
+        pc=access.pc,
+        mask=sum(1 << thread for thread, kind in kinds.items() if kind == kinds[lowest]),
+        kind=kinds[lowest],
+        address=access.address(lowest),
+    )
+
+
+def requests_of(config: CoreConfig, access: Access) -> list[Request]:
+    """Return the requests of an access that may be, in their order."""
+    lanes = config.lanes(Port.MEMORY.name)
+    requests = []
+    for first in range(0, config.threads, lanes):
+        threads = [thread for thread in access.active if first <= thread < first + lanes]
+        if not threads:
+            continue
+        stored = [_word_of(access, thread) for thread in threads] if access.is_store else []
+        requests.append(
+            Request(
+                is_store=access.is_store,
+                mask=sum(1 << thread - first for thread in threads),
+                addresses=tuple(access.address(thread) for thread in threads),
+                words=tuple(word for word, _ in stored),
+                strobes=tuple(strobes for _, strobes in stored),
+            )
+        )
+    return requests
+
+
+def _word_of(access: Access, thread: int) -> tuple[int, int]:
+    """Return the word that a thread stores, zero where it stores nothing, and its strobes."""
+    size = size_of(access.operation)
+    place = access.address(thread) % 4
+    value = access.values[thread] & ((1 << 8 * size) - 1)
+    return value << 8 * place, ((1 << size) - 1) << place
+
+
+@dataclass(kw_only=True)
+class SequentialMemory:
+    """Memory from `base` on, and what accesses do to it one after the other.
+
+    Parameters
+    ----------
+    base : int
+        Address of the first byte.
+    contents : bytearray
+        The bytes; beyond them there is no memory.
+
+    """
+
+    base: int
+    contents: bytearray = field(repr=False)
+
+    def has(self, address: int) -> bool:
+        """Return whether there is memory at `address`."""
+        return self.base <= address < self.base + len(self.contents)
+
+    def carry_out(self, access: Access) -> tuple[dict[int, int], int]:
+        """Do a load or store that may be; return what was loaded by thread, and who was refused.
+
+        Of threads that store to one place the highest wins.
+        """
+        loaded, refused = {}, 0
+        size = size_of(access.operation)
+        for thread in access.active:
+            at = access.address(thread) - self.base
+            if not self.has(access.address(thread)):
+                refused |= 1 << thread
+            elif access.is_store:
+                value = access.values[thread] & ((1 << 8 * size) - 1)
+                self.contents[at : at + size] = value.to_bytes(size, "little")
+            else:
+                signed = LOADS[access.operation][1]
+                value = int.from_bytes(self.contents[at : at + size], "little", signed=signed)
+                loaded[thread] = value & WORD
+        return loaded, refused

@@ -1,0 +1,52 @@
+"""Layouts as numbers, quickly: for benches that set and read wide ports in every cycle."""
+
+from typing import Any
+
+from amaranth.hdl import Shape, ShapeLike
+from amaranth.lib import data
+
+__all__ = ["Packing"]
+
+
+class Packing:
+    """The places of a layout's fields, found once; `data.Layout` finds them at each use.
+
+    Dicts stand for structs, lists for arrays, integers (from -2**(n-1) to 2**n-1) for n bits.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        A struct or array layout, or a shape of bits, which is read as unsigned.
+
+    """
+
+    def __init__(self, shape: ShapeLike):
+        self.width = Shape.cast(shape).width
+        self.names: list[Any] | None = None
+        if isinstance(shape, data.StructLayout | data.ArrayLayout):
+            fields = dict(iter(shape))
+            self.is_array = isinstance(shape, data.ArrayLayout)
+            self.names = list(fields)
+            self.offsets = [field.offset for field in fields.values()]
+            shapes = {id(field.shape): field.shape for field in fields.values()}
+            packings = {key: Packing(value) for key, value in shapes.items()}
+            self.packings = [packings[id(field.shape)] for field in fields.values()]
+
+    def pack(self, value: Any) -> int:
+        """Return `value` as a number."""
+        if self.names is None:
+            return int(value) & ((1 << self.width) - 1)
+        number = 0
+        for name, offset, packing in zip(self.names, self.offsets, self.packings, strict=True):
+            number |= packing.pack(value[name]) << offset
+        return number
+
+    def unpack(self, number: int) -> Any:
+        """Return what `number` stands for."""
+        if self.names is None:
+            return number & ((1 << self.width) - 1)
+        values = [
+            packing.unpack(number >> offset)
+            for offset, packing in zip(self.offsets, self.packings, strict=True)
+        ]
+        return values if self.is_array else dict(zip(self.names, values, strict=True))
