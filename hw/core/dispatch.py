@@ -19,7 +19,7 @@ PORT_OPERANDS = {
     Port.DIVIDE: 2,
     Port.SPECIAL: 1,
     Port.MEMORY: 2,
-    Port.CONTROL: 2,
+    Port.CONTROL: 3,  # the third is the exit code, x3, of what can end a warp
 }
 
 

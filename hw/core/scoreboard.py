@@ -72,8 +72,9 @@ class Scoreboard(wiring.Component):
     An instruction that is issued claims its destination: until the result is on a writeback bus
     the register is pending, and nobody else who writes it is issued, except who also reads it, as
     in an accumulation, and so cannot overtake. Those who read it are issued once the result will
-    come while they gather operands (`CoreConfig.snoop`), else once it is in the banks. `heads` and `active` to `ready` is combinational; `pending` depends on `written`,
-    too. Everything else takes effect in the next cycle.
+    come while they gather operands (`CoreConfig.snoop`), else once it is in the banks. `heads`
+    and `active` to `ready` is combinational; `pending` depends on `written`, too. Everything else
+    takes effect in the next cycle.
 
     Members
     -------
