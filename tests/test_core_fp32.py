@@ -7,7 +7,6 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.float_lanes import FloatLanes, FloatLanesConfig
-from spica.hw.core.float_simple import FloatSimple
 from spica.hw.core.fp32 import Fp32Unit
 from spica.hw.core.operations import FloatOperation
 from spica.hw.core.result_queue import ResultQueueConfig
@@ -235,33 +234,6 @@ def test_known_results():
     results = run_unit(Fp32Unit(config), operations)
     expected = [([value], FLAGS[flag] if flag else 0) for *_, value, flag in KNOWN]
     assert [(result["values"], result["flags"]) for result in results] == expected
-
-
-SIMPLE = [*OPERATIONS[7:16], FloatOperation.MOVE]
-#: Numbers of every class, and others of the same magnitude or beside it.
-CLASSES = [0, 1, 0x7F_FFFF, 1 << 23, 0x3F80_0000, 0x3F80_0001, FP32.largest]
-CLASSES += [FP32.infinity, FP32.infinity + 1, FP32.nan]
-CLASSES += [a | 1 << 31 for a in CLASSES]
-
-
-@pytest.mark.parametrize("operation", SIMPLE, ids=lambda operation: operation.name)
-def test_operations_that_round_nothing_of_every_class_with_every_other(operation):
-    dut = FloatSimple(len(CLASSES))
-    rtlil.convert(dut)
-
-    async def bench(ctx):
-        ctx.set(dut.operation, operation)
-        ctx.set(dut.b, CLASSES)
-        for a in CLASSES:
-            ctx.set(dut.a, [a] * len(CLASSES))
-            await ctx.delay(1e-6)
-            o, invalid = ctx.get(dut.o), ctx.get(dut.invalid)
-            got = [(o[k], (invalid >> k & 1) * FLAGS["invalid"]) for k in range(len(CLASSES))]
-            operands = np.full(len(CLASSES), a), np.array(CLASSES)
-            values, flags = float_operation(operation, *operands, operands[0])
-            assert got == list(zip(values.tolist(), flags.tolist(), strict=True)), hex(a)
-
-    simulate(dut, bench, domains=())
 
 
 @pytest.mark.slow
