@@ -234,4 +234,31 @@ MUTANTS: tuple[Mutant, ...] = (
         new="right = _close(found, buffer.expected, np.full(found.shape, np.inf))",
         tests=("tests/test_buffers.py",),
     ),
+    Mutant(
+        name="core_zeros",
+        fault="minus zero is less than zero",
+        file="hw/core/float_simple.py",
+        old="(accepts_less & is_less & ~are_zeros)",
+        new="(accepts_less & is_less)",
+        tests=(
+            "tests/test_core_fp32.py::"
+            "test_operations_that_round_nothing_of_every_class_with_every_other",
+        ),
+    ),
+    Mutant(
+        name="core_twice",
+        fault="the first of two results of a register frees who waits for the second",
+        file="hw/core/warp_scoreboard.py",
+        old="gated(self.release, self.released) & ~twice",
+        new="gated(self.release, self.released)",
+        tests=("tests/test_core_scoreboard.py",),
+    ),
+    Mutant(
+        name="core_order",
+        fault="an instruction overwrites what an older one has yet to read",
+        file="hw/core/collectors.py",
+        old="Cat(one.complete for one in collectors) & order.first",
+        new="Cat(one.complete for one in collectors)",
+        tests=("tests/test_core_collectors.py",),
+    ),
 )

@@ -7,6 +7,7 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.float_lanes import FloatLanes, FloatLanesConfig
+from spica.hw.core.float_simple import FloatSimple
 from spica.hw.core.fp32 import Fp32Unit
 from spica.hw.core.operations import FloatOperation
 from spica.hw.core.result_queue import ResultQueueConfig
@@ -299,3 +300,31 @@ def test_depth_and_cells_of_a_lane():
     measured = measure(FloatLanes(FloatLanesConfig()), "float_lanes")
     assert measured.depth <= DEPTH
     assert measured.cells <= 400
+
+
+#: Numbers of every class, and others of the same magnitude or beside it.
+CLASSES = [0, 1, 0x7F_FFFF, 1 << 23, 0x3F80_0000, 0x3F80_0001, FP32.largest]
+CLASSES += [FP32.infinity, FP32.infinity + 1, FP32.nan]
+CLASSES += [a | 1 << 31 for a in CLASSES]
+SIMPLE = [*OPERATIONS[7:16], FloatOperation.MOVE]
+PAIRS = np.array([(a, b) for a in CLASSES for b in CLASSES])
+
+
+@pytest.mark.parametrize("operation", SIMPLE, ids=lambda operation: operation.name)
+def test_operations_that_round_nothing_of_every_class_with_every_other(operation):
+    lanes = 2
+    dut = FloatSimple(lanes)
+    rtlil.convert(dut)
+
+    async def bench(ctx):
+        ctx.set(dut.operation, operation)
+        for a, b in PAIRS.T.reshape(2, -1, lanes).swapaxes(0, 1).tolist():
+            ctx.set(dut.a, a)
+            ctx.set(dut.b, b)
+            await ctx.delay(1e-6)
+            o, invalid = ctx.get(dut.o), ctx.get(dut.invalid)
+            got = [(o[k], (invalid >> k & 1) * FLAGS["invalid"]) for k in range(lanes)]
+            values, flags = float_operation(operation, np.array(a), np.array(b), np.array(a))
+            assert got == list(zip(values.tolist(), flags.tolist(), strict=True)), (a, b)
+
+    simulate(dut, bench, domains=())
