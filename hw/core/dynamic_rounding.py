@@ -1,0 +1,59 @@
+"""Rounding modes of instructions that take them from their warp."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..float.rounding import Rounding
+from .front_layouts import head_layout
+from .operations import ControlOperation, Port
+
+__all__ = ["DYNAMIC", "DynamicRounding"]
+
+#: The rounding mode of an instruction that stands for its warp's.
+DYNAMIC = 7
+RESERVED = len(Rounding)
+
+
+class DynamicRounding(wiring.Component):
+    """Put a warp's rounding mode in place of `DYNAMIC`; if reserved, the instruction is illegal.
+
+    Combinational.
+
+    Members
+    -------
+    head : In(head_layout())
+    frm : In(3)
+        The warp's mode, steady from when an instruction that needs it can be issued.
+    o : Out(head_layout())
+    """
+
+    head: Any
+    frm: Signal
+    o: Any
+
+    def __init__(self):
+        super().__init__({"head": In(head_layout()), "frm": In(3), "o": Out(head_layout())})
+
+    def elaborate(self, platform):
+        m = Module()
+        instruction = self.o.instruction
+        is_dynamic = Signal()
+        m.d.comb += [
+            is_dynamic.eq(self.head.instruction.rounding == DYNAMIC),
+            self.o.eq(self.head),
+        ]
+        with m.If(is_dynamic):
+            m.d.comb += instruction.rounding.eq(self.frm)
+            with m.If(self.frm >= RESERVED):
+                m.d.comb += [
+                    instruction.port.eq(Port.CONTROL),
+                    instruction.operation.eq(ControlOperation.ILLEGAL),
+                    instruction.reads.eq(0),
+                    instruction.writes.eq(0),
+                    instruction.blocks.eq(1),
+                    instruction.drains.eq(1),
+                ]
+        return m

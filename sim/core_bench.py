@@ -1,0 +1,102 @@
+"""A bench of a whole core: a program in memory, the core before it, and what it does."""
+
+import random
+from dataclasses import dataclass
+
+from amaranth import Value
+
+from ..hw.address_map import ENTRY
+from ..hw.config import ClusterConfig
+from ..hw.core.core import Core
+from ..hw.core.front_layouts import fetch_request_layout, fetch_response_layout
+from ..hw.isa.program import assemble_program
+from .bench import simulate
+from .iss.machine import Iss
+from .iss.outcome import Stop
+from .packing import Packing
+from .simple_memory import SimpleMemory
+
+__all__ = ["CoreRun", "run_core", "run_model"]
+
+
+@dataclass
+class CoreRun:
+    """What a core did: cycles until it was idle, instructions done, memory at the end."""
+
+    cycles: int
+    instructions: int
+    memory: bytes
+    exit_code: int
+    faults: list[str]
+
+
+def run_model(config: ClusterConfig, text: str, room: int, *, limit: int = 100_000) -> Iss:
+    """Return the instruction-set model after a program."""
+    iss = Iss(config)
+    iss.write(ENTRY, image(text, room))
+    outcome = iss.run(limit)
+    assert outcome.stop is Stop.DONE, outcome
+    return iss
+
+
+def image(text: str, room: int) -> bytes:
+    """Return `room` bytes of memory with a program at their start."""
+    data = assemble_program(text).data
+    assert len(data) <= room, "the program must fit memory"
+    return data + bytes(room - len(data))
+
+
+def run_core(
+    config: ClusterConfig, text: str, room: int, *, seed: int = 1, timeout: int = 20_000, **timing
+) -> CoreRun:
+    """Run a program on the gateware until it is idle; `timing` is that of `SimpleMemory`."""
+    core = config.core
+    assert core is not None
+    rng = random.Random(seed)
+    dut = Core(config)
+    memory = SimpleMemory(
+        config=core, base=ENTRY, contents=bytearray(image(text, room)), rng=rng, **timing
+    )
+    run = CoreRun(0, 0, b"", 0, [])
+    over = False
+
+    async def serve_fetch(ctx):
+        """Answer each request for instructions in the next cycle."""
+        requests = Packing(fetch_request_layout(core))
+        responses = Packing(fetch_response_layout(core))
+        ctx.set(dut.fetch.ready, 1)
+        asked, answered = Value.cast(dut.fetch.payload), Value.cast(dut.fetched.payload)
+        while not over:
+            _, _, valid, payload = await ctx.tick().sample(dut.fetch.valid, asked)
+            ctx.set(dut.fetched.valid, valid)
+            if valid:
+                request = requests.unpack(payload)
+                at = request["address"] - ENTRY
+                word = int.from_bytes(memory.contents[at : at + 8], "little")
+                error = not 0 <= at < room
+                answer = {"tag": request["tag"], "data": word, "error": error}
+                ctx.set(answered, responses.pack(answer))
+
+    async def serve_data(ctx):
+        await memory.serve(ctx, dut.request, dut.response, lambda: over)
+
+    async def watch(ctx):
+        nonlocal over
+        done = [bus.valid for bus in dut.done]
+        while True:
+            values = await ctx.tick().sample(
+                dut.busy, dut.fault.valid, dut.memory_fault.valid, *done
+            )
+            busy, fault, memory_fault, *valid = values[2:]
+            run.cycles += 1
+            run.instructions += sum(valid)
+            if fault or memory_fault:
+                run.faults.append(f"cycle {run.cycles}")
+            if run.faults or not busy:
+                break
+        run.exit_code = ctx.get(dut.exit_code)
+        over = True
+
+    simulate(dut, serve_fetch, serve_data, watch, timeout=timeout)
+    run.memory = bytes(memory.contents)
+    return run
