@@ -73,3 +73,9 @@ def test_installed_command_works_outside_the_repository(installed, tmp_path):
 def test_installed_generator_writes_verilog(installed, tmp_path):
     run(installed / "bin" / "spica", "generate", "tiny_matrix", "-o", "build", cwd=tmp_path)
     assert "module tiny_matrix" in (tmp_path / "build" / "tiny_matrix.v").read_text()
+
+
+def test_installed_kernels_run(installed, tmp_path):
+    options = ("--preset", "core", "--engine", "iss", "--size", "10")
+    shown = run(installed / "bin" / "spica", "run", "vecadd", *options, cwd=tmp_path)
+    assert "RIGHT: z 10 values" in shown
