@@ -12,6 +12,7 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.compiler import find_compiler
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Stop
+from spica.sim.programs.bench import START
 
 from .target import Target
 
@@ -23,12 +24,7 @@ TARGET_THREADS = 8
 INSTRUCTIONS_PER_SECOND = {"float": 10_000_000, "divergent": 10_000_000}
 BODIES = 8  # copies of a body in the loop, so that the loop itself hardly counts
 #: Every thread of every warp goes on at `body`, with numbers near 1 in f1 and f2.
-START = f"""
-        csrr t0, num_warps
-        la t1, body
-        vx_wspawn t0, t1
-body:   li t0, -1
-        vx_tmc t0
+BEGIN = f"""{START}
         csrr s0, mhartid
         andi s1, s0, 1
         slli s2, s0, 2
@@ -81,7 +77,7 @@ def program_of(code: str, loops: int) -> bytes:
     """Return a program that repeats `code`."""
     body = "\n".join(CODES[code].replace("@", str(k)) for k in range(BODIES))
     loop = f"li s5, {loops}\nagain:\n{body}\naddi s5, s5, -1\nbnez s5, again\nvx_tmc zero\n"
-    return assemble_program(START + loop).data
+    return assemble_program(BEGIN + loop).data
 
 
 def speed(code: str, threads: int, instructions: int) -> dict:

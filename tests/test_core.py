@@ -6,24 +6,17 @@ from amaranth.back import rtlil
 from spica.hw.address_map import ENTRY
 from spica.hw.core.core import Core
 from spica.sim.core_bench import run_core, run_model
-from spica.sim.programs.bench import small_config
+from spica.sim.programs.bench import END, START, small_config
 
 ROOM = 4096
-#: All threads of all warps go on at `body` with s0 the number of the thread, s1 its results.
-START = """
-        csrr t0, num_warps
-        la t1, body
-        vx_wspawn t0, t1
-body:   li t0, -1
-        vx_tmc t0
+#: In every thread: s0 is its number, s1 where its results go.
+BEGIN = f"""{START}
         csrr s0, mhartid
         slli s1, s0, 5
         la t1, results
         add s1, s1, t1
 """
-END = """
-        vx_tmc zero
-        .word 0
+RESULTS = f"""{END}        .word 0
 results: .word 0
 """
 PROGRAMS = {
@@ -82,7 +75,7 @@ def test_it_converts():
 def test_programs_leave_what_they_leave_on_the_model(name, shape):
     warps, threads = shape
     config = small_config(warps=warps, threads=threads)
-    text = START + PROGRAMS[name] + END
+    text = BEGIN + PROGRAMS[name] + RESULTS
     expected = run_model(config, text, ROOM)
     run = run_core(config, text, ROOM)
     assert run.faults == []

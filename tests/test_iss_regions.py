@@ -17,16 +17,7 @@ from spica.hw.errors import UserError
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause, Stop
-
-#: Every thread of every warp goes on at `body`.
-START = """
-        csrr t0, num_warps
-        la t1, body
-        vx_wspawn t0, t1
-body:   li t0, -1
-        vx_tmc t0
-"""
-END = "\n        vx_tmc zero\n"
+from spica.sim.programs.bench import END, START
 
 
 def machine_of(warps=4):

@@ -13,17 +13,9 @@ from spica.hw.isa.instructions import Unit
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.programs.bench import END, START
 
 SCHEDULES = ("in_turn", "random")
-#: Every thread of every warp goes on at `body`.
-START = """
-        csrr t0, num_warps
-        la t1, body
-        vx_wspawn t0, t1
-body:   li t0, -1
-        vx_tmc t0
-"""
-END = "\n        vx_tmc zero\n"
 TIMES = 50
 #: Every warp adds 1 to a word of shared memory many times, without any order between the two
 #: accesses, and prints its letter each time.

@@ -8,14 +8,12 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
 from ..emit import SharedBlock
+from ..float.rounding import DYNAMIC, Rounding
 from .decode_table import EXIT_CODE_REGISTER, RULES, Rule
 from .layouts import decoded_layout
 from .operations import OPERATION_WIDTH, ControlOperation, Port
 
 __all__ = ["Decode"]
-
-DYNAMIC_ROUNDING = 7
-LAST_ROUNDING = 4
 
 
 class ImmediateFormat(enum.Enum, shape=3):
@@ -126,7 +124,7 @@ class Decode(SharedBlock):
         found = Signal(CHOICE, init=ILLEGAL)
         self.look_up(m, found)
         rounding = self.word[12:15]
-        is_reserved = (rounding > LAST_ROUNDING) & (rounding != DYNAMIC_ROUNDING)
+        is_reserved = (rounding >= len(Rounding)) & (rounding != DYNAMIC)
         chosen = Signal(CHOICE)
         m.d.comb += chosen.eq(
             Mux(self.failed | (found.rounds & is_reserved), CHOICE.const(ILLEGAL), found)

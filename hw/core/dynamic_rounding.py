@@ -6,14 +6,12 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..float.rounding import Rounding
+from ..float.rounding import DYNAMIC, Rounding
 from .front_layouts import head_layout
 from .operations import ControlOperation, Port
 
-__all__ = ["DYNAMIC", "DynamicRounding"]
+__all__ = ["DynamicRounding"]
 
-#: The rounding mode of an instruction that stands for its warp's.
-DYNAMIC = 7
 RESERVED = len(Rounding)
 
 

@@ -2,11 +2,11 @@
 
 from amaranth.lib import data, enum
 
-__all__ = ["FLAGS", "FLAGS_LAYOUT", "Rounding"]
+__all__ = ["DYNAMIC", "FLAGS", "FLAGS_LAYOUT", "Rounding"]
 
 
 class Rounding(enum.IntEnum, shape=3):
-    """Where an inexact result goes; 5 to 7 are not used (7 is ``dyn`` in an instruction)."""
+    """Where an inexact result goes; 5 and 6 are reserved, 7 is `DYNAMIC`."""
 
     NEAREST_EVEN = 0
     TOWARD_ZERO = 1
@@ -14,6 +14,9 @@ class Rounding(enum.IntEnum, shape=3):
     UP = 3
     NEAREST_AWAY = 4
 
+
+#: In an instruction: the mode that ``frm`` holds.
+DYNAMIC = 7
 
 #: Exceptions of one operation. Tininess is detected after rounding.
 FLAGS_LAYOUT = data.StructLayout({

@@ -27,7 +27,6 @@ NAMES = {RegisterFile.INTEGER: INTEGER_NAMES, RegisterFile.FLOAT: FLOAT_NAMES}
 CSR_NAMES = {csr.number: name for name, csr in CSRS.items()}
 #: Rounding modes as assembly names them; 5 and 6 are reserved.
 ROUNDING_NAMES = ("rne", "rtz", "rdn", "rup", "rmm", "5", "6", "dyn")
-DYNAMIC = ROUNDING_NAMES.index("dyn")
 
 
 def register_number(name: str, file: RegisterFile) -> int:

@@ -11,8 +11,27 @@ from ...hw.isa.program import assemble_program
 from ..iss.machine import Iss
 from ..iss.outcome import Retired
 
-__all__ = ["OLD", "give", "lanes_of", "machine", "merged", "run_warp", "small_config"]
+__all__ = [
+    "END",
+    "OLD",
+    "START",
+    "give",
+    "lanes_of",
+    "machine",
+    "merged",
+    "run_warp",
+    "small_config",
+]
 
+#: Every thread of every warp goes on at `body`; and ends.
+START = """
+        csrr t0, num_warps
+        la t1, body
+        vx_wspawn t0, t1
+body:   li t0, -1
+        vx_tmc t0
+"""
+END = "\n        vx_tmc zero\n"
 #: What registers hold that `give` was not told: this plus their number.
 OLD = 0xDEAD_0000
 FLOAT = 32

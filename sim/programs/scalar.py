@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from ...hw.address_map import ENTRY
+from ...hw.float.rounding import DYNAMIC, Rounding
 from ...hw.isa.csr import CSRS
 from ...hw.isa.instructions import INSTRUCTIONS, Unit
 from .corners import FLOAT_CLASSES, float_operand, integer_operand
@@ -22,8 +23,7 @@ SCALAR_NAMES = tuple(
     for name, each in INSTRUCTIONS.items()
     if each.unit not in (Unit.WARP, Unit.SFU, Unit.TENSOR)
 )
-DYNAMIC = 7
-MODES = range(5)
+MODES = range(len(Rounding))
 FFLAGS, FRM, FCSR, MSCRATCH = (CSRS[n].number for n in ("fflags", "frm", "fcsr", "mscratch"))
 ACCESS_BYTES = {"lb": 1, "lbu": 1, "sb": 1, "lh": 2, "lhu": 2, "sh": 2}
 #: Operands of multiplications and divisions: overflow, zero, the largest of both kinds.
