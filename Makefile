@@ -67,6 +67,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/tensor_numerics.py
 	$(BIN)/python docs/isa.py
+	$(BIN)/python docs/pipeline.py
 
 clean:
 	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis

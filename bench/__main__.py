@@ -19,7 +19,17 @@ from spica.cli.progress import ProgressDisplay
 from .target import target_table, targets_of
 
 #: The longest last.
-NAMES = ("budgets", "special", "iss", "kernels", "speed", "arithmetic", "gemm")
+NAMES = (
+    "budgets",
+    "special",
+    "iss",
+    "kernels",
+    "core",
+    "core_speed",
+    "speed",
+    "arithmetic",
+    "gemm",
+)
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
+from spica.hw.core.core import Core
 from spica.sim.emissions import emit_cached
 from spica.synth.area import area_report, measure_cluster
-from spica.synth.budgets import DEPTH, ELEMENT_CELLS, with_children
+from spica.synth.budgets import CORE_CELLS, DEPTH, ELEMENT_CELLS, with_children
+from spica.synth.measure import measure as measure_block
 
 from .target import Target
 
@@ -50,6 +52,16 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
             ),
         ]
         yield result
+    if quick:
+        return
+    tell("synthesising a core", 0, 0)
+    measured = measure_block(Core(PRESETS["core"]), "core")
+    result["core"] = area_report(measured)
+    result["targets"] += [
+        Target(name="word-level cells of a core", value=measured.cells, limit=CORE_CELLS).as_dict(),
+        Target(name="depth of a core", value=measured.depth, limit=DEPTH).as_dict(),
+    ]
+    yield result
 
 
 def tables(result: dict) -> Iterator:
@@ -67,4 +79,11 @@ def tables(result: dict) -> Iterator:
         texts = ("distinct_blocks", "modules", "verilog_lines", "verilog_bytes")
         table.add_row(name, *(f"{preset[key]:,.0f}" for key in (*counts, *texts)))
     yield table
+    if "core" in result:
+        numbers = ["cells", "NAND2 eq", "flip-flops", "SRAM bits", "depth"]
+        keys = ("cells", "nand2", "flip_flops", "sram_bits", "depth")
+        core = result["core"]
+        table = new_table("A core of 8 warps x 8 threads", "", numbers=numbers)
+        table.add_row("core", *(f"{core[key]:,.0f}" for key in keys))
+        yield table
     yield "Cells are word-level cells after proc; opt. Depth is in gates between registers."

@@ -17,6 +17,12 @@ class Mutant:
     tests: tuple[str, ...]
 
 
+#: Programs on whole cores, to be followed by cores, warps and threads of a config.
+INSTRUCTIONS = (
+    "tests/test_core_instructions.py::test_every_instruction_does_what_it_does_on_the_model"
+)
+RANDOM = "tests/test_core_random.py::test_random_programs"
+
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="rounding",
@@ -260,5 +266,117 @@ MUTANTS: tuple[Mutant, ...] = (
         old="Cat(one.complete for one in collectors) & order.first",
         new="Cat(one.complete for one in collectors)",
         tests=("tests/test_core_collectors.py",),
+    ),
+    Mutant(
+        name="core_drain",
+        fault="control does not wait for what the warp has under way",
+        file="hw/core/scoreboard.py",
+        old="undrained.eq((drains & ~self.drained) | crowded),",
+        new="undrained.eq(crowded),",
+        tests=(INSTRUCTIONS + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_pair",
+        fault="two instructions are issued at once though the second needs the first",
+        file="hw/core/warp_scoreboard.py",
+        old="return (first.port == second.port) | (first.writes & touches.any())",
+        new="return first.port == second.port",
+        tests=(RANDOM + "[1x4x3]",),
+    ),
+    Mutant(
+        name="core_missed",
+        fault="an operand that is on a bus while its reader waits for a collector is missed",
+        file="hw/core/issue_slot.py",
+        old="self.o.payload.pending.eq(held.pending & ~self.appear(held))",
+        new="self.o.payload.pending.eq(held.pending)",
+        tests=(RANDOM + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_covers",
+        fault="a result of some threads is an operand of all",
+        file="hw/core/collector.py",
+        old="covers = ~(held.mask & ~result.mask).any()",
+        new="covers = C(1)",
+        tests=(INSTRUCTIONS + "[1x2x5]",),
+    ),
+    Mutant(
+        name="core_unseen",
+        fault="an operand that a bus showed to too few threads is never read",
+        file="hw/core/collector.py",
+        old="wanted.eq(left & ~unseen)",
+        new="wanted.eq(left & ~waiting)",
+        tests=(INSTRUCTIONS + "[1x2x5]",),
+    ),
+    Mutant(
+        name="core_bank_writes",
+        fault="of two results for one bank one is written, and both count as written",
+        file="hw/core/register_bank.py",
+        old="self.write_grant.eq(oldest(self.write_requests, self.write_older)),",
+        new="self.write_grant.eq(self.write_requests),",
+        tests=(RANDOM + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_bank_parts",
+        fault="threads whose bank refuses them count as served",
+        file="hw/core/bank_requests.py",
+        old="left.eq(wanted & ~self.served),",
+        new="left.eq(wanted & ~self.offered),",
+        tests=(RANDOM + "[1x4x3]",),
+    ),
+    Mutant(
+        name="core_rivals",
+        fault="of one port, who has its operands does not go before who comes later",
+        file="hw/core/order.py",
+        old="ports = Cat(held == port for held in self.port) & self.stays",
+        new="ports = Cat(held == port for held in self.port) & self.gathers",
+        tests=(RANDOM + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_two_buses",
+        fault="a result takes every bus there is",
+        file="hw/core/writeback.py",
+        old="rest.eq(free & ~new)",
+        new="rest.eq(free)",
+        tests=(INSTRUCTIONS + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_split",
+        fault="a split is noted for the warp whose turn is next",
+        file="hw/core/divergence_stack.py",
+        old="splits.write_address.eq(Cat(Mux(is_push, above, level), warp)),",
+        new="splits.write_address.eq(Cat(Mux(is_push, above, level), self.look_warp)),",
+        tests=(RANDOM + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_overtakes",
+        fault="a load that comes whole overtakes those that wait, and one is lost",
+        file="hw/core/result_store.py",
+        old="self.part.valid & part.whole & part.completes & open_way & ~order.level.any()",
+        new="self.part.valid & part.whole & part.completes & open_way",
+        tests=(RANDOM + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_stale",
+        fault="what was fetched before a jump is executed after it",
+        file="hw/core/warp_fetch.py",
+        old="stale.eq(Mux(self.redirect, asked_next, stale & asked_next)),",
+        new="stale.eq(stale & asked_next),",
+        tests=(RANDOM + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_flags",
+        fault="flags that one warp raises are raised in all",
+        file="hw/core/csr_file.py",
+        old="raised = (Mux(bus.valid & (bus.warp == w), bus.flags, 0) for bus in told)",
+        new="raised = (Mux(bus.valid, bus.flags, 0) for bus in told)",
+        tests=(RANDOM + "[1x2x4]",),
+    ),
+    Mutant(
+        name="core_barrier",
+        fault="the last warp to arrive at a barrier stays there",
+        file="hw/core/barrier.py",
+        old="Mux(opens, self.here | self.arrive, 0)",
+        new="Mux(opens, self.here, 0)",
+        tests=(INSTRUCTIONS + "[1x2x4]",),
     ),
 )

@@ -1,18 +1,10 @@
 """How fast `matrix` is simulated, generated and built: processor time beside wall-clock time."""
 
-import json
-import os
 import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from spica.cli.options import new_table
 from spica.hw.address_map import CONTROL, CONTROL_BASE
 from spica.hw.config import PRESETS
 from spica.kernels.commands import CommandList
@@ -22,6 +14,15 @@ from spica.sim.run import RunOptions, pose, run_gemm, versions
 from spica.sim.verilated import find_verilator
 
 from .target import Target
+from .timing import (
+    Times,
+    command,
+    emission_target,
+    process_table,
+    speed,
+    speed_table,
+    timed,
+)
 
 __all__ = ["measure", "tables"]
 
@@ -29,25 +30,13 @@ PRESET = "matrix"
 BUSY_CYCLES_PER_SECOND = 60_000
 EMISSION_SECONDS = 10
 IDLE_CYCLES = {"gated": 2_000_000, "ungated": 200_000}
-
-
-@dataclass
-class Times:
-    """Wall-clock and processor seconds of a piece of work."""
-
-    wall: float = 0.0
-    processor: float = 0.0
-
-
-@contextmanager
-def timed(whose: int) -> Iterator[Times]:
-    """Time a piece of work of this process, or of those it starts and waits for."""
-    times = Times()
-    before, started = resource.getrusage(whose), time.perf_counter()
-    yield times
-    after = resource.getrusage(whose)
-    times.wall = time.perf_counter() - started
-    times.processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+#: What is started from an empty cache, one after the other.
+PROCESSES = {
+    "emission": "Verilog from an empty cache",
+    "emission_cached": "Verilog again",
+    "build": "first run: model built, gemm 16",
+    "start_cached": "second run: model from the cache, gemm 16",
+}
 
 
 class TimedMachine(Machine):
@@ -58,17 +47,6 @@ class TimedMachine(Machine):
     def execute(self, *arguments, **options) -> Execution:
         with timed(resource.RUSAGE_SELF) as self.times:
             return super().execute(*arguments, **options)
-
-
-def speed(cycles: int, times: Times) -> dict:
-    """Return a simulation's figures."""
-    return {
-        "cycles": cycles,
-        "seconds": times.wall,
-        "processor_seconds": times.processor,
-        "cycles_per_second": cycles / times.wall,
-        "cycles_per_processor_second": cycles / times.processor,
-    }
 
 
 def busy(size: int, gating: str) -> dict:
@@ -93,22 +71,6 @@ def idle(cycles: int, gating: str) -> dict:
     ) as machine:
         execution = machine.execute(commands.array())
         return speed(execution.cycles, machine.times) | {"clocked": execution.clocked}
-
-
-def command(arguments: list[str], cache: str) -> tuple[dict, dict]:
-    """Run Spica in a process of its own; return its times and the JSON it prints."""
-    program = [sys.executable, "-m", "spica.cli", *arguments, "--json", "-"]
-    with timed(resource.RUSAGE_CHILDREN) as times:
-        done = subprocess.run(
-            program,
-            env=os.environ | {"SPICA_CACHE": cache},
-            capture_output=True,
-            text=True,
-        )
-    if done.returncode:
-        raise SystemExit(f"{' '.join(arguments)} failed: {done.stderr}")
-    figures = {"seconds": times.wall, "processor_seconds": times.processor}
-    return figures, json.loads(done.stdout)
 
 
 def processes(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
@@ -168,47 +130,15 @@ def targets(result: dict) -> list[dict]:
         )
     ]
     if "emission" in result:
-        found.append(
-            Target(
-                name=f"emission of {PRESET} from cold, processor time",
-                value=result["emission"]["processor_seconds"],
-                limit=EMISSION_SECONDS,
-                unit="s",
-            )
-        )
+        found.append(emission_target(PRESET, EMISSION_SECONDS, result["emission"]))
     return [target.as_dict() for target in found]
 
 
 def tables(result: dict) -> Iterator:
     """Yield the result for people."""
-    table = new_table(
-        f"Simulation of {result['preset']}, {result['compiler']}",
-        "what",
-        numbers=["cycles", "seconds", "cycles/s", "cycles/processor s", "to busy, gated"],
-    )
-    base = result["speed"]["busy, gated"]["cycles_per_processor_second"]
-    for name, figures in result["speed"].items():
-        table.add_row(
-            name,
-            f"{figures['cycles']:,}",
-            f"{figures['seconds']:.1f}",
-            f"{figures['cycles_per_second']:,.0f}",
-            f"{figures['cycles_per_processor_second']:,.0f}",
-            f"{figures['cycles_per_processor_second'] / base:.2f}",
-        )
-    yield table
-    table = new_table("Once per design", "what", numbers=["seconds", "processor seconds"])
-    for name, title in (
-        ("emission", "Verilog from an empty cache"),
-        ("emission_cached", "Verilog again"),
-        ("build", "first run: model built, gemm 16"),
-        ("start_cached", "second run: model from the cache, gemm 16"),
-    ):
-        if name in result:
-            figures = result[name]
-            seconds = (figures["seconds"], figures["processor_seconds"])
-            table.add_row(title, *(f"{value:.1f}" for value in seconds))
-    yield table
+    title = f"Simulation of {result['preset']}, {result['compiler']}"
+    yield speed_table(title, result["speed"], "busy, gated")
+    yield process_table(result, PROCESSES)
     if "emission" in result:
         figures = result["emission"]
         yield f"{figures['modules']} distinct blocks, {figures['verilog_bytes']:,} bytes of Verilog"

@@ -11,14 +11,15 @@ from ..sim.versions import versions
 from .gemm import DIMENSIONS, HOST_KERNEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
-__all__ = ["CORES_ENGINE", "ENGINES", "kernel_names", "list_all", "version"]
+__all__ = ["ENGINES", "MODEL", "kernel_names", "list_all", "version"]
 
 ENGINES = {
-    "verilator": "compiled C++, fast; presets without cores",
-    "amaranth": "Amaranth's own simulator, slow; small presets without cores",
-    "iss": "instruction-set model, fast, counts no cycles; programs for cores, presets with cores",
+    "verilator": "the gateware as compiled C++, fast; the default",
+    "amaranth": "the gateware on Amaranth's own simulator, slow; small presets",
+    "iss": "instruction-set model, fastest, counts no cycles; programs for cores",
 }
-CORES_ENGINE = "iss"
+#: The engine that has no gateware.
+MODEL = "iss"
 
 
 def version() -> str:

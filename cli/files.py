@@ -30,7 +30,9 @@ class Draft:
         if not above.is_dir():
             raise UserError(f"cannot write {self.path}: {above} is not a folder")
         self.special = self.path.exists() and not self.path.is_file()
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.draft")
+        # Whoever writes it may go by the suffix.
+        name = f".{self.path.stem}.{os.getpid()}.draft{self.path.suffix}"
+        draft = self.path.with_name(name)
         self.draft = self.path if self.special else draft
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from .options import JsonOutput, choose
 from .progress import ProgressDisplay
 from .sizes import require_at_least
 
-__all__ = ["DIMENSIONS", "HOST_KERNEL", "parsed_window", "run_gemm"]
+__all__ = ["DIMENSIONS", "HOST_KERNEL", "keep", "parsed_window", "require_choices", "run_gemm"]
 
 HOST_KERNEL = "gemm"
 DIMENSIONS = ("m", "n", "k")
@@ -25,12 +25,18 @@ WRONG = 1
 C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
 
 
+def require_choices(c_format: str | None, data: str | None):
+    """Raise unless the format of C and the kind of operands, if given, are known ones."""
+    if data is not None:
+        choose("kind of data", data, KINDS)
+    if c_format is not None:
+        choose("format of C", c_format, C_FORMATS)
+
+
 def require_sound(options: RunOptions):
     """Raise unless every option is one that a run can have."""
-    choose("kind of data", options.data, KINDS)
     choose("gating", options.gating, GATINGS)
-    if options.c_format is not None:
-        choose("format of C", options.c_format, C_FORMATS)
+    require_choices(options.c_format, options.data)
     require_at_least(1, {"--dram-bandwidth": int(options.dram_bandwidth)})
     require_at_least(1, {"--dram-latency": options.dram_latency})
     require_at_least(1, {"--max-cycles": options.max_cycles})
@@ -61,13 +67,15 @@ def run_gemm(
     return 0 if result["check"]["verdict"] == "right" else WRONG
 
 
-def parsed_window(window: str | None, trace: Path | None, engine: str) -> tuple[int, int] | None:
+def parsed_window(
+    window: str | None, trace: Path | None, engine: str, *, waveform: bool = True
+) -> tuple[int, int] | None:
     """Return the first cycle of ``--trace-window`` and the one after its last."""
     if window is None:
         return None
     if trace is None:
         raise UserError("--trace-window needs --trace, the file to write to")
-    if engine != "verilator":
+    if waveform and engine != "verilator":
         raise UserError(f"--trace-window needs --engine verilator; {engine} traces every cycle")
     first, _, end = window.partition(":")
     if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
@@ -75,7 +83,7 @@ def parsed_window(window: str | None, trace: Path | None, engine: str) -> tuple[
     return int(first), int(end)
 
 
-def keep(waveform: Draft | None):
-    """Give a waveform its name, if the engine wrote one."""
-    if waveform is not None and waveform.draft.stat().st_size:
-        waveform.commit()
+def keep(trace: Draft | None):
+    """Give a trace its name, if one was written."""
+    if trace is not None and trace.draft.stat().st_size:
+        trace.commit()

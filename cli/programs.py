@@ -1,23 +1,29 @@
-"""Programs for the cores: kernels and users' own, on the instruction-set model."""
+"""Programs for the cores: kernels and users' own."""
 
 import codecs
+import dataclasses
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
-from ..kernels.kernel import find_kernel
+from ..kernels.kernel import Kernel, find_kernel
+from ..sim.core_executor import TRACES, WAVEFORM
 from ..sim.loading import SCHEDULES, SimtOptions
 from ..sim.mistakes import ProgramError
 from ..sim.simt import run_program, run_simt
 from ..sim.simt_report import simt_report
+from ..sim.verilator_engine import GATINGS
+from .files import Draft
+from .gemm import keep
 from .options import JsonOutput, choose
 from .progress import ProgressDisplay
 from .sizes import require_at_least
 
-__all__ = ["Terminal", "is_file_name", "run_cores"]
+__all__ = ["Terminal", "is_file_name", "is_waveform", "run_cores"]
 
 WRONG = 1
 
@@ -49,12 +55,21 @@ def is_file_name(name: str) -> bool:
     return "." in name or "/" in name
 
 
+def is_waveform(trace: Path | None) -> bool:
+    """Return whether a trace is one of signals."""
+    return trace is not None and trace.suffix == WAVEFORM
+
+
 def require_sound(options: SimtOptions):
     """Raise unless every option is one that a run can have."""
     choose("schedule", options.schedule, SCHEDULES)
+    choose("gating", options.gating, GATINGS)
+    if options.trace is not None:
+        choose("suffix of --trace", options.trace.suffix, TRACES)
     if not 0 <= options.optimize <= 3:
         raise UserError(f"--optimize must be 0 to 3, not {options.optimize}")
-    require_at_least(1, {"--max-instructions": options.max_instructions})
+    limits = {"--max-instructions": options.max_instructions, "--max-cycles": options.max_cycles}
+    require_at_least(1, limits)
 
 
 def run_cores(
@@ -64,6 +79,7 @@ def run_cores(
     sizes: Callable[[tuple[str, ...]], dict[str, int]],
     options: SimtOptions,
     json: str | None,
+    kernel: Kernel | None = None,
 ) -> int:
     """Run a kernel, or a program from files, and report; return the exit code.
 
@@ -73,10 +89,15 @@ def run_cores(
         A kernel, or files.
     sizes : callable
         Returns the sizes of a kernel's dimensions.
+    kernel : Kernel or None
+        The kernel of that name, where it depends on the machine; None for that of its folder.
 
     """
     require_sound(options)
-    with JsonOutput(json) as output:
+    trace = options.trace
+    with JsonOutput(json) as output, Draft(trace) if trace else nullcontext() as draft:
+        if trace is not None and draft is not None:
+            options = dataclasses.replace(options, trace=draft.draft)
         try:
             with ProgressDisplay() as progress:
                 terminal = Terminal(sys.stderr if output.prints else sys.stdout, progress)
@@ -86,16 +107,18 @@ def run_cores(
                         files = [Path(name) for name in names]
                         result = run_program(files, preset, config, options, **shared)
                     else:
-                        kernel = find_kernel(names[0])
+                        kernel = kernel or find_kernel(names[0])
                         chosen = sizes(kernel.dimensions)
                         result = run_simt(kernel, preset, config, chosen, options, **shared)
                 finally:
                     terminal.finish()
         except ProgramError as error:
+            keep(draft)  # what was recorded before the end is what one looks at
             what = {"program": names} if is_file_name(names[0]) else {"kernel": names[0]}
             mistake = {"check": {"verdict": "wrong"}, "mistake": error.mistake}
             output.write({"preset": preset, **what, **mistake})
             raise
+        keep(draft)
         if output.write(result):
             print(simt_report(result), end="")
     return 0 if result["check"]["verdict"] == "right" else WRONG

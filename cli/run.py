@@ -2,23 +2,34 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from ..hw.address_map import DRAM_BASE, DRAM_END
 from ..hw.errors import UserError
+from ..sim.core_memory import CoreMemoryConfig
+from ..sim.gemm_cores import exact_cores_kernel
 from ..sim.loading import SimtOptions
 from ..sim.run import RunOptions
-from .catalog import CORES_ENGINE, ENGINES, kernel_names
-from .gemm import DIMENSIONS, HOST_KERNEL, parsed_window, require_sound, run_gemm
+from .catalog import ENGINES, MODEL, kernel_names
+from .gemm import (
+    DIMENSIONS,
+    HOST_KERNEL,
+    parsed_window,
+    require_choices,
+    require_sound,
+    run_gemm,
+)
 from .options import JsonOption, SetOption, choose, configured
-from .programs import is_file_name, run_cores
+from .programs import is_file_name, is_waveform, run_cores
 from .sizes import chosen_sizes, require_at_least
 
 __all__ = ["run"]
 
 OTHER = "choose --engine verilator or amaranth"
+#: Options of gemm that it has on cores too.
+OF_OPERANDS = ("--data", "--c")
 
 
 def run(
@@ -32,14 +43,18 @@ def run(
     k: Annotated[int | None, Parameter(name="-k")] = None,
     c: Annotated[str | None, Parameter(name="--c")] = None,
     engine: str = "verilator",
-    dram_bandwidth: int = 64,
-    dram_latency: int = 100,
-    data: str = "random",
+    dram_bandwidth: int | None = None,
+    dram_latency: int | None = None,
+    memory_latency: int | None = None,
+    memory_jitter: int | None = None,
+    memory_stall: float | None = None,
+    data: str | None = None,
     seed: int = 1,
-    gating: str = "gated",
+    gating: str | None = None,
     max_cycles: int | None = None,
-    optimize: int = 3,
-    schedule: str = "in_turn",
+    lockstep: bool | None = None,
+    optimize: int | None = None,
+    schedule: str | None = None,
     max_instructions: int | None = None,
     allow_spills: Annotated[bool, Parameter(negative=())] = False,
     allow: Annotated[tuple[str, ...], Parameter(negative=())] = (),
@@ -73,24 +88,33 @@ def run(
         Format of C: fp32, or the narrower fp16 or bf16 where the operands have one (the default);
         int32 for int8 operands. gemm only.
     engine
-        An engine of `spica list`; programs for cores run on iss.
+        An engine of `spica list`.
     dram_bandwidth
-        Bytes per cycle that DRAM gives and takes; on engines with cycles.
+        Bytes per cycle that DRAM gives and takes, 64 if not given; gemm only.
     dram_latency
-        Cycles of a round trip to DRAM; on engines with cycles.
+        Cycles of a round trip to DRAM, 100 if not given; gemm only.
+    memory_latency
+        Cycles that memory takes to answer cores, 1 if not given.
+    memory_jitter
+        Cycles more that chance may add.
+    memory_stall
+        Share of cycles, from 0 to below 1, in which memory takes no request.
     data
-        Operands of gemm: random, integers (small, so that sums are exact) or extreme (NaN,
-        infinities, subnormals, signed zeros among them).
+        Operands of gemm: random (the default), integers (small, so that sums are exact) or extreme
+        (NaN, infinities, subnormals, signed zeros among them).
     seed
-        Of the operands, of random gating and of a random schedule.
+        Of the operands, of random gating, of a random schedule and of memory.
     gating
-        Clocks of idle blocks: gated, ungated or random. Changes speed alone.
+        Clocks of idle blocks: gated (the default), ungated or random. Changes speed alone.
     max_cycles
-        Cycles after which the run counts as hung.
+        Cycles after which the run counts as endless.
+    lockstep
+        Check every instruction of the cores against the instruction-set model as it retires, as
+        is done if not said otherwise.
     optimize
-        Optimization of the compiler of programs, 0 to 3.
+        Optimization of the compiler of programs, 0 to 3; 3 if not given.
     schedule
-        Which warp goes next on iss: each in_turn, or a random one.
+        Which warp goes next on iss: each in_turn (the default), or a random one.
     max_instructions
         Instructions of warps after which a run on iss counts as endless; 1,000,000,000 if not
         given.
@@ -99,7 +123,9 @@ def run(
     allow
         DRAM that a program may touch besides its own, as address:bytes; may be repeated.
     trace
-        Write a waveform (VCD) to this file.
+        Write a trace to this file: a waveform (.vcd), and of cores a timeline to look at (.html),
+        one for Perfetto (.json), a pipeline log for Konata (.kanata), or every instruction with
+        what it wrote (.log).
     trace_window
         Cycles to trace, as first:end, without the end; all if not given.
 
@@ -110,49 +136,94 @@ def run(
     config = configured(preset, settings)
     require_at_least(0, {"--seed": seed})
     single = {"m": m, "n": n, "k": k}
-    if kernel == HOST_KERNEL:
-        if engine == CORES_ENGINE:
+    of_host = {
+        "--dram-bandwidth": dram_bandwidth,
+        "--dram-latency": dram_latency,
+        "--data": data,
+        "--c": c,
+    }
+    of_gateware = {
+        "--trace": trace,
+        "--trace-window": trace_window,
+        "--max-cycles": max_cycles,
+        "--gating": gating,
+    }
+    of_cores = {
+        "--memory-latency": memory_latency,
+        "--memory-jitter": memory_jitter,
+        "--memory-stall": memory_stall,
+        "--lockstep": lockstep,
+    }
+    of_model = {"--max-instructions": max_instructions, "--schedule": schedule}
+    of_programs = {"--optimize": optimize, "--allow": allow or None}
+    on_cores = kernel == HOST_KERNEL and engine == MODEL and bool(config.cores and config.matrix)
+    if kernel == HOST_KERNEL and not on_cores:
+        if engine == MODEL:
             raise UserError(f"{kernel} is commanded by a host, which {engine} has none of; {OTHER}")
-        refuse(f"{kernel} on {engine}", {"--max-instructions": max_instructions}, files)
+        refuse(f"{kernel} on {engine}", {**of_cores, **of_model, **of_programs}, files)
         options = RunOptions(
             engine=engine,
-            dram_bandwidth=dram_bandwidth,
-            dram_latency=dram_latency,
-            data=data,
             seed=seed,
-            gating=gating,
-            c_format=c,
             max_cycles=max_cycles,
             trace=trace,
             trace_window=parsed_window(trace_window, trace, engine),
+            **given(
+                dram_bandwidth=dram_bandwidth,
+                dram_latency=dram_latency,
+                data=data,
+                gating=gating,
+                c_format=c,
+            ),
         )
         require_sound(options)
         return run_gemm(preset, config, chosen_sizes(DIMENSIONS, size, single), options, json)
-    if engine != CORES_ENGINE:
-        raise UserError(
-            f"{kernel} runs on cores, which {engine} does not have yet; "
-            f"choose --engine {CORES_ENGINE}"
-        )
     own = is_file_name(kernel)
-    cycles = {"--trace": trace, "--trace-window": trace_window, "--max-cycles": max_cycles}
     sized = {"--size": size, "-m": m, "-n": n, "-k": k} if own else {}
-    refuse(f"{kernel} on {engine}", {**cycles, **sized, "--c": c}, () if own else files)
-    limit = SimtOptions.max_instructions if max_instructions is None else max_instructions
+    others = {**of_gateware, **of_cores} if engine == MODEL else of_model
+    if on_cores:
+        of_host = {name: value for name, value in of_host.items() if name not in OF_OPERANDS}
+        require_choices(c_format=c, data=data)
+    refuse(f"{kernel} on {engine}", {**of_host, **others, **sized}, () if own else files)
     return run_cores(
         [kernel, *files],
         preset,
         config,
         lambda dimensions: chosen_sizes(dimensions, size, single),
         SimtOptions(
-            optimize=optimize,
-            schedule=schedule,
+            engine=engine,
             seed=seed,
-            max_instructions=limit,
+            memory=memory_of(
+                seed, latency=memory_latency, jitter=memory_jitter, stall=memory_stall
+            ),
             allow_spills=allow_spills,
             allow=tuple(parsed_region(text) for text in allow),
+            trace=trace,
+            trace_window=parsed_window(trace_window, trace, engine, waveform=is_waveform(trace)),
+            **given(
+                optimize=optimize,
+                schedule=schedule,
+                max_instructions=max_instructions,
+                max_cycles=max_cycles,
+                lockstep=lockstep,
+                gating=gating,
+            ),
         ),
         json,
+        exact_cores_kernel(config, **given(c_format=c, data=data)) if on_cores else None,
     )
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given; the others have their defaults where they are used."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def memory_of(seed: int, **timing: float | None) -> CoreMemoryConfig:
+    """Return the memory behind the cores."""
+    try:
+        return CoreMemoryConfig(seed=seed, **given(**timing))
+    except ValueError as error:
+        raise UserError(f"--memory-{error}") from None
 
 
 def parsed_region(text: str) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from pages import table
 
 from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES
 from spica.hw.isa.commands import CISC_MAPS, CiscCommand, CiscKind, cisc_strides, cisc_word
-from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
+from spica.hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
 from spica.hw.isa.instructions import INSTRUCTIONS, Instruction, Unit, field_of
 
@@ -22,7 +22,7 @@ BOUNDARIES = (7, 12, 15, 20, 25, 32)
 MEANINGS = {
     "vx_tmc": "thread mask := rs1 of the last thread; the warp ends if it is 0",
     "vx_wspawn": "warps 1 to rs1 - 1, other than this one, go on at address rs2, with thread 0 "
-    "active besides those that were",
+    "active besides those that were; they must have ended, what others do is not defined",
     "vx_split": "threads whose rs1 has bit 0 set go on alone until `vx_join`, then the others. "
     "rd := 1 if there are threads of both kinds, and the stack grows by an entry; else rd := 0 "
     "and nothing changes. rs2 is ignored",
@@ -126,12 +126,19 @@ def registers() -> str:
 def control_registers() -> str:
     """Return the table of control and status registers."""
     rows = [[f"`{csr.number:#05x}`", csr.name, csr.access, csr.meaning] for csr in CSRS.values()]
-    named = {csr.number for csr in CSRS.values()}
-    for numbers in COUNTER_NUMBERS:
-        others = [number for number in numbers if number not in named]
-        spans = f"`{others[0]:#05x}` to `{others[-1]:#05x}`"
-        rows.append([spans, "", "read", "other performance counters"])
+    for half, numbers in zip(("lower", "upper"), COUNTER_NUMBERS, strict=True):
+        span = f"`{numbers[0]:#05x}` to `{numbers[-1]:#05x}`"
+        rows.append([span, "", "read", f"performance counters, {half} halves"])
     return table(["number", "name", "access", "meaning"], rows)
+
+
+def performance_counters() -> str:
+    """Return the table of performance counters."""
+    rows = [
+        [f"`{one.number:#05x}`", f"`{one.high_number:#05x}`", f"`{one.name}`", one.meaning]
+        for one in COUNTERS.values()
+    ]
+    return table(["lower half", "upper half", "name", "counts"], rows)
 
 
 def cisc_meaning(command: CiscCommand) -> str:
@@ -180,7 +187,14 @@ def command_fields() -> str:
 
 def updated(text: str) -> str:
     """Return the page with every table as the definitions have it now."""
-    sections = (registers, instructions, control_registers, command_fields, command_words)
+    sections = (
+        registers,
+        instructions,
+        control_registers,
+        performance_counters,
+        command_fields,
+        command_words,
+    )
     return pages.updated(text, sections)
 
 

@@ -76,7 +76,7 @@ def registers() -> str:
     """Return the table of registers."""
     rows = (
         [f"`{base + register.offset:#06x}`", f"{block}.{name}", register.access, register.meaning]
-        for block, base, block_registers in register_blocks(CONFIG)
+        for block, base, block_registers in register_blocks(PRESETS["virgo"])
         for name, register in block_registers.items()
     )
     return table(["address", "register", "access", "meaning"], rows)

@@ -13,6 +13,8 @@ __all__ = [
     "CONSOLE_OFFSET",
     "CONTROL",
     "CONTROL_BASE",
+    "CORES",
+    "CORES_BASE",
     "COUNTERS_BASE",
     "COUNTERS_END",
     "COUNTER_DUMP",
@@ -34,6 +36,7 @@ __all__ = [
     "STACK_TOP",
     "WINDOW_BYTES",
     "Register",
+    "core_registers",
 ]
 
 DRAM_BASE = 0x8000_0000
@@ -68,6 +71,7 @@ CONTROL_BASE = 0x0000
 COUNTERS_BASE = 0x0100
 COUNTERS_END = 0x1000
 DMA_BASE = 0x1000
+CORES_BASE = 0x2000
 MATRIX_BASE = 0x3000
 MATRIX_STRIDE = 0x100
 
@@ -85,11 +89,40 @@ CONTROL = {
     "identity": Register(offset=0x00, access="r", meaning="0x53504943, «SPIC»"),
     "version": Register(offset=0x04, access="r", meaning="version of this register map"),
     "status": Register(
-        offset=0x08, access="r", meaning="bit 0 DMA busy, bit 1 matrix unit busy, bit 2 error"
+        offset=0x08,
+        access="r",
+        meaning="bit 0 DMA busy, bit 1 matrix unit busy, bit 2 error, bit 3 cores run",
     ),
     "cycle_low": Register(offset=0x10, access="r", meaning="cycles since reset, bits 31:0"),
     "cycle_high": Register(offset=0x14, access="r", meaning="cycles since reset, bits 63:32"),
 }
+
+#: Registers of the cores without their exit codes.
+CORES = {
+    "start": Register(
+        offset=0x00, access="rw", meaning="1 begins all cores, once after a reset; 1 since then"
+    ),
+    "state": Register(
+        offset=0x04,
+        access="r",
+        meaning="bit 0 a core is busy and none has met a fault, bit 1 a fault is recorded, "
+        "bit 2 a console byte waits, bit 3 some were lost, bit 4 a command word went to no unit",
+    ),
+    "busy": Register(offset=0x08, access="r", meaning="bit c: core c is busy"),
+    "console": Register(
+        offset=0x0C, access="r", meaning="next byte of the console in 7:0, taken; bit 8: is one"
+    ),
+    "fault": Register(
+        offset=0x10,
+        access="r",
+        meaning="first fault: cause in 7:0, bit 8 of memory, warp in 23:16, core in 31:24",
+    ),
+    "fault_pc": Register(offset=0x14, access="r", meaning="pc of its instruction"),
+    "fault_address": Register(offset=0x18, access="r", meaning="its address, where it has one"),
+    "fault_lanes": Register(offset=0x1C, access="r", meaning="its threads"),
+}
+#: Where the exit code of core 0 is among them; those of the others follow.
+EXIT_CODES = 0x80
 
 DMA = {
     "dram": Register(offset=0x00, access="rw", meaning="DRAM byte address of the first row"),
@@ -132,3 +165,14 @@ MATRIX = {
     ),
     "error_word": Register(offset=0x3C, access="r", meaning="command word of the first error"),
 }
+
+
+def core_registers(cores: int) -> dict[str, Register]:
+    """Return the registers of so many cores."""
+    meaning = "x3 of the thread that ended core {}"
+    return CORES | {
+        f"exit_code_{core}": Register(
+            offset=EXIT_CODES + 4 * core, access="r", meaning=meaning.format(core)
+        )
+        for core in range(cores)
+    }

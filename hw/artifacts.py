@@ -7,7 +7,17 @@ import re
 from collections.abc import Iterator
 
 from . import address_map
-from .address_map import CONTROL, CONTROL_BASE, DMA, DMA_BASE, MATRIX, MATRIX_BASE, Register
+from .address_map import (
+    CONTROL,
+    CONTROL_BASE,
+    CORES_BASE,
+    DMA,
+    DMA_BASE,
+    MATRIX,
+    MATRIX_BASE,
+    Register,
+    core_registers,
+)
 from .config import ClusterConfig
 from .counters import counter_table
 from .emit import Emission
@@ -28,6 +38,8 @@ def register_blocks(config: ClusterConfig) -> Iterator[tuple[str, int, dict[str,
     """Yield name, base address and registers of every block on the AXI4-Lite slave."""
     yield "control", CONTROL_BASE, CONTROL
     yield "dma", DMA_BASE, DMA
+    if config.cores:
+        yield "cores", CORES_BASE, core_registers(config.cores)
     if config.matrix is not None:
         yield "matrix", MATRIX_BASE, MATRIX
 

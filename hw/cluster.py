@@ -1,4 +1,4 @@
-"""The cluster: control port, matrix unit, shared memory, DMA, and how they are wired."""
+"""The cluster: control port, cores, matrix unit, shared memory, DMA, and how they are wired."""
 
 from typing import Any
 
@@ -8,20 +8,28 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .address_map import SLAVE_ADDRESS_WIDTH
 from .axi import Axi4LiteSignature, Axi4Signature
+from .command_port import CommandPort
 from .config import ClusterConfig
 from .control import Control
+from .core.core import Core
+from .core_control import CoreControl
+from .cores import core_domains
 from .counters import counter_table
 from .matrix.unit import MatrixUnit
+from .memory.axi_mux import AxiMux
+from .memory.core_path import CorePath, cluster_mux
 from .memory.dma import Dma
 from .memory.shared import SharedMemory, cluster_ports, port_names
 from .rtl import require_rtl
+from .synchronizer import Synchronizer
 
 __all__ = ["Cluster", "gated_domains"]
 
 
 def gated_domains(config: ClusterConfig) -> list[str]:
     """Return the clock domains that may be withheld while their block is not busy."""
-    return [*(["matrix"] if config.matrix else []), "dma", "shared"]
+    domains = [*(["matrix"] if config.matrix else []), "dma", "shared"]
+    return domains + (["bus", *core_domains(config)] if config.cores else [])
 
 
 class Cluster(wiring.Component):
@@ -31,13 +39,17 @@ class Cluster(wiring.Component):
 
         s_axil ─► control ─┬─► matrix unit ◄──── A, B ────┐
                            │      │ results, jobs         │
-                           └────► DMA ◄──────────► shared memory
-                                   │
-                                   └─► m_axi0, m_axi1, …
+                           ├────► DMA ◄──────────► shared memory
+                           │       │                      │
+                           │    m_axi0, m_axi1, … (bus)   │
+                           │       │                      │
+                           └────► cores, each with its path to both
 
-    Each large block lives in a clock domain of its own, named as in `gated_domains`; control is
-    in ``sync``. All run from one common clock. A domain's clock may be withheld in a cycle in
-    which its ``busy`` is low when all inputs have settled.
+    Each large block lives in a clock domain of its own, named as in `gated_domains`; control and
+    the synchronizer are in ``sync``. A core's domain has its path too, ``bus`` what shares the
+    AXI masters; where there are no cores the DMA has them alone. All run from one common clock.
+    A domain's clock may be withheld in a cycle in which its ``busy`` is low when all inputs have
+    settled.
 
     Parameters
     ----------
@@ -54,12 +66,14 @@ class Cluster(wiring.Component):
     """
 
     s_axil: Any
+    bus_busy: Signal
 
     def __init__(self, config: ClusterConfig):
         require_rtl(config)
         self.config = config
         axi = config.axi
-        bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
+        id_width = cluster_mux(config).outer_id_width if config.cores else axi.id_width
+        bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=id_width)
         super().__init__(
             {"s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH))}
             | {f"m_axi{c}": Out(bus) for c in range(axi.masters)}
@@ -85,18 +99,21 @@ class Cluster(wiring.Component):
         connect(m, control.dma, dma.registers)
         readers: dict[str, Any] = {f"dma{c}": getattr(dma, f"read_{c}") for c in self.masters}
         writers: dict[str, Any] = {f"dma{c}": getattr(dma, f"write_{c}") for c in self.masters}
-        for c in self.masters:
-            connect(m, getattr(dma, f"axi_{c}"), flipped(getattr(self, f"m_axi{c}")))
+        if not config.cores:
+            for c in self.masters:
+                connect(m, getattr(dma, f"axi_{c}"), flipped(getattr(self, f"m_axi{c}")))
         error = dma.error
         if config.matrix:
             matrix = blocks["matrix"]
-            connect(m, control.matrix, matrix.registers)
+            connect(m, self.add_commands(m, control), matrix.registers)
             connect(m, matrix.job, dma.job)
             connect(m, matrix.drain, dma.drain)
             connect(m, dma.done, matrix.done)
             readers |= {"a": matrix.a, "b": matrix.b}
             error |= matrix.error
             m.d.comb += control.matrix_busy.eq(matrix.busy)
+        if config.cores:
+            error |= self.add_cores(m, control, shared, dma)
 
         read_names, write_names = port_names(config)
         for i, name in enumerate(read_names):
@@ -108,6 +125,79 @@ class Cluster(wiring.Component):
             event = counter.happened(blocks[counter.unit].events)
             m.d.comb += control.events[counter.name].eq(event)
         return m
+
+    def add_commands(self, m: Module, control):
+        """Return the registers of the matrix unit as those who command it use them."""
+        if not self.config.cores:
+            return control.matrix
+        m.submodules.commands = self.commands = CommandPort(self.config.cores)
+        connect(m, control.matrix, self.commands.host)
+        return self.commands.registers
+
+    def add_cores(self, m: Module, control, shared, dma) -> Value:
+        """Add cores with all that only they need; return whether one of them met an error."""
+        config = self.config
+        m.submodules.core_control = core_control = CoreControl(config)
+        m.submodules.synchronizer = synchronizer = Synchronizer(config)
+        connect(m, control.cores, core_control.registers)
+        m.d.comb += control.cores_run.eq(core_control.runs)
+        paths, commands = [], []
+        for number, domain in enumerate(core_domains(config)):
+            core, path = Core(config), CorePath(config)
+            m.submodules[domain] = DomainRenamer(domain)(core)
+            m.submodules[f"{domain}_path"] = DomainRenamer(domain)(path)
+            busy = core.busy | path.busy | ResetSignal(domain)
+            self.add_core(m, number, core, path, shared, core_control, synchronizer)
+            m.d.comb += [
+                getattr(self, f"{domain}_busy").eq(busy),
+                core_control.busy[number].eq(busy),
+            ]
+            paths.append(path)
+            commands.append(core.command)
+        for number, command in enumerate(commands):
+            if config.matrix:
+                connect(m, command, self.commands.command[number])
+            else:
+                m.d.comb += command.ready.eq(1)
+        if not config.matrix:
+            m.d.comb += core_control.unheard.eq(Cat(c.valid for c in commands).any())
+        self.share_masters(m, dma, paths)
+        return core_control.error
+
+    def add_core(self, m: Module, number: int, core, path, shared, core_control, synchronizer):
+        """Wire one core with its path, and both with the rest."""
+        connect(m, core.fetch, path.fetch)
+        connect(m, path.fetched, core.fetched)
+        connect(m, core.request, path.request)
+        connect(m, path.response, core.response)
+        connect(m, path.console, core_control.console[number])
+        connect(m, core.fault, core_control.fault[number])
+        connect(m, core.memory_fault, core_control.memory_fault[number])
+        connect(m, core.barrier, synchronizer.request[number])
+        connect(m, synchronizer.release, core.release)
+        ports = self.config.core_shared_ports
+        for p in range(ports):
+            narrow = getattr(shared, f"narrow_{number * ports + p}")
+            connect(m, getattr(path, f"narrow_{p}"), narrow)
+        m.d.comb += [
+            core.number.eq(number),
+            core.start.eq(core_control.start),
+            core.barrier_refused.eq(synchronizer.refused[number]),
+            core_control.exit_codes[number].eq(core.exit_code),
+            path.invalidate.eq(core.invalidate),
+        ]
+
+    def share_masters(self, m: Module, dma, paths):
+        """Let the DMA and the cores use the AXI masters in turns."""
+        busy = []
+        for c in self.masters:
+            mux = AxiMux(cluster_mux(self.config))
+            m.submodules[f"bus_{c}"] = DomainRenamer("bus")(mux)
+            for k, source in enumerate([dma, *paths]):
+                connect(m, getattr(source, f"axi_{c}"), getattr(mux, f"i_{k}"))
+            connect(m, mux.o, flipped(getattr(self, f"m_axi{c}")))
+            busy.append(mux.busy)
+        m.d.comb += self.bus_busy.eq(Cat(busy).any() | ResetSignal("bus"))
 
     @property
     def masters(self) -> range:

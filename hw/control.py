@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from .address_map import (
     CONTROL,
     CONTROL_BASE,
+    CORES_BASE,
     COUNTERS_BASE,
     COUNTERS_END,
     DMA_BASE,
@@ -35,6 +36,8 @@ UNIT_ADDRESS_WIDTH = 8
 def control_map(config: ClusterConfig) -> RegisterBridgeConfig:
     """Return the blocks of registers of a cluster."""
     units = {"control": CONTROL_BASE, "dma": DMA_BASE}
+    if config.cores:
+        units["cores"] = CORES_BASE
     if config.matrix:
         units["matrix"] = MATRIX_BASE
     counters = RegisterBlock(
@@ -56,10 +59,15 @@ class ControlRegisters(wiring.Component):
     Requests are never held. A write, and an address without a register, is refused. A read of
     ``cycle_low`` latches what ``cycle_high`` tells.
 
+    Parameters
+    ----------
+    status_width : int
+        Bits of the status register.
+
     Members
     -------
     registers : In(RegisterSignature(8))
-    status : In(3)
+    status : In(status_width)
         Bits of the status register, seen one cycle later.
 
     Attributes
@@ -72,10 +80,10 @@ class ControlRegisters(wiring.Component):
     registers: Any
     status: Signal
 
-    def __init__(self):
+    def __init__(self, status_width: int = 3):
         super().__init__({
             "registers": In(RegisterSignature(UNIT_ADDRESS_WIDTH)),
-            "status": In(3),
+            "status": In(status_width),
         })
         self.cycle = Signal(data.StructLayout({"low": 32, "high": 32}))
 
@@ -132,8 +140,12 @@ class Control(SharedBlock):
     dma : Out(RegisterSignature(8))
     matrix : Out(RegisterSignature(8))
         Where the cluster has a matrix unit.
+    cores : Out(RegisterSignature(8))
+        Where the cluster has cores.
     dma_busy, matrix_busy, error : In(1)
         Status bits 0 to 2.
+    cores_run : In(1)
+        Status bit 3, where the cluster has cores.
     events : In(counter_events(config))
         What happens in this cycle, by counter name.
     """
@@ -141,8 +153,10 @@ class Control(SharedBlock):
     s_axil: Any
     dma: Any
     matrix: Any
+    cores: Any
     dma_busy: Signal
     matrix_busy: Signal
+    cores_run: Signal
     error: Signal
     events: data.View
 
@@ -158,12 +172,17 @@ class Control(SharedBlock):
         }
         if config.matrix:
             members["matrix"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
+        if config.cores:
+            members["cores"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
+            members["cores_run"] = In(1)
         super().__init__(members)
 
     def build(self, platform):
         m = Module()
         m.submodules.bridge = bridge = RegisterBridge(control_map(self.config))
-        m.submodules.registers = registers = ControlRegisters()
+        status = [self.dma_busy, self.matrix_busy, self.error]
+        status += [self.cores_run] if self.config.cores else []
+        m.submodules.registers = registers = ControlRegisters(len(status))
         m.submodules.counters = counters = Counters(self.config)
         connect(m, flipped(self.s_axil), bridge.s_axil)
         units = {
@@ -173,10 +192,12 @@ class Control(SharedBlock):
         }
         if self.config.matrix:
             units["matrix"] = flipped(self.matrix)
+        if self.config.cores:
+            units["cores"] = flipped(self.cores)
         for name, unit in units.items():
             connect(m, getattr(bridge, name), unit)
         m.d.comb += [
-            registers.status.eq(Cat(self.dma_busy, self.matrix_busy, self.error)),
+            registers.status.eq(Cat(status)),
             counters.events.eq(self.events),
         ]
         return m

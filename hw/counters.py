@@ -104,7 +104,7 @@ def shared_counters(config: ClusterConfig) -> list[Counter]:
                 meaning=f"cycles in which a {kind} by {name} was held",
             )
             table += [words, waits]
-    lanes = config.shared.narrow_ports
+    lanes = ports.memory.narrow_ports
     narrow = {"reads": "words read", "writes": "words written", "waits": "accesses held"}
     for event, meaning in narrow.items() if lanes else ():
         table.append(

@@ -12,6 +12,7 @@ SCRIPT = """\
 read_rtlil design.il
 proc -nomux -norom
 memory_collect
+delete */s:0
 attrmap {remove}
 attrmap -modattr {remove}
 write_verilog -norename design.v

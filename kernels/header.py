@@ -8,7 +8,7 @@ from ..hw.artifacts import flat, register_blocks
 from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
 from ..hw.isa.commands import CISC_MAPS, Function, rocc_word
-from ..hw.isa.csr import COUNTER_NUMBERS, CSRS
+from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS, Unit
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
@@ -57,6 +57,10 @@ def sizes(config: ClusterConfig) -> Definitions:
     is_wide = int(config.barrier_scope == "cluster")
     yield "barriers_of_cluster", str(is_wide), "whether every barrier is one of all cores"
     yield "shared_bytes", str(config.shared.size), "bytes of shared memory"
+    if (matrix := config.matrix) is not None:
+        yield "operand_bytes", str(matrix.operand_bytes), "bytes of an element of A and B"
+        yield "narrow_bytes", str(matrix.narrow_bytes), "of C, in its narrow format"
+        yield "wide_bytes", str(matrix.wide_bytes), "of C, in the accumulator's format"
     for name, value in flat(config.resolved, "config"):
         yield name, str(value), ""
 
@@ -112,6 +116,8 @@ def registers_of_control() -> Definitions:
     yield "csr_counters", f"{low.start:#05x}", f"the first of {len(low)} counters, lower halves"
     yield "csr_counters_high", f"{high.start:#05x}", "their upper halves"
     yield "counters", str(len(low)), ""
+    for counter in COUNTERS.values():
+        yield f"counter_{counter.name}", str(counter.place), counter.meaning
 
 
 def text(title: str, sections: dict[str, Definitions]) -> str:

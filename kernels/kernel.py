@@ -24,12 +24,16 @@ class Buffer:
         shape of `data`. None: what it held at the start, to the bit.
     bound : ndarray or float
         How far a result may lie from `expected`; 0: not at all.
+    bits : ndarray or None
+        What it must hold at the end besides, to the bit: elements of the type of `data`. For
+        results whose arithmetic has a golden model.
 
     """
 
     data: np.ndarray
     expected: np.ndarray | None = None
     bound: np.ndarray | float = 0.0
+    bits: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,8 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> BufferCheck:
     """Compare what a buffer holds at the end, `found`, with what it must hold.
 
     A float may overflow to an infinity where the expected value, within its bound, does. Where the
-    expected value is not finite, the result must be the same infinity or a NaN.
+    expected value is not finite, the result must be the same infinity or a NaN. Where the buffer
+    names bits, the result must be these as well.
     """
     found = found.view(buffer.data.dtype).reshape(buffer.data.shape)
     if buffer.expected is None:
@@ -67,6 +68,9 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> BufferCheck:
         # Integers of 64 bits hold the difference of any two of 32.
         difference = np.abs(found.astype(np.int64) - buffer.expected.astype(np.int64))
         right = difference <= bound
+    if buffer.bits is not None:
+        unsigned = f"u{buffer.data.itemsize}"
+        right &= found.view(unsigned) == np.ascontiguousarray(buffer.bits).view(unsigned)
     return _result(name, right, found, buffer.expected, bound, written=True)
 
 

@@ -1,7 +1,8 @@
 """A bench of a whole core: a program in memory, the core before it, and what it does."""
 
 import random
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from amaranth import Value
 
@@ -21,13 +22,17 @@ __all__ = ["CoreRun", "run_core", "run_model"]
 
 @dataclass
 class CoreRun:
-    """What a core did: cycles until it was idle, instructions done, memory at the end."""
+    """What a core did: cycles until it was idle, instructions done, memory at the end.
+
+    ``seen`` has what was looked at in each of these cycles, and in the one in which it was idle.
+    """
 
     cycles: int
     instructions: int
     memory: bytes
     exit_code: int
     faults: list[str]
+    seen: list[tuple[int, ...]] = field(default_factory=list)
 
 
 def run_model(config: ClusterConfig, text: str, room: int, *, limit: int = 100_000) -> Iss:
@@ -47,9 +52,19 @@ def image(text: str, room: int) -> bytes:
 
 
 def run_core(
-    config: ClusterConfig, text: str, room: int, *, seed: int = 1, timeout: int = 20_000, **timing
+    config: ClusterConfig,
+    text: str,
+    room: int,
+    *,
+    seed: int = 1,
+    timeout: int = 20_000,
+    look: Callable[[Core], Sequence] = lambda core: (),
+    **timing,
 ) -> CoreRun:
-    """Run a program on the gateware until it is idle; `timing` is that of `SimpleMemory`."""
+    """Run a program on the gateware until it is idle; `timing` is that of `SimpleMemory`.
+
+    `look` returns what of the core is looked at, once it has been elaborated.
+    """
     core = config.core
     assert core is not None
     rng = random.Random(seed)
@@ -82,14 +97,17 @@ def run_core(
 
     async def watch(ctx):
         nonlocal over
-        done = [bus.valid for bus in dut.done]
+        ctx.set(dut.start, 1)
+        done = [bus.valid for bus in dut.observed.done]
+        seen = look(dut)
         while True:
             values = await ctx.tick().sample(
-                dut.busy, dut.fault.valid, dut.memory_fault.valid, *done
+                dut.busy, dut.fault.valid, dut.memory_fault.valid, *done, *seen
             )
-            busy, fault, memory_fault, *valid = values[2:]
+            busy, fault, memory_fault, *valid = values[2 : 5 + len(done)]
             run.cycles += 1
             run.instructions += sum(valid)
+            run.seen.append(values[5 + len(done) :])
             if fault or memory_fault:
                 run.faults.append(f"cycle {run.cycles}")
             if run.faults or not busy:

@@ -29,16 +29,36 @@ def generator_key() -> tuple[str, ...]:
     )
 
 
-def emit_cached(design: Any, name: str, progress: Progress | None = None) -> Emission:
-    """Return the emission of a design; that of a config comes from the cache if it can."""
+def emit_cached(
+    design: Any,
+    name: str,
+    progress: Progress | None = None,
+    kind: type[wiring.Component] | None = None,
+) -> Emission:
+    """Return the emission of a design; that of a config comes from the cache if it can.
+
+    Parameters
+    ----------
+    design : config or Component
+        What to emit.
+    name : str
+        Of the top module.
+    progress : callable or None
+        Told what goes on.
+    kind : class or None
+        What the config is one of; None for a cluster.
+
+    """
     if isinstance(design, wiring.Component):
         return emit(design, name)
 
     def build(directory: Path) -> None:
         if progress is not None:
             progress("generating Verilog", 0, 1)
-        (directory / "emission.pickle").write_bytes(pickle.dumps(emit(design, name)))
+        emission = emit(design if kind is None else kind(design), name)
+        (directory / "emission.pickle").write_bytes(pickle.dumps(emission))
 
-    key = digest([name, describe(design), *generator_key()])
+    described = describe(design) if kind is None else f"{kind.__qualname__} {describe(design)}"
+    key = digest([name, described, *generator_key()])
     path = cached(f"emission-{name}", key, build) / "emission.pickle"
     return pickle.loads(path.read_bytes())

@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from ..hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
+from ..hw.address_map import CORES, CORES_BASE, DMA, DMA_BASE, MATRIX, MATRIX_BASE
 from ..hw.config import ClusterConfig
+from ..hw.core.faults import FaultCause
+from ..hw.core.memory_layouts import MemoryFault
 from ..hw.counters import counter_table
 from ..kernels.commands import CommandList
 from .stops import Stop
@@ -16,8 +18,12 @@ __all__ = ["describe_faults", "describe_units", "fault_registers"]
 #: What each bit of an error register stands for.
 DMA_ERRORS = ("an AXI error response", "a job out of range")
 MATRIX_ERRORS = ("an illegal command", "a command out of range", "a failed job of its DMA")
+#: Bits of the cores' state that are errors, with what each stands for.
+CORE_ERRORS = {3: "console bytes were lost", 4: "a command word went to no matrix unit"}
 #: Bits whose command word is kept in `error_word`.
 MATRIX_WORD_ERRORS = 0b11
+
+FAULT_RECORDED = 0b10
 
 QUIET_CYCLES = 1000  # without an answer of the control port: it is stuck as well
 
@@ -25,6 +31,9 @@ QUIET_CYCLES = 1000  # without an answer of the control port: it is stuck as wel
 def fault_registers(config: ClusterConfig) -> dict[str, int]:
     """Return the addresses of all error registers, by name."""
     registers = {"dma_error": DMA_BASE + DMA["error"].offset}
+    if config.cores:
+        for name in ("state", "fault", "fault_pc", "fault_address", "fault_lanes"):
+            registers[f"cores_{name}"] = CORES_BASE + CORES[name].offset
     if config.matrix is not None:
         for name in ("error", "error_word"):
             registers[f"matrix_{name}"] = MATRIX_BASE + MATRIX[name].offset
@@ -41,7 +50,25 @@ def describe_faults(values: dict[str, int]) -> str:
         if matrix & MATRIX_WORD_ERRORS:
             sentence += f" (the first refused command is 0x{values['matrix_error_word']:08X})"
         parts.append(sentence)
+    state = values.get("cores_state", 0)
+    if state & FAULT_RECORDED:
+        parts.append(describe_core_fault(values))
+    parts += [meaning for bit, meaning in CORE_ERRORS.items() if state >> bit & 1]
     return " and ".join(parts)
+
+
+def describe_core_fault(values: dict[str, int]) -> str:
+    """Return in words the fault that the registers of `fault_registers` tell."""
+    fault = values["cores_fault"]
+    causes = MemoryFault if fault >> 8 & 1 else FaultCause
+    sentence = (
+        f"core {fault >> 24} met the fault {causes(fault & 0xFF).name} in threads "
+        f"{values['cores_fault_lanes']:#x} of warp {fault >> 16 & 0xFF} at "
+        f"0x{values['cores_fault_pc']:08X}"
+    )
+    if causes is MemoryFault:
+        sentence += f", address 0x{values['cores_fault_address']:08X}"
+    return sentence
 
 
 def named(bits: int, names: tuple[str, ...]) -> str:

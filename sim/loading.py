@@ -1,28 +1,29 @@
 """Programs into memory: built, placed with what they may touch, ready to run."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.errors import UserError
 from ..kernels.compile import compile_program
 from ..kernels.program import Program
-from .iss.machine import Iss
+from .core_memory import CoreMemoryConfig
 from .places import PAGE, PROGRAM, Places, Region
 
 __all__ = [
     "SCHEDULES",
+    "SIMT_ENGINES",
     "SOURCE_SUFFIXES",
-    "Loaded",
     "Progress",
     "SimtOptions",
     "build",
-    "load",
+    "places_of",
     "program_regions",
     "require_cores",
 ]
 
+SIMT_ENGINES = ("verilator", "amaranth", "iss")
 SCHEDULES = ("in_turn", "random")
 SOURCE_SUFFIXES = (".c", ".cpp", ".cc", ".cxx", ".S", ".elf")
 Progress = Callable[[str, int, int], None]
@@ -34,14 +35,30 @@ class SimtOptions:
 
     Parameters
     ----------
+    engine : str
+        ``verilator`` or ``amaranth`` for the gateware, ``iss`` for the instruction-set model.
     optimize : int
         Of the compiler, 0 to 3.
     schedule : str
-        Which warp goes next: each ``in_turn``, or a ``random`` one.
+        Which warp goes next on the model: each ``in_turn``, or a ``random`` one.
     seed : int
-        Of the data and of a random schedule.
+        Of the data, of a random schedule, of random stalls and of random gating.
     max_instructions : int
-        Instructions of warps after which the run counts as endless.
+        Instructions of warps after which a run on the model counts as endless.
+    max_cycles : int
+        Cycles after which a run of the gateware does.
+    memory : CoreMemoryConfig
+        Memory behind the gateware.
+    lockstep : bool
+        Whether the model checks every instruction of the gateware.
+    model_optimize : int
+        Of the C++ of the gateware, 0 to 3: less is built sooner and runs slower.
+    gating : str
+        ``gated``, ``ungated`` or ``random``: clocks of idle cores.
+    trace : Path or None
+        Where to write a trace of the gateware, with one of the suffixes of `TRACES`.
+    trace_window : tuple of int or None
+        First cycle of the trace, and the one after its last.
     allow_spills : bool
         Whether a kernel may keep values on its stack for want of registers.
     allow : tuple of (int, int)
@@ -49,21 +66,20 @@ class SimtOptions:
 
     """
 
+    engine: str = "iss"
     optimize: int = 3
     schedule: str = "in_turn"
     seed: int = 1
     max_instructions: int = 1_000_000_000
+    max_cycles: int = 1_000_000_000
+    memory: CoreMemoryConfig = field(default_factory=CoreMemoryConfig)
+    lockstep: bool = True
+    model_optimize: int = 2
+    gating: str = "gated"
+    trace: Path | None = None
+    trace_window: tuple[int, int] | None = None
     allow_spills: bool = False
     allow: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Loaded:
-    """A program in memory, and where everything is."""
-
-    iss: Iss
-    program: Program
-    places: Places
 
 
 def require_cores(name: str, preset: str, config: ClusterConfig):
@@ -99,24 +115,12 @@ def build(
     )
 
 
-def load(
-    config: ClusterConfig,
-    program: Program,
-    buffers: Iterable[Region],
-    options: SimtOptions,
-    console: Callable[[bytes], None] | None,
-) -> Loaded:
-    """Return a machine with the program in its memory, and only that and its data allowed."""
+def places_of(
+    config: ClusterConfig, program: Program, buffers: Iterable[Region], options: SimtOptions
+) -> Places:
+    """Return where everything lies that a program may touch."""
     more = [Region("memory that was allowed", *region) for region in options.allow]
-    places = Places(config, [*program_regions(program), *buffers, *more], program.symbols)
-    iss = Iss(config, schedule=options.schedule, seed=options.seed)
-    iss.on_console = console
-    for region in places.dram:
-        iss.allow(region.address, region.nbytes)
-    for address, data in program.segments:
-        iss.write(address, data)
-    iss.reset(program.entry)
-    return Loaded(iss=iss, program=program, places=places)
+    return Places(config, [*program_regions(program), *buffers, *more], program.symbols)
 
 
 def program_regions(program: Program) -> list[Region]:

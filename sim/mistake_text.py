@@ -10,7 +10,7 @@ from typing import Any
 from ..hw.address_map import STACK_BYTES
 from .iss.faults import lane_text, numbers_text
 
-__all__ = ["mistake_text"]
+__all__ = ["counted", "mistake_text", "spot", "warps_text"]
 
 WIDTH = 100
 SCREEN = 40

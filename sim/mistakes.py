@@ -27,12 +27,14 @@ class ProgramError(MachineError):
     Parameters
     ----------
     mistake : dict
-        What `explain` found, for a file; the message is the same in words.
+        What `explain` found, for a file.
+    text : str or None
+        The same in words, if they are not those of `mistake_text`.
 
     """
 
-    def __init__(self, mistake: dict[str, Any]):
-        super().__init__(mistake_text(mistake))
+    def __init__(self, mistake: dict[str, Any], text: str | None = None):
+        super().__init__(mistake_text(mistake) if text is None else text)
         self.mistake = mistake
 
 

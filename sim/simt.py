@@ -1,7 +1,6 @@
 """Run programs on SIMT cores: place their data, execute, check, account."""
 
 import dataclasses
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,12 @@ from ..hw.errors import UserError
 from ..kernels.inspection import inspect_program
 from ..kernels.kernel import Kernel, Problem
 from .buffers import BufferCheck, check_buffer
-from .iss.outcome import Outcome, Stop
-from .loading import Loaded, Progress, SimtOptions, build, load, require_cores
-from .mistakes import ProgramError, explain
+from .executors import Executor, prepare
+from .loading import Progress, SimtOptions, build, require_cores
 from .places import ARGUMENTS_BYTES, Region, place_buffers
-from .stacks import core_of
 from .versions import versions
 
 __all__ = ["SimtOptions", "run_program", "run_simt"]
-
-#: Instructions between two chances to interrupt or to show progress.
-CHUNK = 2_000_000
 
 
 def run_simt(
@@ -37,7 +31,7 @@ def run_simt(
     console: Callable[[bytes], None] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Build a kernel, run it on the instruction-set model and check every buffer.
+    """Build a kernel, run it and check every buffer.
 
     Return the result for a file. Raise `ProgramError` if the program does not come to its end.
 
@@ -66,27 +60,26 @@ def run_simt(
     buffers = place_buffers(
         {name: buffer.data.nbytes for name, buffer in problem.buffers.items()}, config
     )
-    loaded = load(config, program, buffers.values(), options, console)
-    for name, buffer in problem.buffers.items():
-        loaded.iss.write(buffers[name].address, np.ascontiguousarray(buffer.data).tobytes())
-    loaded.iss.write(ARGUMENTS, argument_words(problem, buffers).tobytes())
-    outcome = execute(loaded, options, f"running {kernel.name}", progress)
-    checks = [
-        check_buffer(name, buffer, loaded.iss.read(buffers[name].address, buffer.data.nbytes))
-        for name, buffer in problem.buffers.items()
-    ]
+    with prepare(config, program, buffers.values(), options, console, progress) as executor:
+        for name, buffer in problem.buffers.items():
+            data = np.ascontiguousarray(buffer.data).tobytes()
+            executor.write(buffers[name].address, data)
+        executor.write(ARGUMENTS, argument_words(problem, buffers).tobytes())
+        executor.execute(f"running {kernel.name}", progress)
+        checks = [
+            check_buffer(name, buffer, executor.read(buffers[name].address, buffer.data.nbytes))
+            for name, buffer in problem.buffers.items()
+        ]
+        done = account(config, executor, options)
     complaints = inspect_program(program)
-    head = {"preset": preset, "kernel": kernel.name, "sizes": sizes}
-    per_instruction = problem.operations / max(1, outcome.instructions)
+    per_instruction = problem.operations / max(1, done["instructions"]["warp"])
     return {
-        **head,
-        **account(loaded, outcome, options),
+        **{"preset": preset, "kernel": kernel.name, "sizes": sizes},
+        **done,
         "operations": problem.operations,
         "operations_per_instruction": per_instruction,
         "complaints": complaints,
-        "check": verdict(
-            outcome, checks, [] if options.allow_spills else complaints, device_errors(loaded)
-        ),
+        "check": verdict(done, checks, [] if options.allow_spills else complaints),
     }
 
 
@@ -107,14 +100,15 @@ def run_program(
     options = options or SimtOptions()
     require_cores(paths[0].name, preset, config)
     program = build(paths, config, options, progress)
-    loaded = load(config, program, [], options, console)
-    outcome = execute(loaded, options, f"running {paths[0].name}", progress)
+    with prepare(config, program, [], options, console, progress) as executor:
+        executor.execute(f"running {paths[0].name}", progress)
+        done = account(config, executor, options)
     return {
         "preset": preset,
         "program": [str(path) for path in paths],
-        **account(loaded, outcome, options),
+        **done,
         "complaints": inspect_program(program),
-        "check": {"verdict": "wrong" if outcome.exit_code else "right"},
+        "check": {"verdict": "wrong" if done["exit_code"] else "right"},
     }
 
 
@@ -141,69 +135,32 @@ def argument_words(problem: Problem, buffers: dict[str, Region]) -> np.ndarray:
     return np.array(words, dtype=np.uint32)
 
 
-def execute(
-    loaded: Loaded, options: SimtOptions, sentence: str, progress: Progress | None
-) -> Outcome:
-    """Run to the end and return the outcome of the whole; raise `ProgramError` at any other end."""
-    instructions, began = 0, time.perf_counter()
-    while True:
-        left = options.max_instructions - instructions
-        outcome = loaded.iss.run(min(CHUNK, left))
-        instructions += outcome.instructions
-        if outcome.stop is not Stop.LIMIT or instructions >= options.max_instructions:
-            break
-        if progress is not None:
-            progress(f"{sentence}, millions of instructions", instructions // 1_000_000, 0)
-    whole = dataclasses.replace(
-        outcome, instructions=instructions, seconds=time.perf_counter() - began
-    )
-    if whole.stop is not Stop.DONE:
-        raise ProgramError(explain(loaded.iss, loaded.program, loaded.places, whole))
-    return whole
-
-
-def account(loaded: Loaded, outcome: Outcome, options: SimtOptions) -> dict[str, Any]:
+def account(config: ClusterConfig, executor: Executor, options: SimtOptions) -> dict[str, Any]:
     """Return what a run did and how it was made, for a result file."""
-    config, counts = loaded.places.config, loaded.iss.statistics
-    slots = counts.instructions * core_of(config).threads
     return {
-        "engine": "iss",
+        "engine": options.engine,
         "optimize": options.optimize,
-        "schedule": options.schedule,
         "seed": options.seed,
-        "exit_code": outcome.exit_code,
-        "instructions": {"warp": counts.instructions, "thread": counts.thread_instructions},
-        "lanes_used_percent": 100 * counts.thread_instructions / max(1, slots),
-        "instructions_by_unit": {unit.value: count for unit, count in counts.units.items()},
-        "instructions_by_name": counts.mnemonics,
-        "instructions_by_core": list(counts.core_instructions),
-        "loads": counts.loads,
-        "stores": counts.stores,
-        "divergent_splits": counts.divergent_splits,
-        "barriers": counts.barriers,
-        "device_errors": device_errors(loaded),
-        "console": loaded.iss.console.decode(errors="replace"),
-        "simulated_instructions_per_second": outcome.instructions / max(outcome.seconds, 1e-9),
+        "exit_code": executor.exit_code,
+        "device_errors": executor.device_errors,
+        **executor.account(),
         "versions": versions(),
         "config": dataclasses.asdict(config.resolved),
     }
 
 
-def device_errors(loaded: Loaded) -> str:
-    """Return in words what the error registers of the devices hold; nothing without an error."""
-    devices = loaded.iss.devices
-    return devices.describe() if devices.error else ""
-
-
 def verdict(
-    outcome: Outcome, checks: list[BufferCheck], complaints: list[str], errors: str
+    done: dict[str, Any], checks: list[BufferCheck], complaints: list[str]
 ) -> dict[str, Any]:
     """Return the verdict on a kernel: its buffers, its exit code, its code, devices' errors."""
-    wrong = outcome.exit_code or complaints or errors or any(check.wrong for check in checks)
+    found = {
+        "exit_code": done["exit_code"],
+        "device_errors": done["device_errors"],
+        "complaints": complaints,
+    }
+    wrong = any(found.values()) or any(check.wrong for check in checks)
     return {
         "verdict": "wrong" if wrong else "right",
-        "exit_code": outcome.exit_code,
-        "device_errors": errors,
-        "complaints": complaints,
+        **found,
         "buffers": {check.name: dataclasses.asdict(check) for check in checks},
     }

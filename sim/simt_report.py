@@ -2,44 +2,93 @@
 
 import io
 import textwrap
+from collections import Counter
 from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ..hw.core.stall_reason import StallReason
+from ..hw.isa.csr import COUNTERS
 from ..kernels.header import EXIT_CODES
 
 __all__ = ["simt_report"]
 
 WIDTH = 100
+#: What became of an issue slot, by the name of its `StallReason`.
+SLOTS = {
+    reason.name: COUNTERS[f"slots_{reason.name.lower()}"].meaning.removeprefix("empty slots: ")
+    for reason in StallReason
+}
 
 
 def simt_report(result: dict[str, Any]) -> str:
     """Return the report of a result of `run_simt` or `run_program`."""
-    counts = result["instructions"]
     lines = [
         headline(result),
         *(program_verdict(result) if "program" in result else kernel_verdict(result)),
-        f"{counts['warp']:,} instructions of warps, {counts['thread']:,} of threads: "
-        f"{result['lanes_used_percent']:.1f} % of the lanes used",
+        *(cycle_lines(result) if "cycles" in result else []),
+        *(instruction_lines(result)),
     ]
+    accesses = f"{result['loads']:,} loads, {result['stores']:,} stores"
+    if "barriers" in result:
+        accesses += (
+            f", {result['barriers']:,} arrivals at barriers, {result['divergent_splits']:,} "
+            "divergent splits"
+        )
+    tail = [accesses]
+    cores = result["instructions_by_core"]
+    if len(cores) > 1:
+        tail.append(f"By core: {', '.join(f'{count:,}' for count in cores)} instructions")
+    tail += result.get("notes", [])
+    if "cycles" in result:
+        tail.append(f"Simulated {result['simulated_cycles_per_second']:,.0f} cycles per second")
+    else:
+        rate = result["simulated_instructions_per_second"]
+        tail.append(f"Simulated {rate:,.0f} instructions of warps per second")
+    tables = []
+    if "slots" in result:
+        tables.append(share_table("Issue slots", "slots", "what became of them", slots(result)))
+    if "instructions_by_unit" in result:
+        units = result["instructions_by_unit"]
+        tables.append(share_table("Instructions by unit", "instructions", "unit", units))
+    return f"{wrapped(lines)}\n{''.join(tables)}{wrapped(tail)}"
+
+
+def cycle_lines(result: dict[str, Any]) -> list[str]:
+    """Return how long it took, and who looked over the gateware's shoulder."""
+    checked = "; every instruction agrees with the model" if result["lockstep"] else ""
+    return [
+        f"{result['cycles']:,} cycles, {result['instructions_per_cycle']:.3f} instructions of "
+        f"warps per cycle{checked}"
+    ]
+
+
+def instruction_lines(result: dict[str, Any]) -> list[str]:
+    """Return how many instructions it took."""
+    counts = result["instructions"]
+    line = f"{counts['warp']:,} instructions of warps"
+    if "thread" in counts:
+        line += (
+            f", {counts['thread']:,} of threads: {result['lanes_used_percent']:.1f} % of the "
+            "lanes used"
+        )
+    lines = [line]
     if result.get("operations"):
         lines.append(
             f"{result['operations']:,} operations of the problem, "
             f"{result['operations_per_instruction']:.2f} per instruction of a warp"
         )
-    tail = [
-        f"{result['loads']:,} loads, {result['stores']:,} stores, {result['barriers']:,} arrivals "
-        f"at barriers, {result['divergent_splits']:,} divergent splits"
-    ]
-    cores = result["instructions_by_core"]
-    if len(cores) > 1:
-        tail.append(f"By core: {', '.join(f'{count:,}' for count in cores)} instructions")
-    rate = result["simulated_instructions_per_second"]
-    tail.append(f"Simulated {rate:,.0f} instructions of warps per second")
-    table = units_table(result["instructions_by_unit"])
-    return f"{wrapped(lines)}\n{table}{wrapped(tail)}"
+    return lines
+
+
+def slots(result: dict[str, Any]) -> dict[str, int]:
+    """Return the issue slots of all cores by what became of them, in words."""
+    summed: Counter[str] = Counter()
+    for core in result["slots"]:
+        summed.update(core)
+    return {SLOTS[name]: count for name, count in summed.items()}
 
 
 def wrapped(lines: list[str]) -> str:
@@ -58,11 +107,26 @@ def headline(result: dict[str, Any]) -> str:
     else:
         sizes = " x ".join(f"{name} {size:,}" for name, size in result["sizes"].items())
         what = f"{result['kernel']}, {sizes},"
-    order = "in turn" if result["schedule"] == "in_turn" else "in random order"
+    if "cycles" in result:
+        how = memory_text(result["memory"])
+    else:
+        order = "in turn" if result["schedule"] == "in_turn" else "in random order"
+        how = f"warps {order}"
     return (
-        f"{what} on {result['preset']} ({result['engine']}), -O{result['optimize']}, warps "
-        f"{order}, seed {result['seed']}"
+        f"{what} on {result['preset']} ({result['engine']}), -O{result['optimize']}, {how}, "
+        f"seed {result['seed']}"
     )
+
+
+def memory_text(memory: dict[str, Any]) -> str:
+    """Return how good or bad the memory behind the cores was."""
+    cycles = memory["latency"]
+    text = f"memory of {cycles} cycle{'s' if cycles != 1 else ''}"
+    if memory["jitter"]:
+        text += f" and up to {memory['jitter']} more"
+    if memory["stall"]:
+        text += f", busy in {memory['stall']:.0%} of them"
+    return text
 
 
 def program_verdict(result: dict[str, Any]) -> list[str]:
@@ -120,14 +184,14 @@ def example_text(name: str, example: dict[str, Any]) -> str:
     return f"{name}[{index}]: expected {example['expected']}{bound}, got {example['got']}"
 
 
-def units_table(units: dict[str, int]) -> str:
-    """Return the instructions by what executes them, the most frequent first."""
-    table = Table(title="Instructions by unit", title_justify="left", box=box.SIMPLE_HEAD)
+def share_table(title: str, what: str, whose: str, counts: dict[str, int]) -> str:
+    """Return shares and counts of a whole by name, the largest first, those of 0 left out."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("share", justify="right")
-    table.add_column("instructions", justify="right")
-    table.add_column("unit")
-    total = max(1, sum(units.values()))
-    for name, count in sorted(units.items(), key=lambda item: -item[1]):
+    table.add_column(what, justify="right")
+    table.add_column(whose)
+    total = max(1, sum(counts.values()))
+    for name, count in sorted(counts.items(), key=lambda item: -item[1]):
         if count:
             table.add_row(f"{100 * count / total:.2f} %", f"{count:,}", name)
     text = io.StringIO()

@@ -12,7 +12,7 @@ __all__ = ["Stop", "describe_stop"]
 
 
 class Stop(enum.IntEnum):
-    """`Stop` of native/harness.hpp."""
+    """`Stop` of native/stop.hpp."""
 
     NONE = 0
     DONE = 1
@@ -20,6 +20,9 @@ class Stop(enum.IntEnum):
     VIOLATION = 3
     HANG = 4
     LIMIT = 5
+    FAULT = 6
+    MISMATCH = 7
+    DEADLOCK = 8
 
 
 RESPONSES = {2: "SLVERR", 3: "DECERR"}

@@ -19,7 +19,21 @@ from .compiler import Compiler, Progress, compile_all, find_compiler, link, proc
 __all__ = ["Verilator", "build_harness", "build_model", "find_verilator"]
 
 NATIVE = Path(__file__).with_name("native")
-HARNESS_SOURCES = ("dram.cpp", "axi_port.cpp", "host.cpp", "harness.cpp")
+#: What the harness and the instruction-set model, which is a library of its own, tell each other.
+SHARED_HEADER = Path(__file__).with_name("iss") / "native" / "retired.hpp"
+HARNESS_SOURCES = (
+    "dram.cpp",
+    "axi_port.cpp",
+    "host.cpp",
+    "harness.cpp",
+    "core_memory.cpp",
+    "cores.cpp",
+    "cores_interface.cpp",
+    "recorder.cpp",
+    "lockstep.cpp",
+    "lockstep_model.cpp",
+    "lockstep_interface.cpp",
+)
 VERILATE_FLAGS = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert")
 MODEL_FLAGS = ("-std=c++20", "-fPIC", "-w", "-fvisibility-inlines-hidden")
 DEFINES = (
@@ -77,10 +91,10 @@ def tool_key(compiler: Compiler, flags: Sequence[str]) -> list[str]:
 
 
 def native_key() -> list[str]:
-    """Return the text of all our own C++."""
-    return [
-        path.read_text() for path in sorted(NATIVE.iterdir()) if path.suffix in (".cpp", ".hpp")
-    ]
+    """Return the text of all our own C++, and what of it is the harness."""
+    ours = [path for path in sorted(NATIVE.iterdir()) if path.suffix in (".cpp", ".hpp")]
+    ours.append(SHARED_HEADER)
+    return [*HARNESS_SOURCES, *(path.read_text() for path in ours)]
 
 
 def harness_objects(compiler: Compiler) -> list[Path]:
@@ -161,38 +175,63 @@ def build_model(
 
     """
     compiler, verilator = find_compiler(), find_verilator()
-    verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
     compile_flags = [*model_flags(verilator, trace), *compiler.flags(optimize)]
     binding = binding_header(emission)
+    verilated = verilated_objects(
+        emission,
+        compiler,
+        [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags],
+        compile_flags,
+        progress,
+    )
+
+    def build(directory: Path) -> None:
+        (directory / "binding.hpp").write_text(binding)
+        local = [*compile_flags, f"-I{directory}", f"-I{verilated}", f"-I{NATIVE}"]
+        compile_all(compiler, [(NATIVE / "model.cpp", directory / "model.o", local)])
+        shared = [*harness_objects(compiler), *runtime_objects(compiler, verilator, trace)]
+        objects = [directory / "model.o", *sorted(verilated.glob("*.o")), *shared]
+        link(compiler, objects, directory / "model.so")
+        (directory / "model.o").unlink()
+
+    key = digest([str(verilated.name), binding, *native_key()])
+    return cached(f"model-{emission.name}", key, build) / "model.so"
+
+
+def verilated_objects(
+    emission: Emission,
+    compiler: Compiler,
+    verilate: Sequence[str],
+    compile_flags: Sequence[str],
+    progress: Progress | None,
+) -> Path:
+    """Return the directory of what Verilator makes of an emission, compiled, with its headers.
+
+    Nothing of ours is in it, so that a change of the harness compiles no design again.
+    """
+    verilator = find_verilator()
 
     def build(directory: Path) -> None:
         generate(verilator, emission.verilog, emission.name, verilate, directory, progress)
-        (directory / "binding.hpp").write_text(binding)
-        local = [*compile_flags, f"-I{directory}", f"-I{NATIVE}"]
+        local = [*compile_flags, f"-I{directory}"]
         # What runs once is compiled for the shortest build.
         slow = [*local, "-O0"]
         jobs = [
             (source, source.with_suffix(".o"), slow if "Slow" in source.name else local)
             for source in directory.glob("*.cpp")
         ]
-        jobs.append((NATIVE / "model.cpp", directory / "model.o", local))
         compile_all(compiler, jobs, progress)
-        objects = [target for _, target, _ in jobs]
-        shared = [*harness_objects(compiler), *runtime_objects(compiler, verilator, trace)]
-        link(compiler, [*objects, *shared], directory / "model.so")
         for path in directory.iterdir():
-            if path.name not in ("model.so", "binding.hpp"):
+            if path.suffix not in (".o", ".h"):
                 path.unlink()
 
     key = digest([
         emission.verilog,
-        binding,
         verilator.version,
         *verilate,
         *tool_key(compiler, compile_flags),
-        *native_key(),
     ])
-    return cached(f"model-{emission.name}", key, build) / "model.so"
+    return cached(f"verilated-{emission.name}", key, build)
 
 
 def generate(

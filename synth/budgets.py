@@ -2,12 +2,14 @@
 
 from .measure import BlockMeasurement, Measurement
 
-__all__ = ["DEPTH", "ELEMENT_CELLS", "element_of", "too_deep", "with_children"]
+__all__ = ["CORE_CELLS", "DEPTH", "ELEMENT_CELLS", "element_of", "too_deep", "with_children"]
 
 #: Gates between two registers. An obvious four-stage multiply-add has 101, which is 37 MHz on ECP5.
 DEPTH = 60
 #: Word-level cells of one element of a systolic array for FP16: a simulator pays for each.
 ELEMENT_CELLS = 160
+#: Word-level cells of a core of 8 warps of 8 threads.
+CORE_CELLS = 12_000
 
 ELEMENTS = ("weight_stationary_element_", "output_stationary_element_")
 #: Blocks of an element that are emitted as modules of their own.

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from spica.sim.trace.pipeline import pipeline_of
+from spica.sim.trace_bench import CONFIG, PROGRAM, run_recorded
+
 
 def forbid_skip(report):
     """Fail what a missing tool would skip: `.ci/run` sets `SPICA_CI` and installs the tools."""
@@ -21,6 +24,18 @@ def page_writer(monkeypatch):
     """Import scripts of the documentation, which are no part of the package."""
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "docs")
     return import_module
+
+
+@pytest.fixture(scope="session")
+def recorded():
+    """Run what shows much of a core, recorded; return records and outcome, not to be changed."""
+    return run_recorded(PROGRAM, CONFIG)
+
+
+@pytest.fixture(scope="session")
+def pipeline(recorded):
+    """Return the life stories of that run's instructions."""
+    return pipeline_of(recorded[0][0])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,8 +9,9 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.memory.arbiter import Arbiter, select
+from spica.hw.memory.arbiter import Arbiter, lowest, select
 from spica.sim.bench import simulate
+from spica.synth.measure import measure
 
 
 def round_robin(requesters: int, last: int | None, requests: int) -> int | None:
@@ -101,3 +102,35 @@ def test_select_returns_what_was_granted(choices):
             assert ctx.get(dut.o) == 10 + n
 
     simulate(dut, bench, domains=())
+
+
+class Lowest(wiring.Component):
+    """`lowest` with ports."""
+
+    def __init__(self, width):
+        super().__init__({"i": In(width), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(lowest(self.i))
+        return m
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 9, 16, 33])
+def test_lowest_bit(width):
+    dut = Lowest(width)
+    rng = random.Random(width)
+    full = (1 << width) - 1
+    some = [rng.getrandbits(width) << rng.randrange(width) & full for _ in range(100)]
+
+    async def bench(ctx):
+        for value in (0, 1, full, 1 << (width - 1), *some):
+            ctx.set(dut.i, value)
+            assert ctx.get(dut.o) == value & -value, f"{value:#b}"
+
+    simulate(dut, bench, domains=())
+
+
+def test_depth_of_many_requesters():
+    """No carry runs through all of them."""
+    assert measure(Arbiter(32), "arbiter").depth <= 40

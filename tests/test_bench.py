@@ -32,8 +32,8 @@ def test_an_unknown_benchmark_is_refused():
     done = run_bench("gem")
     assert done.returncode == 2
     assert (
-        "name must be one of budgets, special, iss, kernels, speed, arithmetic, gemm, not gem"
-        in done.stderr
+        "name must be one of budgets, special, iss, kernels, core, core_speed, speed, arithmetic, "
+        "gemm, not gem" in done.stderr
     )
 
 

@@ -5,11 +5,20 @@ import pytest
 from spica.hw.cluster import Cluster
 from spica.hw.config import PRESETS
 from spica.hw.control import Control
+from spica.hw.core.core import Core
+from spica.hw.emit import emit
 from spica.hw.float.multiply_add import MultiplyAddConfig
 from spica.hw.matrix.element import OutputStationaryElement, WeightStationaryElement
 from spica.hw.memory.dma import Dma
 from spica.hw.memory.shared import SharedMemory, cluster_ports
-from spica.synth.budgets import DEPTH, ELEMENT_CELLS, element_of, too_deep, with_children
+from spica.synth.budgets import (
+    CORE_CELLS,
+    DEPTH,
+    ELEMENT_CELLS,
+    element_of,
+    too_deep,
+    with_children,
+)
 from spica.synth.measure import BlockMeasurement, Measurement, measure
 
 MATRIX = PRESETS["matrix"]
@@ -47,6 +56,20 @@ def test_depth_of_whole_presets(preset):
     assert too_deep(measured) == {}
     assert element_of(measured).instances == PRESETS[preset].matrix.macs
     assert with_children(measured) <= ELEMENT_CELLS
+
+
+@pytest.mark.slow
+def test_depth_and_cells_of_a_core():
+    """Paths run through its boxes: from results over the buses to who is issued next."""
+    measured = measure(Core(PRESETS["core"]), "core")
+    assert too_deep(measured) == {}
+    assert measured.cells <= CORE_CELLS
+
+
+@pytest.mark.slow
+def test_a_core_is_a_few_megabytes():
+    """Every bit costs time of who emits, and of who reads."""
+    assert len(emit(Core(PRESETS["core"]), "core").verilog) <= 3_000_000
 
 
 def block(name, **fields):

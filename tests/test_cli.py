@@ -17,6 +17,7 @@ from spica.synth.measure import BlockMeasurement, Measurement
 from spica.synth.yosys import YosysError
 
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")
+ON_RTL = ("run", "vecadd", "--preset", "core", "--size", "4")
 VECADD = ("run", "vecadd", "--preset", "core", "--engine", "iss")
 CORELESS = ("run", "vecadd", "--preset", "matrix", "--engine", "iss")
 OWN = ("run", "absent.c", "--preset", "core", "--engine", "iss")
@@ -83,7 +84,13 @@ def refused(capsys, *arguments):
         ),
         (("run", "gemm", "more.c", "--preset", "matrix", "--size", "4"), "alone, not with more.c"),
         ((*GEMM, "--size", "4", "--engine", "iss"), "commanded by a host, which iss has none of"),
-        (("run", "vecadd", "--preset", "core", "--size", "4"), "have yet; choose --engine iss"),
+        ((*ON_RTL, "--max-instructions", "9"), "left out: it means nothing to vecadd on verilat"),
+        ((*ON_RTL, "--data", "random"), "--data must be left out: it means nothing to vecadd on"),
+        ((*ON_RTL, "--memory-latency", "0"), "--memory-latency must be between 1 and 10000, not 0"),
+        ((*ON_RTL, "--memory-stall", "1"), "--memory-stall must be at least 0 and below 1, not 1"),
+        ((*ON_RTL, "--trace", "t.xyz"), "unknown suffix of --trace '.xyz'; known are .vcd, .ka"),
+        ((*VECADD, "--size", "4", "--memory-latency", "9"), "--memory-latency must be left out"),
+        ((*GEMM, "--size", "4", "--lockstep"), "--lockstep must be left out: it means nothing to"),
         (
             (*CORELESS, "--size", "4"),
             "vecadd needs cores, and matrix has none; choose core, tiny or",
@@ -113,10 +120,13 @@ def refused(capsys, *arguments):
         ((*VECADD, "--size", "4", "--allow", "far"), "--allow must be address:bytes, not 'far'"),
         ((*VECADD, "--size", "4", "--allow", "0:4"), "within 0x80000000 to 0xff000000, not 0:4"),
         ((*VECADD, "--size", "4", "--allow", "0xa0000000:0"), "must lie within 0x80000000 to 0xff"),
-        (("generate", "virgo", "-o", "x"), "a cluster in RTL must have no cores yet, not 4;"),
         (
-            ("area", "tiny"),
-            "a cluster in RTL must have no cores yet, not 1; programs for",
+            ("generate", "core", "-o", "x", "--set", "core.tensor=hmma"),
+            "core.tensor must be none in RTL yet, not hmma; programs with tensor",
+        ),
+        (
+            ("area", "core", "--set", "cores=32", "--set", "core.threads=16"),
+            "core.shared_ports must give 32 cores at most 256 ports of shared memory in RTL",
         ),
         ((*GEMM, "--size", "4", "--engine", "verilate"), "engine 'verilate'; did you mean 'verila"),
         ((*GEMM, "--size", "4", "--c", "fp8"), "unknown format of C 'fp8'; did you mean 'fp"),
@@ -150,11 +160,6 @@ def test_bad_input_is_one_sentence(fake, capsys, arguments, sentence, tmp_path, 
     assert sentence in refused(capsys, *arguments)
     assert fake.calls == []
     assert list(tmp_path.iterdir()) == []
-
-
-def test_cores_have_no_rtl_yet(capsys):
-    sentence = refused(capsys, "run", "gemm", "--preset", "virgo", "--size", "4")
-    assert sentence.startswith("a cluster in RTL must have no cores yet, not 4; programs for cores")
 
 
 def test_run_passes_on_what_it_is_told(fake, capsys):

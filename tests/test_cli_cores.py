@@ -11,6 +11,8 @@ from spica.cli.programs import Terminal
 from spica.cli.progress import ProgressDisplay
 from spica.cli.sizes import chosen_sizes
 from spica.hw.errors import UserError
+from spica.sim.core_memory import CoreMemoryConfig
+from spica.sim.loading import SimtOptions
 
 ISS = ("--preset", "tiny", "--engine", "iss")
 HELLO = """
@@ -56,14 +58,16 @@ def test_a_run_passes_on_what_it_is_told(fake, capsys):
     assert call.kernel == "sgemm"
     assert [*call.sizes.items()] == [("m", 64), ("n", 32), ("k", 16)]
     assert (call.config.cores, call.config.core.warps) == (1, 3)
-    assert vars(call.options) == {
-        "optimize": 2,
-        "schedule": "random",
-        "seed": 7,
-        "max_instructions": 99,
-        "allow_spills": True,
-        "allow": ((0xA000_0000, 64), (0xB000_0000, 4096)),
-    }
+    assert call.options == SimtOptions(
+        engine="iss",
+        optimize=2,
+        schedule="random",
+        seed=7,
+        memory=CoreMemoryConfig(seed=7),
+        max_instructions=99,
+        allow_spills=True,
+        allow=((0xA000_0000, 64), (0xB000_0000, 4096)),
+    )
     assert capsys.readouterr().out == "né\nthe report\n"
 
 
@@ -71,14 +75,21 @@ def test_defaults(fake):
     assert main(("run", "sgemm", *ISS, "--size", "8")) == 0
     (call,) = fake.calls
     assert call.sizes == {"m": 8, "n": 8, "k": 8}
-    assert vars(call.options) == {
-        "optimize": 3,
-        "schedule": "in_turn",
-        "seed": 1,
-        "max_instructions": 1_000_000_000,
-        "allow_spills": False,
-        "allow": (),
-    }
+    assert call.options == SimtOptions(engine="iss", seed=1, memory=CoreMemoryConfig(seed=1))
+
+
+def test_the_gateware_is_told_more(fake, tmp_path):
+    timing = ("--memory-latency", "20", "--memory-jitter", "3", "--memory-stall", "0.5")
+    trace = ("--trace", str(tmp_path / "run.html"), "--trace-window", "10:20")
+    others = ("--max-cycles", "99", "--no-lockstep", "--gating", "random")
+    assert main(("run", "vecadd", "--preset", "tiny", "-n", "8", *timing, *trace, *others)) == 0
+    (call,) = fake.calls
+    memory = CoreMemoryConfig(latency=20, jitter=3, stall=0.5, seed=1)
+    assert (call.options.engine, call.options.memory) == ("verilator", memory)
+    assert (call.options.max_cycles, call.options.gating) == (99, "random")
+    assert not call.options.lockstep
+    assert call.options.trace.suffix == ".html"
+    assert call.options.trace_window == (10, 20)
 
 
 def test_a_wrong_kernel_is_exit_code_1(fake, tmp_path):

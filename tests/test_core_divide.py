@@ -176,8 +176,9 @@ def test_a_waiting_result_stops_only_the_next_but_one():
     config = CoreConfig(warps=2, threads=1)
     operations = warps_of(config, [DivideOperation.FDIV] * 4, 3)
     accepted, taken = timed(DivideUnit(config), operations, 80, willing=lambda cycle: cycle >= 40)
-    assert accepted == [0, 1, 8, 40]
-    assert taken == [40, 41, 48, 55]
+    # The next result takes the place of the one before a cycle after that was taken.
+    assert accepted == [0, 1, 8, 41]
+    assert taken == [40, 42, 49, 56]
 
 
 def test_digits():

@@ -101,16 +101,21 @@ HELD = {"warp": 2, "pending": 0b011, "instruction": {"sources": [5, 6, 5]}}
         ({"valid": 0}, 0b011),
     ],
 )
+@pytest.mark.parametrize("enters", [False, True])
 @pytest.mark.parametrize("bus", [0, 1])
-def test_pending_of_what_waits_for_a_collector(event, pending, bus):
+def test_pending_of_what_waits_for_a_collector(event, pending, bus, enters):
+    """What appears on a bus is not pending, from the cycle in which the instruction enters on."""
     dut = IssueSlot(SMALL)
 
     async def testbench(ctx):
         ctx.set(dut.issue, HELD)
         ctx.set(dut.enter, 1)
+        if enters:
+            ctx.set(dut.written[bus], {"valid": 1, "writes": 1, "warp": 2, "rd": 5} | event)
         await ctx.tick()
         ctx.set(dut.enter, 0)
-        for seen in (0b011, pending, pending):
+        ctx.set(dut.written[bus], {"valid": 0})
+        for seen in (pending if enters else 0b011, pending, pending):
             if seen == pending:
                 happens = {"valid": 1, "writes": 1, "warp": 2, "rd": 5} | event
                 ctx.set(dut.written[bus], happens)

@@ -84,7 +84,7 @@ def test_example_of_programming_runs(example, capsys):
 
 def test_names_of_programming_are_those_of_the_headers():
     headers = "".join(path.read_text() for path in INCLUDE_DIRECTORY.glob("*.h"))
-    headers += program_header(PRESETS["core"])
+    headers += program_header(PRESETS["virgo"])
     text = re.sub(r"```.*?```", "", PROGRAMMING, flags=re.DOTALL)
     quoted = re.findall(r"`(\w+)(?:\([^`]*\))?`", text)
     names = [name for name in quoted if re.match(r"(spica|vx|SPICA)_|mem|put|\w+f$", name)]

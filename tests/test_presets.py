@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from spica.hw.cluster import gated_domains
 from spica.hw.config import PRESETS
 from spica.hw.emit import emit
 from spica.sim.emissions import emit_cached
@@ -17,7 +18,11 @@ EVERY = [
     "tiny_matrix",
     pytest.param("matrix", marks=pytest.mark.slow),
     pytest.param("matrix_fp32", marks=pytest.mark.slow),
+    pytest.param("tiny", marks=pytest.mark.slow),
+    pytest.param("core", marks=pytest.mark.slow),
 ]
+WITH_MATRIX = [preset for preset in EVERY if preset != EVERY[-1]]
+VIRGO = pytest.param("virgo", marks=pytest.mark.slow)
 MASTER = {
     "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
     "w": ("data", "strb", "last", "valid", "ready"),
@@ -46,12 +51,12 @@ def test_same_bytes_in_every_process(preset):
         assert run.stdout.strip() == here
 
 
-@pytest.mark.parametrize("preset", EVERY)
+@pytest.mark.parametrize("preset", [*EVERY, VIRGO])
 def test_lint_is_clean(preset):
     assert lint(emit_cached(PRESETS[preset], preset)) == []
 
 
-@pytest.mark.parametrize("preset", EVERY)
+@pytest.mark.parametrize("preset", WITH_MATRIX)
 def test_one_module_per_distinct_block(preset):
     emission = emit_cached(PRESETS[preset], preset)
     matrix = PRESETS[preset].matrix
@@ -80,6 +85,14 @@ def test_ports_have_their_standard_names(preset):
     for channel, members in (("w", ("data", "strb")), ("b", ("resp",)), ("r", ("data", "resp"))):
         expected |= {f"s_axil_{channel}{member}" for member in (*members, "valid", "ready")}
     expected |= {"clk", "rst"}
-    for domain in ("matrix", "dma", "shared"):
+    for domain in gated_domains(PRESETS[preset]):
         expected |= {f"{domain}_clk", f"{domain}_rst", f"{domain}_busy"}
     assert names == expected
+
+
+@pytest.mark.parametrize("preset", EVERY[-2:])
+def test_one_module_for_all_cores(preset):
+    emission = emit_cached(PRESETS[preset], preset)
+    counts = {block.component: block.instances for block in emission.modules}
+    assert counts["Core"] == counts["CorePath"] == PRESETS[preset].cores
+    assert counts["AxiMux"] == PRESETS[preset].axi.masters

@@ -239,11 +239,20 @@ def test_aligned_lanes_are_served_together():
             ctx.set(lane.payload, {"address": 16 + 4 * n, "write": n % 2, "data": n, "mask": 15})
             ctx.set(lane.valid, 1)
         assert [ctx.get(lane.ready) for lane in lanes] == [1, 1, 1, 1]
-        assert ctx.get(dut.events).narrow_reads == 2
+        await ctx.tick()
+        events = ctx.get(dut.events)
+        assert (events.narrow_reads, events.narrow_writes, events.narrow_waits) == (2, 2, 0)
         for lane in lanes:
             ctx.set(lane.payload, {"address": 32, "write": 0, "data": 0, "mask": 0})
         assert sum(ctx.get(lane.ready) for lane in lanes) == 1
+        await ctx.tick()
         assert ctx.get(dut.events.narrow_waits) == 3
+        for lane in lanes:
+            ctx.set(lane.valid, 0)
+        # What is to be counted needs the clock once more.
+        assert ctx.get(dut.busy)
+        await ctx.tick()
+        assert ctx.get(dut.events.narrow_waits) == 0
 
     simulate(dut, bench)
 

@@ -69,6 +69,11 @@ class ClusterConfig:
             which = "where core is none" if self.core is None else "where core is described"
             rule = "must be 0" if self.core is None else "must be at least 1"
             raise ValueError(f"cores {rule} {which}, not {self.cores}")
+        if self.cores and self.axi.beat_bytes < 2 * WORD_BYTES:
+            raise ValueError(
+                f"axi.data_width must be at least 64 bits, two instructions, with cores, "
+                f"not {self.axi.data_width}"
+            )
         if self.cores and self.shared.size + WINDOW_BYTES > CONSOLE_OFFSET:
             raise ValueError(
                 f"shared.size must leave room for registers before the console, "
@@ -87,6 +92,13 @@ class ClusterConfig:
                     f"{WORD_BYTES}-byte words holds a read of {name}, {elements} elements of "
                     f"{matrix.operand}, not {self.shared.subbanks}"
                 )
+
+    @property
+    def core_shared_ports(self) -> int:
+        """Words of shared memory that each core reads or writes per cycle."""
+        if self.core is None:
+            return 0
+        return self.core.shared_ports or self.core.lanes("MEMORY")
 
     @property
     def resolved(self) -> "ClusterConfig":

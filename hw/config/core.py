@@ -64,6 +64,11 @@ class CoreConfig:
         Cycles of a fused multiply-add, 3 to 6.
     accesses : int
         Loads and stores of a core under way at a time, 1 to 32. A power of two.
+    transactions : int
+        Reads and writes of DRAM that they have under way at a time, 2 to 64. A power of two.
+    shared_ports : int or None
+        Words of shared memory that a core reads or writes per cycle, a divisor of its memory
+        lanes; None for as many.
 
     """
 
@@ -88,6 +93,8 @@ class CoreConfig:
     multiply_latency: int = 3
     fma_latency: int = 4
     accesses: int = 16
+    transactions: int = 16
+    shared_ports: int | None = None
 
     def __post_init__(self):
         self.require_pipeline()
@@ -115,6 +122,7 @@ class CoreConfig:
         require_integer("multiply_latency", self.multiply_latency, 2, 4)
         require_integer("fma_latency", self.fma_latency, 3, 6)
         require_power_of_two("accesses", self.accesses, 1, 32)
+        require_power_of_two("transactions", self.transactions, 2, 64)
         for name in LANES.values():
             lanes = getattr(self, name)
             if lanes is None:
@@ -122,6 +130,12 @@ class CoreConfig:
             require_integer(name, lanes, 1, self.threads)
             if self.threads % lanes:
                 raise ValueError(f"{name} must divide {self.threads} threads, not {lanes}")
+
+        lanes, ports = self.lanes("MEMORY"), self.shared_ports
+        if ports is not None:
+            require_integer("shared_ports", ports, 1, lanes)
+            if lanes % ports:
+                raise ValueError(f"shared_ports must divide {lanes} memory lanes, not {ports}")
 
     def lanes(self, port: str) -> int:
         """Return how many threads the port of this name takes per cycle."""

@@ -125,7 +125,7 @@ class AccessTable(wiring.Component):
             part.completes.eq(last & ~failed),
             part.values.eq(
                 Cat(
-                    load_value(answer_operation, addresses[lane], answer.data[lane])
+                    load_value(m, answer_operation, addresses[lane], answer.data[lane])
                     for lane in range(lanes)
                 ).replicate(beats(config))
             ),

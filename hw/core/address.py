@@ -50,12 +50,15 @@ def store_strobes(operation: Value, address: Value) -> Value:
     return (bytes_of_size << address[:2])[:4]
 
 
-def load_value(operation: Value, address: Value, word: Value) -> Value:
+def load_value(m: Module, operation: Value, address: Value, word: Value) -> Value:
     """Return what a load of the aligned `address` takes from the `word` around it, extended."""
     is_word, is_half, is_signed = operation[1], operation[0], ~operation[UNSIGNED]
-    half = Mux(address[1], word[16:32], word[:16])
-    byte = Mux(address[0], half[8:16], half[:8])
-    sign = is_signed & Mux(is_half, half[15], byte[7])
+    half, byte, sign = Signal(16), Signal(8), Signal()
+    m.d.comb += [
+        half.eq(Mux(address[1], word[16:32], word[:16])),
+        byte.eq(Mux(address[0], half[8:16], half[:8])),
+        sign.eq(is_signed & Mux(is_half, half[15], byte[7])),
+    ]
     return Cat(
         byte,
         Mux(is_word | is_half, half[8:16], sign.replicate(8)),

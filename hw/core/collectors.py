@@ -64,6 +64,8 @@ class Collectors(wiring.Component):
         Results that are written in this cycle.
     operation : Out(stream.Signature(operation_layout(config))).array(len(Port))
         To the units, by number of `Port`.
+    allocated : Out(collectors).array(issue_width)
+        The collector that each of `i` gets in this cycle, one-hot; 0 where nothing is taken.
     events : Out(collector_events(config))
     """
 
@@ -72,6 +74,7 @@ class Collectors(wiring.Component):
     data: list
     bus: list
     operation: list
+    allocated: list
     events: Any
 
     def __init__(self, config: CoreConfig):
@@ -83,6 +86,7 @@ class Collectors(wiring.Component):
             "data": In(ResponseSignature(read_layout(config))).array(collectors),
             "bus": In(ResponseSignature(result_layout(config))).array(config.writeback_buses),
             "operation": Out(stream.Signature(operation_layout(config))).array(len(Port)),
+            "allocated": Out(collectors).array(config.issue_width),
             "events": Out(collector_events(config)),
         })
 
@@ -118,6 +122,7 @@ class Collectors(wiring.Component):
                 chosen.eq(lowest(left)),
                 i.ready.eq(left.any()),
                 order.allocate[slot].eq(Mux(i.valid, chosen, 0)),
+                self.allocated[slot].eq(order.allocate[slot]),
                 order.new_warp[slot].eq(i.payload.warp),
                 order.new_port[slot].eq(1 << Value.cast(i.payload.instruction.port)),
             ]

@@ -3,13 +3,16 @@
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
+from ..emit import SharedBlock
 from ..streams import ResponseSignature
+from .address import is_store
 from .barrier import barrier_layout, barrier_request_layout
 from .collectors import Collectors
+from .counters import CoreCounters
 from .csr_file import core_shape
 from .divide import DivideUnit
 from .dynamic_rounding import DynamicRounding
@@ -19,9 +22,10 @@ from .front_end import FrontEnd
 from .front_layouts import fetch_request_layout, fetch_response_layout
 from .integer import IntegerUnit
 from .issue import Issue
-from .layouts import data_request_layout, data_response_layout, result_layout
+from .layouts import data_request_layout, data_response_layout
 from .load_store import LoadStoreUnit
 from .memory_layouts import memory_fault_layout
+from .observation import ObservationSignature, show
 from .operations import Port
 from .register_file import RegisterFile
 from .scoreboard import FIXED_PORTS, VARIABLE_PORTS
@@ -34,7 +38,7 @@ __all__ = ["Core"]
 HEADS = ("heads", "seconds")
 
 
-class Core(wiring.Component):
+class Core(SharedBlock):
     """RV32IMF for all threads of all warps, one or two instructions of a warp per cycle.
 
     ::
@@ -54,6 +58,8 @@ class Core(wiring.Component):
     -------
     number : In(core_shape(config))
         Which core this is.
+    start : In(1)
+        Warp 0 begins. Until then nothing runs; afterwards it is ignored.
     fetch, fetched : Out(stream), In(ResponseSignature)
         Instructions: requests for two words, and what memory answers.
     request, response : Out(stream), In(ResponseSignature)
@@ -61,14 +67,18 @@ class Core(wiring.Component):
     barrier, barrier_refused, release : see `WarpControl`
     command : Out(stream.Signature(32))
         Words for the matrix units of the cluster.
+    invalidate : Out(1)
+        Instructions may have changed (``fence.i``): what is asked for from the next cycle on must
+        be as memory has it.
     fault, memory_fault : Out(ResponseSignature)
         A warp went wrong, in control or in memory; it does not go on.
-    done : Out(ResponseSignature(result_layout(config.core))).array(writeback_buses)
-        Instructions as they are done, with what they write.
+    observed : Out(ObservationSignature(config.core))
+        What happens to instructions; leave it open where nobody looks.
     exit_code : Out(32)
     active : Out(warps)
     busy : Out(1)
-        A warp is active, or something of one is under way.
+        Combinational: a warp begins or is active, something of one is under way, or counters
+        have not taken in the last of it, which takes 2 cycles.
     """
 
     fetch: stream.Interface
@@ -81,11 +91,13 @@ class Core(wiring.Component):
     fault: Any
     memory_fault: Any
     barrier_refused: Signal
+    invalidate: Signal
     number: Signal
     exit_code: Signal
     active: Signal
+    start: Signal
     busy: Signal
-    done: list
+    observed: Any
 
     def __init__(self, config: ClusterConfig):
         self.config = config
@@ -93,6 +105,7 @@ class Core(wiring.Component):
         assert core is not None
         super().__init__({
             "number": In(core_shape(config)),
+            "start": In(1),
             "fetch": Out(stream.Signature(fetch_request_layout(core))),
             "fetched": In(ResponseSignature(fetch_response_layout(core))),
             "request": Out(stream.Signature(data_request_layout(core))),
@@ -101,24 +114,26 @@ class Core(wiring.Component):
             "barrier_refused": In(1),
             "release": In(ResponseSignature(barrier_layout(config))),
             "command": Out(stream.Signature(32)),
+            "invalidate": Out(1),
             "fault": Out(ResponseSignature(fault_layout(core))),
             "memory_fault": Out(ResponseSignature(memory_fault_layout(core))),
-            "done": Out(ResponseSignature(result_layout(core))).array(core.writeback_buses),
+            "observed": Out(ObservationSignature(core)),
             "exit_code": Out(32),
             "active": Out(core.warps),
             "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def build(self, platform):
         m = Module()
         core = self.config.core
         assert core is not None
         m.submodules.front_end = front_end = FrontEnd(core)
-        m.submodules.issue = issue = Issue(core)
+        m.submodules.issue_stage = issue = Issue(core)
         m.submodules.collectors = collectors = Collectors(core)
         m.submodules.registers = registers = RegisterFile(core)
         m.submodules.writeback = writeback = Writeback(core, len(Port))
         m.submodules.control = control = WarpControl(self.config)
+        m.submodules.counters = counters = CoreCounters(core)
         units: dict[Port, Any] = {
             Port.INT: IntegerUnit(core),
             Port.FP32: Fp32Unit(core),
@@ -127,11 +142,11 @@ class Core(wiring.Component):
             Port.MEMORY: LoadStoreUnit(core),
         }
         for port, unit in units.items():
-            m.submodules[port.name.lower()] = unit
+            m.submodules[f"{port.name.lower()}_unit"] = unit
         units[Port.CONTROL] = control
 
         self.connect_outside(m, front_end, units[Port.MEMORY], control)
-        self.connect_warps(m, front_end, issue, control)
+        self.connect_warps(m, front_end, issue, control, counters)
         for slot in range(core.issue_width):
             connect(m, issue.o[slot], collectors.i[slot])
         for number in range(core.collectors):
@@ -144,13 +159,10 @@ class Core(wiring.Component):
         for number in range(core.writeback_buses):
             connect(m, writeback.write[number], registers.write[number])
             connect(m, writeback.bus[number], collectors.bus[number])
-            m.d.comb += [
-                self.done[number].valid.eq(writeback.bus[number].valid),
-                self.done[number].payload.eq(writeback.bus[number].payload),
-            ]
         self.tell_scoreboard(m, issue, collectors, writeback)
-        self.tell_control(m, control, writeback)
-        m.d.comb += self.busy.eq(control.active.any() | ~issue.drained.all() | front_end.busy)
+        self.tell_control(m, control, counters, writeback)
+        self.count(m, counters, issue, collectors, registers, control, writeback)
+        show(m, self.observed, issue, collectors, units, writeback)
         return m
 
     def connect_outside(self, m: Module, front_end, memory, control):
@@ -168,10 +180,10 @@ class Core(wiring.Component):
             control.core.eq(self.number),
             control.barrier_refused.eq(self.barrier_refused),
             self.exit_code.eq(control.exit_code),
-            self.active.eq(control.active),
+            self.invalidate.eq(control.invalidate),
         ]
 
-    def connect_warps(self, m: Module, front_end, issue, control):
+    def connect_warps(self, m: Module, front_end, issue, control, counters):
         """Connect the state of the warps with those who choose among them."""
         connect(m, control.redirect, front_end.redirect)
         core = self.config.core
@@ -185,12 +197,19 @@ class Core(wiring.Component):
                     rounding.frm.eq(control.frm[warp]),
                     getattr(issue, name)[warp].eq(rounding.o),
                 ]
+        started = Signal()
+        m.d.sync += started.eq(started | self.start)
+        waits = self.start & ~started
+        works = self.active.any() | ~issue.drained.all() | front_end.busy
         m.d.comb += [
-            front_end.active.eq(control.active),
+            counters.busy.eq(waits | works),
+            self.busy.eq(waits | works | counters.settling),
+            self.active.eq(Mux(started, control.active, 0)),
+            front_end.active.eq(self.active),
             front_end.take.eq(issue.take),
             front_end.take_second.eq(issue.take_second),
             issue.masks.eq(control.masks),
-            issue.active.eq(control.active),
+            issue.active.eq(self.active),
             issue.at_barrier.eq(control.at_barrier),
             issue.started.eq(control.started),
             issue.resume.eq(control.resume),
@@ -220,7 +239,7 @@ class Core(wiring.Component):
                 done.writes.eq(bus.payload.writes),
             ]
 
-    def tell_control(self, m: Module, control, writeback):
+    def tell_control(self, m: Module, control, counters, writeback):
         """Tell what control registers count and collect."""
         retired = Value.cast(0)
         for flags, bus in zip(control.flags, writeback.bus, strict=True):
@@ -230,4 +249,29 @@ class Core(wiring.Component):
                 flags.flags.eq(bus.payload.flags),
             ]
             retired = retired + bus.valid
-        m.d.comb += [control.retired.eq(retired), control.busy.eq(self.busy)]
+        # A cycle late: behind the buses there is no time for a wide sum.
+        m.d.sync += control.retired.eq(retired)
+        m.d.comb += [
+            control.busy.eq(counters.was_busy),
+            counters.number.eq(control.counter_number),
+            control.counter.eq(counters.value),
+        ]
+
+    def count(self, m: Module, counters, issue, collectors, registers, control, writeback):
+        """Tell the counters what happens, and show them."""
+        events = counters.events
+        memory = collectors.operation[Port.MEMORY]
+        m.d.comb += [
+            counters.slots.eq(issue.slots),
+            events.operations.eq(Cat(each.valid & each.ready for each in collectors.operation)),
+            events.is_store.eq(is_store(memory.payload.operation)),
+            events.memory_request.eq(self.request.valid & self.request.ready),
+            events.fetch.eq(self.fetch.valid & self.fetch.ready),
+            events.registers.eq(registers.events),
+            events.collectors.eq(collectors.events),
+            events.divergent_split.eq(control.divergent_split),
+            self.observed.counters.eq(Cat(control.mcycle, control.minstret, counters.values)),
+            self.observed.active.eq(self.active),
+        ]
+        for done, bus in zip(events.done, writeback.bus, strict=True):
+            m.d.comb += done.eq(Mux(bus.valid, bus.payload.mask, 0))

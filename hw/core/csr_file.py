@@ -101,6 +101,8 @@ class CsrFile(SharedBlock):
         instructions are known here.
     counter : In(64)
         It, in the same cycle.
+    mcycle, minstret : Out(64)
+        What both hold.
 
     Attributes
     ----------
@@ -129,6 +131,8 @@ class CsrFile(SharedBlock):
     retired: Signal
     counter_number: Signal
     counter: Signal
+    mcycle: Signal
+    minstret: Signal
 
     def __init__(self, config: ClusterConfig):
         assert config.core is not None
@@ -157,25 +161,27 @@ class CsrFile(SharedBlock):
             "retired": In(3),
             "counter_number": Out(5),
             "counter": In(64),
+            "mcycle": Out(64),
+            "minstret": Out(64),
         })
 
     def build(self, platform):
         m = Module()
         fcsr = self.keep_float_registers(m)
         scratch = self.keep_scratch(m)
-        cycles = count(m, self.cycles, self.busy)
-        instructions = count(m, self.instructions, self.retired)
         m.d.comb += [
+            self.mcycle.eq(count(m, self.cycles, self.busy)),
+            self.minstret.eq(count(m, self.instructions, self.retired)),
             self.counter_number.eq(self.number),
             self.is_command.eq(self.number == CSRS["accel_cisc"].number),
             self.per_thread.eq(
                 (self.number == CSRS["thread_id"].number) | (self.number == CSRS["mhartid"].number)
             ),
         ]
-        self.read(m, self.values(fcsr, scratch, cycles, instructions))
+        self.read(m, self.values(fcsr, scratch))
         return m
 
-    def values(self, fcsr, scratch, cycles, instructions) -> dict[str, Value | int]:
+    def values(self, fcsr, scratch) -> dict[str, Value | int]:
         """Return what registers hold by name; others hold 0."""
         shape = self.shape
         thread = Const(0, shape.thread_width)
@@ -186,10 +192,10 @@ class CsrFile(SharedBlock):
             "fcsr": fcsr,
             "mscratch": scratch,
             "misa": ISA,
-            "mcycle": cycles[:32],
-            "mcycleh": cycles[32:],
-            "minstret": instructions[:32],
-            "minstreth": instructions[32:],
+            "mcycle": self.mcycle[:32],
+            "mcycleh": self.mcycle[32:],
+            "minstret": self.minstret[:32],
+            "minstreth": self.minstret[32:],
             "warp_id": self.warp,
             "core_id": self.core,
             "warp_mask": self.active,

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
 from ..memory.arbiter import select
+from .age_order import oldest
 from .layouts import OPERANDS, operation_layout
 from .operations import Port
 
@@ -73,7 +74,7 @@ class Dispatch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         collectors = self.config.collectors
-        ready, oldest = Signal(collectors), Signal(collectors)
+        ready, first = Signal(collectors), Signal(collectors)
         offered, leaving = C(0, collectors), C(0, collectors)
         for port, operation in enumerate(self.operation):
             chosen = Signal(collectors, name=f"chosen_{Port(port).name.lower()}")
@@ -89,11 +90,11 @@ class Dispatch(wiring.Component):
                 Value.cast(operation.payload).eq(select(chosen, operations)),
             ]
             with m.If(operation.ready | ~operation.valid):
-                m.d.sync += chosen.eq(oldest & bound)
+                m.d.sync += chosen.eq(first & bound)
             offered, leaving = offered | chosen, leaving | (chosen & taken)
         m.d.comb += [
             ready.eq(self.complete & ~offered),
             self.leaves.eq(leaving),
-            oldest.eq(ready & ~Cat((rivals & ready).any() for rivals in self.rivals)),
+            first.eq(oldest(ready, self.rivals)),
         ]
         return m

@@ -60,7 +60,9 @@ class DivideUnit(LaneUnit):
         begin, iterate, finish = Signal(), Signal(), Signal()
         m.d.comb += [
             iterate.eq(cycles_left.any()),
-            finish.eq(busy & ~iterate & (~valid | parts.ready)),
+            # Not in the cycle in which the beat before leaves: who may wait would then see
+            # writeback's `ready` in the same cycle, and there are many cycles to a beat.
+            finish.eq(busy & ~iterate & ~valid),
             beats.ready.eq(~busy | finish),
             begin.eq(beats.valid & beats.ready),
             parts.valid.eq(valid),

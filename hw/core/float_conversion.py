@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..float.fma import FmaOperation
 from ..formats import FP32
-from .float_lane_values import each, each_word, join, spread
+from .float_lane_values import each, each_word, join, named, spread
 from .operations import FloatOperation
 
 __all__ = ["AfterFma", "BeforeFma"]
@@ -94,7 +94,7 @@ class BeforeFma(wiring.Component):
         factor = Signal(WIDTH)
         m.d.comb += factor[FRACTION:].eq(Mux(is_from, FACTOR, ONE))
         exponents = C(WHOLE, SIGN - FRACTION).replicate(lanes)
-        whole = exponents & spread(self.has_fraction, SIGN - FRACTION)
+        whole = named(m, "whole", exponents & spread(self.has_fraction, SIGN - FRACTION))
         whole = join((C(0, lanes * FRACTION), FRACTION), (whole, SIGN - FRACTION), (sign, 1))
         m.d.comb += [
             self.fma_operation.eq(operation[:3] & ~is_conversion.replicate(3)),
@@ -178,7 +178,7 @@ class AfterFma(wiring.Component):
         invalid = Signal(self.lanes)
         m.d.comb += [
             invalid.eq(is_outside & self.is_to.replicate(self.lanes)),
-            self.o.eq(Mux(self.is_to, integer, Mux(self.is_from, self.rescaled(), self.i))),
+            self.o.eq(Mux(self.is_to, integer, Mux(self.is_from, self.rescaled(m), self.i))),
             self.invalid.eq(self.invalid_i | invalid),
             self.inexact.eq(self.inexact_i & ~invalid),
         ]
@@ -188,13 +188,13 @@ class AfterFma(wiring.Component):
         """Return one bit of every lane's result."""
         return each(self.lanes, lambda k: self.i[k][bit])
 
-    def rescaled(self) -> Value:
+    def rescaled(self, m) -> Value:
         """Return results times 2**64; those of integers but 0 have stored exponents 63 to 95."""
         middle = self.bits(SIGN - 2)
         # Of 63 the last bit is set, of 0 none.
-        is_one = self.bits(FRACTION) & ~middle
+        is_one = named(m, "is_one", self.bits(FRACTION) & ~middle)
         rest = Cat(self.i[k][: SIGN - 2] for k in range(self.lanes))
-        sign = self.bits(SIGN) & (is_one | middle)
+        sign = named(m, "rescaled_sign", self.bits(SIGN) & (is_one | middle))
         return join((rest, SIGN - 2), (is_one, 1), (middle, 1), (sign, 1))
 
     def integer(self, m) -> tuple[Value, Value]:
@@ -206,7 +206,8 @@ class AfterFma(wiring.Component):
         # Where 2**23 was added it is gone again, unless rounding made 2**24 of it.
         hidden = ~self.has_fraction | self.bits(FRACTION)
         places = each(lanes, lambda k: (self.i[k][FRACTION : FRACTION + 4] - WHOLE % 16)[:4])
-        places = each_word(places & ~spread(self.has_fraction, 4), 4)
+        hidden = named(m, "hidden", hidden)
+        places = each_word(named(m, "places", places & ~spread(self.has_fraction, 4)), 4)
         shifted = [
             (Cat(self.i[k][:FRACTION], hidden[k]) << places[k])[:WIDTH] for k in range(lanes)
         ]
@@ -218,12 +219,11 @@ class AfterFma(wiring.Component):
         m.d.comb += is_outside.eq(
             is_large | Mux(self.is_signed, top & (~is_negative | rest), is_negative & (top | rest))
         )
-        turned = each_word(magnitude ^ spread(is_negative, WIDTH), WIDTH)
+        turned = named(m, "turned", magnitude ^ spread(is_negative, WIDTH))
+        turned = each_word(turned, WIDTH)
         value = Cat((turned[k] + is_negative[k])[:WIDTH] for k in range(lanes))
-        is_positive = ~is_negative
-        limit = join(
-            (spread(is_positive, SIGN), SIGN),
-            (is_positive ^ self.is_signed.replicate(lanes), 1),
-        )
+        is_positive = named(m, "is_positive", ~is_negative)
+        limit_sign = named(m, "limit_sign", is_positive ^ self.is_signed.replicate(lanes))
+        limit = join((spread(is_positive, SIGN), SIGN), (limit_sign, 1))
         mask = spread(is_outside, WIDTH)
         return (value & ~mask) | (limit & mask), is_outside

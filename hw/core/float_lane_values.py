@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from amaranth import *
 
-__all__ = ["each", "each_word", "join", "spread"]
+__all__ = ["each", "each_word", "join", "named", "spread"]
 
 
 def each(lanes: int, bit: Callable[[int], Value]) -> Value:
@@ -17,6 +17,13 @@ def each_word(words: Value, width: int) -> list[Value]:
     return [words[start : start + width] for start in range(0, len(words), width)]
 
 
+def named(m: Module, name: str, value: Value) -> Signal:
+    """Return a signal of that name for `value`: whoever takes parts of it does not repeat it."""
+    signal = Signal(len(value), name=name)
+    m.d.comb += signal.eq(value)
+    return signal
+
+
 def spread(bits: Value, width: int) -> Value:
     """Return a word with every bit of `bits` `width` times: a mask of lanes so wide."""
     return Cat(bits[lane].replicate(width) for lane in range(len(bits)))
@@ -25,7 +32,7 @@ def spread(bits: Value, width: int) -> Value:
 def join(*fields: tuple[Value, int]) -> Value:
     """Return each lane's fields together, the lowest first.
 
-    A field is a word of all lanes, and how many bits of it belong to each.
+    A field is a word of all lanes, best a signal, and how many bits of it belong to each.
     """
     lanes = len(fields[0][0]) // fields[0][1]
     return Cat(

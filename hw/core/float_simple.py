@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..formats import FP32
-from .float_lane_values import each, join, spread
+from .float_lane_values import each, join, named, spread
 from .operations import FloatOperation
 
 __all__ = ["FloatSimple"]
@@ -60,104 +60,104 @@ class FloatSimple(wiring.Component):
         words = [self.word(m, "a", self.a), self.word(m, "b", self.b)]
         a, b = words
         is_less, is_equal = self.ordered(m, a["sign"] & b["sign"])
-        is_ordered = self.named(m, "is_ordered", ~(a["is_nan"] | b["is_nan"]))
-        compared = self.compared(words, is_less, is_equal) & is_ordered
+        is_ordered = named(m, "is_ordered", ~(a["is_nan"] | b["is_nan"]))
+        compared = self.compared(m, words, is_less, is_equal) & is_ordered
         picks_a, picks_b = self.picks(m, words, is_less | is_equal)
 
-        magnitude = (
+        magnitude = named(
+            m,
+            "magnitude",
             Cat(self.a[k][:SIGN] for k in range(lanes)) & spread(picks_a, SIGN)
             | Cat(self.b[k][:SIGN] for k in range(lanes)) & spread(picks_b, SIGN)
-            | self.codes(m, a, compared, words)
+            | self.codes(m, a, compared, words),
         )
         sign = (a["sign"] & picks_a) | (b["sign"] & picks_b)
+        sign = named(m, "result_sign", self.injected(m, a["sign"], b["sign"], sign))
         m.d.comb += [
-            self.o.eq(join((magnitude, SIGN), (self.injected(a["sign"], b["sign"], sign), 1))),
-            self.invalid.eq(self.invalid_of(a, b, is_ordered)),
+            self.o.eq(join((magnitude, SIGN), (sign, 1))),
+            self.invalid.eq(self.invalid_of(m, a, b, is_ordered)),
         ]
         return m
 
-    def named(self, m, name: str, value) -> Signal:
-        """Return a signal of that name with a bit for each lane."""
-        signal = Signal(self.lanes, name=name)
-        m.d.comb += signal.eq(value)
-        return signal
-
-    def any_of(self, *operations: FloatOperation) -> Value:
+    def any_of(self, m, *operations: FloatOperation) -> Value:
         """Return for all lanes whether the operation is one of `operations`."""
         matches = Value.cast(self.operation).matches(*(int(operation) for operation in operations))
-        return matches.replicate(self.lanes)
+        names = "_".join(operation.name.lower() for operation in operations)
+        return named(m, f"is_{names}", matches).replicate(self.lanes)
 
     def word(self, m, name: str, operands) -> dict[str, Value]:
         """Return what there is to know of an operand, a bit of each lane."""
         exponents = [operands[k][FRACTION:SIGN] for k in range(self.lanes)]
-        is_high = self.named(m, f"is_{name}_high", Cat(x.all() for x in exponents))
-        is_low = self.named(m, f"is_{name}_low", ~Cat(x.any() for x in exponents))
-        has_fraction = self.named(
+        is_high = named(m, f"is_{name}_high", Cat(x.all() for x in exponents))
+        is_low = named(m, f"is_{name}_low", ~Cat(x.any() for x in exponents))
+        has_fraction = named(
             m, f"has_{name}_fraction", each(self.lanes, lambda k: operands[k][:FRACTION].any())
         )
         is_quiet = each(self.lanes, lambda k: operands[k][FRACTION - 1])
-        is_nan = self.named(m, f"is_{name}_nan", is_high & has_fraction)
+        is_nan = named(m, f"is_{name}_nan", is_high & has_fraction)
         return {
-            "sign": each(self.lanes, lambda k: operands[k][SIGN]),
+            "sign": named(m, f"{name}_sign", each(self.lanes, lambda k: operands[k][SIGN])),
             "is_high": is_high,
             "is_low": is_low,
             "has_fraction": has_fraction,
-            "is_zero": self.named(m, f"is_{name}_zero", ~(~is_low | has_fraction)),
+            "is_zero": named(m, f"is_{name}_zero", ~(~is_low | has_fraction)),
             "is_nan": is_nan,
-            "is_signalling": self.named(m, f"is_{name}_signalling", is_nan & ~is_quiet),
+            "is_signalling": named(m, f"is_{name}_signalling", is_nan & ~is_quiet),
         }
 
     def ordered(self, m, are_negative) -> tuple[Value, Value]:
         """Return whether `a` is less than `b`, -0 than +0, and whether they are the same bits."""
         lanes = self.lanes
         below = each(lanes, lambda k: self.a[k].as_signed() < self.b[k].as_signed())
-        is_equal = self.named(m, "is_equal", each(lanes, lambda k: self.a[k] == self.b[k]))
+        is_equal = named(m, "is_equal", each(lanes, lambda k: self.a[k] == self.b[k]))
         # Codes of two negative numbers are in reverse order.
         is_less = (below ^ are_negative) & ~(are_negative & is_equal)
-        return self.named(m, "is_less", is_less), is_equal
+        return named(m, "is_less", is_less), is_equal
 
-    def compared(self, words, is_less, is_equal) -> Value:
+    def compared(self, m, words, is_less, is_equal) -> Value:
         """Return the outcome of a comparison of numbers, 0 of other operations."""
         a, b = words
         are_zeros = a["is_zero"] & b["is_zero"]
-        accepts_less = self.any_of(FloatOperation.LE, FloatOperation.LT)
-        accepts_equal = self.any_of(FloatOperation.LE, FloatOperation.EQ)
+        accepts_less = self.any_of(m, FloatOperation.LE, FloatOperation.LT)
+        accepts_equal = self.any_of(m, FloatOperation.LE, FloatOperation.EQ)
         return (accepts_less & is_less & ~are_zeros) | (accepts_equal & (is_equal | are_zeros))
 
     def picks(self, m, words, is_a_first) -> tuple[Value, Value]:
         """Return whose magnitude is the result's: of neither NaN, nor where there is a code."""
         a, b = words
-        is_maximum = self.any_of(FloatOperation.MAX)
-        is_extreme = self.any_of(FloatOperation.MIN, FloatOperation.MAX)
+        is_maximum = self.any_of(m, FloatOperation.MAX)
+        is_extreme = self.any_of(m, FloatOperation.MIN, FloatOperation.MAX)
         keeps_a = self.any_of(
-            FloatOperation.SGNJ, FloatOperation.SGNJN, FloatOperation.SGNJX, FloatOperation.MOVE
+            m, FloatOperation.SGNJ, FloatOperation.SGNJN, FloatOperation.SGNJX, FloatOperation.MOVE
         )
-        prefers_a = self.named(m, "prefers_a", b["is_nan"] | (is_a_first ^ is_maximum))
+        prefers_a = named(m, "prefers_a", b["is_nan"] | (is_a_first ^ is_maximum))
         is_a = (is_extreme & prefers_a & ~a["is_nan"]) | keeps_a
         is_b = is_extreme & ~b["is_nan"] & ~(prefers_a & ~a["is_nan"])
-        return self.named(m, "picks_a", is_a), self.named(m, "picks_b", is_b)
+        return named(m, "picks_a", is_a), named(m, "picks_b", is_b)
 
     def codes(self, m, a, compared, words) -> Value:
         """Return the bits of classes and outcomes, and the canonical NaN."""
         lanes = self.lanes
-        is_class = self.any_of(FloatOperation.CLASS)
-        is_extreme = self.any_of(FloatOperation.MIN, FloatOperation.MAX)
-        is_nan = self.named(
-            m, "is_result_nan", is_extreme & words[0]["is_nan"] & words[1]["is_nan"]
-        )
+        is_class = self.any_of(m, FloatOperation.CLASS)
+        is_extreme = self.any_of(m, FloatOperation.MIN, FloatOperation.MAX)
+        is_nan = named(m, "is_result_nan", is_extreme & words[0]["is_nan"] & words[1]["is_nan"])
         kinds = Cat(
             a["is_high"] & ~a["has_fraction"],
             ~(a["is_high"] | a["is_low"]),
             a["is_low"] & a["has_fraction"],
             a["is_zero"],
         )
-        kinds = kinds & is_class.replicate(4)
-        negative = kinds & a["sign"].replicate(4)
-        positive = kinds & ~a["sign"].replicate(4)
+        kinds = named(m, "kinds", kinds & is_class.replicate(4))
+        negative = named(m, "negative_kinds", kinds & a["sign"].replicate(4))
+        positive = named(m, "positive_kinds", kinds & ~a["sign"].replicate(4))
         names = [negative[k * lanes : (k + 1) * lanes] for k in range(4)]
         names += [positive[k * lanes : (k + 1) * lanes] for k in reversed(range(4))]
-        names += [is_class & a["is_signalling"], is_class & a["is_nan"] & ~a["is_signalling"]]
-        names[0] = names[0] | compared
+        quiet_nan = is_class & a["is_nan"] & ~a["is_signalling"]
+        names += [
+            named(m, "is_class_signalling", is_class & a["is_signalling"]),
+            named(m, "is_class_quiet", quiet_nan),
+        ]
+        names[0] = named(m, "lowest_code", names[0] | compared)
         quiet = FRACTION - 1
         unused = C(0, lanes * (quiet - CLASSES))
         nan_width = SIGN - quiet
@@ -167,16 +167,18 @@ class FloatSimple(wiring.Component):
             (spread(is_nan, nan_width), nan_width),
         )
 
-    def injected(self, a_sign, b_sign, sign) -> Value:
+    def injected(self, m, a_sign, b_sign, sign) -> Value:
         """Return the sign: what sign injection says, of other operations `sign`."""
-        is_product = self.any_of(FloatOperation.SGNJX)
-        turned = b_sign ^ Mux(is_product, a_sign, self.any_of(FloatOperation.SGNJN))
-        is_injection = self.any_of(FloatOperation.SGNJ, FloatOperation.SGNJN, FloatOperation.SGNJX)
+        is_product = self.any_of(m, FloatOperation.SGNJX)
+        turned = b_sign ^ Mux(is_product, a_sign, self.any_of(m, FloatOperation.SGNJN))
+        is_injection = self.any_of(
+            m, FloatOperation.SGNJ, FloatOperation.SGNJN, FloatOperation.SGNJX
+        )
         return Mux(is_injection[0], turned, sign)
 
-    def invalid_of(self, a, b, is_ordered) -> Value:
+    def invalid_of(self, m, a, b, is_ordered) -> Value:
         """Return whether the operation is invalid."""
         is_signalling = a["is_signalling"] | b["is_signalling"]
-        is_quiet = self.any_of(FloatOperation.EQ, FloatOperation.MIN, FloatOperation.MAX)
-        is_not = self.any_of(FloatOperation.LE, FloatOperation.LT)
+        is_quiet = self.any_of(m, FloatOperation.EQ, FloatOperation.MIN, FloatOperation.MAX)
+        is_not = self.any_of(m, FloatOperation.LE, FloatOperation.LT)
         return (is_quiet & is_signalling) | (is_not & ~is_ordered)

@@ -16,6 +16,7 @@ from .layouts import branch_layout, operation_layout, result_layout
 from .multiply_lane import MultiplyLane, MultiplyLaneConfig
 from .operations import Port
 from .result_slots import ResultSlots, ResultSlotsConfig
+from .skid_buffer import SkidBuffer
 
 __all__ = ["IntegerUnit"]
 
@@ -29,7 +30,8 @@ class IntegerUnit(wiring.Component):
     A warp takes ``threads / lanes`` beats, and is taken from `i` with the last. Its result is
     offered a cycle later, that of a product `config.multiply_latency` cycles later. Where the two
     would meet, the one that came later waits; results can overtake products. A beat is accepted in
-    every cycle, unless `o` refuses a result.
+    every cycle, until two results are refused by `o`, whose `ready` `i.ready` does not follow in
+    the same cycle.
 
     What a branch or jump came to is told on `branch` one cycle after it is taken, whatever `o`
     does; like any other instruction it has a result, of jumps the address behind them.
@@ -170,6 +172,7 @@ class IntegerUnit(wiring.Component):
         )
         is_late = slot.payload.is_late
         kinds = {"early": ~is_late, "late": is_late} if config.beats > 1 else {"all": Const(1)}
+        m.submodules.refused = refused = SkidBuffer(self.o.payload.shape())
         warps = []
         for kind, belongs in kinds.items():
             m.submodules[f"from_beats_{kind}"] = warp = FromBeats(config)
@@ -177,15 +180,16 @@ class IntegerUnit(wiring.Component):
                 warp.i.valid.eq(slot.valid & belongs),
                 warp.i.payload.common.eq(slot.payload.common),
                 warp.i.payload["values"].eq(slot.payload.value),
-                warp.o.ready.eq(self.o.ready),
+                warp.o.ready.eq(refused.i.ready),
             ]
             warps.append(warp)
         values = [Value.cast(warp.o.payload["values"]) for warp in warps]
         readies = [warp.i.ready for warp in warps]
-        o = self.o.payload
+        connect(m, refused.o, flipped(self.o))
+        o = refused.i.payload
         m.d.comb += [
             slot.ready.eq(Mux(is_late, readies[-1], readies[0])),
-            self.o.valid.eq(Cat(warp.o.valid for warp in warps).any()),
+            refused.i.valid.eq(Cat(warp.o.valid for warp in warps).any()),
             Value.cast(o["values"]).eq(Mux(is_late, values[-1], values[0])),
             *(o[name].eq(slot.payload.common[name]) for name in PASSED),
         ]

@@ -23,13 +23,18 @@ def integer_start(m: Module, operation, a, b):
     operation = Value.cast(operation)
     is_signed = ~operation[0]
     start = Signal(START_LAYOUT, name="integer_start")
-    a_sign, b_sign = a[-1] & is_signed, b[-1] & is_signed
+    a_sign, b_sign = Signal(), Signal()
+    a_magnitude, b_magnitude = Signal(len(a)), Signal(len(b))
     m.d.comb += [
+        a_sign.eq(a[-1] & is_signed),
+        b_sign.eq(b[-1] & is_signed),
+        a_magnitude.eq(magnitude(a, a_sign)),
+        b_magnitude.eq(magnitude(b, b_sign)),
         start.wants_remainder.eq(operation[1]),
         # A quotient by zero is -1 or the largest number: all ones, whatever the signs.
         start.is_negative.eq(Mux(operation[1], a_sign, (a_sign ^ b_sign) & b.any())),
     ]
-    return magnitude(a, a_sign), magnitude(b, b_sign), start
+    return a_magnitude, b_magnitude, start
 
 
 def integer_result(start, remainder, quotient) -> Value:

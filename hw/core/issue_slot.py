@@ -16,8 +16,8 @@ class IssueSlot(SharedBlock):
     """Holds an instruction until a collector takes it, and forgets what need not be waited for.
 
     Latency 1 cycle; one instruction per cycle. A source is `pending` in `o` as long as its result
-    has been on no bus, that of this cycle included: what a collector is told to wait for comes
-    after it was allocated.
+    has been on no bus, those of this cycle and of the cycle in which the instruction entered
+    included: what a collector is told to wait for comes after it was allocated.
 
     Members
     -------
@@ -58,9 +58,11 @@ class IssueSlot(SharedBlock):
             m.d.sync += held.pending.eq(self.o.payload.pending)
         with m.If(self.free):
             m.d.sync += [self.o.valid.eq(self.enter), held.eq(self.issue)]
+            if self.config.snoop:
+                m.d.sync += held.pending.eq(self.issue.pending & ~self.appear(self.issue))
         return m
 
-    def appear(self, held) -> Value:
+    def appear(self, held: data.View) -> Value:
         """Return the sources whose result is on a bus in this cycle."""
         appears = Const(0, OPERANDS)
         for number in range(self.config.writeback_buses):

@@ -4,6 +4,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ..emit import SharedBlock
+from .age_order import oldest
 
 __all__ = ["Oldest"]
 
@@ -40,13 +41,14 @@ class Oldest(SharedBlock):
     def build(self, platform):
         m = Module()
         stayed = Signal(self.config)
-        m.d.comb += stayed.eq(~self.started)
+        elders = [
+            Signal(self.config, init=(1 << warp) - 1, name=f"elders_{warp}")
+            for warp in range(self.config)
+        ]
+        m.d.comb += [stayed.eq(~self.started), self.grant.eq(oldest(self.ready, elders))]
         for warp in range(self.config):
-            lower = (1 << warp) - 1
-            elders = Signal(self.config, init=lower, name=f"elders_{warp}")
-            m.d.comb += self.grant[warp].eq(self.ready[warp] & ~(self.ready & elders).any())
             with m.If(self.started[warp]):
-                m.d.sync += elders.eq(stayed | lower)
+                m.d.sync += elders[warp].eq(stayed | (1 << warp) - 1)
             with m.Else():
-                m.d.sync += elders.eq(elders & stayed)
+                m.d.sync += elders[warp].eq(elders[warp] & stayed)
         return m

@@ -85,7 +85,7 @@ class RegisterBank(SharedBlock):
     def build(self, platform):
         m = Module()
         config, sizes = self.config, self.map
-        m.submodules.memory = memory = Sram(
+        m.submodules.sram = memory = Sram(
             depth=sizes.depth,
             width=32 * sizes.words,
             granularity=32 if sizes.words > 1 else None,

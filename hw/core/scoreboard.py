@@ -73,8 +73,8 @@ class Scoreboard(wiring.Component):
     the register is pending, and nobody else who writes it is issued, except who also reads it, as
     in an accumulation, and so cannot overtake. Those who read it are issued once the result will
     come while they gather operands (`CoreConfig.snoop`), else once it is in the banks. `heads`
-    and `active` to `ready` is combinational; `pending` depends on `written`, too. Everything else
-    takes effect in the next cycle.
+    and `active` to `ready` and `pending` is combinational. Everything else takes effect in the
+    next cycle.
 
     Members
     -------
@@ -85,7 +85,7 @@ class Scoreboard(wiring.Component):
     ready, ready_second : Out(warps)
         The next instruction can be issued; if it is, so can the second.
     pending : Out(ArrayLayout(ArrayLayout(3, issue_width), warps))
-        Sources that are pending and not written in this cycle.
+        Sources that are pending, be they written in this cycle.
     grant, issue : In(warps), In(ArrayLayout(claim_layout(), issue_width))
         What is issued, of the one warp of `grant`.
     dispatched : In(ArrayLayout(register_event_layout(config), len(FIXED_PORTS)))

@@ -37,7 +37,8 @@ class WarpControl(wiring.Component):
 
     One instruction every two cycles, in order. It waits in cycle 1 for the result before it to
     be taken, for redirects before it, for `barrier` and for `command`. Warps that ``wspawn``
-    starts follow one per cycle, and nothing else is carried out until all have. An instruction
+    starts follow one per cycle, and nothing else is carried out until all have; they must have
+    ended before. An instruction
     with a fault changes nothing, writes nothing, and its warp is not resumed. Instructions and
     branches of warps that have ended meanwhile, since the whole core has, are dropped.
 
@@ -78,7 +79,11 @@ class WarpControl(wiring.Component):
         To and from the cluster's synchronizer; see `Barrier`.
     command : Out(stream.Signature(32))
         Command words for the cluster's matrix units.
-    flags, busy, retired, counter_number, counter
+    invalidate : Out(1)
+        Instructions may have changed: what is asked for from the next cycle on must be new.
+    divergent_split : Out(1)
+        A split is opened.
+    flags, busy, retired, counter_number, counter, mcycle, minstret
         See `CsrFile`.
     """
 
@@ -99,11 +104,15 @@ class WarpControl(wiring.Component):
     barrier_refused: Signal
     release: Any
     command: stream.Interface
+    invalidate: Signal
     flags: data.View
     busy: Signal
     retired: Signal
     counter_number: Signal
     counter: Signal
+    mcycle: Signal
+    minstret: Signal
+    divergent_split: Signal
 
     def __init__(self, config: ClusterConfig):
         if config.core is None:
@@ -128,11 +137,15 @@ class WarpControl(wiring.Component):
             "barrier_refused": In(1),
             "release": In(ResponseSignature(barrier_layout(config))),
             "command": Out(stream.Signature(32)),
+            "invalidate": Out(1),
             "flags": In(flags_layout(config)),
             "busy": In(1),
             "retired": In(3),
             "counter_number": Out(5),
             "counter": In(64),
+            "mcycle": Out(64),
+            "minstret": Out(64),
+            "divergent_split": Out(1),
         })
 
     def elaborate(self, platform):
@@ -174,6 +187,7 @@ class WarpControl(wiring.Component):
             ),
             self.fails.eq(o.fault | (self.is_barrier & self.barriers.refused)),
             self.commits.eq(self.fires & self.is_alive & ~self.fails),
+            self.invalidate.eq(self.commits & (given.operation == ControlOperation.FENCE_I)),
         ]
         self.look(m, effects.situation)
         self.change(m)
@@ -195,6 +209,8 @@ class WarpControl(wiring.Component):
         m.d.comb += [
             self.registers.active.eq(self.table.active),
             self.counter_number.eq(self.registers.counter_number),
+            self.mcycle.eq(self.registers.mcycle),
+            self.minstret.eq(self.registers.minstret),
             self.frm.eq(self.registers.frm),
         ]
 
@@ -208,6 +224,7 @@ class WarpControl(wiring.Component):
             self.table.end.eq(commits & o.ends),
             self.stack.change.eq(Mux(commits, o.stack, StackChange.NONE)),
             self.stack.push.eq(o.split),
+            self.divergent_split.eq(self.stack.change == StackChange.PUSH),
             self.registers.write.eq(commits & o.writes_register),
             self.registers.write_value.eq(o.written),
             self.masks.eq(self.table.mask),

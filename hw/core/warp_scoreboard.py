@@ -51,7 +51,7 @@ class WarpScoreboard(SharedBlock):
     memory : Out(1)
         Among those the first waits for there is one whose producer is a load.
     pending : Out(ArrayLayout(3, issue_width))
-        Sources that are pending and not written in this cycle.
+        Sources that are pending, be they written in this cycle.
     issued : In(range(issue_width + 1))
         Instructions of this warp issued in this cycle.
     claimed, loaded : In(64)
@@ -126,11 +126,11 @@ class WarpScoreboard(SharedBlock):
         loaded = Signal(REGISTERS, reset_less=True)
         with m.If(self.issued.any()):
             m.d.sync += loaded.eq((loaded & ~self.claimed) | self.loaded)
-        self.look_up(m, pending, remaining, blocked, loaded)
+        self.look_up(m, pending, blocked, loaded)
         self.count(m, platform)
         return m
 
-    def look_up(self, m: Module, pending, remaining, blocked, loaded):
+    def look_up(self, m: Module, pending, blocked, loaded):
         """Find what the next instructions wait for."""
         for slot in range(self.config.issue_width):
             needs = self.needs[slot]
@@ -150,7 +150,7 @@ class WarpScoreboard(SharedBlock):
                 m.d.comb += self.memory.eq((Cat(waits) & loads).any())
             if self.config.snoop:
                 m.d.comb += self.pending[slot].eq(
-                    needs.reads & Cat(remaining.bit_select(needs.sources[k], 1) for k in range(3))
+                    needs.reads & Cat(pending.bit_select(needs.sources[k], 1) for k in range(3))
                 )
 
     def count(self, m: Module, platform):

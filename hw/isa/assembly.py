@@ -2,7 +2,7 @@
 
 import re
 
-from .csr import CSRS
+from .csr import CSR_NUMBERS, CSRS
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
 from .instructions import INSTRUCTIONS, Instruction, field_of, find
 
@@ -44,8 +44,8 @@ def register_number(name: str, file: RegisterFile) -> int:
 
 def immediate_number(operand: str, text: str) -> int:
     """Return the number of an immediate, checked."""
-    if operand == "csr" and text in CSRS:
-        return CSRS[text].number
+    if operand == "csr" and text in CSR_NUMBERS:
+        return CSR_NUMBERS[text]
     if operand == "rm" and text in ROUNDING_NAMES:
         return ROUNDING_NAMES.index(text)
     if operand in ("pred", "succ") and re.fullmatch("i?o?r?w?", text):

@@ -8,9 +8,18 @@ from ..emit import SharedBlock
 __all__ = ["Arbiter", "one_hot", "select"]
 
 
+#: Bits of which a carry finds the lowest that is set; more would be as deep as they are many.
+CARRIED = 8
+
+
 def lowest(requests: Value) -> Value:
     """Return the lowest set bit of `requests`, one-hot."""
-    return (requests & -requests)[: len(requests)]
+    width = len(requests)
+    if width <= CARRIED:
+        return (requests & -requests)[:width]
+    half = width // 2
+    low, high = requests[:half], requests[half:]
+    return Cat(lowest(low), lowest(high) & ~low.any().replicate(width - half))
 
 
 def one_hot(m: Module, index: Value, choices: int, name: str) -> Signal:
@@ -74,11 +83,18 @@ class Arbiter(SharedBlock):
         requesters = self.config
         after = Signal(requesters)  # the requesters after the one last taken
         preferred = Signal(requesters)
+        seen = Signal(requesters)  # requests from which the lowest is chosen
         m.d.comb += [
             preferred.eq(self.requests & after),
-            self.grant.eq(Mux(preferred.any(), lowest(preferred), lowest(self.requests))),
+            seen.eq(Mux(preferred.any(), preferred, self.requests)),
         ]
+        # From the chosen one upwards every bit becomes set.
+        step = 1
+        while step < requesters:
+            further = Signal(requesters, name=f"seen_by_{2 * step}")
+            m.d.comb += further.eq(seen | (seen << step))
+            seen, step = further, 2 * step
+        m.d.comb += self.grant.eq(seen & ~(seen << 1))
         with m.If(self.taken):
-            # -(2 * 2**i) has every bit above i set.
-            m.d.sync += after.eq(-(self.grant << 1))
+            m.d.sync += after.eq(seen << 1)
         return m

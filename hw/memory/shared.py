@@ -1,5 +1,7 @@
 """Shared memory in two dimensions: banks that work in parallel, subbanks that interleave words."""
 
+from dataclasses import replace
+
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -21,19 +23,22 @@ def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
 
 
 def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
-    """Return the ports of a cluster's shared memory, in the order of `port_names`."""
+    """Return the ports of a cluster's shared memory, in the order of `port_names`.
+
+    Narrow ports are those of core 0, of core 1 and so on.
+    """
+    lanes = config.cores * config.core_shared_ports
+    memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
     masters = (config.axi.beat_bytes,) * config.axi.masters
     operands = (config.matrix.a_bytes, config.matrix.b_bytes) if config.matrix else ()
-    return SharedMemoryPorts(
-        memory=config.shared, read_sizes=operands + masters, write_sizes=masters
-    )
+    return SharedMemoryPorts(memory=memory, read_sizes=operands + masters, write_sizes=masters)
 
 
 def shared_events(config: SharedMemoryPorts) -> data.StructLayout:
     """Layout of what happens in a cycle: per wide port, access done or access held; lanes counted.
 
     Bits `read_{i}`, `read_wait_{i}`, `write_{i}`, `write_wait_{i}`; where there are narrow ports
-    the numbers of lanes `narrow_reads`, `narrow_writes` and `narrow_waits`.
+    the numbers of lanes `narrow_reads`, `narrow_writes` and `narrow_waits`, a cycle later.
     """
     members: dict[str, int] = {}
     for kind, sizes in (("read", config.read_sizes), ("write", config.write_sizes)):
@@ -128,8 +133,8 @@ class SharedMemory(SharedBlock):
             busy.append(self.respond(m, name, self.address_of(name), size, banks))
         for name in self.names("narrow"):
             busy.append(self.respond(m, name, self.address_of(name), WORD_BYTES, banks))
+        busy.append(self.report(m))
         m.d.comb += self.busy.eq(Cat(busy).any())
-        self.report(m)
         return m
 
     def address_of(self, name: str) -> Value:
@@ -185,22 +190,25 @@ class SharedMemory(SharedBlock):
         m.d.comb += [port.response.valid.eq(pending[-1]), port.response.payload.eq(word)]
         return pending.any()
 
-    def report(self, m):
-        """Drive the events."""
+    def report(self, m) -> Value:
+        """Drive the events; return whether lanes still have to be counted."""
         for kind in ("read", "write"):
             for i, name in enumerate(self.names(kind)):
                 request = getattr(self, name).request
                 m.d.comb += self.events[f"{kind}_{i}"].eq(request.valid & request.ready)
                 m.d.comb += self.events[f"{kind}_wait_{i}"].eq(request.valid & ~request.ready)
         requests = [getattr(self, name).request for name in self.names("narrow")]
-        if requests:
-            done = [request.valid & request.ready for request in requests]
-            writes = [request.payload.write for request in requests]
-            pairs = list(zip(done, writes, strict=True))
-            m.d.comb += [
-                self.events.narrow_reads.eq(count([one & ~write for one, write in pairs])),
-                self.events.narrow_writes.eq(count([one & write for one, write in pairs])),
-                self.events.narrow_waits.eq(
-                    count([request.valid & ~request.ready for request in requests])
-                ),
-            ]
+        if not requests:
+            return Const(0)
+        lanes = Cat(request.valid for request in requests)
+        ready = Cat(request.ready for request in requests)
+        writes = Cat(request.payload.write for request in requests)
+        found = {"reads": lanes & ready & ~writes, "writes": lanes & ready & writes}
+        uncounted = []
+        for name, happened in (found | {"waits": lanes & ~ready}).items():
+            # The grants of all lanes are deep enough without a sum behind them.
+            noted = Signal(len(requests), name=f"narrow_{name}")
+            m.d.sync += noted.eq(happened)
+            m.d.comb += self.events[f"narrow_{name}"].eq(count(list(noted)))
+            uncounted.append(noted)
+        return Cat(uncounted).any()

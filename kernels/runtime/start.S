@@ -142,7 +142,10 @@ abort:
     j abort
     .size abort, . - abort
 
-/* Thread 0 of warp 0, exit code in a0: the counters are stored, and the warp ends. */
+/*
+ * Thread 0 of warp 0, exit code in a0: the counters are stored, and the warp ends. A counter is
+ * read only when the stores before it are done, so several are read before the next are stored.
+ */
     .type spica_finish, @function
 spica_finish:
     li t1, SPICA_COUNTER_DUMP
@@ -151,12 +154,24 @@ spica_finish:
     mul t0, t0, t2
     add t1, t1, t0
     .set k, 0
-    .rept SPICA_COUNTERS
-    csrr t0, SPICA_CSR_COUNTERS + k
-    sw t0, 4 * k(t1)
-    csrr t0, SPICA_CSR_COUNTERS_HIGH + k
-    sw t0, 4 * (SPICA_COUNTERS + k)(t1)
-    .set k, k + 1
+    .rept SPICA_COUNTERS / 4
+    csrr t0, SPICA_CSR_COUNTERS + k + 0
+    csrr t2, SPICA_CSR_COUNTERS_HIGH + k + 0
+    csrr t3, SPICA_CSR_COUNTERS + k + 1
+    csrr t4, SPICA_CSR_COUNTERS_HIGH + k + 1
+    csrr t5, SPICA_CSR_COUNTERS + k + 2
+    csrr t6, SPICA_CSR_COUNTERS_HIGH + k + 2
+    csrr a1, SPICA_CSR_COUNTERS + k + 3
+    csrr a2, SPICA_CSR_COUNTERS_HIGH + k + 3
+    sw t0, 4 * (k + 0)(t1)
+    sw t2, 4 * (SPICA_COUNTERS + k + 0)(t1)
+    sw t3, 4 * (k + 1)(t1)
+    sw t4, 4 * (SPICA_COUNTERS + k + 1)(t1)
+    sw t5, 4 * (k + 2)(t1)
+    sw t6, 4 * (SPICA_COUNTERS + k + 2)(t1)
+    sw a1, 4 * (k + 3)(t1)
+    sw a2, 4 * (SPICA_COUNTERS + k + 3)(t1)
+    .set k, k + 4
     .endr
     fence
     mv gp, a0

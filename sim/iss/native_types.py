@@ -36,7 +36,7 @@ class NativeConfig(ctypes.Structure):
 
 
 class NativeFault(ctypes.Structure):
-    """`Fault` of native/machine.hpp."""
+    """`Fault` of native/retired.hpp."""
 
     _fields_ = tuple(
         (name, ctypes.c_uint32)
@@ -48,10 +48,13 @@ class NativeFault(ctypes.Structure):
 
 
 class NativeRetired(ctypes.Structure):
-    """`Retired` of native/machine.hpp."""
+    """`Retired` of native/retired.hpp."""
 
     _fields_ = (
-        *((name, ctypes.c_uint32) for name in ("core", "warp", "pc", "word", "mask", "row")),
+        *(
+            (name, ctypes.c_uint32)
+            for name in ("core", "warp", "pc", "word", "mask", "row", "flags")
+        ),
         ("values", Lanes),
         *((name, ctypes.c_uint32) for name in ("size", "is_store")),
         ("addresses", Lanes),

@@ -28,7 +28,7 @@ def retired_of(native: NativeRetired, threads: int, fault: Fault | None) -> Reti
     """Return the record of an instruction."""
     # One copy, and views of it: this is called for every step.
     words = np.frombuffer(bytes(native), np.uint32)
-    core, warp, pc, word, mask, row = words[:VALUES].tolist()
+    core, warp, pc, word, mask, row, _ = words[:VALUES].tolist()
     access = None
     if native.size and fault is None:
         access = Access(

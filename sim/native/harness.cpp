@@ -15,14 +15,15 @@ bool ends_with(const std::string& text, const std::string& end) {
 }  // namespace
 
 Harness::Harness(const char* text, const DramParameters& parameters, uint32_t access_cycles)
-    : memory(parameters.base, parameters.end), host(PortTable(text), access_cycles) {
-    PortTable ports(text);
+    : memory(parameters.base, parameters.end),
+      host(PortTable(text), access_cycles),
+      ports_(text) {
     for (uint32_t number = 0; number < parameters.channels; number++) {
         std::string name = "m_axi" + std::to_string(number);
         masters.push_back(
-            std::make_unique<AxiPort>(ports, name, parameters, number, memory, faults));
+            std::make_unique<AxiPort>(ports_, name, parameters, number, memory, faults));
     }
-    for (const auto& [name, field] : ports.outputs()) {
+    for (const auto& [name, field] : ports_.outputs()) {
         if (ends_with(name, "_busy")) busy_.push_back(field);
     }
 }
@@ -38,7 +39,22 @@ void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cy
     idle_cycles_ = 0;
 }
 
+void Harness::add_cores(const CoreMemoryParameters& parameters) {
+    cores = std::make_unique<Cores>(ports_, memory, parameters);
+}
+
+void Harness::begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog) {
+    cores->begin(starts, max_cycles, watchdog);
+    stop_ = Stop::kNone;
+}
+
 void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
+    if (cores) {
+        cores->step(outputs, inputs);
+        cycle_++;
+        stop_ = cores->stop();
+        return;
+    }
     bool moved = false;
     for (auto& master : masters) moved |= master->step(cycle_, outputs, inputs);
     moved |= host.step(cycle_, outputs, inputs);
@@ -65,6 +81,7 @@ bool Harness::idle(const uint32_t* outputs) const {
 }
 
 std::string Harness::violation() const {
+    if (cores) return cores->violation();
     for (const auto& master : masters) {
         if (!master->violation().empty()) return master->violation();
     }

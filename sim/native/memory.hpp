@@ -35,6 +35,20 @@ public:
         allocated(address / kPage)[address % kPage] = value;
     }
 
+    // The word at a multiple of 4.
+    uint32_t word(uint64_t address) const {
+        const auto& page = pages_[(address - base_) / kPage];
+        uint32_t value = 0;
+        if (page) std::memcpy(&value, page.get() + (address - base_) % kPage, 4);
+        return value;
+    }
+    // The bytes of the word at a multiple of 4.
+    uint8_t* bytes(uint64_t address) {
+        return allocated((address - base_) / kPage) + (address - base_) % kPage;
+    }
+    // Whether the page of this address has come into being.
+    bool is_written(uint64_t address) const { return pages_[(address - base_) / kPage] != nullptr; }
+
 private:
     static constexpr uint64_t kPage = 1 << 16;
 

@@ -65,16 +65,19 @@ inline Verdict judge(Step& step, uint32_t address, uint32_t size, bool is_store)
 
 // Whether every lane may have its access; else the fault of all lanes wrong as the lowest is.
 inline bool all_may(Step& step, const Addresses& addresses, uint32_t size, bool is_store) {
-    uint32_t wrong = 0;
+    uint32_t wrong = 0, wrong_for_any_reason = 0;
     Reason reason{};
     for_lanes(step.warp.mask(), [&](uint32_t lane) {
         Verdict verdict = judge(step, addresses.lane[lane], size, is_store);
         if (!verdict.is_wrong) return;
+        wrong_for_any_reason |= 1u << lane;
         if (wrong == 0) reason = verdict.reason;
         if (verdict.reason == reason) wrong |= 1u << lane;
     });
     if (wrong == 0) return true;
-    return step.fault_at(reason, wrong, addresses.lane[lowest_lane(wrong)], size);
+    step.fault_at(reason, wrong, addresses.lane[lowest_lane(wrong)], size);
+    step.machine.fault.second = wrong_for_any_reason;
+    return false;
 }
 
 // A device has raised: it says itself what was wrong.

@@ -97,6 +97,15 @@ void iss_set_warp(Machine* machine, uint32_t core, uint32_t number, const uint32
     }
 }
 
+// Lanes of a register, `row` as in `Retired`, take what somebody else knows better.
+void iss_write_register(Machine* machine, uint32_t core, uint32_t number, uint32_t row,
+                        uint32_t lanes, const uint32_t* values) {
+    uint32_t* registers = machine->warp(core, number).row(row);
+    for (uint32_t lane = 0; lane < machine->config.threads; ++lane) {
+        if (lanes >> lane & 1) registers[lane] = values[lane];
+    }
+}
+
 // Instructions a warp retired, the last ones of them into `past`, the oldest first.
 uint64_t iss_history(Machine* machine, uint32_t core, uint32_t number, Past* past) {
     Warp& warp = machine->warp(core, number);

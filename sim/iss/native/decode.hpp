@@ -3,12 +3,12 @@
 #include <cstdint>
 
 #include "config.hpp"
+#include "retired.hpp"
 #include "table.hpp"
 
 namespace spica {
 
-// Rows of a warp's registers: the integer file, the float file, and one for what x0 drops.
-inline constexpr uint32_t kFloatRow = 32, kDroppedRow = 64, kRows = 65;
+using iss::kDroppedRow, iss::kFloatRow, iss::kRows;
 inline constexpr uint32_t kDynamicRounding = 7;
 
 struct Decoded {

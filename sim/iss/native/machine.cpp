@@ -157,12 +157,20 @@ uint32_t access_size(Op op, bool& is_store) {
     return 0;
 }
 
+// What who steps must know of an instruction before it trusts what comes of it.
+uint32_t flags_of(const Decoded& code) {
+    if (code.op == Op::Ecall || code.op == Op::Ebreak) return Retired::kEndsCore;
+    bool is_csr = code.op == Op::Csrrw || code.op == Op::Csrrs || code.op == Op::Csrrc ||
+                  code.op == Op::Csrrwi || code.op == Op::Csrrsi || code.op == Op::Csrrci;
+    return is_csr && is_counter(code.immediate) ? Retired::kReadsCounter : 0;
+}
+
 // Takes down what a load or store is going to do; what was loaded is known only afterwards.
 void note_access(Warp& warp, const Decoded& code, Access& access) {
     bool is_store;
-    access = {};
     access.size = access_size(code.op, is_store);
     if (access.size == 0) return;
+    access.addresses = access.data = {};
     access.is_store = is_store;
     uint32_t bits = access.size == 4 ? ~0u : (1u << 8 * access.size) - 1;
     for_lanes(warp.mask(), [&](uint32_t lane) {
@@ -176,7 +184,14 @@ void note_access(Warp& warp, const Decoded& code, Access& access) {
 Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired) {
     if (!(cores[core].runnable() >> number & 1)) return Stepped::CannotRun;
     Warp& stepped = warp(core, number);
-    retired = {core, number, stepped.pc, 0, stepped.mask(), kDroppedRow, {}, {}};
+    // What lanes hold is set where there is something to hold: who steps does so often.
+    retired.core = core;
+    retired.warp = number;
+    retired.pc = stepped.pc;
+    retired.word = retired.flags = 0;
+    retired.mask = stepped.mask();
+    retired.row = kDroppedRow;
+    retired.access.size = retired.access.is_store = 0;
     Decoded* code = fetch(stepped);
     if (code == nullptr) {
         retired.word = fault.word;
@@ -184,19 +199,17 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     }
     Decoded copy = *code;
     retired.word = copy.word;
+    retired.flags = flags_of(copy);
     note_access(stepped, copy, retired.access);
     if (!execute_one(stepped)) return Stepped::Fault;
     retired.row = copy.d;
     if (copy.d == kDroppedRow) return Stepped::Retired;
-    uint32_t bits = retired.access.size == 0   ? 0
-                    : retired.access.size == 4 ? ~0u
-                                               : (1u << 8 * retired.access.size) - 1;
-    for (uint32_t lane = 0; lane < config.threads; ++lane) {
-        retired.values[lane] = stepped.row(copy.d)[lane];
-        bool is_active = retired.mask >> lane & 1;
-        if (!retired.access.is_store && is_active) {
+    std::copy_n(stepped.row(copy.d), config.threads, retired.values.begin());
+    if (retired.access.size != 0) {
+        uint32_t bits = retired.access.size == 4 ? ~0u : (1u << 8 * retired.access.size) - 1;
+        for_lanes(retired.mask, [&](uint32_t lane) {
             retired.access.data[lane] = retired.values[lane] & bits;
-        }
+        });
     }
     return Stepped::Retired;
 }

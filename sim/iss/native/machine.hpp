@@ -8,32 +8,20 @@
 
 #include "barriers.hpp"
 #include "memory.hpp"
+#include "retired.hpp"
 #include "warp.hpp"
 
 namespace spica {
+
+using iss::Access;
+using iss::Fault;
+using iss::Retired;
 
 // What the host does for loads and stores of registers; they return 0 to end the run.
 struct Devices {
     int (*read)(uint32_t offset, uint32_t* value) = nullptr;
     int (*write)(uint32_t offset, uint32_t value) = nullptr;
     int (*cisc)(uint32_t word) = nullptr;
-};
-
-struct Fault {
-    Reason reason;
-    uint32_t core, warp, pc, word, lanes, has_address, address, first, second;
-};
-
-// What a load or store does, told to who steps.
-struct Access {
-    uint32_t size = 0, is_store = 0;
-    std::array<uint32_t, kMaxThreads> addresses{}, data{};
-};
-
-struct Retired {
-    uint32_t core, warp, pc, word, mask, row;  // `row` as in `Decoded`
-    std::array<uint32_t, kMaxThreads> values;
-    Access access;
 };
 
 struct Counts {
@@ -43,7 +31,7 @@ struct Counts {
 
 class Machine {
 public:
-    enum class Stepped : int { Retired, CannotRun, Fault };
+    using Stepped = iss::Stepped;
 
     explicit Machine(const Config& config);
 

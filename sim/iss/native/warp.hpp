@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "decode.hpp"
+#include "retired.hpp"
 
 namespace spica {
 
-inline constexpr uint32_t kMaxThreads = 32, kChunk = 8;
+using iss::kMaxThreads;
+inline constexpr uint32_t kChunk = 8;
 
 // A divergent split: lanes of both sides, those that run second, and where these begin.
 struct Divergence {

@@ -1,0 +1,139 @@
+"""The SIMT core beside its definition: rates, costs, latency hidden, and kernels."""
+
+from collections.abc import Callable, Iterator
+
+from spica.cli.options import new_table
+from spica.hw.config import PRESETS
+from spica.kernels.kernel import find_kernel
+from spica.sim.micro.bank_rows import bank_rows
+from spica.sim.micro.cost_rows import cost_rows
+from spica.sim.micro.issue_rows import chain_rows, collector_rows, dual_issue_rows, issue_rows
+from spica.sim.micro.memory_rows import access_rows, fetch_rows, hiding_rows
+from spica.sim.micro.port_rows import port_rows
+from spica.sim.micro.row import Row
+from spica.sim.micro.scheduler_rows import scheduler_rows
+from spica.sim.simt import SimtOptions, run_simt
+
+from .kernels import SIZES
+from .target import Target
+
+__all__ = ["measure", "rows", "tables"]
+
+PRESET = "core"
+#: Cycles of kernels on ideal memory, at most.
+CYCLES = {"vecadd": 10_500, "sgemm": 200_000}
+#: Reasons that are shown in a column of their own: those that a core can do something about.
+REASONS = ("NONE", "FULL", "DATA", "MEMORY", "DRAIN", "BLOCKED", "NO_INSTRUCTION", "BARRIER")
+
+
+def rows(quick: bool) -> list[Row]:
+    """Return what is measured; if `quick`, what takes no core but the usual one."""
+    parts = (
+        *(issue_rows, chain_rows, collector_rows, dual_issue_rows, scheduler_rows),
+        *(bank_rows, port_rows, cost_rows, hiding_rows, access_rows, fetch_rows),
+    )
+    return [row for part in parts for row in part() if not (quick and row.change)]
+
+
+def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+    """Yield the result, more complete with each row and each kernel."""
+    result: dict = {"preset": PRESET, "rows": [], "kernels": {}}
+    everything = rows(quick)
+    for done, row in enumerate(everything):
+        tell(f"measuring {row.group}", done, len(everything))
+        # Models that run for a moment are not worth a long build.
+        value = row.measured(optimize=1)
+        result["rows"].append({
+            "group": row.group,
+            "name": row.name,
+            "change": dict(row.change),
+            "expected": f"{row.expected} {row.unit}",
+            "why": row.why,
+            "measured": value,
+            "met": row.met(value),
+        })
+    yield result | {"targets": targets(result)}
+    for done, (name, extents) in enumerate(SIZES.items()):
+        tell(f"running {name}", done, len(SIZES))
+        if quick:
+            extents = tuple(max(1, extent // 8) for extent in extents)
+        result["kernels"][name] = run_kernel(name, extents)
+        yield result | {"targets": targets(result)}
+
+
+def run_kernel(name: str, extents: tuple[int, ...]) -> dict:
+    """Return what a kernel takes on ideal memory, and what its issue slots went to."""
+    kernel = find_kernel(name)
+    sizes = dict(zip(kernel.dimensions, extents, strict=True))
+    options = SimtOptions(engine="verilator", lockstep=False)
+    run = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
+    slots = run["slots"][0]
+    return {
+        "sizes": sizes,
+        "cycles": run["cycles"],
+        "instructions": run["instructions"]["warp"],
+        "instructions_per_cycle": run["instructions_per_cycle"],
+        "slots_percent": {
+            reason: 100 * count / max(1, sum(slots.values())) for reason, count in slots.items()
+        },
+        "verdict": run["check"]["verdict"],
+    }
+
+
+def targets(result: dict) -> list[dict]:
+    """Return what must hold: every row as expected, every kernel right, some of them fast."""
+    other = sum(not row["met"] for row in result["rows"])
+    wrong = sum(kernel["verdict"] != "right" for kernel in result["kernels"].values())
+    found = [
+        Target(name="rows that are not what the definition says", value=other, limit=0),
+        Target(name="kernels that computed a wrong value", value=wrong, limit=0),
+    ]
+    for name, limit in CYCLES.items():
+        kernel = result["kernels"].get(name)
+        if kernel and tuple(kernel["sizes"].values()) == SIZES[name]:
+            found.append(Target(name=f"cycles of {name}", value=kernel["cycles"], limit=limit))
+    return [target.as_dict() for target in found]
+
+
+def tables(result: dict) -> Iterator:
+    """Yield a table for each group of rows, and that of the kernels."""
+    for group in dict.fromkeys(row["group"] for row in result["rows"]):
+        table = new_table(
+            group.capitalize(),
+            *("", "what", "core", "expected", "because"),
+            numbers=["measured"],
+        )
+        for row in result["rows"]:
+            if row["group"] == group:
+                table.add_row(
+                    "met" if row["met"] else "MISSED",
+                    row["name"],
+                    ", ".join(f"{name} {value}" for name, value in row["change"].items()),
+                    row["expected"],
+                    row["why"],
+                    f"{row['measured']:.4g}",
+                )
+        yield table
+    if result["kernels"]:
+        yield kernel_table(result)
+
+
+def kernel_table(result: dict):
+    """Return the table of kernels: cycles, and shares of issue slots in percent."""
+    shown = [reason.lower().replace("_", " ") for reason in REASONS]
+    table = new_table(
+        f"Kernels on {result['preset']}, ideal memory; issue slots by reason in percent",
+        "kernel",
+        "size",
+        numbers=["cycles", "instructions", "per cycle", "issued", *shown[1:]],
+    )
+    for name, kernel in result["kernels"].items():
+        table.add_row(
+            name,
+            " x ".join(f"{extent:,}" for extent in kernel["sizes"].values()),
+            f"{kernel['cycles']:,}",
+            f"{kernel['instructions']:,}",
+            f"{kernel['instructions_per_cycle']:.3f}",
+            *(f"{kernel['slots_percent'].get(reason, 0):.1f}" for reason in REASONS),
+        )
+    return table

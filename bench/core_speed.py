@@ -1,0 +1,124 @@
+"""How fast the cores of `core` are simulated, generated and built."""
+
+import resource
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+from spica.hw.config import PRESETS
+from spica.kernels.kernel import find_kernel
+from spica.sim.core_machine import CoreMachine
+from spica.sim.core_outcome import CoreOutcome
+from spica.sim.simt import SimtOptions, run_simt
+from spica.sim.verilated import find_verilator
+
+from .target import Target
+from .timing import (
+    Times,
+    command,
+    emission_target,
+    process_table,
+    speed,
+    speed_table,
+    timed,
+)
+
+__all__ = ["measure", "tables"]
+
+PRESET = "core"
+BUSY_CYCLES_PER_SECOND = 150_000
+EMISSION_SECONDS = 10
+KERNELS = {"sgemm": (64, 64, 64), "mandelbrot": (32, 32)}
+#: What is started from an empty cache, one after the other.
+PROCESSES = {
+    "emission": "Verilog from an empty cache",
+    "build": "first run: model built, vecadd 64",
+    "start_cached": "second run: model from the cache, vecadd 64",
+}
+
+
+class TimedMachine(CoreMachine):
+    """A machine that notes how long the simulation itself took."""
+
+    times = Times()
+
+    def run(self, *arguments, **options) -> CoreOutcome:
+        with timed(resource.RUSAGE_SELF) as times:
+            outcome = super().run(*arguments, **options)
+        TimedMachine.times.wall += times.wall
+        TimedMachine.times.processor += times.processor
+        return outcome
+
+
+def busy(name: str, lockstep: bool) -> dict:
+    """Return the speed while a kernel runs."""
+    options = SimtOptions(engine="verilator", lockstep=lockstep)
+    kernel = find_kernel(name)
+    TimedMachine.times = Times()
+    with patch("spica.sim.core_executor.CoreMachine", TimedMachine):
+        sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
+        result = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
+    if result["check"]["verdict"] != "right":
+        raise SystemExit(f"{name} is wrong: {result['check']}")
+    return speed(result["cycles"], TimedMachine.times) | {"lockstep": lockstep}
+
+
+def processes(tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+    """Yield the times of emission, and of a first and a second start, from an empty cache."""
+    with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
+        folder = Path(name)
+        figures: dict = {}
+        cache = str(folder / "cache")
+        tell(f"generating {PRESET} from cold", 0, 0)
+        arguments = ["generate", PRESET, "-o", str(folder / "verilog")]
+        figures["emission"], generated = command(arguments, cache)
+        figures["emission"]["verilog_bytes"] = generated["files"][f"{PRESET}.v"]
+        yield figures
+        run = ["run", "vecadd", "--preset", PRESET, "--size", "64"]
+        for kind in ("build", "start_cached"):
+            tell(f"{kind.replace('_', ' ')} of {PRESET}", 0, 0)
+            figures[kind], _ = command(run, cache)
+            yield figures
+
+
+def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+    """Yield the result after every part."""
+    result: dict = {"preset": PRESET, "verilator": find_verilator().version, "speed": {}}
+    tell("building the model", 0, 0)
+    with CoreMachine(PRESETS[PRESET], progress=tell):
+        pass
+    for name in ["sgemm"] if quick else KERNELS:
+        for lockstep in (False, True):
+            how = f"{name}{', in lockstep' if lockstep else ''}"
+            tell(how, 0, 0)
+            result["speed"][how] = busy(name, lockstep)
+            yield result | {"targets": targets(result)}
+    if quick:
+        return
+    for figures in processes(tell):
+        result |= figures
+        yield result | {"targets": targets(result)}
+
+
+def targets(result: dict) -> list[dict]:
+    """Return what the figures must show."""
+    found = [
+        Target(
+            name=f"simulated cycles of {PRESET} per processor second, {how}",
+            value=figures["cycles_per_processor_second"],
+            limit=BUSY_CYCLES_PER_SECOND,
+            at_least=True,
+        )
+        for how, figures in result["speed"].items()
+        if not figures["lockstep"]
+    ]
+    if "emission" in result:
+        found.append(emission_target(PRESET, EMISSION_SECONDS, result["emission"]))
+    return [target.as_dict() for target in found]
+
+
+def tables(result: dict) -> Iterator:
+    """Yield the result for people."""
+    yield speed_table(f"Simulation of {result['preset']}", result["speed"], "sgemm")
+    yield process_table(result, PROCESSES)

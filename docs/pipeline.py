@@ -1,0 +1,254 @@
+"""Write the cycles told in pipeline.md, and its picture, from a run; ``make docs`` runs it."""
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pages
+from pages import table
+from pipeline_picture import picture
+
+from spica.hw.address_map import ENTRY
+from spica.hw.core.operations import Port
+from spica.hw.core.stall_reason import StallReason
+from spica.hw.isa.assembly import disassemble
+from spica.hw.isa.encoding import REGISTER_FIELDS
+from spica.hw.isa.program import assemble_program
+from spica.sim.core_machine import CoreMachine
+from spica.sim.programs.bench import small_config
+from spica.sim.trace.life import STAGES, Life, Pipeline, held_up, stages_of
+from spica.sim.trace.pipeline import pipeline_of
+
+PAGE = Path(__file__).with_name("pipeline.md")
+PICTURE = Path(__file__).with_name("pictures") / "pipeline.svg"
+CONFIG = small_config(warps=2, threads=4)
+PROGRAM = """
+        li      t0, -1
+        vx_tmc  t0                      # all threads of the warp
+        csrr    a0, mhartid
+        fcvt.s.w fa0, a0
+        fmadd.s fa1, fa0, fa0, fa0
+        fmadd.s fa2, fa1, fa0, fa0      # waits for fa1
+        vx_tmc  zero
+"""
+#: Of the two instructions told of, in the order of the program.
+PRODUCER, CONSUMER = 4, 5
+CYCLES = 1000  # more than the program takes
+
+
+def run(engine: str = "verilator", vcd: str | None = None) -> Pipeline:
+    """Return what the program did on an engine."""
+    with CoreMachine(CONFIG, engine=engine, optimize=0, record=(0, CYCLES), vcd=vcd) as machine:
+        machine.write(ENTRY, assemble_program(PROGRAM).data.ljust(64, b"\0"))
+        machine.run(CYCLES)
+        return pipeline_of(machine.records()[0])
+
+
+pipeline = functools.cache(run)
+
+
+@dataclass
+class Step:
+    """What happens to the second `fmadd.s` in a cycle, and the signals that show it."""
+
+    cycle: int
+    text: str
+    signals: dict[str, int] = field(default_factory=dict)
+
+
+def sources(life: Life) -> list[int]:
+    """Return the registers of the operands of an `fmadd.s`, as the core numbers them."""
+    assert life.word is not None
+    return [32 + (life.word >> REGISTER_FIELDS[name] & 31) for name in ("rs1", "rs2", "rs3")]
+
+
+def steps(told: Pipeline) -> Iterator[Step]:
+    """Yield what happens, cycle by cycle."""
+    yield from front_steps(told)
+    yield from issue_steps(told)
+    yield from operand_steps(told)
+    yield from result_steps(told)
+
+
+def front_steps(told: Pipeline) -> Iterator[Step]:
+    """Yield what happens until the instruction is the next of its warp."""
+    producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
+    warp, half = life.warp, life.pc >> 2 & 1
+    assert life.requested is not None and life.fetched is not None and producer.issued is not None
+    yield Step(
+        life.requested,
+        "Fetch asks for the pair of words that the instruction is in; memory accepts.",
+        {
+            "core0_fetch_valid": 1,
+            "core0_fetch_address": life.pc & ~7,
+            f"core0.front_end.fetch.warp_{warp}.granted": 1,
+        },
+    )
+    yield Step(
+        life.fetched,
+        f"The words come. `decode_{half}` decodes the {'upper' if half else 'lower'} one, and "
+        "the pair is pushed into its place in the buffer of the warp.",
+        {
+            "core0_fetched_valid": 1,
+            f"core0.front_end.decode_{half}.word": life.word or 0,
+            f"core0.front_end.buffer.warp_{warp}.push": 1,
+        },
+    )
+    yield Step(
+        producer.issued,
+        "Until now others of its warp were before it. The last of them, the first `fmadd.s`, is "
+        "taken from the buffer, and claims its destination in the scoreboard.",
+        {
+            f"core0.front_end.buffer.warp_{warp}.take": 1,
+            f"core0.issue_stage.scoreboard.warp_{warp}.issued": 1,
+        },
+    )
+
+
+def issue_steps(told: Pipeline) -> Iterator[Step]:
+    """Yield what happens until the instruction has a collector."""
+    producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
+    warp = life.warp
+    board = f"core0.issue_stage.scoreboard.warp_{warp}"
+    ((reason, first, end),) = held_up(told)[life.number]
+    assert producer.dispatched is not None and life.issued is not None
+    for cycle in range(first, end):
+        text = {
+            first: "It is the next of its warp, but an operand, the result of the first, is not "
+            f"near: a hazard. The warp waits for `{reason}`, and so does the issue slot.",
+            producer.dispatched: "The first goes to its unit. From here its result comes after a "
+            "known time, and early enough for who is issued from the next cycle on: the register "
+            "is not blocked any more, but still pending.",
+        }.get(cycle)
+        if text is not None:
+            reasons = StallReason[reason.upper()] << 4 * warp
+            other = StallReason.IDLE << 4 * (1 - warp)
+            signals = {f"{board}.hazard": 1, "core0_observed_reasons": reasons | other}
+            yield Step(cycle, text, signals)
+    yield Step(
+        life.issued,
+        "No hazard: the scheduler chooses the warp, and the instruction leaves its buffer, with "
+        "a note of which operands are pending.",
+        {
+            f"{board}.hazard": 0,
+            "core0.issue_stage.scheduler.grant": 1 << warp,
+            "core0.issue_stage.slot_0.enter": 1,
+        },
+    )
+    yield Step(
+        life.collected,
+        "From the issue slot it goes to the lowest free collector.",
+        {
+            "core0_observed_collected_0_valid": 1,
+            "core0_observed_collected_0_pc": life.pc,
+            "core0_observed_collected_0_pending": life.pending,
+            f"core0.collectors.collector_{life.collector}.allocate": 1,
+        },
+    )
+
+
+def operand_steps(told: Pipeline) -> Iterator[Step]:
+    """Yield how the operands come together."""
+    producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
+    collector = f"core0.collectors.collector_{life.collector}"
+    from_banks = [source for k, source in enumerate(sources(life)) if not life.pending >> k & 1]
+    assert producer.done is not None
+    for number, source in enumerate(from_banks):
+        cycle = life.collected + 1 + number
+        name = f"f{source - 32}"
+        text = f"It asks the register banks for an operand, {name}."
+        signals = {
+            f"{collector}.request__valid": 1,
+            f"core0.registers.request__{life.collector}__ready": 1,
+        }
+        if number:
+            text = f"The first comes. It asks for the next, {name}."
+            signals[f"{collector}.data__valid"] = 1
+        if cycle == producer.done:
+            text += (
+                " And the result of the first `fmadd.s` is on a bus: the collector takes it from "
+                "there. With the next cycle all operands are there."
+            )
+            signals |= {
+                f"core0_observed_done_{producer.bus}_valid": 1,
+                f"core0_observed_done_{producer.bus}_pc": producer.pc,
+                f"{collector}.snooped": 1,
+                f"{collector}.complete": 1,
+            }
+        yield Step(cycle, text, signals)
+
+
+def result_steps(told: Pipeline) -> Iterator[Step]:
+    """Yield what happens from the unit on."""
+    life = told.lives[CONSUMER]
+    port = int(Port.FP32)
+    assert life.dispatched is not None and life.offered is not None and life.done is not None
+    yield Step(
+        life.dispatched,
+        "The last operand comes from the banks and passes on at once: the instruction is offered "
+        "to its unit, which takes it. The collector is free for another one.",
+        {
+            f"core0.collectors.collector_{life.collector}.data__valid": 1,
+            f"core0_observed_dispatched_{port}_valid": 1,
+            f"core0_observed_dispatched_{port}_pc": life.pc,
+            "core0.fp32_unit.i__valid": 1,
+        },
+    )
+    bus = life.bus
+    yield Step(
+        life.offered,
+        f"{life.offered - life.dispatched} cycles later, `fma_latency`, the unit has the result. "
+        "A bus is free and so is the bank: the result is written. The scoreboard forgets it, and "
+        "whoever collects could snoop it.",
+        {
+            f"core0_observed_offered_{port}_valid": 1,
+            f"core0_observed_done_{bus}_valid": 1,
+            f"core0_observed_done_{bus}_rd": life.rd,
+            f"core0.registers.write__{bus}__valid": 1,
+            f"core0.registers.write__{bus}__ready": 1,
+        },
+    )
+
+
+def shown(name: str, value: int) -> str:
+    """Return a signal and its value, unless that is 1."""
+    text = f" = {value:#x}" if value > 9 else f" = {value}"
+    return f"`{name}`" + ("" if value == 1 else text)
+
+
+def program() -> str:
+    """Return the program."""
+    return f"```\n{PROGRAM.strip(chr(10))}\n```"
+
+
+def lives() -> str:
+    """Return the table of all instructions: the first cycle of each stage, and the last of all."""
+    told = pipeline()
+    names = [meaning.partition(":")[0] for meaning in STAGES.values()]
+    rows = []
+    for life in told.lives:
+        stages = {letter: start for letter, start, _ in stages_of(life, told.end)}
+        holds = ", ".join(f"{name} {a} to {b - 1}" for name, a, b in held_up(told)[life.number])
+        cycles = [str(stages[letter]) for letter in STAGES]
+        rows.append([f"`{disassemble(life.word or 0)}`", *cycles, str(life.done), holds])
+    return table(["instruction", *names, "done", "held up by"], rows)
+
+
+def walk() -> str:
+    """Return the table of what happens to the second `fmadd.s`."""
+    rows = [
+        [str(step.cycle), step.text, ", ".join(shown(*signal) for signal in step.signals.items())]
+        for step in steps(pipeline())
+    ]
+    return table(["cycle", "what happens", "seen at"], rows)
+
+
+def updated(text: str) -> str:
+    """Return the page with the cycles of a run."""
+    return pages.updated(text, [program, lives, walk])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated(PAGE.read_text()))
+    PICTURE.write_text(picture(pipeline(), PRODUCER, CONSUMER))

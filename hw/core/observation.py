@@ -1,0 +1,114 @@
+"""What a core shows of itself to those who check, count and draw it."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+from ..config import CoreConfig
+from ..isa.csr import COUNTERS
+from ..spread import SpreadResponseSignature, spread
+from .faults import fault_layout
+from .layouts import result_layout, warp_shape
+from .memory_layouts import memory_fault_layout
+from .operations import Port
+from .stall_reason import StallReason
+
+__all__ = ["ObservationSignature", "collected_layout", "place_layout", "show"]
+
+
+def place_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of which instruction something happens to: of which warp, and where it stands."""
+    return data.StructLayout({"warp": warp_shape(config), "pc": 32})
+
+
+def collected_layout(config: CoreConfig) -> data.StructLayout:
+    """Layout of an instruction that enters a collector.
+
+    ``collector`` has the bit of the collector it gets, ``pending`` those of the operands that
+    are to come over a bus.
+    """
+    return data.StructLayout({
+        **place_layout(config).members,
+        "mask": config.threads,
+        "port": 3,
+        "pending": 3,
+        "collector": config.collectors,
+    })
+
+
+class ObservationSignature(wiring.Signature):
+    """What happens to instructions in this cycle; every field is a port of its own.
+
+    Members
+    -------
+    collected : Out(SpreadResponseSignature(collected_layout)).array(issue_width)
+        An instruction leaves issue and enters a collector; of two the first is older.
+    dispatched : Out(SpreadResponseSignature(place_layout)).array(len(Port))
+        An instruction leaves its collector for the unit of this `Port`.
+    offered : Out(SpreadResponseSignature(place_layout)).array(len(Port))
+        The unit of this `Port` has a result to write; in every cycle until it is written.
+    done : Out(SpreadResponseSignature(result_layout)).array(writeback_buses)
+        An instruction is done: it is on a bus, and written if it writes.
+    slots : Out(4).array(issue_width)
+        `StallReason` of each issue slot, of the cycle before.
+    reasons : Out(4 * warps)
+        `StallReason` of each warp.
+    active, at_barrier : Out(warps)
+    fault : Out(SpreadResponseSignature(fault_layout))
+    memory_fault : Out(SpreadResponseSignature(memory_fault_layout))
+    counters : Out(64 * len(COUNTERS))
+        What all of ``COUNTERS`` hold, in their order, 64 bits each; see `CoreCounters`.
+    """
+
+    def __init__(self, config: CoreConfig):
+        place = SpreadResponseSignature(place_layout(config))
+        collected = SpreadResponseSignature(collected_layout(config))
+        done = SpreadResponseSignature(result_layout(config))
+        bits = StallReason.as_shape().width  # pyright: ignore[reportAttributeAccessIssue]
+        super().__init__({
+            "collected": Out(collected).array(config.issue_width),
+            "dispatched": Out(place).array(len(Port)),
+            "offered": Out(place).array(len(Port)),
+            "done": Out(done).array(config.writeback_buses),
+            "slots": Out(bits).array(config.issue_width),
+            "reasons": Out(bits * config.warps),
+            "active": Out(config.warps),
+            "at_barrier": Out(config.warps),
+            "fault": Out(SpreadResponseSignature(fault_layout(config))),
+            "memory_fault": Out(SpreadResponseSignature(memory_fault_layout(config))),
+            "counters": Out(64 * len(COUNTERS)),
+        })
+
+
+def show(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback):
+    """Show on an `ObservationSignature` what happens to instructions in the boxes of a core."""
+    for number, port in enumerate(observed.collected):
+        source = collectors.i[number]
+        instruction = source.payload.instruction
+        m.d.comb += [
+            port.valid.eq(source.valid & source.ready),
+            port.warp.eq(source.payload.warp),
+            port.mask.eq(source.payload.mask),
+            port.pc.eq(instruction.pc),
+            port.port.eq(instruction.port),
+            port.pending.eq(source.payload.pending),
+            port.collector.eq(collectors.allocated[number]),
+        ]
+    for port, unit in units.items():
+        operation, dispatched = collectors.operation[port], observed.dispatched[port]
+        m.d.comb += dispatched.valid.eq(operation.valid & operation.ready)
+        m.d.comb += observed.offered[port].valid.eq(unit.o.valid)
+        for source, shown in ((operation, dispatched), (unit.o, observed.offered[port])):
+            m.d.comb += [shown.warp.eq(source.payload.warp), shown.pc.eq(source.payload.pc)]
+    for number, bus in enumerate(writeback.bus):
+        spread(m, bus, observed.done[number])
+    spread(m, units[Port.CONTROL].fault, observed.fault)
+    spread(m, units[Port.MEMORY].fault, observed.memory_fault)
+    for number, slot in enumerate(observed.slots):
+        m.d.comb += slot.eq(issue.slots[number])
+    m.d.comb += [
+        observed.reasons.eq(issue.reason),
+        observed.at_barrier.eq(units[Port.CONTROL].at_barrier),
+    ]

@@ -1,0 +1,201 @@
+"""What the host sees of the cores: it starts them, and reads how they fare."""
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from .address_map import core_registers
+from .config import ClusterConfig
+from .core.faults import fault_layout
+from .core.memory_layouts import memory_fault_layout
+from .emit import SharedBlock
+from .memory.arbiter import lowest, select
+from .memory.merge import Merge
+from .register_bridge import decode
+from .registers import RegisterSignature
+from .streams import Queue, ResponseSignature
+
+__all__ = ["CONSOLE_BYTES", "CoreControl"]
+
+#: Bytes of the console that wait for the host; more are lost.
+CONSOLE_BYTES = 256
+
+
+def record_layout() -> data.StructLayout:
+    """Layout of a fault as the host reads it."""
+    return data.StructLayout({
+        "cause": 8,
+        "of_memory": 8,
+        "warp": 8,
+        "core": 8,
+        "pc": 32,
+        "address": 32,
+        "lanes": 32,
+    })
+
+
+class CoreControl(SharedBlock):
+    """The registers of `address_map.core_registers`.
+
+    Requests are never held. A write other than the first 1 to ``start`` is refused, and an
+    address without a register. `start` rises the cycle after the write; what cores say is seen
+    in registers 2 cycles after they say it. Of faults of one cycle the first is that of the
+    lowest core, of control before memory. A byte for the console that finds `CONSOLE_BYTES`
+    waiting is lost.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    registers : In(RegisterSignature(8))
+    start : Out(1)
+        Cores begin; high from then on.
+    busy : In(cores)
+    exit_codes : In(32).array(cores)
+    fault : In(ResponseSignature(fault_layout(config.core))).array(cores)
+    memory_fault : In(ResponseSignature(memory_fault_layout(config.core))).array(cores)
+    console : In(stream.Signature(8)).array(cores)
+    unheard : In(1)
+        A command word went to no matrix unit.
+    runs : Out(1)
+        A core is busy, and none has met a fault.
+    error : Out(1)
+        A fault is recorded, or a command word went to nobody.
+    """
+
+    registers: Any
+    start: Signal
+    busy: Signal
+    exit_codes: list
+    fault: list
+    memory_fault: list
+    console: list
+    unheard: Signal
+    runs: Signal
+    error: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        core, cores = config.core, config.cores
+        assert core is not None
+        super().__init__({
+            "registers": In(RegisterSignature(8)),
+            "start": Out(1),
+            "busy": In(cores),
+            "exit_codes": In(32).array(cores),
+            "fault": In(ResponseSignature(fault_layout(core))).array(cores),
+            "memory_fault": In(ResponseSignature(memory_fault_layout(core))).array(cores),
+            "console": In(stream.Signature(8)).array(cores),
+            "unheard": In(1),
+            "runs": Out(1),
+            "error": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        cores = range(self.config.cores)
+        busy, unheard = Signal(len(cores)), Signal()
+        failed, record = self.record(m)
+        takes = Signal()
+        text, lost = self.collect(m, takes)
+        m.d.sync += [busy.eq(self.busy), unheard.eq(unheard | self.unheard)]
+        m.d.comb += [self.runs.eq(busy.any() & ~failed), self.error.eq(failed | unheard)]
+
+        request, response = self.registers.request, self.registers.response
+        values = {
+            "start": self.start,
+            "state": Cat(self.runs, failed, text.valid, lost, unheard),
+            "busy": busy,
+            "console": Cat(Mux(text.valid, text.payload, 0), text.valid),
+            "fault": Cat(record.cause, record.of_memory, record.warp, record.core),
+            "fault_pc": record.pc,
+            "fault_address": record.address,
+            "fault_lanes": record.lanes,
+            **{f"exit_code_{core}": self.exit_codes[core] for core in cores},
+        }
+        registers = core_registers(len(cores))
+        addresses = [[register.offset] for register in registers.values()]
+        named = decode(m, request.payload.address, addresses, "named")
+        chosen = dict(zip(registers, named, strict=False))
+        starts = Signal()
+        m.d.comb += [
+            request.ready.eq(1),
+            starts.eq(
+                request.valid
+                & request.payload.write
+                & chosen["start"]
+                & (request.payload.data == 1)
+                & ~self.start
+            ),
+            takes.eq(request.valid & ~request.payload.write & chosen["console"]),
+        ]
+        m.d.sync += [
+            self.start.eq(self.start | starts),
+            response.valid.eq(request.valid),
+            response.payload.data.eq(
+                reduce(or_, [Mux(chosen[name], value, 0) for name, value in values.items()])
+            ),
+            response.payload.error.eq(named[-1] | (request.payload.write & ~starts)),
+        ]
+        return m
+
+    def record(self, m: Module):
+        """Keep the first fault; return whether there is one, and which."""
+        found, offers = [], []
+        for core, faults in enumerate(zip(self.fault, self.memory_fault, strict=True)):
+            for of_memory, fault in enumerate(faults):
+                payload = fault.payload
+                cause, lanes = (
+                    (payload.kind, payload.mask)
+                    if of_memory
+                    else (
+                        payload.cause,
+                        payload.lanes,
+                    )
+                )
+                offer = Signal(record_layout(), name=f"offer_{core}_{of_memory}")
+                m.d.comb += [
+                    offer.cause.eq(cause),
+                    offer.of_memory.eq(of_memory),
+                    offer.core.eq(core),
+                    offer.lanes.eq(lanes),
+                    *(offer[name].eq(payload[name]) for name in ("warp", "pc", "address")),
+                ]
+                found.append(fault.valid)
+                offers.append(Value.cast(offer))
+        failed, record = Signal(), Signal(record_layout())
+        first = Signal(len(found))
+        m.d.comb += first.eq(lowest(Cat(found)))
+        with m.If(~failed):
+            m.d.sync += failed.eq(first.any())
+            with m.If(first.any()):
+                m.d.sync += Value.cast(record).eq(select(first, offers))
+        return failed, record
+
+    def collect(self, m: Module, takes):
+        """Queue the bytes of the console; return them, and whether any were lost."""
+        m.submodules.merge = merge = Merge(8, self.config.cores)
+        m.submodules.text = text = Queue(8, CONSOLE_BYTES)
+        for core, console in enumerate(self.console):
+            i = getattr(merge, f"i_{core}")
+            m.d.comb += [
+                i.valid.eq(console.valid),
+                i.payload.eq(console.payload),
+                console.ready.eq(i.ready),
+            ]
+        lost = Signal()
+        m.d.comb += [
+            merge.o.ready.eq(1),
+            text.i.valid.eq(merge.o.valid),
+            text.i.payload.eq(merge.o.payload.payload),
+            text.o.ready.eq(takes),
+        ]
+        m.d.sync += lost.eq(lost | (merge.o.valid & ~text.i.ready))
+        return text.o, lost

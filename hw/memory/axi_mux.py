@@ -1,0 +1,181 @@
+"""Several AXI4 masters at one AXI4 slave."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2, exact_log2
+
+from ..axi import BURST_INCR, Axi4Signature
+from ..config.checks import require_integer, require_power_of_two
+from ..emit import SharedBlock
+from ..streams import Queue
+from .merge import Merge
+
+__all__ = ["AxiMux", "AxiMuxConfig"]
+
+CACHE_BUFFERABLE = 0b0011
+#: Write bursts whose data is awaited behind that of one.
+BURSTS_AHEAD = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxiMuxConfig:
+    """An AXI4 multiplexer.
+
+    Parameters
+    ----------
+    id_widths : tuple of int
+        Bits of the ids of each master, one or more masters.
+    data_width : int
+        Bits of a beat.
+
+    """
+
+    id_widths: tuple[int, ...]
+    data_width: int
+
+    def __post_init__(self):
+        require_integer("masters", len(self.id_widths), 1, 256)
+        require_power_of_two("data_width", self.data_width, 32, 1024)
+        for width in self.id_widths:
+            require_integer("each of id_widths", width, 1, 16)
+
+    @property
+    def sources(self) -> int:
+        """Masters."""
+        return len(self.id_widths)
+
+    @property
+    def id_width(self) -> int:
+        """Bits of the widest of their ids."""
+        return max(self.id_widths)
+
+    @property
+    def source_width(self) -> int:
+        """Bits of an id that tell whose it is, above those it has there."""
+        return ceil_log2(self.sources)
+
+    @property
+    def outer_id_width(self) -> int:
+        """Bits of the ids of the bus."""
+        return self.id_width + self.source_width
+
+    def signature(self, id_width: int) -> Axi4Signature:
+        """Return the bus with ids of so many bits."""
+        return Axi4Signature(address_width=32, data_width=self.data_width, id_width=id_width)
+
+
+class AxiMux(SharedBlock):
+    """Pass the bursts of several masters on to one bus, and each its responses.
+
+    Bursts take turns (round-robin, reads and writes apart) and leave 1 cycle after they came; a
+    payload per cycle and channel. Write data follows in the order of the bursts, from the cycle
+    after a burst left. Data and responses pass in the cycle they come; `rready` and `bready` are
+    those of the master whose response it is. All bursts must be incrementing, of whole beats.
+    Responses of one id of one master keep their order if the slave keeps that of one id.
+
+    Parameters
+    ----------
+    config : AxiMuxConfig
+
+    Members
+    -------
+    i_0, i_1, … : In(Axi4Signature)
+    o : Out(Axi4Signature)
+        Its ids have the number of the master above the master's id.
+    busy : Out(1)
+        Something waits here, or comes in.
+    """
+
+    o: Any
+    busy: Signal
+
+    def __init__(self, config: AxiMuxConfig):
+        self.config = config
+        super().__init__(
+            {f"i_{k}": In(config.signature(width)) for k, width in enumerate(config.id_widths)}
+            | {"o": Out(config.signature(config.outer_id_width)), "busy": Out(1)}
+        )
+
+    def build(self, platform):
+        m = Module()
+        sources = [getattr(self, f"i_{k}") for k in range(self.config.sources)]
+        m.submodules.order = order = Queue(self.config.source_width, BURSTS_AHEAD)
+        self.pass_addresses(m, "ar", sources, None)
+        self.pass_addresses(m, "aw", sources, order)
+        self.pass_data(m, sources, order)
+        for letter, fields in (("r", ("data", "resp", "last")), ("b", ("resp",))):
+            self.pass_back(m, letter, fields, sources)
+        comes = [getattr(s, f"{letter}valid") for s in sources for letter in ("ar", "aw", "w")]
+        o = self.o
+        m.d.comb += self.busy.eq(
+            Cat(*comes, o.arvalid, o.awvalid, o.rvalid, o.bvalid, order.o.valid).any()
+        )
+        return m
+
+    def pass_addresses(self, m: Module, letter: str, sources, order: Queue | None):
+        """Let bursts take turns, and note whose data comes next."""
+        layout = data.StructLayout({"id": self.config.id_width, "addr": 32, "len": 8})
+        m.submodules[f"{letter}_merge"] = merge = Merge(layout, len(sources))
+        for k, source in enumerate(sources):
+            i = getattr(merge, f"i_{k}")
+            m.d.comb += [
+                i.valid.eq(getattr(source, f"{letter}valid")),
+                getattr(source, f"{letter}ready").eq(i.ready),
+                *(
+                    i.payload[name].eq(getattr(source, f"{letter}{name}"))
+                    for name in layout.members
+                ),
+            ]
+        burst, room = merge.o.payload, C(1, 1) if order is None else order.i.ready
+        valid, ready = getattr(self.o, f"{letter}valid"), getattr(self.o, f"{letter}ready")
+        m.d.comb += [
+            getattr(self.o, f"{letter}id").eq(Cat(burst.payload.id, burst.source)),
+            getattr(self.o, f"{letter}addr").eq(burst.payload.addr),
+            getattr(self.o, f"{letter}len").eq(burst.payload.len),
+            getattr(self.o, f"{letter}size").eq(exact_log2(self.config.data_width // 8)),
+            getattr(self.o, f"{letter}burst").eq(BURST_INCR),
+            getattr(self.o, f"{letter}cache").eq(CACHE_BUFFERABLE),
+            valid.eq(merge.o.valid & room),
+            merge.o.ready.eq(ready & room),
+        ]
+        if order is not None:
+            m.d.comb += [
+                order.i.valid.eq(merge.o.valid & ready),
+                order.i.payload.eq(burst.source),
+            ]
+
+    def pass_data(self, m: Module, sources, order: Queue):
+        """Pass the beats of the master whose burst is next."""
+        o = self.o
+        for k, source in enumerate(sources):
+            with m.If(order.o.valid & (order.o.payload == k)):
+                m.d.comb += [o.wvalid.eq(source.wvalid), source.wready.eq(o.wready)]
+        with m.Switch(order.o.payload):
+            for k, source in enumerate(sources):
+                with m.Case(k) if len(sources) > 1 else m.Default():
+                    m.d.comb += [
+                        getattr(o, name).eq(getattr(source, name))
+                        for name in ("wdata", "wstrb", "wlast")
+                    ]
+        m.d.comb += order.o.ready.eq(o.wvalid & o.wready & o.wlast)
+
+    def pass_back(self, m: Module, letter: str, fields, sources):
+        """Give data or responses to the master that their id names."""
+        o, width = self.o, self.config.id_width
+        whose = getattr(o, f"{letter}id")[width:]
+        for k, source in enumerate(sources):
+            is_its = C(1, 1) if len(sources) == 1 else whose == k
+            m.d.comb += [
+                getattr(source, f"{letter}valid").eq(getattr(o, f"{letter}valid") & is_its),
+                getattr(source, f"{letter}id").eq(getattr(o, f"{letter}id")[:width]),
+                *(
+                    getattr(source, f"{letter}{name}").eq(getattr(o, f"{letter}{name}"))
+                    for name in fields
+                ),
+            ]
+            with m.If(is_its):
+                m.d.comb += getattr(o, f"{letter}ready").eq(getattr(source, f"{letter}ready"))

@@ -1,0 +1,123 @@
+"""The product as a program of the cores, whose one thread commands DMA and matrix unit."""
+
+import dataclasses
+
+import numpy as np
+
+from ...hw.arithmetic import ARITHMETIC
+from ...hw.config import ClusterConfig
+from ...hw.errors import UserError
+from ..elements import NATIVE
+from ..kernel import Buffer, Kernel, Problem
+from .data import operands
+from .plan import default_tile
+from .problem import GemmProblem
+from .reference import reference
+
+__all__ = ["WIDE", "command_depth", "cores_kernel", "pose", "with_bits"]
+
+#: Bit of the program's options: C in the accumulator's format.
+WIDE = 2
+
+
+def cores_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return the kernel ``gemm`` for the cores of a machine with a matrix unit.
+
+    Its results are compared with the float64 reference alone; `sim.gemm_cores` adds the bits.
+    Options are those of `pose`.
+    """
+    if config.matrix is None:
+        raise UserError("gemm on cores needs a matrix unit, and this machine has none")
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        return pose(config, rng, **sizes, **options)[0]
+
+    return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed)
+
+
+def pose(
+    config: ClusterConfig,
+    rng: np.random.Generator,
+    *,
+    m: int,
+    n: int,
+    k: int,
+    c_format: str | None = None,
+    data: str = "random",
+    gaps: tuple[int, int, int] = (0, 0, 0),
+) -> tuple[Problem, GemmProblem]:
+    """Return the problem as a program gets it, and as models take it.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        A machine with a matrix unit.
+    rng : Generator
+        Of the operands.
+    m, n, k : int
+        Sizes.
+    c_format : str or None
+        Format of C; None for the narrow one of the operands.
+    data : str
+        Kind of operands, one of `data.KINDS`.
+    gaps : tuple of int
+        Elements of nobody's at the end of each row of A, B and C.
+
+    """
+    matrix = config.matrix
+    assert matrix is not None
+    c_format = c_format or ARITHMETIC[matrix.operand].narrow
+    if c_format not in NATIVE:
+        raise UserError(f"C must have one of the formats {', '.join(NATIVE)}, not {c_format}")
+    pitches = [size + gap for size, gap in zip((k, n, n), gaps, strict=True)]
+    try:
+        problem = GemmProblem.placed(
+            **{"m": m, "n": n, "k": k, "operand": matrix.operand, "c_format": c_format},
+            **dict(zip(("a_pitch", "b_pitch", "c_pitch"), pitches, strict=True)),
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(str(error)) from None
+    a, b = operands(problem, data, int(rng.integers(1 << 32)))
+    values, bound = reference(problem, a, b, matrix.rows)
+    before = np.full((m, pitches[2]), -1, problem.dtype("c"))
+    expected, bounds = before.astype(np.float64), np.zeros(before.shape)
+    expected[:, :n], bounds[:, :n] = values, bound
+    buffers = {
+        "a": Buffer(data=widened(a, pitches[0])),
+        "b": Buffer(data=widened(b, pitches[1])),
+        "c": Buffer(data=before, expected=expected, bound=bounds),
+    }
+    wide = c_format == ARITHMETIC[matrix.operand].accumulator
+    arguments = (m, n, k, "a", "b", "c", *pitches, WIDE if wide else 0)
+    return Problem(buffers=buffers, arguments=arguments, operations=2 * problem.macs), problem
+
+
+def command_depth(config: ClusterConfig) -> int:
+    """Return the elements along K of the program's computes, `GEMM_K` of ``gemm.h``."""
+    matrix = config.matrix
+    assert matrix is not None
+    m, n, wanted = default_tile(config)
+    if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
+        n = matrix.columns
+    if matrix.a_bytes > matrix.rows * matrix.operand_bytes:
+        wanted = matrix.rows
+    a_block = m * matrix.a_bytes
+    b_block = matrix.rows * (n // matrix.columns) * matrix.b_bytes
+    return min(wanted, config.shared.size // 4 // max(a_block, b_block) * matrix.rows)
+
+
+def widened(matrix: np.ndarray, pitch: int) -> np.ndarray:
+    """Return a matrix in rows of `pitch` elements; what is added has all bits set, a NaN."""
+    rows, columns = matrix.shape
+    wide = np.full((rows, pitch * matrix.itemsize), 0xFF, np.uint8).view(matrix.dtype)
+    wide[:, :columns] = matrix
+    return wide
+
+
+def with_bits(problem: Problem, c: np.ndarray) -> Problem:
+    """Return a problem whose C must be this one to the bit, and unchanged in its gaps."""
+    buffer = problem.buffers["c"]
+    bits = buffer.data.copy()
+    bits[:, : c.shape[1]] = c
+    exact = dataclasses.replace(buffer, bits=bits)
+    return dataclasses.replace(problem, buffers={**problem.buffers, "c": exact})

@@ -1,0 +1,189 @@
+/* The cluster's DMA and matrix unit, as one thread commands them: copies between DRAM and shared
+ * memory, products of tiles, and waits. virgo_fence is in spica.h already.
+ *
+ *     virgo_dma_load(0, a, pitch, 128, 128, 256, 0, 0);
+ *     ...
+ *     virgo_tile(128, 64, 128);
+ *     virgo_store_pitch(c_pitch);
+ *     virgo_operands(0, b_place + VIRGO_B_BYTES(64, 128));
+ *     virgo_prepare(accumulate);
+ *     virgo_await(SPICA_DMA_LOADS_DONE, loads);
+ *     virgo_start();
+ *     ...
+ *     virgo_store(c, 0);
+ *     virgo_fence(0);
+ *
+ * Commands are queued and return at once; a write to a full queue waits until there is room. What
+ * cores wrote to DRAM is there for the DMA after vx_fence; what the DMA wrote, cores read after
+ * vx_fence. Places in shared memory are bytes from its start, multiples of 4.
+ *
+ * In shared memory a tile of A is row by row, each row as many blocks as it takes, of
+ * SPICA_CONFIG_MATRIX_ROWS elements; a tile of B likewise, its blocks as wide as the array has
+ * columns. A block has at least 4 bytes, and elements beyond the matrix are 0. */
+#ifndef VIRGO_H
+#define VIRGO_H
+
+#include <spica.h>
+
+#ifdef SPICA_MATRIX_INSTRUCTION
+
+#define VIRGO_ROWS SPICA_CONFIG_MATRIX_ROWS
+#define VIRGO_COLUMNS SPICA_CONFIG_MATRIX_COLUMNS
+#define VIRGO_BLOCKS(size, block) (((size) + (block) - 1) / (block))
+#define VIRGO_BLOCK_BYTES_(extent) \
+    ((extent) * SPICA_OPERAND_BYTES < 4 ? 4 : (extent) * SPICA_OPERAND_BYTES)
+/* Bytes of a block of a row of A, and of B. */
+#define VIRGO_A_BLOCK VIRGO_BLOCK_BYTES_(VIRGO_ROWS)
+#define VIRGO_B_BLOCK VIRGO_BLOCK_BYTES_(VIRGO_COLUMNS)
+/* Bytes of a tile's row of A with k elements, of B with n. */
+#define VIRGO_A_PITCH(k) (VIRGO_BLOCKS(k, VIRGO_ROWS) * VIRGO_A_BLOCK)
+#define VIRGO_B_PITCH(n) (VIRGO_BLOCKS(n, VIRGO_COLUMNS) * VIRGO_B_BLOCK)
+/* Rows of a tile of B with k of the matrix, and bytes of such a tile. */
+#define VIRGO_B_ROWS(k) (VIRGO_BLOCKS(k, VIRGO_ROWS) * VIRGO_ROWS)
+#define VIRGO_B_BYTES(n, k) (VIRGO_B_ROWS(k) * VIRGO_B_PITCH(n))
+
+/* The parts of a LOOP_WS that are left out, and its bits. */
+#define VIRGO_ONLY_COMPUTE 0x2b8u
+#define VIRGO_ONLY_STORE 0x78u
+#define VIRGO_ONLY_SPILL 0x278u
+#define VIRGO_ACCUMULATE 1u
+/* Of virgo_store: the accumulator's format instead of the narrow one; negative results as 0. */
+#define VIRGO_WIDE 2u
+#define VIRGO_RELU 0x100u
+
+/* Describes the job that virgo_dma_start begins: `rows` rows of `bytes` bytes, at most 65535 of
+ * each, their starts `dram_pitch` and `local_pitch` bytes apart. A load fills with zeros what is
+ * beyond them up to `fill_rows` rows of `fill_bytes` bytes, unless these are 0. */
+SPICA_INLINE void virgo_dma_job(uint32_t local, const void *dram, uint32_t dram_pitch,
+                                uint32_t local_pitch, uint32_t rows, uint32_t bytes,
+                                uint32_t fill_rows, uint32_t fill_bytes)
+{
+    spica_store_register(SPICA_DMA_DRAM, (uint32_t)dram);
+    spica_store_register(SPICA_DMA_DRAM_PITCH, dram_pitch);
+    spica_store_register(SPICA_DMA_LOCAL, local);
+    spica_store_register(SPICA_DMA_LOCAL_PITCH, local_pitch);
+    spica_store_register(SPICA_DMA_SHAPE, rows | bytes << 16);
+    spica_store_register(SPICA_DMA_FILL, fill_rows | fill_bytes << 16);
+}
+
+/* Copies rows from DRAM to shared memory. Loads end in the order in which they were queued. */
+SPICA_INLINE void virgo_dma_load(uint32_t local, const void *dram, uint32_t dram_pitch,
+                                 uint32_t local_pitch, uint32_t rows, uint32_t bytes,
+                                 uint32_t fill_rows, uint32_t fill_bytes)
+{
+    virgo_dma_job(local, dram, dram_pitch, local_pitch, rows, bytes, fill_rows, fill_bytes);
+    spica_store_register(SPICA_DMA_START, 0);
+}
+
+/* Copies rows from shared memory to DRAM. Stores end in order too, but not with loads. */
+SPICA_INLINE void virgo_dma_store(void *dram, uint32_t local, uint32_t dram_pitch,
+                                  uint32_t local_pitch, uint32_t rows, uint32_t bytes)
+{
+    virgo_dma_job(local, dram, dram_pitch, local_pitch, rows, bytes, 0, 0);
+    spica_store_register(SPICA_DMA_START, 1);
+}
+
+/* Reads a register again after a while: the address is divided by 1, which takes some cycles and
+ * one instruction, so that who waits leaves the core and the way to the devices to others. */
+SPICA_INLINE uint32_t virgo_look_again(const volatile uint32_t **place)
+{
+    __asm__ volatile("divu %0, %0, %1" : "+r"(*place) : "r"(1));
+    return **place;
+}
+
+/* Waits until the counter at an address, modulo 2^32, is at `count` or past it; returns it. */
+SPICA_INLINE uint32_t virgo_await(uint32_t counter, uint32_t count)
+{
+    const volatile uint32_t *place = (const volatile uint32_t *)counter;
+    uint32_t value = *place;
+    while ((int32_t)(value - count) < 0)
+        value = virgo_look_again(&place);
+    return value;
+}
+
+/* Waits until at most `jobs` loads and stores of programs run. */
+SPICA_INLINE void virgo_dma_fence(uint32_t jobs)
+{
+    const volatile uint32_t *place = (const volatile uint32_t *)SPICA_DMA_RUNNING;
+    uint32_t value = *place;
+    while (value > jobs)
+        value = virgo_look_again(&place);
+}
+
+/* Sets how many rows and columns of C the following computes and stores make, and how many
+ * products a compute sums up; at most the accumulator's. Holds until it is set again. */
+SPICA_INLINE void virgo_tile(uint32_t m, uint32_t n, uint32_t k)
+{
+    uint32_t i_blocks = VIRGO_BLOCKS(m, VIRGO_ROWS), j_blocks = VIRGO_BLOCKS(n, VIRGO_COLUMNS);
+    uint32_t k_blocks = VIRGO_BLOCKS(k, VIRGO_ROWS);
+    uint32_t i_pad = i_blocks * VIRGO_ROWS - m, j_pad = j_blocks * VIRGO_COLUMNS - n;
+    spica_store_register(SPICA_MATRIX_RS1_LOW, i_pad | j_pad << 16);
+    spica_store_register(SPICA_MATRIX_RS1_HIGH, k_blocks * VIRGO_ROWS - k);
+    spica_store_register(SPICA_MATRIX_RS2_LOW, i_blocks | j_blocks << 16);
+    spica_store_register(SPICA_MATRIX_RS2_HIGH, k_blocks);
+    spica_store_register(SPICA_MATRIX_INSTRUCTION, SPICA_ROCC_BOUNDS);
+    /* No other command here has upper halves. */
+    spica_store_register(SPICA_MATRIX_RS1_HIGH, 0);
+    spica_store_register(SPICA_MATRIX_RS2_HIGH, 0);
+}
+
+/* Issues a RoCC instruction whose operands have no upper halves, after virgo_tile. */
+SPICA_INLINE void virgo_instruction(uint32_t instruction, uint32_t rs1, uint32_t rs2)
+{
+    spica_store_register(SPICA_MATRIX_RS1_LOW, rs1);
+    spica_store_register(SPICA_MATRIX_RS2_LOW, rs2);
+    spica_store_register(SPICA_MATRIX_INSTRUCTION, instruction);
+}
+
+/* Sets where in shared memory the tile of A begins, and where that of B ends. */
+SPICA_INLINE void virgo_operands(uint32_t a, uint32_t b_end)
+{
+    virgo_instruction(SPICA_ROCC_SPAD_AB, a / VIRGO_A_BLOCK, b_end / VIRGO_B_BLOCK);
+}
+
+/* Writes all of a compute but the word that starts it. */
+SPICA_INLINE void virgo_prepare(uint32_t accumulate)
+{
+    spica_store_register(SPICA_MATRIX_RS1_LOW, accumulate);
+    spica_store_register(SPICA_MATRIX_RS2_LOW, VIRGO_ONLY_COMPUTE);
+}
+
+/* Starts what was prepared; two computes can be under way, and they end in order. */
+SPICA_INLINE void virgo_start(void)
+{
+    spica_store_register(SPICA_MATRIX_INSTRUCTION, SPICA_ROCC_LOOP_WS);
+}
+
+/* The product of the tiles at `a` and ahead of `b_end`: to the accumulator, or added to it. */
+SPICA_INLINE void virgo_compute(uint32_t a, uint32_t b_end, uint32_t accumulate)
+{
+    virgo_operands(a, b_end);
+    virgo_prepare(accumulate);
+    virgo_start();
+}
+
+/* Sets how many elements lie between rows of C in DRAM. Holds until it is set again. */
+SPICA_INLINE void virgo_store_pitch(uint32_t elements)
+{
+    virgo_instruction(SPICA_ROCC_STRIDES_DC, 0, elements);
+}
+
+/* Stores what the computes so far leave in the accumulator, whatever later ones do. */
+SPICA_INLINE void virgo_store(void *c, uint32_t options)
+{
+    virgo_instruction(SPICA_ROCC_ADDRESSES_DC, 0, (uint32_t)c);
+    virgo_instruction(SPICA_ROCC_LOOP_WS, options, VIRGO_ONLY_STORE);
+}
+
+/* The same to shared memory, at a multiple of VIRGO_A_BLOCK bytes: the rows that virgo_tile set,
+ * one behind the other, each as long as its blocks. */
+SPICA_INLINE void virgo_spill(uint32_t place, uint32_t options)
+{
+    spica_store_register(SPICA_MATRIX_RS2_HIGH, place / VIRGO_A_BLOCK);
+    virgo_instruction(SPICA_ROCC_LOOP_WS, options, VIRGO_ONLY_SPILL);
+    spica_store_register(SPICA_MATRIX_RS2_HIGH, 0);
+}
+
+#endif
+
+#endif

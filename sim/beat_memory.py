@@ -1,0 +1,175 @@
+"""A DRAM for single beats behind an AXI4 master: late, stalling, reads of several ids shuffled."""
+
+import random
+from collections import deque
+from dataclasses import dataclass
+
+from ..hw.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
+from ..hw.config import AxiConfig
+from .golden.dma import SparseMemory
+
+__all__ = ["BeatMemory"]
+
+CHANNELS = {
+    "ar": ("arid", "araddr", "arlen", "arsize", "arburst"),
+    "aw": ("awid", "awaddr", "awlen", "awsize", "awburst"),
+    "w": ("wdata", "wstrb", "wlast"),
+}
+
+
+@dataclass
+class Pending:
+    """A read that is not answered: sampled somewhen from `due` on."""
+
+    id: int
+    address: int
+    due: int
+    value: int | None = None
+
+
+class BeatMemory:
+    """Answer one AXI4 master from a memory, a cycle at a time, and assert the rules of AXI4.
+
+    Reads see memory at a random time between address and answer; those of different ids are
+    answered in any order. Writes take effect at a random time before their response; those of
+    one id in order, others in any.
+
+    Parameters
+    ----------
+    axi : interface of Axi4Signature
+        Seen from outside.
+    memory : SparseMemory
+    config : AxiConfig
+    rng : random.Random
+    index : int
+        Which of the interleaved masters this is.
+    jitter : int
+        Cycles that an access may take more than one, at random.
+    stall : float
+        Probability that a channel pauses, per channel and cycle.
+    broken : range
+        Addresses that answer with SLVERR.
+
+    """
+
+    def __init__(
+        self,
+        axi,
+        memory: SparseMemory,
+        config: AxiConfig,
+        rng: random.Random,
+        *,
+        index: int,
+        jitter: int = 0,
+        stall: float = 0.0,
+        broken: range = range(0),
+    ):
+        self.memory, self.config, self.rng, self.index = memory, config, rng, index
+        self.jitter, self.stall, self.broken = jitter, stall, broken
+        names = [name for channel in CHANNELS.values() for name in channel]
+        self.names = [*names, "arvalid", "awvalid", "wvalid", "rready", "bready"]
+        self.samples = [getattr(axi, name) for name in self.names]
+        self.answers = ("arready", "awready", "wready", "rvalid", "rid", "rdata", "rresp", "rlast")
+        self.answers += ("bvalid", "bid", "bresp")
+        self.drives = [getattr(axi, name) for name in self.answers]
+        self.driven: dict[str, int] = dict.fromkeys(self.answers, 0)
+        self.refused: dict[str, tuple] = {}
+        self.now = 0
+        self.reads: list[Pending] = []
+        self.bursts: deque = deque()  # (id, address) that wait for their beat
+        self.beats: deque = deque()
+        self.writes: list = []  # (id, address, value, strobes, due) not done yet
+        self.replies: list = []  # (id, response)
+        self.most_reads = 0
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is owed on either side."""
+        owed = (self.reads, self.bursts, self.beats, self.writes, self.replies)
+        return not any(owed) and not (self.driven["rvalid"] or self.driven["bvalid"])
+
+    def step(self, values) -> list[int]:
+        """Take what the master shows before a clock edge; return what to drive after it."""
+        seen = dict(zip(self.names, values, strict=True))
+        driven = self.driven
+        for channel, members in CHANNELS.items():
+            self.check_stable(channel, seen, tuple(seen[name] for name in members))
+        if seen["arvalid"] and driven["arready"]:
+            self.check_address("ar", seen)
+            self.reads.append(Pending(seen["arid"], seen["araddr"], self.after()))
+            self.most_reads = max(self.most_reads, len(self.reads))
+        if seen["awvalid"] and driven["awready"]:
+            self.check_address("aw", seen)
+            self.bursts.append((seen["awid"], seen["awaddr"]))
+        if seen["wvalid"] and driven["wready"]:
+            assert seen["wlast"], "a burst of one beat ends with it"
+            self.beats.append((seen["wdata"], seen["wstrb"]))
+        while self.bursts and self.beats:
+            self.writes.append((*self.bursts.popleft(), *self.beats.popleft(), self.after()))
+        self.progress()
+        self.now += 1
+        self.driven = self.answer(seen)
+        return [self.driven[name] for name in self.answers]
+
+    def after(self) -> int:
+        """Return when an access may be done."""
+        return self.now + self.rng.randint(0, self.jitter)
+
+    def check_stable(self, channel, seen, payload):
+        valid = seen[f"{channel}valid"]
+        if channel in self.refused:
+            assert valid, f"{channel}valid dropped before it was accepted"
+            assert payload == self.refused[channel], f"{channel} changed while it waited"
+        self.refused.pop(channel, None)
+        if valid and not self.driven[f"{channel}ready"]:
+            self.refused[channel] = payload
+
+    def check_address(self, channel, seen):
+        size, address = self.config.beat_bytes, seen[f"{channel}addr"]
+        assert 1 << seen[f"{channel}size"] == size and seen[f"{channel}len"] == 0
+        assert seen[f"{channel}burst"] == BURST_INCR and address % size == 0
+        master = address // self.config.interleave_bytes % self.config.masters
+        assert master == self.index, f"{address:#x} on the wrong master"
+
+    def progress(self):
+        """Sample reads and carry out writes whose time has come."""
+        size = self.config.beat_bytes
+        for read in self.reads:
+            if read.value is None and read.due <= self.now:
+                read.value = int.from_bytes(self.memory.read(read.address, size), "little")
+        blocked = set()
+        for write in list(self.writes):
+            name, address, value, strobes, due = write
+            if name in blocked or due > self.now:
+                blocked.add(name)
+                continue
+            self.writes.remove(write)
+            is_broken = address in self.broken
+            if not is_broken and strobes:
+                self.memory.write_masked(address, value, strobes, size)
+            self.replies.append((name, RESPONSE_SLAVE_ERROR if is_broken else RESPONSE_OKAY))
+
+    def answer(self, seen) -> dict[str, int]:
+        """Choose the next cycle's outputs; an offer that was refused stays."""
+        before, rng = self.driven, self.rng
+        chosen = {f"{c}ready": int(rng.random() >= self.stall) for c in CHANNELS}
+        if not before["rvalid"] or seen["rready"]:
+            chosen["rvalid"] = 0
+            done, ids = [], set()
+            for read in self.reads:  # of one id only the first
+                if read.id not in ids and read.value is not None:
+                    done.append(read)
+                ids.add(read.id)
+            if done and rng.random() >= self.stall:
+                read = rng.choice(done)
+                self.reads.remove(read)
+                code = RESPONSE_SLAVE_ERROR if read.address in self.broken else RESPONSE_OKAY
+                assert read.value is not None
+                chosen |= {"rvalid": 1, "rid": read.id, "rdata": read.value, "rresp": code}
+                chosen["rlast"] = 1
+        if not before["bvalid"] or seen["bready"]:
+            chosen["bvalid"] = 0
+            if self.replies and rng.random() >= self.stall:
+                name, code = self.replies.pop(0)
+                chosen |= {"bvalid": 1, "bid": name, "bresp": code}
+        return before | chosen

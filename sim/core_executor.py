@@ -1,0 +1,138 @@
+"""Programs on the gateware of the cores."""
+
+import dataclasses
+from collections import Counter
+from typing import Any
+
+from ..hw.config import ClusterConfig
+from ..kernels.program import Program
+from .core_machine import CoreMachine
+from .core_mistakes import core_mistake_text, explain_core
+from .core_outcome import CoreOutcome, CoreStop
+from .iss_executor import instruction_counts
+from .loading import Progress, SimtOptions
+from .mistakes import ProgramError
+from .places import Places
+from .stacks import core_of
+from .trace import TRACE_SUFFIXES, write_trace
+
+__all__ = ["TRACES", "WAVEFORM", "CoreExecutor"]
+
+#: Cycles between two chances to interrupt or to show progress.
+CHUNK = 200_000
+WAVEFORM = ".vcd"
+#: Suffixes of the traces that a run can write.
+TRACES = (WAVEFORM, *TRACE_SUFFIXES)
+NEVER = 1 << 62
+
+
+class CoreExecutor:
+    """A program in the memory of cores on Verilator or Amaranth's simulator.
+
+    Parameters
+    ----------
+    machine : CoreMachine
+    program : Program
+    places : Places
+    options : SimtOptions
+
+    """
+
+    def __init__(
+        self, machine: CoreMachine, program: Program, places: Places, options: SimtOptions
+    ):
+        self.machine, self.program, self.places, self.options = machine, program, places, options
+        self.write, self.read = machine.write, machine.read
+        self.close = machine.close
+        self.outcome: CoreOutcome | None = None
+        self.device_errors = ""
+        self.notes: list[str] = []
+
+    @classmethod
+    def build(
+        cls,
+        config: ClusterConfig,
+        program: Program,
+        places: Places,
+        options: SimtOptions,
+        progress: Progress | None,
+    ) -> "CoreExecutor":
+        """Build the machine that the options want."""
+        waveform = options.trace is not None and options.trace.suffix == WAVEFORM
+        window = options.trace_window
+        record = (window or (0, NEVER)) if options.trace is not None and not waveform else None
+        machine = CoreMachine(
+            config,
+            engine=options.engine,
+            memory=options.memory,
+            lockstep=options.lockstep,
+            record=record,
+            gating=options.gating,
+            seed=options.seed,
+            optimize=options.model_optimize,
+            vcd=str(options.trace) if waveform else None,
+            window=window if waveform else None,
+            progress=progress,
+        )
+        return cls(machine, program, places, options)
+
+    @property
+    def exit_code(self) -> int:
+        """The program's, once it has come to its end."""
+        return 0 if self.outcome is None else self.outcome.exit_code
+
+    def execute(self, sentence: str, progress: Progress | None) -> None:
+        """Run to the end; raise `ProgramError` at any other. A trace is written at every end."""
+        limit = self.options.max_cycles
+        while True:
+            done = 0 if self.outcome is None else self.outcome.cycles
+            self.outcome = self.machine.run(min(CHUNK, limit - done))
+            if self.outcome.stop is not CoreStop.LIMIT or self.outcome.cycles >= limit:
+                break
+            if progress is not None:
+                progress(f"{sentence}, thousands of cycles", self.outcome.cycles // 1000, 0)
+        self.write_trace()
+        if self.outcome.stop is not CoreStop.DONE:
+            mistake = explain_core(self.machine, self.program, self.places, self.outcome)
+            raise ProgramError(mistake, core_mistake_text(mistake))
+
+    def write_trace(self) -> None:
+        """Write what was recorded, if a trace is wanted."""
+        path = self.options.trace
+        if path is not None and path.suffix != WAVEFORM:
+            self.notes = write_trace(
+                path, self.machine.records(), self.machine.config, self.program
+            )
+
+    def account(self) -> dict[str, Any]:
+        """Return what the run did, for a result file."""
+        outcome = self.outcome
+        assert outcome is not None, "the program has been executed"
+        core = core_of(self.machine.config)
+        found: dict[str, Any] = {
+            "cycles": outcome.cycles,
+            "instructions_per_cycle": outcome.instructions_per_cycle,
+            "slots": outcome.slots,
+            "counters": self.machine.counters(),
+            "memory": dataclasses.asdict(self.machine.memory),
+            "lockstep": self.options.lockstep,
+            "gating": self.options.gating,
+            "clocked_cycles": outcome.clocked,
+        }
+        counters = [Counter(core) for core in found["counters"]]
+        counted = sum(counters, Counter())
+        instructions, threads = outcome.instructions, counted["thread_instructions"]
+        found |= {
+            "instructions": {"warp": instructions, "thread": threads},
+            "lanes_used_percent": 100 * threads / max(1, instructions * core.threads),
+            "instructions_by_core": list(outcome.core_instructions),
+            "loads": counted["loads"],
+            "stores": counted["stores"],
+        }
+        if self.machine.iss is not None:
+            found |= instruction_counts(self.machine.iss.statistics, core.threads)
+        return found | {
+            "notes": self.notes,
+            "console": self.machine.console.decode(errors="replace"),
+            "simulated_cycles_per_second": outcome.cycles_per_second,
+        }

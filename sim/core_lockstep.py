@@ -1,0 +1,307 @@
+"""Cores beside the instruction-set model: every instruction compared, the first difference told."""
+
+import ctypes
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..hw.config import ClusterConfig, CoreConfig
+from ..hw.core.address import UPPER_HALF
+from ..hw.core.faults import FaultCause
+from ..hw.core.memory_layouts import MemoryFault, slots
+from ..hw.core.operations import Port
+from ..hw.errors import UserError
+from ..hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
+from .core_outcome import CoreStop
+from .dram import Harness
+from .iss.faults import REASONS, Reason, fault_of, lane_text
+from .iss.machine import Iss
+from .iss.native_types import HISTORY, MAX_THREADS, NativeFault
+
+__all__ = ["CAUSES", "CoreLockstep"]
+
+#: By which reasons of the model the cores may report each cause. A cause of several reasons is
+#: coarser than they are.
+CAUSES: tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...] = (
+    (
+        FaultCause.ILLEGAL,
+        (Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
+    ),
+    (FaultCause.FETCH, (Reason.NOT_PLACED,)),
+    (FaultCause.UNKNOWN_CSR, (Reason.UNKNOWN_CSR,)),
+    (FaultCause.READ_ONLY_CSR, (Reason.READ_ONLY_CSR,)),
+    (FaultCause.STACK_OVERFLOW, (Reason.STACK_OVERFLOW,)),
+    (FaultCause.STACK_UNDERFLOW, (Reason.STACK_UNDERFLOW,)),
+    (FaultCause.MISALIGNED_JUMP, (Reason.MISALIGNED_JUMP,)),
+    (FaultCause.DIVERGENT_BRANCH, (Reason.DIVERGENT_BRANCH, Reason.DIVERGENT_JUMP)),
+    (FaultCause.BARRIER_NUMBER, (Reason.BARRIER_NUMBER,)),
+    (FaultCause.BARRIER_COUNT, (Reason.BARRIER_COUNT,)),
+    (FaultCause.BARRIER_DISAGREES, (Reason.BARRIER_DISAGREES,)),
+    (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
+    (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
+    (MemoryFault.MISALIGNED, (Reason.MISALIGNED,)),
+    (MemoryFault.UNADDRESSABLE, (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE)),
+    (
+        MemoryFault.REFUSED,
+        (
+            *(Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE),
+            *(Reason.LOAD_NOT_PLACED, Reason.STORE_NOT_PLACED),
+            *(Reason.CONSOLE_LOAD, Reason.CONSOLE_SIZE, Reason.REGISTER_SIZE),
+        ),
+    ),
+)
+MEMORY_CAUSE = 16  #: in C++, causes of memory come from here on
+NO_CAUSE = 0xFFFF_FFFF
+#: Lanes, instructions before, and instructions in flight that a report shows at most.
+SHOWN_LANES, SHOWN_BEFORE, SHOWN_FLIGHTS = 8, 10, 12
+LINES = 40
+WORDS, NUMBERS, LANES, FAULT = range(4)  # `Form`
+
+
+class _Calls(ctypes.Structure):
+    """`IssCalls` of native/lockstep.hpp."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p) for name in ("machine", "step", "write_register", "fault")
+    )
+
+
+class _Setup(ctypes.Structure):
+    """`LockstepSetup` of native/lockstep.hpp."""
+
+    _fields_ = (
+        ("model", _Calls),
+        *(
+            (name, ctypes.c_uint32)
+            for name in (
+                *("core", "slot_bits", "integer_port", "memory_port", "control_port"),
+                *("misaligned_jump", "misaligned", "unaddressable", "refused", "first_address"),
+            )
+        ),
+        ("causes", ctypes.c_uint32 * 64),
+    )
+
+
+class _Difference(ctypes.Structure):
+    """`Difference` of native/lockstep.hpp."""
+
+    _fields_ = (
+        ("cycle", ctypes.c_uint64),
+        *((name, ctypes.c_uint32) for name in ("core", "warp", "pc", "form", "lanes")),
+        ("expected", ctypes.c_uint32 * MAX_THREADS),
+        ("got", ctypes.c_uint32 * MAX_THREADS),
+        ("fault", NativeFault),
+        ("what", ctypes.c_char * 80),
+    )
+
+
+class _Flight(ctypes.Structure):
+    """`FlightState` of native/lockstep.hpp."""
+
+    _fields_ = (
+        ("collected", ctypes.c_uint64),
+        *((name, ctypes.c_uint32) for name in ("pc", "mask", "port", "is_executed", "is_done")),
+    )
+
+
+class CoreLockstep:
+    """The model executes what the cores do, and both are compared, in the run that has begun.
+
+    Compared is of every instruction of a warp, in program order: pc, active threads, destination
+    and what it writes in them; of loads and stores addresses, bytes and data requested; of faults
+    cause, threads and address. Counters that programs read are taken over from the cores. The run
+    stops at the first difference.
+
+    The model's registers hold 0 before they are written, those of a core anything: programs must
+    not read them. Threads that race for a word are compared as long as they are of one core, or
+    one request takes all threads of an instruction.
+
+    Parameters
+    ----------
+    harness : Harness
+        With `Cores`, about to begin.
+    config : ClusterConfig
+    iss : Iss
+        Of the same config, with the same memory, at the program's beginning.
+
+    """
+
+    def __init__(self, harness: Harness, config: ClusterConfig, iss: Iss):
+        assert config.core is not None
+        self.config, self.core, self.iss = config, config.core, iss
+        self.library = harness.library
+        self.library.harness_lockstep_add.restype = ctypes.c_void_p
+        self.library.harness_lockstep_in_flight.restype = ctypes.c_uint64
+        self.handles = [
+            ctypes.c_void_p(
+                self.library.harness_lockstep_add(
+                    harness.handle, ctypes.byref(setup(core, self.core, iss))
+                )
+            )
+            for core in range(config.cores)
+        ]
+
+    def finish(
+        self, stop: CoreStop, *, exit_codes: list[int] | None = None, console: bytes | None = None
+    ) -> str:
+        """Return the first difference in words after a run that stopped so, "" if there is none.
+
+        Parameters
+        ----------
+        stop : CoreStop
+            With ``DONE`` and ``DEADLOCK`` nothing may be in flight; with ``DONE`` the model must
+            have come to its end too.
+        exit_codes : list of int or None
+            Of each core, compared after ``DONE``.
+        console : bytes or None
+            What was printed, likewise.
+
+        """
+        is_over = stop in (CoreStop.DONE, CoreStop.DEADLOCK)
+        for handle in self.handles:
+            difference = _Difference()
+            if not self.library.harness_lockstep_finish(
+                handle, ctypes.c_int(is_over), ctypes.byref(difference)
+            ):
+                return "\n".join(self.lines(handle, difference)[:LINES])
+        return self.end_text(exit_codes, console) if stop is CoreStop.DONE else ""
+
+    def end_text(self, exit_codes: list[int] | None, console: bytes | None) -> str:
+        """Return how the ends of cores and model differ."""
+        for core in range(self.config.cores):
+            for warp in range(self.core.warps):
+                state = self.iss.warp(core, warp)
+                if state.active:
+                    what = state.waits or f"goes on at {self.at(state.pc)}"
+                    return (
+                        f"all cores are idle, and in the model core {core}, warp {warp} has not "
+                        f"ended: {what}"
+                    )
+            expected = self.iss.core_state(core)[1]
+            if exit_codes is not None and exit_codes[core] != expected:
+                return f"exit code of core {core} is {exit_codes[core]}, of the model {expected}"
+        if console is not None and console != self.iss.console:
+            return f"the cores printed {console!r}, the model {self.iss.console!r}"
+        return ""
+
+    def lines(self, handle: ctypes.c_void_p, difference: _Difference) -> list[str]:
+        """Return a report of a difference."""
+        core, warp = difference.core, difference.warp
+        return [
+            f"core {core}, warp {warp} differs from the model in cycle {difference.cycle}: "
+            f"{difference.what.decode()}",
+            f"  at {self.at(difference.pc)}",
+            *self.detail(difference),
+            *self.before(core, warp),
+            *self.beside(handle, warp),
+        ]
+
+    def detail(self, difference: _Difference) -> Iterator[str]:
+        """Yield what was expected and what came."""
+        expected, got = difference.expected, difference.got
+        if difference.form == NUMBERS:
+            name = difference.what.decode()
+            show = {"pc": self.at, "destination": register_name}.get(name, hexadecimal)
+            yield f"  the model has {show(expected[0])}"
+            yield f"  the core has  {show(got[0])}"
+        elif difference.form == LANES:
+            lanes = [lane for lane in range(MAX_THREADS) if difference.lanes >> lane & 1]
+            for lane in lanes[:SHOWN_LANES]:
+                yield (
+                    f"  lane {lane:2}: {hexadecimal(expected[lane])} of the model, "
+                    f"{hexadecimal(got[lane])} of the core"
+                )
+            if len(lanes) > SHOWN_LANES:
+                yield f"  and {len(lanes) - SHOWN_LANES} lanes more"
+        elif difference.form == FAULT:
+            if difference.fault.lanes:
+                yield f"  the model: {fault_of(difference.fault, '').sentence}"
+            if got[0] != NO_CAUSE:
+                yield f"  the core: {cause_name(got[0])}"
+
+    def before(self, core: int, warp: int) -> Iterator[str]:
+        """Yield the last instructions that the model executed of a warp."""
+        history = self.iss.history(core, warp)[-SHOWN_BEFORE:]
+        if history:
+            yield f"  last instructions of warp {warp} on the model"
+        for pc, word, mask in history:
+            yield f"    {pc:#010x}  {text_of(word):32}  {lane_text(mask)}"
+
+    def beside(self, handle: ctypes.c_void_p, warp: int) -> Iterator[str]:
+        """Yield what else of a warp is in flight."""
+        flights = (_Flight * HISTORY)()
+        count = self.library.harness_lockstep_in_flight(
+            handle, ctypes.c_uint32(warp), flights, ctypes.c_uint64(HISTORY)
+        )
+        if count:
+            yield f"  in flight of warp {warp}, the oldest first"
+        for flight in flights[: min(count, SHOWN_FLIGHTS)]:
+            state = "executed by the model" if flight.is_executed else "not yet by the model"
+            state += ", done" if flight.is_done else ""
+            yield (
+                f"    {self.at(flight.pc):44}  {lane_text(flight.mask)}, "
+                f"{Port(flight.port).name} since cycle {flight.collected}, {state}"
+            )
+        if count > SHOWN_FLIGHTS:
+            yield f"    and {count - SHOWN_FLIGHTS} more"
+
+    def at(self, pc: int) -> str:
+        """Return a pc and the instruction there."""
+        try:
+            word = int(self.iss.read(pc, 4).view(np.uint32)[0])
+        except UserError:
+            return f"{pc:#010x}, where no memory is"
+        return f"{pc:#010x}: {text_of(word)}"
+
+
+def setup(core: int, config: CoreConfig, iss: Iss) -> _Setup:
+    """Return what C++ must know of a core and of the model."""
+    library = iss.native.library
+    step, write_register, fault = (
+        ctypes.cast(function, ctypes.c_void_p)
+        for function in (library.iss_step, library.iss_write_register, library.iss_fault)
+    )
+    causes = (ctypes.c_uint32 * 64)()
+    for cause, reasons in CAUSES:
+        bit = cause + (MEMORY_CAUSE if isinstance(cause, MemoryFault) else 0)
+        for reason in reasons:
+            causes[REASONS.index(reason)] |= 1 << bit
+    return _Setup(
+        model=_Calls(iss.native.handle, step, write_register, fault),
+        core=core,
+        slot_bits=(slots(config) - 1).bit_length(),
+        integer_port=Port.INT,
+        memory_port=Port.MEMORY,
+        control_port=Port.CONTROL,
+        misaligned_jump=FaultCause.MISALIGNED_JUMP,
+        misaligned=MemoryFault.MISALIGNED,
+        unaddressable=MemoryFault.UNADDRESSABLE,
+        refused=MemoryFault.REFUSED,
+        first_address=1 << UPPER_HALF,
+        causes=causes,
+    )
+
+
+def hexadecimal(number: int) -> str:
+    """Return a word as reports show it."""
+    return f"{number:#010x}"
+
+
+def register_name(row: int) -> str:
+    """Return the name of a register by its row."""
+    return (*INTEGER_NAMES, *FLOAT_NAMES)[row]
+
+
+def text_of(word: int) -> str:
+    """Return an instruction in words, or that it is none."""
+    try:
+        return disassemble(word)
+    except ValueError:
+        return f"no instruction, {word:#010x}"
+
+
+def cause_name(cause: int) -> str:
+    """Return a cause of C++ by its name."""
+    if cause >= MEMORY_CAUSE:
+        return MemoryFault(cause - MEMORY_CAUSE).name
+    return FaultCause(cause).name

@@ -1,0 +1,97 @@
+"""The simple memory behind cores: how good or bad it is."""
+
+import ctypes
+from dataclasses import dataclass
+
+from ..hw.address_map import (
+    CONSOLE_BASE,
+    CONSOLE_LANES,
+    COUNTER_DUMP,
+    COUNTER_DUMP_BYTES,
+    DMA_BASE,
+    SHARED_BASE,
+)
+from ..hw.config import ClusterConfig
+from ..hw.config.checks import require_integer
+
+__all__ = ["CoreMemoryConfig", "NativeCoreMemory", "native_core_memory"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreMemoryConfig:
+    """Timing of the memory behind the instruction and data ports of cores.
+
+    A request takes effect when it is accepted, one lane after the other, and is answered `latency`
+    cycles later, or up to `jitter` more; at most one answer of a kind per cycle and core.
+
+    Parameters
+    ----------
+    latency : int
+        Cycles from request to answer, at least 1.
+    jitter : int
+        Cycles more that chance may add.
+    stall : float
+        Share of cycles in which no request is accepted.
+    silence : float
+        Share of cycles in which nothing is answered.
+    split : float
+        Share of answers that are for some of the threads only.
+    shuffle : bool
+        Whether any answer that is due may be the next, instead of the oldest.
+    seed : int
+        Of chance.
+
+    """
+
+    latency: int = 1
+    jitter: int = 0
+    stall: float = 0.0
+    silence: float = 0.0
+    split: float = 0.0
+    shuffle: bool = False
+    seed: int = 0
+
+    def __post_init__(self):
+        require_integer("latency", self.latency, 1, 10_000)
+        require_integer("jitter", self.jitter, 0, 10_000)
+        for name in ("stall", "silence", "split"):
+            share = getattr(self, name)
+            if not 0 <= share < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, not {share!r}")
+        require_integer("seed", self.seed, 0, (1 << 63) - 1)
+
+
+class NativeCoreMemory(ctypes.Structure):
+    """`CoreMemoryParameters` of native/core_image.hpp."""
+
+    _fields_ = (
+        *(
+            (name, ctypes.c_uint32)
+            for name in (
+                *("near_base", "near_bytes", "console_base", "console_bytes"),
+                *("dump_base", "dump_bytes", "latency", "jitter", "is_shuffled", "padding"),
+            )
+        ),
+        *((name, ctypes.c_double) for name in ("stall", "silence", "split")),
+        ("seed", ctypes.c_uint64),
+    )
+
+
+def native_core_memory(memory: CoreMemoryConfig, config: ClusterConfig) -> NativeCoreMemory:
+    """Return how memory answers, and where things are in it, as C++ takes it."""
+    return NativeCoreMemory(
+        near_base=SHARED_BASE,
+        # What lies between shared memory and the registers behind it is print buffers.
+        near_bytes=config.shared.size + DMA_BASE,
+        console_base=CONSOLE_BASE,
+        console_bytes=CONSOLE_LANES,
+        dump_base=COUNTER_DUMP,
+        dump_bytes=config.cores * COUNTER_DUMP_BYTES,
+        latency=memory.latency,
+        jitter=memory.jitter,
+        is_shuffled=memory.shuffle,
+        stall=memory.stall,
+        silence=memory.silence,
+        split=memory.split,
+        seed=memory.seed,
+    )

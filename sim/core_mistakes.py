@@ -1,0 +1,177 @@
+"""What a program did wrong on the gateware, and what each warp and memory port waited for."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..hw.core.faults import FaultCause
+from ..hw.core.memory_layouts import MemoryFault
+from ..hw.core.stall_reason import StallReason
+from ..kernels.program import Program
+from .core_machine import CoreMachine
+from .core_outcome import CoreFault, CoreOutcome, CoreStop
+from .iss.faults import lane_text
+from .iss.outcome import Outcome, Stop
+from .locations import Locator
+from .mistake_text import counted, mistake_text, spot, warps_text
+from .mistakes import explain
+from .places import Places
+
+__all__ = ["core_mistake_text", "explain_core"]
+
+SCREEN, WIDTH = 40, 100
+#: Groups of warps that are shown.
+SHOWN = 8
+SENTENCES = {
+    CoreStop.HANG: "the machine hangs: nothing has moved for a long time",
+    CoreStop.MISMATCH: "the gateware differs from the instruction-set model",
+    CoreStop.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
+    CoreStop.LIMIT: "the program had not ended when its limit of cycles was reached",
+}
+#: What the model calls ends that both know.
+ALIKE = {
+    CoreStop.FAULT: Stop.FAULT,
+    CoreStop.DEADLOCK: Stop.DEADLOCK,
+    CoreStop.LIMIT: Stop.LIMIT,
+}
+#: What a fault is; those of control and those of memory.
+CONTROL_FAULTS = {
+    FaultCause.ILLEGAL: "illegal instruction",
+    FaultCause.FETCH: "instruction fetch where no program is",
+    FaultCause.UNKNOWN_CSR: "no such control register",
+    FaultCause.READ_ONLY_CSR: "write to a control register that is only read",
+    FaultCause.STACK_OVERFLOW: "more splits open than the stack holds",
+    FaultCause.STACK_UNDERFLOW: "join without a split",
+    FaultCause.MISALIGNED_JUMP: "misaligned jump",
+    FaultCause.DIVERGENT_BRANCH: "divergent branch",
+    FaultCause.BARRIER_NUMBER: "no such barrier",
+    FaultCause.BARRIER_COUNT: "barrier of none, or of more than there are",
+    FaultCause.BARRIER_DISAGREES: "barrier where others wait with another count",
+    FaultCause.BARRIER_FULL: "barrier where all it is for have arrived",
+    FaultCause.WSPAWN_COUNT: "more warps started than there are",
+}
+MEMORY_FAULTS = {
+    MemoryFault.MISALIGNED: "misaligned access",
+    MemoryFault.UNADDRESSABLE: "access where no memory is",
+    MemoryFault.REFUSED: "access to memory that was not placed",
+}
+#: What a warp waits for, by the reason that it does not issue.
+WAITS = {
+    StallReason.NONE: "can go on",
+    StallReason.DATA: "waits for a result",
+    StallReason.MEMORY: "waits for a load",
+    StallReason.DRAIN: "waits until its instructions under way are done",
+    StallReason.BLOCKED: "waits for a branch or a control instruction",
+    StallReason.NO_INSTRUCTION: "waits for instructions",
+    StallReason.BARRIER: "waits at a barrier",
+    StallReason.IDLE: "is not active",
+}
+
+
+def explain_core(
+    machine: CoreMachine, program: Program, places: Places, outcome: CoreOutcome
+) -> dict[str, Any]:
+    """Return what is known about a run that did not come to its end.
+
+    In lockstep the model stands where the gateware does, and tells what it knows of the program.
+    """
+    locator = Locator(program)
+    found: dict[str, Any] = {
+        "stop": outcome.stop.value,
+        "cycles": outcome.cycles,
+        "instructions": outcome.instructions,
+        "sentence": SENTENCES.get(outcome.stop, ""),
+        "mismatch": outcome.mismatch,
+        "cores": list(cores(machine, locator)),
+        "program": None,
+    }
+    if outcome.fault is not None:
+        found |= explain_fault(outcome.fault, locator)
+    if machine.iss is not None and outcome.stop in ALIKE:
+        stop = ALIKE[outcome.stop]
+        fault = machine.iss.fault() if stop is Stop.FAULT else None
+        ended = Outcome(stop, outcome.exit_code, outcome.instructions, fault, outcome.seconds)
+        found["program"] = explain(machine.iss, program, places, ended)
+    return found
+
+
+def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
+    """Return what the gateware tells of a fault."""
+    cause, address = fault.cause, ""
+    if isinstance(cause, MemoryFault):
+        words, address = MEMORY_FAULTS[cause], f" to {fault.address:#010x}"
+    else:
+        words = CONTROL_FAULTS[cause]
+    who = f"core {fault.core}, warp {fault.warp}, {lane_text(fault.lanes)}"
+    return {
+        "sentence": f"{words}{address} at {fault.pc:#010x}, {who}",
+        "core": fault.core,
+        "warp": fault.warp,
+        "pc": fault.pc,
+        "lanes": fault.lanes,
+        "address": fault.address,
+        "location": locator.at(fault.pc),
+    }
+
+
+def cores(machine: CoreMachine, locator: Locator) -> Iterator[dict[str, Any]]:
+    """Yield what each core and its warps wait for."""
+    for number, state in enumerate(machine.core_states()):
+        warps = [warp for warp in range(machine.core.warps) if state.active >> warp & 1]
+        yield {
+            "core": number,
+            "fetches_under_way": state.owed_fetches,
+            "accesses_under_way": state.owed_requests,
+            "warps": [
+                {
+                    "warp": warp,
+                    "waits": WAITS[StallReason(state.reason[warp])],
+                    "instructions_under_way": state.under_way[warp],
+                    "last_issued": state.pc[warp],
+                    "location": locator.at(state.pc[warp]),
+                }
+                for warp in warps
+            ],
+        }
+
+
+def core_mistake_text(mistake: dict[str, Any]) -> str:
+    """Return what `explain_core` found on at most a screen."""
+    when = f"in cycle {mistake['cycles']:,}, after {mistake['instructions']:,} instructions"
+    if mistake["mismatch"]:
+        lines = [f"{mistake['sentence']}, {when}", *mistake["mismatch"].splitlines()]
+    elif mistake["program"] is not None:
+        lines = [*mistake_text(mistake["program"]).splitlines(), f"  {when}"]
+    else:
+        lines = [f"{mistake['sentence']}, {when}"]
+        if mistake.get("location"):
+            lines.append(f"  {spot(mistake['location'])}")
+    if mistake["stop"] != "fault" or mistake["program"] is None:
+        lines += core_lines(mistake)
+    if mistake["stop"] == "fault" and mistake["program"] is None:
+        lines.append("  in lockstep with the model there is more to tell")
+    lines = [line[:WIDTH].rstrip() for line in lines]
+    if len(lines) > SCREEN:
+        lines[SCREEN - 1 :] = ["  and more; --json FILE has all of it"]
+    return "\n".join(lines)
+
+
+def core_lines(mistake: dict[str, Any]) -> Iterator[str]:
+    """Yield what the cores wait for, warps that wait alike together."""
+    groups: dict[tuple, list[list[int]]] = {}
+    for core in mistake["cores"]:
+        fetches, accesses = core["fetches_under_way"], core["accesses_under_way"]
+        if core["warps"]:
+            active = counted("warp", (warp["warp"] for warp in core["warps"]))
+            yield (
+                f"  core {core['core']}: active {active}; fetches under way: {fetches}, accesses: "
+                f"{accesses}"
+            )
+        for warp in core["warps"]:
+            alike = (warp["waits"], warp["instructions_under_way"], warp["last_issued"])
+            key = (*alike, spot(warp["location"]))
+            groups.setdefault(key, []).append([core["core"], warp["warp"]])
+    for (waits, under_way, pc, where), warps in list(groups.items())[:SHOWN]:
+        yield f"  {warps_text(warps)}: {waits}; instructions under way: {under_way}"
+        yield f"    last issued {pc:#010x}, {where}"
+    if len(groups) > SHOWN:
+        yield f"  and {sum(map(len, list(groups.values())[SHOWN:]))} warps elsewhere"

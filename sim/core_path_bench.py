@@ -1,0 +1,257 @@
+"""A bench around the path of a core: requests on one side, memories on the other."""
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+
+from amaranth import EnableInserter, Module, Value
+
+from ..hw.config import ClusterConfig
+from ..hw.core.front_layouts import fetch_request_layout, fetch_response_layout
+from ..hw.core.layouts import data_request_layout, data_response_layout
+from ..hw.memory.core_path import CorePath
+from ..hw.memory.ports import narrow_request
+from .beat_memory import BeatMemory
+from .bench import simulate
+from .golden.core_path import ClusterMemory
+from .packing import Packing
+
+__all__ = ["Answer", "PathBench"]
+
+
+@dataclass
+class Answer:
+    """What came back of one request: in which cycles, and which words, None where refused."""
+
+    accepted: int
+    waits: int  # lanes that are not answered yet
+    expected: list[int | None]
+    is_store: int
+    words: dict[int, int | None] = field(default_factory=dict)
+    cycles: list[int] = field(default_factory=list)
+
+
+class NarrowModel:
+    """Shared memory behind narrow ports: random grants, answers of fixed latency."""
+
+    def __init__(self, dut: CorePath, memory, rng: random.Random, stall: float):
+        config = dut.config
+        self.memory, self.rng, self.stall = memory, rng, stall
+        self.packing = Packing(narrow_request(config.shared))
+        ports = [getattr(dut, f"narrow_{p}") for p in range(config.core_shared_ports)]
+        self.samples = [
+            part for p in ports for part in (p.request.valid, Value.cast(p.request.payload))
+        ]
+        self.drives = [
+            part for p in ports for part in (p.request.ready, p.response.valid, p.response.payload)
+        ]
+        self.ready = [0] * len(ports)
+        self.refused: dict[int, int] = {}
+        self.late = deque([(0, 0)] * len(ports) for _ in range(config.shared.read_latency - 1))
+
+    def step(self, values) -> list[int]:
+        """Take requests before a clock edge, return what to drive after it."""
+        answers: list[tuple[int, int]] = []
+        for p, (valid, payload) in enumerate(zip(values[::2], values[1::2], strict=True)):
+            kept = self.refused.pop(p, None)
+            assert kept is None or (valid and payload == kept), "a request changed while it waited"
+            word = 0
+            if valid and self.ready[p]:
+                request = self.packing.unpack(payload)
+                word = int.from_bytes(self.memory.read(request["address"], 4), "little")
+                if request["write"]:
+                    self.memory.write_masked(
+                        request["address"], request["data"], request["mask"], 4
+                    )
+            elif valid:
+                self.refused[p] = payload
+            answers.append((int(valid and self.ready[p]), word))
+        self.late.append(answers)
+        due = self.late.popleft()
+        self.ready = [int(self.rng.random() >= self.stall) for _ in self.ready]
+        return [
+            value
+            for ready, answer in zip(self.ready, due, strict=True)
+            for value in (ready, *answer)
+        ]
+
+
+class PathBench:
+    """Drive a `CorePath` until all requests are answered.
+
+    Data requests are offered in order, each as soon as the one before it was accepted and there
+    is a tag, with pauses; each is checked against `ClusterMemory` at once. Fetches likewise.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    rng : random.Random
+    stall : float
+        Probability of a pause: of requests, of every channel of AXI, of every narrow port.
+    jitter : int
+        Cycles that DRAM may take longer, at random.
+    broken : range
+        Addresses of DRAM that answer with errors.
+
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        rng: random.Random,
+        *,
+        stall: float = 0.0,
+        jitter: int = 0,
+        broken: range = range(0),
+    ):
+        self.config, self.rng, self.stall = config, rng, stall
+        self.dut = CorePath(config)
+        self.golden = ClusterMemory(config, broken)
+        self.memory = ClusterMemory(config)  # what is really there
+        self.cycle = 0
+        self.answers: list[Answer] = []
+        self.fetched: list[tuple[dict, int, int, int]] = []  # request, accepted, answered, data
+        self.invalidations: list[int] = []
+        self.buses = [
+            BeatMemory(
+                getattr(self.dut, f"axi_{c}"), self.memory.dram, config.axi, rng,
+                index=c, jitter=jitter, stall=stall, broken=broken,
+            )
+            for c in range(config.axi.masters)
+        ]  # fmt: skip
+        self.narrow = NarrowModel(self.dut, self.memory.shared, rng, stall)
+
+    def write(self, address: int, data: bytes):
+        """Put bytes into DRAM, for the machine and its model."""
+        for memory in (self.golden, self.memory):
+            memory.dram.write(address, data)
+
+    def run(self, requests=(), fetches=(), *, events=None, timeout: int = 20_000):
+        """Offer all requests and fetches; in a cycle of `events` call it and invalidate."""
+        core = self.config.core
+        assert core is not None
+        dut = self.dut
+        layouts = (data_request_layout(core), data_response_layout(core))
+        self.ask, self.reply = (Packing(layout) for layout in layouts)
+        self.fetch, self.bring = (
+            Packing(fetch_request_layout(core)),
+            Packing(fetch_response_layout(core)),
+        )
+        self.requests, self.fetches = deque(requests), deque(fetches)
+        self.tags = list(range(1 << core.tag_width))
+        self.under_way: dict[int, Answer] = {}
+        self.asked: dict[tuple, tuple] = {}
+        events = dict(events or {})
+        top = Module()
+        top.submodules.dut = EnableInserter(dut.busy)(dut)
+
+        async def bench(ctx):
+            drives = [dut.request.valid, Value.cast(dut.request.payload), dut.fetch.valid]
+            drives += [Value.cast(dut.fetch.payload), dut.console.ready, dut.invalidate]
+            samples = [dut.request.ready, dut.response.valid, Value.cast(dut.response.payload)]
+            samples += [dut.fetch.ready, dut.fetched.valid, Value.cast(dut.fetched.payload)]
+            samples += [dut.console.valid, dut.console.payload]
+            own, models = len(samples), [*self.buses, self.narrow]
+            for model in models:
+                samples += model.samples
+            self.offered, self.offered_fetch = None, None
+            willing = 0
+            while True:
+                invalidates = self.cycle in events
+                if invalidates:
+                    events.pop(self.cycle)()
+                    self.invalidations.append(self.cycle)
+                self.choose()
+                values = [
+                    self.offered is not None,
+                    self.ask.pack(self.offered) if self.offered else 0,
+                    self.offered_fetch is not None,
+                    self.fetch.pack(self.offered_fetch) if self.offered_fetch else 0,
+                    willing,
+                    invalidates,
+                ]
+                for signal, value in zip(drives, values, strict=True):
+                    ctx.set(signal, value)
+                _, _, *seen = await ctx.tick().sample(*samples)
+                self.take(seen[:own], willing)
+                at = own
+                for model in models:
+                    count = len(model.samples)
+                    answers = model.step(seen[at : at + count])
+                    at += count
+                    for signal, value in zip(model.drives, answers, strict=True):
+                        ctx.set(signal, value)
+                willing = int(self.rng.random() >= self.stall)
+                self.cycle += 1
+                if self.done() and not events:
+                    break
+            for _ in range(3):
+                await ctx.tick()
+            assert not ctx.get(dut.busy), "busy though nothing is under way"
+
+        simulate(top, bench, timeout=timeout)
+
+    def choose(self):
+        """Offer the next request and the next fetch, unless chance says no; offers stay."""
+        pauses = self.rng.random() < self.stall
+        if self.offered is None and self.requests and self.tags and not pauses:
+            tag = self.tags.pop(self.rng.randrange(len(self.tags)))
+            self.offered = self.requests.popleft() | {"tag": tag}
+        if self.offered_fetch is None and self.fetches and not pauses:
+            tag = tuple(self.fetches[0]["tag"].values())
+            if tag not in self.asked:
+                self.offered_fetch = self.fetches.popleft()
+
+    def take(self, seen, willing: int):
+        """Account for what was accepted and answered in this cycle."""
+        ready, valid, payload, fetch_ready, fetched, words, prints, byte = seen
+        if fetched:
+            self.check_fetch(self.bring.unpack(words))
+        if valid:
+            self.check(self.reply.unpack(payload))
+        if self.offered is not None and ready:
+            loaded, refused = self.golden.carry_out(self.offered)
+            mask = self.offered["mask"]
+            expected = [None if refused >> n & 1 else word for n, word in enumerate(loaded)]
+            answer = Answer(self.cycle, mask, expected, self.offered["is_store"])
+            self.answers.append(answer)
+            self.under_way[self.offered["tag"]] = answer
+            self.offered = None
+        if self.offered_fetch is not None and fetch_ready:
+            tag = tuple(self.offered_fetch["tag"].values())
+            self.asked[tag] = (self.offered_fetch, self.cycle)
+            self.offered_fetch = None
+        if prints and willing:
+            self.memory.console.append(byte)
+
+    def check(self, response: dict):
+        """Compare a response with what the model expects."""
+        answer = self.under_way[response["tag"]]
+        mask = response["mask"]
+        assert mask and not mask & ~answer.waits, "lanes are answered that were not asked"
+        assert not response["error"] & ~mask
+        for lane, word in enumerate(response["data"]):
+            if not mask >> lane & 1:
+                continue
+            got = None if response["error"] >> lane & 1 else word
+            if answer.is_store and got is not None:
+                got = 0
+            assert got == answer.expected[lane], (lane, got, answer.expected[lane])
+            answer.words[lane] = got
+        answer.cycles.append(self.cycle)
+        answer.waits &= ~mask
+        if not answer.waits:
+            del self.under_way[response["tag"]]
+            self.tags.append(response["tag"])
+
+    def check_fetch(self, response: dict):
+        """Keep a pair that was fetched."""
+        request, accepted = self.asked.pop(tuple(response["tag"].values()))
+        data = -1 if response["error"] else response["data"]
+        self.fetched.append((request, accepted, self.cycle, data))
+
+    def done(self) -> bool:
+        """Return whether all was offered and answered."""
+        waits = (self.requests, self.fetches, self.offered, self.offered_fetch)
+        idle = all(bus.idle for bus in self.buses)
+        return idle and not any(waits) and not self.under_way and not self.asked

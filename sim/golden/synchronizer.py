@@ -1,0 +1,60 @@
+"""Golden model of the synchronizer: who is taken, refused, let go, cycle by cycle."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Arrival", "SynchronizerModel", "Taken"]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A core's request: all its warps are at a barrier of `count` cores."""
+
+    barrier: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What happens in a cycle: whose request is taken, and whether it is refused or opens."""
+
+    core: int | None = None
+    refused: bool = False
+    opens: bool = False
+
+
+class SynchronizerModel:
+    """Barriers of several cores; see `Synchronizer`.
+
+    Attributes
+    ----------
+    waiting : list of set of int
+        Cores at each barrier.
+
+    """
+
+    def __init__(self, cores: int, barriers: int):
+        self.cores = cores
+        self.waiting: list[set[int]] = [set() for _ in range(barriers)]
+        self.counts = [0] * barriers
+        self.last = cores - 1  # whose request was taken last
+
+    def step(self, requests: Sequence[Arrival | None]) -> Taken:
+        """Take the first request after the one taken last, in a circle."""
+        circle = [(self.last + 1 + k) % self.cores for k in range(self.cores)]
+        core = next((core for core in circle if requests[core] is not None), None)
+        if core is None:
+            return Taken()
+        self.last = core
+        arrival = requests[core]
+        assert arrival is not None
+        here = self.waiting[arrival.barrier]
+        assert core not in here, "a core comes once to a barrier"
+        if here and self.counts[arrival.barrier] != arrival.count:
+            return Taken(core, refused=True)
+        self.counts[arrival.barrier] = arrival.count
+        here.add(core)
+        if len(here) < arrival.count:
+            return Taken(core)
+        here.clear()
+        return Taken(core, opens=True)

@@ -1,0 +1,144 @@
+// The ports of one core of `Cores`: its memory ports, and what it shows of its instructions.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ports.hpp"
+
+namespace spica {
+
+// An instruction that something happens to, in the cycle in which `valid` is 1.
+struct PlacePorts {
+    Field valid, warp, pc;
+
+    PlacePorts(const PortTable& ports, const std::string& name)
+        : valid(ports.output(name + "_valid")),
+          warp(ports.output(name + "_warp")),
+          pc(ports.output(name + "_pc")) {}
+};
+
+struct CollectedPorts : PlacePorts {
+    Field mask, port, pending, collector;
+
+    CollectedPorts(const PortTable& ports, const std::string& name)
+        : PlacePorts(ports, name),
+          mask(ports.output(name + "_mask")),
+          port(ports.output(name + "_port")),
+          pending(ports.output(name + "_pending")),
+          collector(ports.output(name + "_collector")) {}
+};
+
+// `values` has a word for each thread.
+struct DonePorts : PlacePorts {
+    Field mask, rd, writes, flags, values;
+
+    DonePorts(const PortTable& ports, const std::string& name)
+        : PlacePorts(ports, name),
+          mask(ports.output(name + "_mask")),
+          rd(ports.output(name + "_rd")),
+          writes(ports.output(name + "_writes")),
+          flags(ports.output(name + "_flags")),
+          values(ports.output(name + "_values")) {}
+};
+
+struct FaultPorts : PlacePorts {
+    Field cause, lanes, address;
+
+    FaultPorts(const PortTable& ports, const std::string& name, const char* cause_name,
+               const char* lanes_name)
+        : PlacePorts(ports, name),
+          cause(ports.output(name + cause_name)),
+          lanes(ports.output(name + lanes_name)),
+          address(ports.output(name + "_address")) {}
+};
+
+struct FetchPorts {
+    Field valid, address, tag;                            // from the core
+    Field ready, answer, answer_tag, answer_data, error;  // to it; `answer` is valid
+
+    FetchPorts(const PortTable& ports, const std::string& core)
+        : valid(ports.output(core + "_fetch_valid")),
+          address(ports.output(core + "_fetch_address")),
+          tag(ports.output(core + "_fetch_tag")),
+          ready(ports.input(core + "_fetch_ready")),
+          answer(ports.input(core + "_fetched_valid")),
+          answer_tag(ports.input(core + "_fetched_tag")),
+          answer_data(ports.input(core + "_fetched_data")),
+          error(ports.input(core + "_fetched_error")) {}
+};
+
+// `address` and `data` have a word for each lane, `strobes` 4 bits.
+struct DataPorts {
+    Field valid, tag, is_store, mask, address, data, strobes;
+    Field ready, answer, answer_tag, answer_mask, error, answer_data;
+
+    DataPorts(const PortTable& ports, const std::string& core)
+        : valid(ports.output(core + "_request_valid")),
+          tag(ports.output(core + "_request_tag")),
+          is_store(ports.output(core + "_request_is_store")),
+          mask(ports.output(core + "_request_mask")),
+          address(ports.output(core + "_request_address")),
+          data(ports.output(core + "_request_data")),
+          strobes(ports.output(core + "_request_strobes")),
+          ready(ports.input(core + "_request_ready")),
+          answer(ports.input(core + "_response_valid")),
+          answer_tag(ports.input(core + "_response_tag")),
+          answer_mask(ports.input(core + "_response_mask")),
+          error(ports.input(core + "_response_error")),
+          answer_data(ports.input(core + "_response_data")) {}
+
+    uint32_t lanes() const { return mask.width; }
+};
+
+struct CorePorts {
+    FetchPorts fetch;
+    DataPorts data;
+    std::vector<CollectedPorts> collected;
+    std::vector<PlacePorts> dispatched, offered;  // by number of the execution port
+    std::vector<DonePorts> done;
+    std::vector<Field> slots;
+    Field reasons, active, at_barrier, exit_code, busy;
+    FaultPorts fault, memory_fault;
+
+    CorePorts(const PortTable& ports, const std::string& core)
+        : fetch(ports, core),
+          data(ports, core),
+          collected(all<CollectedPorts>(ports, core + "_observed_collected_")),
+          dispatched(all<PlacePorts>(ports, core + "_observed_dispatched_")),
+          offered(all<PlacePorts>(ports, core + "_observed_offered_")),
+          done(all<DonePorts>(ports, core + "_observed_done_")),
+          reasons(ports.output(core + "_observed_reasons")),
+          active(ports.output(core + "_observed_active")),
+          at_barrier(ports.output(core + "_observed_at_barrier")),
+          exit_code(ports.output(core + "_exit_code")),
+          busy(ports.output(core + "_busy")),
+          fault(ports, core + "_observed_fault", "_cause", "_lanes"),
+          memory_fault(ports, core + "_observed_memory_fault", "_kind", "_mask") {
+        for (size_t number = 0; number < collected.size(); number++) {
+            slots.push_back(
+                ports.output(core + "_observed_slots_" + std::to_string(number)));
+        }
+    }
+
+    uint32_t warps() const { return active.width; }
+    uint32_t threads() const { return done.front().mask.width; }
+
+    // `StallReason` of a warp.
+    uint32_t reason(const uint32_t* outputs, uint32_t warp) const {
+        return outputs[reasons.offset + warp / 8] >> 4 * (warp % 8) & 15;
+    }
+
+private:
+    template <typename Group>
+    static std::vector<Group> all(const PortTable& ports, const std::string& name) {
+        std::vector<Group> found;
+        for (int number = 0; ports.output(name + std::to_string(number) + "_valid").exists();
+             number++) {
+            found.emplace_back(ports, name + std::to_string(number));
+        }
+        return found;
+    }
+};
+
+}  // namespace spica

@@ -1,0 +1,63 @@
+// Instructions of one warp between their collector and the end, in program order.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "../iss/native/retired.hpp"
+
+namespace spica {
+
+// What a core shows of an instruction, and what the model says of it.
+struct Flight {
+    static constexpr uint32_t kThreads = iss::kMaxThreads;
+    using Words = std::array<uint32_t, kThreads>;
+
+    uint64_t collected;  // the cycle
+    uint32_t pc, mask, port;
+    bool may_execute;  // the model may, where it has executed everything before
+    bool is_dispatched, is_executed, is_done;
+    bool model_faults, core_faults;
+
+    // Of loads and stores: threads that are still to be requested, and what was requested.
+    uint32_t unrequested, requested, is_store;
+    Words addresses, data, strobes;
+
+    uint32_t result_mask, rd, writes;
+    Words values;
+
+    iss::Retired retired;
+    iss::Fault fault;
+
+    bool is_over() const { return is_executed && is_done && !model_faults; }
+};
+
+// A queue that grows; flights have numbers that stay.
+class Flights {
+public:
+    uint64_t begin() const { return begin_; }
+    uint64_t end() const { return end_; }
+    Flight& operator[](uint64_t number) { return ring_[number & (ring_.size() - 1)]; }
+    const Flight& operator[](uint64_t number) const {
+        return ring_[number & (ring_.size() - 1)];
+    }
+
+    Flight& add() {
+        if (end_ - begin_ == ring_.size()) grow();
+        return (*this)[end_++];
+    }
+    void remove_first() { begin_++; }
+    void cut(uint64_t end) { end_ = end; }
+
+private:
+    void grow() {
+        std::vector<Flight> larger(2 * ring_.size());
+        for (uint64_t k = begin_; k < end_; k++) larger[k & (larger.size() - 1)] = (*this)[k];
+        ring_ = std::move(larger);
+    }
+
+    std::vector<Flight> ring_ = std::vector<Flight>(16);
+    uint64_t begin_ = 0, end_ = 0;
+};
+
+}  // namespace spica

@@ -1,0 +1,147 @@
+// A core beside the instruction-set model: everything that one does the other has to do.
+//
+// The model executes the instructions of a warp in the order in which the core collects them:
+// loads and stores when memory accepts their first request and control when it takes them, so
+// that both meet memory and each other in the same order, anything else as soon as what is before
+// it has been executed. Where an instruction is done before the model has come to it, its result
+// is kept and compared then.
+//
+// Counters that programs read are taken over from the core. Registers hold 0 in the model before
+// they are written, and anything in a core. A request of several cycles is executed in the first
+// of them: cores that race for the same words may see a difference.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "../iss/native/retired.hpp"
+#include "core_ports.hpp"
+#include "flights.hpp"
+#include "observer.hpp"
+
+namespace spica {
+
+extern "C" {
+
+// The model, which is in a library of its own.
+struct IssCalls {
+    void* machine;
+    int (*step)(void* machine, uint32_t core, uint32_t warp, iss::Retired* retired);
+    void (*write_register)(void* machine, uint32_t core, uint32_t warp, uint32_t row,
+                           uint32_t lanes, const uint32_t* values);
+    void (*fault)(void* machine, iss::Fault* fault);
+};
+
+// What Python knows of the core. `causes` has for each `Reason` of the model the causes by which
+// the core may report it: bits of `FaultCause`, from `kMemoryCause` on those of `MemoryFault`.
+struct LockstepSetup {
+    static constexpr uint32_t kReasons = 64, kMemoryCause = 16;
+
+    IssCalls model;
+    uint32_t core;
+    uint32_t slot_bits;  // of a request's tag, below the number of the request
+    uint32_t integer_port, memory_port, control_port;
+    uint32_t misaligned_jump;  // a cause with an address
+    uint32_t misaligned, unaddressable, refused;
+    uint32_t first_address;  // of all memory
+    uint32_t causes[kReasons];
+};
+
+struct Difference {
+    uint64_t cycle;
+    uint32_t core, warp, pc;
+    uint32_t form;   // `Form`
+    uint32_t lanes;  // of `kLanes`
+    uint32_t expected[iss::kMaxThreads], got[iss::kMaxThreads];
+    iss::Fault fault;  // of `kFault`; without lanes the model has none
+    char what[80];
+};
+
+struct FlightState {
+    uint64_t collected;
+    uint32_t pc, mask, port, is_executed, is_done;
+};
+
+}  // extern "C"
+
+// What a difference has beside its words: nothing, two numbers, numbers of lanes, a fault of the
+// model and a cause of the core.
+enum class Form : uint32_t { kWords, kNumbers, kLanes, kFault };
+
+// Where there is no cause, since the core has no fault.
+constexpr uint32_t kNoCause = ~0u;
+
+class Lockstep : public Observer {
+public:
+    Lockstep(const CorePorts& ports, const LockstepSetup& setup);
+
+    bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
+    // Nothing more will come; false if something should have.
+    bool finish();
+
+    bool agrees() const { return agrees_; }
+    const Difference& difference() const { return difference_; }
+    uint64_t in_flight(uint32_t warp, FlightState* states, uint64_t most) const;
+
+private:
+    struct Warp {
+        uint32_t number;
+        Flights flights;
+        uint64_t next = 0;  // the first that the model has not executed
+        bool faults = false;  // in the model
+        bool awaits_counter = false;
+    };
+    struct Place {
+        uint32_t warp;
+        uint64_t flight;
+    };
+
+    void collect(const CollectedPorts& port, const uint32_t* outputs);
+    void dispatch_control(const uint32_t* outputs);
+    void dispatch_memory(const uint32_t* outputs);
+    void request(const uint32_t* outputs);
+    void note_refusals(const uint32_t* inputs);
+    void retire(const DonePorts& port, const uint32_t* outputs);
+    void fault(const uint32_t* outputs);
+    void memory_fault(const uint32_t* outputs);
+
+    void advance(Warp& warp);
+    void advance_to(Warp& warp, Flight& flight);
+    bool execute(Warp& warp, Flight& flight);
+    void import_counter(Warp& warp, const Flight& flight);
+    void end_core();
+    Flight* find_done(Warp& warp, uint32_t pc, uint32_t mask);
+    Flight* find_fault(Warp& warp, uint32_t pc);
+    uint32_t wrong_lanes(const Flight& flight, uint32_t& kind) const;
+
+    void compare_place(const Warp& warp, const Flight& flight);
+    void compare_request(const Warp& warp, const Flight& flight, uint32_t lanes);
+    void compare_result(const Warp& warp, const Flight& flight);
+    void compare_cause(const Warp& warp, const Flight& flight, uint32_t cause);
+
+    void differ(uint32_t warp, uint32_t pc, const char* what);
+    void differ(uint32_t warp, uint32_t pc, const char* what, uint32_t expected, uint32_t got);
+    void differ(uint32_t warp, uint32_t pc, const char* what, uint32_t lanes,
+                const uint32_t* expected, const uint32_t* got);
+    void differ_by_fault(uint32_t warp, const Flight& flight, const char* what, uint32_t cause);
+    void differ_by_fault_of_core(uint32_t warp, uint32_t pc, uint32_t cause);
+    void record(uint32_t warp, uint32_t pc, const char* what, Form form);
+    bool is_same(const Warp& warp, const Flight& flight, const char* what, uint32_t expected,
+                 uint32_t got) {
+        if (expected != got) differ(warp.number, flight.pc, what, expected, got);
+        return expected == got;
+    }
+
+    const CorePorts ports_;
+    const LockstepSetup setup_;
+    const IssCalls model_;
+    const uint32_t threads_, lanes_;
+    std::vector<Warp> warps_;
+    std::deque<Place> requests_;      // loads and stores in the order of their dispatch
+    std::deque<uint32_t> refusals_;   // threads that memory refused, to be reported
+    uint64_t now_ = 0;
+    bool agrees_ = true, has_ended_ = false;
+    Difference difference_{};
+};
+
+}  // namespace spica

@@ -1,0 +1,17 @@
+// Somebody who looks at a core cycle by cycle and may object.
+#pragma once
+#include <cstdint>
+
+namespace spica {
+
+class Observer {
+public:
+    virtual ~Observer() = default;
+
+    // `outputs` as they are before the clock edge of cycle `now`, `inputs` as the design saw them
+    // in that cycle; `start` was high in cycle 0. Returns false at the first difference: the run
+    // stops there as a mismatch.
+    virtual bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) = 0;
+};
+
+}  // namespace spica

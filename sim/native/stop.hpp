@@ -1,0 +1,19 @@
+// Why a run ended.
+#pragma once
+#include <cstdint>
+
+namespace spica {
+
+enum class Stop : uint32_t {
+    kNone,
+    kDone,
+    kHostError,
+    kViolation,
+    kHang,
+    kLimit,
+    kFault,
+    kMismatch,
+    kDeadlock,
+};
+
+}  // namespace spica

@@ -1,0 +1,343 @@
+"""Clusters with cores: programs over AXI leave what they leave on the model; host and console."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.address_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY, core_registers
+from spica.hw.cluster import Cluster
+from spica.hw.command_port import CommandPort
+from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig
+from spica.hw.core.faults import FaultCause
+from spica.hw.core.memory_layouts import MemoryFault
+from spica.hw.core_control import CONSOLE_BYTES, CoreControl
+from spica.hw.errors import MachineError, UserError
+from spica.hw.rtl import require_rtl
+from spica.kernels.commands import CommandList
+from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.problem import GemmProblem
+from spica.sim.bench import simulate
+from spica.sim.cluster_programs import run_program
+from spica.sim.core_bench import image, run_model
+from spica.sim.dram import DramConfig
+from spica.sim.machine import Machine
+from spica.sim.programs.bench import END, START, small_config
+from spica.sim.programs.samples import SAMPLES, sample
+from spica.sim.run import RunOptions, run_gemm
+
+ROOM = 4096
+QUICK = DramConfig(latency=10)
+#: Without a matrix unit; with one, and two cores.
+SMALL = small_config(warps=2, threads=2)
+TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
+
+HELLO = f"""
+        li gp, 0
+        li a0, {CONSOLE_BASE}
+        li a1, 72
+        sb a1, 0(a0)
+        li a1, 105
+        sb a1, 1(a0)
+        la a2, code
+        la a3, other
+        lw a3, 0(a3)
+        li a4, 2
+again:  la a5, code
+        jalr ra, 0(a5)
+        sw a3, 0(a2)        # the next time around there is another instruction
+        fence.i
+        addi a4, a4, -1
+        bnez a4, again
+        add gp, gp, a6
+        vx_tmc zero
+code:   addi gp, gp, 7
+        ret
+other:  addi gp, gp, 100
+        .word 0
+"""
+
+
+def test_it_converts():
+    # All in one piece, so that loops through blocks are found.
+    rtlil.convert(Cluster(small_config(warps=1, threads=1)))
+
+
+def test_a_program_runs_over_axi():
+    with Machine(SMALL, name="small", engine="amaranth", dram=QUICK) as machine:
+        run = run_program(machine, sample("shared memory"), ROOM)
+    model = run_model(SMALL, sample("shared memory"), ROOM)
+    assert run.memory == model.read(ENTRY, ROOM).tobytes()
+    assert run.execution.cycles < 3000
+
+
+def test_new_instructions_are_seen_after_a_fence_and_the_host_reads_the_console():
+    config = small_config(warps=1, threads=1)
+    with Machine(config, name="one", engine="amaranth", dram=QUICK) as machine:
+        run = run_program(machine, HELLO, ROOM, console=3)
+    assert run.console == b"Hi"
+    assert run.exit_codes == [107]
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """Return a cluster of two cores with a matrix unit; DRAM is slow and stalls."""
+    dram = DramConfig(latency=30, stall=0.2, seed=3)
+    with Machine(TWO, name="two_cores", optimize=1, dram=dram, watchdog=5000) as machine:
+        yield machine
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLES)
+def test_programs_leave_what_they_leave_on_the_model(machine, name):
+    machine.reset()
+    run = run_program(machine, sample(name), ROOM)
+    model = run_model(TWO, sample(name), ROOM)
+    assert run.memory == model.read(ENTRY, ROOM).tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gating", ["ungated", "random"])
+def test_gating_changes_nothing(machine, gating):
+    machine.reset()
+    run = run_program(machine, sample("shared memory"), ROOM)
+    slow = DramConfig(latency=30, stall=0.2, seed=3)
+    with Machine(TWO, name="two_cores", optimize=1, dram=slow, gating=gating) as other:
+        again = run_program(other, sample("shared memory"), ROOM)
+    assert (again.memory, again.execution.cycles) == (run.memory, run.execution.cycles)
+    assert run.execution.clocked["core0"] < run.execution.cycles
+
+
+@pytest.mark.slow
+def test_engines_agree():
+    runs = []
+    for engine in ("amaranth", "verilator"):
+        with Machine(TWO, name="two_cores", engine=engine, optimize=1) as machine:
+            runs.append(run_program(machine, sample("shared memory"), ROOM))
+    assert runs[0].memory == runs[1].memory
+    assert runs[0].execution.cycles == runs[1].execution.cycles
+
+
+@pytest.mark.slow
+def test_the_host_multiplies_while_cores_run(machine):
+    machine.reset()
+    text = f"""{START}
+        la a0, room
+        li a1, 60
+loop:   lw a2, 0(a0)
+        addi a2, a2, 1
+        sw a2, 0(a0)
+        addi a1, a1, -1
+        bnez a1, loop
+        {END}
+        .word 0
+room:   .word 0
+"""
+    problem = GemmProblem.placed(m=24, n=20, k=40)
+    bases = {name: getattr(problem, name) + 0x10_0000 for name in ("a_base", "b_base", "c_base")}
+    problem = replace(problem, **bases)  # where the program is not
+    machine.write(ENTRY, image(text, ROOM))
+    start = CommandList()
+    start.write(CORES_BASE + CORES["start"].offset, 1)
+    machine.harness.begin(start.array(), max_cycles=40, watchdog=5000, stop_on_error=True)
+    while not machine.harness.state().stop:
+        machine.engine.run(machine.harness, 40)
+    _, found, *_ = run_gemm(machine, TWO, problem, plan(TWO, problem), RunOptions())
+    assert found.passed, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "body, sentence",
+    [
+        ("li a0, 0x10\nlw a1, 0(a0)", "the fault UNADDRESSABLE in threads 0x1 of warp 0 at 0x80"),
+        ("li a0, 0xFF023000\nsw a1, 0(a0)", "the fault REFUSED in threads 0x1 of warp 0 at 0x800"),
+        (".word 0", "the fault ILLEGAL in threads 0x1 of warp 0 at 0x80000000"),
+    ],
+)
+def test_a_fault_is_told(machine, body, sentence):
+    machine.reset()
+    with pytest.raises(MachineError, match=sentence):
+        run_program(machine, body + END, ROOM)
+
+
+@pytest.mark.slow
+def test_command_words_of_cores_reach_the_matrix_unit(machine):
+    machine.reset()
+    commands = CommandList()
+    run = run_program(machine, "csrw 0xACC, zero\nli a0, 63\ncsrw 0xACC, a0" + END, ROOM)
+    assert run.exit_codes
+    commands.read(0x3038)
+    commands.read(0x303C)
+    error, word = machine.execute(commands.array()).reads
+    assert error & 1 and word in (0, 63)
+
+
+async def access(ctx, port, name: str, value: int | None = None) -> tuple[int, int]:
+    """Read or write a register of the cores; return data and whether it was refused."""
+    ctx.set(port.request.payload.address, core_registers(2)[name].offset)
+    ctx.set(port.request.payload.write, value is not None)
+    ctx.set(port.request.payload.data, value or 0)
+    ctx.set(port.request.valid, 1)
+    await ctx.tick().until(port.request.ready)
+    ctx.set(port.request.valid, 0)
+    assert ctx.get(port.response.valid)
+    return ctx.get(port.response.payload.data), ctx.get(port.response.payload.error)
+
+
+def control_bench(body):
+    """Run a testbench on the registers of two cores."""
+    dut = CoreControl(TWO)
+
+    async def bench(ctx):
+        await body(ctx, dut)
+
+    simulate(dut, bench)
+
+
+def test_cores_are_started_once():
+    async def body(ctx, dut):
+        bus = dut.registers
+        assert await access(ctx, bus, "start") == (0, 0)
+        assert (await access(ctx, bus, "start", 2))[1] == 1
+        assert not ctx.get(dut.start)
+        assert (await access(ctx, bus, "start", 1))[1] == 0
+        assert ctx.get(dut.start)
+        assert (await access(ctx, bus, "start", 1))[1] == 1
+        assert await access(ctx, bus, "start") == (1, 0)
+        ctx.set(dut.busy, 0b10)
+        await ctx.tick()
+        assert await access(ctx, bus, "busy") == (0b10, 0)
+        assert (await access(ctx, bus, "state"))[0] & 1 and ctx.get(dut.runs)
+        ctx.set(dut.exit_codes[1], 99)
+        assert await access(ctx, bus, "exit_code_1") == (99, 0)
+        assert (await access(ctx, bus, "exit_code_1", 1))[1] == 1
+
+    control_bench(body)
+
+
+def test_the_first_fault_is_kept():
+    async def body(ctx, dut):
+        ctx.set(dut.busy, 3)
+        for core, pc in ((1, 0x100), (0, 0x200)):
+            fault = dut.memory_fault[core]
+            ctx.set(fault.valid, 1)
+            ctx.set(fault.payload.kind, MemoryFault.REFUSED)
+            ctx.set(fault.payload.pc, pc)
+            ctx.set(fault.payload.warp, 1)
+            ctx.set(fault.payload.mask, 2)
+            ctx.set(fault.payload.address, 0x1234)
+            await ctx.tick()
+            ctx.set(fault.valid, 0)
+        ctx.set(dut.fault[0].valid, 1)
+        await ctx.tick()
+        names = ("fault", "fault_pc", "fault_address", "fault_lanes", "state")
+        values = [(await access(ctx, dut.registers, name))[0] for name in names]
+        kind = MemoryFault.REFUSED.value
+        assert values == [1 << 24 | 1 << 16 | 1 << 8 | kind, 0x100, 0x1234, 2, 0b10]
+        assert ctx.get(dut.error) and not ctx.get(dut.runs)
+
+    control_bench(body)
+
+
+def test_of_faults_of_one_cycle_the_lowest_core_is_first():
+    async def body(ctx, dut):
+        for core in (0, 1):
+            ctx.set(dut.fault[core].valid, 1)
+            ctx.set(dut.fault[core].payload.cause, FaultCause.STACK_OVERFLOW)
+            ctx.set(dut.fault[core].payload.pc, 8 * core)
+        await ctx.tick()
+        value, _ = await access(ctx, dut.registers, "fault")
+        assert value == FaultCause.STACK_OVERFLOW.value
+
+    control_bench(body)
+
+
+def test_the_console_keeps_what_fits_and_tells_what_was_lost():
+    async def body(ctx, dut):
+        sent = [bytearray(), bytearray()]
+        for n in range(CONSOLE_BYTES // 2 + 4):
+            for core in (0, 1):
+                ctx.set(dut.console[core].payload, (n * 2 + core) & 0xFF)
+                ctx.set(dut.console[core].valid, 1)
+                await ctx.tick().until(dut.console[core].ready)
+                ctx.set(dut.console[core].valid, 0)
+                sent[core].append((n * 2 + core) & 0xFF)
+        await ctx.tick().repeat(4)
+        assert (await access(ctx, dut.registers, "state"))[0] == 0b1100
+        for n in range(CONSOLE_BYTES):
+            value, _ = await access(ctx, dut.registers, "console")
+            assert value == 0x100 | n & 0xFF
+            await ctx.tick().repeat(2)
+
+    control_bench(body)
+
+
+def test_host_and_cores_command_the_matrix_unit_in_turns():
+    rng = random.Random(2)
+    dut = CommandPort(2)
+    asked: list[tuple] = []
+    answers: list[int] = []
+
+    async def host(ctx):
+        for n in range(30):
+            ctx.set(dut.host.request.payload.address, 0x10)
+            ctx.set(dut.host.request.payload.data, n)
+            ctx.set(dut.host.request.valid, 1)
+            await ctx.tick().until(dut.host.request.ready)
+            ctx.set(dut.host.request.valid, 0)
+            assert ctx.get(dut.host.response.valid)
+            answers.append(ctx.get(dut.host.response.payload.data))
+
+    def core(number):
+        async def command(ctx):
+            for n in range(20):
+                ctx.set(dut.command[number].payload, number << 16 | n)
+                ctx.set(dut.command[number].valid, 1)
+                await ctx.tick().until(dut.command[number].ready)
+                ctx.set(dut.command[number].valid, 0)
+
+        return command
+
+    async def unit(ctx):
+        request = dut.registers.request
+        held = None
+        for _ in range(400):
+            ready = rng.random() < 0.5
+            ctx.set(request.ready, ready)
+            _, _, valid, payload = await ctx.tick().sample(request.valid, request.payload)
+            seen = (payload.address, payload.write, payload.data)
+            assert held is None or (valid and seen == held)
+            held = seen if valid and not ready else None
+            ctx.set(dut.registers.response.valid, valid and ready)
+            ctx.set(dut.registers.response.payload.data, payload.data + 1000)
+            if valid and ready:
+                asked.append(seen)
+
+    # As many cycles as all surely take: whoever is abandoned while it waits would complain.
+    simulate(dut, unit, host, core(0), core(1), timeout=2000)
+    assert answers == [n + 1000 for n in range(30)]
+    for number in (0, 1):
+        words = [data for at, write, data in asked if at == 0x30 and write and data >> 16 == number]
+        assert words == [number << 16 | n for n in range(20)]
+    # The host is not kept waiting for all commands, nor they for it.
+    assert {at for at, *_ in asked[:8]} == {0x10, 0x30}
+
+
+def test_what_rtl_does_not_have_is_refused():
+    with pytest.raises(UserError, match=r"core\.tensor must be none in RTL yet, not hmma"):
+        require_rtl(replace(PRESETS["core"], core=CoreConfig(tensor="hmma")))
+    wide = replace(PRESETS["core"], cores=32, core=CoreConfig(threads=32))
+    with pytest.raises(UserError, match=r"give 32 cores at most 256 ports .* not 32 each"):
+        require_rtl(wide)
+    require_rtl(replace(wide, core=CoreConfig(threads=32, shared_ports=8)))
+
+
+def test_limits_of_paths():
+    with pytest.raises(ValueError, match="transactions must be a power of two, not 3"):
+        CoreConfig(transactions=3)
+    with pytest.raises(ValueError, match="shared_ports must divide 8 memory lanes, not 3"):
+        CoreConfig(shared_ports=3)
+    with pytest.raises(ValueError, match="data_width must be at least 64 bits, two instructions"):
+        ClusterConfig(cores=1, core=CoreConfig(), matrix=None, axi=AxiConfig(data_width=32))

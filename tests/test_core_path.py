@@ -1,0 +1,223 @@
+"""The path of a core: data as if requests were carried out in order, instructions as they are."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.address_map import (
+    CONSOLE_BASE,
+    COUNTER_DUMP,
+    DRAM_BASE,
+    DRAM_END,
+    SHARED_BASE,
+)
+from spica.hw.config import AxiConfig
+from spica.hw.core.operations import Port
+from spica.hw.memory.core_path import CorePath
+from spica.sim.core_path_bench import PathBench
+from spica.sim.programs.bench import small_config
+from spica.synth.budgets import too_deep
+from spica.synth.measure import measure
+
+BROKEN = range(DRAM_BASE + 0x4000, DRAM_BASE + 0x5000)
+CONFIGS = {
+    "four": small_config(warps=2, threads=4),
+    "ports": small_config(warps=2, threads=4, shared_ports=2, transactions=4),
+    "lanes": small_config(warps=3, threads=4, memory_lanes=2, transactions=2, accesses=4),
+    "one": replace(
+        small_config(warps=1, threads=1, instruction_buffer=2),
+        axi=AxiConfig(masters=1, data_width=64),
+    ),
+}
+
+
+def word_of(rng: random.Random, config) -> int:
+    """Return an address of a word, mostly one of few beats."""
+    beat = config.axi.beat_bytes
+    choice = rng.random()
+    if choice < 0.55:
+        return DRAM_BASE + 4 * rng.randrange(6 * beat // 4)
+    if choice < 0.75:
+        return SHARED_BASE + 4 * rng.choice([0, 1, 2, 3, 64, config.shared.size // 4 - 1])
+    if choice < 0.85:
+        return rng.choice([CONSOLE_BASE, CONSOLE_BASE + 60, COUNTER_DUMP, COUNTER_DUMP + 0xFC])
+    if choice < 0.95:
+        return rng.choice([BROKEN[0], BROKEN[8], DRAM_END - 4, DRAM_BASE + 0x123450])
+    shared_end = SHARED_BASE + config.shared.size
+    return rng.choice([shared_end, shared_end + 0x1000, CONSOLE_BASE - 4, 0x7FFF_FFFC, 0])
+
+
+def data_requests(rng: random.Random, config, count: int):
+    """Yield requests of which many touch the same words, and many lanes the same beat."""
+    lanes = config.core.lanes(Port.MEMORY.name)
+    for _ in range(count):
+        is_store = rng.randrange(2)
+        first = word_of(rng, config)
+        together = rng.random() < 0.4
+        words = [first + 4 * n if together else word_of(rng, config) for n in range(lanes)]
+        kinds = [rng.choice([1, 1, 2, 4]) for _ in words]
+        places = [rng.randrange(0, 4, size) for size in kinds]
+        yield {
+            "is_store": is_store,
+            "mask": rng.randrange(1, 1 << lanes),
+            "address": [word + place for word, place in zip(words, places, strict=True)],
+            "data": [rng.getrandbits(32) for _ in words],
+            "strobes": [
+                ((1 << size) - 1) << place for size, place in zip(kinds, places, strict=True)
+            ],
+        }
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_it_converts(name):
+    rtlil.convert(CorePath(CONFIGS[name]))
+
+
+@pytest.mark.parametrize("stall, jitter", [(0.0, 0), (0.3, 20)])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
+    config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
+    bench = PathBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN)
+    bench.run(list(data_requests(rng, config, 150)))
+    assert bench.memory.dram == bench.golden.dram
+    assert bench.memory.shared == bench.golden.shared
+    assert bench.memory.console == bench.golden.console
+    kinds = {word is None for answer in bench.answers for word in answer.expected}
+    assert kinds == {True, False}
+
+
+def fetches(rng: random.Random, config, count: int):
+    """Yield fetches of which most go on where their warp's last one was."""
+    core = config.core
+    pairs = 1 << max(0, (core.instruction_buffer - 1).bit_length() - 1)
+    places = [DRAM_BASE + 64 * warp for warp in range(core.warps)]
+    for _ in range(count):
+        warp = rng.randrange(core.warps)
+        choice = rng.random()
+        if choice < 0.2:
+            places[warp] = DRAM_BASE + 8 * rng.randrange(64)
+        elif choice < 0.25:
+            places[warp] = rng.choice([BROKEN[0], SHARED_BASE, 0x1000])
+        else:
+            places[warp] += 8
+        pair = places[warp] // 8 % pairs
+        yield {"address": places[warp], "tag": {"warp": warp, "pair": pair}}
+
+
+@pytest.mark.parametrize("stall, jitter", [(0.0, 0), (0.3, 12)])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall, jitter):
+    config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
+    bench = PathBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN)
+    versions: list[tuple[int, bytes]] = []
+
+    def change():
+        image = rng.randbytes(0x400)
+        bench.write(DRAM_BASE, image)
+        versions.append((bench.cycle, image))
+
+    change()
+    events = dict.fromkeys(rng.sample(range(1, 800), 60), change)
+    bench.run(fetches=list(fetches(rng, config, 250)), events=events)
+    assert len(bench.fetched) == 250
+    hits = 0
+    for request, accepted, answered, data in bench.fetched:
+        at = request["address"] - DRAM_BASE
+        hits += answered == accepted + 1
+        if not 0 <= at < 0x400:
+            assert data == (0 if 0 <= at < 0x4000 else -1)
+            continue
+        # Any since the last change of before it was accepted may be seen.
+        since = max(cycle for cycle, _ in versions if cycle < accepted or cycle == 0)
+        known = [image for cycle, image in versions if since <= cycle <= answered]
+        assert data in [int.from_bytes(image[at : at + 8], "little") for image in known]
+    assert hits > 10
+
+
+def test_sides_do_not_disturb_each_other():
+    config, rng = CONFIGS["four"], random.Random(3)
+    bench = PathBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
+    code = rng.randbytes(0x400)
+    bench.write(DRAM_BASE + 0x8000, code)
+    asked = [
+        {**fetch, "address": fetch["address"] + 0x8000}
+        for fetch in fetches(rng, config, 200)
+        if 0 <= fetch["address"] - DRAM_BASE < 0x400
+    ]
+    bench.run(list(data_requests(rng, config, 200)), asked)
+    assert bench.memory.dram == bench.golden.dram
+    for request, _, _, data in bench.fetched:
+        at = request["address"] - DRAM_BASE - 0x8000
+        assert data == int.from_bytes(code[at : at + 8], "little")
+
+
+def row(address: int, lanes: int, *, is_store: int = 0, step: int = 4) -> dict:
+    """Return a request of whole words, one after the other."""
+    return {
+        "is_store": is_store,
+        "mask": (1 << lanes) - 1,
+        "address": [address + step * lane for lane in range(lanes)],
+        "data": [0] * lanes,
+        "strobes": [15] * lanes,
+    }
+
+
+def latency(address: int, **kind) -> list[int]:
+    """Return the cycles from the request of a row to its answers, memory quiet and quick."""
+    bench = PathBench(CONFIGS["four"], random.Random(1))
+    bench.run([row(address, 4, **kind)])
+    (answer,) = bench.answers
+    return [cycle - answer.accepted for cycle in answer.cycles]
+
+
+def test_latency_is_as_stated():
+    # DRAM of the bench answers in the cycle after an address or a beat, which leave after 3.
+    assert latency(DRAM_BASE) == [7]
+    assert latency(DRAM_BASE, is_store=1) == [7]
+    assert latency(DRAM_BASE, step=16) == [7, 8, 9, 10]
+    assert latency(SHARED_BASE) == [6]
+    assert latency(CONSOLE_BASE - 4) == [5]
+    bench = PathBench(CONFIGS["four"], random.Random(1))
+    tag = {"warp": 0, "pair": 0}
+    bench.run(fetches=[{"address": DRAM_BASE, "tag": tag}, {"address": DRAM_BASE + 8, "tag": tag}])
+    cycles = [answered - accepted for _, accepted, answered, _ in bench.fetched]
+    assert cycles == [5, 1]
+
+
+def test_rows_of_different_beats_follow_each_other():
+    config = CONFIGS["four"]
+    for base in (DRAM_BASE, SHARED_BASE):
+        bench = PathBench(config, random.Random(1))
+        bench.run([row(base + 16 * n, 4) for n in range(40)])
+        first, *_, last = (answer.cycles[-1] for answer in bench.answers)
+        assert last - first == 39
+
+
+def test_a_store_that_follows_a_store_to_its_beat_does_not_wait_for_it():
+    bench = PathBench(CONFIGS["four"], random.Random(1))
+    bench.run([row(DRAM_BASE, 4, is_store=1) for _ in range(20)])
+    first, *_, last = (answer.cycles[-1] for answer in bench.answers)
+    assert last - first == 19
+
+
+@pytest.mark.parametrize("name", ["four", "ports"])
+def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
+    config, rng = CONFIGS[name], random.Random(5)
+    bench = PathBench(config, rng, stall=0.5)
+    requests = []
+    for n in range(40):
+        request = row([SHARED_BASE, DRAM_BASE][n % 2] + 4 * rng.randrange(3), 4, is_store=1, step=0)
+        requests += [request | {"data": [rng.getrandbits(32) for _ in range(4)]}]
+        requests += [request | {"is_store": 0}]
+    bench.run(requests)
+    assert bench.memory.shared == bench.golden.shared
+    assert bench.memory.dram == bench.golden.dram
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["four", "ports"])
+def test_depth_is_within_budget(name):
+    measured = measure(CorePath(CONFIGS[name]), name)
+    assert too_deep(measured) == {}
