@@ -26,9 +26,11 @@ NAMES = (
     "kernels",
     "core",
     "core_speed",
+    "shared",
     "speed",
     "arithmetic",
     "gemm",
+    "virgo",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -7,6 +7,7 @@ import pkgutil
 from .. import kernels
 from ..hw.config import PRESETS, ClusterConfig
 from ..kernels.kernel import find_kernel
+from ..sim.gemm_cores import EXACT_KERNELS
 from ..sim.versions import versions
 from .gemm import DIMENSIONS, HOST_KERNEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
@@ -35,28 +36,31 @@ def kernel_names() -> list[str]:
 def kernel_summary(name: str) -> dict[str, str]:
     """Return what a kernel computes, its dimensions in the order of ``--size``, and on what."""
     module = importlib.import_module(f"{kernels.__name__}.{name}")
-    hosted = name == HOST_KERNEL
-    dimensions = DIMENSIONS if hosted else find_kernel(name).dimensions
+    on_matrix = name in EXACT_KERNELS
+    dimensions = DIMENSIONS if on_matrix else find_kernel(name).dimensions
+    where = {HOST_KERNEL: "matrix unit"}.get(name, "cores and matrix unit")
     return {
         "what it computes": (module.__doc__ or "").strip().partition("\n")[0],
         "size": " x ".join(dimensions),
-        "runs on": "matrix unit" if hosted else "cores",
+        "runs on": where if on_matrix else "cores",
     }
 
 
 def preset_summary(config: ClusterConfig) -> dict[str, str]:
     """Return what tells one preset from another."""
-    matrix, shared, axi = config.matrix, config.shared, config.axi
+    shared, axi = config.shared, config.axi
     core = config.core
     return {
         "cores": "none"
         if core is None
         else f"{config.cores} x {core.warps} warps x {core.threads} threads",
-        "matrix unit": "none"
-        if matrix is None
-        else f"{matrix.rows}x{matrix.columns} {matrix.operand}, "
-        f"{matrix.accumulator_bytes // 1024} KB accumulator",
-        "MAC/cycle": str(0 if matrix is None else matrix.macs),
+        "matrix unit": " and ".join(
+            f"{matrix.rows}x{matrix.columns} {matrix.operand}, "
+            f"{matrix.accumulator_bytes // 1024} KB accumulator"
+            for matrix in config.matrices
+        )
+        or "none",
+        "MAC/cycle": str(sum(matrix.macs for matrix in config.matrices)),
         "shared memory": f"{shared.size // 1024} KB, {shared.banks}x{shared.subbanks} banks",
         "DRAM ports": f"{axi.masters} x {axi.data_width} bits",
     }

@@ -11,17 +11,27 @@ from ..hw.rtl import require_rtl
 from ..kernels.gemm.data import KINDS
 from ..sim.report import report
 from ..sim.run import RunOptions, run_kernel
+from ..sim.trace import OVERVIEW_SUFFIXES
 from ..sim.verilator_engine import GATINGS
 from .files import Draft
 from .options import JsonOutput, choose
 from .progress import ProgressDisplay
 from .sizes import require_at_least
 
-__all__ = ["DIMENSIONS", "HOST_KERNEL", "keep", "parsed_window", "require_choices", "run_gemm"]
+__all__ = [
+    "DIMENSIONS",
+    "HOST_KERNEL",
+    "is_overview",
+    "keep",
+    "parsed_window",
+    "require_choices",
+    "run_gemm",
+]
 
 HOST_KERNEL = "gemm"
 DIMENSIONS = ("m", "n", "k")
 WRONG = 1
+TRACES = (".vcd", *OVERVIEW_SUFFIXES)
 C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
 
 
@@ -36,6 +46,8 @@ def require_choices(c_format: str | None, data: str | None):
 def require_sound(options: RunOptions):
     """Raise unless every option is one that a run can have."""
     choose("gating", options.gating, GATINGS)
+    if options.trace is not None:
+        choose("suffix of --trace", Path(options.trace).suffix, TRACES)
     require_choices(options.c_format, options.data)
     require_at_least(1, {"--dram-bandwidth": int(options.dram_bandwidth)})
     require_at_least(1, {"--dram-latency": options.dram_latency})
@@ -65,6 +77,11 @@ def run_gemm(
         if output.write(result):
             print(report(result), end="")
     return 0 if result["check"]["verdict"] == "right" else WRONG
+
+
+def is_overview(trace: Path | None) -> bool:
+    """Return whether a trace tells what every engine did."""
+    return trace is not None and trace.suffix in OVERVIEW_SUFFIXES
 
 
 def parsed_window(

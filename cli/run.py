@@ -7,15 +7,18 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from ..hw.address_map import DRAM_BASE, DRAM_END
+from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
 from ..sim.core_memory import CoreMemoryConfig
-from ..sim.gemm_cores import exact_cores_kernel
+from ..sim.dram import DramConfig
+from ..sim.gemm_cores import EXACT_KERNELS
 from ..sim.loading import SimtOptions
 from ..sim.run import RunOptions
 from .catalog import ENGINES, MODEL, kernel_names
 from .gemm import (
     DIMENSIONS,
     HOST_KERNEL,
+    is_overview,
     parsed_window,
     require_choices,
     require_sound,
@@ -28,8 +31,7 @@ from .sizes import chosen_sizes, require_at_least
 __all__ = ["run"]
 
 OTHER = "choose --engine verilator or amaranth"
-#: Options of gemm that it has on cores too.
-OF_OPERANDS = ("--data", "--c")
+DRIVERS = ("cores", "host")
 
 
 def run(
@@ -43,6 +45,7 @@ def run(
     k: Annotated[int | None, Parameter(name="-k")] = None,
     c: Annotated[str | None, Parameter(name="--c")] = None,
     engine: str = "verilator",
+    driver: str | None = None,
     dram_bandwidth: int | None = None,
     dram_latency: int | None = None,
     memory_latency: int | None = None,
@@ -89,12 +92,17 @@ def run(
         int32 for int8 operands. gemm only.
     engine
         An engine of `spica list`.
+    driver
+        Who commands the matrix unit for gemm: a program on the cores, as where there are some, or
+        the host.
     dram_bandwidth
-        Bytes per cycle that DRAM gives and takes, 64 if not given; gemm only.
+        Bytes per cycle that DRAM gives and takes, 64 if not given. Programs for cores then run on
+        the whole cluster, as they do where it has a matrix unit.
     dram_latency
-        Cycles of a round trip to DRAM, 100 if not given; gemm only.
+        Cycles of a round trip to DRAM, 100 if not given; otherwise as --dram-bandwidth.
     memory_latency
-        Cycles that memory takes to answer cores, 1 if not given.
+        Cycles that a simple memory takes to answer cores, 1 if not given. Programs then run on the
+        cores alone, as they do where there is no matrix unit.
     memory_jitter
         Cycles more that chance may add.
     memory_stall
@@ -123,9 +131,9 @@ def run(
     allow
         DRAM that a program may touch besides its own, as address:bytes; may be repeated.
     trace
-        Write a trace to this file: a waveform (.vcd), and of cores a timeline to look at (.html),
-        one for Perfetto (.json), a pipeline log for Konata (.kanata), or every instruction with
-        what it wrote (.log).
+        Write a trace to this file: a waveform (.vcd), a timeline to look at (.html) or one for
+        Perfetto (.json), of gemm with what every engine does; and of cores a pipeline log for
+        Konata (.kanata), or every instruction with what it wrote (.log).
     trace_window
         Cycles to trace, as first:end, without the end; all if not given.
 
@@ -136,27 +144,25 @@ def run(
     config = configured(preset, settings)
     require_at_least(0, {"--seed": seed})
     single = {"m": m, "n": n, "k": k}
-    of_host = {
-        "--dram-bandwidth": dram_bandwidth,
-        "--dram-latency": dram_latency,
-        "--data": data,
-        "--c": c,
-    }
+    of_dram = {"--dram-bandwidth": dram_bandwidth, "--dram-latency": dram_latency}
+    of_gemm = {"--data": data, "--c": c, "--driver": driver}
     of_gateware = {
         "--trace": trace,
         "--trace-window": trace_window,
         "--max-cycles": max_cycles,
         "--gating": gating,
     }
-    of_cores = {
+    of_memory = {
         "--memory-latency": memory_latency,
         "--memory-jitter": memory_jitter,
         "--memory-stall": memory_stall,
-        "--lockstep": lockstep,
     }
+    of_cores = {**of_memory, "--lockstep": lockstep}
     of_model = {"--max-instructions": max_instructions, "--schedule": schedule}
     of_programs = {"--optimize": optimize, "--allow": allow or None}
-    on_cores = kernel == HOST_KERNEL and engine == MODEL and bool(config.cores and config.matrix)
+    if driver is not None:
+        choose("driver", driver, DRIVERS)
+    on_cores = kernel in EXACT_KERNELS and is_on_cores(preset, config, driver)
     if kernel == HOST_KERNEL and not on_cores:
         if engine == MODEL:
             raise UserError(f"{kernel} is commanded by a host, which {engine} has none of; {OTHER}")
@@ -166,7 +172,9 @@ def run(
             seed=seed,
             max_cycles=max_cycles,
             trace=trace,
-            trace_window=parsed_window(trace_window, trace, engine),
+            trace_window=parsed_window(
+                trace_window, trace, engine, waveform=not is_overview(trace)
+            ),
             **given(
                 dram_bandwidth=dram_bandwidth,
                 dram_latency=dram_latency,
@@ -179,11 +187,18 @@ def run(
         return run_gemm(preset, config, chosen_sizes(DIMENSIONS, size, single), options, json)
     own = is_file_name(kernel)
     sized = {"--size": size, "-m": m, "-n": n, "-k": k} if own else {}
-    others = {**of_gateware, **of_cores} if engine == MODEL else of_model
+    others = {**of_gateware, **of_cores, **of_dram} if engine == MODEL else of_model
     if on_cores:
-        of_host = {name: value for name, value in of_host.items() if name not in OF_OPERANDS}
         require_choices(c_format=c, data=data)
-    refuse(f"{kernel} on {engine}", {**of_host, **others, **sized}, () if own else files)
+        refuse(f"{kernel}, whose devices are those of the whole cluster", of_memory, ())
+    elif kernel in EXACT_KERNELS:
+        raise UserError(
+            f"{kernel} needs cores and a matrix unit, and {preset} has not both, or a driver that "
+            "is the host, which cannot finish C"
+        )
+    else:
+        others |= of_gemm
+    refuse(f"{kernel} on {engine}", {**others, **sized}, () if own else files)
     return run_cores(
         [kernel, *files],
         preset,
@@ -192,9 +207,7 @@ def run(
         SimtOptions(
             engine=engine,
             seed=seed,
-            memory=memory_of(
-                seed, latency=memory_latency, jitter=memory_jitter, stall=memory_stall
-            ),
+            memory=memory_of(seed, of_dram, of_memory),
             allow_spills=allow_spills,
             allow=tuple(parsed_region(text) for text in allow),
             trace=trace,
@@ -209,7 +222,7 @@ def run(
             ),
         ),
         json,
-        exact_cores_kernel(config, **given(c_format=c, data=data)) if on_cores else None,
+        EXACT_KERNELS[kernel](config, **given(c_format=c, data=data)) if on_cores else None,
     )
 
 
@@ -218,12 +231,34 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def memory_of(seed: int, **timing: float | None) -> CoreMemoryConfig:
-    """Return the memory behind the cores."""
+def is_on_cores(preset: str, config: ClusterConfig, driver: str | None) -> bool:
+    """Return whether a program on the cores commands the matrix unit."""
+    able = bool(config.cores and config.matrix)
+    if driver == "cores" and not able:
+        raise UserError(f"--driver cores needs cores and a matrix unit, and {preset} has not both")
+    return able and driver != "host"
+
+
+def memory_of(
+    seed: int, of_dram: Mapping[str, float | None], of_memory: Mapping[str, float | None]
+) -> CoreMemoryConfig | DramConfig | None:
+    """Return what is behind the cores, None if nothing was said of it."""
+    dram = given(bytes_per_cycle=of_dram["--dram-bandwidth"], latency=of_dram["--dram-latency"])
+    timing = given(**{name.removeprefix("--memory-"): of_memory[name] for name in of_memory})
+    if dram and timing:
+        raise UserError(
+            "--dram-... and --memory-... must not be given together: there is DRAM behind the "
+            "whole cluster, or a simple memory at the ports of its cores"
+        )
     try:
-        return CoreMemoryConfig(seed=seed, **given(**timing))
+        if timing:
+            return CoreMemoryConfig(seed=seed, **timing)
     except ValueError as error:
         raise UserError(f"--memory-{error}") from None
+    try:
+        return DramConfig(**dram) if dram else None
+    except ValueError as error:
+        raise UserError(f"DRAM: {error}") from None
 
 
 def parsed_region(text: str) -> tuple[int, int]:

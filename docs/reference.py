@@ -18,7 +18,10 @@ CONFIG = PRESETS["matrix"]
 def value_of(config, name: str) -> str:
     """Return the value of a dotted field as text."""
     for step in name.split("."):
-        config = getattr(config, step)
+        if isinstance(config, tuple):
+            config = dict(enumerate(config)).get(int(step))
+        else:
+            config = getattr(config, step)
         if config is None:
             return "none"
     return str(config)
@@ -29,7 +32,7 @@ def presets() -> str:
     configs = [config.resolved for config in PRESETS.values()]
     rows = (
         [f"`{name}`", *(value_of(config, name) for config in configs)]
-        for name in field_names(PRESETS["virgo"])
+        for name in field_names(PRESETS["virgo_hetero"])
     )
     return table(["field", *(f"`{preset}`" for preset in PRESETS)], rows)
 

@@ -37,6 +37,8 @@ __all__ = [
     "WINDOW_BYTES",
     "Register",
     "core_registers",
+    "numbered",
+    "unit_bases",
 ]
 
 DRAM_BASE = 0x8000_0000
@@ -165,6 +167,25 @@ MATRIX = {
     ),
     "error_word": Register(offset=0x3C, access="r", meaning="command word of the first error"),
 }
+
+
+def numbered(name: str, number: int) -> str:
+    """Return the name of the one with this number among several: the first has none."""
+    return name + (str(number) if number else "")
+
+
+def unit_bases(matrices: int) -> dict[str, int]:
+    """Return where the registers of each unit begin, for so many matrix units.
+
+    Each matrix unit has a block of registers of the DMA beside it, whose jobs are counted apart:
+    who commands the one uses the other. Without matrix units there is one such block.
+    """
+    blocks = {"dma": (DMA_BASE, max(1, matrices)), "matrix": (MATRIX_BASE, matrices)}
+    return {
+        numbered(name, number): base + number * MATRIX_STRIDE
+        for name, (base, count) in blocks.items()
+        for number in range(count)
+    }
 
 
 def core_registers(cores: int) -> dict[str, Register]:

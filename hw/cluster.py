@@ -1,4 +1,4 @@
-"""The cluster: control port, cores, matrix unit, shared memory, DMA, and how they are wired."""
+"""The cluster: control port, cores, matrix units, shared memory, DMA, and how they are wired."""
 
 from typing import Any
 
@@ -6,15 +6,16 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from .address_map import SLAVE_ADDRESS_WIDTH
+from .address_map import SLAVE_ADDRESS_WIDTH, numbered
 from .axi import Axi4LiteSignature, Axi4Signature
-from .command_port import CommandPort
+from .cluster_observation import observed_ports, show_core, show_events, show_writes
 from .config import ClusterConfig
 from .control import Control
 from .core.core import Core
 from .core_control import CoreControl
 from .cores import core_domains
 from .counters import counter_table
+from .devices import Devices
 from .matrix.unit import MatrixUnit
 from .memory.axi_mux import AxiMux
 from .memory.core_path import CorePath, cluster_mux
@@ -28,7 +29,7 @@ __all__ = ["Cluster", "gated_domains"]
 
 def gated_domains(config: ClusterConfig) -> list[str]:
     """Return the clock domains that may be withheld while their block is not busy."""
-    domains = [*(["matrix"] if config.matrix else []), "dma", "shared"]
+    domains = [numbered("matrix", n) for n, _ in enumerate(config.matrices)] + ["dma", "shared"]
     return domains + (["bus", *core_domains(config)] if config.cores else [])
 
 
@@ -37,13 +38,13 @@ class Cluster(wiring.Component):
 
     ::
 
-        s_axil ─► control ─┬─► matrix unit ◄──── A, B ────┐
+        s_axil ─► control ─┬─► matrix units ◄─── A, B ────┐
                            │      │ results, jobs         │
                            ├────► DMA ◄──────────► shared memory
                            │       │                      │
                            │    m_axi0, m_axi1, … (bus)   │
                            │       │                      │
-                           └────► cores, each with its path to both
+                           └────► cores, each with its path to both and to all units
 
     Each large block lives in a clock domain of its own, named as in `gated_domains`; control and
     the synchronizer are in ``sync``. A core's domain has its path too, ``bus`` what shares the
@@ -54,6 +55,8 @@ class Cluster(wiring.Component):
     Parameters
     ----------
     config : ClusterConfig
+    observed : bool
+        Whether the ports of `observed_ports` are there too, for those who check and draw it.
 
     Members
     -------
@@ -68,9 +71,9 @@ class Cluster(wiring.Component):
     s_axil: Any
     bus_busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: ClusterConfig, *, observed: bool = False):
         require_rtl(config)
-        self.config = config
+        self.config, self.observed = config, observed
         axi = config.axi
         id_width = cluster_mux(config).outer_id_width if config.cores else axi.id_width
         bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=id_width)
@@ -78,6 +81,7 @@ class Cluster(wiring.Component):
             {"s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH))}
             | {f"m_axi{c}": Out(bus) for c in range(axi.masters)}
             | {f"{domain}_busy": Out(1) for domain in gated_domains(config)}
+            | (observed_ports(config) if observed else {})
         )
 
     def elaborate(self, platform):
@@ -88,32 +92,35 @@ class Cluster(wiring.Component):
             "dma": Dma(config),
             "shared": SharedMemory(cluster_ports(config)),
         }
-        if config.matrix:
-            blocks["matrix"] = MatrixUnit(config)
+        for number, _ in enumerate(config.matrices):
+            blocks[numbered("matrix", number)] = MatrixUnit(config.unit(number))
         for domain, block in blocks.items():
             m.submodules[domain] = DomainRenamer(domain)(block)
             m.d.comb += getattr(self, f"{domain}_busy").eq(block.busy | ResetSignal(domain))
         dma, shared = blocks["dma"], blocks["shared"]
 
         connect(m, flipped(self.s_axil), control.s_axil)
-        connect(m, control.dma, dma.registers)
         readers: dict[str, Any] = {f"dma{c}": getattr(dma, f"read_{c}") for c in self.masters}
         writers: dict[str, Any] = {f"dma{c}": getattr(dma, f"write_{c}") for c in self.masters}
         if not config.cores:
             for c in self.masters:
                 connect(m, getattr(dma, f"axi_{c}"), flipped(getattr(self, f"m_axi{c}")))
         error = dma.error
-        if config.matrix:
-            matrix = blocks["matrix"]
-            connect(m, self.add_commands(m, control), matrix.registers)
-            connect(m, matrix.job, dma.job)
-            connect(m, matrix.drain, dma.drain)
-            connect(m, dma.done, matrix.done)
-            readers |= {"a": matrix.a, "b": matrix.b}
-            error |= matrix.error
-            m.d.comb += control.matrix_busy.eq(matrix.busy)
-        if config.cores:
-            error |= self.add_cores(m, control, shared, dma)
+        units = {}
+        for number in range(config.dma_ports):
+            units[numbered("dma", number)] = getattr(dma, numbered("registers", number))
+        if config.matrices:
+            error |= self.connect_matrices(m, control, blocks, units, readers)
+        devices = Devices(config) if config.cores else None
+        if devices is not None:
+            m.submodules.devices = devices
+            error |= self.add_cores(m, control, shared, dma, devices)
+        for unit, registers in units.items():
+            host = getattr(control, unit)
+            if devices is not None:
+                connect(m, host, getattr(devices, f"host_{unit}"))
+                host = getattr(devices, unit)
+            connect(m, host, registers)
 
         read_names, write_names = port_names(config)
         for i, name in enumerate(read_names):
@@ -124,17 +131,31 @@ class Cluster(wiring.Component):
         for counter in counter_table(config):
             event = counter.happened(blocks[counter.unit].events)
             m.d.comb += control.events[counter.name].eq(event)
+        if self.observed:
+            show_events(m, self, control.events)
+            show_writes(m, self, shared)
         return m
 
-    def add_commands(self, m: Module, control):
-        """Return the registers of the matrix unit as those who command it use them."""
-        if not self.config.cores:
-            return control.matrix
-        m.submodules.commands = self.commands = CommandPort(self.config.cores)
-        connect(m, control.matrix, self.commands.host)
-        return self.commands.registers
+    def connect_matrices(self, m: Module, control, blocks, units, readers) -> Value:
+        """Give each matrix unit its port of the DMA; return whether one of them met an error.
 
-    def add_cores(self, m: Module, control, shared, dma) -> Value:
+        Its registers are added to `units`, its reads of shared memory to `readers`.
+        """
+        busy, errors = [], []
+        for number, _ in enumerate(self.config.matrices):
+            unit, dma = numbered("matrix", number), blocks["dma"]
+            matrix = blocks[unit]
+            units[unit] = matrix.registers
+            connect(m, matrix.job, getattr(dma, numbered("job", number)))
+            connect(m, matrix.drain, getattr(dma, numbered("drain", number)))
+            connect(m, getattr(dma, numbered("done", number)), matrix.done)
+            readers |= {numbered(side, number): getattr(matrix, side) for side in "ab"}
+            busy.append(matrix.busy)
+            errors.append(matrix.error)
+        m.d.comb += control.matrix_busy.eq(Cat(busy).any())
+        return Cat(errors).any()
+
+    def add_cores(self, m: Module, control, shared, dma, devices: Devices) -> Value:
         """Add cores with all that only they need; return whether one of them met an error."""
         config = self.config
         m.submodules.core_control = core_control = CoreControl(config)
@@ -152,13 +173,13 @@ class Cluster(wiring.Component):
                 getattr(self, f"{domain}_busy").eq(busy),
                 core_control.busy[number].eq(busy),
             ]
+            connect(m, path.device, devices.core[number])
+            if config.matrix:
+                connect(m, core.command, devices.command[number])
+            else:
+                m.d.comb += core.command.ready.eq(1)
             paths.append(path)
             commands.append(core.command)
-        for number, command in enumerate(commands):
-            if config.matrix:
-                connect(m, command, self.commands.command[number])
-            else:
-                m.d.comb += command.ready.eq(1)
         if not config.matrix:
             m.d.comb += core_control.unheard.eq(Cat(c.valid for c in commands).any())
         self.share_masters(m, dma, paths)
@@ -186,6 +207,8 @@ class Cluster(wiring.Component):
             core_control.exit_codes[number].eq(core.exit_code),
             path.invalidate.eq(core.invalidate),
         ]
+        if self.observed:
+            show_core(m, core, path, getattr(self, core_domains(self.config)[number]))
 
     def share_masters(self, m: Module, dma, paths):
         """Let the DMA and the cores use the AXI masters in turns."""

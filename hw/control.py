@@ -14,12 +14,11 @@ from .address_map import (
     CORES_BASE,
     COUNTERS_BASE,
     COUNTERS_END,
-    DMA_BASE,
     IDENTITY,
     MAP_VERSION,
-    MATRIX_BASE,
     MATRIX_STRIDE,
     SLAVE_ADDRESS_WIDTH,
+    unit_bases,
 )
 from .axi import Axi4LiteSignature
 from .config import ClusterConfig
@@ -35,11 +34,10 @@ UNIT_ADDRESS_WIDTH = 8
 
 def control_map(config: ClusterConfig) -> RegisterBridgeConfig:
     """Return the blocks of registers of a cluster."""
-    units = {"control": CONTROL_BASE, "dma": DMA_BASE}
+    units = {"control": CONTROL_BASE} | unit_bases(len(config.matrices))
     if config.cores:
         units["cores"] = CORES_BASE
-    if config.matrix:
-        units["matrix"] = MATRIX_BASE
+    units = dict(sorted(units.items(), key=lambda unit: unit[1]))
     counters = RegisterBlock(
         name="counters",
         base=COUNTERS_BASE,
@@ -137,13 +135,14 @@ class Control(SharedBlock):
     Members
     -------
     s_axil : In(Axi4LiteSignature(address_width=16))
-    dma : Out(RegisterSignature(8))
-    matrix : Out(RegisterSignature(8))
-        Where the cluster has a matrix unit.
+    dma, dma1, … : Out(RegisterSignature(8))
+        One for each port of the DMA.
+    matrix, matrix1, … : Out(RegisterSignature(8))
+        One for each matrix unit.
     cores : Out(RegisterSignature(8))
         Where the cluster has cores.
     dma_busy, matrix_busy, error : In(1)
-        Status bits 0 to 2.
+        Status bits 0 to 2, of any unit.
     cores_run : In(1)
         Status bit 3, where the cluster has cores.
     events : In(counter_events(config))
@@ -164,14 +163,13 @@ class Control(SharedBlock):
         self.config = config
         members = {
             "s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH)),
-            "dma": Out(RegisterSignature(UNIT_ADDRESS_WIDTH)),
             "dma_busy": In(1),
             "matrix_busy": In(1),
             "error": In(1),
             "events": In(counter_events(config)),
         }
-        if config.matrix:
-            members["matrix"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
+        for unit in unit_bases(len(config.matrices)):
+            members[unit] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
         if config.cores:
             members["cores"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
             members["cores_run"] = In(1)
@@ -188,10 +186,9 @@ class Control(SharedBlock):
         units = {
             "control": registers.registers,
             "counters": counters.registers,
-            "dma": flipped(self.dma),
         }
-        if self.config.matrix:
-            units["matrix"] = flipped(self.matrix)
+        for unit in unit_bases(len(self.config.matrices)):
+            units[unit] = flipped(getattr(self, unit))
         if self.config.cores:
             units["cores"] = flipped(self.cores)
         for name, unit in units.items():

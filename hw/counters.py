@@ -8,7 +8,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import exact_log2
 
-from .address_map import COUNTERS_BASE, COUNTERS_END
+from .address_map import COUNTERS_BASE, COUNTERS_END, numbered
 from .config import WORD_BYTES, ClusterConfig
 from .emit import SharedBlock
 from .memory.shared import cluster_ports, port_names
@@ -59,7 +59,7 @@ class Counter:
 
 
 def matrix_counters(config: ClusterConfig) -> list[Counter]:
-    """Return the counters of the matrix unit."""
+    """Return the counters of the matrix units."""
     issue, array = "issue", "array"
     rows = [
         ("matrix_active", issue, "active", "cycles in which a row of A entered the array"),
@@ -72,12 +72,19 @@ def matrix_counters(config: ClusterConfig) -> list[Counter]:
         ("accumulate_rows", array, "accumulate", "accumulator rows added to"),
         ("drain_rows", array, "drain_row", "accumulator rows drained"),
     ]
-    if config.matrix is None:
-        return []
-    return [
-        Counter(name=name, unit="matrix", event=f"{part}.{event}", meaning=meaning)
-        for name, part, event, meaning in rows
-    ]
+    counters = []
+    for number, _ in enumerate(config.matrices):
+        unit = numbered("matrix", number)
+        counters += [
+            Counter(
+                name=f"{unit}_{name.removeprefix('matrix_')}" if number else name,
+                unit=unit,
+                event=f"{part}.{event}",
+                meaning=meaning,
+            )
+            for name, part, event, meaning in rows
+        ]
+    return counters
 
 
 def shared_counters(config: ClusterConfig) -> list[Counter]:
@@ -140,7 +147,7 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
         replace(counter, address=COUNTERS_BASE + 8 * index)
         for index, counter in enumerate(counters)
     ]
-    # All the configurations allow are far fewer: 9 + 2 * (2 + 4 + 4) + 3 + 4 * 4 + 1 of 480.
+    # All the configurations allow are far fewer: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 of 480.
     assert table[-1].address + 8 <= COUNTERS_END
     return table
 

@@ -18,6 +18,7 @@ from amaranth.hdl._xfrm import DomainCollector
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from .lower import lowered_design
 from .verilog import verilog_from_rtlil
 
 __all__ = [
@@ -206,20 +207,22 @@ class Emitter:
     def convert(self, elaboratable, ports, name: str) -> tuple[str, list[str]]:
         """Return the RTLIL of one module, and the domains it uses in a fixed order."""
         fragment = Fragment.get(elaboratable, self)
-        domains = used_domains(fragment)
-        all_ports: dict[str, Any] = {}
+        names = used_domains(fragment)
+        domains: list[Any] = [ClockDomain(domain) for domain in names]
+        all_ports: dict[str, tuple[Any, PortDirection]] = {}
         for domain in domains:
-            fragment.add_domains(ClockDomain(domain))
-            clock, reset = domain_ports(domain)
-            all_ports[clock] = (ClockSignal(domain), PortDirection.Input)
-            all_ports[reset] = (ResetSignal(domain), PortDirection.Input)
+            clock, reset = domain_ports(domain.name)
+            all_ports[clock] = (domain.clk, PortDirection.Input)
+            all_ports[reset] = (domain.rst, PortDirection.Input)
         for port, flow, value in ports:
             if port in all_ports:
                 raise ValueError(f"port names of {name} must be distinct, not {port!r} twice")
             direction = PortDirection.Input if flow == In else PortDirection.Output
             all_ports[port] = (value, direction)
-        text, _ = rtlil.convert_fragment(fragment, all_ports, name, emit_src=False)
-        return text, domains
+        named_ports = [(port, *signal) for port, signal in all_ports.items()]
+        design = lowered_design(fragment, domains, named_ports, name)
+        text, _ = rtlil.convert_fragment(design, name=name, emit_src=False)
+        return text, names
 
 
 def count_instances(top: str, texts: list[str]) -> Counter:
@@ -264,13 +267,15 @@ def emit(component, name: str) -> Emission:
     ports = list(signature_ports(component, "_"))
     with no_garbage_collection():
         text, domains = emitter.convert(component, ports, name)
-    texts = [text, *emitter.modules.values()]
+        texts = [text, *emitter.modules.values()]
+        # Yosys is another process: what it runs for is time to throw the netlists away.
+        verilog = verilog_from_rtlil("".join(texts), meanwhile=gc.collect)
     totals = count_instances(name, texts)
     clocks = [EmittedPort(port, "input", 1) for d in domains for port in domain_ports(d)]
     return Emission(
         name=name,
         config=getattr(component, "config", None),
-        verilog=verilog_from_rtlil("".join(texts)),
+        verilog=verilog,
         ports=(
             *clocks,
             *(

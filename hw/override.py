@@ -9,21 +9,33 @@ from collections.abc import Iterable, Iterator
 __all__ = ["field_names", "override"]
 
 
+ConfigT = typing.TypeVar("ConfigT")
+
+
 def field_names(config, prefix: str = "") -> Iterator[str]:
     """Yield the dotted name of every field of `config` that holds a value of its own."""
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if dataclasses.is_dataclass(value):
-            yield from field_names(value, f"{prefix}{field.name}.")
+    for name, value in _members(config).items():
+        if _members(value):
+            yield from field_names(value, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{field.name}"
+            yield f"{prefix}{name}"
 
 
-def override(config, settings: Iterable[str]):
+def _members(part) -> dict[str, typing.Any]:
+    """Return what a dotted name can say next: fields, or the numbers of several parts."""
+    if dataclasses.is_dataclass(part):
+        return {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
+    if isinstance(part, tuple) and all(map(dataclasses.is_dataclass, part)):
+        return {str(number): element for number, element in enumerate(part)}
+    return {}
+
+
+def override(config: ConfigT, settings: Iterable[str]) -> ConfigT:
     """Return `config` with every ``name=value`` of `settings` applied at once.
 
-    Names are dotted (``matrix.rows``); integers may be hexadecimal; elements of a tuple are
-    separated by commas; ``none`` takes a part away where the config allows it.
+    Names are dotted (``matrix.rows``, ``more_matrices.0.rows``); integers may be hexadecimal;
+    elements of a tuple are separated by commas; ``none`` takes a part away where the config allows
+    it.
 
     Raises
     ------
@@ -49,18 +61,18 @@ def _add_change(changes: dict, config, name: str, text: str):
     part = config
     for depth, step in enumerate(parts):
         _require_field(config, part, step, name)
-        part = getattr(part, step)
+        part = _members(part)[step]
         path = ".".join(parts[: depth + 1])
         if part is None:
             raise ValueError(f"{name} cannot be set: {path} is none in this config")
-        if not dataclasses.is_dataclass(part):
+        if not _members(part):
             raise ValueError(f"{path} has no fields of its own, so {name!r} names nothing")
         changes = changes.setdefault(step, {})
         if changes is None:
             raise ValueError(f"{name} cannot be set: another setting takes {path} away")
     _require_field(config, part, last, name)
-    value = getattr(part, last)
-    if dataclasses.is_dataclass(value) and text.lower() != "none":
+    value = _members(part)[last]
+    if _members(value) and (text.lower() != "none" or isinstance(part, tuple)):
         fields = ", ".join(field_names(value, f"{name}."))
         raise ValueError(f"{name} has fields of its own: {fields}")
     changes[last] = _parsed(name, text, typing.get_type_hints(type(part))[last])
@@ -68,7 +80,7 @@ def _add_change(changes: dict, config, name: str, text: str):
 
 def _require_field(config, part, step: str, name: str):
     """Raise unless `part` of `config` has a field `step`; `name` is the whole dotted name."""
-    if step in {field.name for field in dataclasses.fields(part)}:
+    if step in _members(part):
         return
     names = list(field_names(config))
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
@@ -86,6 +98,8 @@ def _parsed(name: str, text: str, kind):
         (kind,) = (choice for choice in choices if choice is not type(None))
     if typing.get_origin(kind) is tuple:
         kinds = typing.get_args(kind)
+        if dataclasses.is_dataclass(kinds[0]) and text.lower() in ("", "none"):
+            return ()
         parts = text.strip("()").split(",")
         if kinds[1:] == (...,):
             kinds = kinds[:1] * len(parts)
@@ -112,10 +126,13 @@ def _parsed(name: str, text: str, kind):
     raise ValueError(f"{name} cannot be set to {text!r}")
 
 
-def _replaced(config, changes: dict):
+def _replaced(config: typing.Any, changes: dict) -> typing.Any:
     """Return `config` with a tree of changes; each part is built once, with all of its values."""
+    members = _members(config)
     values = {
-        name: _replaced(getattr(config, name), value) if isinstance(value, dict) else value
+        name: _replaced(members[name], value) if isinstance(value, dict) else value
         for name, value in changes.items()
     }
+    if isinstance(config, tuple):
+        return tuple((members | values).values())
     return dataclasses.replace(config, **values)

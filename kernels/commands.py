@@ -109,7 +109,7 @@ class RegisterBlock:
 
 
 class Host:
-    """A driver of one DMA and one matrix unit: their registers, and the jobs it has counted.
+    """A driver of one matrix unit and its port of the DMA: registers, and jobs it has counted.
 
     Parameters
     ----------
@@ -123,9 +123,10 @@ class Host:
 
     def __init__(self, *, unit: int = 0, after_reset: bool = True):
         self.commands = CommandList()
-        self.dma = RegisterBlock(self.commands, DMA_BASE, DMA, after_reset=after_reset)
+        offset = unit * MATRIX_STRIDE
+        self.dma = RegisterBlock(self.commands, DMA_BASE + offset, DMA, after_reset=after_reset)
         self.matrix = RegisterBlock(
-            self.commands, MATRIX_BASE + unit * MATRIX_STRIDE, MATRIX, after_reset=after_reset
+            self.commands, MATRIX_BASE + offset, MATRIX, after_reset=after_reset
         )
         self.loads = 0
         self.computes = 0

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 
 from ..hw import address_map
-from ..hw.artifacts import flat, register_blocks
+from ..hw.artifacts import register_blocks
+from ..hw.artifacts import sizes as config_sizes
 from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
 from ..hw.isa.commands import CISC_MAPS, Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS, Unit
+from ..hw.isa.markers import MARKERS
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
 
@@ -57,11 +59,15 @@ def sizes(config: ClusterConfig) -> Definitions:
     is_wide = int(config.barrier_scope == "cluster")
     yield "barriers_of_cluster", str(is_wide), "whether every barrier is one of all cores"
     yield "shared_bytes", str(config.shared.size), "bytes of shared memory"
-    if (matrix := config.matrix) is not None:
-        yield "operand_bytes", str(matrix.operand_bytes), "bytes of an element of A and B"
-        yield "narrow_bytes", str(matrix.narrow_bytes), "of C, in its narrow format"
-        yield "wide_bytes", str(matrix.wide_bytes), "of C, in the accumulator's format"
-    for name, value in flat(config.resolved, "config"):
+    yield "matrices", str(len(config.matrices)), "matrix units"
+    for number, matrix in enumerate(config.matrices):
+        for name, value, meaning in (
+            ("operand", matrix.operand_bytes, "bytes of an element of A and B"),
+            ("narrow", matrix.narrow_bytes, "of C, in its narrow format"),
+            ("wide", matrix.wide_bytes, "of C, in the accumulator's format"),
+        ):
+            yield f"{address_map.numbered(name, number)}_bytes", str(value), meaning
+    for name, value in config_sizes(config):
         yield name, str(value), ""
 
 
@@ -100,12 +106,18 @@ def encodings() -> Definitions:
 
 
 def commands(config: ClusterConfig) -> Definitions:
-    """Yield name, value and meaning of each command code of the matrix unit."""
+    """Yield name, value and meaning of each command code of the matrix units."""
     for function in Function:
         yield f"rocc_{function.name}", f"{rocc_word(function):#010x}", ""
-    if config.matrix is not None:
-        for code, command in CISC_MAPS[config.matrix.cisc_map].items():
-            yield f"cisc_{command.name}", str(code), ""
+    for number, matrix in enumerate(config.matrices):
+        for code, command in CISC_MAPS[matrix.cisc_map].items():
+            yield f"{address_map.numbered('cisc', number)}_{command.name}", str(code), ""
+
+
+def markers() -> Definitions:
+    """Yield name, immediate and meaning of the instructions that mark what is measured."""
+    for name, immediate in MARKERS.items():
+        yield f"marker_{name}", str(immediate), f"slti x0, x1: the {name} of what is measured"
 
 
 def registers_of_control() -> Definitions:
@@ -139,6 +151,7 @@ def common() -> dict[str, Definitions]:
         "Addresses": addresses(),
         "Control and status registers": registers_of_control(),
         "Instructions: opcode, funct3 and funct7 for .insn r": encodings(),
+        "Markers": markers(),
         "Exit codes": exit_codes(),
     }
 
@@ -160,6 +173,6 @@ def program_header(config: ClusterConfig) -> str:
     own = {
         "Sizes": sizes(config),
         "Registers of devices": windows(config),
-        "Commands of the matrix unit": commands(config),
+        "Commands of the matrix units": commands(config),
     }
     return text(title, common() | own)

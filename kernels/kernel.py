@@ -49,12 +49,15 @@ class Problem:
         an int for itself modulo 2**32, a float for its bits in FP32.
     operations : int
         Arithmetic operations that the problem needs, however it is solved.
+    macs : tuple of int
+        Multiply-adds of it that are each matrix unit's, by its number.
 
     """
 
     buffers: dict[str, Buffer]
     arguments: tuple[str | int | float, ...]
     operations: int
+    macs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

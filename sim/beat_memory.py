@@ -1,4 +1,4 @@
-"""A DRAM for single beats behind an AXI4 master: late, stalling, reads of several ids shuffled."""
+"""A DRAM behind an AXI4 master: late, stalling, beats of reads of several ids shuffled."""
 
 import random
 from collections import deque
@@ -19,11 +19,12 @@ CHANNELS = {
 
 @dataclass
 class Pending:
-    """A read that is not answered: sampled somewhen from `due` on."""
+    """A beat of a read that is not answered: sampled somewhen from `due` on."""
 
     id: int
     address: int
     due: int
+    last: bool = True
     value: int | None = None
 
 
@@ -31,8 +32,8 @@ class BeatMemory:
     """Answer one AXI4 master from a memory, a cycle at a time, and assert the rules of AXI4.
 
     Reads see memory at a random time between address and answer; those of different ids are
-    answered in any order. Writes take effect at a random time before their response; those of
-    one id in order, others in any.
+    answered in any order, also beat by beat. Writes are of one beat and take effect at a random
+    time before their response; those of one id in order, others in any.
 
     Parameters
     ----------
@@ -96,7 +97,9 @@ class BeatMemory:
             self.check_stable(channel, seen, tuple(seen[name] for name in members))
         if seen["arvalid"] and driven["arready"]:
             self.check_address("ar", seen)
-            self.reads.append(Pending(seen["arid"], seen["araddr"], self.after()))
+            for n in range(seen["arlen"] + 1):
+                at = seen["araddr"] + n * self.config.beat_bytes
+                self.reads.append(Pending(seen["arid"], at, self.after(), n == seen["arlen"]))
             self.most_reads = max(self.most_reads, len(self.reads))
         if seen["awvalid"] and driven["awready"]:
             self.check_address("aw", seen)
@@ -126,7 +129,10 @@ class BeatMemory:
 
     def check_address(self, channel, seen):
         size, address = self.config.beat_bytes, seen[f"{channel}addr"]
-        assert 1 << seen[f"{channel}size"] == size and seen[f"{channel}len"] == 0
+        assert 1 << seen[f"{channel}size"] == size
+        last = address + seen[f"{channel}len"] * size
+        assert last == address or channel == "ar", "writes are of one beat"
+        assert last // self.config.interleave_bytes == address // self.config.interleave_bytes
         assert seen[f"{channel}burst"] == BURST_INCR and address % size == 0
         master = address // self.config.interleave_bytes % self.config.masters
         assert master == self.index, f"{address:#x} on the wrong master"
@@ -166,7 +172,7 @@ class BeatMemory:
                 code = RESPONSE_SLAVE_ERROR if read.address in self.broken else RESPONSE_OKAY
                 assert read.value is not None
                 chosen |= {"rvalid": 1, "rid": read.id, "rdata": read.value, "rresp": code}
-                chosen["rlast"] = 1
+                chosen["rlast"] = int(read.last)
         if not before["bvalid"] or seen["bready"]:
             chosen["bvalid"] = 0
             if self.replies and rng.random() >= self.stall:

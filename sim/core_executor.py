@@ -1,12 +1,14 @@
-"""Programs on the gateware of the cores."""
+"""Programs on the gateware: what all machines share, and cores with a simple memory."""
 
 import dataclasses
 from collections import Counter
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..hw.config import ClusterConfig
 from ..kernels.program import Program
+from .cluster_machine import ClusterMachine
 from .core_machine import CoreMachine
+from .core_memory import CoreMemoryConfig
 from .core_mistakes import core_mistake_text, explain_core
 from .core_outcome import CoreOutcome, CoreStop
 from .iss_executor import instruction_counts
@@ -16,7 +18,7 @@ from .places import Places
 from .stacks import core_of
 from .trace import TRACE_SUFFIXES, write_trace
 
-__all__ = ["TRACES", "WAVEFORM", "CoreExecutor"]
+__all__ = ["TRACES", "WAVEFORM", "CoreExecutor", "ProgramExecutor", "window_of"]
 
 #: Cycles between two chances to interrupt or to show progress.
 CHUNK = 200_000
@@ -26,67 +28,68 @@ TRACES = (WAVEFORM, *TRACE_SUFFIXES)
 NEVER = 1 << 62
 
 
-class CoreExecutor:
-    """A program in the memory of cores on Verilator or Amaranth's simulator.
+def window_of(options: SimtOptions) -> dict[str, Any]:
+    """Return what a machine is told of the trace that is wanted, by its parameters."""
+    if options.trace is None:
+        return {}
+    window = options.trace_window
+    if options.trace.suffix == WAVEFORM:
+        return {"vcd": str(options.trace), "window": window}
+    return {"record": window or (0, NEVER)}
+
+
+MachineT = TypeVar("MachineT", CoreMachine, ClusterMachine)
+OutcomeT = TypeVar("OutcomeT", bound=CoreOutcome)
+
+
+class ProgramExecutor(Generic[MachineT, OutcomeT]):
+    """A program in the memory of a machine on Verilator or Amaranth's simulator.
 
     Parameters
     ----------
-    machine : CoreMachine
+    machine : CoreMachine or ClusterMachine
     program : Program
     places : Places
     options : SimtOptions
 
     """
 
+    machine: MachineT
+    outcome: OutcomeT | None
+
     def __init__(
-        self, machine: CoreMachine, program: Program, places: Places, options: SimtOptions
+        self,
+        machine: MachineT,
+        program: Program,
+        places: Places,
+        options: SimtOptions,
     ):
         self.machine, self.program, self.places, self.options = machine, program, places, options
         self.write, self.read = machine.write, machine.read
         self.close = machine.close
-        self.outcome: CoreOutcome | None = None
-        self.device_errors = ""
+        self.outcome = None
         self.notes: list[str] = []
 
-    @classmethod
-    def build(
-        cls,
-        config: ClusterConfig,
-        program: Program,
-        places: Places,
-        options: SimtOptions,
-        progress: Progress | None,
-    ) -> "CoreExecutor":
-        """Build the machine that the options want."""
-        waveform = options.trace is not None and options.trace.suffix == WAVEFORM
-        window = options.trace_window
-        record = (window or (0, NEVER)) if options.trace is not None and not waveform else None
-        machine = CoreMachine(
-            config,
-            engine=options.engine,
-            memory=options.memory,
-            lockstep=options.lockstep,
-            record=record,
-            gating=options.gating,
-            seed=options.seed,
-            optimize=options.model_optimize,
-            vcd=str(options.trace) if waveform else None,
-            window=window if waveform else None,
-            progress=progress,
-        )
-        return cls(machine, program, places, options)
+    @property
+    def device_errors(self) -> str:
+        """What devices hold against the program, in words."""
+        return ""
 
     @property
     def exit_code(self) -> int:
         """The program's, once it has come to its end."""
         return 0 if self.outcome is None else self.outcome.exit_code
 
+    def run(self, max_cycles: int) -> OutcomeT:
+        """Run on for so many cycles at most."""
+        raise NotImplementedError
+
     def execute(self, sentence: str, progress: Progress | None) -> None:
         """Run to the end; raise `ProgramError` at any other. A trace is written at every end."""
         limit = self.options.max_cycles
         while True:
             done = 0 if self.outcome is None else self.outcome.cycles
-            self.outcome = self.machine.run(min(CHUNK, limit - done))
+            self.outcome = self.run(min(CHUNK, limit - done))
             if self.outcome.stop is not CoreStop.LIMIT or self.outcome.cycles >= limit:
                 break
             if progress is not None:
@@ -114,7 +117,6 @@ class CoreExecutor:
             "instructions_per_cycle": outcome.instructions_per_cycle,
             "slots": outcome.slots,
             "counters": self.machine.counters(),
-            "memory": dataclasses.asdict(self.machine.memory),
             "lockstep": self.options.lockstep,
             "gating": self.options.gating,
             "clocked_cycles": outcome.clocked,
@@ -136,3 +138,39 @@ class CoreExecutor:
             "console": self.machine.console.decode(errors="replace"),
             "simulated_cycles_per_second": outcome.cycles_per_second,
         }
+
+
+class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
+    """A program in the simple memory of cores; see `ProgramExecutor`."""
+
+    @classmethod
+    def build(
+        cls,
+        config: ClusterConfig,
+        program: Program,
+        places: Places,
+        options: SimtOptions,
+        progress: Progress | None,
+    ) -> "CoreExecutor":
+        """Build the machine that the options want."""
+        assert isinstance(options.memory, CoreMemoryConfig)
+        machine = CoreMachine(
+            config,
+            engine=options.engine,
+            memory=options.memory,
+            lockstep=options.lockstep,
+            gating=options.gating,
+            seed=options.seed,
+            optimize=options.model_optimize,
+            progress=progress,
+            **window_of(options),
+        )
+        return cls(machine, program, places, options)
+
+    def run(self, max_cycles: int) -> CoreOutcome:
+        """Run on for so many cycles at most."""
+        return self.machine.run(max_cycles)
+
+    def account(self) -> dict[str, Any]:
+        """Return what the run did, for a result file."""
+        return super().account() | {"memory": dataclasses.asdict(self.machine.memory)}

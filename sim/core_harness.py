@@ -12,7 +12,7 @@ from .binding import Layout
 from .core_memory import CoreMemoryConfig, native_core_memory
 from .dram import DramConfig, Harness
 
-__all__ = ["CoreHarness", "CoreState", "CoresState"]
+__all__ = ["CoreHarness", "CoreState", "CoresState", "ProgramHarness"]
 
 MAX_WARPS = 32
 REASONS = 16
@@ -57,33 +57,8 @@ class CoreState(ctypes.Structure):
     )
 
 
-class CoreHarness(Harness):
-    """The memory of cores and all that is counted of them.
-
-    Parameters
-    ----------
-    library : Path
-        A library built with the harness.
-    layout : Layout
-        Ports of `Cores`.
-    config : ClusterConfig
-    memory : CoreMemoryConfig
-
-    """
-
-    def __init__(
-        self, library: Path, layout: Layout, config: ClusterConfig, memory: CoreMemoryConfig
-    ):
-        super().__init__(
-            library,
-            layout.table(),
-            DramConfig(),
-            channels=0,
-            interleave_bytes=64,
-            access_cycles=1,
-        )
-        self.library.harness_console.restype = ctypes.c_uint64
-        self.library.harness_cores(self.handle, ctypes.byref(native_core_memory(memory, config)))
+class ProgramHarness(Harness):
+    """A harness with cores that programs run on: what they have done, and who looks at them."""
 
     def begin_cores(self, starts: bool, *, max_cycles: int, watchdog: int) -> None:
         """Let the cores begin, or go on where they were."""
@@ -113,6 +88,7 @@ class CoreHarness(Harness):
     def console_from(self, start: int) -> bytes:
         """Return what was printed after the first `start` bytes."""
         text = ctypes.c_void_p()
+        self.library.harness_console.restype = ctypes.c_uint64
         size = self.library.harness_console(self.handle, ctypes.byref(text))
         return ctypes.string_at((text.value or 0) + start, size - start) if size > start else b""
 
@@ -125,6 +101,34 @@ class CoreHarness(Harness):
         self.library.harness_allow(
             self.handle, ctypes.c_uint64(address), ctypes.c_uint64(address + nbytes - 1)
         )
+
+
+class CoreHarness(ProgramHarness):
+    """The memory of cores and all that is counted of them.
+
+    Parameters
+    ----------
+    library : Path
+        A library built with the harness.
+    layout : Layout
+        Ports of `Cores`.
+    config : ClusterConfig
+    memory : CoreMemoryConfig
+
+    """
+
+    def __init__(
+        self, library: Path, layout: Layout, config: ClusterConfig, memory: CoreMemoryConfig
+    ):
+        super().__init__(
+            library,
+            layout.table(),
+            DramConfig(),
+            channels=0,
+            interleave_bytes=64,
+            access_cycles=1,
+        )
+        self.library.harness_cores(self.handle, ctypes.byref(native_core_memory(memory, config)))
 
     def write(self, address: int, data: bytes) -> None:
         """Put bytes into DRAM, shared memory or what lies behind it."""

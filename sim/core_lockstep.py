@@ -16,13 +16,16 @@ from .core_outcome import CoreStop
 from .dram import Harness
 from .iss.faults import REASONS, Reason, fault_of, lane_text
 from .iss.machine import Iss
-from .iss.native_types import HISTORY, MAX_THREADS, NativeFault
+from .iss.native_types import HISTORY, MAX_THREADS
+from .lockstep_types import FAULT, LANES, NUMBERS, Calls, Difference, Flight, Setup
 
-__all__ = ["CAUSES", "CoreLockstep"]
+__all__ = ["CAUSES", "Causes", "CoreLockstep"]
+
+Causes = tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...]
 
 #: By which reasons of the model the cores may report each cause. A cause of several reasons is
 #: coarser than they are.
-CAUSES: tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...] = (
+CAUSES: Causes = (
     (
         FaultCause.ILLEGAL,
         (Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
@@ -55,53 +58,6 @@ NO_CAUSE = 0xFFFF_FFFF
 #: Lanes, instructions before, and instructions in flight that a report shows at most.
 SHOWN_LANES, SHOWN_BEFORE, SHOWN_FLIGHTS = 8, 10, 12
 LINES = 40
-WORDS, NUMBERS, LANES, FAULT = range(4)  # `Form`
-
-
-class _Calls(ctypes.Structure):
-    """`IssCalls` of native/lockstep.hpp."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_void_p) for name in ("machine", "step", "write_register", "fault")
-    )
-
-
-class _Setup(ctypes.Structure):
-    """`LockstepSetup` of native/lockstep.hpp."""
-
-    _fields_ = (
-        ("model", _Calls),
-        *(
-            (name, ctypes.c_uint32)
-            for name in (
-                *("core", "slot_bits", "integer_port", "memory_port", "control_port"),
-                *("misaligned_jump", "misaligned", "unaddressable", "refused", "first_address"),
-            )
-        ),
-        ("causes", ctypes.c_uint32 * 64),
-    )
-
-
-class _Difference(ctypes.Structure):
-    """`Difference` of native/lockstep.hpp."""
-
-    _fields_ = (
-        ("cycle", ctypes.c_uint64),
-        *((name, ctypes.c_uint32) for name in ("core", "warp", "pc", "form", "lanes")),
-        ("expected", ctypes.c_uint32 * MAX_THREADS),
-        ("got", ctypes.c_uint32 * MAX_THREADS),
-        ("fault", NativeFault),
-        ("what", ctypes.c_char * 80),
-    )
-
-
-class _Flight(ctypes.Structure):
-    """`FlightState` of native/lockstep.hpp."""
-
-    _fields_ = (
-        ("collected", ctypes.c_uint64),
-        *((name, ctypes.c_uint32) for name in ("pc", "mask", "port", "is_executed", "is_done")),
-    )
 
 
 class CoreLockstep:
@@ -135,11 +91,16 @@ class CoreLockstep:
         self.handles = [
             ctypes.c_void_p(
                 self.library.harness_lockstep_add(
-                    harness.handle, ctypes.byref(setup(core, self.core, iss))
+                    harness.handle, ctypes.byref(setup(core, self.core, iss, self.causes))
                 )
             )
             for core in range(config.cores)
         ]
+
+    @property
+    def causes(self) -> Causes:
+        """By which reasons of the model the cores may report each cause."""
+        return CAUSES
 
     def finish(
         self, stop: CoreStop, *, exit_codes: list[int] | None = None, console: bytes | None = None
@@ -159,7 +120,7 @@ class CoreLockstep:
         """
         is_over = stop in (CoreStop.DONE, CoreStop.DEADLOCK)
         for handle in self.handles:
-            difference = _Difference()
+            difference = Difference()
             if not self.library.harness_lockstep_finish(
                 handle, ctypes.c_int(is_over), ctypes.byref(difference)
             ):
@@ -184,7 +145,7 @@ class CoreLockstep:
             return f"the cores printed {console!r}, the model {self.iss.console!r}"
         return ""
 
-    def lines(self, handle: ctypes.c_void_p, difference: _Difference) -> list[str]:
+    def lines(self, handle: ctypes.c_void_p, difference: Difference) -> list[str]:
         """Return a report of a difference."""
         core, warp = difference.core, difference.warp
         return [
@@ -196,7 +157,7 @@ class CoreLockstep:
             *self.beside(handle, warp),
         ]
 
-    def detail(self, difference: _Difference) -> Iterator[str]:
+    def detail(self, difference: Difference) -> Iterator[str]:
         """Yield what was expected and what came."""
         expected, got = difference.expected, difference.got
         if difference.form == NUMBERS:
@@ -229,7 +190,7 @@ class CoreLockstep:
 
     def beside(self, handle: ctypes.c_void_p, warp: int) -> Iterator[str]:
         """Yield what else of a warp is in flight."""
-        flights = (_Flight * HISTORY)()
+        flights = (Flight * HISTORY)()
         count = self.library.harness_lockstep_in_flight(
             handle, ctypes.c_uint32(warp), flights, ctypes.c_uint64(HISTORY)
         )
@@ -254,7 +215,7 @@ class CoreLockstep:
         return f"{pc:#010x}: {text_of(word)}"
 
 
-def setup(core: int, config: CoreConfig, iss: Iss) -> _Setup:
+def setup(core: int, config: CoreConfig, iss: Iss, of_causes: Causes) -> Setup:
     """Return what C++ must know of a core and of the model."""
     library = iss.native.library
     step, write_register, fault = (
@@ -262,12 +223,12 @@ def setup(core: int, config: CoreConfig, iss: Iss) -> _Setup:
         for function in (library.iss_step, library.iss_write_register, library.iss_fault)
     )
     causes = (ctypes.c_uint32 * 64)()
-    for cause, reasons in CAUSES:
+    for cause, reasons in of_causes:
         bit = cause + (MEMORY_CAUSE if isinstance(cause, MemoryFault) else 0)
         for reason in reasons:
             causes[REASONS.index(reason)] |= 1 << bit
-    return _Setup(
-        model=_Calls(iss.native.handle, step, write_register, fault),
+    return Setup(
+        model=Calls(iss.native.handle, step, write_register, fault),
         core=core,
         slot_bits=(slots(config) - 1).bit_length(),
         integer_port=Port.INT,

@@ -7,7 +7,7 @@ from ..hw.core.faults import FaultCause
 from ..hw.core.memory_layouts import MemoryFault
 from ..hw.core.stall_reason import StallReason
 from ..kernels.program import Program
-from .core_machine import CoreMachine
+from .cluster_outcome import ClusterOutcome
 from .core_outcome import CoreFault, CoreOutcome, CoreStop
 from .iss.faults import lane_text
 from .iss.outcome import Outcome, Stop
@@ -15,6 +15,7 @@ from .locations import Locator
 from .mistake_text import counted, mistake_text, spot, warps_text
 from .mistakes import explain
 from .places import Places
+from .program_machine import ProgramMachine
 
 __all__ = ["core_mistake_text", "explain_core"]
 
@@ -26,6 +27,7 @@ SENTENCES = {
     CoreStop.MISMATCH: "the gateware differs from the instruction-set model",
     CoreStop.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
     CoreStop.LIMIT: "the program had not ended when its limit of cycles was reached",
+    CoreStop.VIOLATION: "the cluster broke a rule of AXI",
 }
 #: What the model calls ends that both know.
 ALIKE = {
@@ -68,7 +70,7 @@ WAITS = {
 
 
 def explain_core(
-    machine: CoreMachine, program: Program, places: Places, outcome: CoreOutcome
+    machine: ProgramMachine, program: Program, places: Places, outcome: CoreOutcome
 ) -> dict[str, Any]:
     """Return what is known about a run that did not come to its end.
 
@@ -80,8 +82,9 @@ def explain_core(
         "cycles": outcome.cycles,
         "instructions": outcome.instructions,
         "sentence": SENTENCES.get(outcome.stop, ""),
-        "mismatch": outcome.mismatch,
+        "mismatch": outcome.mismatch or violation(outcome),
         "cores": list(cores(machine, locator)),
+        "units": outcome.waits if isinstance(outcome, ClusterOutcome) else "",
         "program": None,
     }
     if outcome.fault is not None:
@@ -92,6 +95,11 @@ def explain_core(
         ended = Outcome(stop, outcome.exit_code, outcome.instructions, fault, outcome.seconds)
         found["program"] = explain(machine.iss, program, places, ended)
     return found
+
+
+def violation(outcome: CoreOutcome) -> str:
+    """Return which rule of AXI was broken, if one was."""
+    return outcome.violation if isinstance(outcome, ClusterOutcome) else ""
 
 
 def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
@@ -113,7 +121,7 @@ def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
     }
 
 
-def cores(machine: CoreMachine, locator: Locator) -> Iterator[dict[str, Any]]:
+def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]:
     """Yield what each core and its warps wait for."""
     for number, state in enumerate(machine.core_states()):
         warps = [warp for warp in range(machine.core.warps) if state.active >> warp & 1]
@@ -147,6 +155,7 @@ def core_mistake_text(mistake: dict[str, Any]) -> str:
             lines.append(f"  {spot(mistake['location'])}")
     if mistake["stop"] != "fault" or mistake["program"] is None:
         lines += core_lines(mistake)
+        lines += [f"  {part}" for part in mistake["units"].split("; ") if part]
     if mistake["stop"] == "fault" and mistake["program"] is None:
         lines.append("  in lockstep with the model there is more to tell")
     lines = [line[:WIDTH].rstrip() for line in lines]

@@ -14,7 +14,7 @@ class CoreStop(enum.Enum):
 
     ``HANG``: nothing moved for as long as the watchdog waits. ``DEADLOCK``: all warps there are
     wait at barriers. ``MISMATCH``: the gateware did something else than the instruction-set model.
-    ``LIMIT``: the run can go on.
+    ``LIMIT``: the run can go on. ``VIOLATION``: a cluster broke the rules of AXI.
     """
 
     DONE = "done"
@@ -23,6 +23,7 @@ class CoreStop(enum.Enum):
     DEADLOCK = "deadlock"
     HANG = "hang"
     LIMIT = "limit"
+    VIOLATION = "violation"
 
 
 @dataclass(frozen=True)

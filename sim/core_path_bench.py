@@ -10,13 +10,13 @@ from ..hw.config import ClusterConfig
 from ..hw.core.front_layouts import fetch_request_layout, fetch_response_layout
 from ..hw.core.layouts import data_request_layout, data_response_layout
 from ..hw.memory.core_path import CorePath
-from ..hw.memory.ports import narrow_request
 from .beat_memory import BeatMemory
 from .bench import simulate
 from .golden.core_path import ClusterMemory
 from .packing import Packing
+from .path_models import DeviceModel, NarrowModel, Registers
 
-__all__ = ["Answer", "PathBench"]
+__all__ = ["Answer", "PathBench", "row"]
 
 
 @dataclass
@@ -31,49 +31,15 @@ class Answer:
     cycles: list[int] = field(default_factory=list)
 
 
-class NarrowModel:
-    """Shared memory behind narrow ports: random grants, answers of fixed latency."""
-
-    def __init__(self, dut: CorePath, memory, rng: random.Random, stall: float):
-        config = dut.config
-        self.memory, self.rng, self.stall = memory, rng, stall
-        self.packing = Packing(narrow_request(config.shared))
-        ports = [getattr(dut, f"narrow_{p}") for p in range(config.core_shared_ports)]
-        self.samples = [
-            part for p in ports for part in (p.request.valid, Value.cast(p.request.payload))
-        ]
-        self.drives = [
-            part for p in ports for part in (p.request.ready, p.response.valid, p.response.payload)
-        ]
-        self.ready = [0] * len(ports)
-        self.refused: dict[int, int] = {}
-        self.late = deque([(0, 0)] * len(ports) for _ in range(config.shared.read_latency - 1))
-
-    def step(self, values) -> list[int]:
-        """Take requests before a clock edge, return what to drive after it."""
-        answers: list[tuple[int, int]] = []
-        for p, (valid, payload) in enumerate(zip(values[::2], values[1::2], strict=True)):
-            kept = self.refused.pop(p, None)
-            assert kept is None or (valid and payload == kept), "a request changed while it waited"
-            word = 0
-            if valid and self.ready[p]:
-                request = self.packing.unpack(payload)
-                word = int.from_bytes(self.memory.read(request["address"], 4), "little")
-                if request["write"]:
-                    self.memory.write_masked(
-                        request["address"], request["data"], request["mask"], 4
-                    )
-            elif valid:
-                self.refused[p] = payload
-            answers.append((int(valid and self.ready[p]), word))
-        self.late.append(answers)
-        due = self.late.popleft()
-        self.ready = [int(self.rng.random() >= self.stall) for _ in self.ready]
-        return [
-            value
-            for ready, answer in zip(self.ready, due, strict=True)
-            for value in (ready, *answer)
-        ]
+def row(address: int, lanes: int, *, is_store: int = 0, step: int = 4) -> dict:
+    """Return a request of whole words, `step` bytes apart."""
+    return {
+        "is_store": is_store,
+        "mask": (1 << lanes) - 1,
+        "address": [address + step * lane for lane in range(lanes)],
+        "data": [0] * lanes,
+        "strobes": [15] * lanes,
+    }
 
 
 class PathBench:
@@ -106,7 +72,8 @@ class PathBench:
     ):
         self.config, self.rng, self.stall = config, rng, stall
         self.dut = CorePath(config)
-        self.golden = ClusterMemory(config, broken)
+        self.registers, self.golden_registers = Registers(), Registers()
+        self.golden = ClusterMemory(config, broken, self.golden_registers.access)
         self.memory = ClusterMemory(config)  # what is really there
         self.cycle = 0
         self.answers: list[Answer] = []
@@ -120,6 +87,7 @@ class PathBench:
             for c in range(config.axi.masters)
         ]  # fmt: skip
         self.narrow = NarrowModel(self.dut, self.memory.shared, rng, stall)
+        self.device = DeviceModel(self.dut, self.registers, rng, stall)
 
     def write(self, address: int, data: bytes):
         """Put bytes into DRAM, for the machine and its model."""
@@ -150,8 +118,8 @@ class PathBench:
             drives += [Value.cast(dut.fetch.payload), dut.console.ready, dut.invalidate]
             samples = [dut.request.ready, dut.response.valid, Value.cast(dut.response.payload)]
             samples += [dut.fetch.ready, dut.fetched.valid, Value.cast(dut.fetched.payload)]
-            samples += [dut.console.valid, dut.console.payload]
-            own, models = len(samples), [*self.buses, self.narrow]
+            samples += [dut.console.valid, dut.console.payload, dut.busy]
+            own, models = len(samples), [*self.buses, self.narrow, self.device]
             for model in models:
                 samples += model.samples
             self.offered, self.offered_fetch = None, None
@@ -173,7 +141,7 @@ class PathBench:
                 for signal, value in zip(drives, values, strict=True):
                     ctx.set(signal, value)
                 _, _, *seen = await ctx.tick().sample(*samples)
-                self.take(seen[:own], willing)
+                self.take(seen[: own - 1], willing)
                 at = own
                 for model in models:
                     count = len(model.samples)
@@ -183,7 +151,7 @@ class PathBench:
                         ctx.set(signal, value)
                 willing = int(self.rng.random() >= self.stall)
                 self.cycle += 1
-                if self.done() and not events:
+                if self.done() and not events and not seen[own - 1]:
                     break
             for _ in range(3):
                 await ctx.tick()

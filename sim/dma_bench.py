@@ -2,18 +2,19 @@
 
 import random
 from collections import deque
-from dataclasses import asdict, replace
+from dataclasses import replace
 
-from amaranth import Cat, Const, EnableInserter, Module
+from amaranth import Cat, EnableInserter, Module
 from amaranth.lib.wiring import connect
 
-from ..hw.address_map import DMA
+from ..hw.address_map import DMA, numbered
 from ..hw.config import ClusterConfig
 from ..hw.memory.dma import Dma
 from ..hw.memory.ports import Direction
 from ..hw.memory.shared import SharedMemory, cluster_ports, port_names
 from .axi_checker import AxiMemory
 from .bench import simulate
+from .dma_units import UnitSide
 from .golden.dma import DmaJob, SparseMemory
 
 __all__ = ["DmaBench", "SharedModel", "words_of"]
@@ -133,7 +134,7 @@ def words_of(job: DmaJob) -> dict[str, int]:
 
 
 class DmaBench:
-    """A DMA with DRAM, shared memory, a host and a matrix unit around it.
+    """A DMA with DRAM, shared memory, a host and matrix units around it.
 
     Parameters
     ----------
@@ -187,64 +188,36 @@ class DmaBench:
         else:
             self.top = EnableInserter(self.dut.busy)(self.dut) if gated else self.dut
             self.shared = SharedModel(config, self.dut, self.local, self.rng, pauses)
-        self.jobs: deque[DmaJob] = deque()  # for the matrix unit's job port
-        self.beats: deque[bytes] = deque()  # for its drain port
-        self.done: list[dict] = []
+        units = range(len(config.matrices))
+        self.units = [UnitSide(self.dut, number, self.rng, stall) for number in units]
+        if self.units:
+            first = self.units[0]
+            self.jobs, self.beats, self.done = first.jobs, first.beats, first.done
         self.cycle = 0
         self.busy = 0
 
     async def serve(self, ctx, finish):
         """Answer every port each cycle until `finish()` is true."""
         dut = self.dut
-        parts = [*self.masters, self.shared]
+        parts = [*self.masters, self.shared, *self.units]
         samples = [signal for part in parts for signal in part.samples]
         drives = [signal for part in parts for signal in part.drives]
-        mine, port = [dut.busy, Const(0), Const(0), Const(0), Const(0)], []
-        if self.config.matrix:
-            mine = [dut.busy, dut.job.ready, dut.drain.ready, dut.done.valid, dut.done.payload]
-            port = [dut.job.valid, dut.job.payload.as_value(), dut.drain.valid, dut.drain.payload]
-        target, widths = Cat(drives + port), [len(s) for s in drives + port]
-        offered = [0] * len(port)
+        target, widths = Cat(drives), [len(signal) for signal in drives]
         while not finish():
-            _, _, *values = await ctx.tick().sample(*samples, *mine)
+            _, _, *values, self.busy = await ctx.tick().sample(*samples, dut.busy)
             self.cycle += 1
-            self.busy, job_ready, drain_ready, done_valid, done = values[len(samples) :]
             driven, at = [], 0
             for part in parts:
                 driven += part.step(values[at : at + len(part.samples)])
                 at += len(part.samples)
-            if done_valid:
-                self.done.append({
-                    "tag": done.tag,
-                    "direction": done.direction,
-                    "error": done.error,
-                })
-            offered = self.offer(offered, job_ready, drain_ready)
             word = 0
-            for value, width in zip(reversed(driven + offered), reversed(widths), strict=True):
+            for value, width in zip(reversed(driven), reversed(widths), strict=True):
                 word = word << width | value
             ctx.set(target, word)
 
-    def offer(self, offered, job_ready, drain_ready):
-        """Return what the matrix unit shows next."""
-        if not offered:
-            return []
-        if offered[0] and job_ready:
-            self.jobs.popleft()
-            offered = [0, 0, *offered[2:]]
-        if offered[2] and drain_ready:
-            self.beats.popleft()
-            offered = [*offered[:2], 0, 0]
-        if not offered[0] and self.jobs and self.rng.random() >= self.stall:
-            shape = self.dut.job.payload.shape()
-            offered = [1, shape.const(asdict(self.jobs[0])).as_value().value, *offered[2:]]
-        if not offered[2] and self.beats and self.rng.random() >= self.stall:
-            offered = [*offered[:2], 1, int.from_bytes(self.beats[0], "little")]
-        return offered
-
-    async def access(self, ctx, name_or_offset, value=None):
+    async def access(self, ctx, name_or_offset, value=None, port=0):
         """Write a register, or read it where `value` is None; return (data, error)."""
-        bus = self.dut.registers
+        bus = getattr(self.dut, numbered("registers", port))
         offset = DMA[name_or_offset].offset if isinstance(name_or_offset, str) else name_or_offset
         payload = {"address": offset, "write": value is not None, "data": value or 0}
         ctx.set(bus.request.payload, payload)
@@ -254,9 +227,9 @@ class DmaBench:
         assert ctx.get(bus.response.valid)
         return ctx.get(bus.response.payload.data), ctx.get(bus.response.payload.error)
 
-    async def wait_for(self, ctx, name, value):
+    async def wait_for(self, ctx, name, value, port=0):
         """Read a register until it has a value."""
-        while (await self.access(ctx, name))[0] != value:
+        while (await self.access(ctx, name, port=port))[0] != value:
             await ctx.tick().repeat(10)
 
     def run_host(self, bench, timeout: int = 100_000):
@@ -273,17 +246,21 @@ class DmaBench:
 
         simulate(self.top, host, serve, timeout=timeout)
 
-    async def start(self, ctx, job: DmaJob):
-        """Give a LOAD or STORE to the host port."""
+    async def start(self, ctx, job: DmaJob, port=0):
+        """Give a LOAD or STORE to a block of registers."""
         for name, value in words_of(job).items():
-            await self.access(ctx, name, value)
+            await self.access(ctx, name, value, port=port)
 
-    def run_jobs(self, jobs, timeout: int = 100_000):
-        """Give jobs, with tags of their order, to the matrix unit's port; wait for all."""
-        self.jobs.extend(replace(job, tag=k % 15 + 1) for k, job in enumerate(jobs))
+    def run_jobs(self, *jobs_of_units, timeout: int = 100_000):
+        """Give jobs, with tags of their order, to the ports of matrix units; wait for all."""
+        for unit, jobs in zip(self.units, jobs_of_units, strict=False):
+            unit.jobs.extend(replace(job, tag=k % 15 + 1) for k, job in enumerate(jobs))
+        total = sum(map(len, jobs_of_units))
 
         async def bench(ctx):
-            await self.serve(ctx, lambda: len(self.done) == len(jobs) and not self.busy)
+            await self.serve(
+                ctx, lambda: sum(len(u.done) for u in self.units) == total and not self.busy
+            )
 
         simulate(self.top, bench, timeout=timeout)
         assert all(master.idle for master in self.masters)

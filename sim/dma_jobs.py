@@ -17,13 +17,14 @@ SOURCE, TARGET = DRAM_BASE + 0x100_0000, DRAM_BASE + 0x3000_0000
 
 
 class Jobs:
-    """Random jobs whose destinations do not overlap each other or any source."""
+    """Random jobs whose destinations do not overlap each other, any source, or other units'."""
 
-    def __init__(self, config, rng):
+    def __init__(self, config, rng, number=0, units=1):
         self.config, self.rng = config, rng
-        half = config.shared.size // 2
-        self.local, self.local_end = 0, half  # loads write below the half, stores read above
-        self.source, self.target = SOURCE, TARGET
+        part = config.shared.size // 2 // units
+        # Loads write below the half, stores read above.
+        self.local, self.local_end = number * part, (number + 1) * part
+        self.source, self.target = SOURCE + (number << 24), TARGET + (number << 26)
 
     def shape(self, limit):
         """Return (rows, bytes per row, gap in shared memory) of at most `limit` bytes."""
@@ -75,35 +76,48 @@ def fill_memories(bench, jobs, rng):
                 bench.dram.write(job.dram + i * job.dram_pitch - 40, rng.randbytes(job.bytes + 80))
 
 
-def random_jobs(config, rng, directions, count):
-    """Return up to `count` jobs of some directions that may run in any order."""
-    source = Jobs(config, rng)
+def random_jobs(config, rng, directions, count, number=0):
+    """Return up to `count` jobs of unit `number`, of some directions, to run in any order."""
+    source = Jobs(config.unit(number), rng, number, len(config.matrices))
     jobs = [source.next(rng.choice(directions)) for _ in range(count)]
     return [job for job in jobs if job is not None]
 
 
-def check_jobs(config, jobs, *, seed, stall, **dram):
-    """Run jobs and compare both memories and all completions with the golden model."""
+def check_jobs(config, *jobs_of_units, seed, stall, **dram):
+    """Run jobs of each unit; compare both memories and all completions with the golden model."""
     rng = random.Random(seed)
     bench = DmaBench(config, seed=seed, stall=stall, **dram)
-    fill_memories(bench, jobs, rng)
+    fill_memories(bench, [job for jobs in jobs_of_units for job in jobs], rng)
     expected_dram, expected_local = copy.deepcopy(bench.dram), copy.deepcopy(bench.local)
     refused = []
-    for job in jobs:
-        beats = []
-        if job.direction in (DRAIN, SPILL):
-            count = drain_beats(config, job)
-            beats = [rng.randbytes(config.matrix.drain_bytes) for _ in range(count)]
-        bench.beats.extend(beats)
-        refused.append(run_job(config, job, expected_dram, expected_local, beats))
-    bench.run_jobs(jobs, timeout=5_000 + 1_000 * len(jobs))
+    for number, jobs in enumerate(jobs_of_units):
+        unit = config.unit(number)
+        refused.append([])
+        for job in jobs:
+            beats = []
+            if job.direction in (DRAIN, SPILL):
+                count = drain_beats(unit, job)
+                beats = [rng.randbytes(unit.matrix.drain_bytes) for _ in range(count)]
+            bench.units[number].beats.extend(beats)
+            refused[-1].append(run_job(unit, job, expected_dram, expected_local, beats))
+    bench.run_jobs(*jobs_of_units, timeout=5_000 + 1_000 * sum(map(len, jobs_of_units)))
     assert bench.local == expected_local
     assert bench.dram == expected_dram
-    assert not bench.beats
-    tags = sorted(done["tag"] for done in bench.done)
-    assert tags == sorted(k % 15 + 1 for k in range(len(jobs)))
+    for unit, jobs, refusals in zip(bench.units, jobs_of_units, refused, strict=True):
+        check_completions(unit, jobs, refusals)
+    return bench
+
+
+def check_completions(unit, jobs, refused):
+    """Raise unless every job of a unit was told to be done, loads and others in order."""
+    assert not unit.beats
+    tags = [done["tag"] for done in unit.done]
+    for is_load in (True, False):
+        expected = [k % 15 + 1 for k, job in enumerate(jobs) if (job.direction == LOAD) == is_load]
+        told = [done["tag"] for done in unit.done if (done["direction"] == LOAD) == is_load]
+        assert told == expected
+    assert len(tags) == len(jobs)
     if len(jobs) <= 15:
-        for done in bench.done:
+        for done in unit.done:
             assert done["error"] == refused[done["tag"] - 1], done
             assert done["direction"] == jobs[done["tag"] - 1].direction
-    return bench

@@ -3,6 +3,7 @@
 import functools
 import importlib.metadata
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def emit_cached(
     design: Any,
     name: str,
     progress: Progress | None = None,
-    kind: type[wiring.Component] | None = None,
+    kind: Callable[[Any], wiring.Component] | None = None,
 ) -> Emission:
     """Return the emission of a design; that of a config comes from the cache if it can.
 
@@ -45,8 +46,8 @@ def emit_cached(
         Of the top module.
     progress : callable or None
         Told what goes on.
-    kind : class or None
-        What the config is one of; None for a cluster.
+    kind : callable or None
+        Class or function that makes the component of the config; None for a cluster.
 
     """
     if isinstance(design, wiring.Component):

@@ -8,10 +8,12 @@ import numpy as np
 
 from ..hw.config import ClusterConfig
 from ..kernels.program import Program
+from .cluster_executor import ClusterExecutor
 from .core_executor import CoreExecutor
+from .dram import DramConfig
 from .iss.machine import Iss
 from .iss_executor import IssExecutor
-from .loading import Progress, SimtOptions, places_of
+from .loading import Progress, SimtOptions, places_of, with_memory
 from .places import Region
 
 __all__ = ["Executor", "prepare"]
@@ -52,7 +54,9 @@ def prepare(
         executor = IssExecutor(iss, program, places, options)
         machine = iss
     else:
-        executor = CoreExecutor.build(config, program, places, options, progress)
+        options = with_memory(config, options)
+        kind = ClusterExecutor if isinstance(options.memory, DramConfig) else CoreExecutor
+        executor = kind.build(config, program, places, options, progress)
         machine = executor.machine
     machine.on_console = console
     for region in places.dram:

@@ -1,9 +1,10 @@
 """What a cluster says about itself: the errors it met, and what it waits for when it hangs."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..hw.address_map import CORES, CORES_BASE, DMA, DMA_BASE, MATRIX, MATRIX_BASE
-from ..hw.config import ClusterConfig
+from ..hw.address_map import CORES, CORES_BASE, DMA, MATRIX, numbered, unit_bases
+from ..hw.config import MOST_MATRICES, ClusterConfig
 from ..hw.core.faults import FaultCause
 from ..hw.core.memory_layouts import MemoryFault
 from ..hw.counters import counter_table
@@ -11,9 +12,9 @@ from ..kernels.commands import CommandList
 from .stops import Stop
 
 if TYPE_CHECKING:
-    from .machine import Machine
+    from .stops import Observable
 
-__all__ = ["describe_faults", "describe_units", "fault_registers"]
+__all__ = ["describe_faults", "describe_units", "fault_registers", "read_faults"]
 
 #: What each bit of an error register stands for.
 DMA_ERRORS = ("an AXI error response", "a job out of range")
@@ -30,26 +31,51 @@ QUIET_CYCLES = 1000  # without an answer of the control port: it is stuck as wel
 
 def fault_registers(config: ClusterConfig) -> dict[str, int]:
     """Return the addresses of all error registers, by name."""
-    registers = {"dma_error": DMA_BASE + DMA["error"].offset}
+    registers = unit_registers(config, dma=("error",), matrix=("error", "error_word"))
     if config.cores:
         for name in ("state", "fault", "fault_pc", "fault_address", "fault_lanes"):
             registers[f"cores_{name}"] = CORES_BASE + CORES[name].offset
-    if config.matrix is not None:
-        for name in ("error", "error_word"):
-            registers[f"matrix_{name}"] = MATRIX_BASE + MATRIX[name].offset
     return registers
+
+
+def unit_registers(
+    config: ClusterConfig, *, dma: tuple[str, ...], matrix: tuple[str, ...]
+) -> dict[str, int]:
+    """Return the addresses of registers of all ports of the DMA and matrix units, by name."""
+    return {
+        f"{unit}_{name}": base + table[name].offset
+        for unit, base in unit_bases(len(config.matrices)).items()
+        for table, names in [(DMA, dma) if unit.startswith("dma") else (MATRIX, matrix)]
+        for name in names
+    }
+
+
+def units_of(values: dict[str, int], kind: str, register: str) -> Iterator[tuple[str, str]]:
+    """Yield name and words for each unit of a kind whose `register` is among `values`."""
+    words = {
+        "dma": ("the DMA", "port {} of the DMA"),
+        "matrix": ("the matrix unit", "matrix unit {}"),
+    }
+    for number in range(MOST_MATRICES):
+        name = numbered(kind, number)
+        if f"{name}_{register}" in values:
+            first, other = words[kind]
+            yield name, first if not number else other.format(number)
 
 
 def describe_faults(values: dict[str, int]) -> str:
     """Return in words what the registers of `fault_registers` hold; nothing without an error."""
     parts = []
-    if dma := values["dma_error"]:
-        parts.append(f"the DMA met {named(dma, DMA_ERRORS)}")
-    if matrix := values.get("matrix_error", 0):
-        sentence = f"the matrix unit met {named(matrix, MATRIX_ERRORS)}"
-        if matrix & MATRIX_WORD_ERRORS:
-            sentence += f" (the first refused command is 0x{values['matrix_error_word']:08X})"
-        parts.append(sentence)
+    for unit, words in units_of(values, "dma", "error"):
+        if error := values[f"{unit}_error"]:
+            parts.append(f"{words} met {named(error, DMA_ERRORS)}")
+    for unit, words in units_of(values, "matrix", "error"):
+        if error := values[f"{unit}_error"]:
+            sentence = f"{words} met {named(error, MATRIX_ERRORS)}"
+            if error & MATRIX_WORD_ERRORS:
+                word = values[f"{unit}_error_word"]
+                sentence += f" (the first refused command is 0x{word:08X})"
+            parts.append(sentence)
     state = values.get("cores_state", 0)
     if state & FAULT_RECORDED:
         parts.append(describe_core_fault(values))
@@ -78,15 +104,35 @@ def named(bits: int, names: tuple[str, ...]) -> str:
 
 def state_registers(config: ClusterConfig) -> dict[str, int]:
     """Return the addresses of what tells how far each unit has come, by name."""
-    names = ("running", "loads_done", "stores_done")
-    registers = {f"dma_{name}": DMA_BASE + DMA[name].offset for name in names}
-    if config.matrix is not None:
-        for name in ("running", "computes_done"):
-            registers[f"matrix_{name}"] = MATRIX_BASE + MATRIX[name].offset
-    return registers | fault_registers(config)
+    far = unit_registers(
+        config,
+        dma=("running", "loads_done", "stores_done"),
+        matrix=("running", "computes_done"),
+    )
+    return far | fault_registers(config)
 
 
-def describe_units(machine: "Machine", config: ClusterConfig) -> str:
+def ask(machine: "Observable", questions: CommandList) -> list[int]:
+    """Put questions to a cluster that was stopped; return its answers as far as there are any.
+
+    The machine runs on for the time they take.
+    """
+    commands, harness = questions.array(), machine.harness
+    harness.begin(commands, max_cycles=1 << 20, watchdog=QUIET_CYCLES, stop_on_error=False)
+    while harness.state().stop == Stop.NONE and harness.state().reads < len(commands):
+        machine.engine.run(harness, QUIET_CYCLES)
+    return [int(value) for value in harness.reads()]
+
+
+def read_faults(machine: "Observable", config: ClusterConfig) -> dict[str, int]:
+    """Ask a cluster that is done for its error registers; return what `describe_faults` takes."""
+    registers, questions = fault_registers(config), CommandList()
+    for address in registers.values():
+        questions.read(address)
+    return dict(zip(registers, ask(machine, questions), strict=True))
+
+
+def describe_units(machine: "Observable", config: ClusterConfig) -> str:
     """Ask a cluster that was stopped how far each unit has come and what it waits for.
 
     The machine runs on for the time the questions take; its state of before is lost.
@@ -98,13 +144,8 @@ def describe_units(machine: "Machine", config: ClusterConfig) -> str:
     for _ in range(2):
         for counter in table:
             questions.read(counter.address)
-    commands = questions.array()
-    harness = machine.harness
-    harness.begin(commands, max_cycles=1 << 20, watchdog=QUIET_CYCLES, stop_on_error=False)
-    while harness.state().stop == Stop.NONE and harness.state().reads < len(commands):
-        machine.engine.run(harness, QUIET_CYCLES)
-    answers = [int(value) for value in harness.reads()]
-    if len(answers) < len(commands):
+    answers = ask(machine, questions)
+    if len(answers) < len(questions):
         return "the control port does not answer"
     values = dict(zip(registers, answers, strict=False))
     before, after = answers[len(registers) : -len(table)], answers[-len(table) :]
@@ -114,13 +155,14 @@ def describe_units(machine: "Machine", config: ClusterConfig) -> str:
         if first != second
     ]
     parts = [
-        f"DMA: {values['dma_running']} jobs of the host unfinished, {values['dma_loads_done']} "
-        f"loads and {values['dma_stores_done']} stores done"
+        f"{words.removeprefix('the ')}: {values[f'{unit}_running']} jobs of the host unfinished, "
+        f"{values[f'{unit}_loads_done']} loads and {values[f'{unit}_stores_done']} stores done"
+        for unit, words in units_of(values, "dma", "running")
     ]
-    if config.matrix is not None:
-        parts.append(
-            f"matrix unit: {values['matrix_running']} commands unfinished, "
-            f"{values['matrix_computes_done']} computes done"
-        )
+    parts += [
+        f"{words.removeprefix('the ')}: {values[f'{unit}_running']} commands unfinished, "
+        f"{values[f'{unit}_computes_done']} computes done"
+        for unit, words in units_of(values, "matrix", "running")
+    ]
     parts.append(f"still counting: {', '.join(counting) or 'none'}")
     return "; ".join([*parts, *filter(None, [describe_faults(values)])])

@@ -1,19 +1,24 @@
-"""The matrix product as a program of the cores, with the bits that it must come to."""
+"""Matrix products as programs of the cores, with the bits that they must come to."""
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
+from ..hw.arithmetic import ARITHMETIC
 from ..hw.config import ClusterConfig
-from ..kernels.gemm.cores import command_depth, cores_kernel, pose, with_bits
+from ..kernels.gemm import add, bias_gelu, cores
+from ..kernels.gemm.cores import command_depth, with_bits
+from ..kernels.gemm.problem import GemmProblem
 from ..kernels.kernel import Kernel, Problem
 from .golden.gemm import gemm
+from .golden.gemm_finish import add_to, gelu_of_biased
 
-__all__ = ["exact_cores_kernel"]
+__all__ = ["EXACT_KERNELS", "exact_add_kernel", "exact_cores_kernel", "exact_gelu_kernel"]
 
 
 def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return `cores_kernel`, its C checked to the bit against the golden model as well.
+    """Return ``gemm`` for cores, its C checked to the bit against the golden model as well.
 
     Parameters
     ----------
@@ -25,11 +30,60 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     """
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        problem, product = pose(config, rng, **sizes, **options)
+        problem, product = cores.pose(config, rng, **sizes, **options)
         assert config.matrix is not None
-        a = problem.buffers["a"].data[:, : product.k]
-        b = problem.buffers["b"].data[:, : product.n]
-        depth = command_depth(config)
-        return with_bits(problem, gemm(config.matrix, product, a, b, depth))
+        a, b = operands(problem, product)
+        return with_bits(problem, gemm(config.matrix, product, a, b, command_depth(config)))
 
-    return dataclasses.replace(cores_kernel(config, **options), pose=posed)
+    return dataclasses.replace(cores.cores_kernel(config, **options), pose=posed)
+
+
+def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``gemm_add``, its C checked to the bit; arguments of `exact_cores_kernel`."""
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, product = add.pose(config, rng, **sizes, **options)
+        before = problem.buffers["c"].data[:, : product.n]
+        total = accumulated(config, problem, product)
+        return with_bits(problem, add_to(before, total, product.c_format))
+
+    return dataclasses.replace(add.cores_kernel(config, **options), pose=posed)
+
+
+def exact_gelu_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``gemm_bias_gelu``, its C checked to the bit; arguments of `exact_cores_kernel`."""
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, product = bias_gelu.pose(config, rng, **sizes, **options)
+        total = accumulated(config, problem, product)
+        return with_bits(
+            problem, gelu_of_biased(total, problem.buffers["bias"].data, product.c_format)
+        )
+
+    return dataclasses.replace(bias_gelu.cores_kernel(config, **options), pose=posed)
+
+
+#: The kernels that command a matrix unit, by name.
+EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
+    "gemm": exact_cores_kernel,
+    "gemm_add": exact_add_kernel,
+    "gemm_bias_gelu": exact_gelu_kernel,
+}
+
+
+def operands(problem: Problem, product: GemmProblem) -> tuple[np.ndarray, np.ndarray]:
+    """Return A and B without what lies between their rows."""
+    a, b = (problem.buffers[name].data for name in "ab")
+    return a[:, : product.k], b[:, : product.n]
+
+
+def accumulated(config: ClusterConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
+    """Return the product in the accumulator's format, as cores that finish C find it."""
+    matrix = config.matrix
+    assert matrix is not None
+    wide = GemmProblem.placed(
+        **{"m": product.m, "n": product.n, "k": product.k, "operand": product.operand},
+        c_format=ARITHMETIC[product.operand].accumulator,
+    )
+    depth = command_depth(config, is_finished=True)
+    return gemm(matrix, wide, *operands(problem, product), depth)

@@ -1,7 +1,7 @@
 """Programs into memory: built, placed with what they may touch, ready to run."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..hw.config import PRESETS, ClusterConfig
@@ -9,6 +9,7 @@ from ..hw.errors import UserError
 from ..kernels.compile import compile_program
 from ..kernels.program import Program
 from .core_memory import CoreMemoryConfig
+from .dram import DramConfig
 from .places import PAGE, PROGRAM, Places, Region
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "places_of",
     "program_regions",
     "require_cores",
+    "with_memory",
 ]
 
 SIMT_ENGINES = ("verilator", "amaranth", "iss")
@@ -47,8 +49,9 @@ class SimtOptions:
         Instructions of warps after which a run on the model counts as endless.
     max_cycles : int
         Cycles after which a run of the gateware does.
-    memory : CoreMemoryConfig
-        Memory behind the gateware.
+    memory : CoreMemoryConfig or DramConfig or None
+        What is behind the gateware: a simple memory at the ports of cores that are alone, or DRAM
+        behind the AXI masters of the whole cluster. None: DRAM where there are matrix units.
     lockstep : bool
         Whether the model checks every instruction of the gateware.
     model_optimize : int
@@ -72,7 +75,7 @@ class SimtOptions:
     seed: int = 1
     max_instructions: int = 1_000_000_000
     max_cycles: int = 1_000_000_000
-    memory: CoreMemoryConfig = field(default_factory=CoreMemoryConfig)
+    memory: CoreMemoryConfig | DramConfig | None = None
     lockstep: bool = True
     model_optimize: int = 2
     gating: str = "gated"
@@ -80,6 +83,14 @@ class SimtOptions:
     trace_window: tuple[int, int] | None = None
     allow_spills: bool = False
     allow: tuple[tuple[int, int], ...] = ()
+
+
+def with_memory(config: ClusterConfig, options: SimtOptions) -> SimtOptions:
+    """Return the options with a memory, chosen by what the machine has if none was."""
+    if options.memory is not None:
+        return options
+    memory = DramConfig() if config.matrices else CoreMemoryConfig(seed=options.seed)
+    return replace(options, memory=memory)
 
 
 def require_cores(name: str, preset: str, config: ClusterConfig):

@@ -1,7 +1,7 @@
 """A machine: a design on one of the engines, DRAM with a back door, and a host that commands it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from .stops import Stop, describe_stop
 from .verilated import build_harness, build_model
 from .verilator_engine import GATINGS, VerilatorEngine
 
-__all__ = ["ENGINES", "Execution", "Machine"]
+__all__ = ["ENGINES", "Execution", "Machine", "outputs_of"]
 
 ENGINES = ("verilator", "amaranth")
 CHUNK = 1 << 16  # cycles between two chances to interrupt or to show progress
@@ -105,6 +105,8 @@ class Machine:
         First cycle of the waveform, and the one after its last; Verilator only.
     progress : callable or None
         Told about builds.
+    kind : callable or None
+        Makes the component of a config; None for a cluster as it is emitted.
 
     """
 
@@ -123,6 +125,7 @@ class Machine:
         vcd: str | None = None,
         window: tuple[int, int] | None = None,
         progress: Progress | None = None,
+        kind: Callable[[Any], wiring.Component] | None = None,
     ):
         if engine not in ENGINES:
             raise UserError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
@@ -133,7 +136,7 @@ class Machine:
         self.watchdog = watchdog
         self.engine: VerilatorEngine | AmaranthEngine
         if engine == "verilator":
-            emission = emit_cached(design, name, progress)
+            emission = emit_cached(design, name, progress, kind)
             library = build_model(
                 emission, optimize=optimize, trace=vcd is not None, progress=progress
             )
@@ -142,7 +145,7 @@ class Machine:
                 self.engine.trace(vcd, *(window or (0, NEVER)))
         else:
             library = build_harness()
-            self.engine = AmaranthEngine(as_component(design), vcd)
+            self.engine = AmaranthEngine((kind or as_component)(design), vcd)
         self.make_harness = partial(
             Harness,
             library,
@@ -230,11 +233,16 @@ class Machine:
 
     def outputs(self) -> dict[str, int]:
         """Return the design's outputs as the last clock edge found them."""
-        words = self.engine.outputs()
-        return {
-            port.name: sum(words[port.word + k] << 32 * k for k in range(port.words))
-            for port in self.engine.layout.outputs
-        }
+        return outputs_of(self.engine)
+
+
+def outputs_of(engine: VerilatorEngine | AmaranthEngine) -> dict[str, int]:
+    """Return the outputs of an engine's design by name."""
+    words = engine.outputs()
+    return {
+        port.name: sum(words[port.word + k] << 32 * k for k in range(port.words))
+        for port in engine.layout.outputs
+    }
 
 
 def as_component(design: Any) -> wiring.Component:

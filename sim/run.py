@@ -1,9 +1,11 @@
 """Run a kernel on a machine: place its data, command it, check every value, account for cycles."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -19,11 +21,14 @@ from ..kernels.gemm.problem import GemmProblem
 from ..kernels.gemm.reference import reference
 from ..kernels.gemm.schedule import schedule
 from .check import Check, check
+from .cluster_machine import observed_cluster
 from .dram import DramConfig
 from .faults import describe_faults, fault_registers
 from .golden.gemm import gemm, slab
 from .machine import Execution, Machine
+from .overview import Overview
 from .report import account
+from .trace import OVERVIEW_SUFFIXES
 from .versions import versions
 
 __all__ = ["RunOptions", "run_gemm", "run_kernel"]
@@ -47,6 +52,8 @@ class RunOptions:
         Of the operands, and of random gating.
     data : str
         Kind of operands: ``random``, ``integers`` or ``extreme``.
+    operands : tuple of ndarray or None
+        A and B, as `kernels.elements` holds them, in place of data of that kind.
     c_format : str or None
         Format of C; None for the narrow one of the operands.
     max_cycles : int or None
@@ -54,9 +61,10 @@ class RunOptions:
     gating : str
         ``gated``, ``ungated`` or ``random``.
     trace : path or None
-        Where to write a waveform.
+        Where to write a trace: with a suffix of `OVERVIEW_SUFFIXES` what every engine did, else a
+        waveform.
     trace_window : tuple of int or None
-        First cycle of the waveform, and the one after its last.
+        First cycle of the trace, and the one after its last.
 
     """
 
@@ -65,6 +73,7 @@ class RunOptions:
     dram_latency: int = 100
     seed: int = 1
     data: str = "random"
+    operands: tuple[np.ndarray, np.ndarray] | None = None
     c_format: str | None = None
     max_cycles: int | None = None
     gating: str = "gated"
@@ -75,6 +84,17 @@ class RunOptions:
     def dram(self) -> DramConfig:
         """Timing of DRAM."""
         return DramConfig(bytes_per_cycle=float(self.dram_bandwidth), latency=self.dram_latency)
+
+    @property
+    def waveform(self) -> str | None:
+        """Where to write a waveform, if one is wanted."""
+        return None if self.trace is None or self.overview else str(self.trace)
+
+    @property
+    def overview(self) -> Path | None:
+        """Where to write what every engine did, if that is wanted."""
+        path = None if self.trace is None else Path(self.trace)
+        return path if path and path.suffix in OVERVIEW_SUFFIXES else None
 
 
 class Runs(Protocol):
@@ -94,6 +114,7 @@ def run_kernel(
     k: int,
     options: RunOptions | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    results: dict[str, np.ndarray] | None = None,
 ) -> dict:
     """Build the machine, run the kernel, check its result; return the result for a file.
 
@@ -111,6 +132,8 @@ def run_kernel(
         How to run it; None for the defaults.
     progress : callable or None
         Told what is being done, pieces done, pieces in all.
+    results : dict or None
+        Given C by its name.
 
     """
     options = options or RunOptions()
@@ -127,12 +150,17 @@ def run_kernel(
         dram=options.dram,
         gating=options.gating,
         seed=options.seed,
-        vcd=None if options.trace is None else str(options.trace),
+        vcd=options.waveform,
         window=options.trace_window,
         progress=progress,
+        kind=observed_cluster if options.overview else None,
     ) as machine:
         tell(f"running {kernel} {m} x {n} x {k}", 0, 0)
-        execution, found, counters, marks = run_gemm(machine, config, problem, steps, options)
+        title = f"{kernel} {m} x {n} x {k} on {preset}"
+        with drawn(machine, config, title, options):
+            execution, found, counters, marks = run_gemm(machine, config, problem, steps, options)
+        if results is not None:
+            results["c"] = problem.result(machine.read(*problem.c_region))[0]
     result = {
         "preset": preset,
         "kernel": kernel,
@@ -154,6 +182,21 @@ def run_kernel(
         "versions": versions(),
         "config": dataclasses.asdict(config.resolved),
     }
+
+
+@contextmanager
+def drawn(
+    machine: Machine, config: ClusterConfig, title: str, options: RunOptions
+) -> Iterator[None]:
+    """Record what every engine does meanwhile, and write it down however it ends."""
+    if options.overview is None:
+        yield
+        return
+    overview = Overview(machine, config, options.trace_window)
+    try:
+        yield
+    finally:
+        overview.write(options.overview, title)
 
 
 def pose(config: ClusterConfig, m, n, k, options: RunOptions) -> tuple[GemmProblem, Plan]:
@@ -178,7 +221,7 @@ def run_gemm(
     error register says that something went wrong.
     """
     assert config.matrix is not None
-    a, b = operands(problem, options.data, options.seed)
+    a, b = options.operands or operands(problem, options.data, options.seed)
     for address, data in problem.image(a, b):
         machine.write(address, data)
     host = Host()

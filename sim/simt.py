@@ -16,6 +16,7 @@ from .buffers import BufferCheck, check_buffer
 from .executors import Executor, prepare
 from .loading import Progress, SimtOptions, build, require_cores
 from .places import ARGUMENTS_BYTES, Region, place_buffers
+from .region_report import account_region
 from .versions import versions
 
 __all__ = ["SimtOptions", "run_program", "run_simt"]
@@ -30,6 +31,7 @@ def run_simt(
     *,
     console: Callable[[bytes], None] | None = None,
     progress: Progress | None = None,
+    results: dict[str, np.ndarray] | None = None,
 ) -> dict[str, Any]:
     """Build a kernel, run it and check every buffer.
 
@@ -51,6 +53,8 @@ def run_simt(
         Given what the program prints, as it does.
     progress : callable or None
         Told what is being done, pieces done, pieces in all.
+    results : dict or None
+        Given what each buffer holds at the end, by its name.
 
     """
     options = options or SimtOptions()
@@ -66,11 +70,17 @@ def run_simt(
             executor.write(buffers[name].address, data)
         executor.write(ARGUMENTS, argument_words(problem, buffers).tobytes())
         executor.execute(f"running {kernel.name}", progress)
-        checks = [
-            check_buffer(name, buffer, executor.read(buffers[name].address, buffer.data.nbytes))
+        found = {
+            name: executor.read(buffers[name].address, buffer.data.nbytes)
             for name, buffer in problem.buffers.items()
-        ]
+        }
         done = account(config, executor, options)
+    checks = [check_buffer(name, each, found[name]) for name, each in problem.buffers.items()]
+    if results is not None:
+        for name, buffer in problem.buffers.items():
+            results[name] = found[name].view(buffer.data.dtype).reshape(buffer.data.shape)
+    if done.get("region"):
+        done |= account_region(config, problem.macs, done)
     complaints = inspect_program(program)
     per_instruction = problem.operations / max(1, done["instructions"]["warp"])
     return {

@@ -12,6 +12,7 @@ from rich.table import Table
 from ..hw.core.stall_reason import StallReason
 from ..hw.isa.csr import COUNTERS
 from ..kernels.header import EXIT_CODES
+from .region_report import region_lines
 
 __all__ = ["simt_report"]
 
@@ -29,6 +30,7 @@ def simt_report(result: dict[str, Any]) -> str:
         headline(result),
         *(program_verdict(result) if "program" in result else kernel_verdict(result)),
         *(cycle_lines(result) if "cycles" in result else []),
+        *region_lines(result),
         *(instruction_lines(result)),
     ]
     accesses = f"{result['loads']:,} loads, {result['stores']:,} stores"
@@ -121,6 +123,8 @@ def headline(result: dict[str, Any]) -> str:
 def memory_text(memory: dict[str, Any]) -> str:
     """Return how good or bad the memory behind the cores was."""
     cycles = memory["latency"]
+    if "bytes_per_cycle" in memory:
+        return f"DRAM of {memory['bytes_per_cycle']:g} B/cycle and {cycles} cycles"
     text = f"memory of {cycles} cycle{'s' if cycles != 1 else ''}"
     if memory["jitter"]:
         text += f" and up to {memory['jitter']} more"

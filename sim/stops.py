@@ -1,14 +1,17 @@
 """Why a run ended, in words."""
 
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from .amaranth_engine import AmaranthEngine
+    from .dram import Harness
     from .machine import Machine
+    from .verilator_engine import VerilatorEngine
 
-__all__ = ["Stop", "describe_stop"]
+__all__ = ["RESPONSES", "Observable", "Stop", "describe_machine", "describe_stop"]
 
 
 class Stop(enum.IntEnum):
@@ -23,6 +26,16 @@ class Stop(enum.IntEnum):
     FAULT = 6
     MISMATCH = 7
     DEADLOCK = 8
+
+
+class Observable(Protocol):
+    """A machine that says how it stands: one of commands, or one of programs."""
+
+    @property
+    def harness(self) -> "Harness": ...
+    @property
+    def engine(self) -> "VerilatorEngine | AmaranthEngine": ...
+    def outputs(self) -> dict[str, int]: ...
 
 
 RESPONSES = {2: "SLVERR", 3: "DECERR"}
@@ -73,7 +86,7 @@ def describe_command(command: np.ndarray) -> str:
     return f"read 0x{address:04X}"
 
 
-def describe_machine(machine: "Machine"):
+def describe_machine(machine: Observable):
     """Yield what each busy signal, AXI channel and DRAM channel showed last."""
     outputs = machine.outputs()
     busy = [f"{name[:-5]} {value}" for name, value in outputs.items() if name.endswith("_busy")]

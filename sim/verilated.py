@@ -28,10 +28,16 @@ HARNESS_SOURCES = (
     "harness.cpp",
     "core_memory.cpp",
     "cores.cpp",
+    "lone_cores.cpp",
+    "cluster_cores.cpp",
     "cores_interface.cpp",
     "recorder.cpp",
+    "profile.cpp",
+    "cluster_recorder.cpp",
+    "mirror.cpp",
     "lockstep.cpp",
     "lockstep_model.cpp",
+    "lockstep_cluster.cpp",
     "lockstep_interface.cpp",
 )
 VERILATE_FLAGS = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert")

@@ -32,8 +32,8 @@ def test_an_unknown_benchmark_is_refused():
     done = run_bench("gem")
     assert done.returncode == 2
     assert (
-        "name must be one of budgets, special, iss, kernels, core, core_speed, speed, arithmetic, "
-        "gemm, not gem" in done.stderr
+        "name must be one of budgets, special, iss, kernels, core, core_speed, shared, speed, "
+        "arithmetic, gemm, not gem" in done.stderr
     )
 
 
@@ -78,6 +78,27 @@ def test_speed_of_the_small_preset(bench, monkeypatch):
     assert len(speed.targets(result)) == 1
     simulated, once = speed.tables(result)
     assert (simulated.row_count, once.row_count) == (2, 0)
+
+
+def test_shared_memory_beside_its_definition(bench):
+    shared = bench("shared")
+    row = {"degree": 2, "rows": 20, "least": 2, "most": 2}
+    beside = {"name": "lanes alone", "expected": {"narrow": 32}, "measured": {"narrow": 32.0}}
+    found = {"preset": "tiny", "cycles": 9, "read": 1, "write": 2, "narrow": 3}
+    result = {
+        "conflicts": [row],
+        "strides": {"rows": 7, "as_expected": 7},
+        "together": [beside],
+        "stress": [found],
+    }
+    assert all(target["met"] for target in shared.targets(result))
+    assert [table.row_count for table in shared.tables(result)] == [1, 1, 1]
+    worse = {
+        "conflicts": [row | {"most": 3}],
+        "strides": {"rows": 7, "as_expected": 5},
+        "together": [beside | {"measured": {}}],
+    }
+    assert [target["value"] for target in shared.targets(worse)] == [3, 1]
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Clusters with cores: programs over AXI leave what they leave on the model; host and console."""
 
-import random
 from dataclasses import replace
 
 import pytest
@@ -8,7 +7,6 @@ from amaranth.back import rtlil
 
 from spica.hw.address_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY, core_registers
 from spica.hw.cluster import Cluster
-from spica.hw.command_port import CommandPort
 from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig
 from spica.hw.core.faults import FaultCause
 from spica.hw.core.memory_layouts import MemoryFault
@@ -272,57 +270,6 @@ def test_the_console_keeps_what_fits_and_tells_what_was_lost():
             await ctx.tick().repeat(2)
 
     control_bench(body)
-
-
-def test_host_and_cores_command_the_matrix_unit_in_turns():
-    rng = random.Random(2)
-    dut = CommandPort(2)
-    asked: list[tuple] = []
-    answers: list[int] = []
-
-    async def host(ctx):
-        for n in range(30):
-            ctx.set(dut.host.request.payload.address, 0x10)
-            ctx.set(dut.host.request.payload.data, n)
-            ctx.set(dut.host.request.valid, 1)
-            await ctx.tick().until(dut.host.request.ready)
-            ctx.set(dut.host.request.valid, 0)
-            assert ctx.get(dut.host.response.valid)
-            answers.append(ctx.get(dut.host.response.payload.data))
-
-    def core(number):
-        async def command(ctx):
-            for n in range(20):
-                ctx.set(dut.command[number].payload, number << 16 | n)
-                ctx.set(dut.command[number].valid, 1)
-                await ctx.tick().until(dut.command[number].ready)
-                ctx.set(dut.command[number].valid, 0)
-
-        return command
-
-    async def unit(ctx):
-        request = dut.registers.request
-        held = None
-        for _ in range(400):
-            ready = rng.random() < 0.5
-            ctx.set(request.ready, ready)
-            _, _, valid, payload = await ctx.tick().sample(request.valid, request.payload)
-            seen = (payload.address, payload.write, payload.data)
-            assert held is None or (valid and seen == held)
-            held = seen if valid and not ready else None
-            ctx.set(dut.registers.response.valid, valid and ready)
-            ctx.set(dut.registers.response.payload.data, payload.data + 1000)
-            if valid and ready:
-                asked.append(seen)
-
-    # As many cycles as all surely take: whoever is abandoned while it waits would complain.
-    simulate(dut, unit, host, core(0), core(1), timeout=2000)
-    assert answers == [n + 1000 for n in range(30)]
-    for number in (0, 1):
-        words = [data for at, write, data in asked if at == 0x30 and write and data >> 16 == number]
-        assert words == [number << 16 | n for n in range(20)]
-    # The host is not kept waiting for all commands, nor they for it.
-    assert {at for at, *_ in asked[:8]} == {0x10, 0x30}
 
 
 def test_what_rtl_does_not_have_is_refused():

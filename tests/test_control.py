@@ -14,6 +14,7 @@ from spica.hw.address_map import (
     IDENTITY,
     MAP_VERSION,
     MATRIX_BASE,
+    unit_bases,
 )
 from spica.hw.config import PRESETS
 from spica.hw.control import Control, ControlRegisters
@@ -295,6 +296,24 @@ def test_a_cluster_without_matrix_unit_has_no_matrix_registers():
         assert await read(ctx, dut.s_axil, MATRIX_BASE) == (ANY, SLAVE_ERROR)
 
     run(dut, bench, storages={"dma": {}})
+
+
+def test_each_of_several_units_has_registers_of_its_own():
+    config = PRESETS["tiny_hetero"]
+    dut = convert(Control(config))
+    bases = unit_bases(len(config.matrices))
+    storages: dict = {unit: {} for unit in bases}
+
+    async def bench(ctx):
+        for number, base in enumerate(bases.values()):
+            assert await write(ctx, dut.s_axil, base + 4, 10 + number) == OKAY
+        for number, base in enumerate(bases.values()):
+            assert await read(ctx, dut.s_axil, base + 4) == (10 + number, OKAY)
+        for base in (DMA_BASE, MATRIX_BASE):
+            assert await read(ctx, dut.s_axil, base + 0x200) == (ANY, SLAVE_ERROR)
+
+    run(dut, bench, storages=storages)
+    assert [storage[4] for storage in storages.values()] == [10, 11, 12, 13]
 
 
 def test_logic_between_registers_is_within_the_budget():

@@ -9,14 +9,19 @@ from amaranth.back import rtlil
 from spica.hw.address_map import (
     CONSOLE_BASE,
     COUNTER_DUMP,
+    DMA_BASE,
     DRAM_BASE,
     DRAM_END,
+    MATRIX_BASE,
     SHARED_BASE,
+    WINDOW_BYTES,
+    unit_bases,
 )
-from spica.hw.config import AxiConfig
+from spica.hw.config import PRESETS, AxiConfig, SharedMemoryConfig
 from spica.hw.core.operations import Port
 from spica.hw.memory.core_path import CorePath
-from spica.sim.core_path_bench import PathBench
+from spica.sim.core_path_bench import PathBench, row
+from spica.sim.path_models import REFUSED_OFFSET, register_address
 from spica.sim.programs.bench import small_config
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
@@ -30,23 +35,41 @@ CONFIGS = {
         small_config(warps=1, threads=1, instruction_buffer=2),
         axi=AxiConfig(masters=1, data_width=64),
     ),
+    # The window of registers does not begin at a multiple of its size.
+    "units": replace(
+        small_config(warps=2, threads=4),
+        matrix=PRESETS["tiny"].matrix,
+        more_matrices=(PRESETS["tiny"].matrix,) * 2,
+        shared=SharedMemoryConfig(size=8192, banks=2, subbanks=4),
+    ),
 }
+
+
+UNITS = (DMA_BASE, MATRIX_BASE)
+#: Offsets of registers in a unit, of which the last are refused.
+PLACES = (0, 4, 8, 0xC, 0x10, 0x30, REFUSED_OFFSET - 4, REFUSED_OFFSET, 0xFC)
 
 
 def word_of(rng: random.Random, config) -> int:
     """Return an address of a word, mostly one of few beats."""
     beat = config.axi.beat_bytes
     choice = rng.random()
-    if choice < 0.55:
+    if choice < 0.45:
         return DRAM_BASE + 4 * rng.randrange(6 * beat // 4)
+    if choice < 0.6:
+        return register_address(
+            config, rng.choice(list(unit_bases(len(config.matrices)))), rng.choice(PLACES)
+        )
     if choice < 0.75:
         return SHARED_BASE + 4 * rng.choice([0, 1, 2, 3, 64, config.shared.size // 4 - 1])
     if choice < 0.85:
         return rng.choice([CONSOLE_BASE, CONSOLE_BASE + 60, COUNTER_DUMP, COUNTER_DUMP + 0xFC])
     if choice < 0.95:
         return rng.choice([BROKEN[0], BROKEN[8], DRAM_END - 4, DRAM_BASE + 0x123450])
-    shared_end = SHARED_BASE + config.shared.size
-    return rng.choice([shared_end, shared_end + 0x1000, CONSOLE_BASE - 4, 0x7FFF_FFFC, 0])
+    window = SHARED_BASE + config.shared.size
+    outside = [window, window + DMA_BASE - 4, CONSOLE_BASE - 4, 0x7FFF_FFFC, 0]
+    outside += [window + base + 0x100 * max(1, len(config.matrices)) for base in UNITS]
+    return rng.choice(outside)
 
 
 def data_requests(rng: random.Random, config, count: int):
@@ -57,7 +80,11 @@ def data_requests(rng: random.Random, config, count: int):
         first = word_of(rng, config)
         together = rng.random() < 0.4
         words = [first + 4 * n if together else word_of(rng, config) for n in range(lanes)]
-        kinds = [rng.choice([1, 1, 2, 4]) for _ in words]
+        window = SHARED_BASE + config.shared.size
+        kinds = [
+            rng.choice([4, 4, 4, 1, 2] if 0 <= word - window < WINDOW_BYTES else [1, 1, 2, 4])
+            for word in words
+        ]
         places = [rng.randrange(0, 4, size) for size in kinds]
         yield {
             "is_store": is_store,
@@ -84,6 +111,8 @@ def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
     assert bench.memory.dram == bench.golden.dram
     assert bench.memory.shared == bench.golden.shared
     assert bench.memory.console == bench.golden.console
+    assert bench.registers.log == bench.golden_registers.log
+    assert len(bench.registers.log) > 8
     kinds = {word is None for answer in bench.answers for word in answer.expected}
     assert kinds == {True, False}
 
@@ -153,17 +182,6 @@ def test_sides_do_not_disturb_each_other():
         assert data == int.from_bytes(code[at : at + 8], "little")
 
 
-def row(address: int, lanes: int, *, is_store: int = 0, step: int = 4) -> dict:
-    """Return a request of whole words, one after the other."""
-    return {
-        "is_store": is_store,
-        "mask": (1 << lanes) - 1,
-        "address": [address + step * lane for lane in range(lanes)],
-        "data": [0] * lanes,
-        "strobes": [15] * lanes,
-    }
-
-
 def latency(address: int, **kind) -> list[int]:
     """Return the cycles from the request of a row to its answers, memory quiet and quick."""
     bench = PathBench(CONFIGS["four"], random.Random(1))
@@ -183,7 +201,7 @@ def test_latency_is_as_stated():
     tag = {"warp": 0, "pair": 0}
     bench.run(fetches=[{"address": DRAM_BASE, "tag": tag}, {"address": DRAM_BASE + 8, "tag": tag}])
     cycles = [answered - accepted for _, accepted, answered, _ in bench.fetched]
-    assert cycles == [5, 1]
+    assert cycles == [9, 1]  # four beats are a line
 
 
 def test_rows_of_different_beats_follow_each_other():
@@ -217,7 +235,7 @@ def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["four", "ports"])
+@pytest.mark.parametrize("name", ["four", "ports", "units"])
 def test_depth_is_within_budget(name):
     measured = measure(CorePath(CONFIGS[name]), name)
     assert too_deep(measured) == {}

@@ -117,7 +117,7 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
     assert [row.address for row in table] == sorted({row.address for row in table})
     assert table[-1].address + 8 <= COUNTERS_END
     known = {
-        "matrix": matrix_unit_events,
+        **dict.fromkeys((f"matrix{n or ''}" for n in range(4)), matrix_unit_events),
         "shared": shared_events(cluster_ports(config)),
         "dma": dma_events(config),
     }

@@ -277,3 +277,23 @@ def test_repeated_port_name_is_refused():
 
     with pytest.raises(ValueError, match="port names of clash must be distinct, not 'a_b' twice"):
         emit(Clash(), "clash")
+
+
+class Rotation(wiring.Component):
+    """Each stage uses the one before three times, as expressions without a name."""
+
+    i: In(16)
+    amount: In(4)
+    o: Out(16)
+
+    def elaborate(self, platform):
+        m = Module()
+        value = self.i
+        for stage in range(4):
+            value = Mux(self.amount[stage], value.rotate_left(1 << stage), value)
+        m.d.comb += self.o.eq(value)
+        return m
+
+
+def test_shared_expression_is_emitted_once():
+    assert emit(Rotation(), "rotation").verilog.count(" ? ") == 4

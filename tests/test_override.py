@@ -40,6 +40,21 @@ def test_a_part_can_be_taken_away():
     assert override(MATRIX, ["matrix=none"]).matrix is None
 
 
+def test_one_of_several_parts():
+    hetero = PRESETS["virgo_hetero"]
+    changed = override(hetero, ["more_matrices.0.rows=4", "more_matrices.0.columns=4"])
+    assert changed.more_matrices[0].macs == 16
+    assert changed.matrix == hetero.matrix
+    assert override(hetero, ["more_matrices=none"]) == PRESETS["virgo"]
+    for setting, message in (
+        ("more_matrices.1.rows=4", "did you mean 'more_matrices.0.rows'?"),
+        ("more_matrices.0=4", "more_matrices.0 has fields of its own: more_matrices.0.rows, "),
+        ("more_matrices.0=none", "more_matrices.0 has fields of its own"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            override(hetero, [setting])
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

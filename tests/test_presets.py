@@ -23,6 +23,7 @@ EVERY = [
 ]
 WITH_MATRIX = [preset for preset in EVERY if preset != EVERY[-1]]
 VIRGO = pytest.param("virgo", marks=pytest.mark.slow)
+HETERO = ["tiny_hetero", pytest.param("virgo_hetero", marks=pytest.mark.slow)]
 MASTER = {
     "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
     "w": ("data", "strb", "last", "valid", "ready"),
@@ -51,7 +52,7 @@ def test_same_bytes_in_every_process(preset):
         assert run.stdout.strip() == here
 
 
-@pytest.mark.parametrize("preset", [*EVERY, VIRGO])
+@pytest.mark.parametrize("preset", [*EVERY, VIRGO, *HETERO])
 def test_lint_is_clean(preset):
     assert lint(emit_cached(PRESETS[preset], preset)) == []
 
@@ -67,6 +68,13 @@ def test_one_module_per_distinct_block(preset):
     assert [block.instances for block in elements] == [matrix.rows * matrix.columns]
     name = elements[0].name
     assert modules.count(name) == 1
+
+
+def test_matrix_units_of_a_cluster_have_elements_of_their_own():
+    emission = emit_cached(PRESETS["tiny_hetero"], "tiny_hetero")
+    elements = [block for block in emission.modules if "Element" in block.component]
+    macs = sorted(matrix.macs for matrix in PRESETS["tiny_hetero"].matrices)
+    assert sorted(block.instances for block in elements) == macs
 
 
 @pytest.mark.parametrize("preset", EVERY)

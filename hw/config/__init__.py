@@ -1,15 +1,18 @@
 """Configurations: frozen, keyword-only, checked when built; derived sizes are properties."""
 
-from .cluster import ClusterConfig
+from .cache import CacheConfig
+from .cluster import MOST_MATRICES, ClusterConfig
 from .core import CoreConfig
 from .matrix import MatrixConfig
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 from .presets import PRESETS
 
 __all__ = [
+    "MOST_MATRICES",
     "PRESETS",
     "WORD_BYTES",
     "AxiConfig",
+    "CacheConfig",
     "ClusterConfig",
     "CoreConfig",
     "DmaConfig",

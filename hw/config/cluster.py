@@ -8,7 +8,10 @@ from .core import CoreConfig
 from .matrix import MatrixConfig
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 
-__all__ = ["ClusterConfig"]
+__all__ = ["MOST_MATRICES", "ClusterConfig"]
+
+#: Matrix units that a command word can name.
+MOST_MATRICES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,9 @@ class ClusterConfig:
         count theirs.
     shared : SharedMemoryConfig
     matrix : MatrixConfig or None
-        The matrix unit; None where the cluster has none.
+        The matrix unit, or the first of several; None where the cluster has none.
+    more_matrices : tuple of MatrixConfig
+        The other matrix units, at most 3, each of a size and format of its own.
     dma : DmaConfig
     axi : AxiConfig
 
@@ -41,6 +46,7 @@ class ClusterConfig:
     barrier_scope: str = "cluster"
     shared: SharedMemoryConfig = field(default_factory=SharedMemoryConfig)
     matrix: MatrixConfig | None = field(default_factory=MatrixConfig)
+    more_matrices: tuple[MatrixConfig, ...] = ()
     dma: DmaConfig = field(default_factory=DmaConfig)
     axi: AxiConfig = field(default_factory=AxiConfig)
 
@@ -52,13 +58,24 @@ class ClusterConfig:
                 f"{self.shared.subbanks} subbanks x 32 = {self.shared.line_bytes * 8} bits, "
                 f"not {self.axi.data_width}"
             )
-        if self.matrix is not None:
-            if self.matrix.drain_bytes > self.axi.beat_bytes:
+        self.require_matrices()
+
+    def require_matrices(self):
+        """Raise unless every matrix unit can be fed and drained, and there are not too many."""
+        if self.matrix is None and self.more_matrices:
+            raise ValueError("matrix must be the first unit where there are more, not none")
+        if len(self.matrices) > MOST_MATRICES:
+            raise ValueError(
+                f"more_matrices must be at most {MOST_MATRICES - 1} beside the first, which a "
+                f"command word can name, not {len(self.more_matrices)}"
+            )
+        for matrix in self.matrices:
+            if matrix.drain_bytes > self.axi.beat_bytes:
                 raise ValueError(
-                    f"axi.data_width must be at least {self.matrix.drain_bytes * 8} bits, a "
-                    f"beat of results of {self.matrix.columns} columns, not {self.axi.data_width}"
+                    f"axi.data_width must be at least {matrix.drain_bytes * 8} bits, a "
+                    f"beat of results of {matrix.columns} columns, not {self.axi.data_width}"
                 )
-            self.require_wide_lines(self.matrix)
+            self.require_wide_lines(matrix)
 
     def require_cores(self):
         """Raise unless there are as many cores as described, with room for their windows."""
@@ -74,6 +91,13 @@ class ClusterConfig:
                 f"axi.data_width must be at least 64 bits, two instructions, with cores, "
                 f"not {self.axi.data_width}"
             )
+        if self.core is not None:
+            line, axi = self.core.l1i.line_bytes, self.axi
+            if not axi.beat_bytes <= line <= axi.interleave_bytes:
+                raise ValueError(
+                    f"core.l1i.line_bytes must be between a beat and the longest burst, "
+                    f"{axi.beat_bytes} and {axi.interleave_bytes}, not {line}"
+                )
         if self.cores and self.shared.size + WINDOW_BYTES > CONSOLE_OFFSET:
             raise ValueError(
                 f"shared.size must leave room for registers before the console, "
@@ -94,6 +118,20 @@ class ClusterConfig:
                 )
 
     @property
+    def matrices(self) -> tuple[MatrixConfig, ...]:
+        """All matrix units, by their numbers."""
+        return () if self.matrix is None else (self.matrix, *self.more_matrices)
+
+    @property
+    def dma_ports(self) -> int:
+        """Blocks of registers of the DMA: one beside each matrix unit, and at least one."""
+        return max(1, len(self.matrices))
+
+    def unit(self, number: int) -> "ClusterConfig":
+        """Return the cluster as matrix unit `number` sees it: with no other."""
+        return replace(self, matrix=self.matrices[number], more_matrices=())
+
+    @property
     def core_shared_ports(self) -> int:
         """Words of shared memory that each core reads or writes per cycle."""
         if self.core is None:
@@ -105,5 +143,7 @@ class ClusterConfig:
         """The same machine, with the value of everything that was left to follow from the rest."""
         if self.matrix is None:
             return self
-        matrix = replace(self.matrix, multiply_add_latency=self.matrix.element_latency)
-        return replace(self, matrix=matrix)
+        first, *others = (
+            replace(matrix, multiply_add_latency=matrix.element_latency) for matrix in self.matrices
+        )
+        return replace(self, matrix=first, more_matrices=tuple(others))

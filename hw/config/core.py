@@ -1,9 +1,10 @@
 """Config of a SIMT core."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from amaranth.utils import ceil_log2
 
+from .cache import CacheConfig
 from .checks import require_choice, require_integer, require_power_of_two
 
 __all__ = ["CoreConfig"]
@@ -69,6 +70,8 @@ class CoreConfig:
     shared_ports : int or None
         Words of shared memory that a core reads or writes per cycle, a divisor of its memory
         lanes; None for as many.
+    l1i : CacheConfig
+        The cache of its instructions.
 
     """
 
@@ -95,6 +98,7 @@ class CoreConfig:
     accesses: int = 16
     transactions: int = 16
     shared_ports: int | None = None
+    l1i: CacheConfig = field(default_factory=CacheConfig)
 
     def __post_init__(self):
         self.require_pipeline()

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from .cache import CacheConfig
 from .cluster import ClusterConfig
 from .core import CoreConfig
 from .matrix import MatrixConfig
@@ -16,8 +17,21 @@ TINY_MATRIX = ClusterConfig(
     dma=DmaConfig(outstanding=16),
 )
 
+VIRGO = ClusterConfig(cores=4, core=CoreConfig(shared_ports=2))
+
+#: A unit beside a larger one, for products of which a tile would be half empty there.
+SMALL_MATRIX = MatrixConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
+
 PRESETS: dict[str, ClusterConfig] = {
     "tiny_matrix": TINY_MATRIX,
+    "tiny_hetero": replace(
+        TINY_MATRIX,
+        more_matrices=(
+            MatrixConfig(
+                rows=2, columns=2, operand="bf16", accumulator_bytes=1024, tile=(16, 8, 16)
+            ),
+        ),
+    ),
     "matrix": ClusterConfig(),
     "matrix_fp32": ClusterConfig(
         shared=SharedMemoryConfig(size=256 * 1024, banks=8),
@@ -25,10 +39,15 @@ PRESETS: dict[str, ClusterConfig] = {
             rows=8, columns=8, operand="fp32", accumulator_bytes=16 * 1024, tile=(64, 64, 64)
         ),
     ),
-    "tiny": replace(TINY_MATRIX, cores=1, core=CoreConfig(warps=4, threads=4)),
+    "tiny": replace(
+        TINY_MATRIX,
+        cores=1,
+        core=CoreConfig(warps=4, threads=4, l1i=CacheConfig(size=1024, misses=6, prefetch=4)),
+    ),
     "core": ClusterConfig(
         cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), matrix=None
     ),
     # A port for every lane of four cores would make shared memory 81 gates deep.
-    "virgo": ClusterConfig(cores=4, core=CoreConfig(shared_ports=2)),
+    "virgo": VIRGO,
+    "virgo_hetero": replace(VIRGO, more_matrices=(SMALL_MATRIX,)),
 }

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..emit import SharedBlock
 
-__all__ = ["AgeOrder", "oldest", "pick"]
+__all__ = ["AgeOrder", "oldest", "pick", "word_at"]
 
 
 def oldest(requests: Value, older) -> Value:
@@ -15,22 +15,33 @@ def oldest(requests: Value, older) -> Value:
     `older[n]` has the bits of those that are older than n, as `AgeOrder` tells them.
     """
     return Cat(
-        requests[number] & ~(requests & older[number]).any() for number in range(len(requests))
+        requests[number] & ((requests & older[number]) == 0) for number in range(len(requests))
     )
+
+
+def word_at(words, number: Value) -> Value:
+    """Return the one of `words`, all equally wide, that `number` names, 0 if there is none.
+
+    Each bit of the number halves what is left: wide words cost as many operators as it has bits.
+    """
+    width = len(Value.cast(words[0]))
+    left = Cat(words)
+    for position in reversed(range(len(number))):
+        half = width << position
+        left = Mux(number[position], left[half:], left[:half])
+    return left
 
 
 def pick(grant: Value, values) -> Value:
     """Return the one of `values` whose bit of the one-hot `grant` is set.
 
-    The number of the bit selects it: wide values cost one operator, whatever their count. Without
-    a bit it is the first.
+    The number of the bit selects it. Without a bit it is the first.
     """
     number = Cat(
         Cat(bit for n, bit in enumerate(grant) if n >> position & 1).any()
         for position in range((len(grant) - 1).bit_length())
     )
-    words = [Value.cast(value) for value in values]
-    return Cat(words).word_select(number, len(words[0])) if len(words) > 1 else words[0]
+    return word_at(values, number)
 
 
 class AgeOrder(SharedBlock):

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import CoreConfig
 from ..emit import SharedBlock
 from ..streams import ResponseSignature
-from .age_order import pick
+from .age_order import pick, word_at
 from .bank_requests import rotate_left, rotate_right
 from .layouts import read_layout
 from .register_map import RegisterMap, request_layout
@@ -61,17 +61,17 @@ class Crossbar(SharedBlock):
         register = self.register
         bank = Signal(sizes.bank_width, reset_less=True)  # with banks of a word, of thread 0
         m.d.sync += self.o.valid.eq(self.answered)
-        # All banks together are an expression, not a signal: it would be too wide for simulators.
-        banks, values = Cat(self.banks), Value.cast(self.o.payload.values)
+        values = Value.cast(self.o.payload.values)
         if sizes.wide:
             m.d.sync += bank.eq(register.register + register.warp)
             m.d.comb += [
                 self.o.payload.mask.eq(~0),
-                values.eq(banks.word_select(bank, len(values))),
+                values.eq(word_at(self.banks, bank)),
             ]
         else:
             m.d.sync += [bank.eq(register.register), self.o.payload.mask.eq(self.served)]
-            rotated = rotate_right(banks, bank, 32)
+            # An expression, not a signal: it would be too wide for simulators.
+            rotated = rotate_right(Cat(self.banks), bank, 32)
             m.d.comb += values.eq(rotated.replicate(sizes.parts)[: 32 * config.threads])
         return m
 

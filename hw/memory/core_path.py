@@ -12,13 +12,23 @@ from ..config import ClusterConfig
 from ..core.front_layouts import fetch_request_layout, fetch_response_layout
 from ..core.layouts import data_request_layout, data_response_layout
 from ..emit import SharedBlock
+from ..registers import RegisterSignature
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select
 from .axi_mux import CACHE_BUFFERABLE, AxiMuxConfig
 from .data_path import DataPath, master_of
-from .instruction_path import InstructionPath
+from .instruction_cache import InstructionCache
 from .merge import Merge
-from .path_layouts import core_id_width, core_of, id_width, line_layout, read_layout, write_layout
+from .path_layouts import (
+    WINDOW_WIDTH,
+    core_id_width,
+    core_of,
+    id_width,
+    instruction_misses,
+    line_layout,
+    read_layout,
+    write_layout,
+)
 from .ports import NarrowSignature
 
 __all__ = ["CorePath", "cluster_mux"]
@@ -35,12 +45,12 @@ def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
 
 
 class CorePath(SharedBlock):
-    """Bring what a core asks of memory to AXI and to shared memory, without caches.
+    """Bring what a core asks for to AXI, shared memory and units; data has no cache.
 
-    Every transaction is of one beat. Reads have ids of their own: instructions and data are told
-    apart by the highest bit, and come back in any order. Writes have id 0: they must take effect
-    in their order. A read leaves 1 cycle after `InstructionPath` or `DataPath` offers it, a
-    write too.
+    Reads of instructions are bursts of a line; every other transaction is of one beat. Reads have
+    ids of their own: instructions and data are told apart by the highest bit, and come back in any
+    order. Writes have id 0: they must take effect in their order. A read leaves 1 cycle after
+    `InstructionCache` or `DataPath` offers it, a write too.
 
     Parameters
     ----------
@@ -49,8 +59,8 @@ class CorePath(SharedBlock):
 
     Members
     -------
-    fetch, fetched, invalidate : see `InstructionPath`
-    request, response, console, narrow_0, … : see `DataPath`
+    fetch, fetched, invalidate : see `InstructionCache`
+    request, response, device, console, narrow_0, … : see `DataPath`
     axi_0, axi_1, … : Out(Axi4Signature)
     busy : Out(1)
         Combinational: something is under way, or comes in.
@@ -61,6 +71,7 @@ class CorePath(SharedBlock):
     invalidate: Signal
     request: stream.Interface
     response: Any
+    device: Any
     console: stream.Interface
     busy: Signal
 
@@ -77,6 +88,7 @@ class CorePath(SharedBlock):
                 "invalidate": In(1),
                 "request": In(stream.Signature(data_request_layout(core))),
                 "response": Out(ResponseSignature(data_response_layout(core))),
+                "device": Out(RegisterSignature(WINDOW_WIDTH)),
                 "console": Out(stream.Signature(8)),
                 "busy": Out(1),
             }
@@ -90,12 +102,13 @@ class CorePath(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.instructions = instructions = InstructionPath(config)
+        m.submodules.instructions = instructions = InstructionCache(config)
         m.submodules.data_side = data_side = DataPath(config)
         connect(m, flipped(self.fetch), instructions.fetch)
         connect(m, instructions.fetched, flipped(self.fetched))
         connect(m, flipped(self.request), data_side.request)
         connect(m, data_side.response, flipped(self.response))
+        connect(m, data_side.device, flipped(self.device))
         connect(m, data_side.console, flipped(self.console))
         for p in range(config.core_shared_ports):
             connect(m, getattr(data_side, f"narrow_{p}"), flipped(getattr(self, f"narrow_{p}")))
@@ -132,15 +145,16 @@ class CorePath(SharedBlock):
             axi.arid.eq(Cat(asked.payload.id, asked.source)),
             axi.arvalid.eq(reads.o.valid),
             reads.o.ready.eq(axi.arready),
-            *self.single_beat(axi, "ar", asked.payload.beat),
+            *self.beats_of(axi, "ar", asked.payload.beat),
+            axi.arlen.eq(Mux(asked.source, 0, instruction_misses(config).beats - 1)),
         ]
         connect(m, data_side, second)
         with m.If(mine):
             m.d.comb += instructions.ready.eq(first.ready)
         return reads.o.valid
 
-    def single_beat(self, axi, letter: str, beat: Value):
-        """Return the assignments of an address channel for one beat."""
+    def beats_of(self, axi, letter: str, beat: Value):
+        """Return the assignments of an address channel, but for how many beats it is."""
         low = exact_log2(self.config.axi.beat_bytes)
         return [
             getattr(axi, f"{letter}addr").eq(Cat(C(0, low), beat)),
@@ -164,7 +178,7 @@ class CorePath(SharedBlock):
             beats.i.payload.strobes.eq(write.payload.strobes),
             axi.awvalid.eq(addresses.o.valid),
             addresses.o.ready.eq(axi.awready),
-            *self.single_beat(axi, "aw", addresses.o.payload),
+            *self.beats_of(axi, "aw", addresses.o.payload),
             axi.wvalid.eq(beats.o.valid),
             beats.o.ready.eq(axi.wready),
             axi.wdata.eq(beats.o.payload.data),
@@ -173,7 +187,7 @@ class CorePath(SharedBlock):
         ]
         return addresses.o.valid | beats.o.valid
 
-    def bring(self, m: Module, instructions: InstructionPath, data_side: DataPath):
+    def bring(self, m: Module, instructions: InstructionCache, data_side: DataPath):
         """Give what was read to the side that asked: of lines for instructions one at a time."""
         masters = [getattr(self, f"axi_{c}") for c in range(self.config.axi.masters)]
         offered, chosen = Signal(len(masters)), Signal(len(masters))

@@ -1,4 +1,4 @@
-"""From the data port of a core to DRAM, shared memory and the console."""
+"""From the data port of a core to DRAM, shared memory, registers of units and the console."""
 
 from typing import Any
 
@@ -11,12 +11,15 @@ from ..config import WORD_BYTES, ClusterConfig
 from ..core.layouts import data_request_layout, data_response_layout
 from ..core.skid_buffer import SkidBuffer
 from ..emit import SharedBlock
+from ..registers import RegisterSignature
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select
 from .beat_lanes import BeatOfLanes, word_of
+from .device_lanes import DeviceLanes
 from .lane_groups import LaneGroups
 from .merge import Merge
 from .path_layouts import (
+    WINDOW_WIDTH,
     Target,
     answer_layout,
     core_of,
@@ -50,9 +53,11 @@ class DataPath(SharedBlock):
     | n + 3 | `response` to the lanes of that beat                                   |
 
     Accesses to one beat take effect in the order of their requests, of one request those of the
-    lowest lane first; others in any order. Responses come in parts and in any order, one per
-    cycle, those of shared memory first. A store to DRAM is answered after its write response.
-    What nobody serves is answered with an error, as what DRAM itself refuses.
+    lowest lane first; others in any order. So do all accesses to registers of units, each lane by
+    itself; one that its unit holds holds nothing else. Responses come in parts and in any order,
+    one per cycle, those of shared memory first. A store to DRAM is answered after its write
+    response, one to a register when its unit has it. What nobody serves is answered with an error,
+    as what DRAM itself or a unit refuses.
 
     Parameters
     ----------
@@ -73,6 +78,8 @@ class DataPath(SharedBlock):
         Writes are done, in their order; 1 if one failed.
     narrow_{p} : Out(NarrowSignature(config.shared))
         To shared memory.
+    device : Out(RegisterSignature(14))
+        To registers of units, by byte addresses in their window.
     console : Out(stream.Signature(8))
         Bytes stored to the console.
     busy : Out(1)
@@ -81,6 +88,7 @@ class DataPath(SharedBlock):
 
     request: stream.Interface
     response: Any
+    device: Any
     console: stream.Interface
     busy: Signal
 
@@ -90,6 +98,7 @@ class DataPath(SharedBlock):
         ports: dict[str, Any] = {
             "request": In(stream.Signature(data_request_layout(core))),
             "response": Out(ResponseSignature(data_response_layout(core))),
+            "device": Out(RegisterSignature(WINDOW_WIDTH)),
             "console": Out(stream.Signature(8)),
             "busy": Out(1),
         }
@@ -127,9 +136,17 @@ class DataPath(SharedBlock):
             self.answer_here(m, groups.o.payload, transactions, answers),
         ]
         m.d.comb += transactions.goes.eq(Cat(goes).any())
-        takes, part, is_busy = self.share(m, groups.o, transactions.found)
-        m.d.comb += groups.o.ready.eq(transactions.goes | takes)
-        self.respond(m, transactions.found, part)
+        m.submodules.devices = devices = DeviceLanes(config)
+        connect(m, devices.registers, flipped(self.device))
+        is_device = groups.o.payload.target == Target.DEVICE
+        waits = transactions.found.valid | devices.o.valid
+        takes, part, is_busy = self.share(m, groups.o, waits)
+        m.d.comb += [
+            devices.i.valid.eq(groups.o.valid & is_device),
+            devices.i.payload.eq(groups.o.payload),
+            groups.o.ready.eq(transactions.goes | takes | (is_device & devices.i.ready)),
+        ]
+        self.respond(m, transactions.found, part, devices.o)
         inputs = [
             getattr(self, f"{name}_{c}").valid
             for name in ("line", "written")
@@ -141,6 +158,7 @@ class DataPath(SharedBlock):
                 groups.busy,
                 transactions.busy,
                 answers.o.valid,
+                devices.busy,
                 self.response.valid,
                 self.console.valid,
                 is_busy,
@@ -210,7 +228,11 @@ class DataPath(SharedBlock):
             first.eq(lowest(group.lanes)),
             strobes.eq(select(first, [group.strobes[n] for n in numbers])),
             is_byte.eq(strobes == lowest(strobes)),
-            is_here.eq((group.target != Target.DRAM) & (group.target != Target.SHARED)),
+            is_here.eq(
+                (group.target != Target.DRAM)
+                & (group.target != Target.SHARED)
+                & (group.target != Target.DEVICE)
+            ),
             prints.eq((group.target == Target.CONSOLE) & is_byte),
             answer.valid.eq(transactions.may_go & is_here & (printed.i.ready | ~prints)),
             answer.payload.entry.eq(transactions.entry),
@@ -228,8 +250,11 @@ class DataPath(SharedBlock):
         ]
         return answer.valid & answer.ready
 
-    def share(self, m: Module, group, found):
-        """Bring groups to shared memory; return whether one goes, its answers, if any wait."""
+    def share(self, m: Module, group, others: Value):
+        """Bring groups to shared memory; return whether one goes, its answers, if any wait.
+
+        Told whether `others` have answers.
+        """
         m.submodules.shared = shared = SharedLanes(self.config)
         # Whether a lane is granted is known late; whoever asks must not wait for that.
         m.submodules.ahead = ahead = SkidBuffer(group_layout(self.config))
@@ -241,13 +266,15 @@ class DataPath(SharedBlock):
         for p in range(shared.ports):
             connect(m, getattr(shared, f"port_{p}"), flipped(getattr(self, f"narrow_{p}")))
         # Lanes cannot be told to wait with their answers, so that others would for ever.
-        m.d.sync += shared.pause.eq(found.valid & shared.o.valid)
+        m.d.sync += shared.pause.eq(others & shared.o.valid)
         return ahead.i.valid & ahead.i.ready, shared.o, shared.busy | ahead.o.valid
 
-    def respond(self, m: Module, found, part):
-        """Answer lanes of shared memory, else those of a transaction."""
+    def respond(self, m: Module, found, part, device):
+        """Answer lanes of shared memory, else those of a transaction and of devices in turns."""
         answered, asked = Signal.like(self.response.payload), found.payload.asked
+        device_next, is_device = Signal(), Signal()  # if both are there; is what is answered
         m.d.comb += [
+            is_device.eq(device.valid & (device_next | ~found.valid)),
             answered.tag.eq(asked.tag),
             answered.mask.eq(asked.lanes),
             answered.error.eq(Mux(found.payload.error, asked.lanes, 0)),
@@ -255,11 +282,16 @@ class DataPath(SharedBlock):
                 answered.data[lane].eq(word_of(self.config, found.payload.data, asked.places[lane]))
                 for lane in range(lanes_of(self.config))
             ),
-            found.ready.eq(~part.valid),
+            found.ready.eq(~part.valid & ~is_device),
+            device.ready.eq(~part.valid & is_device),
         ]
         with m.If(part.valid):
             m.d.comb += answered.eq(part.payload)
+        with m.Else():
+            m.d.sync += device_next.eq(~is_device)
+            with m.If(is_device):
+                m.d.comb += answered.eq(device.payload)
         m.d.sync += [
-            self.response.valid.eq(found.valid | part.valid),
+            self.response.valid.eq(found.valid | part.valid | device.valid),
             self.response.payload.eq(answered),
         ]

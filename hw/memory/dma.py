@@ -1,21 +1,23 @@
-"""The DMA: 2-D copies between DRAM, shared memory and the matrix unit's accumulator."""
+"""The DMA: 2-D copies between DRAM, shared memory and the accumulators of matrix units."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import exact_log2
 
-from ..axi import BURST_INCR, Axi4Signature
+from ..address_map import numbered
+from ..axi import Axi4Signature
 from ..config import ClusterConfig
 from ..emit import SharedBlock
 from ..registers import RegisterSignature
-from ..streams import Queue, ResponseSignature
-from .dma_layouts import dma_request, dma_work
-from .dma_registers import DmaRegisters
+from ..streams import ResponseSignature
+from .axi_channels import connect_axi
+from .dma_layouts import dma_retired, dma_work
 from .drain_writer import DrainWriter
-from .job_check import JobCheck
+from .job_port import JobPort
+from .load_order import LoadOrder
 from .merge import Merge
 from .ports import Direction, WideReadSignature, WideWriteSignature, dma_done, dma_job
 from .read_channel import ReadChannel
@@ -24,8 +26,6 @@ from .write_channel import WriteChannel
 from .write_port import WritePort
 
 __all__ = ["Dma", "dma_events"]
-
-CACHE_BUFFERABLE = 0b0011
 
 
 def dma_events(config: ClusterConfig) -> data.StructLayout:
@@ -36,13 +36,18 @@ def dma_events(config: ClusterConfig) -> data.StructLayout:
 
 
 class Dma(SharedBlock):
-    """Carry out LOAD, STORE, DRAIN and SPILL jobs of the host and of the matrix unit.
+    """Carry out LOAD, STORE, DRAIN and SPILL jobs of the host and of the matrix units.
 
-    Jobs are checked one after the other and queue by kind. Loads start in order, up to
+    There is a port for each matrix unit, where its jobs and those of a block of registers come:
+    they are checked one after the other and queue by kind (`JobPort`). Loads start in order, up to
     `dma.contexts` side by side sharing every master in turns, and complete in order. STORE,
     DRAIN and SPILL are done one at a time, in order, beside the loads. Loads and the others are
     not ordered with each other: whoever needs that waits for the completion, after which the
     bytes are in shared memory, or the write responses have come.
+
+    Several ports take turns, job by job, at the loads and at the others; orders hold within a
+    port. So the next load of a port begins after at most one of each other port, and none waits
+    for what another port has queued.
 
     Each row is cut at multiples of `axi.interleave_bytes` into bursts of whole beats, so none
     crosses a 4 KB boundary; all have id 0 and come back in order. The first burst goes out about
@@ -58,21 +63,21 @@ class Dma(SharedBlock):
 
     Members
     -------
-    registers : In(RegisterSignature(8))
-        `address_map.DMA`.
-    job : In(stream.Signature(dma_job(config.shared)))
-        Jobs of the matrix unit, where there is one.
-    drain : In(stream.Signature(8 * config.matrix.drain_bytes))
+    registers, registers1, … : In(RegisterSignature(8))
+        `address_map.DMA`, for each port.
+    job, job1, … : In(stream.Signature(dma_job(config.shared)))
+        Jobs of each matrix unit.
+    drain, drain1, … : In(stream.Signature(8 * drain_bytes))
         Its results, for DRAIN and SPILL, in the order of the jobs.
-    done : Out(ResponseSignature(dma_done))
-        Completions of the jobs of `job`.
+    done, done1, … : Out(ResponseSignature(dma_done))
+        Completions of its jobs.
     axi_0, axi_1, … : Out(Axi4Signature)
     read_0, … : Out(WideReadSignature(config.shared, config.axi.beat_bytes))
     write_0, … : Out(WideWriteSignature(config.shared, config.axi.beat_bytes))
     busy : Out(1)
         Combinational: anything to do, or any input valid.
     error : Out(1)
-        Any bit of the register `error`.
+        Any bit of the register `error` of any port.
     events : Out(dma_events(config))
     """
 
@@ -87,12 +92,14 @@ class Dma(SharedBlock):
     def __init__(self, config: ClusterConfig):
         self.config = config
         axi = config.axi
-        members = {"registers": In(RegisterSignature(8))}
-        if config.matrix is not None:
+        members: dict[str, Any] = {
+            numbered("registers", n): In(RegisterSignature(8)) for n in range(config.dma_ports)
+        }
+        for n, matrix in enumerate(config.matrices):
             members |= {
-                "job": In(stream.Signature(dma_job(config.shared))),
-                "drain": In(stream.Signature(8 * config.matrix.drain_bytes)),
-                "done": Out(ResponseSignature(dma_done)),
+                numbered("job", n): In(stream.Signature(dma_job(config.shared))),
+                numbered("drain", n): In(stream.Signature(8 * matrix.drain_bytes)),
+                numbered("done", n): Out(ResponseSignature(dma_done)),
             }
         bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
         for c in range(axi.masters):
@@ -108,12 +115,9 @@ class Dma(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.registers = registers = DmaRegisters(config)
-        m.submodules.load_queue = loads = Queue(dma_work(config), config.dma.queue)
-        m.submodules.write_queue = writes = Queue(dma_work(config), config.dma.queue)
-        connect(m, flipped(self.registers), registers.registers)
-        m.d.comb += self.error.eq(registers.failed)
-        accepting = self.accept(m, registers, loads, writes)
+        ports = [self.port(m, number) for number in range(config.dma_ports)]
+        loads = self.in_turns(m, "loads", [port.load for port in ports])
+        writes = self.in_turns(m, "writes", [port.write for port in ports])
 
         contexts = []
         for k in range(config.dma.contexts):
@@ -121,9 +125,9 @@ class Dma(SharedBlock):
             contexts.append(context)
         m.submodules.store = store = Transfer(config)
         writers: list[Any] = [store]
-        if config.matrix is not None:
+        if config.matrices:
             m.submodules.drain_writer = drain = DrainWriter(config)
-            connect(m, flipped(self.drain), drain.drain)
+            self.take_results(m, drain)
             writers.append(drain)
 
         channels = [self.channel(m, c, contexts, writers) for c in range(config.axi.masters)]
@@ -133,100 +137,126 @@ class Dma(SharedBlock):
         write_fails = Cat(failed for _, failed in channels).any()
         m.d.comb += [writer.failed.eq(write_fails) for writer in writers]
 
-        self.begin_loads(m, loads, contexts)
+        for context in contexts:
+            m.d.comb += context.work.payload.eq(loads.payload)
+        order = self.loads_in_turn if len(ports) == 1 else self.loads_by_port
+        loaded = order(m, loads, contexts)
         self.begin_writes(m, writes, writers)
-        self.retire(m, registers, contexts, writers)
+        self.retire(m, ports, loaded, writers)
 
-        inputs = [registers.registers.response.valid, self.registers.request.valid]
-        inputs += [accepting, loads.o.valid, writes.o.valid]
+        m.d.comb += self.error.eq(Cat(port.failed for port in ports).any())
+        inputs = [port.busy for port in ports] + [loads.valid, writes.valid]
         inputs += [context.active for context in contexts + writers]
         for c in range(config.axi.masters):
             axi = getattr(self, f"axi_{c}")
             inputs += [axi.rvalid, axi.bvalid, getattr(self, f"read_{c}").response.valid]
-        if config.matrix is not None:
-            inputs += [self.job.valid, self.drain.valid]
+        inputs += [getattr(self, numbered("drain", n)).valid for n, _ in enumerate(config.matrices)]
         m.d.comb += self.busy.eq(Cat(inputs).any())
         return m
 
-    def accept(self, m, registers, loads, writes):
-        """Check the jobs of both askers in turns and queue them; return whether one is here."""
-        config = self.config
-        layout = dma_request(config)
-        m.submodules.askers = askers = Merge(layout, 1 if config.matrix is None else 2)
-        m.submodules.check = check = JobCheck(config)
-        host, *matrix = [getattr(askers, f"i_{k}") for k in range(askers.inputs)]
-        connect(m, registers.request, host)
-        for asker in matrix:
-            m.d.comb += [asker.valid.eq(self.job.valid), self.job.ready.eq(asker.ready)]
-            for name, _ in self.job.payload.shape():
-                m.d.comb += asker.payload[name].eq(self.job.payload[name])
-        work = check.o
-        is_load = work.payload.job.direction == Direction.LOAD
-        m.d.comb += [
-            check.i.payload.eq(askers.o.payload.payload),
-            check.i.valid.eq(askers.o.valid),
-            askers.o.ready.eq(check.i.ready),
-            loads.i.payload.eq(work.payload),
-            writes.i.payload.eq(work.payload),
-            loads.i.valid.eq(work.valid & is_load),
-            writes.i.valid.eq(work.valid & ~is_load),
-            work.ready.eq(Mux(is_load, loads.i.ready, writes.i.ready)),
-        ]
-        return askers.o.valid | ~check.i.ready
+    def port(self, m, number):
+        """Build the port of this number."""
+        port = JobPort(self.config)
+        m.submodules[numbered("port", number)] = port
+        connect(m, flipped(getattr(self, numbered("registers", number))), port.registers)
+        m.d.comb += port.number.eq(number)
+        if self.config.matrices:
+            connect(m, flipped(getattr(self, numbered("job", number))), port.job)
+            connect(m, port.done, flipped(getattr(self, numbered("done", number))))
+        return port
 
-    def begin_loads(self, m, loads, contexts):
-        """Give loads to the contexts in turn, so that they also complete in turn."""
-        turn = Signal(range(len(contexts)))
+    def in_turns(self, m, name, streams):
+        """Return the stream of the jobs of all ports."""
+        if len(streams) == 1:
+            return streams[0]
+        m.submodules[name] = merge = Merge(dma_work(self.config), len(streams))
+        for number, jobs in enumerate(streams):
+            connect(m, jobs, getattr(merge, f"i_{number}"))
+        jobs = merge.o
+        return SimpleNamespace(payload=jobs.payload.payload, valid=jobs.valid, ready=jobs.ready)
+
+    def take_results(self, m, writer):
+        """Give the writer the beats of the matrix unit whose job it does."""
+        with m.Switch(writer.unit):
+            for number, _ in enumerate(self.config.matrices):
+                drain = getattr(self, numbered("drain", number))
+                with m.Case(number) if self.config.more_matrices else m.Default():
+                    m.d.comb += [
+                        writer.drain.payload.eq(drain.payload),
+                        writer.drain.valid.eq(drain.valid),
+                        drain.ready.eq(writer.drain.ready),
+                    ]
+
+    def loads_in_turn(self, m, loads, contexts):
+        """Give loads to the contexts in turn; return their completions, also in turn."""
+        done = stream.Signature(dma_retired(self.config)).create(path=("loaded",))
+        begins, ends = Signal(range(len(contexts))), Signal(range(len(contexts)))
         for k, context in enumerate(contexts):
-            m.d.comb += context.work.payload.eq(loads.o.payload)
-            with m.If(turn == k):
+            following = (k + 1) % len(contexts)
+            with m.If(begins == k):
                 m.d.comb += [
-                    context.work.valid.eq(loads.o.valid),
-                    loads.o.ready.eq(context.work.ready),
+                    context.work.valid.eq(loads.valid),
+                    loads.ready.eq(context.work.ready),
                 ]
-                with m.If(loads.o.valid & loads.o.ready):
-                    m.d.sync += turn.eq((k + 1) % len(contexts))
+                with m.If(loads.valid & loads.ready):
+                    m.d.sync += begins.eq(following)
+            with m.If(ends == k):
+                connect(m, context.done, flipped(done))
+                with m.If(done.valid & done.ready):
+                    m.d.sync += ends.eq(following)
+        return done
+
+    def loads_by_port(self, m, loads, contexts):
+        """Give loads to the contexts that are free; return completions, in order for each port."""
+        m.submodules.order = order = LoadOrder(self.config)
+        done = stream.Signature(dma_retired(self.config)).create(path=("loaded",))
+        m.d.comb += [
+            order.active.eq(Cat(context.active for context in contexts)),
+            order.done.eq(Cat(context.done.valid for context in contexts)),
+            order.begins.eq(loads.valid),
+            order.port.eq(loads.payload.port),
+            loads.ready.eq(order.chosen.any()),
+            done.valid.eq(order.retires.any()),
+            order.taken.eq(done.ready),
+        ]
+        for k, context in enumerate(contexts):
+            m.d.comb += [
+                context.work.valid.eq(loads.valid & order.chosen[k]),
+                context.done.ready.eq(done.ready & order.retires[k]),
+            ]
+            with m.If(order.retires[k]):
+                m.d.comb += done.payload.eq(context.done.payload)
+        return done
 
     def begin_writes(self, m, writes, writers):
         """Begin the next STORE, DRAIN or SPILL when none is under way."""
         free = ~Cat(writer.active for writer in writers).any()
-        is_store = writes.o.payload.job.direction == Direction.STORE
-        m.d.comb += writes.o.ready.eq(free)
+        is_store = writes.payload.job.direction == Direction.STORE
+        m.d.comb += writes.ready.eq(free)
         for writer, mine in zip(writers, (is_store, ~is_store), strict=False):
             m.d.comb += [
-                writer.work.payload.eq(writes.o.payload),
-                writer.work.valid.eq(writes.o.valid & free & mine),
+                writer.work.payload.eq(writes.payload),
+                writer.work.valid.eq(writes.valid & free & mine),
             ]
 
-    def retire(self, m, registers, contexts, writers):
-        """Report one completion per cycle: a write first, else the oldest load."""
-        retired = registers.retired
-        turn = Signal(range(len(contexts)))
-        for k, context in enumerate(contexts):
-            with m.If(turn == k):
-                m.d.comb += [
-                    retired.payload.eq(context.done.payload),
-                    retired.valid.eq(context.done.valid),
-                    context.done.ready.eq(1),
-                ]
-                with m.If(context.done.valid & context.done.ready):
-                    m.d.sync += turn.eq((k + 1) % len(contexts))
+    def retire(self, m, ports, loaded, writers):
+        """Report one completion per cycle to its port: a write first, else a load."""
+        retired = Signal(dma_retired(self.config))
+        valid = Signal()
+        m.d.comb += [retired.eq(loaded.payload), valid.eq(loaded.valid), loaded.ready.eq(1)]
         for writer in writers:
             with m.If(writer.done.valid):
                 m.d.comb += [
-                    retired.payload.eq(writer.done.payload),
-                    retired.valid.eq(1),
+                    retired.eq(writer.done.payload),
+                    valid.eq(1),
                     writer.done.ready.eq(1),
+                    loaded.ready.eq(0),
                 ]
-                m.d.comb += [context.done.ready.eq(0) for context in contexts]
-        m.d.comb += self.events.jobs.eq(retired.valid)
-        if self.config.matrix is not None:
-            payload = retired.payload
+        m.d.comb += self.events.jobs.eq(valid)
+        for number, port in enumerate(ports):
             m.d.comb += [
-                self.done.valid.eq(retired.valid & ~payload.host),
-                self.done.payload.tag.eq(payload.tag),
-                self.done.payload.direction.eq(payload.direction),
-                self.done.payload.error.eq(payload.failed | payload.refused),
+                port.retired.payload.eq(retired),
+                port.retired.valid.eq(valid & (retired.port == number)),
             ]
 
     def channel(self, m, c, contexts, writers):
@@ -249,38 +279,13 @@ class Dma(SharedBlock):
             connect(m, getattr(drain, f"line_{c}"), write.line)
             connect(m, getattr(drain, f"spill_{c}"), port.spill)
             m.d.comb += drain.finished[c].eq(axi.bvalid | port.finished[config.dma.contexts])
-        self.connect_axi(m, c, axi, read, write)
-        return read.failed, axi.bvalid & axi.bresp[1]
-
-    def connect_axi(self, m, c, axi, read, write):
-        """Give the channels' streams the names and constants of AXI4."""
-        events = self.events
-        size = exact_log2(self.config.axi.beat_bytes)
-        for letter, channel in (("ar", read), ("aw", write)):
-            burst = channel.address
-            m.d.comb += [
-                getattr(axi, f"{letter}addr").eq(burst.payload.address),
-                getattr(axi, f"{letter}len").eq(burst.payload.length),
-                getattr(axi, f"{letter}size").eq(size),
-                getattr(axi, f"{letter}burst").eq(BURST_INCR),
-                getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
-                getattr(axi, f"{letter}valid").eq(burst.valid),
-                burst.ready.eq(getattr(axi, f"{letter}ready")),
-            ]
+        connect_axi(m, self.config, axi, read, write)
         m.d.comb += [
-            read.beat.payload.data.eq(axi.rdata),
-            read.beat.payload.error.eq(axi.rresp[1]),
-            read.beat.valid.eq(axi.rvalid),
-            axi.rready.eq(read.beat.ready),
-            axi.wdata.eq(write.beat.payload.data),
-            axi.wstrb.eq(write.beat.payload.mask),
-            axi.wlast.eq(write.beat.payload.last),
-            axi.wvalid.eq(write.beat.valid),
-            write.beat.ready.eq(axi.wready),
-            axi.bready.eq(1),
-            write.responded.eq(axi.bvalid),
-            events[f"read_beats_{c}"].eq(axi.rvalid & axi.rready),
-            events[f"write_beats_{c}"].eq(axi.wvalid & axi.wready),
-            events[f"read_wait_{c}"].eq(read.waits),
-            events[f"write_wait_{c}"].eq((axi.awvalid & ~axi.awready) | (axi.wvalid & ~axi.wready)),
+            self.events[f"read_beats_{c}"].eq(axi.rvalid & axi.rready),
+            self.events[f"write_beats_{c}"].eq(axi.wvalid & axi.wready),
+            self.events[f"read_wait_{c}"].eq(read.waits),
+            self.events[f"write_wait_{c}"].eq(
+                (axi.awvalid & ~axi.awready) | (axi.wvalid & ~axi.wready)
+            ),
         ]
+        return read.failed, axi.bvalid & axi.bresp[1]

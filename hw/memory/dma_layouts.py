@@ -14,6 +14,7 @@ __all__ = [
     "dma_segment",
     "dma_work",
     "owner_width",
+    "port_width",
 ]
 
 LOCAL_FIELDS = ("local", "local_pitch")
@@ -24,6 +25,11 @@ def owner_width(config: ClusterConfig) -> int:
     return ceil_log2(config.dma.contexts + 1)
 
 
+def port_width(config: ClusterConfig) -> int:
+    """Bits that name the port of a job; none where there is one port."""
+    return ceil_log2(config.dma_ports)
+
+
 def dma_request(config: ClusterConfig) -> data.StructLayout:
     """Layout of a job before it is checked: local fields in full, and whether the host asks."""
     members = {name: field.shape for name, field in dma_job(config.shared)}
@@ -31,8 +37,13 @@ def dma_request(config: ClusterConfig) -> data.StructLayout:
 
 
 def dma_work(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a checked job; a refused one only completes."""
-    return data.StructLayout({"job": dma_job(config.shared), "host": 1, "refused": 1})
+    """Layout of a checked job and the port it came to; a refused one only completes."""
+    return data.StructLayout({
+        "job": dma_job(config.shared),
+        "host": 1,
+        "refused": 1,
+        "port": port_width(config),
+    })
 
 
 def dma_segment(config: ClusterConfig) -> data.StructLayout:
@@ -72,11 +83,13 @@ def dma_line(config: ClusterConfig) -> data.StructLayout:
     })
 
 
-#: Layout of a completed job on its way to the one who asked.
-dma_retired = data.StructLayout({
-    "tag": 4,
-    "direction": Direction,
-    "host": 1,
-    "failed": 1,
-    "refused": 1,
-})
+def dma_retired(config: ClusterConfig) -> data.StructLayout:
+    """Layout of a completed job on its way to the one who asked."""
+    return data.StructLayout({
+        "tag": 4,
+        "direction": Direction,
+        "host": 1,
+        "failed": 1,
+        "refused": 1,
+        "port": port_width(config),
+    })

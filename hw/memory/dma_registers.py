@@ -32,8 +32,8 @@ class DmaRegisters(SharedBlock):
     -------
     registers : In(RegisterSignature(8))
     request : Out(stream.Signature(dma_request(config)))
-    retired : In(ResponseSignature(dma_retired))
-        Each job that completes, of whomever.
+    retired : In(ResponseSignature(dma_retired(config)))
+        Each job of this port that completes, of whomever.
     failed : Out(1)
         Any bit of the register `error`.
     """
@@ -48,7 +48,7 @@ class DmaRegisters(SharedBlock):
         super().__init__({
             "registers": In(RegisterSignature(8)),
             "request": Out(stream.Signature(dma_request(config))),
-            "retired": In(ResponseSignature(dma_retired)),
+            "retired": In(ResponseSignature(dma_retired(config))),
             "failed": Out(1),
         })
 

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import ClusterConfig
 from ..emit import SharedBlock
 from .carry_select import carry_select
+from .dma_layouts import port_width
 from .ports import Direction, dma_job
 
 __all__ = ["DrainWalker", "drain_place"]
@@ -41,9 +42,9 @@ def place_registers() -> SimpleNamespace:
 class DrainWalker(SharedBlock):
     """List the places of a job's beats: column block by column block, row by row, beat by beat.
 
-    A row of a block has ``ceil(block / drain_bytes)`` beats. Of the last block only the bytes
-    within the matrix have a place; a beat beyond has 0 bytes. The first place comes one cycle
-    after the job, then one per cycle.
+    A row of a block has ``ceil(block / drain_bytes)`` beats of the unit whose results they are. Of
+    the last block only the bytes within the matrix have a place; a beat beyond has 0 bytes. The
+    first place comes one cycle after the job, then one per cycle.
 
     Parameters
     ----------
@@ -52,12 +53,15 @@ class DrainWalker(SharedBlock):
     Members
     -------
     i : In(stream.Signature(dma_job(config.shared)))
+    unit : In(port_width(config))
+        Number of the matrix unit that gives the beats of `i`.
     o : Out(stream.Signature(drain_place))
     busy : Out(1)
         Places are yet to come.
     """
 
     i: stream.Interface
+    unit: Signal
     o: stream.Interface
     busy: Signal
 
@@ -65,6 +69,7 @@ class DrainWalker(SharedBlock):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(dma_job(config.shared))),
+            "unit": In(port_width(config)),
             "o": Out(stream.Signature(drain_place)),
             "busy": Out(1),
         })
@@ -72,7 +77,7 @@ class DrainWalker(SharedBlock):
     def build(self, platform):
         m = Module()
         at = place_registers()
-        beat = self.config.matrix.drain_bytes
+        beat = self.beat_bytes(m)
         row_ends = Signal()
         m.d.comb += [
             row_ends.eq(at.block_left <= beat),
@@ -83,7 +88,7 @@ class DrainWalker(SharedBlock):
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += [
-                at.address.eq(carry_select(at.address, Const(beat), 32)),
+                at.address.eq(carry_select(at.address, beat, 32)),
                 at.block_left.eq(at.block_left - beat),
                 at.valid_left.eq(Mux(at.valid_left <= beat, 0, at.valid_left - beat)),
             ]
@@ -103,6 +108,18 @@ class DrainWalker(SharedBlock):
             m.d.sync += self.busy.eq(1)
             self.begin(m, at, self.i.payload)
         return m
+
+    def beat_bytes(self, m) -> Value:
+        """Return the bytes of a beat of the job under way."""
+        sizes = [matrix.drain_bytes for matrix in self.config.matrices]
+        if len(set(sizes)) == 1:
+            return Const(sizes[0])
+        beat = Signal(8, reset_less=True)
+        with m.If(self.i.valid & self.i.ready), m.Switch(self.unit):
+            for unit, size in enumerate(sizes):
+                with m.Case(unit):
+                    m.d.sync += beat.eq(size)
+        return beat
 
     def enter_block(self, m, at, start, pitch, width, columns):
         """Go to the first row of a block of `width` bytes, with `columns` of the matrix left."""

@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ..config import ClusterConfig
 from ..emit import SharedBlock
-from .dma_layouts import dma_line, dma_retired, dma_work
+from .dma_layouts import dma_line, dma_retired, dma_work, port_width
 from .drain_walker import DrainWalker
 from .job_tracker import JobTracker
 from .ports import Direction
@@ -34,27 +34,31 @@ class DrainWriter(SharedBlock):
     Members
     -------
     work : In(stream.Signature(dma_work(config)))
-    drain : In(stream.Signature(8 * config.matrix.drain_bytes))
+    drain : In(stream.Signature(8 * drain_bytes))
+        Beats as wide as the widest of the matrix units.
+    unit : Out(port_width(config))
+        Number of the matrix unit whose beats are taken.
     line_0, line_1, … : Out(stream.Signature(dma_line(config)))
         To each master.
     spill_0, spill_1, … : Out(stream.Signature(dma_line(config)))
         To each write port of shared memory.
     finished, failed : In
         As in `JobTracker`.
-    done : Out(stream.Signature(dma_retired))
+    done : Out(stream.Signature(dma_retired(config)))
     active : Out(1)
     """
 
     work: stream.Interface
     drain: stream.Interface
+    unit: Signal
     done: stream.Interface
     finished: Signal
     failed: Signal
     active: Signal
 
     def __init__(self, config: ClusterConfig):
-        assert config.matrix is not None
         self.config = config
+        widest = max(matrix.drain_bytes for matrix in config.matrices)
         lines = {
             f"{kind}_{c}": Out(stream.Signature(dma_line(config)))
             for kind in ("line", "spill")
@@ -63,13 +67,14 @@ class DrainWriter(SharedBlock):
         super().__init__(
             {
                 "work": In(stream.Signature(dma_work(config))),
-                "drain": In(stream.Signature(8 * config.matrix.drain_bytes)),
+                "drain": In(stream.Signature(8 * widest)),
+                "unit": Out(port_width(config)),
             }
             | lines
             | {
                 "finished": In(config.axi.masters),
                 "failed": In(1),
-                "done": Out(stream.Signature(dma_retired)),
+                "done": Out(stream.Signature(dma_retired(config))),
                 "active": Out(1),
             }
         )
@@ -88,6 +93,8 @@ class DrainWriter(SharedBlock):
             tracker.work.eq(self.work.payload),
             walker.i.valid.eq(tracker.start & has_beats),
             walker.i.payload.eq(job),
+            walker.unit.eq(self.work.payload.port),
+            self.unit.eq(tracker.done.payload.port),
             tracker.finished.eq(self.finished),
             tracker.failed.eq(self.failed),
             self.active.eq(tracker.active),

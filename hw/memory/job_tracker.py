@@ -37,7 +37,7 @@ class JobTracker(wiring.Component):
         AXI reported an error; ignored while not `active`.
     active : Out(1)
         From the cycle after `start` until the completion was taken.
-    done : Out(stream.Signature(dma_retired))
+    done : Out(stream.Signature(dma_retired(config)))
     """
 
     start: Signal
@@ -59,7 +59,7 @@ class JobTracker(wiring.Component):
             "finished": In(config.axi.masters),
             "failed": In(1),
             "active": Out(1),
-            "done": Out(stream.Signature(dma_retired)),
+            "done": Out(stream.Signature(dma_retired(config))),
         })
 
     def elaborate(self, platform):
@@ -78,6 +78,7 @@ class JobTracker(wiring.Component):
                 retired.direction.eq(self.work.job.direction),
                 retired.host.eq(self.work.host),
                 retired.refused.eq(self.work.refused),
+                retired.port.eq(self.work.port),
                 retired.failed.eq(0),
             ]
         with m.Elif(self.active):

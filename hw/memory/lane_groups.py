@@ -12,8 +12,10 @@ from ..address_map import (
     COUNTER_DUMP_BYTES,
     DRAM_BASE,
     DRAM_END,
+    MATRIX_STRIDE,
     PRINT_BYTES,
     SHARED_BASE,
+    unit_bases,
 )
 from ..config import WORD_BYTES, ClusterConfig
 from ..core.layouts import data_request_layout
@@ -41,7 +43,17 @@ def is_dram(address: Value) -> Value:
     return within(address, DRAM_BASE, DRAM_END)
 
 
-def targets(config: ClusterConfig, address: Value, is_store: Value) -> Value:
+def is_register(config: ClusterConfig, address: Value) -> Value:
+    """Return whether a byte address lies among the registers of a unit that is there."""
+    window = SHARED_BASE + config.shared.size
+    hits = [
+        within(address, window + base, window + base + MATRIX_STRIDE)
+        for base in unit_bases(len(config.matrices)).values()
+    ]
+    return Cat(hits).any()
+
+
+def targets(config: ClusterConfig, address: Value, is_store: Value, strobes: Value) -> Value:
     """Return who serves the access of a lane."""
     shared_end = SHARED_BASE + config.shared.size
     printed = within(address, shared_end, shared_end + config.cores * PRINT_BYTES)
@@ -52,6 +64,7 @@ def targets(config: ClusterConfig, address: Value, is_store: Value) -> Value:
         Target.CONSOLE: within(address, CONSOLE_BASE, CONSOLE_BASE + CONSOLE_LANES) & is_store,
         Target.FORGOTTEN: (printed | dumped) & is_store,
         Target.SHARED: within(address, SHARED_BASE, shared_end),
+        Target.DEVICE: is_register(config, address) & strobes.all(),
     }
     value = C(0, 3)
     for target, chosen in choices.items():
@@ -63,9 +76,10 @@ class LaneGroups(SharedBlock):
     """Cut data requests into groups, of the lowest lane that is left and all that go with it.
 
     Lanes go together that touch the same beat of DRAM; all that touch shared memory; all that
-    nobody serves. A byte for the console goes alone. A group leaves 2 cycles after its request
-    was accepted, then one per cycle; the next request may be accepted in the cycle in which the
-    last group of one is formed, so a request of one group takes one cycle.
+    nobody serves. A byte for the console goes alone, and so does an access to a register; one that
+    is not of a whole word is served by nobody. A group leaves 2 cycles after its request was
+    accepted, then one per cycle; the next request may be accepted in the cycle in which the last
+    group of one is formed, so a request of one group takes one cycle.
 
     Parameters
     ----------
@@ -114,7 +128,8 @@ class LaneGroups(SharedBlock):
             m.d.sync += held.eq(self.i.payload)
             for lane in range(lanes):
                 address = self.i.payload.address[lane]
-                target = targets(config, address, self.i.payload.is_store)
+                strobes = self.i.payload.strobes[lane]
+                target = targets(config, address, self.i.payload.is_store, strobes)
                 m.d.sync += Value.cast(served_by[lane]).eq(target)
         return m
 
@@ -136,7 +151,8 @@ class LaneGroups(SharedBlock):
             & ((target != Target.DRAM) | (held.address[lane][low:] == beat))
             for lane in lanes
         ]
-        group = Mux(target == Target.CONSOLE, first, left & Cat(like_first))
+        alone = (target == Target.CONSOLE) | (target == Target.DEVICE)
+        group = Mux(alone, first, left & Cat(like_first))
         o = self.o.payload
         with m.If(~self.o.valid | self.o.ready):
             m.d.sync += [

@@ -3,22 +3,36 @@
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2, exact_log2
 
+from ..address_map import WINDOW_BYTES
 from ..config import WORD_BYTES, ClusterConfig, CoreConfig
-from ..core.layouts import data_request_layout, warp_shape
+from ..core.front_layouts import pairs
+from ..core.layouts import data_request_layout
 from ..core.operations import Port
+from .line_miss import MissConfig
 
 __all__ = [
+    "PAIR_BYTES",
+    "WINDOW_WIDTH",
     "Target",
     "answer_layout",
     "core_id_width",
     "core_of",
+    "device_layout",
     "group_layout",
+    "instruction_misses",
     "lanes_of",
     "line_layout",
     "place_width",
     "read_layout",
     "write_layout",
 ]
+
+
+#: Bits of a byte address in the window of registers.
+WINDOW_WIDTH = exact_log2(WINDOW_BYTES)
+
+#: Bytes of a request for instructions: two words.
+PAIR_BYTES = 8
 
 
 class Target(enum.Enum, shape=3):
@@ -29,6 +43,7 @@ class Target(enum.Enum, shape=3):
     SHARED = 2
     CONSOLE = 3
     FORGOTTEN = 4  #: stores are taken and not kept
+    DEVICE = 5  #: a register of the DMA or of a matrix unit
 
 
 def core_of(config: ClusterConfig) -> CoreConfig:
@@ -44,9 +59,10 @@ def lanes_of(config: ClusterConfig) -> int:
 
 
 def place_width(config: ClusterConfig) -> int:
-    """Bits of a word's number, in its beat and in shared memory."""
+    """Bits of a word's number, in its beat, in shared memory and in the window of registers."""
     in_beat = exact_log2(config.axi.beat_bytes // WORD_BYTES)
-    return max(in_beat, config.shared.address_width - exact_log2(WORD_BYTES))
+    in_window = max(config.shared.address_width, WINDOW_WIDTH) - exact_log2(WORD_BYTES)
+    return max(in_beat, in_window)
 
 
 def group_layout(config: ClusterConfig) -> data.StructLayout:
@@ -66,10 +82,31 @@ def group_layout(config: ClusterConfig) -> data.StructLayout:
     })
 
 
+def device_layout(config: ClusterConfig) -> data.StructLayout:
+    """Layout of one lane's access to a register: ``lanes`` is one-hot, ``place`` of the window."""
+    group = group_layout(config).members
+    return data.StructLayout({
+        **{name: group[name] for name in ("tag", "is_store", "lanes")},
+        "place": WINDOW_WIDTH - exact_log2(WORD_BYTES),
+        "data": 8 * WORD_BYTES,
+    })
+
+
+def instruction_misses(config: ClusterConfig) -> MissConfig:
+    """Return what misses of a core's instructions are like: each pair of each warp may wait."""
+    core = core_of(config)
+    return MissConfig(
+        cache=core.l1i,
+        beat_bytes=config.axi.beat_bytes,
+        word_bytes=PAIR_BYTES,
+        waiters=core.warps << ceil_log2(pairs(core)),
+    )
+
+
 def id_width(config: ClusterConfig) -> int:
     """Bits that name a read of instructions, or one of data, of one core."""
     core = core_of(config)
-    return max(1 + warp_shape(core), exact_log2(core.transactions))
+    return max(ceil_log2(core.l1i.misses), exact_log2(core.transactions))
 
 
 def core_id_width(config: ClusterConfig) -> int:

@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ..address_map import numbered
 from ..config import WORD_BYTES, ClusterConfig
 from ..emit import SharedBlock
 from .arbiter import one_hot
@@ -19,7 +20,8 @@ __all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "
 def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
     """Name the requesters of the wide read ports and of the wide write ports of a cluster."""
     masters = [f"dma{c}" for c in range(config.axi.masters)]
-    return (["a", "b"] if config.matrix else []) + masters, masters
+    operands = [numbered(side, n) for n, _ in enumerate(config.matrices) for side in "ab"]
+    return operands + masters, masters
 
 
 def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
@@ -30,8 +32,9 @@ def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
     lanes = config.cores * config.core_shared_ports
     memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
     masters = (config.axi.beat_bytes,) * config.axi.masters
-    operands = (config.matrix.a_bytes, config.matrix.b_bytes) if config.matrix else ()
-    return SharedMemoryPorts(memory=memory, read_sizes=operands + masters, write_sizes=masters)
+    operands = [size for matrix in config.matrices for size in (matrix.a_bytes, matrix.b_bytes)]
+    sizes = (*operands, *masters)
+    return SharedMemoryPorts(memory=memory, read_sizes=sizes, write_sizes=masters)
 
 
 def shared_events(config: SharedMemoryPorts) -> data.StructLayout:

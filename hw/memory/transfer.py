@@ -40,7 +40,7 @@ class Transfer(SharedBlock):
         To each master.
     finished, failed : In
         As in `JobTracker`.
-    done : Out(stream.Signature(dma_retired))
+    done : Out(stream.Signature(dma_retired(config)))
     active : Out(1)
     """
 
@@ -62,7 +62,7 @@ class Transfer(SharedBlock):
             | {
                 "finished": In(config.axi.masters),
                 "failed": In(1),
-                "done": Out(stream.Signature(dma_retired)),
+                "done": Out(stream.Signature(dma_retired(config))),
                 "active": Out(1),
             }
         )

@@ -44,6 +44,7 @@ def pose(
     k: int,
     c_format: str | None = None,
     data: str = "random",
+    given: tuple[np.ndarray, np.ndarray] | None = None,
     gaps: tuple[int, int, int] = (0, 0, 0),
 ) -> tuple[Problem, GemmProblem]:
     """Return the problem as a program gets it, and as models take it.
@@ -60,6 +61,8 @@ def pose(
         Format of C; None for the narrow one of the operands.
     data : str
         Kind of operands, one of `data.KINDS`.
+    given : tuple of ndarray or None
+        A and B, as `kernels.elements` holds them, in place of data of that kind.
     gaps : tuple of int
         Elements of nobody's at the end of each row of A, B and C.
 
@@ -77,7 +80,7 @@ def pose(
         )
     except (TypeError, ValueError) as error:
         raise ValueError(str(error)) from None
-    a, b = operands(problem, data, int(rng.integers(1 << 32)))
+    a, b = given or operands(problem, data, int(rng.integers(1 << 32)))
     values, bound = reference(problem, a, b, matrix.rows)
     before = np.full((m, pitches[2]), -1, problem.dtype("c"))
     expected, bounds = before.astype(np.float64), np.zeros(before.shape)
@@ -89,11 +92,20 @@ def pose(
     }
     wide = c_format == ARITHMETIC[matrix.operand].accumulator
     arguments = (m, n, k, "a", "b", "c", *pitches, WIDE if wide else 0)
-    return Problem(buffers=buffers, arguments=arguments, operations=2 * problem.macs), problem
+    posed = Problem(
+        buffers=buffers,
+        arguments=arguments,
+        operations=2 * problem.macs,
+        macs=(problem.macs,),
+    )
+    return posed, problem
 
 
-def command_depth(config: ClusterConfig) -> int:
-    """Return the elements along K of the program's computes, `GEMM_K` of ``gemm.h``."""
+def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
+    """Return the elements along K of the program's computes, `GEMM_K` of ``gemm.h``.
+
+    `is_finished` where the cores finish C, a tile of which takes a part of shared memory.
+    """
     matrix = config.matrix
     assert matrix is not None
     m, n, wanted = default_tile(config)
@@ -103,7 +115,13 @@ def command_depth(config: ClusterConfig) -> int:
         wanted = matrix.rows
     a_block = m * matrix.a_bytes
     b_block = matrix.rows * (n // matrix.columns) * matrix.b_bytes
-    return min(wanted, config.shared.size // 4 // max(a_block, b_block) * matrix.rows)
+    room = config.shared.size
+    a_room = room // 2
+    if is_finished:
+        room -= m * n * matrix.wide_bytes
+        a_room = room // (a_block + b_block) * a_block // matrix.b_bytes * matrix.b_bytes
+    tiles = min(a_room // 2 // a_block, (room - a_room) // 2 // b_block)
+    return min(wanted, tiles * matrix.rows)
 
 
 def widened(matrix: np.ndarray, pitch: int) -> np.ndarray:

@@ -5,6 +5,9 @@ int main(void)
 {
     if (vx_core_id() != 0)
         return 0;
+    spica_begin();
     gemm_run(spica_arguments());
-    return (int)(spica_load_register(SPICA_MATRIX_ERROR) | spica_load_register(SPICA_DMA_ERROR));
+    spica_end();
+    return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
+                 spica_load_register(SPICA_OF_UNIT(DMA, ERROR)));
 }

@@ -1,5 +1,6 @@
 """Golden model of what a core's data requests do to the memories of a cluster."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...hw.address_map import (
@@ -9,8 +10,10 @@ from ...hw.address_map import (
     COUNTER_DUMP_BYTES,
     DRAM_BASE,
     DRAM_END,
+    MATRIX_STRIDE,
     PRINT_BYTES,
     SHARED_BASE,
+    unit_bases,
 )
 from ...hw.config import ClusterConfig
 from .dma import SparseMemory
@@ -26,6 +29,10 @@ class ClusterMemory:
     ----------
     broken : range
         Addresses of DRAM that answer with errors.
+    device : callable or None
+        ``device(offset, is_store, value)`` carries out an access to a register of a unit that is
+        there, by its byte offset in the window; it returns what is loaded (0 for a store), or None
+        to refuse. Without one, all are refused.
     dram : SparseMemory
     shared : SparseMemory
         By byte offset.
@@ -35,6 +42,7 @@ class ClusterMemory:
 
     config: ClusterConfig
     broken: range = range(0)
+    device: Callable[[int, int, int], int | None] | None = None
     dram: SparseMemory = field(default_factory=SparseMemory)
     shared: SparseMemory = field(default_factory=SparseMemory)
     console: bytearray = field(default_factory=bytearray)
@@ -63,6 +71,11 @@ class ClusterMemory:
         if SHARED_BASE <= address < shared_end:
             offset = (address - SHARED_BASE) & ~3
             return self.word(self.shared, offset, is_store, value, strobes)
+        bases = unit_bases(len(self.config.matrices)).values()
+        if any(0 <= address - shared_end - base < MATRIX_STRIDE for base in bases):
+            if self.device is None or strobes != 15:
+                return None
+            return self.device(address - shared_end, is_store, value if is_store else 0)
         if not is_store:
             return None
         if 0 <= address - CONSOLE_BASE < CONSOLE_LANES:

@@ -1,8 +1,8 @@
-"""The DMA and the matrix unit as cores see them: registers, command words, and work that waits."""
+"""The DMA and the matrix units as cores see them: registers, command words, and work that waits."""
 
 from collections.abc import Callable
 
-from ...hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
+from ...hw.address_map import DMA, MATRIX, numbered, unit_bases
 from ...hw.config import ClusterConfig
 from ..faults import describe_faults
 from .device.agenda import SCHEDULES, Agenda, DeviceFault
@@ -14,10 +14,9 @@ from .device.memory import DeviceMemory, Memory
 __all__ = ["SCHEDULES", "DeviceFault", "Devices"]
 
 #: Registers that programs read until they show what they wait for.
-POLLED = {
-    *(("dma", name) for name in DMA_STATUS),
-    *(("matrix", name) for name in ("busy", "running", "computes_done")),
-}
+POLLED = {*DMA_STATUS, "busy", "running", "computes_done"}
+#: Bits of a command word that name the matrix unit.
+UNIT_SHIFT, UNIT_MASK = 5, 3
 
 
 class Devices:
@@ -59,18 +58,40 @@ class Devices:
     ):
         self.agenda = Agenda(schedule, seed)
         view = DeviceMemory(config, memory, allowed)
-        self.dma = DmaDevice(self.agenda, view)
-        self.matrix = MatrixDevice(config, self.agenda, view) if config.matrix else None
-        self.registers = registers_of(config)
+        self.dmas = [DmaDevice(self.agenda, view, n) for n in range(config.dma_ports)]
+        units = [config.unit(n) for n, _ in enumerate(config.matrices)]
+        self.matrices = [
+            MatrixDevice(unit, self.agenda, DeviceMemory(unit, memory, allowed), n)
+            for n, unit in enumerate(units)
+        ]
+        self.units: dict[str, DmaDevice | MatrixDevice] = {
+            numbered(name, number): unit
+            for name, units in (("dma", self.dmas), ("matrix", self.matrices))
+            for number, unit in enumerate(units)
+        }
+        self.bases = unit_bases(len(config.matrices))
+        self.registers = {
+            base + register.offset: (unit, name)
+            for unit, base in self.bases.items()
+            for name, register in (DMA if unit.startswith("dma") else MATRIX).items()
+        }
+
+    @property
+    def dma(self) -> DmaDevice:
+        """The first port of the DMA."""
+        return self.dmas[0]
+
+    @property
+    def matrix(self) -> MatrixDevice | None:
+        """The first matrix unit."""
+        return self.matrices[0] if self.matrices else None
 
     def read(self, offset: int) -> int:
         """Read the register at `offset` of the window."""
         unit, name = self.find(offset)
         self.agenda.before_access()
-        device = self.dma if unit == "dma" else self.matrix
-        assert device is not None
-        value = device.read(name)
-        if (unit, name) in POLLED:
+        value = self.units[unit].read(name)
+        if name in POLLED:
             self.agenda.after_poll()
         return value
 
@@ -78,17 +99,20 @@ class Devices:
         """Write the register at `offset` of the window."""
         unit, name = self.find(offset)
         self.agenda.before_access()
-        device = self.dma if unit == "dma" else self.matrix
-        assert device is not None
-        device.write(name, data)
+        self.units[unit].write(name, data)
 
     def cisc(self, word: int):
-        """Issue a CISC command word."""
-        if self.matrix is None:
+        """Issue a CISC command word; one for a unit that is not there is refused by the first."""
+        if not self.matrices:
             raise DeviceFault(
                 f"command word 0x{word:08X} needs a matrix unit, and the cluster has none"
             )
-        self.write(MATRIX_BASE + MATRIX["cisc"].offset, word)
+        number = word >> UNIT_SHIFT & UNIT_MASK
+        if number < len(self.matrices):
+            word &= ~(UNIT_MASK << UNIT_SHIFT)
+        else:
+            number = 0
+        self.write(self.bases[numbered("matrix", number)] + MATRIX["cisc"].offset, word)
 
     def advance(self) -> bool:
         """Do one thing that is queued; return whether there was one."""
@@ -112,18 +136,14 @@ class Devices:
     @property
     def error(self) -> bool:
         """Whether an error register holds something."""
-        return bool(self.dma.error or (self.matrix and self.matrix.error))
+        return any(unit.error for unit in self.units.values())
 
     def describe(self) -> str:
         """Return in words how far each engine is, what it waits for, and what it refused."""
-        parts = [self.dma.describe()]
-        values = {"dma_error": self.dma.error}
-        if self.matrix is not None:
-            parts.append(self.matrix.describe())
-            values |= {
-                "matrix_error": self.matrix.error,
-                "matrix_error_word": self.matrix.decoder.error_word,
-            }
+        parts = [unit.describe() for unit in self.units.values()]
+        values = {f"{name}_error": unit.error for name, unit in self.units.items()}
+        for number, matrix in enumerate(self.matrices):
+            values[f"{numbered('matrix', number)}_error_word"] = matrix.decoder.error_word
         if not self.idle:
             parts.append(f"not done: {self.agenda.describe()}")
         if errors := describe_faults(values):
@@ -135,15 +155,3 @@ class Devices:
         if offset not in self.registers:
             raise DeviceFault(f"there is no register at 0x{offset:04X} of the window of registers")
         return self.registers[offset]
-
-
-def registers_of(config: ClusterConfig) -> dict[int, tuple[str, str]]:
-    """Return unit and name of each register by its offset in the window."""
-    blocks = [("dma", DMA_BASE, DMA)]
-    if config.matrix is not None:
-        blocks.append(("matrix", MATRIX_BASE, MATRIX))
-    return {
-        base + register.offset: (unit, name)
-        for unit, base, table in blocks
-        for name, register in table.items()
-    }

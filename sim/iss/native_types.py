@@ -59,6 +59,7 @@ class NativeRetired(ctypes.Structure):
         *((name, ctypes.c_uint32) for name in ("size", "is_store")),
         ("addresses", Lanes),
         ("data", Lanes),
+        ("before", Lanes),
     )
 
 

@@ -1,12 +1,12 @@
 // What cores find in memory: DRAM, what lies behind it, and which of it they may touch.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "memory.hpp"
+#include "regions.hpp"
 
 namespace spica {
 
@@ -50,39 +50,14 @@ public:
     }
 
     // Programs may touch these bytes of DRAM, and from the first time on only such.
-    void allow(uint64_t first, uint64_t last) {
-        regions_.push_back({first, last});
-        std::sort(regions_.begin(), regions_.end(),
-                  [](const Region& a, const Region& b) { return a.first < b.first; });
-        std::vector<Region> merged;
-        for (const Region& each : regions_) {
-            if (!merged.empty() && each.first <= merged.back().last + 1) {
-                merged.back().last = std::max(merged.back().last, each.last);
-            } else {
-                merged.push_back(each);
-            }
-        }
-        regions_ = merged;
-        recent_ = 0;
-    }
-    bool may_touch(uint64_t first, uint64_t size) {
-        if (regions_.empty()) return true;
-        uint64_t last = first + size - 1;
-        if (first >= regions_[recent_].first && last <= regions_[recent_].last) return true;
-        auto after = std::upper_bound(
-            regions_.begin(), regions_.end(), first,
-            [](uint64_t address, const Region& each) { return address < each.first; });
-        if (after == regions_.begin() || last > (after - 1)->last) return false;
-        recent_ = static_cast<size_t>(after - regions_.begin()) - 1;
-        return true;
-    }
+    void allow(uint64_t first, uint64_t last) { regions_.allow(first, last); }
 
     // The word around `address`, of which `size` bytes from there on are wanted; false where a
     // program may have none.
     bool load(uint32_t address, uint32_t size, uint32_t& word) {
         uint32_t aligned = address & ~3u;
         if (dram_.contains(address, size)) {
-            if (!may_touch(address, size)) return false;
+            if (!regions_.may_touch(address, size)) return false;
             word = dram_.word(aligned);
             return true;
         }
@@ -95,7 +70,7 @@ public:
         uint8_t* bytes;
         uint32_t aligned = address & ~3u;
         if (dram_.contains(address, size)) {
-            if (!may_touch(address, size)) return false;
+            if (!regions_.may_touch(address, size)) return false;
             bytes = dram_.bytes(aligned);
         } else if (const Piece* piece = holder(address, size)) {
             bytes = const_cast<uint8_t*>(piece->bytes.data()) + (aligned - piece->base);
@@ -114,7 +89,7 @@ public:
     bool fetch(uint32_t address, uint32_t& word) {
         word = 0;
         if (!dram_.contains(address, 4) || !dram_.is_written(address)) return false;
-        if (!may_touch(address, 4)) return false;
+        if (!regions_.may_touch(address, 4)) return false;
         word = dram_.word(address);
         return true;
     }
@@ -122,9 +97,6 @@ public:
     std::string console;  // all that was printed
 
 private:
-    struct Region {
-        uint64_t first, last;
-    };
     struct Piece {
         uint32_t base;
         std::vector<uint8_t> bytes;
@@ -141,8 +113,7 @@ private:
     Memory& dram_;
     Piece near_, dump_;
     uint32_t console_base_, console_bytes_;
-    std::vector<Region> regions_;
-    size_t recent_ = 0;
+    Regions regions_;
 };
 
 }  // namespace spica

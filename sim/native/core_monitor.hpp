@@ -58,6 +58,17 @@ public:
         return moved;
     }
 
+    // Memory that a program may not touch was asked for: a fault that the core knows nothing of.
+    void refuse(uint32_t warp, uint32_t pc, uint32_t cause, uint32_t lanes, uint32_t address) {
+        if (has_fault()) return;
+        state_.fault = 2;
+        state_.fault_warp = warp;
+        state_.fault_pc = pc;
+        state_.fault_cause = cause;
+        state_.fault_lanes = lanes;
+        state_.fault_address = address;
+    }
+
     bool is_busy() const { return was_busy_; }
     bool has_fault() const { return state_.fault != 0; }
     bool all_at_barrier(const uint32_t* outputs) const {

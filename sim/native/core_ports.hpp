@@ -1,4 +1,8 @@
-// The ports of one core of `Cores`: its memory ports, and what it shows of its instructions.
+// The ports of one core of `Cores`, or of an observed cluster: those towards its memory, and what
+// it shows of its instructions.
+//
+// What memory answers is among the inputs of `Cores`, and among the outputs of a cluster: who looks
+// at a cluster takes these for both.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -61,11 +65,11 @@ struct FetchPorts {
         : valid(ports.output(core + "_fetch_valid")),
           address(ports.output(core + "_fetch_address")),
           tag(ports.output(core + "_fetch_tag")),
-          ready(ports.input(core + "_fetch_ready")),
-          answer(ports.input(core + "_fetched_valid")),
-          answer_tag(ports.input(core + "_fetched_tag")),
-          answer_data(ports.input(core + "_fetched_data")),
-          error(ports.input(core + "_fetched_error")) {}
+          ready(ports.answer(core + "_fetch_ready")),
+          answer(ports.answer(core + "_fetched_valid")),
+          answer_tag(ports.answer(core + "_fetched_tag")),
+          answer_data(ports.answer(core + "_fetched_data")),
+          error(ports.answer(core + "_fetched_error")) {}
 };
 
 // `address` and `data` have a word for each lane, `strobes` 4 bits.
@@ -81,14 +85,28 @@ struct DataPorts {
           address(ports.output(core + "_request_address")),
           data(ports.output(core + "_request_data")),
           strobes(ports.output(core + "_request_strobes")),
-          ready(ports.input(core + "_request_ready")),
-          answer(ports.input(core + "_response_valid")),
-          answer_tag(ports.input(core + "_response_tag")),
-          answer_mask(ports.input(core + "_response_mask")),
-          error(ports.input(core + "_response_error")),
-          answer_data(ports.input(core + "_response_data")) {}
+          ready(ports.answer(core + "_request_ready")),
+          answer(ports.answer(core + "_response_valid")),
+          answer_tag(ports.answer(core + "_response_tag")),
+          answer_mask(ports.answer(core + "_response_mask")),
+          error(ports.answer(core + "_response_error")),
+          answer_data(ports.answer(core + "_response_data")) {}
 
     uint32_t lanes() const { return mask.width; }
+};
+
+// Words that leave a core of a cluster for something that is not memory.
+struct SentPorts {
+    Field valid, ready, word;
+
+    SentPorts(const PortTable& ports, const std::string& name, const char* word_name)
+        : valid(ports.output(name + "_valid")),
+          ready(ports.output(name + "_ready")),
+          word(ports.output(name + word_name)) {}
+
+    bool moves(const uint32_t* outputs) const {
+        return valid.get(outputs) && ready.get(outputs);
+    }
 };
 
 struct CorePorts {
@@ -100,6 +118,7 @@ struct CorePorts {
     std::vector<Field> slots;
     Field reasons, active, at_barrier, exit_code, busy;
     FaultPorts fault, memory_fault;
+    SentPorts console, command;
 
     CorePorts(const PortTable& ports, const std::string& core)
         : fetch(ports, core),
@@ -114,7 +133,9 @@ struct CorePorts {
           exit_code(ports.output(core + "_exit_code")),
           busy(ports.output(core + "_busy")),
           fault(ports, core + "_observed_fault", "_cause", "_lanes"),
-          memory_fault(ports, core + "_observed_memory_fault", "_kind", "_mask") {
+          memory_fault(ports, core + "_observed_memory_fault", "_kind", "_mask"),
+          console(ports, core + "_console", "_byte"),
+          command(ports, core + "_command", "_word") {
         for (size_t number = 0; number < collected.size(); number++) {
             slots.push_back(
                 ports.output(core + "_observed_slots_" + std::to_string(number)));

@@ -1,12 +1,10 @@
-// The cores of a design: memory behind them, who looks at them, and when their run is over.
+// Cores under simulation: who looks at them, what they have done, and when their run is over.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core_image.hpp"
-#include "core_memory.hpp"
 #include "core_monitor.hpp"
 #include "core_ports.hpp"
 #include "observer.hpp"
@@ -19,49 +17,58 @@ namespace spica {
 constexpr uint64_t kBarrierCycles = 48;
 
 struct CoresState {
-    uint64_t cycles, last_progress;  // since `start`
+    uint64_t cycles, last_progress;  // since the run began
     uint32_t stop, core;             // that of the fault
 };
 
 class Cores {
 public:
-    Cores(const PortTable& ports, Memory& dram, const CoreMemoryParameters& parameters);
-
-    static bool exist(const PortTable& ports) { return ports.output("core0_fetch_valid").exists(); }
+    explicit Cores(const PortTable& ports);
+    virtual ~Cores() = default;
 
     // From reset if `starts`, else where the last run ended.
-    void begin(bool starts, uint64_t max_cycles, uint64_t watchdog);
-    void step(const uint32_t* outputs, uint32_t* inputs);
+    virtual void begin(bool starts, uint64_t max_cycles, uint64_t watchdog);
+    // Programs may touch these bytes of DRAM, and from the first time on only such.
+    virtual void allow(uint64_t first, uint64_t last) = 0;
+    virtual const std::string& console() const = 0;  // all that was printed
+    virtual CoreState core_state(uint32_t core) const {
+        return cores_[core]->monitor.state(outputs_.data());
+    }
+    CoresState state() const;
+
+    // As the cores were left, where something else than they stopped the run.
+    void keep(const uint32_t* outputs);
+
     void observe(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
     void forget_observers() { observers_.clear(); }
 
-    Stop stop() const { return stop_; }
     uint32_t count() const { return static_cast<uint32_t>(cores_.size()); }
     const CorePorts& ports(uint32_t core) const { return cores_[core]->ports; }
-    CoresState state() const;
-    CoreState core_state(uint32_t core) const;
-    std::string violation() const;
 
-    CoreImage image;
-
-private:
+protected:
     struct Core {
         CorePorts ports;
-        CoreMemory memory;
         CoreMonitor monitor;
     };
-    bool look(const uint32_t* outputs, const uint32_t* inputs);
-    bool move(const uint32_t* outputs, uint32_t* inputs);
-    Stop judge(const uint32_t* outputs);
 
-    Field start_;
+    // Whether all who look agree.
+    bool look(const uint32_t* outputs, const uint32_t* inputs);
+    // Whether any instruction was collected or done.
+    bool monitor(const uint32_t* outputs);
+    bool has_fault() const;
+    bool is_busy() const;
+    bool all_at_barrier(const uint32_t* outputs) const;
+    // Counts this cycle, unless all is over; at a stop, and at the limit, outputs are kept.
+    Stop count_cycle(Stop stop, const uint32_t* outputs);
+
     std::vector<std::unique_ptr<Core>> cores_;
+    bool starts_ = false;
+    uint64_t now_ = 0, limit_ = 0, watchdog_ = 0, last_progress_ = 0;
+
+private:
     std::vector<std::unique_ptr<Observer>> observers_;
     std::vector<uint32_t> outputs_;  // of the last cycle
-    size_t output_words_ = 0;
-    bool starts_ = false;
     Stop stop_ = Stop::kNone;
-    uint64_t now_ = 0, limit_ = 0, watchdog_ = 0, last_progress_ = 0;
 };
 
 }  // namespace spica

@@ -11,11 +11,21 @@ void harness_cores(Harness* harness, const spica::CoreMemoryParameters* paramete
     harness->add_cores(*parameters);
 }
 
+void harness_cluster(Harness* harness, const spica::ClusterCoresParameters* parameters) {
+    harness->add_cluster(*parameters);
+}
+
+void harness_prepare(Harness* harness, const uint32_t* commands, uint64_t count) {
+    harness->prepare(reinterpret_cast<const spica::Host::Command*>(commands), count);
+}
+
+void harness_renew(Harness* harness) { harness->renew(); }
+
 void harness_cores_begin(Harness* harness, int starts, uint64_t max_cycles, uint64_t watchdog) {
     harness->begin_cores(starts != 0, max_cycles, watchdog);
 }
 
-void harness_forget_observers(Harness* harness) { harness->cores->forget_observers(); }
+void harness_forget_observers(Harness* harness) { harness->forget_observers(); }
 
 void harness_cores_state(const Harness* harness, spica::CoresState* state) {
     *state = harness->cores->state();
@@ -25,21 +35,31 @@ void harness_core_state(const Harness* harness, uint32_t core, spica::CoreState*
     *state = harness->cores->core_state(core);
 }
 
+void harness_cluster_state(const Harness* harness, spica::ClusterCoresState* state) {
+    *state = harness->cluster->cluster_state();
+}
+
+// Sums of the ports ``events_{counter}``, in the order of their names.
+void harness_cluster_events(const Harness* harness, uint64_t* sums) {
+    const auto& counted = harness->cluster->counted();
+    std::copy(counted.begin(), counted.end(), sums);
+}
+
 uint64_t harness_console(const Harness* harness, const char** text) {
-    *text = harness->cores->image.console.data();
-    return harness->cores->image.console.size();
+    *text = harness->cores->console().data();
+    return harness->cores->console().size();
 }
 
 void harness_allow(Harness* harness, uint64_t first, uint64_t last) {
-    harness->cores->image.allow(first, last);
+    harness->cores->allow(first, last);
 }
 
 int harness_cores_read(const Harness* harness, uint64_t address, uint8_t* data, uint64_t size) {
-    return harness->cores->image.read(address, data, size);
+    return harness->lone->image.read(address, data, size);
 }
 
 int harness_cores_write(Harness* harness, uint64_t address, const uint8_t* data, uint64_t size) {
-    return harness->cores->image.write(address, data, size);
+    return harness->lone->image.write(address, data, size);
 }
 
 }  // extern "C"

@@ -22,6 +22,10 @@ struct Flight {
     // Of loads and stores: threads that are still to be requested, and what was requested.
     uint32_t unrequested, requested, is_store;
     Words addresses, data, strobes;
+    // In a cluster: the cycle of the first request, and what a store is to the mirror.
+    uint64_t began;
+    uint64_t first_write;
+    uint32_t writes_made;
 
     uint32_t result_mask, rd, writes;
     Words values;

@@ -17,20 +17,29 @@ bool ends_with(const std::string& text, const std::string& end) {
 Harness::Harness(const char* text, const DramParameters& parameters, uint32_t access_cycles)
     : memory(parameters.base, parameters.end),
       host(PortTable(text), access_cycles),
-      ports_(text) {
-    for (uint32_t number = 0; number < parameters.channels; number++) {
-        std::string name = "m_axi" + std::to_string(number);
-        masters.push_back(
-            std::make_unique<AxiPort>(ports_, name, parameters, number, memory, faults));
-    }
+      ports_(text),
+      parameters_(parameters),
+      access_cycles_(access_cycles) {
+    renew();
     for (const auto& [name, field] : ports_.outputs()) {
         if (ends_with(name, "_busy")) busy_.push_back(field);
+    }
+}
+
+void Harness::renew() {
+    host = Host(ports_, access_cycles_);
+    masters.clear();
+    for (uint32_t number = 0; number < parameters_.channels; number++) {
+        std::string name = "m_axi" + std::to_string(number);
+        masters.push_back(
+            std::make_unique<AxiPort>(ports_, name, parameters_, number, memory, faults));
     }
 }
 
 void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cycles,
                     uint64_t watchdog, bool stop_on_error) {
     host.load(commands, count);
+    runs_program_ = false;
     stop_ = Stop::kNone;
     start_ = last_progress_ = cycle_;
     limit_ = max_cycles;
@@ -40,48 +49,88 @@ void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cy
 }
 
 void Harness::add_cores(const CoreMemoryParameters& parameters) {
-    cores = std::make_unique<Cores>(ports_, memory, parameters);
+    auto made = std::make_unique<LoneCores>(ports_, memory, parameters);
+    lone = made.get();
+    cores = std::move(made);
+}
+
+void Harness::add_cluster(const ClusterCoresParameters& parameters) {
+    auto made = std::make_unique<ClusterCores>(ports_, memory, parameters);
+    cluster = made.get();
+    cores = std::move(made);
+}
+
+void Harness::prepare(const Host::Command* commands, size_t count) {
+    beginning_.assign(commands, commands + count);
+}
+
+void Harness::mirror(const MirrorSetup& setup) {
+    auto made = std::make_unique<Mirror>(ports_, setup);
+    mirrored = made.get();
+    cores->observe(std::move(made));
+    for (auto& master : masters) master->listen(mirrored);
+}
+
+void Harness::forget_observers() {
+    for (auto& master : masters) master->listen(nullptr);
+    mirrored = nullptr;
+    cores->forget_observers();
 }
 
 void Harness::begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     cores->begin(starts, max_cycles, watchdog);
     stop_ = Stop::kNone;
+    runs_program_ = cluster != nullptr;
+    if (!runs_program_ || !starts) return;
+    host.load(beginning_.data(), beginning_.size());
+    start_ = cycle_;
 }
 
 void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
-    if (cores) {
-        cores->step(outputs, inputs);
+    for (auto& watcher : watchers_) watcher->step(cycle_, outputs, inputs);
+    if (lone) {
+        stop_ = lone->step(outputs, inputs);
         cycle_++;
-        stop_ = cores->stop();
         return;
     }
     bool moved = false;
     for (auto& master : masters) moved |= master->step(cycle_, outputs, inputs);
     moved |= host.step(cycle_, outputs, inputs);
     if (moved) last_progress_ = cycle_;
-    idle_cycles_ = host.done() && idle(outputs) ? idle_cycles_ + 1 : 0;
+    Stop stop = judge(outputs, moved);
     cycle_++;
     if (stopped()) return;
     if (!violation().empty()) {
         stop_ = Stop::kViolation;
-    } else if (stop_on_error_ && host.failed()) {
+    } else if ((stop_on_error_ || runs_program_) && host.failed()) {
         stop_ = Stop::kHostError;
-    } else if (idle_cycles_ >= kQuietCycles) {
-        stop_ = Stop::kDone;
-    } else if (cycle_ - last_progress_ > watchdog_) {
-        stop_ = Stop::kHang;
-    } else if (cycle_ - start_ >= limit_) {
-        stop_ = Stop::kLimit;
+    } else {
+        stop_ = stop;
+        return;
     }
+    if (runs_program_) cluster->keep(outputs);
+}
+
+// Whether the run is over for another reason than a mistake in a transfer.
+Stop Harness::judge(const uint32_t* outputs, bool moved) {
+    if (runs_program_) return cluster->step(outputs, {moved, !host.done() || !masters_idle()});
+    idle_cycles_ = host.done() && idle(outputs) ? idle_cycles_ + 1 : 0;
+    if (idle_cycles_ >= kQuietCycles) return Stop::kDone;
+    if (cycle_ + 1 - last_progress_ > watchdog_) return Stop::kHang;
+    return cycle_ + 1 - start_ >= limit_ ? Stop::kLimit : Stop::kNone;
 }
 
 bool Harness::idle(const uint32_t* outputs) const {
     return std::all_of(busy_.begin(), busy_.end(), [&](Field f) { return !f.get(outputs); }) &&
-           std::all_of(masters.begin(), masters.end(), [](auto& m) { return m->idle(); });
+           masters_idle();
+}
+
+bool Harness::masters_idle() const {
+    return std::all_of(masters.begin(), masters.end(), [](auto& m) { return m->idle(); });
 }
 
 std::string Harness::violation() const {
-    if (cores) return cores->violation();
+    if (lone) return lone->violation();
     for (const auto& master : masters) {
         if (!master->violation().empty()) return master->violation();
     }

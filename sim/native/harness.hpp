@@ -1,5 +1,5 @@
 // What surrounds the design in simulation: DRAM behind its AXI masters, a host, a watchdog; or,
-// for cores alone, the memory at their ports and who looks at them.
+// for cores alone, the memory at their ports. Who looks at cores looks here.
 //
 // Both engines use it the same way, once per clock cycle: `step` takes the design's outputs as
 // they are before the clock edge and gives its inputs for after it.
@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "axi_port.hpp"
-#include "cores.hpp"
+#include "cluster_cores.hpp"
 #include "dram.hpp"
 #include "host.hpp"
+#include "lone_cores.hpp"
 #include "memory.hpp"
+#include "mirror.hpp"
 #include "observer.hpp"
 #include "ports.hpp"
 #include "stop.hpp"
@@ -36,9 +38,20 @@ public:
 
     // From then on the design is cores alone, and their memory is simple.
     void add_cores(const CoreMemoryParameters& parameters);
+    // From then on it is an observed cluster, where programs may run too.
+    void add_cluster(const ClusterCoresParameters& parameters);
+    // What the host does when programs begin; the first of it starts the cores.
+    void prepare(const Host::Command* commands, size_t count);
+    // Host and AXI ports are as in the beginning, as the design is after a reset.
+    void renew();
     // From the next cycle on, and at every further run.
     void observe(std::unique_ptr<Observer> observer) { cores->observe(std::move(observer)); }
+    // The same, and it listens to what is written to DRAM.
+    void mirror(const MirrorSetup& setup);
+    void forget_observers();
     void begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog);
+    // Shows every cycle from the next on to somebody who only looks, whatever the design is.
+    void watch(std::unique_ptr<Observer> watcher) { watchers_.push_back(std::move(watcher)); }
 
     bool stopped() const { return stop_ != Stop::kNone; }
     uint64_t cycle() const { return cycle_; }
@@ -50,12 +63,22 @@ public:
     Host host;
     std::vector<std::unique_ptr<AxiPort>> masters;
     std::unique_ptr<Cores> cores;
+    LoneCores* lone = nullptr;        // the same, if they are alone
+    ClusterCores* cluster = nullptr;  // if they are in a cluster
+    Mirror* mirrored = nullptr;       // in lockstep there
 
 private:
     bool idle(const uint32_t* outputs) const;
+    bool masters_idle() const;
+    Stop judge(const uint32_t* outputs, bool moved);
 
     const PortTable ports_;
+    const DramParameters parameters_;
+    const uint32_t access_cycles_;
+    std::vector<Host::Command> beginning_;
+    bool runs_program_ = false;
     std::vector<Field> busy_;
+    std::vector<std::unique_ptr<Observer>> watchers_;
     Stop stop_ = Stop::kDone;
     uint64_t cycle_ = 0, start_ = 0, limit_ = 0, watchdog_ = 0, last_progress_ = 0;
     uint32_t idle_cycles_ = 0;

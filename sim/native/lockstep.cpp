@@ -9,10 +9,11 @@ namespace {
 uint32_t mask_of(uint64_t bits) { return static_cast<uint32_t>((uint64_t{1} << bits) - 1); }
 }  // namespace
 
-Lockstep::Lockstep(const CorePorts& ports, const LockstepSetup& setup)
+Lockstep::Lockstep(const CorePorts& ports, const LockstepSetup& setup, Mirror* mirror)
     : ports_(ports),
       setup_(setup),
       model_(setup.model),
+      mirror_(mirror),
       threads_(ports.threads()),
       lanes_(ports.data.lanes()),
       warps_(ports.warps()) {
@@ -22,6 +23,8 @@ Lockstep::Lockstep(const CorePorts& ports, const LockstepSetup& setup)
 bool Lockstep::step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) {
     now_ = now;
     if (!agrees_) return false;
+    // Before anything that uses what was loaded.
+    if (mirror_) take_over(outputs);
     for (const CollectedPorts& each : ports_.collected) {
         if (each.valid.get(outputs)) collect(each, outputs);
     }
@@ -31,6 +34,7 @@ bool Lockstep::step(uint64_t now, const uint32_t* outputs, const uint32_t* input
     if (ports_.memory_fault.valid.get(outputs)) memory_fault(outputs);
     if (ports_.data.valid.get(outputs) && ports_.data.ready.get(inputs)) request(outputs);
     if (ports_.data.answer.get(inputs)) note_refusals(inputs);
+    if (mirror_) see_sent(outputs);
     for (const DonePorts& each : ports_.done) {
         if (each.valid.get(outputs)) retire(each, outputs);
     }
@@ -59,7 +63,7 @@ void Lockstep::collect(const CollectedPorts& port, const uint32_t* outputs) {
     flight.model_faults = flight.core_faults = false;
     bool is_memory = flight.port == setup_.memory_port;
     flight.unrequested = is_memory ? flight.mask : 0;
-    flight.requested = 0;
+    flight.requested = flight.writes_made = 0;
     flight.may_execute = !is_memory && flight.port != setup_.control_port;
     advance(warp);
 }
@@ -112,6 +116,7 @@ void Lockstep::request(const uint32_t* outputs) {
         return;
     }
     flight.is_store = port.is_store.get(outputs);
+    if (flight.requested == 0) flight.began = now_;
     for (uint32_t lane = 0; lane < lanes_; lane++) {
         flight.addresses[low + lane] = outputs[port.address.offset + lane];
         flight.data[low + lane] = outputs[port.data.offset + lane];
@@ -155,6 +160,7 @@ void Lockstep::retire(const DonePorts& port, const uint32_t* outputs) {
     if (!has_ended_ && (is_late || flight->unrequested != 0)) {
         return differ(warp.number, pc, "done before it was carried out");
     }
+    end_store(*flight);
     if (flight->is_executed) {
         compare_result(warp, *flight);
         if (flight->retired.flags & iss::Retired::kReadsCounter) {
@@ -216,6 +222,7 @@ void Lockstep::memory_fault(const uint32_t* outputs) {
     // The model does not go beyond the first fault of a warp, though memory may.
     if (!agrees_ || !flight->is_executed) return;
     flight->core_faults = true;
+    if (kind == setup_.refused && is_refused_by_device(*flight, lanes)) return;
     compare_cause(warp, *flight, cause);
     if (!agrees_) return;
     uint32_t expected_kind = setup_.refused;
@@ -248,6 +255,8 @@ bool Lockstep::finish() {
             }
         }
     }
+    finish_sent(commands_);
+    finish_sent(bytes_);
     return agrees_;
 }
 

@@ -9,6 +9,11 @@
 // Counters that programs read are taken over from the core. Registers hold 0 in the model before
 // they are written, and anything in a core. A request of several cycles is executed in the first
 // of them: cores that race for the same words may see a difference.
+//
+// In a cluster a request takes effect later than it is accepted, and units write memory too: a
+// `Mirror` keeps the model's. A load that raced with a write of others may find memory before or
+// after it, and what it found is taken over, as is what registers of units tell. What is sent to
+// units and printed is compared, and the model's units do nothing.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -17,6 +22,7 @@
 #include "../iss/native/retired.hpp"
 #include "core_ports.hpp"
 #include "flights.hpp"
+#include "mirror.hpp"
 #include "observer.hpp"
 
 namespace spica {
@@ -73,7 +79,8 @@ constexpr uint32_t kNoCause = ~0u;
 
 class Lockstep : public Observer {
 public:
-    Lockstep(const CorePorts& ports, const LockstepSetup& setup);
+    // `mirror` is that of the cluster; none of cores alone.
+    Lockstep(const CorePorts& ports, const LockstepSetup& setup, Mirror* mirror);
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
     // Nothing more will come; false if something should have.
@@ -95,6 +102,15 @@ private:
         uint32_t warp;
         uint64_t flight;
     };
+    struct Word {
+        uint32_t warp, pc, word;
+    };
+    // Words that the model sends, and those that the core does, as far as they are not compared.
+    struct Sent {
+        const char *what, *missing, *surplus;
+        std::deque<Word> expected;
+        std::deque<uint32_t> seen;
+    };
 
     void collect(const CollectedPorts& port, const uint32_t* outputs);
     void dispatch_control(const uint32_t* outputs);
@@ -104,6 +120,15 @@ private:
     void retire(const DonePorts& port, const uint32_t* outputs);
     void fault(const uint32_t* outputs);
     void memory_fault(const uint32_t* outputs);
+
+    void take_over(const uint32_t* outputs);
+    void take_over(const Warp& warp, Flight& flight, const uint32_t* values);
+    void follow_store(const Warp& warp, Flight& flight);
+    void end_store(const Flight& flight);
+    bool is_refused_by_device(const Flight& flight, uint32_t lanes) const;
+    void see_sent(const uint32_t* outputs);
+    void compare_sent(Sent& sent);
+    void finish_sent(Sent& sent);
 
     void advance(Warp& warp);
     void advance_to(Warp& warp, Flight& flight);
@@ -135,10 +160,15 @@ private:
     const CorePorts ports_;
     const LockstepSetup setup_;
     const IssCalls model_;
+    Mirror* const mirror_;
     const uint32_t threads_, lanes_;
     std::vector<Warp> warps_;
     std::deque<Place> requests_;      // loads and stores in the order of their dispatch
     std::deque<uint32_t> refusals_;   // threads that memory refused, to be reported
+    Sent commands_{"command word", "a command word that the core never sends",
+                   "a command word that the model does not send", {}, {}};
+    Sent bytes_{"byte printed", "a byte that the core never prints",
+                "a byte printed that the model does not print", {}, {}};
     uint64_t now_ = 0;
     bool agrees_ = true, has_ended_ = false;
     Difference difference_{};

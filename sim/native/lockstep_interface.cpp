@@ -9,9 +9,13 @@ using spica::Lockstep;
 
 extern "C" {
 
+// Keeps the model's memory as a cluster's; before the locksteps of its cores.
+void harness_mirror(Harness* harness, const spica::MirrorSetup* setup) { harness->mirror(*setup); }
+
 // Compares a core from now on; the cores have begun.
 Lockstep* harness_lockstep_add(Harness* harness, const spica::LockstepSetup* setup) {
-    auto lockstep = std::make_unique<Lockstep>(harness->cores->ports(setup->core), *setup);
+    auto lockstep = std::make_unique<Lockstep>(harness->cores->ports(setup->core), *setup,
+                                               harness->mirrored);
     Lockstep* added = lockstep.get();
     harness->observe(std::move(lockstep));
     return added;

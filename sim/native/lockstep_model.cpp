@@ -36,6 +36,10 @@ bool Lockstep::execute(Warp& warp, Flight& flight) {
         flight.model_faults = warp.faults = true;
         model_.fault(model_.machine, &flight.fault);
     }
+    if (mirror_ && agrees_ && !flight.model_faults) {
+        follow_store(warp, flight);
+        if (flight.is_done) take_over(warp, flight, flight.values.data());
+    }
     compare_place(warp, flight);
     if (agrees_ && flight.requested != 0) compare_request(warp, flight, flight.requested);
     if (agrees_ && flight.is_done) compare_result(warp, flight);

@@ -9,7 +9,8 @@ public:
     virtual ~Observer() = default;
 
     // `outputs` as they are before the clock edge of cycle `now`, `inputs` as the design saw them
-    // in that cycle; `start` was high in cycle 0. Returns false at the first difference: the run
+    // in that cycle; `start` was high in cycle 0, or the host began then. Of a cluster, whose memory
+    // is in it, `inputs` are the outputs again. Returns false at the first difference: the run
     // stops there as a mismatch.
     virtual bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) = 0;
 };

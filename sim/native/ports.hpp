@@ -32,6 +32,10 @@ public:
     }
     Field input(const std::string& name) const { return find(inputs_, name); }
     Field output(const std::string& name) const { return find(outputs_, name); }
+    // Of what others answer the design: where they are in it as well, it shows their answers.
+    Field answer(const std::string& name) const {
+        return inputs_.count(name) ? find(inputs_, name) : find(outputs_, name);
+    }
     const std::unordered_map<std::string, Field>& outputs() const { return outputs_; }
 
 private:

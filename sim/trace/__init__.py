@@ -1,20 +1,23 @@
-"""Traces of a core, to look at: logs, and timelines for other people's viewers and our own."""
+"""Traces to look at: logs, and timelines for other people's viewers and our own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...hw.config import ClusterConfig
 from ...hw.errors import UserError
 from ...kernels.program import Program
+from ..cluster_records import ClusterRecords
 from ..core_records import CoreRecords
 from .chrome import chrome_trace
 from .html import html_page
 from .kanata import kanata_log
 from .naming import Names
+from .overview import overview_page
+from .overview_chrome import overview_trace
 from .pipeline import pipeline_of
 from .retire import retire_log
 
-__all__ = ["TRACE_SUFFIXES", "write_trace"]
+__all__ = ["OVERVIEW_SUFFIXES", "TRACE_SUFFIXES", "write_overview", "write_trace"]
 
 WRITERS = {
     ".kanata": kanata_log,
@@ -25,6 +28,9 @@ WRITERS = {
 #: What `write_trace` can write: a pipeline log for Konata, a timeline for Chrome and Perfetto, a
 #: page that is its own viewer, and a line for each instruction that was done.
 TRACE_SUFFIXES = tuple(WRITERS)
+OVERVIEW_WRITERS = {".html": overview_page, ".json": overview_trace}
+#: What `write_overview` can write: a page that is its own viewer, a timeline for Perfetto.
+OVERVIEW_SUFFIXES = tuple(OVERVIEW_WRITERS)
 
 
 def write_trace(
@@ -50,14 +56,49 @@ def write_trace(
 
     """
     path = Path(path)
-    writer = WRITERS.get(path.suffix)
-    if writer is None:
-        known = ", ".join(TRACE_SUFFIXES)
-        raise UserError(f"a trace must end in one of {known}, not be {path.name}")
+    require_suffix(path, TRACE_SUFFIXES)
     pipelines = [pipeline_of(core) for core in records]
-    text = writer(pipelines, config, Names(program))
+    write(path, WRITERS[path.suffix](pipelines, config, Names(program)))
+    return [pipeline.sentence for pipeline in pipelines if pipeline.sentence]
+
+
+def write_overview(
+    path: Path | str,
+    records: ClusterRecords,
+    config: ClusterConfig,
+    title: str,
+    marks: Mapping[str, int] | None = None,
+) -> None:
+    """Write what every engine of a cluster did over a whole run, in the format of the suffix.
+
+    Parameters
+    ----------
+    path : path
+        Ends in one of `OVERVIEW_SUFFIXES`.
+    records : ClusterRecords
+        Of the signals of `cluster_signals`.
+    config : ClusterConfig
+        Of the machine.
+    title : str
+        What ran.
+    marks : mapping of str to int, or None
+        Cycles that have a name.
+
+    """
+    path = Path(path)
+    require_suffix(path, OVERVIEW_SUFFIXES)
+    write(path, OVERVIEW_WRITERS[path.suffix](records, config, title, marks or {}))
+
+
+def require_suffix(path: Path, known: Sequence[str]) -> None:
+    """Raise unless a file's name has a suffix that is known."""
+    if path.suffix not in known:
+        raise UserError(f"a trace must end in one of {', '.join(known)}, not be {path.name}")
+
+
+def write(path: Path, text: str) -> None:
+    """Write a trace."""
     try:
         path.write_text(text)
     except OSError as error:
         raise UserError(f"the trace {path} must be writable: {error.strerror}") from error
-    return [pipeline.sentence for pipeline in pipelines if pipeline.sentence]

@@ -12,10 +12,9 @@ from ...hw.core.stall_reason import StallReason
 from .life import STAGES, Life, Pipeline, Run, held_up, slot_totals, stages_of
 from .naming import Names, fault_text, register_name
 
-__all__ = ["html_page"]
+__all__ = ["filled", "html_page"]
 
-PAGE = Path(__file__).with_name("timeline.html")
-SCRIPT = Path(__file__).with_name("timeline.js")
+FOLDER = Path(__file__).parent
 LETTERS = "".join(STAGES)
 UNKNOWN = -1  # stands for None in the page's data
 
@@ -46,11 +45,18 @@ def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names
         "reasons": [reason.name.lower().replace("_", " ") for reason in StallReason],
         "summary": "".join(summary(pipeline) for pipeline in pipelines),
     }
+    return filled("timeline", f"{cores}{shape}", data)
+
+
+def filled(name: str, title: str, data: dict[str, Any]) -> str:
+    """Return a page with its style, its script and the data they show."""
     # A text must not end the element that the data stand in.
     embedded = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    page = PAGE.read_text().replace("@TITLE@", escape(f"Spica: {cores}{shape}"))
+    page = (FOLDER / f"{name}.html").read_text().replace("@TITLE@", escape(f"Spica: {title}"))
+    page = page.replace("@STYLE@", (FOLDER / "page.css").read_text().rstrip())
+    script = "\n".join((FOLDER / file).read_text() for file in ("page.js", f"{name}.js"))
     # The data last: nothing is replaced in them.
-    return page.replace("@SCRIPT@", SCRIPT.read_text()).replace("@DATA@", embedded)
+    return page.replace("@SCRIPT@", script).replace("@DATA@", embedded)
 
 
 def core_data(pipeline: Pipeline, names: Names, texts: Numbers, places: Numbers) -> dict[str, Any]:

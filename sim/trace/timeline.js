@@ -1,4 +1,3 @@
-"use strict";
 // The timeline. Spans {start, end, ...} stand in rows in which they do not overlap, sorted by
 // time, so that those in view are found by halving.
 
@@ -15,27 +14,6 @@ const warpColour = (warp) => `hsl(${hue(warp)} 55% 60%)`;
 const unitColour = (unit, light = 58) => `hsl(${hue(unit) + 20} 65% ${light}%)`;
 const reasonColour = (reason) => REASONS[reason] || GREY[0];
 const hex = (number) => (number >>> 0).toString(16).padStart(8, "0");
-
-// The first span of a row that ends after a cycle.
-function firstAfter(row, cycle) {
-  let low = 0, high = row.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (row[middle].end > cycle) high = middle; else low = middle + 1;
-  }
-  return low;
-}
-
-// The spans of a row between two cycles, of those that begin within one pixel the first.
-function seen(row, from, to, perPixel) {
-  const found = [];
-  for (let k = firstAfter(row, from); k < row.length && row[k].start < to;) {
-    found.push(row[k]);
-    const next = Math.max(row[k].start, from) + perPixel;
-    k = row[k].end >= next ? k + 1 : Math.max(k + 1, firstAfter(row, next));
-  }
-  return found;
-}
 
 // Spans in as few rows as they need.
 function inRows(spans) {
@@ -115,21 +93,6 @@ function search(lives, wanted, data) {
   const inPlace = data.places.map((one) => one.toLowerCase().includes(text));
   return lives.filter((life) => inText[life.text] || inPlace[life.place] ||
     hex(life.pc).includes(text.replace(/^0x/, "")) || `w${life.warp}` === text);
-}
-
-// What is in view when it is made larger or smaller, with the same cycle at the same place.
-function zoomed(view, at, factor, all) {
-  const span = Math.min(Math.max((view.to - view.from) * factor, 8), all * 1.05 + 8);
-  const from = at - (at - view.from) * span / (view.to - view.from);
-  return [from, from + span];
-}
-
-// The cycles at which the ruler has a line, at least 80 pixels from each other.
-function ruler(view, pixels) {
-  const least = (view.to - view.from) * 80 / pixels, ten = 10 ** Math.floor(Math.log10(least));
-  const step = Math.max(1, [1, 2, 5, 10].map((k) => k * ten).find((one) => one >= least));
-  const first = Math.ceil(view.from / step), count = Math.floor(view.to / step) - first + 1;
-  return Array.from({ length: Math.max(0, count) }, (_, k) => (first + k) * step);
 }
 
 function start(document, window) {

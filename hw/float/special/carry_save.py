@@ -49,7 +49,7 @@ def product_rows(
             is_negative.eq(sign ^ negative),
             multiple.eq(
                 (multiplicand & is_one.replicate(len(x)))
-                | (multiplicand & is_two.replicate(len(x))) << 1
+                | (multiplicand & is_two.replicate(len(x))).shift_left(1)
             ),
         ]
         places = 2 * digit - dropped
@@ -123,8 +123,9 @@ class CarrySave(wiring.Component):
                 x, y, z = rows[k : k + 3]
                 total = Signal(width, name=f"sum_{level}_{k}")
                 carry = Signal(width, name=f"carry_{level}_{k}")
-                m.d.comb += total.eq(x ^ y ^ z)
-                m.d.comb += carry.eq(((x & y) | (z & (x ^ y))) << 1)
+                half = x ^ y
+                m.d.comb += total.eq(half ^ z)
+                m.d.comb += carry.eq(((x & y) | (z & half)).shift_left(1))
                 following += [total, carry]
             rows = following + rows[whole:]
             level += 1

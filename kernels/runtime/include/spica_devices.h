@@ -1,10 +1,34 @@
-/* The cluster's matrix unit, by command words. */
+/* The cluster's matrix units, by command words and by registers. */
 #include "spica.h" /* ahead of the guard: it includes all headers, in their order */
 
 #ifndef SPICA_DEVICES_H
 #define SPICA_DEVICES_H
 
-/* Sends a CISC command word, SPICA_CISC_... in its lowest bits. */
+/* The matrix unit that a program, or a file of it, commands: compile with -DVIRGO_UNIT=1 for the
+ * second. SPICA_OF_UNIT(MATRIX, BUSY) is SPICA_MATRIX_BUSY for the first, and SPICA_MATRIX1_BUSY
+ * for the second. */
+#ifndef VIRGO_UNIT
+#define VIRGO_UNIT 0
+#endif
+#if VIRGO_UNIT == 0
+#define SPICA_UNIT_
+#elif VIRGO_UNIT == 1
+#define SPICA_UNIT_ 1
+#elif VIRGO_UNIT == 2
+#define SPICA_UNIT_ 2
+#elif VIRGO_UNIT == 3
+#define SPICA_UNIT_ 3
+#else
+#error "VIRGO_UNIT must be the number of a matrix unit, 0 to 3"
+#endif
+#if defined(SPICA_MATRICES) && VIRGO_UNIT && VIRGO_UNIT >= SPICA_MATRICES
+#error "VIRGO_UNIT must be the number of a matrix unit that the machine has"
+#endif
+#define SPICA_JOIN_(block, unit, name) SPICA_##block##unit##_##name
+#define SPICA_JOIN_UNIT_(block, unit, name) SPICA_JOIN_(block, unit, name)
+#define SPICA_OF_UNIT(block, name) SPICA_JOIN_UNIT_(block, SPICA_UNIT_, name)
+
+/* Sends a CISC command word, SPICA_CISC_... in its lowest bits, the unit's number in bits 6:5. */
 SPICA_INLINE void spica_cisc(uint32_t word)
 {
     __asm__ volatile("csrw " SPICA_TEXT(SPICA_CSR_ACCEL_CISC) ", %0" : : "r"(word) : "memory");
@@ -24,17 +48,17 @@ SPICA_INLINE uint32_t spica_load_register(uint32_t address)
 /* Gives the matrix unit a RoCC instruction, SPICA_ROCC_..., and its two operands. */
 SPICA_INLINE void spica_rocc(uint32_t instruction, uint64_t rs1, uint64_t rs2)
 {
-    spica_store_register(SPICA_MATRIX_RS1_LOW, (uint32_t)rs1);
-    spica_store_register(SPICA_MATRIX_RS1_HIGH, (uint32_t)(rs1 >> 32));
-    spica_store_register(SPICA_MATRIX_RS2_LOW, (uint32_t)rs2);
-    spica_store_register(SPICA_MATRIX_RS2_HIGH, (uint32_t)(rs2 >> 32));
-    spica_store_register(SPICA_MATRIX_INSTRUCTION, instruction);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), (uint32_t)rs1);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_HIGH), (uint32_t)(rs1 >> 32));
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), (uint32_t)rs2);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), (uint32_t)(rs2 >> 32));
+    spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), instruction);
 }
 
 /* Waits until at most `loops` commands run. */
 SPICA_INLINE void virgo_fence(uint32_t loops)
 {
-    while (spica_load_register(SPICA_MATRIX_RUNNING) > loops)
+    while (spica_load_register(SPICA_OF_UNIT(MATRIX, RUNNING)) > loops)
         ;
 }
 #endif

@@ -93,6 +93,17 @@ SPICA_INLINE void vx_fence(void)
     __asm__ volatile("fence" : : : "memory");
 }
 
+/* Mark what is measured: from the first beginning to the last end that any warp comes to. */
+SPICA_INLINE void spica_begin(void)
+{
+    __asm__ volatile("slti x0, x1, " SPICA_TEXT(SPICA_MARKER_BEGIN) : : : "memory");
+}
+
+SPICA_INLINE void spica_end(void)
+{
+    __asm__ volatile("slti x0, x1, " SPICA_TEXT(SPICA_MARKER_END) : : : "memory");
+}
+
 /* First byte of shared memory. */
 SPICA_INLINE void *spica_shared(void)
 {

@@ -27,11 +27,18 @@
 
 #ifdef SPICA_MATRIX_INSTRUCTION
 
-#define VIRGO_ROWS SPICA_CONFIG_MATRIX_ROWS
-#define VIRGO_COLUMNS SPICA_CONFIG_MATRIX_COLUMNS
+#define VIRGO_ROWS SPICA_OF_UNIT(CONFIG_MATRIX, ROWS)
+#define VIRGO_COLUMNS SPICA_OF_UNIT(CONFIG_MATRIX, COLUMNS)
+/* The largest tile of a CISC command word, and bytes of an element of A and B, and of C. */
+#define VIRGO_TILE_M SPICA_OF_UNIT(CONFIG_MATRIX, TILE_0)
+#define VIRGO_TILE_N SPICA_OF_UNIT(CONFIG_MATRIX, TILE_1)
+#define VIRGO_TILE_K SPICA_OF_UNIT(CONFIG_MATRIX, TILE_2)
+#define VIRGO_OPERAND_BYTES SPICA_OF_UNIT(OPERAND, BYTES)
+#define VIRGO_NARROW_BYTES SPICA_OF_UNIT(NARROW, BYTES)
+#define VIRGO_WIDE_BYTES SPICA_OF_UNIT(WIDE, BYTES)
 #define VIRGO_BLOCKS(size, block) (((size) + (block) - 1) / (block))
 #define VIRGO_BLOCK_BYTES_(extent) \
-    ((extent) * SPICA_OPERAND_BYTES < 4 ? 4 : (extent) * SPICA_OPERAND_BYTES)
+    ((extent) * VIRGO_OPERAND_BYTES < 4 ? 4 : (extent) * VIRGO_OPERAND_BYTES)
 /* Bytes of a block of a row of A, and of B. */
 #define VIRGO_A_BLOCK VIRGO_BLOCK_BYTES_(VIRGO_ROWS)
 #define VIRGO_B_BLOCK VIRGO_BLOCK_BYTES_(VIRGO_COLUMNS)
@@ -58,12 +65,12 @@ SPICA_INLINE void virgo_dma_job(uint32_t local, const void *dram, uint32_t dram_
                                 uint32_t local_pitch, uint32_t rows, uint32_t bytes,
                                 uint32_t fill_rows, uint32_t fill_bytes)
 {
-    spica_store_register(SPICA_DMA_DRAM, (uint32_t)dram);
-    spica_store_register(SPICA_DMA_DRAM_PITCH, dram_pitch);
-    spica_store_register(SPICA_DMA_LOCAL, local);
-    spica_store_register(SPICA_DMA_LOCAL_PITCH, local_pitch);
-    spica_store_register(SPICA_DMA_SHAPE, rows | bytes << 16);
-    spica_store_register(SPICA_DMA_FILL, fill_rows | fill_bytes << 16);
+    spica_store_register(SPICA_OF_UNIT(DMA, DRAM), (uint32_t)dram);
+    spica_store_register(SPICA_OF_UNIT(DMA, DRAM_PITCH), dram_pitch);
+    spica_store_register(SPICA_OF_UNIT(DMA, LOCAL), local);
+    spica_store_register(SPICA_OF_UNIT(DMA, LOCAL_PITCH), local_pitch);
+    spica_store_register(SPICA_OF_UNIT(DMA, SHAPE), rows | bytes << 16);
+    spica_store_register(SPICA_OF_UNIT(DMA, FILL), fill_rows | fill_bytes << 16);
 }
 
 /* Copies rows from DRAM to shared memory. Loads end in the order in which they were queued. */
@@ -72,7 +79,7 @@ SPICA_INLINE void virgo_dma_load(uint32_t local, const void *dram, uint32_t dram
                                  uint32_t fill_rows, uint32_t fill_bytes)
 {
     virgo_dma_job(local, dram, dram_pitch, local_pitch, rows, bytes, fill_rows, fill_bytes);
-    spica_store_register(SPICA_DMA_START, 0);
+    spica_store_register(SPICA_OF_UNIT(DMA, START), 0);
 }
 
 /* Copies rows from shared memory to DRAM. Stores end in order too, but not with loads. */
@@ -80,7 +87,7 @@ SPICA_INLINE void virgo_dma_store(void *dram, uint32_t local, uint32_t dram_pitc
                                   uint32_t local_pitch, uint32_t rows, uint32_t bytes)
 {
     virgo_dma_job(local, dram, dram_pitch, local_pitch, rows, bytes, 0, 0);
-    spica_store_register(SPICA_DMA_START, 1);
+    spica_store_register(SPICA_OF_UNIT(DMA, START), 1);
 }
 
 /* Reads a register again after a while: the address is divided by 1, which takes some cycles and
@@ -104,7 +111,7 @@ SPICA_INLINE uint32_t virgo_await(uint32_t counter, uint32_t count)
 /* Waits until at most `jobs` loads and stores of programs run. */
 SPICA_INLINE void virgo_dma_fence(uint32_t jobs)
 {
-    const volatile uint32_t *place = (const volatile uint32_t *)SPICA_DMA_RUNNING;
+    const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(DMA, RUNNING);
     uint32_t value = *place;
     while (value > jobs)
         value = virgo_look_again(&place);
@@ -117,22 +124,22 @@ SPICA_INLINE void virgo_tile(uint32_t m, uint32_t n, uint32_t k)
     uint32_t i_blocks = VIRGO_BLOCKS(m, VIRGO_ROWS), j_blocks = VIRGO_BLOCKS(n, VIRGO_COLUMNS);
     uint32_t k_blocks = VIRGO_BLOCKS(k, VIRGO_ROWS);
     uint32_t i_pad = i_blocks * VIRGO_ROWS - m, j_pad = j_blocks * VIRGO_COLUMNS - n;
-    spica_store_register(SPICA_MATRIX_RS1_LOW, i_pad | j_pad << 16);
-    spica_store_register(SPICA_MATRIX_RS1_HIGH, k_blocks * VIRGO_ROWS - k);
-    spica_store_register(SPICA_MATRIX_RS2_LOW, i_blocks | j_blocks << 16);
-    spica_store_register(SPICA_MATRIX_RS2_HIGH, k_blocks);
-    spica_store_register(SPICA_MATRIX_INSTRUCTION, SPICA_ROCC_BOUNDS);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), i_pad | j_pad << 16);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_HIGH), k_blocks * VIRGO_ROWS - k);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), i_blocks | j_blocks << 16);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), k_blocks);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), SPICA_ROCC_BOUNDS);
     /* No other command here has upper halves. */
-    spica_store_register(SPICA_MATRIX_RS1_HIGH, 0);
-    spica_store_register(SPICA_MATRIX_RS2_HIGH, 0);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_HIGH), 0);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
 }
 
 /* Issues a RoCC instruction whose operands have no upper halves, after virgo_tile. */
 SPICA_INLINE void virgo_instruction(uint32_t instruction, uint32_t rs1, uint32_t rs2)
 {
-    spica_store_register(SPICA_MATRIX_RS1_LOW, rs1);
-    spica_store_register(SPICA_MATRIX_RS2_LOW, rs2);
-    spica_store_register(SPICA_MATRIX_INSTRUCTION, instruction);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), rs1);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), rs2);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), instruction);
 }
 
 /* Sets where in shared memory the tile of A begins, and where that of B ends. */
@@ -144,14 +151,14 @@ SPICA_INLINE void virgo_operands(uint32_t a, uint32_t b_end)
 /* Writes all of a compute but the word that starts it. */
 SPICA_INLINE void virgo_prepare(uint32_t accumulate)
 {
-    spica_store_register(SPICA_MATRIX_RS1_LOW, accumulate);
-    spica_store_register(SPICA_MATRIX_RS2_LOW, VIRGO_ONLY_COMPUTE);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), accumulate);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), VIRGO_ONLY_COMPUTE);
 }
 
 /* Starts what was prepared; two computes can be under way, and they end in order. */
 SPICA_INLINE void virgo_start(void)
 {
-    spica_store_register(SPICA_MATRIX_INSTRUCTION, SPICA_ROCC_LOOP_WS);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), SPICA_ROCC_LOOP_WS);
 }
 
 /* The product of the tiles at `a` and ahead of `b_end`: to the accumulator, or added to it. */
@@ -179,9 +186,22 @@ SPICA_INLINE void virgo_store(void *c, uint32_t options)
  * one behind the other, each as long as its blocks. */
 SPICA_INLINE void virgo_spill(uint32_t place, uint32_t options)
 {
-    spica_store_register(SPICA_MATRIX_RS2_HIGH, place / VIRGO_A_BLOCK);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), place / VIRGO_A_BLOCK);
     virgo_instruction(SPICA_ROCC_LOOP_WS, options, VIRGO_ONLY_SPILL);
-    spica_store_register(SPICA_MATRIX_RS2_HIGH, 0);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
+}
+
+/* Waits for all warps of all cores, one of which may be a single thread that commands devices.
+ * Unlike spica_barrier it says nothing of stores to DRAM; what was read of shared memory and used
+ * may be overwritten after it. */
+SPICA_INLINE void virgo_meet(void)
+{
+    vx_barrier(SPICA_BARRIER_ALL, SPICA_WARPS);
+#if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
+    if (vx_warp_id() == 0)
+        vx_barrier(0x80000000u | SPICA_BARRIER_ALL, SPICA_CORES);
+    vx_barrier(SPICA_BARRIER_ALL, SPICA_WARPS);
+#endif
 }
 
 #endif

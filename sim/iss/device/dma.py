@@ -17,19 +17,22 @@ RUNNING_MAXIMUM = 255
 
 
 class DmaDevice:
-    """Registers of `address_map.DMA`, and the jobs that writes of `start` begin.
+    """A port of the DMA: registers of `address_map.DMA`, and the jobs that their `start` begins.
 
     Loads end in order, but several are under way at a time. Stores are done one after the other.
-    Nothing orders a load and a store.
+    Nothing orders a load and a store, nor jobs of different ports.
 
     Parameters
     ----------
     agenda : Agenda
     memory : DeviceMemory
+    number : int
+        Of the port.
 
     """
 
-    def __init__(self, agenda: Agenda, memory: DeviceMemory):
+    def __init__(self, agenda: Agenda, memory: DeviceMemory, number: int = 0):
+        self.name = f"port {number} of the DMA" if number else "the DMA"
         self.agenda = agenda
         self.memory = memory
         self.values = {name: 0 for name, register in DMA.items() if "w" in register.access}
@@ -87,7 +90,7 @@ class DmaDevice:
         number = self.started[direction] + 1
         dram, shared = f"DRAM 0x{job.dram:08X}", f"0x{SHARED_BASE + job.local:08X}"
         ends = (dram, shared) if direction == Direction.LOAD else (shared, dram)
-        what = f"{direction.name.lower()} {number} of the DMA ({ends[0]} to {ends[1]})"
+        what = f"{direction.name.lower()} {number} of {self.name} ({ends[0]} to {ends[1]})"
         reads, writes = self.memory.regions(job, what)
         before = [self.last[direction]] if direction in self.last else []
         work = Work(
@@ -110,7 +113,8 @@ class DmaDevice:
 
     def describe(self) -> str:
         """Return how far it is."""
+        name = self.name.removeprefix("the ")
         return (
-            f"DMA: {self.running} jobs of programs unfinished, {self.done[Direction.LOAD]} loads "
-            f"and {self.done[Direction.STORE]} stores done"
+            f"{name}: {self.running} jobs of programs unfinished, {self.done[Direction.LOAD]} "
+            f"loads and {self.done[Direction.STORE]} stores done"
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....hw.address_map import MATRIX, SHARED_BASE
+from ....hw.address_map import MATRIX, SHARED_BASE, numbered
 from ....hw.config import ClusterConfig
 from ...golden.commands import CommandModel
 from ...golden.dma import DmaJob
@@ -39,14 +39,19 @@ class MatrixDevice:
     Parameters
     ----------
     config : ClusterConfig
-        A cluster with a matrix unit.
+        A cluster with this matrix unit alone.
     agenda : Agenda
     memory : DeviceMemory
+    number : int
+        Of the unit.
 
     """
 
-    def __init__(self, config: ClusterConfig, agenda: Agenda, memory: DeviceMemory):
+    def __init__(
+        self, config: ClusterConfig, agenda: Agenda, memory: DeviceMemory, number: int = 0
+    ):
         assert config.matrix is not None
+        self.name = numbered("matrix", number)
         self.config, self.matrix = config, config.matrix
         self.agenda, self.memory = agenda, memory
         self.decoder = CommandModel(config)
@@ -89,7 +94,7 @@ class MatrixDevice:
         """Queue the parts of an operation: loads, a compute, a store."""
         self.commands += 1
         self.running += 1
-        command = Command(f"matrix command {self.commands} (0x{word:08X})")
+        command = Command(f"{self.name} command {self.commands} (0x{word:08X})")
         jobs = transfers(self.config, operation)
         names = [name for name in "AB" if operation[f"load_{name.lower()}"]]
         loads = [
@@ -212,6 +217,5 @@ class MatrixDevice:
 
     def describe(self) -> str:
         """Return how far it is."""
-        return (
-            f"matrix unit: {self.running} commands unfinished, {self.computes_done} computes done"
-        )
+        unit = self.name.replace("matrix", "matrix unit ").rstrip()
+        return f"{unit}: {self.running} commands unfinished, {self.computes_done} computes done"

@@ -166,16 +166,20 @@ uint32_t flags_of(const Decoded& code) {
 }
 
 // Takes down what a load or store is going to do; what was loaded is known only afterwards.
-void note_access(Warp& warp, const Decoded& code, Access& access) {
+void note_access(Machine& machine, Warp& warp, const Decoded& code, Access& access) {
     bool is_store;
     access.size = access_size(code.op, is_store);
     if (access.size == 0) return;
-    access.addresses = access.data = {};
+    access.addresses = access.data = access.before = {};
     access.is_store = is_store;
     uint32_t bits = access.size == 4 ? ~0u : (1u << 8 * access.size) - 1;
     for_lanes(warp.mask(), [&](uint32_t lane) {
-        access.addresses[lane] = warp.row(code.a)[lane] + code.immediate;
-        if (is_store) access.data[lane] = warp.row(code.b)[lane] & bits;
+        uint32_t address = warp.row(code.a)[lane] + code.immediate;
+        access.addresses[lane] = address;
+        if (!is_store) return;
+        access.data[lane] = warp.row(code.b)[lane] & bits;
+        const uint8_t* memory = machine.memory.span(address & ~3u, address | 3u);
+        if (memory != nullptr) std::memcpy(&access.before[lane], memory, 4);
     });
 }
 
@@ -200,7 +204,7 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     Decoded copy = *code;
     retired.word = copy.word;
     retired.flags = flags_of(copy);
-    note_access(stepped, copy, retired.access);
+    note_access(*this, stepped, copy, retired.access);
     if (!execute_one(stepped)) return Stepped::Fault;
     retired.row = copy.d;
     if (copy.d == kDroppedRow) return Stepped::Retired;

@@ -22,10 +22,11 @@ struct Fault {
     uint32_t first, second;  // of a load or store `second` has the lanes wrong for any reason
 };
 
-// What a load or store does; of a fault, the addresses alone.
+// What a load or store does; of a fault, the addresses alone. `before` has for a store the word of
+// memory around each address as it was, 0 where there is none.
 struct Access {
     uint32_t size = 0, is_store = 0;
-    std::array<uint32_t, kMaxThreads> addresses{}, data{};
+    std::array<uint32_t, kMaxThreads> addresses{}, data{}, before{};
 };
 
 // Without an access, or a register that is written, the numbers of lanes stay as they were.

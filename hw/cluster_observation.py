@@ -1,0 +1,109 @@
+"""What a cluster shows of itself to those who check, count and draw it."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+from .config import ClusterConfig
+from .core.front_layouts import fetch_request_layout, fetch_response_layout
+from .core.layouts import data_request_layout, data_response_layout
+from .core.observation import ObservationSignature
+from .cores import core_domains
+from .counters import counter_table
+from .memory.ports import wide_write
+from .memory.shared import cluster_ports
+from .spread import ShownSignature, SpreadResponseSignature, show_stream, spread
+
+__all__ = ["ShownCoreSignature", "observed_ports", "show_core", "show_events", "show_writes"]
+
+#: Layouts of what a core prints, and of what it tells a matrix unit.
+console_layout = data.StructLayout({"byte": 8})
+command_layout = data.StructLayout({"word": 32})
+
+
+class ShownCoreSignature(wiring.Signature):
+    """What is seen of a core in its cluster; every field is a port of its own.
+
+    Names are those of `CoreSignature`, so that who looks at `Cores` can look at a cluster.
+
+    Members
+    -------
+    fetch, request : Out(ShownSignature)
+    fetched, response : Out(SpreadResponseSignature)
+    console : Out(ShownSignature)
+        A byte that is printed, once it is taken.
+    command : Out(ShownSignature)
+        A word for a matrix unit, likewise.
+    exit_code : Out(32)
+    observed : Out(ObservationSignature)
+    """
+
+    def __init__(self, config: ClusterConfig):
+        core = config.core
+        assert core is not None
+        super().__init__({
+            "fetch": Out(ShownSignature(fetch_request_layout(core))),
+            "fetched": Out(SpreadResponseSignature(fetch_response_layout(core))),
+            "request": Out(ShownSignature(data_request_layout(core))),
+            "response": Out(SpreadResponseSignature(data_response_layout(core))),
+            "console": Out(ShownSignature(console_layout)),
+            "command": Out(ShownSignature(command_layout)),
+            "exit_code": Out(32),
+            "observed": Out(ObservationSignature(core)),
+        })
+
+
+def observed_ports(config: ClusterConfig) -> dict[str, Any]:
+    """Return the ports that an observed cluster has beside those of every cluster.
+
+    ``core{c}`` is of `ShownCoreSignature`; ``events_{counter}`` says how often the event of each
+    counter happens in this cycle; ``shared_write_{i}`` is a wide write that shared memory takes
+    in this cycle.
+    """
+    ports: dict[str, Any] = {
+        f"events_{counter.name}": Out(counter.increment_width) for counter in counter_table(config)
+    }
+    if config.cores:
+        shown = ShownCoreSignature(config)
+        ports |= {domain: Out(shown) for domain in core_domains(config)}
+    shared = cluster_ports(config)
+    for i, size in enumerate(shared.write_sizes):
+        ports[f"shared_write_{i}"] = Out(SpreadResponseSignature(wide_write(shared.memory, size)))
+    return ports
+
+
+def show_core(m: Module, core, path, port) -> None:
+    """Show a core and what lies between it and memory on a port of `ShownCoreSignature`."""
+    show_stream(m, core.fetch, port.fetch)
+    show_stream(m, core.request, port.request)
+    spread(m, core.fetched, port.fetched)
+    spread(m, core.response, port.response)
+    for source, shown, name in (
+        (path.console, port.console, "byte"),
+        (core.command, port.command, "word"),
+    ):
+        m.d.comb += [
+            shown.valid.eq(source.valid),
+            shown.ready.eq(source.ready),
+            getattr(shown, name).eq(source.payload),
+        ]
+    m.d.comb += port.exit_code.eq(core.exit_code)
+    shown, ports = (each.observed.signature.flatten(each.observed) for each in (core, port))
+    m.d.comb += [each.eq(value) for (*_, value), (*_, each) in zip(shown, ports, strict=True)]
+
+
+def show_events(m: Module, cluster, events) -> None:
+    """Show the events that counters count on the ports of a cluster."""
+    for counter in counter_table(cluster.config):
+        m.d.comb += getattr(cluster, f"events_{counter.name}").eq(events[counter.name])
+
+
+def show_writes(m: Module, cluster, shared) -> None:
+    """Show the wide writes that shared memory takes on the ports of a cluster."""
+    for i, _ in enumerate(cluster_ports(cluster.config).write_sizes):
+        request, port = getattr(shared, f"write_{i}").request, getattr(cluster, f"shared_write_{i}")
+        m.d.comb += port.valid.eq(request.valid & request.ready)
+        for name in ("address", "data", "mask"):
+            m.d.comb += getattr(port, name).eq(request.payload[name])

@@ -1,0 +1,207 @@
+"""The registers of the DMA and of the matrix units, for the host and for the cores."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from .address_map import MATRIX, MATRIX_STRIDE, WINDOW_BYTES, unit_bases
+from .config import ClusterConfig
+from .emit import SharedBlock
+from .memory.arbiter import Arbiter, select
+from .registers import RegisterSignature, register_request
+
+__all__ = ["Devices"]
+
+#: Bits of a byte address in the window, and in the registers of one unit.
+WINDOW_WIDTH = (WINDOW_BYTES - 1).bit_length()
+UNIT_WIDTH = (MATRIX_STRIDE - 1).bit_length()
+#: Bits of a command word that name the matrix unit.
+UNIT_OF_WORD = slice(5, 7)
+
+
+class Devices(SharedBlock):
+    """Let the host and the cores use the registers of each unit in turns.
+
+    A command word of a core is a write of the register ``cisc`` of the unit that its bits 6:5
+    name; they are 0 on the way there. A word for a unit that is not there goes to the first as
+    it is, which refuses it. A core's accesses and its words take effect in the order in which
+    they come, an access ahead of a word of its cycle; those of others in any order.
+
+    | cycle | an access (a word: it is accepted here in cycle -1) |
+    |-------|-----------------------------------------------------|
+    | 0     | a core or the host asks                             |
+    | 1     | the unit is asked, if it is free                    |
+    | n     | the unit accepts, and `ready` is given back         |
+    | n + 1 | the response; another access may be accepted        |
+
+    At each unit whoever was served goes behind all others that ask, so one access waits for at
+    most one of everybody else. While a unit holds an access, all others of it wait, and further
+    ones of the core whose it is; other units serve the rest. An address without a unit is
+    refused, with the response 1 cycle after it is asked for.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    host_{unit} : In(RegisterSignature(8))
+        For each name of `unit_bases`, what the host asks of it.
+    core : In(RegisterSignature(14)).array(cores)
+        Byte addresses in the window of registers.
+    command : In(stream.Signature(32)).array(cores)
+        Command words, where the cluster has matrix units.
+    {unit} : Out(RegisterSignature(8))
+    """
+
+    core: list
+    command: list
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        self.bases = unit_bases(len(config.matrices))
+        members: dict[str, Any] = {"core": In(RegisterSignature(WINDOW_WIDTH)).array(config.cores)}
+        if config.matrices:
+            members["command"] = In(stream.Signature(32)).array(config.cores)
+        for unit in self.bases:
+            members |= {
+                f"host_{unit}": In(RegisterSignature(UNIT_WIDTH)),
+                unit: Out(RegisterSignature(UNIT_WIDTH)),
+            }
+        super().__init__(members)
+
+    def build(self, platform):
+        m = Module()
+        cores = range(self.config.cores)
+        # Of each unit, a bit for the host and for each core.
+        accepted: dict[str, Signal] = {}
+        answered: dict[str, Signal] = {}
+        asked = [self.ask(m, core) for core in cores]
+        for unit in self.bases:
+            accepted[unit], answered[unit] = self.serve(m, unit, asked)
+        for core in cores:
+            is_taken = Cat(accepted[unit][1 + core] for unit in self.bases).any()
+            self.answer(m, core, asked[core], is_taken, answered)
+        return m
+
+    def ask(self, m: Module, core: int) -> "Asked":
+        """Choose between what a core asks and its command word; return it."""
+        asked = Asked(core, list(self.bases))
+        access = self.core[core].request
+        m.d.comb += [
+            asked.valid.eq(access.valid | asked.is_word),
+            asked.payload.eq(access.payload),
+        ]
+        if self.config.matrices:
+            self.keep_word(m, core, asked)
+        high = asked.payload.address[UNIT_WIDTH:]
+        m.d.comb += [
+            hit.eq(asked.valid & (high == base >> UNIT_WIDTH))
+            for hit, base in zip(asked.units, self.bases.values(), strict=True)
+        ]
+        return asked
+
+    def keep_word(self, m: Module, core: int, asked: "Asked"):
+        """Keep a command word until its unit takes it; it is asked for when it is its turn."""
+        command, access = self.command[core], self.core[core].request
+        units = len(self.config.matrices)
+        word = Signal(32, name=f"word_{core}", reset_less=True)
+        unit = Signal(range(units), name=f"word_unit_{core}", reset_less=True)
+        waits, is_first = Signal(name=f"word_waits_{core}"), Signal(name=f"word_is_first_{core}")
+        named = command.payload[UNIT_OF_WORD]
+        is_there = named < units
+        m.d.comb += [
+            command.ready.eq(~waits),
+            # An access that came before it goes first, and none that comes after it.
+            asked.is_word.eq(waits & is_first),
+        ]
+        with m.If(asked.is_word):
+            cisc = self.bases["matrix"] + MATRIX["cisc"].offset
+            m.d.comb += [
+                asked.payload.address.eq(cisc + (unit << UNIT_WIDTH)),
+                asked.payload.write.eq(1),
+                asked.payload.data.eq(word),
+            ]
+        with m.If(~waits):
+            m.d.sync += [
+                waits.eq(command.valid),
+                is_first.eq(~access.valid | access.ready),
+                unit.eq(Mux(is_there, named, 0)),
+                word.eq(command.payload),
+            ]
+            with m.If(is_there):
+                m.d.sync += word[UNIT_OF_WORD].eq(0)
+        with m.Elif(access.ready):
+            m.d.sync += is_first.eq(1)
+        with m.If(asked.is_word & asked.taken):
+            m.d.sync += waits.eq(0)
+
+    def serve(self, m: Module, unit: str, asked: "list[Asked]") -> tuple[Signal, Signal]:
+        """Serve a unit's askers in turns; return whose access is accepted, and whose answered."""
+        host, bus = getattr(self, f"host_{unit}"), getattr(self, unit)
+        number = list(self.bases).index(unit)
+        m.submodules[f"arbiter_{unit}"] = arbiter = Arbiter(1 + len(asked))
+        layout = register_request(UNIT_WIDTH)
+        payloads: list[Value] = [Value.cast(host.request.payload)]
+        for source in asked:
+            payload = Signal(layout, name=f"asked_of_{unit}_{source.core}")
+            m.d.comb += [
+                payload.address.eq(source.payload.address[:UNIT_WIDTH]),
+                payload.write.eq(source.payload.write),
+                payload.data.eq(source.payload.data),
+            ]
+            payloads.append(Value.cast(payload))
+        wants = Cat(host.request.valid, *(source.units[number] for source in asked))
+        owner = Signal(1 + len(asked), name=f"owner_of_{unit}")
+        accepted = Signal.like(owner, name=f"accepted_by_{unit}")
+        answered = Signal.like(owner, name=f"answered_by_{unit}")
+        offered = Signal(name=f"offered_to_{unit}")
+        offer = Signal(layout, name=f"offer_to_{unit}", reset_less=True)
+        moves = ~offered | bus.request.ready
+        m.d.comb += [
+            # Whoever is accepted in this cycle still asks for the same.
+            arbiter.requests.eq(wants & ~owner),
+            arbiter.taken.eq(moves),
+            bus.request.valid.eq(offered),
+            bus.request.payload.eq(offer),
+            accepted.eq(Mux(bus.request.ready, owner, 0)),
+            host.request.ready.eq(accepted[0]),
+            host.response.valid.eq(answered[0]),
+            host.response.payload.eq(bus.response.payload),
+        ]
+        m.d.sync += answered.eq(accepted)
+        with m.If(moves):
+            m.d.sync += [offered.eq(arbiter.grant.any()), owner.eq(arbiter.grant)]
+            m.d.sync += Value.cast(offer).eq(select(arbiter.grant, payloads))
+        return accepted, answered
+
+    def answer(self, m: Module, core: int, asked: "Asked", is_taken: Value, answered):
+        """Give a core the response of the unit that answers it."""
+        port = self.core[core]
+        was_access, was_refused = Signal(name=f"was_access_{core}"), Signal(name=f"refused_{core}")
+        refuses = asked.valid & ~asked.units.any()
+        m.d.comb += [
+            asked.taken.eq(is_taken | refuses),
+            port.request.ready.eq(asked.taken & ~asked.is_word),
+            port.response.valid.eq(was_access),
+            port.response.payload.error.eq(was_refused),
+        ]
+        for unit in self.bases:
+            with m.If(answered[unit][1 + core]):
+                m.d.comb += port.response.payload.eq(getattr(self, unit).response.payload)
+        m.d.sync += [was_access.eq(port.request.ready), was_refused.eq(refuses)]
+
+
+class Asked:
+    """Signals of what a core asks now."""
+
+    def __init__(self, core: int, units: list[str]):
+        self.core = core
+        self.valid = Signal(name=f"asks_{core}")
+        self.payload: data.View = Signal(register_request(WINDOW_WIDTH), name=f"asks_for_{core}")
+        self.units = Signal(len(units), name=f"asks_unit_{core}")  #: one-hot, 0 for none of them
+        self.is_word = Signal(name=f"asks_by_word_{core}")
+        self.taken = Signal(name=f"is_taken_{core}")

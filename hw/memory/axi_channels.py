@@ -1,0 +1,40 @@
+"""The DMA's channels under the names and with the constants of AXI4."""
+
+from amaranth import *
+from amaranth.utils import exact_log2
+
+from ..axi import BURST_INCR
+from ..config import ClusterConfig
+
+__all__ = ["connect_axi"]
+
+CACHE_BUFFERABLE = 0b0011
+
+
+def connect_axi(m: Module, config: ClusterConfig, axi, read, write) -> None:
+    """Connect a `ReadChannel` and a `WriteChannel` to a master, an `Axi4Signature`."""
+    size = exact_log2(config.axi.beat_bytes)
+    for letter, channel in (("ar", read), ("aw", write)):
+        burst = channel.address
+        m.d.comb += [
+            getattr(axi, f"{letter}addr").eq(burst.payload.address),
+            getattr(axi, f"{letter}len").eq(burst.payload.length),
+            getattr(axi, f"{letter}size").eq(size),
+            getattr(axi, f"{letter}burst").eq(BURST_INCR),
+            getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
+            getattr(axi, f"{letter}valid").eq(burst.valid),
+            burst.ready.eq(getattr(axi, f"{letter}ready")),
+        ]
+    m.d.comb += [
+        read.beat.payload.data.eq(axi.rdata),
+        read.beat.payload.error.eq(axi.rresp[1]),
+        read.beat.valid.eq(axi.rvalid),
+        axi.rready.eq(read.beat.ready),
+        axi.wdata.eq(write.beat.payload.data),
+        axi.wstrb.eq(write.beat.payload.mask),
+        axi.wlast.eq(write.beat.payload.last),
+        axi.wvalid.eq(write.beat.valid),
+        write.beat.ready.eq(axi.wready),
+        axi.bready.eq(1),
+        write.responded.eq(axi.bvalid),
+    ]

@@ -1,0 +1,109 @@
+"""Which lines a cache has."""
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from ..config import CacheConfig
+from ..emit import SharedBlock
+from ..sram import Sram
+
+__all__ = ["CacheTags"]
+
+
+class CacheTags(SharedBlock):
+    """Compare the tags of a set with that of an address; forget all of them where told to.
+
+    A set is read in 1 cycle: `hits` and `valids` are of the set of the last cycle in which
+    `read` was high, and stay as they were then. Sets are forgotten one per cycle in which none
+    is written, after a reset as after `invalidate`; nothing may be read meanwhile.
+
+    Parameters
+    ----------
+    config : CacheConfig
+
+    Members
+    -------
+    read : In(1)
+        Not of a set that is written in the same cycle.
+    read_set : In(config.set_width)
+    tag : In(config.tag_width)
+        What is looked for in the set that was read.
+    hits : Out(config.ways)
+        Ways that have it: combinational, one-hot or none.
+    valids : Out(config.ways)
+        Ways that have any line.
+    write : In(config.ways)
+        Ways that are written, with what follows:
+    write_set, write_tag : In
+    write_valid : In(1)
+        Whether there is a line from now on.
+    invalidate : In(1)
+        Forget all that is written up to now, and begin in the next cycle.
+    sweeping : Out(1)
+        That is not done yet.
+    """
+
+    read: Signal
+    read_set: Signal
+    tag: Signal
+    hits: Signal
+    valids: Signal
+    write: Signal
+    write_set: Signal
+    write_tag: Signal
+    write_valid: Signal
+    invalidate: Signal
+    sweeping: Signal
+
+    def __init__(self, config: CacheConfig):
+        self.config = config
+        super().__init__({
+            "read": In(1),
+            "read_set": In(config.set_width),
+            "tag": In(config.tag_width),
+            "hits": Out(config.ways),
+            "valids": Out(config.ways),
+            "write": In(config.ways),
+            "write_set": In(config.set_width),
+            "write_tag": In(config.tag_width),
+            "write_valid": In(1),
+            "invalidate": In(1),
+            "sweeping": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        width = config.tag_width + 1
+        m.submodules.lines = lines = Sram(
+            depth=config.sets, width=config.ways * width, granularity=width
+        )
+        sweeps, next_set = Signal(init=1), Signal(config.set_width)
+        written = Signal(width)
+        m.d.comb += [
+            lines.read_enable.eq(self.read),
+            lines.read_address.eq(self.read_set),
+            *(
+                self.valids[way].eq(lines.read_data.word_select(way, width)[-1])
+                for way in range(config.ways)
+            ),
+            *(
+                self.hits[way].eq(lines.read_data.word_select(way, width) == Cat(self.tag, 1))
+                for way in range(config.ways)
+            ),
+            self.sweeping.eq(sweeps),
+            lines.write_mask.eq(self.write),
+            lines.write_address.eq(self.write_set),
+            written.eq(Cat(self.write_tag, self.write_valid)),
+            lines.write_data.eq(written.replicate(config.ways)),
+        ]
+        with m.If(sweeps & ~self.write.any()):
+            m.d.comb += [
+                lines.write_mask.eq(~0),
+                lines.write_address.eq(next_set),
+                written.eq(0),
+            ]
+            m.d.sync += [next_set.eq(next_set + 1), sweeps.eq(~next_set.all())]
+        with m.If(self.invalidate):
+            m.d.sync += [next_set.eq(0), sweeps.eq(1)]
+        return m

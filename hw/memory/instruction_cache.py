@@ -1,0 +1,241 @@
+"""From the instruction port of a core to DRAM, through a cache."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ..config import ClusterConfig
+from ..core.front_layouts import fetch_request_layout, fetch_response_layout
+from ..emit import SharedBlock
+from ..streams import Queue, ResponseSignature
+from .cache_tags import CacheTags
+from .cache_words import CacheWords
+from .lane_groups import is_dram
+from .miss_table import MissTable, replay_layout
+from .path_layouts import PAIR_BYTES, core_of, instruction_misses, line_layout, read_layout
+from .prefetcher import Prefetcher
+
+__all__ = ["InstructionCache"]
+
+
+def look_layout(config: ClusterConfig) -> data.StructLayout:
+    """Layout of what is looked up: ``wanted`` by a request of this ``tag``, else read ahead.
+
+    ``pair`` is its address, in pairs.
+    """
+    request = fetch_request_layout(core_of(config)).members
+    return data.StructLayout({
+        "wanted": 1,
+        "tag": request["tag"],
+        "pair": 32 - exact_log2(PAIR_BYTES),
+    })
+
+
+class InstructionCache(SharedBlock):
+    """Serve the instruction requests of a core from the lines it was last asked for.
+
+    | cycle | a pair of instructions                                                     |
+    |-------|----------------------------------------------------------------------------|
+    | 0     | `fetch` is accepted                                                        |
+    | 1     | `fetched`, if the cache has its line or nobody has; one per cycle          |
+    | 2     | else `read` of its line is offered, unless that is being read already      |
+    | n     | the last beat comes                                                        |
+    | n + 2 | `fetched`, and one per cycle of all that wait for the line, in any order   |
+
+    Requests behind a miss go on, up to `misses` lines at a time; where there is no room for one
+    more, it waits, and those behind it. Behind a line that is missed, or read ahead and used for
+    the first time, `prefetch` more are read in cycles in which nothing is asked for. What cannot
+    be read is answered with an error and not kept. In a cycle in which a beat comes nothing is
+    accepted, nor while the cache is emptied: a cycle for each set, after a reset too.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    fetch : In(stream.Signature(fetch_request_layout(config.core)))
+    fetched : Out(ResponseSignature(fetch_response_layout(config.core)))
+    invalidate : In(1)
+        What is asked for from the next cycle on is read anew, for all warps.
+    read : Out(stream.Signature(read_layout(config)))
+        The first beat of a line; all of them are to be read.
+    line : In(ResponseSignature(line_layout(config)))
+        Beats of one line in their order, of several lines in any.
+    busy : Out(1)
+        Something is under way, or comes in.
+    """
+
+    fetch: stream.Interface
+    fetched: Any
+    invalidate: Signal
+    read: stream.Interface
+    line: Any
+    busy: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        self.core = core = core_of(config)
+        self.misses = instruction_misses(config)
+        super().__init__({
+            "fetch": In(stream.Signature(fetch_request_layout(core))),
+            "fetched": Out(ResponseSignature(fetch_response_layout(core))),
+            "invalidate": In(1),
+            "read": Out(stream.Signature(read_layout(config))),
+            "line": In(ResponseSignature(line_layout(config))),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.tags = tags = CacheTags(self.core.l1i)
+        m.submodules.words = words = CacheWords(self.misses)
+        m.submodules.table = table = MissTable(self.misses)
+        look, look_valid = Signal(look_layout(self.config), reset_less=True), Signal()
+        is_outside, is_served = self.look_up(m, look, look_valid, tags, table)
+        self.begin(m, look, table)
+        self.fill(m, tags, words, table)
+
+        accepted, probed, proposed = Signal(), Signal(), Signal(self.core.l1i.line_width)
+        leaves, is_idle, proposes = Signal(), Signal(), Signal()
+        m.d.comb += [
+            leaves.eq(~look.wanted | is_served),
+            is_idle.eq((~look_valid | leaves) & ~self.line.valid & ~tags.sweeping),
+            self.fetch.ready.eq(is_idle & ~table.replay.valid & ~proposes),
+            accepted.eq(self.fetch.valid & self.fetch.ready),
+            proposes.eq(self.prefetch(m, look, look_valid, table, is_served, proposed)),
+            probed.eq(proposes & is_idle),
+        ]
+        with m.If(leaves):
+            m.d.sync += look_valid.eq(0)
+        self.ask(m, accepted, probed, proposed, tags, words, table)
+        with m.If(accepted | probed):
+            m.d.sync += [look_valid.eq(1), look.eq(self.asked(accepted, proposed))]
+        replayed = self.answer(m, look, look_valid, tags, words, table, is_outside)
+        m.d.comb += self.busy.eq(
+            Cat(
+                (self.fetch.valid, self.line.valid, look_valid, replayed, proposes),
+                (self.invalidate, tags.sweeping, table.busy),
+            ).any()
+        )
+        return m
+
+    def line_of(self, pair: Value) -> Value:
+        """Return the line of a pair, given its address in pairs."""
+        return pair[self.misses.place_width :]
+
+    def set_of(self, line: Value) -> Value:
+        """Return the set of a line."""
+        return line[: self.core.l1i.set_width]
+
+    def asked(self, accepted: Value, proposed: Value) -> Value:
+        """Return what is looked up next: what was accepted, else what is read ahead."""
+        asked, first = self.fetch.payload, Cat(C(0, self.misses.place_width), proposed)
+        pair = asked.address[exact_log2(PAIR_BYTES) :]
+        return Cat(accepted, asked.tag, Mux(accepted, pair, first))
+
+    def ask(self, m: Module, accepted, probed, proposed, tags, words, table):
+        """Read what is asked for, or the tags of what is proposed; or the word of a replay."""
+        pair, replay = self.fetch.payload.address[exact_log2(PAIR_BYTES) :], table.replay
+        replays = replay.valid
+        asked = Signal(self.core.l1i.set_width)
+        m.d.comb += [
+            asked.eq(self.set_of(self.line_of(pair))),
+            tags.read.eq(accepted | probed),
+            tags.read_set.eq(Mux(probed, self.set_of(proposed), asked)),
+            # Of the other ways a beat of that number may be written now.
+            words.read.eq(Mux(replays, replay.payload.way, accepted.replicate(self.core.l1i.ways))),
+            words.read_set.eq(Mux(replays, replay.payload.set, asked)),
+            words.read_place.eq(Mux(replays, replay.payload.place, pair)),
+        ]
+
+    def look_up(self, m: Module, look, look_valid, tags, table):
+        """Look for a line; return whether nobody has it, and whether it needs no other look."""
+        line, is_outside, is_served = self.line_of(look.pair), Signal(), Signal()
+        present, tag = Signal(), look.tag
+        m.d.comb += [
+            tags.tag.eq(line[self.core.l1i.set_width :]),
+            tags.invalidate.eq(self.invalidate),
+            present.eq(tags.hits.any()),
+            is_outside.eq(~is_dram(Cat(C(0, exact_log2(PAIR_BYTES)), look.pair))),
+            table.looks.eq(look_valid & ~is_outside),
+            table.present.eq(present),
+            table.valids.eq(tags.valids),
+            table.line.eq(line),
+            table.wanted.eq(look.wanted),
+            table.waiter.eq(Cat(tag.pair, tag.warp)),
+            table.place.eq(look.pair),
+            table.invalidate.eq(self.invalidate),
+            is_served.eq(is_outside | present | table.joins | table.begins),
+        ]
+        return is_outside, is_served
+
+    def begin(self, m: Module, look, table):
+        """Read lines in the order in which they are missed."""
+        m.submodules.reads = reads = Queue(read_layout(self.config), self.core.l1i.misses)
+        beat = Cat(C(0, exact_log2(self.misses.beats)), self.line_of(look.pair))
+        m.d.comb += [
+            reads.i.valid.eq(table.begins),  # all that may be under way fit
+            reads.i.payload.id.eq(table.entry),
+            reads.i.payload.beat.eq(beat),
+        ]
+        connect(m, reads.o, flipped(self.read))
+
+    def fill(self, m: Module, tags, words, table):
+        """Put beats into their lines, which are valid with the last."""
+        came, fill = self.line.payload, table.fill
+        last = C(1, 1) if self.misses.beats == 1 else fill.beat.all()
+        ways = Signal(self.core.l1i.ways)
+        m.d.comb += [
+            table.filled.eq(self.line.valid),
+            table.filled_entry.eq(came.id),
+            table.error.eq(came.error),
+            ways.eq(Mux(self.line.valid, fill.way, 0)),
+            words.write.eq(ways),
+            words.write_set.eq(self.set_of(fill.line)),
+            words.write_beat.eq(fill.beat),
+            words.write_data.eq(came.data),
+            tags.write.eq(Mux(fill.forgotten, 0, ways)),
+            tags.write_set.eq(self.set_of(fill.line)),
+            tags.write_tag.eq(fill.line[self.core.l1i.set_width :]),
+            tags.write_valid.eq(last & ~fill.fails & ~came.error),
+        ]
+
+    def prefetch(self, m: Module, look, look_valid, table, is_served, proposed: Signal) -> Value:
+        """Return whether the line `proposed` is to be looked up, that nobody asked for."""
+        if not self.core.l1i.prefetch:
+            return C(0, 1)
+        m.submodules.prefetcher = prefetcher = Prefetcher(self.core.l1i)
+        is_probe = look_valid & ~look.wanted
+        m.d.comb += [
+            prefetcher.line.eq(self.line_of(look.pair)),
+            prefetcher.trigger.eq(look.wanted & (table.begins | table.first_use)),
+            prefetcher.served.eq(is_probe & is_served),
+            proposed.eq(prefetcher.proposed),
+        ]
+        return prefetcher.proposes & table.spare & ~is_probe
+
+    def answer(self, m: Module, look, look_valid, tags, words, table, is_outside) -> Value:
+        """Answer what is here, or what was replayed; return whether something was.
+
+        Never both: nothing is accepted in a cycle in which something is replayed.
+        """
+        replayed = Signal(replay_layout(self.misses), reset_less=True)
+        replayed_valid = Signal()
+        answers, answer, tag = Signal(), self.fetched.payload, self.fetched.payload.tag
+        m.d.sync += [replayed_valid.eq(table.replay.valid), replayed.eq(table.replay.payload)]
+        m.d.comb += [
+            answers.eq(look_valid & look.wanted & (tags.hits.any() | is_outside)),
+            self.fetched.valid.eq(answers | replayed_valid),
+            words.way.eq(Mux(replayed_valid, replayed.way, tags.hits)),
+            answer.data.eq(words.word),
+            answer.error.eq(Mux(replayed_valid, replayed.error, is_outside)),
+            Cat(tag.pair, tag.warp).eq(
+                Mux(replayed_valid, replayed.waiter, Cat(look.tag.pair, look.tag.warp))
+            ),
+        ]
+        return replayed_valid

@@ -1,0 +1,67 @@
+"""C = A · B + C as a program of the cores: data, and what it must come to."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...hw.config import ClusterConfig
+from ..elements import dtype_of
+from ..floats import EXTREMES
+from ..kernel import Buffer, Kernel, Problem
+from .finished import finished_kernel, posed_product, rounded, with_gaps
+from .problem import GemmProblem
+
+__all__ = ["cores_kernel", "pose"]
+
+
+def cores_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return the kernel for a machine; options are those of `kernels.gemm.cores.pose`."""
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        return pose(config, rng, **sizes, **options)[0]
+
+    return finished_kernel("gemm_add", config, posed)
+
+
+def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Problem, GemmProblem]:
+    """Return the problem as a program gets it, and the product as models take it.
+
+    The product is rounded to the accumulator's format as ever, its sum with C to that once more,
+    and then to the format of C; integers wrap. Options are those of `kernels.gemm.cores.pose`.
+    """
+    problem, product, values, bound = posed_product(config, rng, **options)
+    c = problem.buffers["c"].data
+    before = addends(rng, c.shape, product, options.get("data", "random"))
+    added = before[:, : product.n].astype(np.float64)
+    with np.errstate(all="ignore"):
+        total = values + added
+        if product.c_format == "int32":
+            total = total.astype(np.int64).astype(np.uint32).view(np.int32).astype(np.float64)
+        bound = rounded(total, bound, "fp32" if c.dtype.kind == "f" else "int32")
+        if product.c_format == "fp16":
+            bound = rounded(total, bound, "fp16")
+    expected, bounds = with_gaps(before, total, bound)
+    buffers = problem.buffers | {"c": Buffer(data=before, expected=expected, bound=bounds)}
+    operations = problem.operations + product.m * product.n
+    return replace(problem, buffers=buffers, operations=operations), product
+
+
+def addends(
+    rng: np.random.Generator, shape: tuple[int, ...], product: GemmProblem, data: str
+) -> np.ndarray:
+    """Return C as it is before: of the size of the product, or with all kinds of values."""
+    dtype = dtype_of(product.c_format)
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+    if data == "integers":
+        return rng.integers(-64, 64, shape, endpoint=True).astype(dtype)
+    values = (rng.standard_normal(shape) * np.sqrt(product.k)).astype(dtype)
+    if data == "extreme":
+        chosen = rng.random(shape) < 1 / 4
+        with np.errstate(over="ignore"):
+            values[chosen] = rng.choice(EXTREMES.astype(dtype), np.count_nonzero(chosen))
+        if dtype == np.float16:
+            some = rng.random(shape) < 1 / 4
+            values.view(np.uint16)[some] = rng.integers(0, 1 << 16, np.count_nonzero(some))
+    return values

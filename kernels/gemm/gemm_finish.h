@@ -1,0 +1,250 @@
+/* C = f(A * B): the matrix unit makes the next tile while all warps of all cores finish the last.
+ *
+ * One thread commands as in gemm.h; the others take tiles of C from shared memory, in the
+ * accumulator's format, and write to DRAM what they make of them. A kernel includes this file and
+ * defines what that is:
+ *
+ *     // What is kept for a column of C.
+ *     float finish_column(const void *more, uint32_t column);
+ *     // The element: of the product, of what is kept, of C as it was, if FINISH_READS_C. Times
+ *     // HALVES_SCALE where it is to become FP16.
+ *     float finish_element(float sum, float kept, float before, int is_half);
+ *
+ * C is FP16, or has the accumulator's format where options say so. A lane has two columns of a
+ * tile, a warp as many rows as its share is: two elements of FP16 in a row are a word of a lane,
+ * and words of a warp leave together. */
+#ifndef GEMM_FINISH_H
+#define GEMM_FINISH_H
+
+#include <spica_parallel.h>
+
+#define GEMM_FINISHED 1
+#include "gemm.h"
+#include "halves.h"
+
+#ifndef FINISH_READS_C
+#define FINISH_READS_C 0
+#endif
+
+enum {
+    FINISH_INTEGERS = VIRGO_OPERAND_BYTES == 1 && VIRGO_NARROW_BYTES == 4,
+    FINISH_WIDTH = 2 * SPICA_THREADS,
+    FINISH_GROUPS = VIRGO_BLOCKS(GEMM_N, FINISH_WIDTH),
+    FINISH_WARPS = SPICA_WARPS * SPICA_CORES - 1,
+    FINISH_ACROSS = FINISH_GROUPS < FINISH_WARPS ? FINISH_GROUPS : FINISH_WARPS,
+    FINISH_DOWN = FINISH_WARPS / FINISH_ACROSS,
+};
+_Static_assert(FINISH_WARPS > 0, "beside the warp that commands there must be one that finishes");
+
+typedef struct {
+    Gemm gemm;
+    const char *more; /* of the kernel */
+} Finish;
+
+SPICA_INLINE float finish_column(const void *more, uint32_t column);
+SPICA_INLINE float finish_element(float sum, float kept, float before, int is_half);
+
+/* A lane's part of a tile: its two columns beside each other, or as many apart as lanes. */
+typedef struct {
+    const char *sums; /* of its first column */
+    char *c;
+    uint32_t sums_step, c_step; /* bytes from one row of this warp to its next */
+    uint32_t rows;              /* of this warp */
+    uint32_t in_words;          /* all lanes have two elements of FP16, in words of C */
+    int32_t columns;            /* that are there, from the first on */
+    float first, second;        /* what is kept */
+} FinishPart;
+
+/* An element of C as it was. */
+SPICA_INLINE float finish_before(const char *c, int is_half)
+{
+    if (!FINISH_READS_C)
+        return 0.0f;
+    return is_half ? halves_value(*(const uint16_t *)c) : *(const float *)c;
+}
+
+SPICA_INLINE void finish_store(char *c, float value, int is_half)
+{
+    if (is_half)
+        *(uint16_t *)c = (uint16_t)halves_of_scaled(value, value);
+    else
+        *(float *)c = value;
+}
+
+/* Rows of which every lane has two elements that are a word of C. */
+SPICA_INLINE void finish_words(FinishPart part)
+{
+    for (; part.rows; part.rows--) {
+        const volatile float *at = (const volatile float *)part.sums;
+        uint32_t before = FINISH_READS_C ? *(const uint32_t *)part.c : 0;
+        float low = finish_element(at[0], part.first, halves_value(before), 1);
+        float high = finish_element(at[1], part.second, halves_value(before >> 16), 1);
+        *(uint32_t *)part.c = halves_of_scaled(low, high);
+        part.sums += part.sums_step;
+        part.c += part.c_step;
+    }
+}
+
+/* Any rows, element by element; `apart` elements lie between a lane's two. */
+SPICA_INLINE void finish_elements(FinishPart part, uint32_t apart, int is_half)
+{
+    uint32_t bytes = is_half ? VIRGO_NARROW_BYTES : VIRGO_WIDE_BYTES;
+    for (; part.rows; part.rows--) {
+        const volatile float *at = (const volatile float *)part.sums;
+        SPICA_IF (part.columns > 0) {
+            float before = finish_before(part.c, is_half);
+            finish_store(part.c, finish_element(at[0], part.first, before, is_half), is_half);
+        } SPICA_END_IF
+        SPICA_IF (part.columns > (int32_t)apart) {
+            char *c = part.c + apart * bytes;
+            float before = finish_before(c, is_half);
+            finish_store(c, finish_element(at[apart], part.second, before, is_half), is_half);
+        } SPICA_END_IF
+        part.sums += part.sums_step;
+        part.c += part.c_step;
+    }
+}
+
+/* What the kernel was given, read anew: registers are dear. */
+SPICA_INLINE const Finish *finish_arguments(void)
+{
+    const Finish *all = spica_arguments();
+    SPICA_ANEW(all);
+    return all;
+}
+
+/* Warps counted from the last one, so that those left over are of core 0, which commands. */
+SPICA_INLINE uint32_t finish_number(void)
+{
+    return SPICA_WARPS * SPICA_CORES - 1 - (vx_core_id() * SPICA_WARPS + vx_warp_id());
+}
+
+/* Where a tile is on the way through all of them: panel of the operand that is kept, and how many
+ * of the other one were swept over. */
+typedef struct {
+    uint32_t keeps_b, panel, sweep;
+} FinishPlace;
+
+/* To the next tile; whether there is one. */
+SPICA_INLINE uint32_t finish_next(FinishPlace *at)
+{
+    const Finish *all = finish_arguments();
+    uint32_t rows = VIRGO_BLOCKS(all->gemm.m, GEMM_M), columns = VIRGO_BLOCKS(all->gemm.n, GEMM_N);
+    if (++at->sweep == (at->keeps_b ? rows : columns)) {
+        at->sweep = 0;
+        at->panel++;
+    }
+    return at->panel < (at->keeps_b ? columns : rows);
+}
+
+/* The part of this lane in a group of columns of a tile: the rows of its warp are `down` and every
+ * FINISH_DOWN further. */
+SPICA_INLINE FinishPart finish_part(FinishPlace at, uint32_t group, int is_half)
+{
+    const Finish *all = finish_arguments();
+    SPICA_ANEW(at.keeps_b);
+    SPICA_ANEW(at.panel);
+    SPICA_ANEW(at.sweep);
+    uint32_t last = VIRGO_BLOCKS(at.keeps_b ? all->gemm.m : all->gemm.n,
+                                 at.keeps_b ? GEMM_M : GEMM_N) - 1;
+    uint32_t position = at.panel & 1 ? last - at.sweep : at.sweep;
+    uint32_t row = (at.keeps_b ? position : at.panel) * GEMM_M;
+    uint32_t column = (at.keeps_b ? at.panel : position) * GEMM_N;
+    uint32_t down = finish_number() / SPICA_CONSTANT(FINISH_ACROSS);
+    if (down >= FINISH_DOWN)
+        down = GEMM_M; /* left over: no rows */
+    uint32_t m = gemm_least(all->gemm.m - row, GEMM_M);
+    uint32_t n = gemm_least(all->gemm.n - column, GEMM_N);
+    uint32_t apart = is_half ? 1 : SPICA_THREADS;
+    uint32_t first = group * FINISH_WIDTH + vx_thread_id() * (is_half ? 2 : 1);
+    uint32_t pitch = VIRGO_BLOCKS(n, VIRGO_COLUMNS) * VIRGO_COLUMNS * VIRGO_WIDE_BYTES;
+    uint32_t bytes = is_half ? VIRGO_NARROW_BYTES : VIRGO_WIDE_BYTES;
+    uint32_t c_pitch = all->gemm.c_pitch * bytes;
+    char *c = all->gemm.c + row * c_pitch + column * bytes;
+    FinishPart part = {
+        .sums = (const char *)SPICA_SHARED_BASE + GEMM_FIRST + GEMM_C_PLACE + down * pitch +
+                first * 4,
+        .c = c + down * c_pitch + first * bytes,
+        .sums_step = FINISH_DOWN * pitch,
+        .c_step = FINISH_DOWN * c_pitch,
+        .rows = down < m ? (m - down + FINISH_DOWN - 1) / SPICA_CONSTANT(FINISH_DOWN) : 0,
+        .in_words = is_half && (group + 1) * FINISH_WIDTH <= n && !(((uint32_t)c | c_pitch) & 3),
+        .columns = n - first,
+    };
+    /* Columns that are not there get what the last one gets. */
+    uint32_t end = all->gemm.n - 1;
+    part.first = finish_column(all->more, spica_minu(column + first, end));
+    part.second = finish_column(all->more, spica_minu(column + first + apart, end));
+    /* All of it now, not when it is used: what it is made of needs registers too. */
+    SPICA_ANEW(part.sums);
+    SPICA_ANEW(part.c);
+    SPICA_ANEW(part.sums_step);
+    SPICA_ANEW(part.c_step);
+    SPICA_ANEW(part.rows);
+    SPICA_ANEW(part.in_words);
+    SPICA_ANEW(part.columns);
+    return part;
+}
+
+/* What this warp does to a tile: of every so many groups of columns one. What it keeps of the first
+ * is loaded before the tile comes. */
+SPICA_INLINE void finish_tile(FinishPlace at, int is_half)
+{
+    _Pragma("clang loop unroll(disable)")
+    for (uint32_t group = finish_number() % SPICA_CONSTANT(FINISH_ACROSS); group < FINISH_GROUPS;) {
+        FinishPart part = finish_part(at, group, is_half);
+        if (group < FINISH_ACROSS)
+            virgo_meet();
+        if (is_half && part.in_words)
+            finish_words(part);
+        else
+            finish_elements(part, is_half ? 1 : SPICA_THREADS, is_half);
+        if (FINISH_ACROSS == FINISH_GROUPS)
+            break;
+        group += FINISH_ACROSS;
+        SPICA_ANEW(group);
+    }
+}
+
+/* All tiles in the order in which they are made. */
+SPICA_INLINE void finish_tiles(int is_half)
+{
+    FinishPlace at = {.keeps_b = (uint32_t)gemm_keeps_b(&finish_arguments()->gemm)};
+    SPICA_ANEW(at.keeps_b);
+    for (;;) {
+        finish_tile(at, is_half);
+        if (!finish_next(&at))
+            return;
+        virgo_meet();
+    }
+}
+
+/* Computes C, which is in DRAM when all cores have returned; main of every core calls this, and it
+ * returns in one thread of each. All threads of all warps finish, but of core 0 warp 0, whose one
+ * thread stays as it was and commands: it jumps, and the compiler takes no register over. */
+SPICA_INLINE void finish_run(void)
+{
+    spica_begin();
+    __asm__ goto("csrr t0, " SPICA_TEXT(SPICA_CSR_NUM_WARPS) "\n\t"
+                 "la t1, 1f\n\t"
+                 SPICA_INSN("x0, t0, t1", SPICA_INSN_VX_WSPAWN) "\n\t"
+                 "csrr t0, " SPICA_TEXT(SPICA_CSR_CORE_ID) "\n\t"
+                 "beqz t0, %l[commands]\n"
+                 "1:\tli t0, -1\n\t"
+                 SPICA_INSN("x0, t0, x0", SPICA_INSN_VX_TMC)
+                 : : : "a0", SPICA_EVERY_REGISTER_ : commands);
+    if (VIRGO_NARROW_BYTES == 2 && !(finish_arguments()->gemm.options & VIRGO_WIDE))
+        finish_tiles(1);
+    else
+        finish_tiles(0);
+    spica_unite();
+    spica_end();
+    return;
+commands:
+    gemm_run(spica_arguments());
+    while (vx_warp_mask() != 1)
+        ;
+    spica_end();
+}
+
+#endif

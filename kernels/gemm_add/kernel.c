@@ -1,0 +1,25 @@
+/* C = A * B + C: the matrix unit multiplies, the cores add, at the same time. */
+#define FINISH_READS_C 1
+#include "../gemm/gemm_finish.h"
+
+SPICA_INLINE float finish_column(const void *more, uint32_t column)
+{
+    (void)more, (void)column;
+    return 0.0f;
+}
+
+/* The whole product is rounded to the accumulator's format, then the sum to it, then to C's. */
+SPICA_INLINE float finish_element(float sum, float kept, float before, int is_half)
+{
+    (void)kept;
+    if (FINISH_INTEGERS)
+        return spica_float(spica_bits(sum) + spica_bits(before));
+    return (sum + before) * (is_half ? HALVES_SCALE : 1.0f);
+}
+
+int main(void)
+{
+    finish_run();
+    return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
+                 spica_load_register(SPICA_OF_UNIT(DMA, ERROR)));
+}

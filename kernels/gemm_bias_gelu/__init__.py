@@ -1,0 +1,1 @@
+"""C = gelu(A B + bias): the cores finish each tile while the matrix unit makes the next."""

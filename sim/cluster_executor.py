@@ -1,0 +1,112 @@
+"""Programs on a whole cluster: cores, matrix units, DMA, and DRAM behind AXI."""
+
+import dataclasses
+from typing import Any
+
+from ..hw.address_map import DRAM_BASE
+from ..hw.config import ClusterConfig
+from ..kernels.program import Program
+from .cluster_machine import ClusterMachine
+from .cluster_outcome import ClusterOutcome
+from .core_executor import ProgramExecutor, window_of
+from .dram import DramConfig
+from .faults import describe_faults, read_faults
+from .loading import Progress, SimtOptions
+from .overview import Overview
+from .places import Places
+from .trace import OVERVIEW_SUFFIXES
+
+__all__ = ["ClusterExecutor"]
+
+
+class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
+    """A program in the DRAM of a cluster; see `ProgramExecutor`."""
+
+    @classmethod
+    def build(
+        cls,
+        config: ClusterConfig,
+        program: Program,
+        places: Places,
+        options: SimtOptions,
+        progress: Progress | None,
+    ) -> "ClusterExecutor":
+        """Build the machine that the options want."""
+        assert isinstance(options.memory, DramConfig)
+        drawn = is_overview(options)
+        machine = ClusterMachine(
+            config,
+            engine=options.engine,
+            dram=options.memory,
+            lockstep=options.lockstep,
+            gating=options.gating,
+            seed=options.seed,
+            optimize=options.model_optimize,
+            progress=progress,
+            **({} if drawn else window_of(options)),
+        )
+        machine.profiled = program
+        return cls(machine, program, places, options)
+
+    def execute(self, sentence: str, progress: Progress | None) -> None:
+        """Run to the end as `ProgramExecutor` does, and record what a timeline of all shows."""
+        if is_overview(self.options):
+            config, window = self.machine.config, self.options.trace_window
+            self.overview = Overview(self.machine, config, window)
+        self.title = sentence.removeprefix("running ")
+        super().execute(sentence, progress)
+
+    def write_trace(self) -> None:
+        """Write what was recorded, if a trace is wanted."""
+        path = self.options.trace
+        if path is None or not is_overview(self.options):
+            return super().write_trace()
+        return self.overview.write(path, self.title)
+
+    @property
+    def device_errors(self) -> str:
+        """What the units hold against the program, in words."""
+        return describe_faults(read_faults(self.machine, self.machine.config))
+
+    def run(self, max_cycles: int) -> ClusterOutcome:
+        """Run on for so many cycles at most."""
+        return self.machine.run(max_cycles)
+
+    def account(self) -> dict[str, Any]:
+        """Return what the run did, for a result file."""
+        outcome = self.outcome
+        assert outcome is not None, "the program has been executed"
+        found = super().account()
+        read = sum(channel.read_bytes for channel in outcome.channels)
+        written = sum(channel.write_bytes for channel in outcome.channels)
+        return found | {
+            "region": region(outcome),
+            "profile": {
+                name: dataclasses.asdict(spent) for name, spent in self.machine.profile().items()
+            },
+            "unit_counters": self.machine.unit_counters(),
+            "memory": dataclasses.asdict(self.machine.dram)
+            | {
+                "base": DRAM_BASE,
+                "read_bytes": read,
+                "written_bytes": written,
+                "used_bytes_per_cycle": (read + written) / max(1, outcome.cycles),
+            },
+        }
+
+
+def is_overview(options: SimtOptions) -> bool:
+    """Return whether a timeline of the whole cluster is wanted, not a log of its instructions."""
+    return options.trace is not None and options.trace.suffix in OVERVIEW_SUFFIXES
+
+
+def region(outcome: ClusterOutcome) -> dict[str, int] | None:
+    """Return the cycles that the program marked, and when its last write was in DRAM.
+
+    From the first begin marker to the later of the last end marker and the last write response.
+    None where nothing is marked.
+    """
+    if outcome.first_begin is None or outcome.last_end is None:
+        return None
+    end = max(outcome.last_end, outcome.last_response or 0)
+    return {"begin": outcome.first_begin, "end": end, "cycles": end - outcome.first_begin}

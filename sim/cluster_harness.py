@@ -1,0 +1,108 @@
+"""The C++ harness around an observed cluster: DRAM and host, what its cores do and units count."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+
+from ..hw.address_map import CORES, CORES_BASE
+from ..hw.config import ClusterConfig
+from ..hw.core.memory_layouts import MemoryFault, slots
+from ..hw.core.operations import Port
+from ..hw.counters import counter_table
+from ..hw.isa.markers import BEGIN_MARKER, END_MARKER
+from ..kernels.commands import CommandList
+from .binding import Layout
+from .core_harness import ProgramHarness, words
+from .dram import DramConfig
+
+__all__ = ["NEVER", "ClusterHarness", "ClusterState"]
+
+#: A cycle that has not been.
+NEVER = (1 << 64) - 1
+
+
+class ClusterState(ctypes.Structure):
+    """`ClusterCoresState` of native/cluster_cores.hpp."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint64) for name in ("first_begin", "last_end", "begins", "ends")
+    )
+
+
+class NativeParameters(ctypes.Structure):
+    """`ClusterCoresParameters` of native/cluster_cores.hpp."""
+
+    _fields_ = tuple(words("memory_port", "slot_bits", "refused", "begin_marker", "end_marker"))
+
+
+class ClusterHarness(ProgramHarness):
+    """DRAM, host and AXI ports of an observed cluster, and all that is counted of its cores.
+
+    Parameters
+    ----------
+    library : Path
+        A library built with the harness.
+    layout : Layout
+        Ports of the cluster.
+    config : ClusterConfig
+    dram : DramConfig
+    access_cycles : int
+        Cycles from the start of one host access to the start of the next.
+
+    """
+
+    def __init__(
+        self,
+        library: Path,
+        layout: Layout,
+        config: ClusterConfig,
+        dram: DramConfig,
+        access_cycles: int,
+    ):
+        assert config.core is not None
+        self.config = config
+        super().__init__(
+            library,
+            layout.table(),
+            dram,
+            channels=config.axi.masters,
+            interleave_bytes=config.axi.interleave_bytes,
+            access_cycles=access_cycles,
+        )
+        parameters = NativeParameters(
+            memory_port=Port.MEMORY,
+            slot_bits=(slots(config.core) - 1).bit_length(),
+            refused=MemoryFault.REFUSED,
+            begin_marker=BEGIN_MARKER,
+            end_marker=END_MARKER,
+        )
+        self.library.harness_cluster(self.handle, ctypes.byref(parameters))
+
+    def prepare(self, commands: CommandList | None) -> None:
+        """Let the host start the cores when they begin next, and then carry out a command list."""
+        rows = CommandList()
+        rows.write(CORES_BASE + CORES["start"].offset, 1)
+        rows.rows += commands.rows if commands else []
+        array = rows.array()
+        self.library.harness_prepare(
+            self.handle, ctypes.c_void_p(array.ctypes.data), ctypes.c_uint64(len(array))
+        )
+
+    def renew(self) -> None:
+        """Put host and AXI ports into their first state; memory stays."""
+        self.library.harness_renew(self.handle)
+
+    def cluster_state(self) -> ClusterState:
+        """Return what was marked in the run."""
+        state = ClusterState()
+        self.library.harness_cluster_state(self.handle, ctypes.byref(state))
+        return state
+
+    def events(self) -> dict[str, int]:
+        """Return what each counter of `counter_table` counts, from the beginning of the run."""
+        table = counter_table(self.config)
+        sums = np.zeros(len(table), np.uint64)
+        self.library.harness_cluster_events(self.handle, ctypes.c_void_p(sums.ctypes.data))
+        by_name = dict(zip(sorted(counter.name for counter in table), sums.tolist(), strict=True))
+        return {counter.name: by_name[counter.name] * counter.scale for counter in table}

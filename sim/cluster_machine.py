@@ -1,0 +1,227 @@
+"""A whole cluster with programs on its cores: started over AXI, everything in DRAM, observed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..hw.cluster import Cluster
+from ..hw.config import ClusterConfig
+from ..hw.errors import MachineError, UserError
+from ..kernels.commands import CommandList
+from .amaranth_engine import AmaranthEngine
+from .binding import Layout
+from .cluster_harness import NEVER, ClusterHarness
+from .cluster_lockstep import ClusterLockstep
+from .cluster_outcome import ClusterOutcome
+from .compiler import Progress
+from .core_outcome import CoreStop
+from .dram import ChannelStatistics, DramConfig
+from .emissions import emit_cached
+from .faults import describe_units
+from .iss.machine import Iss
+from .program_machine import NEVER as NO_END
+from .program_machine import ProgramMachine, Window
+from .stops import RESPONSES, Stop, describe_machine
+from .verilated import build_harness, build_model
+from .verilator_engine import VerilatorEngine
+
+__all__ = ["ClusterMachine", "observed_cluster"]
+
+
+def observed_cluster(config: ClusterConfig) -> Cluster:
+    """Return a cluster that shows what happens in it."""
+    return Cluster(config, observed=True)
+
+
+class ClusterMachine(ProgramMachine):
+    """An observed cluster on an engine, with DRAM behind its AXI masters and a host that starts it.
+
+    Used as `CoreMachine` is. What differs: memory is DRAM, whose every access goes over AXI, and
+    the back door leads there alone; accesses of cores to DRAM that was not placed stop the run as
+    a fault when they are requested; a run is over once every unit is idle too; its outcome says
+    more, and `unit_counters` tells what the units counted.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+    name : str
+        Name of the top module.
+    engine : str
+        ``verilator`` or ``amaranth``; both take the same cycles.
+    dram : DramConfig
+        Timing of memory.
+    lockstep : bool
+        Whether every instruction is compared with the instruction-set model, which is then `iss`.
+    record : tuple of int
+        Of which cycles everything is kept: the first, and the one after the last.
+    gating : str
+        ``gated``, ``ungated`` or ``random``; Amaranth's simulator never gates.
+    seed : int
+        Of random gating and of storage without initial value.
+    access_cycles : int
+        Cycles from the start of one host access to the start of the next.
+    watchdog : int
+        Cycles without any instruction, transfer or event of a unit after which a run is given up.
+    optimize : int
+        0 to 3, for the C++ compiler.
+    vcd : str or None
+        Where to write a waveform.
+    window : tuple of int
+        First cycle of the waveform, and the one after its last; Verilator only.
+    progress : callable or None
+        Told about builds.
+    design : Component or None
+        What to run in place of the observed cluster of the config, with the same ports.
+
+    Attributes
+    ----------
+    console : bytes
+        All that was printed since the run began, in the order of the cores' bytes on their way to
+        the host.
+    on_console : callable or None
+        Told what is printed, while a program runs.
+
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        name: str = "observed_cluster",
+        engine: str = "verilator",
+        dram: DramConfig | None = None,
+        lockstep: bool = False,
+        record: Window | None = None,
+        gating: str = "gated",
+        seed: int = 0,
+        access_cycles: int = 20,
+        watchdog: int = 50_000,
+        optimize: int = 2,
+        vcd: str | None = None,
+        window: Window | None = None,
+        progress: Progress | None = None,
+        design: Any = None,
+    ):
+        super().__init__(
+            config,
+            engine=engine,
+            lockstep=lockstep,
+            record=record,
+            gating=gating,
+            watchdog=watchdog,
+        )
+        self.dram = DramConfig() if dram is None else dram
+        if engine == "verilator":
+            emission = (
+                emit_cached(config, name, progress, observed_cluster)
+                if design is None
+                else emit_cached(design, name, progress)
+            )
+            library = build_model(
+                emission, optimize=optimize, trace=vcd is not None, progress=progress
+            )
+            self.engine = VerilatorEngine(library, Layout.of(emission), gating=gating, seed=seed)
+            if vcd is not None:
+                self.engine.trace(vcd, *(window or (0, NO_END)))
+        else:
+            library = build_harness()
+            self.engine = AmaranthEngine(
+                observed_cluster(config) if design is None else design, vcd
+            )
+        self.surroundings = ClusterHarness(
+            library, self.engine.layout, config, self.dram, access_cycles
+        )
+        self.channels_before: list[ChannelStatistics] = []
+        self.placed: list[tuple[int, int]] = []
+
+    def allow(self, address: int, nbytes: int) -> None:
+        """Place something: a program may touch these bytes of DRAM, and only what was placed.
+
+        In lockstep they are compared with the model's when the program has ended.
+        """
+        super().allow(address, nbytes)
+        self.placed.append((address, nbytes))
+
+    @property
+    def harness(self) -> ClusterHarness:
+        """What surrounds the cores."""
+        return self.surroundings
+
+    def run(self, max_cycles: int = 1 << 40, commands: CommandList | None = None) -> ClusterOutcome:
+        """Run until host, cores and units are idle, something goes wrong, or for `max_cycles`.
+
+        From reset, or where the last run stopped if that was at its limit; DRAM stays as it is.
+        The host starts the cores and then carries out `commands`, beside them. Raises
+        `MachineError` where an access of the host is refused.
+        """
+        if self.begins:
+            self.harness.prepare(commands)
+        elif commands is not None:
+            raise UserError("a run that goes on has its commands already")
+        self.advance(max_cycles)
+        if self.harness.state().stop == Stop.HOST_ERROR:
+            self.begins = True
+            command, address, response = self.harness.errors()[-1]
+            answer = RESPONSES.get(response, f"response {response}")
+            raise MachineError(
+                f"access {command} of the host, to {address:#06x}, was refused with {answer}"
+            )
+        facts = self.facts()
+        self.begins = facts["stop"] is not CoreStop.LIMIT
+        state, marks = self.harness.state(), self.harness.cluster_state()
+        return ClusterOutcome(
+            **facts,
+            exit_codes=tuple(core.exit_code for core in self.core_states()),
+            first_command=since(state.first_command, state.start),
+            last_response=since(state.last_response or NEVER, state.start),
+            first_begin=since(marks.first_begin, 0),
+            last_end=since(marks.last_end, 0),
+            begins=marks.begins,
+            ends=marks.ends,
+            channels=tuple(
+                after.since(before)
+                for after, before in zip(
+                    self.harness.statistics(), self.channels_before, strict=True
+                )
+            ),
+            violation=self.harness.violation(),
+            waits=self.waits() if facts["stop"] in (CoreStop.HANG, CoreStop.DEADLOCK) else "",
+        )
+
+    def begin(self) -> None:
+        """Bring everything but memory into its first state."""
+        if self.has_run:
+            self.harness.renew()
+        super().begin()
+        self.channels_before = self.harness.statistics()
+
+    def make_lockstep(self, iss: Iss) -> ClusterLockstep:
+        """Return what compares the cores with the model in the run that begins."""
+        return ClusterLockstep(self.harness, self.config, iss, self.placed)
+
+    def unit_counters(self) -> dict[str, int]:
+        """Return what each event counter of the cluster holds, by the names of `counter_table`."""
+        return self.harness.events()
+
+    def waits(self) -> str:
+        """Ask the units of a cluster that stands still what they wait for; it runs on meanwhile."""
+        held = held_streams(self.outputs(), self.config.cores)
+        return "; ".join([*describe_machine(self), *held, describe_units(self, self.config)])
+
+
+def held_streams(outputs: dict[str, int], cores: int) -> Iterator[str]:
+    """Yield which of what each core offers is not taken."""
+    for core in range(cores):
+        names = ("fetch", "request", "command", "console")
+        held = [
+            name
+            for name in names
+            if outputs[f"core{core}_{name}_valid"] and not outputs[f"core{core}_{name}_ready"]
+        ]
+        if held:
+            yield f"core{core} offers what nobody takes: {', '.join(held)}"
+
+
+def since(cycle: int, start: int) -> int | None:
+    """Return a cycle of the harness as one of the run, None if it has not been in it."""
+    return None if cycle == NEVER or cycle < start else cycle - start

@@ -1,0 +1,59 @@
+"""What came of a run of programs on a whole cluster."""
+
+from dataclasses import dataclass
+
+from .core_outcome import CoreOutcome
+from .dram import ChannelStatistics
+
+__all__ = ["ClusterOutcome"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOutcome(CoreOutcome):
+    """What a cluster has done since the host began; cycles count from then.
+
+    Attributes
+    ----------
+    exit_codes : tuple of int
+        By core.
+    first_command : int or None
+        When the host's first write, that which starts the cores, was accepted.
+    last_response : int or None
+        When the last write response of any AXI master was taken.
+    first_begin, last_end : int or None
+        When the first marker of a beginning was done, and the last of an end; see `ClusterHarness`.
+    begins, ends : int
+        How many of them were done, by all warps.
+    channels : tuple of ChannelStatistics
+        What each DRAM channel did.
+    violation : str
+        Which rule of AXI was broken, and when.
+    waits : str
+        After ``HANG`` and ``DEADLOCK``: what units, AXI and DRAM wait for.
+
+    """
+
+    exit_codes: tuple[int, ...] = ()
+    first_command: int | None = None
+    last_response: int | None = None
+    first_begin: int | None = None
+    last_end: int | None = None
+    begins: int = 0
+    ends: int = 0
+    channels: tuple[ChannelStatistics, ...] = ()
+    violation: str = ""
+    waits: str = ""
+
+    @property
+    def elapsed(self) -> int:
+        """Cycles from the first command's acceptance to the last write response."""
+        if self.first_command is None or self.last_response is None:
+            return self.cycles
+        return self.last_response - self.first_command
+
+    @property
+    def measured(self) -> int | None:
+        """Cycles from the first marker of a beginning to the last of an end."""
+        if self.first_begin is None or self.last_end is None:
+            return None
+        return self.last_end - self.first_begin

@@ -1,0 +1,173 @@
+#include "cluster_cores.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace spica {
+
+namespace {
+// A unit may start the next on the last cycle of its own work, so one quiet cycle proves nothing.
+constexpr uint32_t kQuietCycles = 4;
+const std::string kEvents = "events_";
+
+bool contains(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+}
+}  // namespace
+
+void ClusterCores::Traffic::reset() {
+    asking.clear();
+    has_asked = false;
+    fetches = loads = stores = 0;
+    owed_fetches = owed_lanes = 0;
+}
+
+ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
+                           const ClusterCoresParameters& parameters)
+    : Cores(ports), parameters_(parameters), dram_(dram), traffic_(count()) {
+    std::vector<std::string> names;
+    for (const auto& [name, field] : ports.outputs()) {
+        bool is_busy = name.ends_with("_busy");
+        if (is_busy && !name.starts_with("core")) busy_.push_back(field);
+        if (name.starts_with(kEvents)) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+        // Cycles of waiting are counted as well, and are none in which something goes on.
+        bool waits = contains(name, "wait") || contains(name, "idle");
+        events_.push_back({ports.output(name), !waits});
+    }
+    counted_.resize(events_.size());
+}
+
+void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
+    Cores::begin(starts, max_cycles, watchdog);
+    starts_ = false;
+    if (!starts) return;
+    console_.clear();
+    for (Traffic& each : traffic_) each.reset();
+    std::fill(counted_.begin(), counted_.end(), 0);
+    state_ = {kNever, kNever, 0, 0};
+    has_begun_ = false;
+    idle_cycles_ = 0;
+}
+
+Stop ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
+    for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
+    bool agrees = look(outputs, outputs);
+    bool moved = surroundings.moved;
+    moved |= monitor(outputs);
+    moved |= count_events(outputs);
+    if (moved) last_progress_ = now_;
+    has_begun_ |= is_busy();
+    return count_cycle(agrees ? judge(outputs, surroundings.owes) : Stop::kMismatch, outputs);
+}
+
+bool ClusterCores::count_events(const uint32_t* outputs) {
+    bool moved = false;
+    for (size_t k = 0; k < events_.size(); k++) {
+        uint32_t times = events_[k].port.get(outputs);
+        counted_[k] += times;
+        moved |= times != 0 && events_[k].is_progress;
+    }
+    return moved;
+}
+
+void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
+    const CorePorts& ports = cores_[core]->ports;
+    Traffic& traffic = traffic_[core];
+    if (ports.fetch.valid.get(outputs) && ports.fetch.ready.get(outputs)) {
+        traffic.fetches++;
+        traffic.owed_fetches++;
+    }
+    traffic.owed_fetches -= ports.fetch.answer.get(outputs);
+    const PlacePorts& dispatched = ports.dispatched[parameters_.memory_port];
+    if (dispatched.valid.get(outputs)) {
+        traffic.asking.push_back({dispatched.warp.get(outputs), dispatched.pc.get(outputs)});
+    }
+    if (ports.data.valid.get(outputs) && ports.data.ready.get(outputs)) {
+        follow_request(core, outputs);
+    }
+    if (ports.data.answer.get(outputs)) {
+        traffic.owed_lanes -=
+            static_cast<uint32_t>(std::popcount(ports.data.answer_mask.get(outputs)));
+    }
+    if (ports.console.moves(outputs)) {
+        console_.push_back(static_cast<char>(ports.console.word.get(outputs)));
+    }
+    find_markers(ports, outputs);
+}
+
+// Requests come in the order of dispatch, those of one instruction with rising parts.
+void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
+    const DataPorts& port = cores_[core]->ports.data;
+    Traffic& traffic = traffic_[core];
+    uint32_t tag = port.tag.get(outputs), mask = port.mask.get(outputs);
+    uint32_t slot = tag & ((1u << parameters_.slot_bits) - 1), part = tag >> parameters_.slot_bits;
+    bool is_same = traffic.has_asked && slot == traffic.slot && part > traffic.part;
+    if (traffic.has_asked && !is_same && !traffic.asking.empty()) traffic.asking.pop_front();
+    traffic.has_asked = true;
+    traffic.slot = slot;
+    traffic.part = part;
+    (port.is_store.get(outputs) ? traffic.stores : traffic.loads)++;
+    traffic.owed_lanes += static_cast<uint32_t>(std::popcount(mask));
+    uint32_t wrong = 0, address = 0;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
+        uint32_t at = outputs[port.address.offset + lane];
+        // Of a load less than a word may be wanted, which is not known here.
+        if (!dram_.contains(at, 1) || regions_.may_touch(at, 1)) continue;
+        if (wrong == 0) address = at;
+        wrong |= 1u << lane;
+    }
+    if (wrong == 0 || traffic.asking.empty()) return;
+    const Asking& asking = traffic.asking.front();
+    cores_[core]->monitor.refuse(asking.warp, asking.pc, parameters_.refused,
+                                 wrong << part * port.lanes(), address);
+}
+
+void ClusterCores::find_markers(const CorePorts& ports, const uint32_t* outputs) {
+    for (const DonePorts& each : ports.done) {
+        if (!each.valid.get(outputs)) continue;
+        uint32_t pc = each.pc.get(outputs);
+        if (!dram_.contains(pc, 4)) continue;
+        uint32_t word = dram_.word(pc);
+        if (word == parameters_.begin_marker) {
+            if (state_.begins++ == 0) state_.first_begin = now_;
+        } else if (word == parameters_.end_marker) {
+            state_.ends++;
+            state_.last_end = now_;
+        }
+    }
+}
+
+Stop ClusterCores::judge(const uint32_t* outputs, bool owes) {
+    if (has_fault()) return Stop::kFault;
+    bool units_busy = std::any_of(busy_.begin(), busy_.end(),
+                                  [&](const Field& each) { return each.get(outputs) != 0; });
+    bool is_idle = has_begun_ && !is_busy() && !units_busy && !owes;
+    idle_cycles_ = is_idle ? idle_cycles_ + 1 : 0;
+    if (idle_cycles_ >= kQuietCycles) {
+        now_ -= kQuietCycles - 1;  // since then nothing has been
+        return Stop::kDone;
+    }
+    uint64_t quiet = now_ - last_progress_;
+    bool may_wait_forever = has_begun_ && is_busy() && !units_busy && !owes;
+    if (may_wait_forever && quiet >= kBarrierCycles && all_at_barrier(outputs)) {
+        return Stop::kDeadlock;
+    }
+    return quiet >= watchdog_ ? Stop::kHang : Stop::kNone;
+}
+
+CoreState ClusterCores::core_state(uint32_t number) const {
+    CoreState state = Cores::core_state(number);
+    const Traffic& traffic = traffic_[number];
+    state.owed_fetches = traffic.owed_fetches;
+    state.owed_requests = traffic.owed_lanes;
+    state.fetches = traffic.fetches;
+    state.loads = traffic.loads;
+    state.stores = traffic.stores;
+    return state;
+}
+
+}  // namespace spica

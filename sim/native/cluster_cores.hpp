@@ -1,0 +1,90 @@
+// The cores of an observed cluster while programs run on them: what they print, ask for and mark,
+// what the units count, and when the run is over.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cores.hpp"
+#include "memory.hpp"
+#include "regions.hpp"
+
+namespace spica {
+
+// What Python knows of the cluster.
+extern "C" struct ClusterCoresParameters {
+    uint32_t memory_port;  // of `dispatched`
+    uint32_t slot_bits;    // of a request's tag, below the number of the request
+    uint32_t refused;      // the cause of a fault in memory that was not placed
+    uint32_t begin_marker, end_marker;  // instructions
+};
+
+extern "C" struct ClusterCoresState {
+    // Of the run; a cycle that has not been is all ones.
+    uint64_t first_begin, last_end;  // markers done
+    uint64_t begins, ends;           // how many
+};
+
+// What a cycle is like around the cores.
+struct Surroundings {
+    bool moved;  // something was transferred
+    bool owes;   // a host's access or a transfer with DRAM is under way
+};
+
+class ClusterCores : public Cores {
+public:
+    ClusterCores(const PortTable& ports, Memory& dram, const ClusterCoresParameters& parameters);
+
+    void begin(bool starts, uint64_t max_cycles, uint64_t watchdog) override;
+    Stop step(const uint32_t* outputs, const Surroundings& surroundings);
+    void allow(uint64_t first, uint64_t last) override { regions_.allow(first, last); }
+    const std::string& console() const override { return console_; }
+    CoreState core_state(uint32_t core) const override;
+    ClusterCoresState cluster_state() const { return state_; }
+
+    // Sums of the ports ``events_{counter}``, in the order of their names.
+    const std::vector<uint64_t>& counted() const { return counted_; }
+
+private:
+    static constexpr uint64_t kNever = ~uint64_t{0};
+
+    // An instruction whose accesses are being requested.
+    struct Asking {
+        uint32_t warp, pc;
+    };
+    struct Traffic {
+        std::deque<Asking> asking;
+        bool has_asked = false;  // the first of `asking`
+        uint32_t slot = 0, part = 0;
+        uint64_t fetches = 0, loads = 0, stores = 0;
+        uint32_t owed_fetches = 0, owed_lanes = 0;
+
+        void reset();
+    };
+    struct Event {
+        Field port;
+        bool is_progress;
+    };
+
+    bool count_events(const uint32_t* outputs);
+    void follow(uint32_t core, const uint32_t* outputs);
+    void follow_request(uint32_t core, const uint32_t* outputs);
+    void find_markers(const CorePorts& ports, const uint32_t* outputs);
+    Stop judge(const uint32_t* outputs, bool owes);
+
+    const ClusterCoresParameters parameters_;
+    Memory& dram_;
+    Regions regions_;
+    std::vector<Traffic> traffic_;
+    std::vector<Field> busy_;  // of what is no core
+    std::vector<Event> events_;
+    std::vector<uint64_t> counted_;
+    std::string console_;
+    ClusterCoresState state_{};
+    bool has_begun_ = false;
+    uint32_t idle_cycles_ = 0;
+};
+
+}  // namespace spica

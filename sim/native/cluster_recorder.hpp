@@ -1,0 +1,68 @@
+// What the blocks of a design do, as sums over bins of cycles and as intervals of cycles.
+//
+// Both are as fine as their limits allow: where they would become too many, bins are joined in
+// pairs, and so are intervals that are near each other. A run of any length has its whole story.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "observer.hpp"
+
+namespace spica {
+
+enum class SignalKind : uint32_t {
+    kValue,   // the value of the port
+    kBits,    // how many of its bits are 1
+    kEquals,  // whether it has the value of `code`
+};
+
+// Something that is looked at in every cycle: an output of at most 32 bits.
+extern "C" struct RecordedSignal {
+    uint32_t word, kind, code;
+    uint32_t delay;  // cycles after which the port tells it
+    uint32_t has_intervals;
+};
+
+// Cycles from `start` to before `end`.
+struct Interval {
+    uint64_t start, end;
+};
+
+class ClusterRecorder : public Observer {
+public:
+    // Cycles from `first` to before `end`, counted from cycle `base` on, in at most `bins` bins;
+    // and for each signal at most `intervals` intervals in which it was not 0. Both limits are at
+    // least 2.
+    ClusterRecorder(std::vector<RecordedSignal> signals, uint64_t base, uint64_t first,
+                    uint64_t end, uint64_t bins, uint64_t intervals);
+
+    bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
+
+    uint64_t first() const { return first_; }
+    // Behind the last cycle looked at; what a port tells later is not known of the last ones.
+    uint64_t end() const { return seen_; }
+    uint64_t bin_cycles() const { return bin_cycles_; }
+    // A row for each bin, a column for each signal.
+    const std::vector<uint32_t>& sums() const { return sums_; }
+    const std::vector<Interval>& intervals(size_t signal) const { return tracks_[signal].found; }
+    // Intervals with fewer cycles than these between them are one.
+    uint64_t gap(size_t signal) const { return tracks_[signal].gap; }
+
+private:
+    struct Track {
+        std::vector<Interval> found;
+        uint64_t gap = 1;
+    };
+
+    void add(size_t signal, uint64_t cycle, uint32_t value);
+    void join_bins();
+    void join_intervals(Track& track) const;
+
+    std::vector<RecordedSignal> signals_;
+    uint64_t base_, first_, end_, bin_limit_, interval_limit_;
+    uint64_t bin_cycles_ = 1, seen_, slowest_ = 0;
+    std::vector<uint32_t> sums_;
+    std::vector<Track> tracks_;
+};
+
+}  // namespace spica

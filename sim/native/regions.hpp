@@ -1,0 +1,48 @@
+// Which bytes of DRAM programs may touch: any, or only what was placed.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace spica {
+
+class Regions {
+public:
+    // Programs may touch these bytes, and from the first time on only such.
+    void allow(uint64_t first, uint64_t last) {
+        regions_.push_back({first, last});
+        std::sort(regions_.begin(), regions_.end(),
+                  [](const Region& a, const Region& b) { return a.first < b.first; });
+        std::vector<Region> merged;
+        for (const Region& each : regions_) {
+            if (!merged.empty() && each.first <= merged.back().last + 1) {
+                merged.back().last = std::max(merged.back().last, each.last);
+            } else {
+                merged.push_back(each);
+            }
+        }
+        regions_ = merged;
+        recent_ = 0;
+    }
+    bool may_touch(uint64_t first, uint64_t size) {
+        if (regions_.empty()) return true;
+        uint64_t last = first + size - 1;
+        if (first >= regions_[recent_].first && last <= regions_[recent_].last) return true;
+        auto after = std::upper_bound(
+            regions_.begin(), regions_.end(), first,
+            [](uint64_t address, const Region& each) { return address < each.first; });
+        if (after == regions_.begin() || last > (after - 1)->last) return false;
+        recent_ = static_cast<size_t>(after - regions_.begin()) - 1;
+        return true;
+    }
+
+private:
+    struct Region {
+        uint64_t first, last;
+    };
+    std::vector<Region> regions_;
+    size_t recent_ = 0;
+};
+
+}  // namespace spica

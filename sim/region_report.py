@@ -1,0 +1,79 @@
+"""What a marked region of a program cost the units: utilisation, waiting, traffic."""
+
+from typing import Any
+
+from ..hw.address_map import numbered
+from ..hw.config import WORD_BYTES, ClusterConfig
+from .profile import POLLING
+from .report import shared_footprint
+
+__all__ = ["account_region", "region_lines"]
+
+
+def account_region(
+    config: ClusterConfig, macs: tuple[int, ...], done: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what matrix units and waiting took of the region that a run marked.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        What ran.
+    macs : tuple of int
+        Multiply-adds of the problem, by matrix unit.
+    done : dict
+        The account of a `ClusterExecutor`, with a region.
+
+    """
+    cycles, counters = done["region"]["cycles"], done["unit_counters"]
+    units = {
+        numbered("matrix", number): {
+            "mac_utilization": wanted / (config.matrices[number].macs * cycles),
+            "mac_active": counters[f"{numbered('matrix', number)}_active"] / cycles,
+        }
+        for number, wanted in enumerate(macs)
+        if wanted
+    }
+    peak = sum(config.matrices[number].macs for number, wanted in enumerate(macs) if wanted)
+    polled = sum(
+        function["cycles"] for name, function in done["profile"].items() if name in POLLING
+    )
+    footprint = shared_footprint(counters)
+    if lanes := counters.get("shared_narrow_reads", 0):
+        footprint["lanes"] = lanes * WORD_BYTES
+    return {
+        "mac_utilization": sum(macs) / (peak * cycles) if peak else None,
+        "matrix_units": units,
+        "polling_share": polled / cycles,
+        "shared_read_bytes": footprint,
+    }
+
+
+def region_lines(result: dict[str, Any]) -> list[str]:
+    """Return the lines of a report about the region that a run marked, none without one."""
+    if not result.get("region"):
+        return []
+    cycles = result["region"]["cycles"]
+    lines = [f"{cycles:,} cycles from the marker of the beginning to the last write response"]
+    if result["mac_utilization"] is not None:
+        lines[0] += f": MAC utilisation {100 * result['mac_utilization']:.2f} %"
+        units = result["matrix_units"]
+        lines.append(
+            "Array active "
+            + ", ".join(
+                f"{100 * unit['mac_active']:.2f} %" + (f" ({name})" if len(units) > 1 else "")
+                for name, unit in units.items()
+            )
+            + f"; warps that poll a register: {100 * result['polling_share']:.2f} % of the time"
+        )
+    memory = result["memory"]
+    lines.append(
+        f"DRAM: {memory['bytes_per_cycle']:g} B/cycle, latency {memory['latency']} cycles; "
+        f"{memory['read_bytes']:,} bytes read, {memory['written_bytes']:,} written"
+    )
+    footprint = result["shared_read_bytes"]
+    if footprint:
+        total = sum(footprint.values())
+        parts = ", ".join(f"{name} {size / 2**20:.3g} MiB" for name, size in footprint.items())
+        lines.append(f"Shared memory read: {total / 2**20:.3g} MiB: {parts}")
+    return lines

@@ -1,0 +1,202 @@
+"""What rows of lanes and streams of wide accesses cost at shared memory, alone and together."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..hw.config import WORD_BYTES, SharedMemoryConfig
+from ..hw.memory.shared import SharedMemoryPorts
+from .shared_stress import SharedStress, Wishes
+
+__all__ = [
+    "BESIDE",
+    "EIGHT_LANES",
+    "Load",
+    "Row",
+    "bytes_per_cycle",
+    "conflict_rows",
+    "lanes_on",
+    "row_costs",
+    "strided",
+    "wide",
+]
+
+#: A port for each of eight lanes, wide ports of lines and of parts of lines.
+EIGHT_LANES = SharedMemoryPorts(
+    memory=SharedMemoryConfig(size=8192, banks=4, subbanks=8, narrow_ports=8),
+    read_sizes=(32, 32, 16),
+    write_sizes=(32, 16),
+)
+MEMORY = EIGHT_LANES.memory
+LANES = MEMORY.narrow_ports
+BANK = MEMORY.size // MEMORY.banks
+LINE = MEMORY.line_bytes
+
+
+@dataclass(frozen=True)
+class Row:
+    """What each lane accesses: its word, and whether it stores."""
+
+    addresses: Sequence[int]
+    stores: Sequence[bool]
+
+
+def strided(lanes: int, stride: int, *, start: int = 0, store: bool = False) -> Row:
+    """Return the row of lanes that are so many words apart."""
+    addresses = [WORD_BYTES * (start + stride * lane) for lane in range(lanes)]
+    return Row(addresses, [store] * lanes)
+
+
+def conflict_rows(degree: int, *, seed: int, count: int = 20) -> list[Row]:
+    """Return rows of `EIGHT_LANES` of which so many lanes are in one subbank, at other lines.
+
+    Each of the other lanes is alone in its subbank.
+    """
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(count):
+        bank, subbanks = rng.randrange(MEMORY.banks), rng.sample(range(MEMORY.subbanks), LANES)
+        places = [(subbanks[0], line) for line in rng.sample(range(MEMORY.lines), degree)]
+        places += [(subbank, rng.randrange(MEMORY.lines)) for subbank in subbanks[degree:]]
+        rng.shuffle(places)
+        addresses = [bank * BANK + LINE * line + WORD_BYTES * subbank for subbank, line in places]
+        rows.append(Row(addresses, [False] * LANES))
+    return rows
+
+
+def row_costs(stress: SharedStress, rows: Sequence[Row]) -> list[int]:
+    """Return the cycles of each row: from that in which all lanes ask to that of the last grant."""
+    lanes = stress.config.memory.narrow_ports
+    gap = lanes + 1  # one at a time is the worst
+    addresses = np.full((lanes, gap * len(rows)), -1, np.int64)
+    stores = np.zeros((lanes, gap * len(rows)), bool)
+    addresses[:, ::gap] = np.array([row.addresses for row in rows]).T
+    stores[:, ::gap] = np.array([row.stores for row in rows]).T
+    data = stress.rng.integers(0, 256, (gap * len(rows), WORD_BYTES), np.uint8)
+    mask = np.ones_like(data, bool)
+    run = stress.run({
+        f"narrow_{lane}": Wishes(addresses[lane], stores[lane], data, mask) for lane in range(lanes)
+    })
+    ends = np.array([run.accepted[f"narrow_{lane}"] for lane in range(lanes)]).max(axis=0)
+    # What is wished in a cycle is asked from the next on.
+    return (ends - gap * np.arange(len(rows))).tolist()
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a port asks for in the long run.
+
+    Parameters
+    ----------
+    address : int
+        Of its first access.
+    step : int
+        Bytes between accesses; it stays in the `span` bytes from `address` on.
+    span : int
+    every : int
+        It asks in every cycle, in every second, and so on.
+    store : bool
+
+    """
+
+    address: int
+    step: int = 0
+    span: int = 1
+    every: int = 1
+    store: bool = False
+
+    def wishes(self, cycles: int, size: int) -> Wishes:
+        """Return what it asks in so many cycles."""
+        moves = np.arange(cycles) // self.every
+        places = self.address + self.step * moves % self.span
+        address = np.where(np.arange(cycles) % self.every == 0, places, -1)
+        data = np.zeros((cycles, size), np.uint8)
+        return Wishes(address, self.store, data, np.ones_like(data, bool))
+
+
+def bytes_per_cycle(
+    stress: SharedStress, loads: Mapping[str, Load], cycles: int = 256
+) -> dict[str, float]:
+    """Return what ports move side by side, bytes per cycle of ``read``, ``write``, ``narrow``.
+
+    Kinds that move nothing are left out; `cycles` must hold a whole number of turns of everybody.
+    """
+    warm = 2 * len(stress.sizes)
+    run = stress.run({
+        name: load.wishes(2 * warm + cycles, stress.sizes[name]) for name, load in loads.items()
+    })
+    moved = Counter[str]()
+    for name, accepted in run.accepted.items():
+        times = sum(warm <= cycle < warm + cycles for cycle in accepted)
+        moved[name.partition("_")[0]] += times * stress.sizes[name]
+    return {kind: count / cycles for kind, count in moved.items() if count}
+
+
+def lanes_on(bank: int, *, every: int = 1, store: bool = False) -> dict[str, Load]:
+    """Return what makes all lanes of `EIGHT_LANES` go through a bank, a row in a line."""
+    return {
+        f"narrow_{lane}": Load(bank * BANK + 4 * lane, LINE, BANK // 2, every, store)
+        for lane in range(LANES)
+    }
+
+
+def wide(bank: int, *, every: int = 1, store: bool = False, half: int = 0) -> Load:
+    """Return what makes a port go through the other half of a bank, line by line."""
+    return Load(bank * BANK + BANK // 2 + half, LINE, BANK // 2, every, store)
+
+
+ALL = 4 * LANES
+#: Wide accesses beside rows of lanes, and the bytes per cycle of each kind.
+BESIDE: dict[str, tuple[dict[str, Load], dict[str, Load], dict[str, float]]] = {
+    "lanes alone": ({}, lanes_on(0), {"narrow": ALL}),
+    "lanes of another bank": ({"read_0": wide(0)}, lanes_on(1), {"read": LINE, "narrow": ALL}),
+    "reads without a gap": ({"read_0": wide(0)}, lanes_on(0), {"read": LINE}),
+    "writes without a gap": (
+        {"write_0": wide(0, store=True)},
+        lanes_on(0, store=True),
+        {"write": LINE},
+    ),
+    "reads beside stores": (
+        {"read_0": wide(0)},
+        lanes_on(0, store=True),
+        {"read": LINE, "narrow": ALL},
+    ),
+    "writes beside loads": (
+        {"write_0": wide(0, store=True)},
+        lanes_on(0),
+        {"write": LINE, "narrow": ALL},
+    ),
+    "reads in every second cycle": (
+        {"read_0": wide(0, every=2)},
+        lanes_on(0),
+        {"read": LINE / 2, "narrow": ALL / 2},
+    ),
+    "reads in every fourth cycle": (
+        {"read_0": wide(0, every=4)},
+        lanes_on(0),
+        {"read": LINE / 4, "narrow": ALL * 3 / 4},
+    ),
+    "reads of half a line": (
+        {"read_2": wide(0, half=16)},
+        lanes_on(0),
+        {"read": 16, "narrow": ALL / 2},
+    ),
+    "two readers of one bank": (
+        {"read_0": wide(0), "read_1": wide(0)},
+        lanes_on(1),
+        {"read": LINE, "narrow": ALL},
+    ),
+    "two readers of two banks": (
+        {"read_0": wide(0), "read_1": wide(1)},
+        lanes_on(2),
+        {"read": 2 * LINE, "narrow": ALL},
+    ),
+    "everybody": (
+        {"read_0": wide(0), "read_1": wide(1), "write_0": wide(2, store=True)},
+        lanes_on(3),
+        {"read": 2 * LINE, "write": LINE, "narrow": ALL},
+    ),
+}

@@ -1,0 +1,275 @@
+// The timeline of a cluster. A track has series: how often something happened in each bin of
+// cycles, stacked on each other or as lines; and in a strip below, in which cycles exactly.
+
+const LABELS = 210, CHART = 30, STRIP = 6, GAP = 9, RULER = 36;
+
+const grouped = (number) => Math.round(number).toLocaleString("en-US");
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+// Values from those that are told as -n for n more of the one before.
+function expanded(told) {
+  const values = [];
+  for (const one of told) {
+    if (one >= 0) values.push(one);
+    else for (let k = 0, last = values.at(-1); k < -one; k++) values.push(last);
+  }
+  return values;
+}
+
+// Intervals from the distances between all their ends.
+function intervalsOf(distances, first) {
+  const found = [];
+  for (let k = 0, at = first; k < distances.length; k += 2) {
+    const start = at + distances[k], end = start + distances[k + 1];
+    found.push({ start, end });
+    at = end;
+  }
+  return found;
+}
+
+// Every track with its series: `until` has what a series came to before each bin.
+function tracksOf(data) {
+  return data.tracks.map((track) => ({ ...track, series: track.series.map((series) => {
+    const sums = expanded(series.sums), until = new Float64Array(sums.length + 1);
+    sums.forEach((sum, k) => { until[k + 1] = until[k] + sum; });
+    return { ...series, until, intervals: intervalsOf(series.intervals, data.first) };
+  }) }));
+}
+
+// What a series came to before a cycle; within a bin it is taken to be even.
+function before(series, cycle, { first, end, bin }) {
+  const { until } = series, bins = until.length - 1;
+  const k = Math.floor((cycle - first) / bin);
+  if (k < 0) return 0;
+  if (k >= bins) return until[bins];
+  const start = first + k * bin, stop = Math.min(end, start + bin);
+  return until[k] + (until[k + 1] - until[k]) * Math.min(1, (cycle - start) / (stop - start));
+}
+
+// How often it happened in one of these cycles.
+const rate = (series, from, to, data) =>
+  from < to ? (before(series, to, data) - before(series, from, data)) / (to - from) : 0;
+
+// How much of the track's height that is, in words: bytes in each cycle too.
+function told(series, track, often) {
+  const bytes = series.bytes ? `${(often * series.bytes).toFixed(1)} of ` +
+    `${series.bytes * track.most} bytes/cycle, ` : "";
+  return `${series.label}: ${bytes}${percent(often / track.most)}`;
+}
+
+// The bins in which a stretch of cycles lies: from the first one's start to the last one's end.
+function binsAround(from, to, { first, end, bin }) {
+  const start = Math.floor((from - first) / bin), stop = Math.max(start + 1, Math.ceil((to - first) / bin));
+  return [Math.max(first, first + start * bin), Math.min(end, first + stop * bin)];
+}
+
+// What is told of a track where the pointer is.
+function describe(track, cycle, from, to, data) {
+  const [start, end] = binsAround(from, to, data);
+  const lines = [`${track.title}, cycles ${grouped(start)} to ${grouped(end - 1)}`];
+  for (const series of track.series) {
+    const often = rate(series, start, end, data);
+    if (often && series.drawing !== "mark") lines.push(told(series, track, often));
+    const span = series.intervals[firstAfter(series.intervals, cycle)];
+    const near = (to - from) / 2;
+    if (!span || span.start > cycle + near) continue;
+    const joined = series.gap > 1 ? `, gaps below ${series.gap} cycles left out` : "";
+    lines.push(`  ${series.label} from ${grouped(span.start)} to ${grouped(span.end - 1)}: ` +
+      `${grouped(span.end - span.start)} cycles${joined}`);
+  }
+  return lines.join("\n");
+}
+
+// A row for each series: what it came to in all.
+function summaryOf(tracks, data) {
+  const cycles = Math.max(1, data.end - data.first), rows = [];
+  for (const track of tracks) {
+    for (const series of track.series) {
+      const total = series.until.at(-1);
+      if (!total) continue;
+      const bytes = series.bytes ? [grouped(total * series.bytes), (total * series.bytes / cycles).toFixed(2)]
+        : ["", ""];
+      rows.push([track.title, series.label, grouped(total), ...bytes,
+        series.drawing === "mark" ? "" : percent(total / cycles / track.most)]);
+    }
+  }
+  return rows;
+}
+
+function start(document, window) {
+  const get = (id) => document.getElementById(id);
+  const data = JSON.parse(get("data").textContent), tracks = tracksOf(data), { first, end } = data;
+  const canvas = get("canvas"), pane = get("view"), tip = get("tip"), pen = canvas.getContext("2d");
+  let view = { from: first, to: end + 1 }, drag = null, waiting = false;
+
+  const ink = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name);
+  const width = () => pane.clientWidth, height = () => pane.clientHeight;
+  const scale = () => (width() - LABELS) / (view.to - view.from); // pixels of a cycle
+  const x = (cycle) => LABELS + (cycle - view.from) * scale();
+  const cycleAt = (pixel) => view.from + (pixel - LABELS) / scale();
+
+  function arrange() {
+    let y = RULER + GAP;
+    for (const track of tracks) [track.y, y] = [y, y + CHART + STRIP + GAP];
+    get("room").style.height = `${Math.max(0, y - height())}px`;
+    redraw();
+  }
+
+  // The heights of a series in every column of pixels, as shares of the chart.
+  function heights(series, track) {
+    const columns = Math.max(0, Math.floor(width() - LABELS)), found = new Float64Array(columns);
+    let last = before(series, cycleAt(LABELS), data);
+    for (let k = 0; k < columns; k++) {
+      const next = before(series, cycleAt(LABELS + k + 1), data);
+      found[k] = (next - last) * scale() / track.most;
+      last = next;
+    }
+    return found;
+  }
+
+  function fill(low, high, y, colour) {
+    pen.fillStyle = colour;
+    pen.beginPath();
+    for (let k = 0; k < high.length; k++) {
+      pen.lineTo(LABELS + k, y + CHART * (1 - high[k]));
+      pen.lineTo(LABELS + k + 1, y + CHART * (1 - high[k]));
+    }
+    for (let k = low.length - 1; k >= 0; k--) {
+      pen.lineTo(LABELS + k + 1, y + CHART * (1 - low[k]));
+      pen.lineTo(LABELS + k, y + CHART * (1 - low[k]));
+    }
+    pen.fill();
+  }
+
+  function line(high, y, colour) {
+    [pen.strokeStyle, pen.lineWidth] = [colour, 1];
+    pen.beginPath();
+    high.forEach((one, k) => { // from the ground up and down again, and nothing along it
+      if (one || high[k - 1] || high[k + 1]) pen.lineTo(LABELS + k + 0.5, y + CHART * (1 - one));
+      else pen.moveTo(LABELS + k + 0.5, y + CHART);
+    });
+    pen.stroke();
+  }
+
+  function drawTrack(track, y) {
+    pen.fillStyle = ink("--band");
+    pen.fillRect(LABELS, y, width() - LABELS, CHART);
+    let low = new Float64Array(Math.max(0, Math.floor(width() - LABELS)));
+    // Lines lie below: from afar they would hide what the track is for.
+    for (const drawing of ["line", "stack"]) {
+      for (const series of track.series.filter((one) => one.drawing === drawing)) {
+        const high = heights(series, track);
+        if (!high.some((one) => one > 0)) continue;
+        if (drawing === "line") { line(high, y, series.colour); continue; }
+        high.forEach((one, k) => { high[k] = one + low[k]; });
+        fill(low, high, y, series.colour);
+        low = high;
+      }
+    }
+    for (const series of track.series) {
+      if (series.drawing === "line") continue;
+      pen.fillStyle = series.colour;
+      for (const span of seen(series.intervals, view.from, view.to, 1 / scale())) {
+        const left = Math.max(x(span.start), LABELS), right = Math.min(x(span.end), width());
+        if (right > left) pen.fillRect(left, y + CHART + 1, Math.max(1, right - left), STRIP - 1);
+      }
+    }
+    const main = track.series[0], often = rate(main, Math.max(first, view.from), Math.min(end, view.to), data);
+    pen.fillStyle = ink("--ink");
+    pen.fillText(track.title, 8, y + 12);
+    pen.fillStyle = ink("--dim");
+    pen.fillText(main.bytes ? `${(often * main.bytes).toFixed(1)} B/cycle, ${percent(often / track.most)}`
+      : `${main.label} ${percent(often / track.most)}`, 8, y + 26);
+  }
+
+  function drawMarks() {
+    let free = LABELS;
+    for (const [cycle, name] of data.marks) {
+      const at = x(cycle);
+      if (at < LABELS || at > width()) continue;
+      pen.fillStyle = ink("--mark");
+      pen.fillRect(at, RULER - 16, 1, height());
+      const long = name.length * 6.6, left = at + long + 6 < width() ? at + 4 : at - long - 4;
+      if (left < free) continue;
+      pen.fillText(name, left, RULER - 5);
+      free = left + long + 6;
+    }
+  }
+
+  function draw() {
+    waiting = false;
+    const ratio = window.devicePixelRatio;
+    [canvas.width, canvas.height] = [width() * ratio, height() * ratio];
+    Object.assign(canvas.style, { width: `${width()}px`, height: `${height()}px` });
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.font = "11px ui-monospace, monospace";
+    pen.clearRect(0, 0, width(), height());
+    for (const track of tracks) {
+      const y = track.y - pane.scrollTop;
+      if (y < height() && y + CHART + STRIP > 0) drawTrack(track, y);
+    }
+    const lines = ruler(view, width() - LABELS);
+    pen.fillStyle = ink("--line");
+    for (const cycle of lines) if (x(cycle) >= LABELS) pen.fillRect(x(cycle), RULER, 1, height());
+    pen.fillStyle = ink("--band");
+    pen.fillRect(0, 0, width(), RULER);
+    pen.fillStyle = ink("--dim");
+    for (const cycle of lines) if (x(cycle) >= LABELS) pen.fillText(grouped(cycle), x(cycle) + 3, 13);
+    drawMarks();
+    get("range").textContent = `cycles ${grouped(Math.max(first, view.from))} to ` +
+      `${grouped(Math.min(end, view.to))}, bins of ${data.bin}`;
+  }
+
+  function redraw() { if (!waiting) { waiting = true; window.requestAnimationFrame(draw); } }
+  const show = (from, to) => { view = { from, to }; redraw(); };
+  const zoom = (factor, pixel = (LABELS + width()) / 2) =>
+    show(...zoomed(view, cycleAt(pixel), factor, end - first));
+  const move = (cycles) => show(view.from + cycles, view.to + cycles);
+
+  function hover(event) {
+    const edge = canvas.getBoundingClientRect(), y = event.clientY - edge.top + pane.scrollTop;
+    const pixel = event.clientX - edge.left, cycle = Math.floor(cycleAt(pixel));
+    const track = tracks.find((one) => y >= one.y && y < one.y + CHART + STRIP);
+    const isSeen = track && pixel >= LABELS && cycle >= first && cycle < end;
+    tip.style.display = isSeen ? "block" : "none";
+    if (!isSeen) return;
+    tip.textContent = describe(track, cycle, cycleAt(pixel), cycleAt(pixel + 1), data);
+    Object.assign(tip.style, {
+      left: `${Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8)}px`,
+      top: `${Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8)}px` });
+  }
+
+  const keys = { "+": () => zoom(1 / 1.5), "-": () => zoom(1.5),
+    ArrowLeft: () => move((view.from - view.to) / 5), ArrowRight: () => move((view.to - view.from) / 5) };
+  window.addEventListener("keydown", (event) => keys[event.key]?.());
+  canvas.addEventListener("wheel", (event) => {
+    if (event.ctrlKey || event.altKey) {
+      event.preventDefault();
+      const pixel = event.clientX - canvas.getBoundingClientRect().left;
+      zoom(1.2 ** Math.sign(event.deltaY), Math.max(LABELS, pixel));
+    } else if (event.deltaX) move(event.deltaX / scale());
+  }, { passive: false });
+  canvas.addEventListener("mousedown", (event) => { drag = { x: event.clientX, from: view.from }; });
+  window.addEventListener("mouseup", () => { drag = null; });
+  window.addEventListener("mousemove", (event) =>
+    drag && move(drag.from - (event.clientX - drag.x) / scale() - view.from));
+  canvas.addEventListener("mousemove", hover);
+  canvas.addEventListener("mouseleave", () => { tip.style.display = "none"; });
+  pane.addEventListener("scroll", redraw);
+  window.addEventListener("resize", arrange);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  [get("in").onclick, get("out").onclick] = [keys["+"], keys["-"]];
+  get("all").onclick = () => show(first, end + 1);
+  const happened = tracks.flatMap((track) => track.series).filter((series) => series.until.at(-1));
+  const colours = new Map(happened.map((series) => [`${series.colour} ${series.label}`, series]));
+  get("legend").innerHTML = [...colours.values()].map((series) =>
+    `<span><i style="background:${series.colour}"></i>${series.label}</span> `).join("");
+  const row = (cells, tag) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
+  get("summary").innerHTML = `<table>${row(["track", "", "events", "bytes", "bytes/cycle", "share"], "th")}` +
+    `${summaryOf(tracks, data).map((cells) => row(cells, "td")).join("")}</table>` +
+    `<table>${data.marks.map(([cycle, name]) => row([name, grouped(cycle)], "td")).join("")}</table>`;
+  arrange();
+}
+
+if (typeof document !== "undefined") start(document, window);
+else module.exports = { expanded, intervalsOf, tracksOf, before, rate, describe, summaryOf, binsAround };

@@ -1,0 +1,38 @@
+"use strict";
+// What every page shares: which spans are in view, what zooming does, where the ruler has lines.
+
+// The first span of a row that ends after a cycle.
+function firstAfter(row, cycle) {
+  let low = 0, high = row.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (row[middle].end > cycle) high = middle; else low = middle + 1;
+  }
+  return low;
+}
+
+// The spans of a row between two cycles, of those that begin within one pixel the first.
+function seen(row, from, to, perPixel) {
+  const found = [];
+  for (let k = firstAfter(row, from); k < row.length && row[k].start < to;) {
+    found.push(row[k]);
+    const next = Math.max(row[k].start, from) + perPixel;
+    k = row[k].end >= next ? k + 1 : Math.max(k + 1, firstAfter(row, next));
+  }
+  return found;
+}
+
+// What is in view when it is made larger or smaller, with the same cycle at the same place.
+function zoomed(view, at, factor, all) {
+  const span = Math.min(Math.max((view.to - view.from) * factor, 8), all * 1.05 + 8);
+  const from = at - (at - view.from) * span / (view.to - view.from);
+  return [from, from + span];
+}
+
+// The cycles at which the ruler has a line, at least 80 pixels from each other.
+function ruler(view, pixels) {
+  const least = (view.to - view.from) * 80 / pixels, ten = 10 ** Math.floor(Math.log10(least));
+  const step = Math.max(1, [1, 2, 5, 10].map((k) => k * ten).find((one) => one >= least));
+  const first = Math.ceil(view.from / step), count = Math.floor(view.to / step) - first + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, k) => (first + k) * step);
+}

@@ -1,0 +1,16 @@
+/* One warp of the last core does not come to the second barrier that all cores are needed at. */
+#include <spica.h>
+
+static void meet(void *arg) {
+    (void)arg;
+    vx_barrier(0, vx_num_warps());
+    if (vx_core_id() == vx_num_cores() - 1 && vx_warp_id() == 0) {
+        return;
+    }
+    vx_barrier(1, vx_num_warps()); /* MISTAKE */
+}
+
+int main(void) {
+    spica_launch(meet, 0);
+    return 0;
+}

@@ -1,0 +1,216 @@
+"""Cores of a cluster in lockstep, with units that write memory: no false alarm, and no miss."""
+
+import gc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spica.hw.address_map import ENTRY, SHARED_BASE
+from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.isa.assembly import assemble
+from spica.hw.isa.program import assemble_program
+from spica.sim import cluster_lockstep
+from spica.sim.binding import Layout
+from spica.sim.cluster_machine import ClusterMachine
+from spica.sim.core_bench import image
+from spica.sim.core_outcome import CoreStop
+from spica.sim.dram import DramConfig
+from spica.sim.programs.bench import END, small_config
+from spica.sim.programs.samples import SAMPLES, sample
+from spica.sim.programs.units import (
+    FLAGS,
+    LOADED,
+    ROOM,
+    SOURCE,
+    TARGET,
+    WORDS,
+    host_loads,
+    unit_program,
+)
+
+TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
+SLOW = DramConfig(latency=40, stall=0.3, seed=3)
+DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
+SUM = int(DATA.sum())
+LIMIT = 50_000
+#: What core 0 leaves in gp, and core 1.
+LEFT = {
+    "dma": (2 * SUM + 3 * WORDS, 0),
+    "meeting": (77, 154),
+    "host": (int(DATA[0] + DATA[-1] + DATA[1]), 0),
+}
+
+
+@pytest.fixture(scope="module")
+def machine_of():
+    """Return a function that gives a machine with a certain memory, one for the whole module."""
+    machines = {}
+
+    def give(dram=None):
+        if dram not in machines:
+            machines[dram] = ClusterMachine(
+                TWO, name="two_observed", optimize=1, lockstep=True, dram=dram, watchdog=5000
+            )
+            machines[dram].allow(ENTRY, ROOM)
+        return machines[dram]
+
+    yield give
+    for machine in machines.values():
+        machine.close()
+    machines.clear()
+    gc.collect()
+
+
+def place(machine, text):
+    machine.begins = True
+    machine.write(ENTRY, image(text, ROOM))
+    machine.write(ENTRY + SOURCE, DATA)
+
+
+def execute(machine, name, commands=None):
+    place(machine, unit_program(name, machine.config, ENTRY))
+    return machine.run(LIMIT, commands or (host_loads(ENTRY) if name == "host" else None))
+
+
+def test_a_program_and_a_host_that_loads_beside_it_agree_on_amaranths_simulator():
+    config = small_config(warps=1, threads=1)
+    with ClusterMachine(
+        config, engine="amaranth", lockstep=True, dram=DramConfig(latency=10)
+    ) as machine:
+        machine.allow(ENTRY, ROOM)
+        outcome = execute(machine, "host")
+        assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+        assert outcome.exit_codes == LEFT["host"][:1]
+        assert machine.iss.instructions == outcome.instructions > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dram", [None, SLOW])
+@pytest.mark.parametrize("name", LEFT)
+def test_what_units_and_other_cores_write_is_loaded_alike(machine_of, name, dram):
+    machine = machine_of(dram)
+    outcome = execute(machine, name)
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+    assert outcome.exit_codes == LEFT[name]
+    assert outcome.instructions == machine.iss.instructions
+    if name == "meeting":
+        assert sorted(machine.console) == sorted(b"AaBb")
+        assert machine.console.index(b"A") < machine.console.index(b"a")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dram", [None, SLOW])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_agree(machine_of, name, dram):
+    machine = machine_of(dram)
+    place(machine, sample(name).replace(END, "\n        li gp, 0" + END))
+    outcome = machine.run(LIMIT)
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+    assert outcome.instructions == machine.iss.instructions > 0
+
+
+#: A program, the instruction at ``here`` of the cores and of the model, and what is reported.
+PLANTED = (
+    ("dma", "sw t1, 4(s0)", "sw t1, 8(s0)", "address"),
+    ("dma", "sw t1, 4(s0)", "sw s1, 4(s0)", "data stored"),
+    ("dma", "lw a2, 36(s0)", "lw a2, 40(s0)", "address"),
+    ("dma", "sw t1, 4(s0)", "lw t1, 4(s0)", "request is a store"),
+    ("meeting", "csrrw zero, 0xACC, a4", "csrrw zero, 0xACC, a3", "command word"),
+    ("meeting", "csrrw zero, 0xACC, a4", "addi zero, zero, 0", "does not send"),
+    ("meeting", "addi zero, zero, 0", "csrrw zero, 0xACC, a4", "never sends"),
+    ("meeting", "sb a3, 0(s3)", "sb a4, 0(s3)", "data stored"),
+    ("meeting", "sb a3, 0(s3)", "sb a3, 0(s1)", "address"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "core", "model", "what"), PLANTED)
+def test_another_instruction_of_the_model_is_found(machine_of, name, core, model, what):
+    machine = machine_of()
+    text = unit_program(name, TWO, ENTRY)
+    place(machine, text)
+    at = assemble_program(text).labels["here"]
+    machine.harness.write(at, assemble(core).to_bytes(4, "little"))
+    machine.iss.write(at, assemble(model).to_bytes(4, "little"))
+    outcome = machine.run(LIMIT)
+    assert outcome.stop is CoreStop.MISMATCH
+    assert what in outcome.mismatch.splitlines()[0]
+    assert outcome.mismatch.startswith("core 0, warp 0 differs from the model in cycle ")
+
+
+def run_until(machine, counter, count):
+    """Run on until a unit has counted so much."""
+    while machine.unit_counters()[counter] < count:
+        outcome = machine.run(20)
+        assert outcome.stop is CoreStop.LIMIT, outcome.mismatch
+
+
+#: When the model's memory is changed, where, and what is reported.
+CHANGED = {
+    "what the DMA loads": ("dma", "dma_jobs", 1, SHARED_BASE + LOADED + 4 * WORDS - 4),
+    "what the DMA stores": ("dma", "dma_jobs", 2, ENTRY + TARGET + 4 * WORDS - 4),
+    "what another core writes": ("meeting", "shared_narrow_writes", 3, SHARED_BASE + FLAGS + 4),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CHANGED)
+def test_memory_that_is_changed_is_found_where_it_is_loaded(machine_of, case):
+    name, counter, count, address = CHANGED[case]
+    machine = machine_of(SLOW)
+    place(machine, unit_program(name, TWO, ENTRY))
+    assert machine.run(1).stop is CoreStop.LIMIT
+    run_until(machine, counter, count)
+    machine.iss.write(address, b"\xcc")
+    outcome = machine.run(LIMIT)
+    assert outcome.stop is CoreStop.MISMATCH
+    assert outcome.mismatch.splitlines()[0].endswith(": result")
+    assert outcome.mismatch.splitlines()[1].split()[2] in ("lw", "lb")
+
+
+@pytest.mark.slow
+def test_memory_that_nobody_loads_is_compared_at_the_end(machine_of):
+    machine = machine_of()
+    place(machine, unit_program("dma", TWO, ENTRY))
+    assert machine.run(100).stop is CoreStop.LIMIT
+    machine.iss.write(ENTRY + ROOM - 4, b"\x11\x22")
+    outcome = machine.run(LIMIT)
+    assert outcome.stop is CoreStop.MISMATCH
+    assert outcome.mismatch == (
+        "all cores are idle, and 2 bytes of DRAM differ from the model's, the first at "
+        f"{ENTRY + ROOM - 4:#010x}: 0x00 in place of 0x11"
+    )
+
+
+#: A program, a port that nobody sees, and what is reported then.
+HIDDEN = (
+    ("dma", "shared_write_0_valid", "result"),
+    ("meeting", "core1_console_valid", "a byte that the core never prints"),
+    ("meeting", "core1_console_byte", "byte printed"),
+    ("meeting", "core0_command_word", "command word"),
+    ("meeting", "core0_command_valid", "a command word that the core never sends"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "port", "what"), HIDDEN)
+def test_what_is_not_seen_is_missed(monkeypatch, name, port, what):
+    table = Layout.table
+    monkeypatch.setattr(Layout, "table", lambda self: table(self).replace(f"o {port} ", "o x "))
+    with ClusterMachine(
+        TWO, name="two_observed", optimize=1, lockstep=True, watchdog=5000
+    ) as machine:
+        machine.allow(ENTRY, ROOM)
+        outcome = execute(machine, name)
+    assert outcome.stop is CoreStop.MISMATCH
+    assert outcome.mismatch.splitlines()[0].endswith(f": {what}")
+
+
+@pytest.mark.slow
+def test_what_the_dma_writes_to_dram_must_be_mirrored(monkeypatch, machine_of):
+    monkeypatch.setattr(cluster_lockstep, "dma_ids", lambda config: 0)
+    outcome = execute(machine_of(), "dma")
+    assert outcome.stop is CoreStop.MISMATCH
+    first, where, *_ = outcome.mismatch.splitlines()
+    assert first.endswith(": result") and where.endswith("lw a2, 0(s1)")

@@ -1,0 +1,200 @@
+"""Programs on a whole cluster: how they end, what is counted and marked, and what is said of it."""
+
+import gc
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from amaranth.hdl import UnusedElaboratable
+
+from spica.hw.address_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
+from spica.hw.cluster import Cluster
+from spica.hw.cluster_observation import observed_ports
+from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.core.faults import FaultCause
+from spica.hw.core.memory_layouts import MemoryFault
+from spica.hw.counters import counter_table
+from spica.hw.errors import MachineError, UserError
+from spica.kernels.commands import CommandList
+from spica.sim.cluster_machine import ClusterMachine
+from spica.sim.core_bench import image
+from spica.sim.core_outcome import CoreStop
+from spica.sim.core_records import Kind
+from spica.sim.dram import DramConfig
+from spica.sim.programs.units import ROOM, SOURCE, WORDS, unit_program
+from spica.sim.stops import Stop
+
+TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
+DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
+LIMIT = 50_000
+WINDOW = SHARED_BASE + TWO.shared.size
+
+
+def machine_with(**options):
+    machine = ClusterMachine(TWO, name="two_observed", optimize=1, **options)
+    machine.allow(ENTRY, ROOM)
+    return machine
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """Return a machine for the whole module."""
+    with machine_with(record=(0, 1 << 62)) as machine:
+        yield machine
+    gc.collect()
+
+
+def place(machine, text):
+    machine.begins = True
+    machine.write(ENTRY, image(text, ROOM))
+    machine.write(ENTRY + SOURCE, DATA)
+
+
+def execute(machine, name):
+    place(machine, unit_program(name, TWO, ENTRY))
+    return machine.run(LIMIT)
+
+
+def test_only_an_observed_cluster_has_ports_to_look_at():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedElaboratable)
+        plain, observed = (
+            set(Cluster(TWO, observed=observed).signature.members) for observed in (False, True)
+        )
+        gc.collect()
+    shown = observed_ports(TWO)
+    assert {f"events_{row.name}" for row in counter_table(TWO)} < set(shown)
+    assert {"core0", "core1", "shared_write_0"} < set(shown)
+    assert observed - plain == set(shown) and plain < observed
+
+
+def test_a_cluster_without_cores_runs_no_programs():
+    with pytest.raises(UserError, match="needs some, and this cluster has none"):
+        ClusterMachine(PRESETS["tiny_matrix"])
+
+
+@pytest.mark.slow
+def test_what_is_marked_and_counted(machine):
+    outcome = execute(machine, "dma")
+    assert outcome.stop is CoreStop.DONE
+    assert outcome.exit_codes == (2 * int(DATA.sum()) + 3 * WORDS, 0)
+    assert outcome.exit_code == outcome.exit_codes[0]
+    assert outcome.begins == outcome.ends == 1
+    assert 0 < outcome.first_command < outcome.first_begin < outcome.last_end <= outcome.cycles
+    assert outcome.measured == outcome.last_end - outcome.first_begin
+    assert outcome.first_begin < outcome.last_response < outcome.last_end
+    assert outcome.elapsed == outcome.last_response - outcome.first_command
+    assert sum(channel.write_bytes for channel in outcome.channels) == 4 * WORDS
+    assert sum(channel.read_bytes for channel in outcome.channels) > 4 * WORDS
+    counted = machine.counters()
+    assert tuple(core["instructions"] for core in counted) == outcome.core_instructions
+    assert counted[0]["stores"] > WORDS
+    assert machine.core_states()[0].stores == counted[0]["stores"]
+    units = machine.unit_counters()
+    assert units["dma_jobs"] == 2
+    assert units["shared_write_words_dma0"] + units["shared_write_words_dma1"] == WORDS
+    assert units["shared_narrow_writes"] == units["shared_narrow_reads"] == WORDS
+    # The host reads the same.
+    questions = CommandList()
+    for row in counter_table(TWO):
+        questions.read(row.address)
+    machine.harness.begin(questions.array(), max_cycles=LIMIT, watchdog=LIMIT, stop_on_error=True)
+    while machine.harness.state().stop == Stop.NONE:
+        machine.engine.run(machine.harness, 1000)
+    assert machine.harness.reads().tolist() == list(units.values())
+
+
+@pytest.mark.slow
+def test_records_tell_every_instruction(machine):
+    outcome = execute(machine, "meeting")
+    assert outcome.stop is CoreStop.DONE
+    for core, records in enumerate(machine.records()):
+        kinds = records.rows["kind"]
+        assert (kinds == Kind.DONE).sum() == outcome.core_instructions[core]
+        assert (kinds == Kind.REQUEST).sum() > 3
+        assert (kinds == Kind.FETCHED).sum() == (kinds == Kind.FETCH).sum() > 3
+        assert len(records.values) == outcome.core_instructions[core]
+
+
+@pytest.mark.slow
+def test_a_run_in_parts_is_the_same_run(machine):
+    whole = execute(machine, "meeting")
+    place(machine, unit_program("meeting", TWO, ENTRY))
+    while (part := machine.run(37)).stop is CoreStop.LIMIT:
+        assert part.cycles % 37 == 0
+    for name in ("stop", "cycles", "core_instructions", "exit_codes", "slots", "clocked"):
+        assert getattr(part, name) == getattr(whole, name), name
+
+
+FAULTS = (
+    (FaultCause.ILLEGAL, "here:   .word 0"),
+    (FaultCause.ILLEGAL, f"        li t0, {ENTRY + 0x10_0000}\n        jr t0"),
+    (FaultCause.UNKNOWN_CSR, "here:   csrr a2, 0x123"),
+    (MemoryFault.UNADDRESSABLE, "        li s0, 4096\nhere:   lw a0, 0(s0)"),
+    (MemoryFault.MISALIGNED, f"        li s0, {ENTRY + 1}\nhere:   lw a0, 0(s0)"),
+    (MemoryFault.REFUSED, f"        li s0, {ENTRY + ROOM}\nhere:   lw a0, 0(s0)"),
+    (MemoryFault.REFUSED, f"        li s0, {ENTRY + ROOM}\nhere:   sb zero, 3(s0)"),
+    (MemoryFault.REFUSED, f"        li s0, {WINDOW + DMA_BASE}\nhere:   lw a0, 0x7C(s0)"),
+    (MemoryFault.REFUSED, f"        li s0, {WINDOW + DMA_BASE}\nhere:   lb a0, 0(s0)"),
+    (MemoryFault.REFUSED, f"        li s0, {WINDOW + WINDOW_BYTES - 256}\nhere:   sw s0, 0(s0)"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_a_fault_stops_the_run_at_once_and_is_told(lockstep):
+    with machine_with(lockstep=lockstep) as machine:
+        for cause, text in FAULTS:
+            place(machine, f"{text}\n        vx_tmc zero\n")
+            outcome = machine.run(LIMIT)
+            assert (outcome.stop, outcome.mismatch) == (CoreStop.FAULT, ""), text
+            assert outcome.fault.cause == cause
+            assert isinstance(outcome.fault.cause, type(cause))
+            assert (outcome.fault.warp, outcome.fault.lanes) == (0, 1)
+            assert outcome.cycles < 400
+            if "here" in text:
+                steps = 2 if "li" in text else 0
+                assert outcome.fault.pc in (ENTRY + 2 * steps, ENTRY + 4 * steps)
+        # And another program runs.
+        assert execute(machine, "meeting").stop is CoreStop.DONE
+
+
+@pytest.mark.slow
+def test_a_barrier_that_not_all_reach_is_a_deadlock(machine):
+    text = """
+        csrr a0, core_id
+        bnez a0, end
+        li t0, 1
+        vx_bar zero, t0
+end:    vx_tmc zero
+    """
+    place(machine, text)
+    outcome = machine.run(LIMIT)
+    assert outcome.stop is CoreStop.DEADLOCK
+    assert outcome.cycles < 500
+    assert [(state.active, state.at_barrier) for state in machine.core_states()] == [(1, 1), (0, 0)]
+    assert "core0 1, core1 0" in outcome.waits and "DMA: 0 jobs" in outcome.waits
+
+
+@pytest.mark.slow
+def test_a_hang_tells_what_is_waited_for():
+    with machine_with(dram=DramConfig(latency=5000), watchdog=500) as machine:
+        outcome = execute(machine, "meeting")
+        assert outcome.stop is CoreStop.HANG
+        assert 500 < outcome.cycles < 600
+        assert "2 reads and 0 writes unanswered" in outcome.waits
+        assert "still counting: none" in outcome.waits
+        assert [state.owed_fetches > 0 for state in machine.core_states()] == [True, True]
+
+
+@pytest.mark.slow
+def test_the_host_may_be_refused(machine):
+    commands = CommandList()
+    commands.write(0x0F00, 1)
+    place(machine, unit_program("meeting", TWO, ENTRY))
+    with pytest.raises(MachineError, match="access 1 of the host, to 0x0f00, was refused with SLV"):
+        machine.run(LIMIT, commands)
+    assert machine.run(1).stop is CoreStop.LIMIT
+    with pytest.raises(UserError, match="has its commands already"):
+        machine.run(LIMIT, commands)
