@@ -115,7 +115,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="asleep",
         fault="the DMA sleeps while an answer of its registers is on its way",
-        file="hw/memory/dma.py",
+        file="hw/memory/job_port.py",
         old="inputs = [registers.registers.response.valid, self.registers.request.valid]",
         new="inputs = [self.registers.request.valid]",
         tests=("tests/test_engines_agree.py::test_withheld_clocks_change_nothing",),

@@ -81,6 +81,7 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
         written = sum(channel.write_bytes for channel in outcome.channels)
         return found | {
             "region": region(outcome),
+            "marks": [list(marks) for marks in outcome.marks],
             "profile": {
                 name: dataclasses.asdict(spent) for name, spent in self.machine.profile().items()
             },

@@ -16,14 +16,14 @@ from .binding import Layout
 from .core_harness import ProgramHarness, words
 from .dram import DramConfig
 
-__all__ = ["NEVER", "ClusterHarness", "ClusterState"]
+__all__ = ["NEVER", "ClusterHarness", "CoreMarks"]
 
 #: A cycle that has not been.
 NEVER = (1 << 64) - 1
 
 
-class ClusterState(ctypes.Structure):
-    """`ClusterCoresState` of native/cluster_cores.hpp."""
+class CoreMarks(ctypes.Structure):
+    """`CoreMarks` of native/cluster_cores.hpp."""
 
     _fields_ = tuple(
         (name, ctypes.c_uint64) for name in ("first_begin", "last_end", "begins", "ends")
@@ -93,11 +93,14 @@ class ClusterHarness(ProgramHarness):
         """Put host and AXI ports into their first state; memory stays."""
         self.library.harness_renew(self.handle)
 
-    def cluster_state(self) -> ClusterState:
-        """Return what was marked in the run."""
-        state = ClusterState()
-        self.library.harness_cluster_state(self.handle, ctypes.byref(state))
-        return state
+    def marks(self) -> list[CoreMarks]:
+        """Return what each core marked in the run."""
+        found = [CoreMarks() for _ in range(self.config.cores)]
+        for core, marks in enumerate(found):
+            self.library.harness_cluster_marks(
+                self.handle, ctypes.c_uint32(core), ctypes.byref(marks)
+            )
+        return found
 
     def events(self) -> dict[str, int]:
         """Return what each counter of `counter_table` counts, from the beginning of the run."""

@@ -168,16 +168,18 @@ class ClusterMachine(ProgramMachine):
             )
         facts = self.facts()
         self.begins = facts["stop"] is not CoreStop.LIMIT
-        state, marks = self.harness.state(), self.harness.cluster_state()
+        state = self.harness.state()
         return ClusterOutcome(
             **facts,
             exit_codes=tuple(core.exit_code for core in self.core_states()),
             first_command=since(state.first_command, state.start),
             last_response=since(state.last_response or NEVER, state.start),
-            first_begin=since(marks.first_begin, 0),
-            last_end=since(marks.last_end, 0),
-            begins=marks.begins,
-            ends=marks.ends,
+            marks=tuple(
+                (since(marks.first_begin, 0), since(marks.last_end, 0))
+                for marks in self.harness.marks()
+            ),
+            begins=sum(marks.begins for marks in self.harness.marks()),
+            ends=sum(marks.ends for marks in self.harness.marks()),
             channels=tuple(
                 after.since(before)
                 for after, before in zip(

@@ -20,8 +20,9 @@ class ClusterOutcome(CoreOutcome):
         When the host's first write, that which starts the cores, was accepted.
     last_response : int or None
         When the last write response of any AXI master was taken.
-    first_begin, last_end : int or None
-        When the first marker of a beginning was done, and the last of an end; see `ClusterHarness`.
+    marks : tuple of (int or None, int or None)
+        By core: when its first marker of a beginning was done, and its last of an end, those of
+        `hw.isa.markers`.
     begins, ends : int
         How many of them were done, by all warps.
     channels : tuple of ChannelStatistics
@@ -36,8 +37,7 @@ class ClusterOutcome(CoreOutcome):
     exit_codes: tuple[int, ...] = ()
     first_command: int | None = None
     last_response: int | None = None
-    first_begin: int | None = None
-    last_end: int | None = None
+    marks: tuple[tuple[int | None, int | None], ...] = ()
     begins: int = 0
     ends: int = 0
     channels: tuple[ChannelStatistics, ...] = ()
@@ -50,6 +50,16 @@ class ClusterOutcome(CoreOutcome):
         if self.first_command is None or self.last_response is None:
             return self.cycles
         return self.last_response - self.first_command
+
+    @property
+    def first_begin(self) -> int | None:
+        """When the first marker of a beginning was done, by any core."""
+        return min((begin for begin, _ in self.marks if begin is not None), default=None)
+
+    @property
+    def last_end(self) -> int | None:
+        """When the last marker of an end was done, by any core."""
+        return max((end for _, end in self.marks if end is not None), default=None)
 
     @property
     def measured(self) -> int | None:

@@ -7,14 +7,20 @@ import numpy as np
 
 from ..hw.arithmetic import ARITHMETIC
 from ..hw.config import ClusterConfig
-from ..kernels.gemm import add, bias_gelu, cores
+from ..kernels.gemm import add, bias_gelu, cores, pair
 from ..kernels.gemm.cores import command_depth, with_bits
 from ..kernels.gemm.problem import GemmProblem
 from ..kernels.kernel import Kernel, Problem
 from .golden.gemm import gemm
 from .golden.gemm_finish import add_to, gelu_of_biased
 
-__all__ = ["EXACT_KERNELS", "exact_add_kernel", "exact_cores_kernel", "exact_gelu_kernel"]
+__all__ = [
+    "EXACT_KERNELS",
+    "exact_add_kernel",
+    "exact_cores_kernel",
+    "exact_gelu_kernel",
+    "exact_pair_kernel",
+]
 
 
 def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -63,17 +69,37 @@ def exact_gelu_kernel(config: ClusterConfig, **options) -> Kernel:
     return dataclasses.replace(bias_gelu.cores_kernel(config, **options), pose=posed)
 
 
+def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``gemm_pair``, both results checked to the bit; options of `pair.pose`."""
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, products = pair.pose(config, rng, **sizes, **options)
+        for number, product in products.items():
+            view = pair.unit_view(config, number)
+            mark = str(number) if number else ""
+            a, b = operands(problem, product, mark)
+            assert view.matrix is not None
+            c = gemm(view.matrix, product, a, b, command_depth(view))
+            problem = with_bits(problem, c, f"c{mark}")
+        return problem
+
+    return dataclasses.replace(pair.cores_kernel(config, **options), pose=posed)
+
+
 #: The kernels that command a matrix unit, by name.
 EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
     "gemm": exact_cores_kernel,
     "gemm_add": exact_add_kernel,
     "gemm_bias_gelu": exact_gelu_kernel,
+    "gemm_pair": exact_pair_kernel,
 }
 
 
-def operands(problem: Problem, product: GemmProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and B without what lies between their rows."""
-    a, b = (problem.buffers[name].data for name in "ab")
+def operands(
+    problem: Problem, product: GemmProblem, mark: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return A and B without what lies between their rows; `mark` ends their names."""
+    a, b = (problem.buffers[name + mark].data for name in "ab")
     return a[:, : product.k], b[:, : product.n]
 
 

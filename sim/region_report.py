@@ -15,6 +15,9 @@ def account_region(
 ) -> dict[str, Any]:
     """Return what matrix units and waiting took of the region that a run marked.
 
+    Where several units have products, the time of each is what the core of its number marked; the
+    utilisation of all is their multiply-adds by what they could have done in their own times.
+
     Parameters
     ----------
     config : ClusterConfig
@@ -26,15 +29,21 @@ def account_region(
 
     """
     cycles, counters = done["region"]["cycles"], done["unit_counters"]
+    used = [number for number, wanted in enumerate(macs) if wanted]
+    elapsed = {number: cycles for number in used}
+    if len(used) > 1:
+        elapsed = {
+            number: last - first for number in used for first, last in [done["marks"][number]]
+        }
     units = {
         numbered("matrix", number): {
-            "mac_utilization": wanted / (config.matrices[number].macs * cycles),
-            "mac_active": counters[f"{numbered('matrix', number)}_active"] / cycles,
+            "cycles": elapsed[number],
+            "mac_utilization": macs[number] / (config.matrices[number].macs * elapsed[number]),
+            "mac_active": counters[f"{numbered('matrix', number)}_active"] / elapsed[number],
         }
-        for number, wanted in enumerate(macs)
-        if wanted
+        for number in used
     }
-    peak = sum(config.matrices[number].macs for number, wanted in enumerate(macs) if wanted)
+    possible = sum(config.matrices[number].macs * elapsed[number] for number in used)
     polled = sum(
         function["cycles"] for name, function in done["profile"].items() if name in POLLING
     )
@@ -42,7 +51,7 @@ def account_region(
     if lanes := counters.get("shared_narrow_reads", 0):
         footprint["lanes"] = lanes * WORD_BYTES
     return {
-        "mac_utilization": sum(macs) / (peak * cycles) if peak else None,
+        "mac_utilization": sum(macs) / possible if possible else None,
         "matrix_units": units,
         "polling_share": polled / cycles,
         "shared_read_bytes": footprint,
@@ -61,7 +70,8 @@ def region_lines(result: dict[str, Any]) -> list[str]:
         lines.append(
             "Array active "
             + ", ".join(
-                f"{100 * unit['mac_active']:.2f} %" + (f" ({name})" if len(units) > 1 else "")
+                f"{100 * unit['mac_active']:.2f} %"
+                + (f" of {unit['cycles']:,} cycles ({name})" if len(units) > 1 else "")
                 for name, unit in units.items()
             )
             + f"; warps that poll a register: {100 * result['polling_share']:.2f} % of the time"

@@ -132,10 +132,10 @@ def widened(matrix: np.ndarray, pitch: int) -> np.ndarray:
     return wide
 
 
-def with_bits(problem: Problem, c: np.ndarray) -> Problem:
+def with_bits(problem: Problem, c: np.ndarray, name: str = "c") -> Problem:
     """Return a problem whose C must be this one to the bit, and unchanged in its gaps."""
-    buffer = problem.buffers["c"]
+    buffer = problem.buffers[name]
     bits = buffer.data.copy()
     bits[:, : c.shape[1]] = c
     exact = dataclasses.replace(buffer, bits=bits)
-    return dataclasses.replace(problem, buffers={**problem.buffers, "c": exact})
+    return dataclasses.replace(problem, buffers={**problem.buffers, name: exact})

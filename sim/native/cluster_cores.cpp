@@ -47,7 +47,7 @@ void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     console_.clear();
     for (Traffic& each : traffic_) each.reset();
     std::fill(counted_.begin(), counted_.end(), 0);
-    state_ = {kNever, kNever, 0, 0};
+    marks_.assign(count(), {kNever, kNever, 0, 0});
     has_begun_ = false;
     idle_cycles_ = 0;
 }
@@ -95,7 +95,7 @@ void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
     if (ports.console.moves(outputs)) {
         console_.push_back(static_cast<char>(ports.console.word.get(outputs)));
     }
-    find_markers(ports, outputs);
+    find_markers(core, outputs);
 }
 
 // Requests come in the order of dispatch, those of one instruction with rising parts.
@@ -126,17 +126,18 @@ void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
                                  wrong << part * port.lanes(), address);
 }
 
-void ClusterCores::find_markers(const CorePorts& ports, const uint32_t* outputs) {
-    for (const DonePorts& each : ports.done) {
+void ClusterCores::find_markers(uint32_t core, const uint32_t* outputs) {
+    CoreMarks& marks = marks_[core];
+    for (const DonePorts& each : cores_[core]->ports.done) {
         if (!each.valid.get(outputs)) continue;
         uint32_t pc = each.pc.get(outputs);
         if (!dram_.contains(pc, 4)) continue;
         uint32_t word = dram_.word(pc);
         if (word == parameters_.begin_marker) {
-            if (state_.begins++ == 0) state_.first_begin = now_;
+            if (marks.begins++ == 0) marks.first_begin = now_;
         } else if (word == parameters_.end_marker) {
-            state_.ends++;
-            state_.last_end = now_;
+            marks.ends++;
+            marks.last_end = now_;
         }
     }
 }

@@ -21,10 +21,10 @@ extern "C" struct ClusterCoresParameters {
     uint32_t begin_marker, end_marker;  // instructions
 };
 
-extern "C" struct ClusterCoresState {
-    // Of the run; a cycle that has not been is all ones.
-    uint64_t first_begin, last_end;  // markers done
-    uint64_t begins, ends;           // how many
+// Markers that a core has done in the run; a cycle that has not been is all ones.
+extern "C" struct CoreMarks {
+    uint64_t first_begin, last_end;
+    uint64_t begins, ends;  // how many
 };
 
 // What a cycle is like around the cores.
@@ -42,7 +42,7 @@ public:
     void allow(uint64_t first, uint64_t last) override { regions_.allow(first, last); }
     const std::string& console() const override { return console_; }
     CoreState core_state(uint32_t core) const override;
-    ClusterCoresState cluster_state() const { return state_; }
+    const CoreMarks& marks(uint32_t core) const { return marks_[core]; }
 
     // Sums of the ports ``events_{counter}``, in the order of their names.
     const std::vector<uint64_t>& counted() const { return counted_; }
@@ -71,7 +71,7 @@ private:
     bool count_events(const uint32_t* outputs);
     void follow(uint32_t core, const uint32_t* outputs);
     void follow_request(uint32_t core, const uint32_t* outputs);
-    void find_markers(const CorePorts& ports, const uint32_t* outputs);
+    void find_markers(uint32_t core, const uint32_t* outputs);
     Stop judge(const uint32_t* outputs, bool owes);
 
     const ClusterCoresParameters parameters_;
@@ -82,7 +82,7 @@ private:
     std::vector<Event> events_;
     std::vector<uint64_t> counted_;
     std::string console_;
-    ClusterCoresState state_{};
+    std::vector<CoreMarks> marks_;
     bool has_begun_ = false;
     uint32_t idle_cycles_ = 0;
 };

@@ -35,8 +35,8 @@ void harness_core_state(const Harness* harness, uint32_t core, spica::CoreState*
     *state = harness->cores->core_state(core);
 }
 
-void harness_cluster_state(const Harness* harness, spica::ClusterCoresState* state) {
-    *state = harness->cluster->cluster_state();
+void harness_cluster_marks(const Harness* harness, uint32_t core, spica::CoreMarks* marks) {
+    *marks = harness->cluster->marks(core);
 }
 
 // Sums of the ports ``events_{counter}``, in the order of their names.

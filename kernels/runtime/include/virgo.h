@@ -191,17 +191,24 @@ SPICA_INLINE void virgo_spill(uint32_t place, uint32_t options)
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
 }
 
-/* Waits for all warps of all cores, one of which may be a single thread that commands devices.
- * Unlike spica_barrier it says nothing of stores to DRAM; what was read of shared memory and used
- * may be overwritten after it. */
-SPICA_INLINE void virgo_meet(void)
+/* Waits for `warps` warps of every core, one of which may be a single thread that commands devices;
+ * cores may have different numbers, and warp 0 of each must be among them. Unlike
+ * spica_barrier_of it says nothing of stores to DRAM; what was read of shared memory and used may
+ * be overwritten after it. */
+SPICA_INLINE void virgo_meet_of(uint32_t warps)
 {
-    vx_barrier(SPICA_BARRIER_ALL, SPICA_WARPS);
+    vx_barrier(SPICA_BARRIER_ALL, warps);
 #if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
     if (vx_warp_id() == 0)
         vx_barrier(0x80000000u | SPICA_BARRIER_ALL, SPICA_CORES);
-    vx_barrier(SPICA_BARRIER_ALL, SPICA_WARPS);
+    vx_barrier(SPICA_BARRIER_ALL, warps);
 #endif
+}
+
+/* Waits for all warps of all cores, likewise. */
+SPICA_INLINE void virgo_meet(void)
+{
+    virgo_meet_of(SPICA_WARPS);
 }
 
 #endif

@@ -1,14 +1,16 @@
-/* The second product of two_units.c: the same library, for the second matrix unit. */
+/* The second product: the same library, for the second matrix unit. */
 #define VIRGO_UNIT 1
 #define GEMM_FIRST (SPICA_SHARED_BYTES / 2)
 #define GEMM_SHARED_BYTES (SPICA_SHARED_BYTES / 2)
-#include "../../kernels/gemm/gemm.h"
+#include "../gemm/gemm.h"
 
 _Static_assert(VIRGO_ROWS == SPICA_CONFIG_MATRIX1_ROWS, "the sizes are those of the second unit");
 
 int second_product(const Gemm *gemm)
 {
+    spica_begin();
     gemm_run(gemm);
+    spica_end();
     return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
                  spica_load_register(SPICA_OF_UNIT(DMA, ERROR)));
 }

@@ -1,16 +1,21 @@
-/* A product on each of two matrix units: core 0 commands the first, core 1 the second. */
+/* A product on each of two matrix units: core 0 commands the first, core 1 the second. One of no
+ * rows is left out. */
 #define GEMM_FIRST 0
 #define GEMM_SHARED_BYTES (SPICA_SHARED_BYTES / 2)
-#include "../../kernels/gemm/gemm.h"
+#include "../gemm/gemm.h"
 
 int second_product(const Gemm *gemm);
 
 int main(void)
 {
     const Gemm *all = spica_arguments();
-    if (vx_core_id() == 1)
+    if (vx_core_id() == 1 && all[1].m)
         return second_product(all + 1);
+    if (vx_core_id() != 0 || !all[0].m)
+        return 0;
+    spica_begin();
     gemm_run(all);
+    spica_end();
     return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
                  spica_load_register(SPICA_OF_UNIT(DMA, ERROR)));
 }

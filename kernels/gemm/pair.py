@@ -1,0 +1,92 @@
+"""Two products at once, on two matrix units that share the cluster."""
+
+import dataclasses
+
+import numpy as np
+
+from ...hw.config import ClusterConfig
+from ...hw.errors import UserError
+from ..kernel import Kernel, Problem
+from . import cores
+from .problem import GemmProblem
+
+__all__ = ["cores_kernel", "pose", "unit_view"]
+
+#: The second product has half of each size, as its unit has half of each side.
+SHARE = 2
+WORDS = 10  # of the program's structure `Gemm`
+
+
+def unit_view(config: ClusterConfig, number: int) -> ClusterConfig:
+    """Return the cluster as one of two units sees it: with it alone, and half of shared memory."""
+    half = dataclasses.replace(
+        config.shared, size=config.shared.size // 2, banks=max(1, config.shared.banks // 2)
+    )
+    return dataclasses.replace(config.unit(number), shared=half)
+
+
+def cores_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return the kernel ``gemm_pair``; options are those of `pose`."""
+    if len(config.matrices) < 2 or config.cores < 2:
+        raise UserError(
+            f"gemm_pair needs two matrix units and two cores, and this machine has "
+            f"{len(config.matrices)} and {config.cores}"
+        )
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        return pose(config, rng, **sizes, **options)[0]
+
+    return Kernel(name="gemm_pair", dimensions=("m", "n", "k"), pose=posed)
+
+
+def pose(
+    config: ClusterConfig,
+    rng: np.random.Generator,
+    *,
+    m: int,
+    n: int,
+    k: int,
+    units: tuple[int, ...] = (0, 1),
+    **options,
+) -> tuple[Problem, dict[int, GemmProblem]]:
+    """Return the problem as the program gets it, and the product of each unit.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        A machine with two matrix units.
+    rng : Generator
+        Of the operands.
+    m, n, k : int
+        Sizes of the first product; the second has half of each, at least 1.
+    units : tuple of int
+        Which units have something to do.
+    options
+        Of `cores.pose`.
+
+    """
+    buffers, arguments, macs, products = {}, [], [], {}
+    for number in range(2):
+        sizes = {"m": m, "n": n, "k": k}
+        if number:
+            sizes = {name: max(1, size // SHARE) for name, size in sizes.items()}
+        if number not in units:
+            arguments += [0] * WORDS
+            macs.append(0)
+            continue
+        problem, product = cores.pose(unit_view(config, number), rng, **sizes, **options)
+        mark = str(number) if number else ""
+        buffers |= {name + mark: buffer for name, buffer in problem.buffers.items()}
+        arguments += [
+            argument + mark if isinstance(argument, str) else argument
+            for argument in problem.arguments
+        ]
+        macs.append(product.macs)
+        products[number] = product
+    posed = Problem(
+        buffers=buffers,
+        arguments=tuple(arguments),
+        operations=2 * sum(macs),
+        macs=tuple(macs),
+    )
+    return posed, products
