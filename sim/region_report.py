@@ -44,16 +44,15 @@ def account_region(
         for number in used
     }
     possible = sum(config.matrices[number].macs * elapsed[number] for number in used)
-    polled = sum(
-        function["cycles"] for name, function in done["profile"].items() if name in POLLING
-    )
+    spent = {name: function["cycles"] for name, function in done["profile"].items()}
+    polled = sum(spent.get(name, 0) for name in POLLING)
     footprint = shared_footprint(counters)
     if lanes := counters.get("shared_narrow_reads", 0):
         footprint["lanes"] = lanes * WORD_BYTES
     return {
         "mac_utilization": sum(macs) / possible if possible else None,
         "matrix_units": units,
-        "polling_share": polled / cycles,
+        "polling_share": polled / max(1, sum(spent.values())),
         "shared_read_bytes": footprint,
     }
 
@@ -74,7 +73,7 @@ def region_lines(result: dict[str, Any]) -> list[str]:
                 + (f" of {unit['cycles']:,} cycles ({name})" if len(units) > 1 else "")
                 for name, unit in units.items()
             )
-            + f"; warps that poll a register: {100 * result['polling_share']:.2f} % of the time"
+            + f"; of the time of warps {100 * result['polling_share']:.1f} % went into polling"
         )
     memory = result["memory"]
     lines.append(

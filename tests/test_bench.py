@@ -33,7 +33,7 @@ def test_an_unknown_benchmark_is_refused():
     assert done.returncode == 2
     assert (
         "name must be one of budgets, special, iss, kernels, core, core_speed, shared, speed, "
-        "arithmetic, gemm, not gem" in done.stderr
+        "arithmetic, gemm, virgo, not gem" in done.stderr
     )
 
 

@@ -93,7 +93,7 @@ def refused(capsys, *arguments):
         ((*GEMM, "--size", "4", "--lockstep"), "--lockstep must be left out: it means nothing to"),
         (
             (*CORELESS, "--size", "4"),
-            "vecadd needs cores, and matrix has none; choose core, tiny or",
+            "vecadd needs cores, and matrix has none; choose core, tiny, virgo or",
         ),
         ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
         (
@@ -177,6 +177,7 @@ def test_run_passes_on_what_it_is_told(fake, capsys):
         "dram_bandwidth": 16,
         "dram_latency": 50,
         "data": "extreme",
+        "operands": None,
         "gating": "random",
         "seed": 7,
         "c_format": "fp32",

@@ -10,9 +10,11 @@ from spica.cli.main import main
 from spica.cli.programs import Terminal
 from spica.cli.progress import ProgressDisplay
 from spica.cli.sizes import chosen_sizes
+from spica.hw.config import PRESETS
 from spica.hw.errors import UserError
 from spica.sim.core_memory import CoreMemoryConfig
-from spica.sim.loading import SimtOptions
+from spica.sim.dram import DramConfig
+from spica.sim.loading import SimtOptions, with_memory
 
 ISS = ("--preset", "tiny", "--engine", "iss")
 HELLO = """
@@ -63,7 +65,6 @@ def test_a_run_passes_on_what_it_is_told(fake, capsys):
         optimize=2,
         schedule="random",
         seed=7,
-        memory=CoreMemoryConfig(seed=7),
         max_instructions=99,
         allow_spills=True,
         allow=((0xA000_0000, 64), (0xB000_0000, 4096)),
@@ -75,7 +76,7 @@ def test_defaults(fake):
     assert main(("run", "sgemm", *ISS, "--size", "8")) == 0
     (call,) = fake.calls
     assert call.sizes == {"m": 8, "n": 8, "k": 8}
-    assert call.options == SimtOptions(engine="iss", seed=1, memory=CoreMemoryConfig(seed=1))
+    assert call.options == SimtOptions(engine="iss", seed=1)
 
 
 def test_the_gateware_is_told_more(fake, tmp_path):
@@ -90,6 +91,24 @@ def test_the_gateware_is_told_more(fake, tmp_path):
     assert not call.options.lockstep
     assert call.options.trace.suffix == ".html"
     assert call.options.trace_window == (10, 20)
+
+
+def test_what_is_behind_the_cores_follows_from_what_is_said_of_it(fake):
+    run = ("run", "vecadd", "--preset", "core", "-n", "8")
+    assert main(run) == 0
+    assert main((*run, "--dram-latency", "30")) == 0
+    assert main((*run, "--memory-latency", "30")) == 0
+    memories = [call.options.memory for call in fake.calls]
+    assert memories == [None, DramConfig(latency=30), CoreMemoryConfig(latency=30, seed=1)]
+    simple = with_memory(PRESETS["core"], SimtOptions(seed=4)).memory
+    assert simple == CoreMemoryConfig(seed=4)
+    assert with_memory(PRESETS["tiny"], SimtOptions(seed=4)).memory == DramConfig()
+
+
+def test_two_memories_at_once_are_refused(capsys):
+    run = ("run", "vecadd", "--preset", "core", "-n", "8")
+    assert main((*run, "--dram-latency", "30", "--memory-latency", "30")) == 2
+    assert "must not be given together" in capsys.readouterr().err
 
 
 def test_a_wrong_kernel_is_exit_code_1(fake, tmp_path):

@@ -11,10 +11,13 @@ import pytest
 from spica.cli.main import main
 from spica.hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
 from spica.hw.config import PRESETS, SharedMemoryConfig
+from spica.kernels.bodies import bodies_of
+from spica.kernels.compile import compile_program
 from spica.kernels.gemm.cores import pose, widened
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
-from spica.sim.gemm_cores import exact_cores_kernel
+from spica.kernels.program import Program
+from spica.sim.gemm_cores import EXACT_KERNELS, exact_cores_kernel
 from spica.sim.iss.devices import Devices
 from spica.sim.mistakes import ProgramError
 from spica.sim.simt import SimtOptions, run_simt
@@ -29,8 +32,12 @@ SIZES = [
 ]
 #: Elements at the ends of rows that belong to nobody.
 GAPS = (3, 5, 7)
-#: Of one thread, for each compute with its loads and stores.
+#: Of two threads, for each compute with its loads and stores.
 MOST_INSTRUCTIONS = 215
+#: A machine in which no warp is left for loads.
+ONE_WARP = dataclasses.replace(
+    PRESETS["tiny"], core=dataclasses.replace(PRESETS["tiny"].core, warps=1)
+)
 
 
 def changed(preset, **matrix):
@@ -53,6 +60,7 @@ MACHINES = {
         changed("tiny", operand="int8", rows=2, columns=2, read_scale=False),
         [(40, 20, 30)],
     ),
+    "one warp": (ONE_WARP, [(8, 8, 8), (260, 20, 70), (100, 90, 100)]),
 }
 
 
@@ -115,13 +123,16 @@ def broken(tmp_path, config, old, new, **options):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("gemm->b + k * pitch", "gemm->b + k * (pitch + 2)"),
-        ("virgo_store_pitch(gemm->c_pitch);", "virgo_store_pitch(gemm->c_pitch + 1);"),
+        ("gemm_of(plan->b) + k * pitch", "gemm_of(plan->b) + k * (pitch + 2)"),
+        (".c_pitch = gemm_aside(gemm->c_pitch)", ".c_pitch = gemm_aside(gemm->c_pitch + 1)"),
         ("bytes = VIRGO_A_PITCH(depth);", "bytes = VIRGO_A_PITCH(GEMM_K);"),
-        ("virgo_prepare(at->k ? VIRGO_ACCUMULATE : 0);", "virgo_prepare(0);"),
-        ("if (at->loads > state->loads_done)", "if (0)"),
-        ("least(at->distance, plan->swept.distance)", "least(at->distance + 1, 99)"),
-        ("at->loads_kept ? plan->kept.distance :", "at->loads_kept ? plan->kept.distance + 1 :"),
+        ("virgo_prepare(accumulate);", "virgo_prepare(0);"),
+        ("if ((int32_t)(count - known->loads_done) > 0)", "if (0)"),
+        ("least(at->distance, swept_distance)", "least(at->distance + 1, 99)"),
+        (
+            "loads_kept ? gemm_of(plan->kept.distance)",
+            "loads_kept ? 1 + gemm_of(plan->kept.distance)",
+        ),
         ("GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B", "GEMM_A_ROOM - GEMM_A_BYTES, GEMM_B_ROOM, GEMM_B"),
     ],
 )
@@ -141,6 +152,44 @@ def test_mistakes_are_found(tmp_path, old, new):
         if found:
             return
     pytest.fail("nobody noticed")
+
+
+def test_a_thread_alone_that_waits_too_little_is_found(tmp_path):
+    old, new = "at->step + 1 - at->distance", "at->step - 1 - at->distance"
+    kernel = broken(tmp_path, ONE_WARP, old, new, gaps=GAPS)
+    for seed in range(1, 7):
+        try:
+            result = run(ONE_WARP, (260, 20, 70), kernel=kernel, schedule="random", seed=seed)
+        except ProgramError:
+            return
+        if result["check"]["verdict"] == "wrong":
+            return
+    pytest.fail("nobody noticed")
+
+
+@pytest.mark.parametrize("name", ["gemm", "gemm_add", "gemm_bias_gelu"])
+def test_no_loop_uses_the_stack(name):
+    """Memory is far away, and the matrix unit would wait for who commands it."""
+    config = PRESETS["virgo"]
+    program = Program.load(compile_program(EXACT_KERNELS[name](config).sources, config))
+    body = next(body for body in bodies_of(program).values() if body.function.name == "main")
+    assert not [step for step in stack_accesses(body) if step.pc in reached(body, step)]
+
+
+def stack_accesses(body):
+    """Return the instructions of a function that load from its stack or store there."""
+    return [s for s in body.steps.values() if s.loads_from_stack or s.stores_to_stack]
+
+
+def reached(body, step):
+    """Return the addresses of a function that may be executed after an instruction."""
+    found, waiting = set(), body.successors(step)
+    while waiting:
+        pc = waiting.pop()
+        if pc not in found:
+            found.add(pc)
+            waiting += body.successors(body.steps[pc])
+    return found
 
 
 def test_the_result_is_there_on_return(tmp_path):

@@ -1,4 +1,7 @@
-/* C = A * B on the matrix unit, commanded by one thread.
+/* C = A * B on the matrix unit, commanded by two warps with a thread each, or by one thread.
+ *
+ * One warp loads, the other multiplies: what both have to know is too much for the registers of
+ * one, and they meet by the counters of the devices alone.
  *
  * Tiles of A and B are loaded into slots of shared memory, half of it for each operand, as far
  * ahead as slots are free; two computes are under way at a time; the store of a tile of C is queued
@@ -26,6 +29,9 @@
 #ifndef GEMM_FINISHED
 #define GEMM_FINISHED 0
 #endif
+
+/* Whether warp 1 loads, and how many warps of a core then take part in what follows C. */
+#define GEMM_LOADERS (SPICA_WARPS > 1 && SPICA_WARPS * SPICA_CORES > 1 + GEMM_FINISHED)
 
 /* Rows of M x K, K x N and M x N elements; pitches in elements, at least a row. */
 typedef struct {
@@ -72,138 +78,118 @@ _Static_assert(GEMM_K > 0, "the room of each operand must hold two tiles of a bl
 #include "gemm_steps.h"
 #include "gemm_hand.h"
 
-SPICA_INLINE void gemm_load_a(const Gemm *gemm, uint32_t place, uint32_t row, uint32_t k)
-{
-    uint32_t rows = gemm_least(gemm->m - row, GEMM_M), depth = gemm_least(gemm->k - k, GEMM_K);
-    uint32_t pitch = gemm->a_pitch * VIRGO_OPERAND_BYTES, bytes = VIRGO_A_PITCH(depth);
-    virgo_dma_load(place, gemm->a + row * pitch + k * VIRGO_OPERAND_BYTES, pitch, bytes, rows,
-                   depth * VIRGO_OPERAND_BYTES, rows, bytes);
-}
-
-SPICA_INLINE void gemm_load_b(const Gemm *gemm, uint32_t place, uint32_t k, uint32_t column)
-{
-    uint32_t depth = gemm_least(gemm->k - k, GEMM_K);
-    uint32_t width = gemm_least(gemm->n - column, GEMM_N);
-    uint32_t pitch = gemm->b_pitch * VIRGO_OPERAND_BYTES, bytes = VIRGO_B_PITCH(width);
-    virgo_dma_load(place, gemm->b + k * pitch + column * VIRGO_OPERAND_BYTES, pitch, bytes, depth,
-                   width * VIRGO_OPERAND_BYTES, VIRGO_B_ROWS(depth), bytes);
-}
-
-/* Loads what a step needs and is not there. */
-SPICA_INLINE void gemm_load(const Gemm *gemm, const GemmPlan *plan, const GemmStep *at)
-{
-    uint32_t k = at->k * GEMM_K;
-    if (plan->keeps_b ? at->loads_swept : at->loads_kept)
-        gemm_load_a(gemm, plan->keeps_b ? at->swept : at->kept, gemm_row(plan, at), k);
-    if (plan->keeps_b ? at->loads_kept : at->loads_swept)
-        gemm_load_b(gemm, plan->keeps_b ? at->kept : at->swept, k, gemm_column(plan, at));
-}
-
-/* How many computes must be done before a step's loads, those that use the same slots, less those
- * that are: at most 0 if they may begin. */
-SPICA_INLINE int32_t gemm_missing(const GemmStep *at, uint32_t computes_done)
-{
-    return (int32_t)(at->step + 1 - at->distance - computes_done);
-}
-
-/* What is known of the devices: counters before this product, what is done of it, and the size of
- * tiles that is set. */
+/* A product whose first loads were queued, and what devices had done before it. */
 typedef struct {
-    uint32_t first_load, first_compute, loads_done, computes_done;
-    uint32_t sizes, depth;
+    const Gemm *gemm;
+    uint32_t loads, computes;
+} GemmBegun;
+
+/* What is known of the devices, and where the tile of C is that was last made. */
+typedef struct {
+    uint32_t loads_done, computes_done;
     GemmHanded handed;
-} GemmState;
+} GemmKnown;
 
-/* Waits until so many computes are done. */
-SPICA_INLINE void gemm_await(GemmState *state, uint32_t computes)
+SPICA_INLINE void gemm_await_loads(GemmKnown *known, uint32_t count)
 {
-    uint32_t count = state->first_compute + computes;
-    uint32_t done = gemm_wait(&state->handed, SPICA_OF_UNIT(MATRIX, COMPUTES_DONE), count);
-    state->computes_done = done - state->first_compute;
+    if ((int32_t)(count - known->loads_done) > 0)
+        known->loads_done =
+            gemm_wait(&known->handed, SPICA_CONSTANT(SPICA_OF_UNIT(DMA, LOADS_DONE)), count);
 }
 
-/* Prepares the compute of a step, waits for its operands and a place, starts it, and queues the
- * store of the tile of C that it completes, or its way to the cores. */
-SPICA_INLINE void gemm_multiply(const Gemm *gemm, const GemmPlan *plan, const GemmStep *at,
-                                GemmState *state)
+SPICA_INLINE void gemm_await_computes(GemmKnown *known, uint32_t count)
 {
-    uint32_t row = gemm_row(plan, at), column = gemm_column(plan, at);
-    uint32_t m = gemm_least(gemm->m - row, GEMM_M), n = gemm_least(gemm->n - column, GEMM_N);
-    uint32_t k = gemm_least(gemm->k - at->k * GEMM_K, GEMM_K);
-    if (state->sizes != (m | n << 16) || state->depth != k) {
-        state->sizes = m | n << 16;
-        state->depth = k;
-        virgo_tile(m, n, k);
-        virgo_store_pitch(gemm->c_pitch);
-    }
-    virgo_operands(plan->keeps_b ? at->swept : at->kept,
-                   (plan->keeps_b ? at->kept : at->swept) + VIRGO_B_BYTES(n, k));
-    virgo_prepare(at->k ? VIRGO_ACCUMULATE : 0);
-    if (at->loads > state->loads_done) {
-        uint32_t count = state->first_load + at->loads;
-        state->loads_done =
-            gemm_wait(&state->handed, SPICA_OF_UNIT(DMA, LOADS_DONE), count) - state->first_load;
-    }
-    if (at->step > state->computes_done + 1)
-        gemm_await(state, at->step - 1);
-    virgo_start();
-    gemm_note_started(&state->handed, state->first_compute + at->step + 1);
-    if (GEMM_FINISHED && at->k == plan->depth - 1) {
-        gemm_hand(&state->handed);
-    } else if (at->k == plan->depth - 1) {
-        uint32_t bytes = gemm->options & VIRGO_WIDE ? VIRGO_WIDE_BYTES : VIRGO_NARROW_BYTES;
-        virgo_store(gemm->c + (row * gemm->c_pitch + column) * bytes, gemm->options);
-    }
+    if ((int32_t)(count - known->computes_done) > 0)
+        known->computes_done = gemm_wait(
+            &known->handed, SPICA_CONSTANT(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE)), count);
 }
 
-/* The same for both choices, of which the compiler makes one each. */
-SPICA_INLINE void gemm_walk(const Gemm *all, int keeps_b, uint32_t first_load)
+#include "gemm_load.h"
+#include "gemm_multiply.h"
+
+/* For the warp that loads, whose registers hold anything when it starts; nobody clears it. */
+static GemmBegun gemm_begun __attribute__((section(".unset")));
+
+/* All of a product, on one way to memory, or the compiler reads a word when it comes to it. */
+SPICA_INLINE Gemm gemm_read(const Gemm *from)
 {
-    const Gemm gemm = *all; /* as a whole, or it is read again after every command */
-    const GemmPlan plan = gemm_plan(&gemm, keeps_b);
-    GemmState state = {
-        .first_load = first_load,
-        .first_compute = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE)),
-    };
-    GemmStep at = gemm_first(&plan);
-    gemm_multiply(&gemm, &plan, &at, &state);
-    if (plan.steps > 1) {
-        gemm_next(&plan, &at);
-        for (GemmStep ahead = at;;) {
-            /* What this step needs, as soon as there is room, and then what there is room for: no
-             * more than the DMA can queue, which would hold up the start of the compute. */
-            while (ahead.step < plan.steps) {
-                int32_t missing = gemm_missing(&ahead, state.computes_done);
-                if (ahead.step > at.step &&
-                    (missing > 0 || ahead.loads - state.loads_done > SPICA_CONFIG_DMA_QUEUE))
-                    break;
-                if (missing > 0)
-                    gemm_await(&state, state.computes_done + missing);
-                gemm_load(&gemm, &plan, &ahead);
-                gemm_next(&plan, &ahead);
-            }
-            gemm_multiply(&gemm, &plan, &at, &state);
-            if (at.step == plan.steps - 1)
-                break;
-            gemm_next(&plan, &at);
-        }
-    }
-    gemm_hand_over(&state.handed);
+    Gemm gemm = *from;
+    __asm__ volatile("" : "+r"(gemm.m), "+r"(gemm.n), "+r"(gemm.k), "+r"(gemm.a), "+r"(gemm.b),
+                          "+r"(gemm.c), "+r"(gemm.a_pitch), "+r"(gemm.b_pitch), "+r"(gemm.c_pitch),
+                          "+r"(gemm.options));
+    return gemm;
+}
+
+/* Loads what the first step needs: whatever the way is, it begins there. The rest can be thought of
+ * meanwhile. */
+SPICA_INLINE GemmBegun gemm_begin(const Gemm *from, const Gemm *gemm)
+{
+    GemmBegun begun = {.gemm = from, .loads = spica_load_register(SPICA_OF_UNIT(DMA, LOADS_DONE))};
+    uint32_t m = gemm_least(gemm->m, GEMM_M), n = gemm_least(gemm->n, GEMM_N);
+    uint32_t k = gemm_least(gemm->k, GEMM_K);
+    gemm_load_a(GEMM_FIRST, gemm->a, gemm->a_pitch * VIRGO_OPERAND_BYTES, m, k);
+    gemm_load_b(GEMM_FIRST + GEMM_A_ROOM, gemm->b, gemm->b_pitch * VIRGO_OPERAND_BYTES, k, n);
+    begun.computes = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
+    if (GEMM_LOADERS)
+        gemm_begun = begun;
+    return begun;
+}
+
+/* Both choices, of which the compiler makes one each. The first compute comes before the choice. */
+SPICA_INLINE void gemm_command(const Gemm *gemm, GemmBegun begun)
+{
+    GemmTarget target = gemm_target(gemm);
+    GemmKnown known = {.loads_done = begun.loads, .computes_done = begun.computes};
+    gemm_multiply_first(gemm, &target, &known);
+    int keeps_b = gemm_keeps_b(gemm);
+    if (GEMM_LOADERS && keeps_b)
+        gemm_multiply_all(gemm, begun, target, known, 1);
+    else if (GEMM_LOADERS)
+        gemm_multiply_all(gemm, begun, target, known, 0);
+    else if (keeps_b)
+        gemm_do_all(gemm, begun, target, known, 1);
+    else
+        gemm_do_all(gemm, begun, target, known, 0);
     virgo_fence(0);
 }
 
-/* Computes C; it is in DRAM on return. One thread calls this, and no other uses the DMA or the
- * matrix unit. Shared memory is overwritten. */
-static void gemm_run(const Gemm *gemm)
+/* What warp 1 does, and ends. It is in the function that starts it, but no register of it is:
+ * others than those that the compiler has here are another warp's, and so is the stack. */
+SPICA_INLINE void gemm_supply(void)
 {
-    const uint32_t first_load = spica_load_register(SPICA_OF_UNIT(DMA, LOADS_DONE));
-    /* Whatever the way is, it begins here: loads first, what can be thought of meanwhile later. */
-    gemm_load_a(gemm, GEMM_FIRST, 0, 0);
-    gemm_load_b(gemm, GEMM_FIRST + GEMM_A_ROOM, 0, 0);
-    if (gemm_keeps_b(gemm))
-        gemm_walk(gemm, 1, first_load);
+    const GemmBegun *place;
+    __asm__ volatile("" : : : "a0", SPICA_EVERY_REGISTER_);
+    __asm__ volatile("la %0, %1" : "=r"(place) : "S"(&gemm_begun));
+    const GemmBegun begun = *place;
+    const Gemm gemm = gemm_read(begun.gemm);
+    if (gemm_keeps_b(&gemm))
+        gemm_load_all(&gemm, begun, 1);
     else
-        gemm_walk(gemm, 0, first_load);
+        gemm_load_all(&gemm, begun, 0);
+    __asm__ volatile("1:\t" SPICA_INSN("x0, x0, x0", SPICA_INSN_VX_TMC) "\n\tj 1b");
+    __builtin_unreachable();
+}
+
+/* Computes C; it is in DRAM on return. One thread of warp 0 calls this, warp 1 must be idle, and
+ * nobody else uses the DMA or the matrix unit. Shared memory is overwritten. */
+static void gemm_run(const Gemm *from)
+{
+    const Gemm gemm = gemm_read(from);
+    const GemmBegun begun = gemm_begin(from, &gemm);
+#if GEMM_LOADERS
+    __asm__ goto("li t0, 2\n\t"
+                 "la t1, %l[loads]\n\t"
+                 SPICA_INSN("x0, t0, t1", SPICA_INSN_VX_WSPAWN)
+                 : : : "t0", "t1", "memory" : loads);
+    gemm_command(&gemm, begun);
+    while (vx_warp_mask() & 2)
+        ;
+    return;
+loads:
+    gemm_supply();
+#else
+    gemm_command(&gemm, begun);
+#endif
 }
 
 #endif

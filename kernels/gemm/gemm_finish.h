@@ -16,7 +16,6 @@
 #ifndef GEMM_FINISH_H
 #define GEMM_FINISH_H
 
-#include <spica_parallel.h>
 
 #define GEMM_FINISHED 1
 #include "gemm.h"
@@ -30,10 +29,15 @@ enum {
     FINISH_INTEGERS = VIRGO_OPERAND_BYTES == 1 && VIRGO_NARROW_BYTES == 4,
     FINISH_WIDTH = 2 * SPICA_THREADS,
     FINISH_GROUPS = VIRGO_BLOCKS(GEMM_N, FINISH_WIDTH),
-    FINISH_WARPS = SPICA_WARPS * SPICA_CORES - 1,
+    FINISH_WARPS = SPICA_WARPS * SPICA_CORES - 1 - GEMM_LOADERS,
     FINISH_ACROSS = FINISH_GROUPS < FINISH_WARPS ? FINISH_GROUPS : FINISH_WARPS,
     FINISH_DOWN = FINISH_WARPS / FINISH_ACROSS,
 };
+#if GEMM_LOADERS
+#define FINISH_LOADS , loads
+#else
+#define FINISH_LOADS
+#endif
 _Static_assert(FINISH_WARPS > 0, "beside the warp that commands there must be one that finishes");
 
 typedef struct {
@@ -113,7 +117,7 @@ SPICA_INLINE const Finish *finish_arguments(void)
     return all;
 }
 
-/* Warps counted from the last one, so that those left over are of core 0, which commands. */
+/* Warps counted from the last one, so that those left over are of core 0: there they command. */
 SPICA_INLINE uint32_t finish_number(void)
 {
     return SPICA_WARPS * SPICA_CORES - 1 - (vx_core_id() * SPICA_WARPS + vx_warp_id());
@@ -194,7 +198,7 @@ SPICA_INLINE void finish_tile(FinishPlace at, int is_half)
     for (uint32_t group = finish_number() % SPICA_CONSTANT(FINISH_ACROSS); group < FINISH_GROUPS;) {
         FinishPart part = finish_part(at, group, is_half);
         if (group < FINISH_ACROSS)
-            virgo_meet();
+            gemm_meet();
         if (is_half && part.in_words)
             finish_words(part);
         else
@@ -215,24 +219,34 @@ SPICA_INLINE void finish_tiles(int is_half)
         finish_tile(at, is_half);
         if (!finish_next(&at))
             return;
-        virgo_meet();
+        gemm_meet();
     }
 }
 
 /* Computes C, which is in DRAM when all cores have returned; main of every core calls this, and it
- * returns in one thread of each. All threads of all warps finish, but of core 0 warp 0, whose one
- * thread stays as it was and commands: it jumps, and the compiler takes no register over. */
+ * returns in one thread of each. All threads of all warps finish, but of core 0 the one thread that
+ * commands and the one that loads: these jump, and the compiler takes no register over. */
 SPICA_INLINE void finish_run(void)
 {
     spica_begin();
+    if (vx_core_id() == 0) {
+        const Gemm gemm = gemm_read(&finish_arguments()->gemm);
+        gemm_begun = gemm_begin(&finish_arguments()->gemm, &gemm);
+    }
     __asm__ goto("csrr t0, " SPICA_TEXT(SPICA_CSR_NUM_WARPS) "\n\t"
                  "la t1, 1f\n\t"
                  SPICA_INSN("x0, t0, t1", SPICA_INSN_VX_WSPAWN) "\n\t"
                  "csrr t0, " SPICA_TEXT(SPICA_CSR_CORE_ID) "\n\t"
                  "beqz t0, %l[commands]\n"
-                 "1:\tli t0, -1\n\t"
+                 "1:\t"
+#if GEMM_LOADERS
+                 "csrr t0, " SPICA_TEXT(SPICA_CSR_MHARTID) "\n\t"
+                 "li t1, 1 << " SPICA_TEXT(SPICA_THREAD_WIDTH) "\n\t"
+                 "beq t0, t1, %l[loads]\n\t"
+#endif
+                 "li t0, -1\n\t"
                  SPICA_INSN("x0, t0, x0", SPICA_INSN_VX_TMC)
-                 : : : "a0", SPICA_EVERY_REGISTER_ : commands);
+                 : : : "a0", SPICA_EVERY_REGISTER_ : commands FINISH_LOADS);
     if (VIRGO_NARROW_BYTES == 2 && !(finish_arguments()->gemm.options & VIRGO_WIDE))
         finish_tiles(1);
     else
@@ -240,11 +254,18 @@ SPICA_INLINE void finish_run(void)
     spica_unite();
     spica_end();
     return;
-commands:
-    gemm_run(spica_arguments());
+commands:;
+    const GemmBegun begun = gemm_begun;
+    const Gemm gemm = gemm_read(&finish_arguments()->gemm);
+    gemm_command(&gemm, begun);
     while (vx_warp_mask() != 1)
         ;
     spica_end();
+#if GEMM_LOADERS
+    return;
+loads:
+    gemm_supply();
+#endif
 }
 
 #endif

@@ -12,6 +12,12 @@ typedef struct {
     uint32_t started, is_handed, is_awaited;
 } GemmHanded;
 
+/* All warps but the one that loads. */
+SPICA_INLINE void gemm_meet(void)
+{
+    virgo_meet_of(SPICA_WARPS - (GEMM_LOADERS && vx_core_id() == 0));
+}
+
 SPICA_INLINE void gemm_note_started(GemmHanded *handed, uint32_t started)
 {
     handed->started = started;
@@ -26,7 +32,7 @@ SPICA_INLINE void gemm_look(GemmHanded *handed)
     uint32_t running = virgo_look_again(&place);
     uint32_t done = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
     if (running <= handed->started - done) {
-        virgo_meet();
+        gemm_meet();
         handed->is_awaited = 0;
     }
 }
@@ -51,8 +57,8 @@ SPICA_INLINE void gemm_hand(GemmHanded *handed)
 {
     gemm_hand_over(handed);
     if (handed->is_handed)
-        virgo_meet();
-    virgo_spill(GEMM_FIRST + GEMM_C_PLACE, VIRGO_WIDE);
+        gemm_meet();
+    virgo_spill(SPICA_CONSTANT(GEMM_FIRST + GEMM_C_PLACE), VIRGO_WIDE);
     handed->is_handed = handed->is_awaited = 1;
 }
 

@@ -1,29 +1,56 @@
 /* The way through the tiles of a product: where each step is, where its operands are, what it must
- * load, and when the slots for that are free. Part of gemm.h. */
+ * load, and when the slots for that are free. Part of gemm.h.
+ *
+ * Memory is too far away for a stack: what a step needs is in registers, what only a new tile of C
+ * needs in those of floats. */
 #ifndef GEMM_STEPS_H
 #define GEMM_STEPS_H
+
+/* A number in a register of floats, where it is out of the way. */
+typedef struct {
+    float held;
+} GemmAside;
+
+SPICA_INLINE GemmAside gemm_aside(uint32_t value)
+{
+    GemmAside aside;
+    __asm__ volatile("fmv.w.x %0, %1" : "=f"(aside.held) : "r"(value));
+    return aside;
+}
+
+/* Volatile, or it would be in another register too all the time. */
+SPICA_INLINE uint32_t gemm_of(GemmAside aside)
+{
+    uint32_t value;
+    __asm__ volatile("fmv.x.w %0, %1" : "=r"(value) : "f"(aside.held));
+    return value;
+}
 
 /* Slots of one operand: a ring where not even one panel fits, else as many panels as do. */
 typedef struct {
     uint32_t first, end, bytes; /* place of the first slot, of the end of the last, bytes of one */
-    uint32_t panels;            /* that fit; 0: a ring */
-    uint32_t back;              /* bytes from the first to the last slot of a panel */
-    uint32_t distance;          /* steps from the last use of a slot to the load of what is next */
+    GemmAside panels;           /* that fit; 0: a ring */
+    GemmAside back;             /* bytes from the first to the last slot of a panel */
+    GemmAside distance;         /* steps from the last use of a slot to the load of what is next */
 } GemmSlots;
 
+/* A product, and the way that was chosen. */
 typedef struct {
     GemmSlots kept, swept;
-    uint32_t depth, outer, inner; /* tiles along K, panels of the operand kept, of the one swept */
-    uint32_t steps;
+    GemmAside outer, inner; /* panels of the operand kept, of the one swept */
+    GemmAside m, n, k, a, b, a_pitch, b_pitch; /* of Gemm */
     int keeps_b;
 } GemmPlan;
 
-/* A step on the way through all tiles: where it is, where its operands are, what it loads, how
- * many loads it and those before it need, and after which step its slots are used again. */
+/* A step on the way through all tiles: where it is, where its operands are, what it loads, and
+ * after which step its slots are used again. Computes and loads are counted as devices do. */
 typedef struct {
-    uint32_t step, k, panel, sweep, position; /* panel kept; sweep counts its steps; panel swept */
-    uint32_t kept, swept;
-    uint32_t loads_kept, loads_swept, loads, distance;
+    GemmAside panel, sweep, position; /* panel kept; sweep counts its steps; panel swept */
+    uint32_t step;                    /* computes before it */
+    uint32_t rest;                    /* of K, with its own */
+    uint32_t kept, swept;             /* places */
+    uint32_t loads;                   /* that it and those before it need */
+    uint32_t loads_kept, loads_swept, distance;
 } GemmStep;
 
 #define GEMM_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -33,11 +60,21 @@ SPICA_INLINE uint32_t gemm_least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-SPICA_INLINE GemmSlots gemm_slots(uint32_t first, uint32_t room, uint32_t bytes, uint32_t depth)
+/* `others` are the panels of the other operand for each of which one of this stays; 0: none does */
+SPICA_INLINE GemmSlots gemm_slots(uint32_t first, uint32_t room, uint32_t bytes, uint32_t depth,
+                                  uint32_t others)
 {
     uint32_t slots = room / bytes, panels = slots / depth;
     uint32_t used = panels ? panels * depth : slots;
-    return (GemmSlots){first, first + used * bytes, bytes, panels, (depth - 1) * bytes, used};
+    uint32_t distance = others && panels ? ((panels - 1) * others + 1) * depth : used;
+    return (GemmSlots){
+        .first = first,
+        .end = first + used * bytes,
+        .bytes = bytes,
+        .panels = gemm_aside(panels),
+        .back = gemm_aside((depth - 1) * bytes),
+        .distance = gemm_aside(distance),
+    };
 }
 
 /* Elements along the sides that are loaded if a panel of `kept` is kept at a time. */
@@ -65,37 +102,50 @@ SPICA_INLINE GemmPlan gemm_plan(const Gemm *gemm, int keeps_b)
 {
     uint32_t depth = VIRGO_BLOCKS(gemm->k, GEMM_K);
     uint32_t rows = VIRGO_BLOCKS(gemm->m, GEMM_M), columns = VIRGO_BLOCKS(gemm->n, GEMM_N);
-    GemmSlots a = gemm_slots(GEMM_FIRST, GEMM_A_ROOM, GEMM_A_BYTES, depth);
-    GemmSlots b = gemm_slots(GEMM_FIRST + GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B_BYTES, depth);
-    GemmPlan plan = {
+    GemmSlots a = gemm_slots(GEMM_FIRST, GEMM_A_ROOM, GEMM_A_BYTES, depth, keeps_b ? 0 : columns);
+    GemmSlots b = gemm_slots(GEMM_FIRST + GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B_BYTES, depth,
+                             keeps_b ? rows : 0);
+    return (GemmPlan){
         .kept = keeps_b ? b : a,
         .swept = keeps_b ? a : b,
-        .depth = depth,
-        .outer = keeps_b ? columns : rows,
-        .inner = keeps_b ? rows : columns,
+        .outer = gemm_aside(keeps_b ? columns : rows),
+        .inner = gemm_aside(keeps_b ? rows : columns),
+        .m = gemm_aside(gemm->m),
+        .n = gemm_aside(gemm->n),
+        .k = gemm_aside(gemm->k),
+        .a = gemm_aside((uint32_t)gemm->a),
+        .b = gemm_aside((uint32_t)gemm->b),
+        .a_pitch = gemm_aside(gemm->a_pitch * VIRGO_OPERAND_BYTES),
+        .b_pitch = gemm_aside(gemm->b_pitch * VIRGO_OPERAND_BYTES),
         .keeps_b = keeps_b,
-        .steps = rows * columns * depth,
     };
-    if (plan.kept.panels)
-        plan.kept.distance = ((plan.kept.panels - 1) * plan.inner + 1) * depth;
-    return plan;
 }
 
 /* Notes what the steps of a tile of C must load, and how long before the slots were used. */
-SPICA_INLINE void gemm_enter(const GemmPlan *plan, GemmStep *at)
+SPICA_INLINE void gemm_enter(const GemmPlan *plan, GemmStep *at, uint32_t panel, uint32_t sweep)
 {
-    at->loads_kept = !plan->kept.panels || at->sweep == 0;
-    at->loads_swept = at->panel == 0 || at->sweep >= plan->swept.panels;
-    at->distance = at->loads_kept ? plan->kept.distance : plan->swept.distance;
+    at->panel = gemm_aside(panel);
+    at->sweep = gemm_aside(sweep);
+    at->rest = gemm_of(plan->k);
+    at->loads_kept = !gemm_of(plan->kept.panels) || sweep == 0;
+    at->loads_swept = panel == 0 || sweep >= gemm_of(plan->swept.panels);
+    uint32_t swept_distance = gemm_of(plan->swept.distance);
+    at->distance = at->loads_kept ? gemm_of(plan->kept.distance) : swept_distance;
     if (at->loads_swept)
-        at->distance = gemm_least(at->distance, plan->swept.distance);
+        at->distance = gemm_least(at->distance, swept_distance);
 }
 
-SPICA_INLINE GemmStep gemm_first(const GemmPlan *plan)
+/* The first step; `loads` and `computes` were done before it. */
+SPICA_INLINE GemmStep gemm_first(const GemmPlan *plan, uint32_t loads, uint32_t computes)
 {
-    GemmStep at = {.kept = plan->kept.first, .swept = plan->swept.first};
-    gemm_enter(plan, &at);
-    at.loads = 2;
+    GemmStep at = {
+        .position = gemm_aside(0),
+        .step = computes,
+        .kept = plan->kept.first,
+        .swept = plan->swept.first,
+        .loads = loads + 2,
+    };
+    gemm_enter(plan, &at, 0, 0);
     return at;
 }
 
@@ -108,54 +158,66 @@ SPICA_INLINE uint32_t gemm_following(const GemmSlots *slots, uint32_t place)
 /* From the last slot of a panel to the first of the same one. */
 SPICA_INLINE uint32_t gemm_again(const GemmSlots *slots, uint32_t place)
 {
-    return slots->panels ? place - slots->back : gemm_following(slots, place);
+    return gemm_of(slots->panels) ? place - gemm_of(slots->back) : gemm_following(slots, place);
 }
 
 /* From the last slot of a panel to the first of the one before. */
 SPICA_INLINE uint32_t gemm_preceding(const GemmSlots *slots, uint32_t place)
 {
-    if (!slots->panels)
+    if (!gemm_of(slots->panels))
         return gemm_following(slots, place);
-    place -= slots->back;
-    return (place == slots->first ? slots->end : place) - slots->back - slots->bytes;
+    uint32_t back = gemm_of(slots->back);
+    place -= back;
+    return (place == slots->first ? slots->end : place) - back - slots->bytes;
 }
 
-SPICA_INLINE void gemm_next(const GemmPlan *plan, GemmStep *at)
+/* To the first step of the next tile of C; whether there is one. */
+SPICA_INLINE int gemm_turn(const GemmPlan *plan, GemmStep *at)
 {
-    at->step++;
-    if (GEMM_LIKELY(++at->k < plan->depth)) {
+    uint32_t panel = gemm_of(at->panel), sweep = gemm_of(at->sweep) + 1;
+    if (sweep < gemm_of(plan->inner)) {
+        at->kept = gemm_again(&plan->kept, at->kept);
+        if (panel & 1) {
+            at->position = gemm_aside(gemm_of(at->position) - 1);
+            at->swept = gemm_preceding(&plan->swept, at->swept);
+        } else {
+            at->position = gemm_aside(gemm_of(at->position) + 1);
+            at->swept = gemm_following(&plan->swept, at->swept);
+        }
+    } else {
+        sweep = 0;
+        if (++panel == gemm_of(plan->outer))
+            return 0;
+        at->kept = gemm_following(&plan->kept, at->kept);
+        at->swept = gemm_again(&plan->swept, at->swept);
+    }
+    gemm_enter(plan, at, panel, sweep);
+    return 1;
+}
+
+/* To the next step; whether there is one. */
+SPICA_INLINE int gemm_next(const GemmPlan *plan, GemmStep *at)
+{
+    if (GEMM_LIKELY(at->rest > GEMM_K)) {
+        at->rest -= GEMM_K;
         at->kept = gemm_following(&plan->kept, at->kept);
         at->swept = gemm_following(&plan->swept, at->swept);
-    } else {
-        at->k = 0;
-        if (++at->sweep < plan->inner) {
-            at->kept = gemm_again(&plan->kept, at->kept);
-            if (at->panel & 1) {
-                at->position--;
-                at->swept = gemm_preceding(&plan->swept, at->swept);
-            } else {
-                at->position++;
-                at->swept = gemm_following(&plan->swept, at->swept);
-            }
-        } else {
-            at->sweep = 0;
-            at->panel++;
-            at->kept = gemm_following(&plan->kept, at->kept);
-            at->swept = gemm_again(&plan->swept, at->swept);
-        }
-        gemm_enter(plan, at);
+    } else if (!gemm_turn(plan, at)) {
+        return 0;
     }
+    at->step++;
     at->loads += at->loads_kept + at->loads_swept;
+    return 1;
 }
 
 SPICA_INLINE uint32_t gemm_row(const GemmPlan *plan, const GemmStep *at)
 {
-    return (plan->keeps_b ? at->position : at->panel) * GEMM_M;
+    return gemm_of(plan->keeps_b ? at->position : at->panel) * GEMM_M;
 }
 
 SPICA_INLINE uint32_t gemm_column(const GemmPlan *plan, const GemmStep *at)
 {
-    return (plan->keeps_b ? at->panel : at->position) * GEMM_N;
+    return gemm_of(plan->keeps_b ? at->panel : at->position) * GEMM_N;
 }
 
 #endif

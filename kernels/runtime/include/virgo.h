@@ -24,6 +24,7 @@
 #define VIRGO_H
 
 #include <spica.h>
+#include <spica_parallel.h>
 
 #ifdef SPICA_MATRIX_INSTRUCTION
 
@@ -128,7 +129,7 @@ SPICA_INLINE void virgo_tile(uint32_t m, uint32_t n, uint32_t k)
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_HIGH), k_blocks * VIRGO_ROWS - k);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), i_blocks | j_blocks << 16);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), k_blocks);
-    spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), SPICA_ROCC_BOUNDS);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), SPICA_CONSTANT(SPICA_ROCC_BOUNDS));
     /* No other command here has upper halves. */
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_HIGH), 0);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
@@ -145,7 +146,7 @@ SPICA_INLINE void virgo_instruction(uint32_t instruction, uint32_t rs1, uint32_t
 /* Sets where in shared memory the tile of A begins, and where that of B ends. */
 SPICA_INLINE void virgo_operands(uint32_t a, uint32_t b_end)
 {
-    virgo_instruction(SPICA_ROCC_SPAD_AB, a / VIRGO_A_BLOCK, b_end / VIRGO_B_BLOCK);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_SPAD_AB), a / VIRGO_A_BLOCK, b_end / VIRGO_B_BLOCK);
 }
 
 /* Writes all of a compute but the word that starts it. */
@@ -158,7 +159,7 @@ SPICA_INLINE void virgo_prepare(uint32_t accumulate)
 /* Starts what was prepared; two computes can be under way, and they end in order. */
 SPICA_INLINE void virgo_start(void)
 {
-    spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), SPICA_ROCC_LOOP_WS);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), SPICA_CONSTANT(SPICA_ROCC_LOOP_WS));
 }
 
 /* The product of the tiles at `a` and ahead of `b_end`: to the accumulator, or added to it. */
@@ -172,14 +173,14 @@ SPICA_INLINE void virgo_compute(uint32_t a, uint32_t b_end, uint32_t accumulate)
 /* Sets how many elements lie between rows of C in DRAM. Holds until it is set again. */
 SPICA_INLINE void virgo_store_pitch(uint32_t elements)
 {
-    virgo_instruction(SPICA_ROCC_STRIDES_DC, 0, elements);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_STRIDES_DC), 0, elements);
 }
 
 /* Stores what the computes so far leave in the accumulator, whatever later ones do. */
 SPICA_INLINE void virgo_store(void *c, uint32_t options)
 {
-    virgo_instruction(SPICA_ROCC_ADDRESSES_DC, 0, (uint32_t)c);
-    virgo_instruction(SPICA_ROCC_LOOP_WS, options, VIRGO_ONLY_STORE);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ADDRESSES_DC), 0, (uint32_t)c);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), options, VIRGO_ONLY_STORE);
 }
 
 /* The same to shared memory, at a multiple of VIRGO_A_BLOCK bytes: the rows that virgo_tile set,
@@ -187,7 +188,7 @@ SPICA_INLINE void virgo_store(void *c, uint32_t options)
 SPICA_INLINE void virgo_spill(uint32_t place, uint32_t options)
 {
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), place / VIRGO_A_BLOCK);
-    virgo_instruction(SPICA_ROCC_LOOP_WS, options, VIRGO_ONLY_SPILL);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), options, VIRGO_ONLY_SPILL);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
 }
 

@@ -1,0 +1,123 @@
+"""Who may touch which bytes of a memory for a while: engines and threads, closely interleaved."""
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Granules", "Place", "Territory"]
+
+FREE, READ, WRITTEN = 0, 1, 2
+#: Places tried for a piece before it is left out.
+TRIES = 24
+#: Sizes of what a thread has at a time.
+SIZES = (4, 2, 1)
+#: Most pieces of each size that a thread has.
+MOST = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """Rows of bytes from an address on."""
+
+    start: int
+    pitch: int
+    rows: int
+    width: int
+
+    @property
+    def bytes(self) -> np.ndarray:
+        """Every address in it."""
+        rows = self.start + self.pitch * np.arange(self.rows)
+        return (rows[:, None] + np.arange(self.width)).ravel()
+
+
+@dataclass(frozen=True)
+class Granules:
+    """What threads may touch: by thread and size what is its own, by size what nobody writes."""
+
+    own: list[dict[int, list[int]]]
+    constant: dict[int, list[int]]
+
+
+class Territory:
+    """Bytes from `base` on, which engines claim first, and threads the rest.
+
+    Several may read the same bytes; who writes some has them alone.
+
+    Parameters
+    ----------
+    base : int
+    size : int
+    rng : Random
+
+    """
+
+    def __init__(self, base: int, size: int, rng: random.Random):
+        self.base, self.size, self.rng = base, size, rng
+        self.state = np.zeros(size, np.uint8)
+
+    @property
+    def claimed(self) -> float:
+        """The share that somebody has."""
+        return float((self.state != FREE).mean())
+
+    def claim(
+        self, pitch: int, rows: int, width: int, *, writes: bool, multiple: int = 1
+    ) -> Place | None:
+        """Return where such rows fit, None where no place was found; `multiple` divides it."""
+        last = self.size - (rows - 1) * pitch - width
+        for _ in range(TRIES if last >= 0 else 0):
+            start = self.base + self.rng.randrange(last + 1)
+            place = Place(start - start % multiple, pitch, rows, width)
+            if place.start >= self.base and self.take(place, writes=writes):
+                return place
+        return None
+
+    def take(self, place: Place, *, writes: bool) -> bool:
+        """Claim a place; return whether it could be had."""
+        at = place.bytes - self.base
+        if (self.state[at] > (FREE if writes else READ)).any():
+            return False
+        self.state[at] = WRITTEN if writes else READ
+        return True
+
+    def share(self, threads: int, constant: float = 0.15) -> Granules:
+        """Give what is left to threads, in aligned words, halves and bytes at random."""
+        own: list[dict[int, list[int]]] = [{size: [] for size in SIZES} for _ in range(threads)]
+        turns: dict[int, list[int]] = {size: [] for size in SIZES}
+        for word in range(0, self.size, 4):
+            for at, size in self.pieces(word):
+                if self.rng.random() < constant:
+                    continue
+                if not turns[size]:  # each has one before any has two
+                    turns[size] = self.rng.sample(range(threads), threads)
+                own[turns[size].pop()][size].append(self.base + at)
+        # Few, so that who has them next meets what was done to them.
+        for places in (places for of_thread in own for places in of_thread.values()):
+            self.rng.shuffle(places)
+            del places[MOST:]
+        self.state[self.state == FREE] = READ
+        for size, places in (entry for of_thread in own for entry in of_thread.items()):
+            for at in places:
+                self.state[at - self.base : at - self.base + size] = WRITTEN
+        kept = {size: self.constant(size) for size in SIZES}
+        return Granules(own, kept)
+
+    def pieces(self, word: int) -> list[tuple[int, int]]:
+        """Return offset and size of what a free word, or what is free of it, is cut into."""
+        free = self.state[word : word + 4] == FREE
+        if free.all() and self.rng.random() < 0.5:
+            return [(word, 4)]
+        found: list[tuple[int, int]] = []
+        for half in (0, 2):
+            if free[half : half + 2].all() and self.rng.random() < 0.6:
+                found.append((word + half, 2))
+            else:
+                found += [(word + k, 1) for k in (half, half + 1) if free[k]]
+        return found
+
+    def constant(self, size: int) -> list[int]:
+        """Return aligned pieces that nobody writes."""
+        rows = (self.state == READ).reshape(-1, size).all(axis=1)
+        return (self.base + size * np.flatnonzero(rows)).tolist()
