@@ -5,6 +5,7 @@ from typing import Any
 from amaranth.hdl import Const, Signal
 
 # Private, and there is no public way to keep Amaranth from copying an expression at every use.
+from amaranth.hdl._ast import Operator
 from amaranth.hdl._ir import Design
 from amaranth.hdl._xfrm import DomainLowerer
 
@@ -12,7 +13,7 @@ __all__ = ["lowered_design"]
 
 
 class SharingLowerer(DomainLowerer):
-    """Resolve clocks and resets, each expression of a fragment once.
+    """Resolve clocks and resets, what is chosen or cut out of each expression once.
 
     Amaranth's own transformer copies an expression at every use. One that occurs twice in another
     so becomes two, what occurs twice in it four, and each is emitted: of a chain of n stages that
@@ -33,6 +34,9 @@ class SharingLowerer(DomainLowerer):
     def on_value(self, value):
         if type(value) is Signal or type(value) is Const:
             return value
+        # What operators make is cheap to repeat, and synthesis finds shallower logic if it may.
+        if type(value) is Operator:
+            return super().on_value(value)
         found = self.known.get(id(value))
         if found is None:
             found = self.known[id(value)] = (value, super().on_value(value))

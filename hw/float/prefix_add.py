@@ -60,7 +60,7 @@ class PrefixAdd(wiring.Component):
         m = Module()
         half_sum = self.a ^ self.b
         carries, _ = prefix_carries(m, self.a & self.b, half_sum)
-        m.d.comb += self.o.eq(half_sum ^ carries.shift_left(1))
+        m.d.comb += self.o.eq(half_sum ^ (carries << 1))
         return m
 
 
@@ -76,9 +76,9 @@ def prefix_carries(m: Module, generate, propagate):
         generated = Signal(width, name=f"generate_{2 * reach}", attrs={"keep": 1})
         propagated = Signal(width, name=f"propagate_{2 * reach}", attrs={"keep": 1})
         m.d.comb += [
-            generated.eq(generate | (propagate & generate.shift_left(reach)[:width])),
+            generated.eq(generate | (propagate & (generate << reach)[:width])),
             # Bits below `reach` have no further word to look at.
-            propagated.eq(propagate & (propagate.shift_left(reach)[:width] | ((1 << reach) - 1))),
+            propagated.eq(propagate & ((propagate << reach)[:width] | ((1 << reach) - 1))),
         ]
         generate, propagate = generated, propagated
     return generate, propagate
