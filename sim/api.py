@@ -12,9 +12,9 @@ from ..hw.errors import MachineError, UserError
 from ..kernels.elements import NATIVE, nearest, values_of
 from ..kernels.kernel import find_kernel
 from .dram import DramConfig
+from .engines import ENGINES
 from .gemm_cores import exact_cores_kernel
 from .loading import SimtOptions
-from .machine import ENGINES
 from .run import RunOptions, run_kernel
 from .simt import run_simt
 

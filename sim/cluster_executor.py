@@ -3,13 +3,12 @@
 import dataclasses
 from typing import Any
 
-from ..hw.address_map import DRAM_BASE
 from ..hw.config import ClusterConfig
 from ..kernels.program import Program
 from .cluster_machine import ClusterMachine
 from .cluster_outcome import ClusterOutcome
-from .core_executor import ProgramExecutor, window_of
-from .dram import DramConfig
+from .core_executor import ProgramExecutor, machine_options, trace_options
+from .dram import DramConfig, traffic
 from .faults import describe_faults, read_faults
 from .loading import Progress, SimtOptions
 from .overview import Overview
@@ -33,17 +32,12 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
     ) -> "ClusterExecutor":
         """Build the machine that the options want."""
         assert isinstance(options.memory, DramConfig)
-        drawn = is_overview(options)
         machine = ClusterMachine(
             config,
-            engine=options.engine,
             dram=options.memory,
-            lockstep=options.lockstep,
-            gating=options.gating,
-            seed=options.seed,
-            optimize=options.model_optimize,
             progress=progress,
-            **({} if drawn else window_of(options)),
+            **machine_options(options),
+            **({} if is_overview(options) else trace_options(options)),
         )
         machine.profiled = program
         return cls(machine, program, places, options)
@@ -77,8 +71,6 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
         outcome = self.outcome
         assert outcome is not None, "the program has been executed"
         found = super().account()
-        read = sum(channel.read_bytes for channel in outcome.channels)
-        written = sum(channel.write_bytes for channel in outcome.channels)
         return found | {
             "region": region(outcome),
             "marks": [list(marks) for marks in outcome.marks],
@@ -87,12 +79,7 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
             },
             "unit_counters": self.machine.unit_counters(),
             "memory": dataclasses.asdict(self.machine.dram)
-            | {
-                "base": DRAM_BASE,
-                "read_bytes": read,
-                "written_bytes": written,
-                "used_bytes_per_cycle": (read + written) / max(1, outcome.cycles),
-            },
+            | traffic(outcome.channels, outcome.cycles),
         }
 
 

@@ -7,22 +7,17 @@ from ..hw.cluster import Cluster
 from ..hw.config import ClusterConfig
 from ..hw.errors import MachineError, UserError
 from ..kernels.commands import CommandList
-from .amaranth_engine import AmaranthEngine
-from .binding import Layout
 from .cluster_harness import NEVER, ClusterHarness
 from .cluster_lockstep import ClusterLockstep
 from .cluster_outcome import ClusterOutcome
 from .compiler import Progress
 from .core_outcome import CoreStop
 from .dram import ChannelStatistics, DramConfig
-from .emissions import emit_cached
+from .engines import make_engine
 from .faults import describe_units
 from .iss.machine import Iss
-from .program_machine import NEVER as NO_END
 from .program_machine import ProgramMachine, Window
 from .stops import RESPONSES, Stop, describe_machine
-from .verilated import build_harness, build_model
-from .verilator_engine import VerilatorEngine
 
 __all__ = ["ClusterMachine", "observed_cluster"]
 
@@ -111,23 +106,18 @@ class ClusterMachine(ProgramMachine):
             watchdog=watchdog,
         )
         self.dram = DramConfig() if dram is None else dram
-        if engine == "verilator":
-            emission = (
-                emit_cached(config, name, progress, observed_cluster)
-                if design is None
-                else emit_cached(design, name, progress)
-            )
-            library = build_model(
-                emission, optimize=optimize, trace=vcd is not None, progress=progress
-            )
-            self.engine = VerilatorEngine(library, Layout.of(emission), gating=gating, seed=seed)
-            if vcd is not None:
-                self.engine.trace(vcd, *(window or (0, NO_END)))
-        else:
-            library = build_harness()
-            self.engine = AmaranthEngine(
-                observed_cluster(config) if design is None else design, vcd
-            )
+        self.engine, library = make_engine(
+            config if design is None else design,
+            name=name,
+            engine=engine,
+            gating=gating,
+            seed=seed,
+            optimize=optimize,
+            vcd=vcd,
+            window=window,
+            progress=progress,
+            kind=observed_cluster,
+        )
         self.surroundings = ClusterHarness(
             library, self.engine.layout, config, self.dram, access_cycles
         )

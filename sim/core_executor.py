@@ -18,7 +18,14 @@ from .places import Places
 from .stacks import core_of
 from .trace import TRACE_SUFFIXES, write_trace
 
-__all__ = ["TRACES", "WAVEFORM", "CoreExecutor", "ProgramExecutor", "window_of"]
+__all__ = [
+    "TRACES",
+    "WAVEFORM",
+    "CoreExecutor",
+    "ProgramExecutor",
+    "machine_options",
+    "trace_options",
+]
 
 #: Cycles between two chances to interrupt or to show progress.
 CHUNK = 200_000
@@ -28,7 +35,18 @@ TRACES = (WAVEFORM, *TRACE_SUFFIXES)
 NEVER = 1 << 62
 
 
-def window_of(options: SimtOptions) -> dict[str, Any]:
+def machine_options(options: SimtOptions) -> dict[str, Any]:
+    """Return what any machine is told, by its parameters, but of traces."""
+    return {
+        "engine": options.engine,
+        "lockstep": options.lockstep,
+        "gating": options.gating,
+        "seed": options.seed,
+        "optimize": options.model_optimize,
+    }
+
+
+def trace_options(options: SimtOptions) -> dict[str, Any]:
     """Return what a machine is told of the trace that is wanted, by its parameters."""
     if options.trace is None:
         return {}
@@ -156,14 +174,10 @@ class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
         assert isinstance(options.memory, CoreMemoryConfig)
         machine = CoreMachine(
             config,
-            engine=options.engine,
             memory=options.memory,
-            lockstep=options.lockstep,
-            gating=options.gating,
-            seed=options.seed,
-            optimize=options.model_optimize,
             progress=progress,
-            **window_of(options),
+            **machine_options(options),
+            **trace_options(options),
         )
         return cls(machine, program, places, options)
 

@@ -5,17 +5,13 @@ from amaranth.lib import wiring
 from ..hw.config import ClusterConfig
 from ..hw.cores import Cores
 from ..hw.errors import MachineError
-from .amaranth_engine import AmaranthEngine
-from .binding import Layout
 from .compiler import Progress
 from .core_harness import CoreHarness
 from .core_memory import CoreMemoryConfig
 from .core_outcome import CoreOutcome, CoreStop
-from .emissions import emit_cached
+from .engines import make_engine
 from .program_machine import NEVER, ProgramMachine, Window
 from .stops import Stop
-from .verilated import build_harness, build_model
-from .verilator_engine import VerilatorEngine
 
 __all__ = ["CoreMachine", "Window"]
 
@@ -90,23 +86,20 @@ class CoreMachine(ProgramMachine):
             watchdog=watchdog,
         )
         self.memory = CoreMemoryConfig() if memory is None else memory
-        if engine == "verilator":
-            emission = (
-                emit_cached(config, name, progress, Cores)
-                if design is None
-                else emit_cached(design, name, progress)
-            )
-            library = build_model(
-                emission, optimize=optimize, trace=vcd is not None, progress=progress
-            )
-            self.engine = VerilatorEngine(library, Layout.of(emission), gating=gating, seed=seed)
-            if vcd is not None:
-                first, end = window or (0, NEVER)
-                # The cores begin in the cycle after the harness's first.
-                self.engine.trace(vcd, first + 1, end + 1)
-        else:
-            library = build_harness()
-            self.engine = AmaranthEngine(Cores(config) if design is None else design, vcd)
+        # The cores begin in the cycle after the harness's first.
+        first, end = window or (0, NEVER)
+        self.engine, library = make_engine(
+            config if design is None else design,
+            name=name,
+            engine=engine,
+            gating=gating,
+            seed=seed,
+            optimize=optimize,
+            vcd=vcd,
+            window=(first + 1, end + 1),
+            progress=progress,
+            kind=Cores,
+        )
         self.surroundings = CoreHarness(library, self.engine.layout, config, self.memory)
 
     @property

@@ -12,7 +12,7 @@ from ..hw.address_map import DRAM_BASE, DRAM_END
 from ..hw.config.checks import require_integer, require_power_of_two
 from ..hw.errors import UserError
 
-__all__ = ["ChannelStatistics", "DramConfig", "Fault", "Harness", "HarnessState"]
+__all__ = ["ChannelStatistics", "DramConfig", "Fault", "Harness", "HarnessState", "traffic"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,3 +299,14 @@ def outside(address: int, size: int) -> str:
         f"DRAM addresses must lie in 0x{DRAM_BASE:08X} to 0x{DRAM_END - 1:08X}, "
         f"not {size} bytes at 0x{address:08X}"
     )
+
+
+def traffic(channels: Sequence[ChannelStatistics], cycles: int) -> dict[str, float]:
+    """Return what moved through all channels in so many cycles."""
+    read = sum(channel.read_bytes for channel in channels)
+    written = sum(channel.write_bytes for channel in channels)
+    return {
+        "read_bytes": read,
+        "written_bytes": written,
+        "used_bytes_per_cycle": (read + written) / max(1, cycles),
+    }

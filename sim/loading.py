@@ -14,7 +14,6 @@ from .places import PAGE, PROGRAM, Places, Region
 
 __all__ = [
     "SCHEDULES",
-    "SIMT_ENGINES",
     "SOURCE_SUFFIXES",
     "Progress",
     "SimtOptions",
@@ -25,7 +24,6 @@ __all__ = [
     "with_memory",
 ]
 
-SIMT_ENGINES = ("verilator", "amaranth", "iss")
 SCHEDULES = ("in_turn", "random")
 SOURCE_SUFFIXES = (".c", ".cpp", ".cc", ".cxx", ".S", ".elf")
 Progress = Callable[[str, int, int], None]

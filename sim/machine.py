@@ -11,19 +11,16 @@ from amaranth.lib import wiring
 
 from ..hw.config import ClusterConfig
 from ..hw.errors import MachineError, UserError
-from .amaranth_engine import AmaranthEngine
 from .binding import Layout
 from .compiler import Progress
 from .dram import ChannelStatistics, DramConfig, Fault, Harness
-from .emissions import emit_cached
+from .engines import make_engine, outputs_of, require_engine
 from .faults import describe_units
 from .stops import Stop, describe_stop
-from .verilated import build_harness, build_model
-from .verilator_engine import GATINGS, VerilatorEngine
+from .verilator_engine import VerilatorEngine
 
-__all__ = ["ENGINES", "Execution", "Machine", "outputs_of"]
+__all__ = ["Execution", "Machine"]
 
-ENGINES = ("verilator", "amaranth")
 CHUNK = 1 << 16  # cycles between two chances to interrupt or to show progress
 NEVER = (1 << 64) - 1
 
@@ -127,25 +124,22 @@ class Machine:
         progress: Progress | None = None,
         kind: Callable[[Any], wiring.Component] | None = None,
     ):
-        if engine not in ENGINES:
-            raise UserError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
-        if gating not in GATINGS:
-            raise UserError(f"gating must be one of {', '.join(GATINGS)}, not {gating!r}")
+        require_engine(engine, gating)
         self.config = design if isinstance(design, ClusterConfig) else None
         self.dram = DramConfig() if dram is None else dram
         self.watchdog = watchdog
-        self.engine: VerilatorEngine | AmaranthEngine
-        if engine == "verilator":
-            emission = emit_cached(design, name, progress, kind)
-            library = build_model(
-                emission, optimize=optimize, trace=vcd is not None, progress=progress
-            )
-            self.engine = VerilatorEngine(library, Layout.of(emission), gating=gating, seed=seed)
-            if vcd is not None:
-                self.engine.trace(vcd, *(window or (0, NEVER)))
-        else:
-            library = build_harness()
-            self.engine = AmaranthEngine((kind or as_component)(design), vcd)
+        self.engine, library = make_engine(
+            design,
+            name=name,
+            engine=engine,
+            gating=gating,
+            seed=seed,
+            optimize=optimize,
+            vcd=vcd,
+            window=window,
+            progress=progress,
+            kind=kind,
+        )
         self.make_harness = partial(
             Harness,
             library,
@@ -234,24 +228,6 @@ class Machine:
     def outputs(self) -> dict[str, int]:
         """Return the design's outputs as the last clock edge found them."""
         return outputs_of(self.engine)
-
-
-def outputs_of(engine: VerilatorEngine | AmaranthEngine) -> dict[str, int]:
-    """Return the outputs of an engine's design by name."""
-    words = engine.outputs()
-    return {
-        port.name: sum(words[port.word + k] << 32 * k for k in range(port.words))
-        for port in engine.layout.outputs
-    }
-
-
-def as_component(design: Any) -> wiring.Component:
-    """Return the component of a design: itself, or the cluster of a config."""
-    if isinstance(design, wiring.Component):
-        return design
-    from ..hw.cluster import Cluster
-
-    return Cluster(design)
 
 
 def channels_of(layout: Layout) -> int:

@@ -18,11 +18,10 @@ from .core_harness import CoreState, ProgramHarness
 from .core_lockstep import CoreLockstep
 from .core_outcome import CoreFault, CoreStop
 from .core_records import CoreRecords, Recording
+from .engines import Engine, outputs_of, require_engine
 from .iss.machine import Iss
-from .machine import ENGINES, outputs_of
 from .profile import FunctionProfile, Profiling
 from .stops import Stop
-from .verilator_engine import GATINGS, VerilatorEngine
 
 __all__ = ["CHUNKS", "NEVER", "ProgramMachine", "Window"]
 
@@ -63,7 +62,7 @@ class ProgramMachine:
 
     """
 
-    engine: VerilatorEngine | AmaranthEngine
+    engine: Engine
 
     @property
     def harness(self) -> ProgramHarness:
@@ -82,10 +81,7 @@ class ProgramMachine:
     ):
         if config.core is None:
             raise UserError("a machine of cores needs some, and this cluster has none")
-        if engine not in ENGINES:
-            raise UserError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
-        if gating not in GATINGS:
-            raise UserError(f"gating must be one of {', '.join(GATINGS)}, not {gating!r}")
+        require_engine(engine, gating)
         self.config = config
         self.core: CoreConfig = config.core
         self.watchdog = watchdog

@@ -22,7 +22,7 @@ from ..kernels.gemm.reference import reference
 from ..kernels.gemm.schedule import schedule
 from .check import Check, check
 from .cluster_machine import observed_cluster
-from .dram import DramConfig
+from .dram import DramConfig, traffic
 from .faults import describe_faults, fault_registers
 from .golden.gemm import gemm, slab
 from .machine import Execution, Machine
@@ -173,7 +173,7 @@ def run_kernel(
     result |= account(config, problem, execution, counters, marks)
     return result | {
         "check": found.as_dict(),
-        "memory": dataclasses.asdict(options.dram) | traffic(execution, problem, steps),
+        "memory": dataclasses.asdict(options.dram) | moved(execution, problem, steps),
         "tiling": dataclasses.asdict(steps.tiling),
         "counters": counters,
         "simulated_cycles_per_second": execution.cycles_per_second,
@@ -256,15 +256,10 @@ def split(values: np.ndarray, *counts: int) -> list[list[int]]:
     return [part.tolist() for part in np.split(values, np.cumsum(counts)[:-1])]
 
 
-def traffic(execution: Execution, problem: GemmProblem, steps: Plan) -> dict:
+def moved(execution: Execution, problem: GemmProblem, steps: Plan) -> dict:
     """Return what moved between DRAM and the machine, and what the plan meant to move."""
-    read = sum(channel.read_bytes for channel in execution.channels)
-    written = sum(channel.write_bytes for channel in execution.channels)
-    return {
-        "read_bytes": read,
-        "written_bytes": written,
+    return traffic(execution.channels, execution.elapsed) | {
         "planned_read_bytes": steps.loaded_elements * problem.element_bytes("a"),
-        "used_bytes_per_cycle": (read + written) / max(1, execution.elapsed),
         "row_hits": sum(channel.row_hits for channel in execution.channels),
         "row_misses": sum(channel.row_misses for channel in execution.channels),
     }

@@ -12,7 +12,7 @@ from spica.cli import files
 from spica.cli.main import main
 from spica.hw.errors import MachineError, UserError
 from spica.kernels.kernel import every_kernel
-from spica.sim.machine import ENGINES
+from spica.sim.engines import ENGINES
 from spica.synth.measure import BlockMeasurement, Measurement
 from spica.synth.yosys import YosysError
 

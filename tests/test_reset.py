@@ -10,8 +10,7 @@ import pytest
 from spica.hw.config import PRESETS
 from spica.hw.errors import MachineError
 from spica.kernels.gemm.problem import GemmProblem
-from spica.sim import machine as machine_module
-from spica.sim import verilator_engine
+from spica.sim import engines, verilator_engine
 from spica.sim.dram import DramConfig
 from spica.sim.gemm_bench import NARROW, GemmBench, random_problem
 from spica.sim.machine import Machine
@@ -37,15 +36,15 @@ def without_initial_values(verilog):
 @pytest.fixture(params=MACHINES)
 def make(request, monkeypatch):
     """Return a function that makes a machine whose registers start at random."""
-    name, emit_cached = request.param, machine_module.emit_cached
+    name, emit_cached = request.param, engines.emit_cached
 
     def emit(*arguments):
         emission = emit_cached(*arguments)
         return dataclasses.replace(emission, verilog=without_initial_values(emission.verilog))
 
-    build = functools.partial(machine_module.build_model, flags=RANDOM_START)
-    monkeypatch.setattr(machine_module, "emit_cached", emit)
-    monkeypatch.setattr(machine_module, "build_model", build)
+    build = functools.partial(engines.build_model, flags=RANDOM_START)
+    monkeypatch.setattr(engines, "emit_cached", emit)
+    monkeypatch.setattr(engines, "build_model", build)
     return functools.partial(Machine, MACHINES[name], name=name, optimize=1)
 
 
