@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from mutants import MUTANTS, Mutant
@@ -55,12 +56,19 @@ def stale(mutants: list[Mutant]) -> list[str]:
     ]
 
 
+@cache
+def healthy(tests: tuple[str, ...]) -> bool:
+    """Tell whether `tests` are green without any mutant."""
+    with tempfile.TemporaryDirectory() as directory:
+        copy_sources(Path(directory))
+        return run_tests(Path(directory), tests).returncode == 0
+
+
 def verdict(mutant: Mutant) -> dict:
     """Run the mutant's tests with and without it."""
     with tempfile.TemporaryDirectory() as directory:
         sources = Path(directory)
         copy_sources(sources)
-        healthy = run_tests(sources, mutant.tests)
         apply(mutant, sources)
         try:
             broken = run_tests(sources, mutant.tests)
@@ -73,7 +81,7 @@ def verdict(mutant: Mutant) -> dict:
     return {
         "mutant": mutant.name,
         "fault": mutant.fault,
-        "healthy": healthy.returncode == 0,
+        "healthy": healthy(mutant.tests),
         "killed": killed,
         "first_failure": reason,
     }

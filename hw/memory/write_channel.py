@@ -20,6 +20,9 @@ __all__ = ["WRITES_IN_FLIGHT", "WriteChannel"]
 
 #: Write bursts that may await their response: single beats need more of them than reads do.
 WRITES_IN_FLIGHT = 256
+#: Beats that wait for the bus. With cores a multiplexer takes a burst's data 2 cycles after its
+#: address, and bursts of one beat come every cycle.
+BEATS_AHEAD, BEATS_AHEAD_OF_MULTIPLEXER = 2, 4
 
 
 class WriteChannel(SharedBlock):
@@ -71,7 +74,8 @@ class WriteChannel(SharedBlock):
         config = self.config
         size = config.axi.beat_bytes
         m.submodules.addresses = addresses = Queue(burst_request, 4)
-        m.submodules.beats = beats = Queue(self.beat_layout, 2)
+        ahead = BEATS_AHEAD_OF_MULTIPLEXER if config.cores else BEATS_AHEAD
+        m.submodules.beats = beats = Queue(self.beat_layout, ahead)
         m.submodules.plans = plans = Queue(dma_plan(config), lines_ahead(config))
         m.submodules.reader = reader = LineReader(config)
         m.submodules.realigner = realigner = Realigner(config)
