@@ -16,7 +16,15 @@ from pathlib import Path
 
 from ..hw.errors import UserError
 
-__all__ = ["Compiler", "Progress", "compile_all", "find_compiler", "link", "processor"]
+__all__ = [
+    "Compiler",
+    "Progress",
+    "compile_all",
+    "find_compiler",
+    "link",
+    "precompile",
+    "processor",
+]
 
 #: Called with a sentence about what is being done, pieces done so far, and pieces in all.
 Progress = Callable[[str, int, int], None]
@@ -41,6 +49,20 @@ class Compiler:
             # Otherwise two models in one process share the statics of inline functions.
             flags.append("-fno-gnu-unique")
         return flags
+
+
+def precompile(compiler: Compiler, header: Path, flags: Sequence[str], folder: Path) -> list[str]:
+    """Compile a header into `folder`; return the flags of sources that include it first.
+
+    They are `flags` and what makes the compiler, clang or g++, begin with the compiled header.
+    """
+    folder.mkdir()
+    compiled = folder / f"{header.name}.gch"
+    run(
+        [*compiler.command, *flags, "-x", "c++-header", str(header), "-o", str(compiled)],
+        header.name,
+    )
+    return [*flags, "-include", str(folder / header.name)]
 
 
 def candidates() -> list[tuple[str, ...]]:

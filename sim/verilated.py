@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from ..hw.cache import cached, digest
 from ..hw.emit import Emission
 from ..hw.errors import UserError
 from .binding import binding_header
-from .compiler import Compiler, Progress, compile_all, find_compiler, link, processor
+from .compiler import Compiler, Progress, compile_all, find_compiler, link, precompile, processor
 
 __all__ = ["Verilator", "build_harness", "build_model", "find_verilator"]
 
@@ -221,12 +223,7 @@ def verilated_objects(
         generate(verilator, emission.verilog, emission.name, verilate, directory, progress)
         local = [*compile_flags, f"-I{directory}"]
         # What runs once is compiled for the shortest build.
-        slow = [*local, "-O0"]
-        jobs = [
-            (source, source.with_suffix(".o"), slow if "Slow" in source.name else local)
-            for source in directory.glob("*.cpp")
-        ]
-        compile_all(compiler, jobs, progress)
+        compile_generated(compiler, directory, {"fast": local, "slow": [*local, "-O0"]}, progress)
         for path in directory.iterdir():
             if path.suffix not in (".o", ".h"):
                 path.unlink()
@@ -238,6 +235,29 @@ def verilated_objects(
         *tool_key(compiler, compile_flags),
     ])
     return cached(f"verilated-{emission.name}", key, build)
+
+
+def compile_generated(
+    compiler: Compiler,
+    directory: Path,
+    flags: Mapping[str, Sequence[str]],
+    progress: Progress | None,
+) -> None:
+    """Compile what Verilator wrote, with the flags of what runs often or those of what runs once.
+
+    Most of the time for a file goes into the headers, which are the same for all.
+    """
+    header = directory / "Vtop__pch.h"
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+        compiled = {
+            kind: pool.submit(precompile, compiler, header, each, Path(folder) / kind)
+            for kind, each in flags.items()
+        }
+        jobs = []
+        for source in directory.glob("*.cpp"):
+            kind = "slow" if "Slow" in source.name else "fast"
+            jobs.append((source, source.with_suffix(".o"), compiled[kind].result()))
+        compile_all(compiler, jobs, progress)
 
 
 def generate(

@@ -3,6 +3,8 @@
 // Both are as fine as their limits allow: where they would become too many, bins are joined in
 // pairs, and so are intervals that are near each other. A run of any length has its whole story.
 #pragma once
+
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
