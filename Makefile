@@ -1,5 +1,6 @@
 # Needs only Python >= 3.11: everything else is installed into .venv by pip.
-#   make demo        one real GEMM on cycle-accurate RTL, checked, with its report and its Verilog
+#   make demo        a GEMM in C on the cores of a cluster, cycle by cycle on its RTL, checked; its
+#                    report, timeline and Verilog in build/demo
 #   make test        the fast tier of the tests, then lint
 #   make test-slow   full presets, sweeps, long fuzzing, then the mutants
 #   make mutate      plants faults in the hardware: each must turn a test red
@@ -38,8 +39,8 @@ $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 	@touch $(VENV)/core.stamp $@
 
 demo: $(VENV)/core.stamp
-	$(BIN)/spica run gemm --preset matrix --size 256 --json $(DEMO)/gemm.json
-	$(BIN)/spica generate matrix -o $(DEMO)/verilog
+	$(BIN)/spica run gemm --preset virgo --size 256 --json $(DEMO)/gemm.json --trace $(DEMO)/gemm.html
+	$(BIN)/spica generate virgo -o $(DEMO)/verilog
 
 test: $(VENV)/dev.stamp lint
 	$(BIN)/python -m pytest -n $(WORKERS)

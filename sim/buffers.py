@@ -30,6 +30,8 @@ class BufferCheck:
         Largest such distance as a part of its bound; 0 where everything must be exact.
     result : bool
         Whether the kernel was to write it.
+    exact : bool
+        Whether every bit had to be as it was expected.
     examples : list of dict
         The first wrong elements: ``index``, ``expected``, ``got``, ``bound``.
 
@@ -41,6 +43,7 @@ class BufferCheck:
     largest_error: float
     largest_share: float
     result: bool
+    exact: bool
     examples: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -71,7 +74,9 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> BufferCheck:
     if buffer.bits is not None:
         unsigned = f"u{buffer.data.itemsize}"
         right &= found.view(unsigned) == np.ascontiguousarray(buffer.bits).view(unsigned)
-    return _result(name, right, found, buffer.expected, bound, written=True)
+    return _result(
+        name, right, found, buffer.expected, bound, written=True, exact=buffer.bits is not None
+    )
 
 
 def _close(found: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> np.ndarray:
@@ -89,10 +94,12 @@ def _close(found: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> np.nda
     return same | may_overflow | near
 
 
-def _result(name, right, found, expected, bound, *, written: bool) -> BufferCheck:
-    value, wanted = found.astype(np.float64), expected.astype(np.float64)
-    bound = np.broadcast_to(bound, value.shape)
+def _result(
+    name, right, found, expected, bound, *, written: bool, exact: bool = False
+) -> BufferCheck:
+    bound = np.broadcast_to(bound, found.shape)
     with np.errstate(all="ignore"):
+        value, wanted = found.astype(np.float64), expected.astype(np.float64)
         finite = np.isfinite(value) & np.isfinite(wanted)
         error = np.where(finite, np.abs(value - wanted), 0.0)
         share = np.where(bound > 0, error / bound, 0.0)
@@ -104,6 +111,7 @@ def _result(name, right, found, expected, bound, *, written: bool) -> BufferChec
         largest_error=float(np.max(error, initial=0.0)),
         largest_share=float(np.max(share, initial=0.0)),
         result=written,
+        exact=exact,
         examples=[
             {
                 "index": list(at),

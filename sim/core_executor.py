@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any, Generic, TypeVar
 
 from ..hw.config import ClusterConfig
+from ..hw.errors import UserError
 from ..kernels.program import Program
 from .cluster_machine import ClusterMachine
 from .core_machine import CoreMachine
@@ -16,7 +17,7 @@ from .loading import Progress, SimtOptions
 from .mistakes import ProgramError
 from .places import Places
 from .stacks import core_of
-from .trace import TRACE_SUFFIXES, write_trace
+from .trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES, write_trace
 
 __all__ = [
     "TRACES",
@@ -30,8 +31,9 @@ __all__ = [
 #: Cycles between two chances to interrupt or to show progress.
 CHUNK = 200_000
 WAVEFORM = ".vcd"
-#: Suffixes of the traces that a run can write.
-TRACES = (WAVEFORM, *TRACE_SUFFIXES)
+#: Suffixes of the traces that a run of cores alone can write, and that any run can.
+CORE_TRACES = (WAVEFORM, *TRACE_SUFFIXES)
+TRACES = tuple(dict.fromkeys((*CORE_TRACES, *OVERVIEW_SUFFIXES)))
 NEVER = 1 << 62
 
 
@@ -50,6 +52,11 @@ def trace_options(options: SimtOptions) -> dict[str, Any]:
     """Return what a machine is told of the trace that is wanted, by its parameters."""
     if options.trace is None:
         return {}
+    if options.trace.suffix not in CORE_TRACES:
+        raise UserError(
+            f"a trace of cores alone must end in one of {', '.join(CORE_TRACES)}, not in "
+            f"{options.trace.suffix}"
+        )
     window = options.trace_window
     if options.trace.suffix == WAVEFORM:
         return {"vcd": str(options.trace), "window": window}

@@ -2,12 +2,18 @@
 
 from typing import Any
 
+from rich.table import Table
+
 from ..hw.address_map import numbered
 from ..hw.config import WORD_BYTES, ClusterConfig
 from .profile import POLLING
-from .report import shared_footprint
+from .report import MEANINGS, WAITS, breakdown_table, shared_footprint
 
-__all__ = ["account_region", "region_lines"]
+__all__ = ["account_region", "region_lines", "region_tables"]
+
+#: What the shares of a unit's time mean, beside those of `report`.
+REST = "no compute: tiles on their way, commands, the last drain and store"
+WHOLE = "marker of the beginning to the last write response"
 
 
 def account_region(
@@ -40,6 +46,12 @@ def account_region(
             "cycles": elapsed[number],
             "mac_utilization": macs[number] / (config.matrices[number].macs * elapsed[number]),
             "mac_active": counters[f"{numbered('matrix', number)}_active"] / elapsed[number],
+            "breakdown": breakdown(
+                numbered("matrix", number),
+                macs[number] / config.matrices[number].macs,
+                elapsed[number],
+                counters,
+            ),
         }
         for number in used
     }
@@ -55,6 +67,33 @@ def account_region(
         "polling_share": polled / max(1, sum(spent.values())),
         "shared_read_bytes": footprint,
     }
+
+
+def breakdown(unit: str, needed: float, elapsed: int, counters: dict[str, int]) -> dict[str, Any]:
+    """Return where the cycles of a unit's region went, shares that sum to all of them."""
+    spent = {"multiply_adds": needed, "ragged": counters[f"{unit}_active"] - needed}
+    spent |= {name: counters[f"{unit}_{name}"] for name in WAITS}
+    spent["rest"] = elapsed - sum(spent.values())
+    return {
+        name: {"cycles": cycles, "percent": 100 * cycles / elapsed}
+        for name, cycles in spent.items()
+    }
+
+
+def region_tables(result: dict[str, Any]) -> list[Table]:
+    """Return where the cycles of a marked region went, a table per matrix unit with products."""
+    if not result.get("region"):
+        return []
+    units = result["matrix_units"]
+    return [
+        breakdown_table(
+            unit["breakdown"],
+            whole=WHOLE,
+            title="Where the cycles went" + (f": {name}" if len(units) > 1 else ""),
+            meanings=MEANINGS | {"rest": REST},
+        )
+        for name, unit in units.items()
+    ]
 
 
 def region_lines(result: dict[str, Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """Where the cycles of a run went: the account of it, and a report for people."""
 
 import io
+from collections.abc import Mapping
 
 from rich import box
 from rich.console import Console
@@ -127,19 +128,25 @@ def verdict(found: dict) -> str:
     return "\n  ".join(["WRONG:", *faults, *examples, error])
 
 
-def breakdown_table(breakdown: dict) -> Table:
-    """Return where the cycles went, without the lines that are empty."""
-    table = Table(title="Where the cycles went", title_justify="left", box=box.SIMPLE_HEAD)
+def breakdown_table(
+    breakdown: dict,
+    *,
+    title: str = "Where the cycles went",
+    meanings: Mapping[str, str] = MEANINGS,
+    whole: str = "first command to last write response",
+) -> Table:
+    """Return where the cycles of a `whole` went, without the lines that are empty."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("share", justify="right")
     table.add_column("cycles", justify="right")
     table.add_column("what for")
-    for name, meaning in MEANINGS.items():
-        share = breakdown[name]
-        if share["cycles"]:
+    for name, meaning in meanings.items():
+        share = breakdown.get(name)
+        if share and share["cycles"]:
             table.add_row(f"{share['percent']:.2f} %", f"{share['cycles']:,.0f}", meaning)
     total = sum(share["cycles"] for share in breakdown.values())
     table.add_section()
-    table.add_row("100 %", f"{total:,.0f}", "first command to last write response")
+    table.add_row("100 %", f"{total:,.0f}", whole)
     return table
 
 

@@ -69,7 +69,8 @@ def run_simt(
             data = np.ascontiguousarray(buffer.data).tobytes()
             executor.write(buffers[name].address, data)
         executor.write(ARGUMENTS, argument_words(problem, buffers).tobytes())
-        executor.execute(f"running {kernel.name}", progress)
+        what = " x ".join(f"{name} {size}" for name, size in sizes.items())
+        executor.execute(f"running {kernel.name}, {what}, on {preset}", progress)
         found = {
             name: executor.read(buffers[name].address, buffer.data.nbytes)
             for name, buffer in problem.buffers.items()

@@ -12,7 +12,7 @@ from rich.table import Table
 from ..hw.core.stall_reason import StallReason
 from ..hw.isa.csr import COUNTERS
 from ..kernels.header import EXIT_CODES
-from .region_report import region_lines
+from .region_report import region_lines, region_tables
 
 __all__ = ["simt_report"]
 
@@ -49,7 +49,7 @@ def simt_report(result: dict[str, Any]) -> str:
     else:
         rate = result["simulated_instructions_per_second"]
         tail.append(f"Simulated {rate:,.0f} instructions of warps per second")
-    tables = []
+    tables = [table_text(table) for table in region_tables(result)]
     if "slots" in result:
         tables.append(share_table("Issue slots", "slots", "what became of them", slots(result)))
     if "instructions_by_unit" in result:
@@ -176,9 +176,13 @@ def closeness(results: dict[str, dict]) -> str:
     """Return how close the results are to what was expected."""
     largest = max((buffer["largest_error"] for buffer in results.values()), default=0.0)
     share = max((buffer["largest_share"] for buffer in results.values()), default=0.0)
+    bits = bool(results) and all(buffer["exact"] for buffer in results.values())
     if largest == 0:
-        return "exact"
-    return f"largest error {largest:.3g}, {100 * share:.0f} % of its bound at most"
+        return "bit-exact" if bits else "exact"
+    within = f"{100 * share:.0f} % of its bound at most"
+    if bits:
+        return f"bit-exact, largest distance from float64 {largest:.3g}, {within}"
+    return f"largest error {largest:.3g}, {within}"
 
 
 def example_text(name: str, example: dict[str, Any]) -> str:
@@ -198,6 +202,11 @@ def share_table(title: str, what: str, whose: str, counts: dict[str, int]) -> st
     for name, count in sorted(counts.items(), key=lambda item: -item[1]):
         if count:
             table.add_row(f"{100 * count / total:.2f} %", f"{count:,}", name)
+    return table_text(table)
+
+
+def table_text(table: Table) -> str:
+    """Return a table as text without blanks at the ends of lines."""
     text = io.StringIO()
     Console(file=text, width=WIDTH, highlight=False, no_color=True).print(table)
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())

@@ -14,6 +14,7 @@ from spica.sim.overview_bench import made_up
 from spica.sim.trace import OVERVIEW_SUFFIXES, write_overview
 from spica.sim.trace.overview import repeats
 from spica.sim.trace.overview_chrome import POINTS, SPANS, joined
+from spica.sim.trace.overview_svg import shares
 from spica.sim.trace.tracks import Drawing, cluster_tracks
 
 CONFIG = PRESETS["tiny_matrix"]
@@ -21,7 +22,7 @@ MARKS = {"first command": 3, "last write response": 970}
 
 
 def test_a_name_must_tell_the_format(tmp_path):
-    with pytest.raises(UserError, match=r"must end in one of \.html, \.json, not be x\.log"):
+    with pytest.raises(UserError, match=r"must end in one of \.html, \.json, \.svg, not be x\.log"):
         write_overview(tmp_path / "x.log", made_up(CONFIG), CONFIG, "x")
 
 
@@ -184,18 +185,17 @@ def test_long_runs_make_no_larger_files(tmp_path):
     assert (short[0][0], short[-1][1]) == (ends[0, 0], ends[-1, 1])
 
 
-def test_a_picture_has_every_track(page_writer):
-    """The picture of the documentation, of which only the run behind it is long."""
-    drawer = page_writer("overview_picture")
+def test_a_picture_has_every_track(tmp_path):
     records = made_up(CONFIG)
-    root = ElementTree.fromstring(drawer.picture(records, CONFIG))
+    text = written(tmp_path, records, ".svg", marks={"the <first>": 990})
+    root = ElementTree.fromstring(text)
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     tracks = cluster_tracks(CONFIG, records)
     assert {track.title for track in tracks} <= set(texts)
-    assert {"200", "400", "800"} <= set(texts)
+    assert {"200", "400", "800", "the <first>"} <= set(texts)
     series = records.sums["matrix_active"]
     edges = np.array([0, 4, 20, 1000])
-    often = drawer.shares(series.astype(np.int64), records, edges)
+    often = shares(series.astype(np.int64), records, edges)
     halves = series[0] / 2 / 4, (series[0] / 2 + series[1] + series[2] / 2) / 16
     assert often[:2].tolist() == pytest.approx(halves)
     assert (often * np.diff(edges)).sum() == pytest.approx(series.sum())

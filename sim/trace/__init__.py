@@ -14,6 +14,7 @@ from .kanata import kanata_log
 from .naming import Names
 from .overview import overview_page
 from .overview_chrome import overview_trace
+from .overview_svg import overview_picture
 from .pipeline import pipeline_of
 from .retire import retire_log
 
@@ -28,8 +29,9 @@ WRITERS = {
 #: What `write_trace` can write: a pipeline log for Konata, a timeline for Chrome and Perfetto, a
 #: page that is its own viewer, and a line for each instruction that was done.
 TRACE_SUFFIXES = tuple(WRITERS)
-OVERVIEW_WRITERS = {".html": overview_page, ".json": overview_trace}
-#: What `write_overview` can write: a page that is its own viewer, a timeline for Perfetto.
+OVERVIEW_WRITERS = {".html": overview_page, ".json": overview_trace, ".svg": overview_picture}
+#: What `write_overview` can write: a page that is its own viewer, a timeline for Perfetto, a
+#: picture.
 OVERVIEW_SUFFIXES = tuple(OVERVIEW_WRITERS)
 
 
