@@ -4,12 +4,13 @@ Published: Virgo, ASPLOS 2025, its figure of GEMM utilisation; DRAM of that mach
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
 from spica.sim.dram import DramConfig
-from spica.sim.gemm_cores import exact_cores_kernel
+from spica.sim.gemm_cores import EXACT_KERNELS
 from spica.sim.loading import SimtOptions
 from spica.sim.simt import run_simt
 
@@ -17,7 +18,7 @@ from .target import Target
 
 __all__ = ["measure", "tables"]
 
-PRESET = "virgo"
+PRESET, PAIR_PRESET = "virgo", "virgo_hetero"
 SIZES = (256, 512, 1024)
 BANDWIDTHS = (64, 32, 16, 11)
 #: Least utilisation at 64 B/cycle, and that published, by size.
@@ -27,47 +28,86 @@ PUBLISHED = {256: 0.661, 512: 0.779, 1024: 0.865}
 LEAST_SPEED, SPEED_SIZE = 40_000, 512
 #: Bytes of shared memory that the array reads at 256: A for each column of tiles, B once.
 FOOTPRINT = {256: 2.25 * 2**20}
+#: Sizes at which the cores finish the product too, and what that may cost at the last.
+FUSED, FUSED_SIZES, FUSED_LIMIT = "gemm_bias_gelu", (256, 1024, 512), 3.0
+#: Matrix units that work at a time, and what they may lose by that.
+UNITS, PAIR_LOSS = ((0,), (1,), (0, 1)), 2.0
 KEPT = (
-    *("sizes", "seed", "cycles", "region", "mac_utilization", "matrix_units", "polling_share"),
-    *("shared_read_bytes", "instructions", "instructions_by_core", "check", "memory"),
-    *("unit_counters", "simulated_cycles_per_second", "profile"),
+    *("kernel", "preset", "sizes", "seed", "cycles", "region", "mac_utilization", "matrix_units"),
+    *("polling_share", "shared_read_bytes", "instructions", "instructions_by_core", "check"),
+    *("memory", "unit_counters", "simulated_cycles_per_second", "profile"),
 )
 
 
-def run(size: int, bandwidth: int) -> dict[str, Any]:
-    """Return the result of one product."""
-    config = PRESETS[PRESET]
-    options = SimtOptions(
-        engine="verilator", lockstep=False, memory=DramConfig(bytes_per_cycle=float(bandwidth))
-    )
-    sizes = dict.fromkeys("mnk", size)
-    return run_simt(exact_cores_kernel(config), PRESET, config, sizes, options)
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One run."""
+
+    kernel: str = "gemm"
+    preset: str = PRESET
+    size: int
+    bandwidth: int = BANDWIDTHS[0]
+    units: tuple[int, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What runs."""
+        units = f", units {self.units}" if self.units else ""
+        return f"{self.kernel} {self.size} on {self.preset}, {self.bandwidth} B/cycle{units}"
+
+    def run(self) -> dict[str, Any]:
+        """Return the result."""
+        config = PRESETS[self.preset]
+        memory = DramConfig(bytes_per_cycle=float(self.bandwidth))
+        options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
+        kernel = EXACT_KERNELS[self.kernel](config, **({"units": self.units} if self.units else {}))
+        sizes = dict.fromkeys("mnk", self.size)
+        return run_simt(kernel, self.preset, config, sizes, options)
+
+
+def cases(quick: bool) -> list[Case]:
+    """Return what to run."""
+    if quick:
+        return [Case(size=SIZES[0])]
+    return [
+        *(Case(size=size, bandwidth=bandwidth) for size in SIZES for bandwidth in BANDWIDTHS),
+        *(Case(kernel=FUSED, size=size) for size in FUSED_SIZES),
+        *(
+            Case(kernel="gemm_pair", preset=PAIR_PRESET, size=SIZES[0], units=units)
+            for units in UNITS
+        ),
+    ]
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
     """Yield the result after every run, so that an interrupted benchmark has what it measured."""
-    sizes, bandwidths = (SIZES[:1], BANDWIDTHS[:1]) if quick else (SIZES, BANDWIDTHS)
-    cases = [(size, bandwidth) for size in sizes for bandwidth in bandwidths]
+    chosen = cases(quick)
     runs: list[dict] = []
-    for number, (size, bandwidth) in enumerate(cases):
-        tell(f"gemm {size} on {PRESET}, {bandwidth} B/cycle", number, len(cases))
-        result = run(size, bandwidth)
-        runs.append({key: result[key] for key in KEPT})
+    configs: dict[str, dict] = {}
+    for number, case in enumerate(chosen):
+        tell(case.sentence, number, len(chosen))
+        result = case.run()
+        configs[case.preset] = result["config"]
+        runs.append({key: result[key] for key in KEPT} | {"units": case.units})
         yield {
-            "preset": PRESET,
             "runs": runs,
             "targets": [target.as_dict() for target in targets(runs)],
             "versions": result["versions"],
-            "config": result["config"],
+            "configs": configs,
         }
+
+
+def of(runs: list[dict], kernel: str) -> dict[Any, dict]:
+    """Return the runs of a kernel, by their size or, of units on their own, by these."""
+    full = [run for run in runs if run["memory"]["bytes_per_cycle"] == BANDWIDTHS[0]]
+    return {
+        tuple(run["units"]) or run["sizes"]["m"]: run for run in full if run["kernel"] == kernel
+    }
 
 
 def targets(runs: list[dict]) -> Iterator[Target]:
     """Yield what the runs must show."""
-    for run in runs:
-        size = run["sizes"]["m"]
-        if run["memory"]["bytes_per_cycle"] != BANDWIDTHS[0]:
-            continue
+    for size, run in of(runs, "gemm").items():
         yield Target(
             name=f"MAC utilisation of gemm {size} by the cores of {PRESET}, 64 B/cycle",
             value=100 * run["mac_utilization"],
@@ -91,21 +131,55 @@ def targets(runs: list[dict]) -> Iterator[Target]:
                 unit="1/s",
                 at_least=True,
             )
+    if FUSED_SIZES[-1] in (fused := of(runs, FUSED)):
+        size = FUSED_SIZES[-1]
+        yield Target(
+            name=f"cycles that {FUSED} {size} takes more than gemm",
+            value=more_cycles(runs, fused[size]),
+            limit=FUSED_LIMIT,
+            unit="%",
+        )
+    if len(pair := of(runs, "gemm_pair")) == len(UNITS):
+        yield Target(
+            name=f"utilisation that two matrix units of {PAIR_PRESET} lose by working at once",
+            value=100 * (alone(pair) - pair[0, 1]["mac_utilization"]),
+            limit=PAIR_LOSS,
+            unit="points",
+        )
     wrong = sum(run["check"]["verdict"] != "right" for run in runs)
     yield Target(name="runs with a wrong value", value=wrong, limit=0)
 
 
+def more_cycles(runs: list[dict], fused: dict) -> float:
+    """Return by how many per cent more cycles a fused product takes than the same alone."""
+    plain = of(runs, "gemm")[fused["sizes"]["m"]]
+    return 100 * (fused["region"]["cycles"] / plain["region"]["cycles"] - 1)
+
+
+def alone(pair: dict[Any, dict]) -> float:
+    """Return the utilisation of both units, each in the time that it took alone."""
+    used = possible = 0.0
+    for (number,) in UNITS[:2]:
+        (unit,) = pair[number,]["matrix_units"].values()
+        most = unit["cycles"] * PRESETS[PAIR_PRESET].matrices[number].macs
+        used, possible = used + unit["mac_utilization"] * most, possible + most
+    return used / possible
+
+
 def tables(result: dict) -> Iterator:
     """Yield the result for people: utilisation beside the published one, and what else it took."""
+    runs = result["runs"]
     table = new_table(
-        f"gemm by C on the cores of {result['preset']}",
+        f"gemm by C on the cores of {PRESET}",
         *("M = N = K", "verdict"),
         numbers=[
             *("B/cycle", "cycles", "MAC util", "published", "array active", "instructions"),
             *("polling", "shared read MiB", "cycles/s"),
         ],
     )
-    for run in result["runs"]:
+    for run in runs:
+        if run["kernel"] != "gemm":
+            continue
         size = run["sizes"]["m"]
         table.add_row(
             f"{size}",
@@ -121,3 +195,36 @@ def tables(result: dict) -> Iterator:
             f"{run['simulated_cycles_per_second']:,.0f}",
         )
     yield table
+    if fused := of(runs, FUSED):
+        table = new_table(
+            f"{FUSED} on {PRESET}: the cores finish each tile while the unit makes the next",
+            *("M = N = K", "verdict"),
+            numbers=["cycles", "more than gemm", "MAC util", "instructions"],
+        )
+        for size, run in sorted(fused.items()):
+            table.add_row(
+                f"{size}",
+                run["check"]["verdict"],
+                f"{run['region']['cycles']:,}",
+                f"{more_cycles(runs, run):.2f} %",
+                f"{100 * run['mac_utilization']:.2f} %",
+                f"{run['instructions']['warp']:,}",
+            )
+        yield table
+    if len(pair := of(runs, "gemm_pair")) == len(UNITS):
+        table = new_table(
+            f"Two units of {PAIR_PRESET}: {SIZES[0]} on the first, half of that on the other",
+            *("units", "verdict"),
+            numbers=["cycles", "MAC util of each", "of both"],
+        )
+        for units, run in pair.items():
+            each = run["matrix_units"].values()
+            table.add_row(
+                " and ".join(map(str, units)),
+                run["check"]["verdict"],
+                ", ".join(f"{unit['cycles']:,}" for unit in each),
+                ", ".join(f"{100 * unit['mac_utilization']:.2f} %" for unit in each),
+                f"{100 * run['mac_utilization']:.2f} %",
+            )
+        table.add_row("each alone", "", "", "", f"{100 * alone(pair):.2f} %")
+        yield table
