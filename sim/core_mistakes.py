@@ -156,7 +156,7 @@ def core_mistake_text(mistake: dict[str, Any]) -> str:
     if mistake["stop"] != "fault" or mistake["program"] is None:
         lines += core_lines(mistake)
         lines += [f"  {part}" for part in mistake["units"].split("; ") if part]
-    if mistake["stop"] == "fault" and mistake["program"] is None:
+    if mistake["stop"] in ("fault", "deadlock") and mistake["program"] is None:
         lines.append("  in lockstep with the model there is more to tell")
     lines = [line[:WIDTH].rstrip() for line in lines]
     if len(lines) > SCREEN:

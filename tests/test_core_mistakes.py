@@ -55,11 +55,13 @@ def test_a_fault_names_its_place(name, lockstep):
     assert f"in cycle {found['cycles']:,}" in text
 
 
-def test_a_barrier_nobody_else_reaches():
-    found, text = mistake("missing_warp")
+@pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
+def test_a_barrier_nobody_else_reaches(lockstep):
+    found, text = mistake("missing_warp", lockstep=lockstep)
     assert found["stop"] == "deadlock"
     assert "waits at a barrier" in text
     assert "missing_warp.c:" in text
+    assert ("there is more to tell" in text) == (not lockstep)
 
 
 def test_an_endless_loop_ends_at_the_limit():
