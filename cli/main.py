@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from ..hw.errors import MachineError, UserError
-from . import area, catalog, doctor, generate, run
+from . import area, catalog, doctor, generate, resume, run
 
 __all__ = ["app", "main"]
 
@@ -25,6 +25,7 @@ app.command(catalog.list_all, name="list")
 app.command(doctor.doctor)
 app.command(generate.generate)
 app.command(run.run)
+app.command(resume.resume)
 app.command(area.area)
 
 

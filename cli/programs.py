@@ -21,6 +21,7 @@ from .files import Draft
 from .gemm import keep
 from .options import JsonOutput, choose
 from .progress import ProgressDisplay
+from .saving import is_unfinished
 from .sizes import require_at_least
 
 __all__ = ["Terminal", "is_file_name", "is_waveform", "run_cores"]
@@ -119,6 +120,9 @@ def run_cores(
             output.write({"preset": preset, **what, **mistake})
             raise
         keep(draft)
+        if is_unfinished(result):
+            output.write(result)
+            return 0
         if output.write(result):
             print(simt_report(result), end="")
     return 0 if result["check"]["verdict"] == "right" else WRONG

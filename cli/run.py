@@ -1,16 +1,14 @@
 """``spica run``: one kernel or program on one machine, checked and reported."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..hw.address_map import DRAM_BASE, DRAM_END
 from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
-from ..sim.core_memory import CoreMemoryConfig
-from ..sim.dram import DramConfig
 from ..sim.gemm_cores import EXACT_KERNELS
 from ..sim.loading import SimtOptions
 from ..sim.run import RunOptions
@@ -24,8 +22,10 @@ from .gemm import (
     require_sound,
     run_gemm,
 )
+from .memory import given, memory_of, parsed_region
 from .options import JsonOption, SetOption, choose, configured
 from .programs import is_file_name, is_waveform, run_cores
+from .saving import command_of, saved_to
 from .sizes import chosen_sizes, require_at_least
 
 __all__ = ["run"]
@@ -63,6 +63,10 @@ def run(
     allow: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     trace: Path | None = None,
     trace_window: str | None = None,
+    save: Path | None = None,
+    save_at: int | None = None,
+    force: Annotated[bool, Parameter(negative=())] = False,
+    restore: Path | None = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ) -> int:
@@ -136,8 +140,18 @@ def run(
         Konata (.kanata), or every instruction with what it wrote (.log).
     trace_window
         Cycles to trace, as first:end, without the end; all if not given.
+    save
+        Save the run to this new file, for `spica resume`: in the cycle of --save-at on its way, or
+        at --max-cycles, where it then ends with exit code 0 and no verdict. Verilator only.
+    save_at
+        The cycle in which the run is saved.
+    force
+        Replace what is at --save.
+    restore
+        Go on from this saved run, which must be one of the same kernel, preset and options.
 
     """
+    command = command_of(locals())
     if not is_file_name(kernel):
         choose("kernel", kernel, kernel_names())
     choose("engine", engine, ENGINES)
@@ -184,7 +198,9 @@ def run(
             ),
         )
         require_sound(options)
-        return run_gemm(preset, config, chosen_sizes(DIMENSIONS, size, single), options, json)
+        sizes = chosen_sizes(DIMENSIONS, size, single)
+        with saved_to(save, save_at, force, max_cycles, command, restore) as saving:
+            return run_gemm(preset, config, sizes, replace(options, saving=saving), json)
     own = is_file_name(kernel)
     sized = {"--size": size, "-m": m, "-n": n, "-k": k} if own else {}
     others = {**of_gateware, **of_cores, **of_dram} if engine == MODEL else of_model
@@ -199,36 +215,34 @@ def run(
     else:
         others |= of_gemm
     refuse(f"{kernel} on {engine}", {**others, **sized}, () if own else files)
-    return run_cores(
-        [kernel, *files],
-        preset,
-        config,
-        lambda dimensions: chosen_sizes(dimensions, size, single),
-        SimtOptions(
-            engine=engine,
-            seed=seed,
-            memory=memory_of(seed, of_dram, of_memory),
-            allow_spills=allow_spills,
-            allow=tuple(parsed_region(text) for text in allow),
-            trace=trace,
-            trace_window=parsed_window(trace_window, trace, engine, waveform=is_waveform(trace)),
-            **given(
-                optimize=optimize,
-                schedule=schedule,
-                max_instructions=max_instructions,
-                max_cycles=max_cycles,
-                lockstep=lockstep,
-                gating=gating,
-            ),
+    options = SimtOptions(
+        engine=engine,
+        seed=seed,
+        memory=memory_of(seed, of_dram, of_memory),
+        allow_spills=allow_spills,
+        allow=tuple(parsed_region(text) for text in allow),
+        trace=trace,
+        trace_window=parsed_window(trace_window, trace, engine, waveform=is_waveform(trace)),
+        **given(
+            optimize=optimize,
+            schedule=schedule,
+            max_instructions=max_instructions,
+            max_cycles=max_cycles,
+            lockstep=lockstep,
+            gating=gating,
         ),
-        json,
-        EXACT_KERNELS[kernel](config, **given(c_format=c, data=data)) if on_cores else None,
     )
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given; the others have their defaults where they are used."""
-    return {name: value for name, value in options.items() if value is not None}
+    exact = EXACT_KERNELS[kernel](config, **given(c_format=c, data=data)) if on_cores else None
+    with saved_to(save, save_at, force, max_cycles, command, restore) as saving:
+        return run_cores(
+            [kernel, *files],
+            preset,
+            config,
+            lambda dimensions: chosen_sizes(dimensions, size, single),
+            replace(options, saving=saving),
+            json,
+            exact,
+        )
 
 
 def is_on_cores(preset: str, config: ClusterConfig, driver: str | None) -> bool:
@@ -237,39 +251,6 @@ def is_on_cores(preset: str, config: ClusterConfig, driver: str | None) -> bool:
     if driver == "cores" and not able:
         raise UserError(f"--driver cores needs cores and a matrix unit, and {preset} has not both")
     return able and driver != "host"
-
-
-def memory_of(
-    seed: int, of_dram: Mapping[str, float | None], of_memory: Mapping[str, float | None]
-) -> CoreMemoryConfig | DramConfig | None:
-    """Return what is behind the cores, None if nothing was said of it."""
-    dram = given(bytes_per_cycle=of_dram["--dram-bandwidth"], latency=of_dram["--dram-latency"])
-    timing = given(**{name.removeprefix("--memory-"): of_memory[name] for name in of_memory})
-    if dram and timing:
-        raise UserError(
-            "--dram-... and --memory-... must not be given together: there is DRAM behind the "
-            "whole cluster, or a simple memory at the ports of its cores"
-        )
-    try:
-        if timing:
-            return CoreMemoryConfig(seed=seed, **timing)
-    except ValueError as error:
-        raise UserError(f"--memory-{error}") from None
-    try:
-        return DramConfig(**dram) if dram else None
-    except ValueError as error:
-        raise UserError(f"DRAM: {error}") from None
-
-
-def parsed_region(text: str) -> tuple[int, int]:
-    """Return address and bytes of ``--allow``."""
-    try:
-        address, nbytes = (int(part, 0) for part in text.split(":"))
-    except ValueError:
-        raise UserError(f"--allow must be address:bytes, not {text!r}") from None
-    if not (DRAM_BASE <= address < address + nbytes <= DRAM_END):
-        raise UserError(f"--allow must lie within {DRAM_BASE:#x} to {DRAM_END:#x}, not {text}")
-    return address, nbytes
 
 
 def refuse(what: str, options: Mapping[str, object], files: Sequence[str]):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .engines import ENGINES
 from .gemm_cores import exact_cores_kernel
 from .loading import SimtOptions
 from .run import RunOptions, run_kernel
+from .saving import Saving, saving_to
 from .simt import run_simt
 
 __all__ = ["Machine", "Run"]
@@ -101,7 +103,16 @@ class Machine:
         self.on_cores = bool(self.config.cores) and driver != "host"
         self.last: Run | None = None
 
-    def matmul(self, a: np.ndarray, b: np.ndarray, *, c_format: str | None = None) -> np.ndarray:
+    def matmul(
+        self,
+        a: np.ndarray,
+        b: np.ndarray,
+        *,
+        c_format: str | None = None,
+        save: Path | str | None = None,
+        save_at: int | None = None,
+        restore: Path | str | None = None,
+    ) -> np.ndarray:
         """Return the product of two matrices, computed by the matrix unit and checked.
 
         Parameters
@@ -111,6 +122,12 @@ class Machine:
             even.
         c_format : str or None
             Format of the result; None for the narrow one of the operands.
+        save : path or None
+            Where to save the run on its way: a new file.
+        save_at : int or None
+            In which cycle.
+        restore : path or None
+            A saved run of the same product to go on from.
 
         Returns
         -------
@@ -126,13 +143,14 @@ class Machine:
             raise UserError(
                 f"a must have as many columns as b has rows, not {a.shape[1]} and {b.shape[0]}"
             )
+        saving = saving_to(save, save_at, restore)
         form = c_format or ARITHMETIC[matrix.operand].narrow
         stored = as_elements(a, matrix.operand), as_elements(b, matrix.operand)
         m, k, n = *a.shape, b.shape[1]
         results: dict[str, np.ndarray] = {}
         if self.on_cores:
             kernel = exact_cores_kernel(self.config, given=stored, c_format=c_format)
-            self.run_on_cores(kernel, {"m": m, "n": n, "k": k}, results)
+            self.run_on_cores(kernel, {"m": m, "n": n, "k": k}, saving, results)
         else:
             options = RunOptions(
                 engine=self.engine,
@@ -140,6 +158,7 @@ class Machine:
                 dram_latency=self.dram.latency,
                 operands=stored,
                 c_format=c_format,
+                saving=saving,
             )
             sizes = (m, n, k)
             done = run_kernel(
@@ -149,15 +168,29 @@ class Machine:
         c = results["c"]
         return c if form in NATIVE else values_of(c, form)
 
-    def run(self, kernel: str, **sizes: int) -> dict[str, np.ndarray]:
-        """Run a kernel of ``spica list`` on the cores; return its buffers as it left them."""
+    def run(
+        self,
+        kernel: str,
+        *,
+        save: Path | str | None = None,
+        save_at: int | None = None,
+        restore: Path | str | None = None,
+        **sizes: int,
+    ) -> dict[str, np.ndarray]:
+        """Run a kernel of ``spica list`` on the cores; return its buffers as it left them.
+
+        `save`, `save_at` and `restore` are those of `matmul`.
+        """
         results: dict[str, np.ndarray] = {}
-        self.run_on_cores(find_kernel(kernel), sizes, results)
+        saving = saving_to(save, save_at, restore)
+        self.run_on_cores(find_kernel(kernel), sizes, saving, results)
         return results
 
-    def run_on_cores(self, kernel, sizes: dict[str, int], results: dict[str, np.ndarray]):
+    def run_on_cores(
+        self, kernel, sizes: dict[str, int], saving: Saving, results: dict[str, np.ndarray]
+    ):
         """Run a kernel, keep what it took, and fill `results`."""
-        options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False)
+        options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False, saving=saving)
         if self.engine != MODEL and self.config.matrices:
             options = replace(options, memory=self.dram)
         done = run_simt(

@@ -42,13 +42,15 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
         machine.profiled = program
         return cls(machine, program, places, options)
 
-    def execute(self, sentence: str, progress: Progress | None) -> None:
+    def execute(
+        self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None
+    ) -> bool:
         """Run to the end as `ProgramExecutor` does, and record what a timeline of all shows."""
         if is_overview(self.options):
             config, window = self.machine.config, self.options.trace_window
             self.overview = Overview(self.machine, config, window)
         self.title = sentence.removeprefix("running ")
-        super().execute(sentence, progress)
+        return super().execute(sentence, progress, arguments)
 
     def write_trace(self) -> None:
         """Write what was recorded, if a trace is wanted."""

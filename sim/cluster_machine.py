@@ -106,6 +106,7 @@ class ClusterMachine(ProgramMachine):
             watchdog=watchdog,
         )
         self.dram = DramConfig() if dram is None else dram
+        self.access_cycles = access_cycles
         self.engine, library = make_engine(
             config if design is None else design,
             name=name,
@@ -179,6 +180,19 @@ class ClusterMachine(ProgramMachine):
             violation=self.harness.violation(),
             waits=self.waits() if facts["stop"] in (CoreStop.HANG, CoreStop.DEADLOCK) else "",
         )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return how the machine was made, as far as it tells on a run."""
+        return super().parameters() | {"memory": self.dram, "access_cycles": self.access_cycles}
+
+    def run_facts(self) -> dict[str, Any]:
+        """Return what is known of the run here alone."""
+        return super().run_facts() | {"channels": self.channels_before}
+
+    def take_facts(self, facts: dict[str, Any]) -> None:
+        """Take over what `run_facts` returned."""
+        super().take_facts(facts)
+        self.channels_before = [ChannelStatistics(**each) for each in facts["channels"]]
 
     def begin(self) -> None:
         """Bring everything but memory into its first state."""

@@ -109,20 +109,47 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
         """Run on for so many cycles at most."""
         raise NotImplementedError
 
-    def execute(self, sentence: str, progress: Progress | None) -> None:
-        """Run to the end; raise `ProgramError` at any other. A trace is written at every end."""
-        limit = self.options.max_cycles
-        while True:
-            done = 0 if self.outcome is None else self.outcome.cycles
-            self.outcome = self.run(min(CHUNK, limit - done))
-            if self.outcome.stop is not CoreStop.LIMIT or self.outcome.cycles >= limit:
+    def execute(
+        self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None
+    ) -> bool:
+        """Run to the end; raise `ProgramError` at any other. A trace is written at every end.
+
+        Return False where the run was saved at its limit instead; `arguments` are kept with it.
+        """
+        saving, limit = self.options.saving, self.options.max_cycles
+        arguments = arguments or {}
+        done = saving.resume(self.machine, arguments)
+        for stop in saving.stops(limit):
+            done = self.run_until(done, stop, sentence, progress).cycles
+            if not self.is_paused:
                 break
-            if progress is not None:
-                progress(f"{sentence}, thousands of cycles", self.outcome.cycles // 1000, 0)
+            saving.reach(self.machine, arguments, done)
+        if self.is_paused and saving.ends_saved:
+            return False
         self.write_trace()
-        if self.outcome.stop is not CoreStop.DONE:
-            mistake = explain_core(self.machine, self.program, self.places, self.outcome)
+        outcome = self.outcome
+        assert outcome is not None, "there is a limit to stop at"
+        if outcome.stop is not CoreStop.DONE:
+            mistake = explain_core(self.machine, self.program, self.places, outcome)
             raise ProgramError(mistake, core_mistake_text(mistake))
+        return True
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether nothing but a limit has stopped the program."""
+        return self.outcome is not None and self.outcome.stop is CoreStop.LIMIT
+
+    def run_until(
+        self, done: int, limit: int, sentence: str, progress: Progress | None
+    ) -> OutcomeT:
+        """Run from cycle `done` to the end, or to a cycle."""
+        while True:
+            self.outcome = outcome = self.run(min(CHUNK, limit - done))
+            done = outcome.cycles
+            if outcome.stop is not CoreStop.LIMIT or done >= limit:
+                return outcome
+            if progress is not None:
+                progress(f"{sentence}, thousands of cycles", done // 1000, 0)
 
     def write_trace(self) -> None:
         """Write what was recorded, if a trace is wanted."""

@@ -1,5 +1,7 @@
 """Cores under simulation: on one of the engines, with a simple memory behind them."""
 
+from typing import Any
+
 from amaranth.lib import wiring
 
 from ..hw.config import ClusterConfig
@@ -106,6 +108,10 @@ class CoreMachine(ProgramMachine):
     def harness(self) -> CoreHarness:
         """What surrounds the cores."""
         return self.surroundings
+
+    def parameters(self) -> dict[str, Any]:
+        """Return how the machine was made, as far as it tells on a run."""
+        return super().parameters() | {"memory": self.memory}
 
     def run(self, max_cycles: int = 1 << 40) -> CoreOutcome:
         """Run until the cores are idle, something goes wrong, or for `max_cycles`.

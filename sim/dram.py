@@ -223,6 +223,18 @@ class Harness:
             ctypes.c_int(stop_on_error),
         )
 
+    def go_on(self, max_cycles: int) -> None:
+        """Let a list that its limit stopped go on, up to this cycle of it."""
+        self.library.harness_go_on(self.handle, ctypes.c_uint64(max_cycles))
+
+    def commands(self) -> np.ndarray:
+        """Return the host's command list."""
+        words = ctypes.c_void_p()
+        self.library.harness_commands.restype = ctypes.c_uint64
+        count = self.library.harness_commands(self.handle, ctypes.byref(words))
+        data = ctypes.string_at(words.value, 16 * count) if count and words.value else b""
+        return np.frombuffer(data, np.uint32).reshape(-1, 4)
+
     def state(self) -> HarnessState:
         """Return where the run stands."""
         state = HarnessState()

@@ -41,8 +41,10 @@ class IssExecutor:
     def close(self) -> None:
         """Nothing is left open."""
 
-    def execute(self, sentence: str, progress: Progress | None) -> None:
-        """Run to the end; raise `ProgramError` at any other."""
+    def execute(
+        self, sentence: str, progress: Progress | None, _arguments: dict[str, Any] | None = None
+    ) -> bool:
+        """Run to the end, and return True; raise `ProgramError` at any other."""
         began = time.perf_counter()
         while True:
             left = self.options.max_instructions - self.instructions
@@ -59,6 +61,7 @@ class IssExecutor:
         if outcome.stop is not Stop.DONE:
             whole = dataclasses.replace(outcome, instructions=self.instructions)
             raise ProgramError(explain(self.iss, self.program, self.places, whole))
+        return True
 
     @property
     def device_errors(self) -> str:

@@ -11,6 +11,7 @@ from ..kernels.program import Program
 from .core_memory import CoreMemoryConfig
 from .dram import DramConfig
 from .places import PAGE, PROGRAM, Places, Region
+from .saving import NOTHING, Saving
 
 __all__ = [
     "SCHEDULES",
@@ -64,6 +65,8 @@ class SimtOptions:
         Whether a kernel may keep values on its stack for want of registers.
     allow : tuple of (int, int)
         Address and bytes of DRAM that the program may touch besides its own.
+    saving : Saving
+        When the run is saved, and what it goes on from.
 
     """
 
@@ -81,6 +84,7 @@ class SimtOptions:
     trace_window: tuple[int, int] | None = None
     allow_spills: bool = False
     allow: tuple[tuple[int, int], ...] = ()
+    saving: Saving = NOTHING
 
 
 def with_memory(config: ClusterConfig, options: SimtOptions) -> SimtOptions:

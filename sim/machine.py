@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,9 @@ from .binding import Layout
 from .compiler import Progress
 from .dram import ChannelStatistics, DramConfig, Fault, Harness
 from .engines import make_engine, outputs_of, require_engine
+from .execution import Execution
 from .faults import describe_units
+from .savable import SavableMachine
 from .stops import Stop, describe_stop
 from .verilator_engine import VerilatorEngine
 
@@ -25,54 +26,7 @@ CHUNK = 1 << 16  # cycles between two chances to interrupt or to show progress
 NEVER = (1 << 64) - 1
 
 
-@dataclass(frozen=True)
-class Execution:
-    """What came of a command list; cycles count from its beginning.
-
-    Attributes
-    ----------
-    cycles : int
-        Clock cycles until the list was done and the machine idle.
-    first_command : int or None
-        When the first write was accepted (its AW handshake).
-    last_response : int or None
-        When the last write response of any AXI master was taken.
-    reads : numpy.ndarray
-        Results of the READ commands.
-    errors : tuple
-        (command, address, response) of each refused access.
-    seconds : float
-        Wall-clock time.
-    channels : tuple of ChannelStatistics
-        What each DRAM channel did.
-    clocked : dict
-        Cycles in which each clock domain had its clock.
-
-    """
-
-    cycles: int
-    first_command: int | None
-    last_response: int | None
-    reads: np.ndarray
-    errors: tuple[tuple[int, int, int], ...]
-    seconds: float
-    channels: tuple[ChannelStatistics, ...]
-    clocked: dict[str, int]
-
-    @property
-    def elapsed(self) -> int:
-        """Cycles from the first command's acceptance to the last write response."""
-        if self.first_command is None or self.last_response is None:
-            return self.cycles
-        return self.last_response - self.first_command
-
-    @property
-    def cycles_per_second(self) -> float:
-        """Simulated cycles per second of wall-clock time."""
-        return self.cycles / max(self.seconds, 1e-9)
-
-
-class Machine:
+class Machine(SavableMachine):
     """A design under simulation.
 
     Parameters
@@ -127,7 +81,10 @@ class Machine:
         require_engine(engine, gating)
         self.config = design if isinstance(design, ClusterConfig) else None
         self.dram = DramConfig() if dram is None else dram
-        self.watchdog = watchdog
+        self.watchdog, self.gating, self.access_cycles = watchdog, gating, access_cycles
+        self.is_started, self.seconds = False, 0.0
+        self.channels_before: list[ChannelStatistics] = []
+        self.clocked_before: dict[str, int] = {}
         self.engine, library = make_engine(
             design,
             name=name,
@@ -149,7 +106,12 @@ class Machine:
             interleave_bytes=getattr(getattr(design, "axi", None), "interleave_bytes", 64),
             access_cycles=access_cycles,
         )
-        self.harness = self.make_harness()
+        self.surroundings = self.make_harness()
+
+    @property
+    def harness(self) -> Harness:
+        """What surrounds the design."""
+        return self.surroundings
 
     def __enter__(self):
         return self
@@ -161,8 +123,9 @@ class Machine:
         """Reset the design at any moment, on Verilator; host and DRAM start anew, DRAM empty."""
         assert isinstance(self.engine, VerilatorEngine), "only Verilator's models can be reset"
         self.engine.reset()
-        self.harness.close()
-        self.harness = self.make_harness()
+        self.surroundings.close()
+        self.surroundings = self.make_harness()
+        self.is_started = False
 
     def close(self) -> None:
         """Free the engine and finish waveforms; the machine cannot be used any more."""
@@ -190,22 +153,51 @@ class Machine:
         Raises `MachineError` for a hang, too many cycles or a break of the AXI rules; for a
         refused access too, if `check`, and otherwise goes on and reports it.
         """
-        commands = as_commands(commands)
-        before, clocked = self.harness.statistics(), self.engine.clocked()
+        self.begin(commands, check=check)
+        self.advance(max_cycles)
+        return self.execution()
+
+    def begin(self, commands: np.ndarray, *, check: bool = True) -> None:
+        """Hand the host a command list, which `advance` carries out; `check` as of `execute`."""
         self.harness.begin(
-            commands, max_cycles=max_cycles, watchdog=self.watchdog, stop_on_error=check
+            as_commands(commands), max_cycles=0, watchdog=self.watchdog, stop_on_error=check
         )
+        self.channels_before = self.harness.statistics()
+        self.clocked_before, self.seconds = self.engine.clocked(), 0.0
+        self.is_started = True
+
+    def advance(self, max_cycles: int) -> bool:
+        """Carry on with the list up to this cycle of it; return whether anything ended it before.
+
+        What did, `execution` tells.
+        """
+        self.harness.go_on(max_cycles)
         started = time.perf_counter()
         while self.harness.state().stop == Stop.NONE:
             self.engine.run(self.harness, CHUNK)
-        seconds = time.perf_counter() - started
+        self.seconds += time.perf_counter() - started
+        return not self.is_paused
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a list has begun, and nothing but its limit has stopped it."""
+        return self.is_started and self.harness.state().stop in (Stop.NONE, Stop.LIMIT)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles since the list began."""
+        state = self.harness.state()
+        return state.cycle - state.start
+
+    def execution(self) -> Execution:
+        """Return what came of the list; raise `MachineError` if it did not come to its end."""
         state = self.harness.state()
         if state.stop != Stop.DONE:
-            sentence = describe_stop(self, commands)
+            sentence = describe_stop(self)
             if self.config is not None and state.stop in (Stop.HANG, Stop.LIMIT):
                 sentence += f"; {describe_units(self, self.config)}"
             raise MachineError(sentence)
-        start = state.start
+        start, before = state.start, self.channels_before
         return Execution(
             cycles=state.cycle - start,
             first_command=None
@@ -216,14 +208,38 @@ class Machine:
             ),
             reads=self.harness.reads(),
             errors=tuple(self.harness.errors()),
-            seconds=seconds,
+            seconds=self.seconds,
             channels=tuple(
                 after.since(b) for after, b in zip(self.harness.statistics(), before, strict=True)
             ),
             clocked={
-                domain: count - clocked[domain] for domain, count in self.engine.clocked().items()
+                domain: count - self.clocked_before[domain]
+                for domain, count in self.engine.clocked().items()
             },
         )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return how the machine was made, as far as it tells on a run."""
+        return {
+            "gating": self.gating,
+            "watchdog": self.watchdog,
+            "memory": self.dram,
+            "access_cycles": self.access_cycles,
+        }
+
+    def run_facts(self) -> dict[str, Any]:
+        """Return what is known of the run in Python alone."""
+        return {
+            "channels": self.channels_before,
+            "clocked": self.clocked_before,
+            "seconds": self.seconds,
+        }
+
+    def take_facts(self, facts: dict[str, Any]) -> None:
+        """Take over what `run_facts` returned; the list goes on."""
+        self.channels_before = [ChannelStatistics(**each) for each in facts["channels"]]
+        self.clocked_before, self.seconds = facts["clocked"], facts["seconds"]
+        self.is_started = True
 
     def outputs(self) -> dict[str, int]:
         """Return the design's outputs as the last clock edge found them."""

@@ -18,9 +18,11 @@ from .core_harness import CoreState, ProgramHarness
 from .core_lockstep import CoreLockstep
 from .core_outcome import CoreFault, CoreStop
 from .core_records import CoreRecords, Recording
-from .engines import Engine, outputs_of, require_engine
+from .engines import outputs_of, require_engine
 from .iss.machine import Iss
 from .profile import FunctionProfile, Profiling
+from .savable import SavableMachine
+from .snapshot import program_digest
 from .stops import Stop
 
 __all__ = ["CHUNKS", "NEVER", "ProgramMachine", "Window"]
@@ -32,7 +34,7 @@ NEVER = 1 << 62
 CHUNKS = {"verilator": 1 << 16, "amaranth": 1 << 8}
 
 
-class ProgramMachine:
+class ProgramMachine(SavableMachine):
     """Cores on an engine, with memory behind them, and those who look at them.
 
     A subclass makes `engine` and `harness`, writes and reads memory, and tells what comes of a
@@ -62,8 +64,6 @@ class ProgramMachine:
 
     """
 
-    engine: Engine
-
     @property
     def harness(self) -> ProgramHarness:
         """What surrounds the cores."""
@@ -84,7 +84,7 @@ class ProgramMachine:
         require_engine(engine, gating)
         self.config = config
         self.core: CoreConfig = config.core
-        self.watchdog = watchdog
+        self.watchdog, self.gating = watchdog, gating
         self.chunk = CHUNKS[engine]
         self.on_console: Callable[[bytes], None] | None = None
         self.profiled: Program | None = None
@@ -153,6 +153,36 @@ class ProgramMachine:
         self.attach()
         self.printed, self.seconds = 0, 0.0
         self.clocked = self.engine.clocked()
+
+    def parameters(self) -> dict[str, Any]:
+        """Return how the machine was made, as far as it tells on a run."""
+        return {
+            "gating": self.gating,
+            "watchdog": self.watchdog,
+            "lockstep": self.iss is not None,
+            "record": self.record,
+            "profiled": None if self.profiled is None else program_digest(self.profiled),
+        }
+
+    def run_facts(self) -> dict[str, Any]:
+        """Return what is known of the run here alone."""
+        return {"printed": self.printed, "seconds": self.seconds, "clocked": self.clocked}
+
+    def take_facts(self, facts: dict[str, Any]) -> None:
+        """Take over what `run_facts` returned."""
+        self.printed, self.seconds = facts["printed"], facts["seconds"]
+        self.clocked = facts["clocked"]
+        self.begins, self.has_run = False, True
+
+    def prepare_restore(self) -> None:
+        """Bring everything into its first state, with all who look at the cores."""
+        self.begin()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a run has begun, and nothing but its limit has stopped it."""
+        stop = self.harness.state().stop
+        return self.has_run and not self.begins and stop in (Stop.NONE, Stop.LIMIT)
 
     def attach(self) -> None:
         """Let those look at the cores who are wanted, from the beginning."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from .faults import describe_faults, fault_registers
 from .golden.gemm import gemm, slab
 from .machine import Execution, Machine
 from .overview import Overview
+from .pausable_machine import PausableMachine, UnfinishedError
 from .report import account
+from .saving import NOTHING, UNFINISHED, Saving
 from .trace import OVERVIEW_SUFFIXES
 from .versions import versions
 
@@ -65,6 +67,8 @@ class RunOptions:
         waveform.
     trace_window : tuple of int or None
         First cycle of the trace, and the one after its last.
+    saving : Saving
+        When the run is saved, and what it goes on from.
 
     """
 
@@ -79,6 +83,7 @@ class RunOptions:
     gating: str = "gated"
     trace: str | PathLike | None = None
     trace_window: tuple[int, int] | None = None
+    saving: Saving = NOTHING
 
     @property
     def dram(self) -> DramConfig:
@@ -141,7 +146,10 @@ def run_kernel(
         raise UserError(f"kernel must be gemm, not {kernel!r}")
     if config.matrix is None:
         raise UserError(f"gemm needs a matrix unit, and {preset} has none")
+    limit = options.max_cycles or NO_LIMIT
+    options.saving.require_sound(options.engine, options.trace is not None, limit)
     problem, steps = pose(config, m, n, k, options)
+    given = {"preset": preset, "kernel": kernel, "size": {"m": m, "n": n, "k": k}}
     tell = progress or (lambda sentence, done, total: None)
     with Machine(
         config,
@@ -158,13 +166,15 @@ def run_kernel(
         tell(f"running {kernel} {m} x {n} x {k}", 0, 0)
         title = f"{kernel} {m} x {n} x {k} on {preset}"
         with drawn(machine, config, title, options):
-            execution, found, counters, marks = run_gemm(machine, config, problem, steps, options)
+            runs = savable(machine, options, given)
+            try:
+                execution, found, counters, marks = run_gemm(runs, config, problem, steps, options)
+            except UnfinishedError:
+                return given | {"check": {"verdict": UNFINISHED}}
         if results is not None:
             results["c"] = problem.result(machine.read(*problem.c_region))[0]
     result = {
-        "preset": preset,
-        "kernel": kernel,
-        "size": {"m": m, "n": n, "k": k},
+        **given,
         "engine": options.engine,
         "formats": {"operands": problem.operand, "c": problem.c_format},
         "data": options.data,
@@ -182,6 +192,14 @@ def run_kernel(
         "versions": versions(),
         "config": dataclasses.asdict(config.resolved),
     }
+
+
+def savable(machine: Machine, options: RunOptions, given: dict[str, Any]) -> Runs:
+    """Return the machine, or one that saves and restores its run if that is wanted."""
+    if not options.saving.is_wanted:
+        return machine
+    arguments = {"seed": options.seed, "spica": versions()["spica"]}
+    return PausableMachine(machine, options.saving, given | arguments)
 
 
 @contextmanager

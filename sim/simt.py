@@ -12,11 +12,14 @@ from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
 from ..kernels.inspection import inspect_program
 from ..kernels.kernel import Kernel, Problem
+from ..kernels.program import Program
 from .buffers import BufferCheck, check_buffer
 from .executors import Executor, prepare
 from .loading import Progress, SimtOptions, build, require_cores
 from .places import ARGUMENTS_BYTES, Region, place_buffers
 from .region_report import account_region
+from .saving import UNFINISHED, data_digest
+from .snapshot import program_digest
 from .versions import versions
 
 __all__ = ["SimtOptions", "run_program", "run_simt"]
@@ -57,7 +60,7 @@ def run_simt(
         Given what each buffer holds at the end, by its name.
 
     """
-    options = options or SimtOptions()
+    options = checked(options)
     require_cores(kernel.name, preset, config)
     problem = pose(kernel, sizes, options.seed)
     program = build(kernel.sources, config, options, progress)
@@ -69,8 +72,13 @@ def run_simt(
             data = np.ascontiguousarray(buffer.data).tobytes()
             executor.write(buffers[name].address, data)
         executor.write(ARGUMENTS, argument_words(problem, buffers).tobytes())
+        data = [buffer.data.tobytes() for buffer in problem.buffers.values()]
+        given = {"kernel": kernel.name, "preset": preset, "sizes": sizes}
+        arguments = given | run_arguments(program, options, data)
         what = " x ".join(f"{name} {size}" for name, size in sizes.items())
-        executor.execute(f"running {kernel.name}, {what}, on {preset}", progress)
+        sentence = f"running {kernel.name}, {what}, on {preset}"
+        if not executor.execute(sentence, progress, arguments):
+            return given | {"check": {"verdict": UNFINISHED}}
         found = {
             name: executor.read(buffers[name].address, buffer.data.nbytes)
             for name, buffer in problem.buffers.items()
@@ -108,11 +116,14 @@ def run_program(
     Return the result for a file, with the program's exit code. What the inspection complains of is
     part of it and no failure.
     """
-    options = options or SimtOptions()
+    options = checked(options)
     require_cores(paths[0].name, preset, config)
     program = build(paths, config, options, progress)
     with prepare(config, program, [], options, console, progress) as executor:
-        executor.execute(f"running {paths[0].name}", progress)
+        given = {"program": [str(path) for path in paths], "preset": preset}
+        arguments = given | run_arguments(program, options, [])
+        if not executor.execute(f"running {paths[0].name}", progress, arguments):
+            return given | {"check": {"verdict": UNFINISHED}}
         done = account(config, executor, options)
     return {
         "preset": preset,
@@ -120,6 +131,24 @@ def run_program(
         **done,
         "complaints": inspect_program(program),
         "check": {"verdict": "wrong" if done["exit_code"] else "right"},
+    }
+
+
+def checked(options: SimtOptions | None) -> SimtOptions:
+    """Return the options, if a run can have them all."""
+    options = options or SimtOptions()
+    options.saving.require_sound(options.engine, options.trace is not None, options.max_cycles)
+    return options
+
+
+def run_arguments(program: Program, options: SimtOptions, data: list[bytes]) -> dict[str, Any]:
+    """Return what else a run that goes on must have been given alike."""
+    return {
+        "code": program_digest(program),
+        "data": data_digest(data),
+        "seed": options.seed,
+        "allow": options.allow,
+        "spica": versions()["spica"],
     }
 
 

@@ -41,9 +41,10 @@ class Observable(Protocol):
 RESPONSES = {2: "SLVERR", 3: "DECERR"}
 
 
-def describe_stop(machine: "Machine", commands: np.ndarray) -> str:
+def describe_stop(machine: "Machine") -> str:
     """Return what stopped a run, at which command, and what the machine showed then."""
     harness, state = machine.harness, machine.harness.state()
+    commands = harness.commands()
     cycle = state.cycle - state.start
     if state.stop == Stop.HOST_ERROR:
         command, _, response = harness.errors()[-1]

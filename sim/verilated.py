@@ -18,11 +18,13 @@ from ..hw.errors import UserError
 from .binding import binding_header
 from .compiler import Compiler, Progress, compile_all, find_compiler, link, precompile, processor
 
-__all__ = ["Verilator", "build_harness", "build_model", "find_verilator"]
+__all__ = ["IDENTITY", "Verilator", "build_harness", "build_model", "find_verilator"]
 
 NATIVE = Path(__file__).with_name("native")
-#: What the harness and the instruction-set model, which is a library of its own, tell each other.
-SHARED_HEADER = Path(__file__).with_name("iss") / "native" / "retired.hpp"
+#: What the harness has in common with the instruction-set model, which is a library of its own.
+SHARED_HEADERS = tuple(
+    Path(__file__).with_name("iss") / "native" / name for name in ("archive.hpp", "retired.hpp")
+)
 HARNESS_SOURCES = (
     "dram.cpp",
     "axi_port.cpp",
@@ -42,7 +44,12 @@ HARNESS_SOURCES = (
     "lockstep_cluster.cpp",
     "lockstep_interface.cpp",
 )
-VERILATE_FLAGS = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert")
+#: Beside a model: the hash of what its state means, whichever compiler and processor it is for.
+IDENTITY = "identity"
+VERILATE_FLAGS = (
+    *("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"),
+    "--savable",  # costs nothing while nothing is saved
+)
 MODEL_FLAGS = ("-std=c++20", "-fPIC", "-w", "-fvisibility-inlines-hidden")
 DEFINES = (
     "-DVL_TIME_CONTEXT",
@@ -101,7 +108,7 @@ def tool_key(compiler: Compiler, flags: Sequence[str]) -> list[str]:
 def native_key() -> list[str]:
     """Return the text of all our own C++, and what of it is the harness."""
     ours = [path for path in sorted(NATIVE.iterdir()) if path.suffix in (".cpp", ".hpp")]
-    ours.append(SHARED_HEADER)
+    ours += SHARED_HEADERS
     return [*HARNESS_SOURCES, *(path.read_text() for path in ours)]
 
 
@@ -123,7 +130,8 @@ def runtime_objects(compiler: Compiler, verilator: Verilator, trace: bool) -> li
     """Return the objects of Verilator's run-time library, compiled once."""
     include = verilator.root / "include"
     flags = [*model_flags(verilator, trace), *compiler.flags(2)]
-    names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] if trace else [])]
+    names = ["verilated.cpp", "verilated_threads.cpp", "verilated_save.cpp"]
+    names += ["verilated_vcd_c.cpp"] if trace else []
 
     def build(directory: Path) -> None:
         jobs = [(include / name, directory / f"{Path(name).stem}.o", flags) for name in names]
@@ -185,13 +193,9 @@ def build_model(
     compiler, verilator = find_compiler(), find_verilator()
     compile_flags = [*model_flags(verilator, trace), *compiler.flags(optimize)]
     binding = binding_header(emission)
-    verilated = verilated_objects(
-        emission,
-        compiler,
-        [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags],
-        compile_flags,
-        progress,
-    )
+    verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
+    verilated = verilated_objects(emission, compiler, verilate, compile_flags, progress)
+    identity = digest([emission.verilog, binding, *verilate, verilator.version, *native_key()])
 
     def build(directory: Path) -> None:
         (directory / "binding.hpp").write_text(binding)
@@ -201,6 +205,7 @@ def build_model(
         objects = [directory / "model.o", *sorted(verilated.glob("*.o")), *shared]
         link(compiler, objects, directory / "model.so")
         (directory / "model.o").unlink()
+        (directory / IDENTITY).write_text(identity)
 
     key = digest([str(verilated.name), binding, *native_key()])
     return cached(f"model-{emission.name}", key, build) / "model.so"

@@ -9,6 +9,7 @@ import numpy as np
 from ..hw.errors import UserError
 from .binding import Layout
 from .dram import Harness
+from .verilated import IDENTITY
 
 __all__ = ["GATINGS", "VerilatorEngine"]
 
@@ -52,6 +53,26 @@ class VerilatorEngine:
         """Run until the harness stops, or for `cycles`."""
         self.library.model_run(
             self.model, harness.handle, ctypes.c_uint64(cycles), ctypes.c_int(self.gating)
+        )
+
+    @property
+    def identity(self) -> str:
+        """A hash of what a state means: that of another design or harness has another."""
+        return self.path.with_name(IDENTITY).read_text()
+
+    def save(self, harness: Harness) -> bytes:
+        """Return the state of the model and of all around it."""
+        words = ctypes.c_void_p()
+        self.library.model_save.restype = ctypes.c_uint64
+        size = self.library.model_save(self.model, harness.handle, ctypes.byref(words))
+        return ctypes.string_at(words.value or 0, size)
+
+    def restore(self, harness: Harness, state: bytes) -> bool:
+        """Take a state of this `identity`; return whether it is one of such a harness."""
+        return bool(
+            self.library.model_restore(
+                self.model, harness.handle, state, ctypes.c_uint64(len(state))
+            )
         )
 
     def vectors(

@@ -13,6 +13,7 @@ from spica.cli.main import main
 from spica.hw.errors import MachineError, UserError
 from spica.kernels.kernel import every_kernel
 from spica.sim.engines import ENGINES
+from spica.sim.saving import NOTHING
 from spica.synth.measure import BlockMeasurement, Measurement
 from spica.synth.yosys import YosysError
 
@@ -184,6 +185,7 @@ def test_run_passes_on_what_it_is_told(fake, capsys):
         "max_cycles": 99,
         "trace": None,
         "trace_window": None,
+        "saving": NOTHING,
     }
     assert capsys.readouterr().out == "took 1234 cycles\n"
 

@@ -182,7 +182,8 @@ def test_a_hang_tells_what_is_waited_for():
     with machine_with(dram=DramConfig(latency=5000), watchdog=500) as machine:
         outcome = execute(machine, "meeting")
         assert outcome.stop is CoreStop.HANG
-        assert 500 < outcome.cycles < 600
+        # The host starts the cores, and each reads its first lines, in less than 200 cycles.
+        assert 500 < outcome.cycles < 700
         assert "2 reads and 0 writes unanswered" in outcome.waits
         assert "still counting: none" in outcome.waits
         assert [state.owed_fetches > 0 for state in machine.core_states()] == [True, True]

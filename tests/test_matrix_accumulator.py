@@ -92,8 +92,9 @@ def test_matches_golden_model(config):
             ctx.set(dut.target_valid, target is not None)
             ctx.set(dut.sums, sums)
             ctx.set(dut.read.valid, read is not None)
-            ctx.set(dut.read.payload, read[0] if read else 0)
-            waits = target is not None and bool(accumulate)
+            ctx.set(dut.read.payload, read[0] if read else address)
+            same_bank = read is None or read[0] % 2 == address % 2
+            waits = target is not None and bool(accumulate) and same_bank
             assert ctx.get(dut.read.ready) == (not waits)
             pending = [*pending, target is not None][-1 - config.add_latency - 1 :]
             assert ctx.get(dut.writing) == any(pending[:-1])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ..config import MatrixConfig
 from ..emit import SharedBlock
@@ -12,12 +13,23 @@ from ..float.add import Add, AddConfig
 from ..formats import FloatFormat, IntFormat
 from ..sram import Sram
 
-__all__ = ["Accumulator", "AccumulatorLane", "LaneConfig", "accumulator_target"]
+__all__ = [
+    "Accumulator",
+    "AccumulatorLane",
+    "LaneConfig",
+    "accumulator_banks",
+    "accumulator_target",
+]
 
 
 def accumulator_target(config: MatrixConfig) -> data.StructLayout:
     """Layout of where a row of sums goes, and whether it is added to what is there."""
     return data.StructLayout({"address": config.accumulator_address_width, "accumulate": 1})
+
+
+def accumulator_banks(config: MatrixConfig) -> int:
+    """Return how many SRAMs hold the rows: two where each has several."""
+    return 2 if config.accumulator_rows % 2 == 0 and config.accumulator_rows >= 4 else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +102,9 @@ class Accumulator(wiring.Component):
     `target` comes one cycle before its `sums`; the row is written ``1 + add_latency`` cycles
     after `target` and seen by reads in later cycles. So `target` may name a row again with
     `accumulate` only ``2 + add_latency`` cycles later (simulation asserts it). There is no
-    back-pressure on `target`; other reads wait while a row with `accumulate` takes the one read
-    port::
+    back-pressure on `target`. Even rows are one SRAM and odd rows another (`accumulator_banks`):
+    other reads wait while a row with `accumulate` takes the one read port of theirs, so that
+    beside rows that are added to in their order every second cycle has room for one::
 
         cycle     0        1      ...  1 + add_latency
         target    x
@@ -140,16 +153,28 @@ class Accumulator(wiring.Component):
         m = Module()
         config = self.config
         width = config.accumulator_format.width
-        m.submodules.rows = rows = Sram(depth=config.accumulator_rows, width=config.columns * width)
-
+        banks = self.banks(m)
+        select = exact_log2(len(banks))
         is_read = Signal()
+        added, wanted = self.target.address[:select], self.read.payload[:select]
         m.d.comb += [
             is_read.eq(self.target_valid & self.target.accumulate),
-            self.read.ready.eq(~is_read),
-            rows.read_enable.eq(is_read | self.read.valid),
-            rows.read_address.eq(Mux(is_read, self.target.address, self.read.payload)),
-            self.stored.eq(rows.read_data),
+            self.read.ready.eq(~(is_read & (added == wanted))),
         ]
+        for number, rows in enumerate(banks):
+            takes = is_read & (added == number)
+            m.d.comb += [
+                rows.read_enable.eq(takes | (self.read.valid & (wanted == number))),
+                rows.read_address.eq(
+                    Mux(takes, self.target.address[select:], self.read.payload[select:])
+                ),
+            ]
+        # What was read, of the bank that had it.
+        added_from, read_from = Signal(select, reset_less=True), Signal(select, reset_less=True)
+        m.d.sync += [added_from.eq(added), read_from.eq(wanted)]
+        data_of = Array(rows.read_data for rows in banks)
+        addends = Signal(len(self.stored))
+        m.d.comb += [addends.eq(data_of[added_from]), self.stored.eq(data_of[read_from])]
 
         # The last entry of each line is the row that leaves the adders.
         address_width = config.accumulator_address_width
@@ -163,17 +188,33 @@ class Accumulator(wiring.Component):
         ]
         m.d.comb += [
             self.writing.eq(valid_line.any()),
-            rows.write_mask.eq(valid_line[-1]),
-            rows.write_address.eq(address_line[-address_width:]),
         ]
+        written = address_line[-address_width:]
+        sums = Signal(len(self.sums))
+        for number, rows in enumerate(banks):
+            m.d.comb += [
+                rows.write_mask.eq(valid_line[-1] & (written[:select] == number)),
+                rows.write_address.eq(written[select:]),
+                rows.write_data.eq(sums),
+            ]
 
         lane_config = LaneConfig(form=config.accumulator_format, latency=config.add_latency)
         for column in range(config.columns):
             m.submodules[f"lane_{column}"] = lane = AccumulatorLane(lane_config)
             m.d.comb += [
                 lane.sum.eq(self.sums.word_select(column, width)),
-                lane.stored.eq(rows.read_data.word_select(column, width)),
+                lane.stored.eq(addends.word_select(column, width)),
                 lane.accumulate.eq(accumulate),
-                rows.write_data.word_select(column, width).eq(lane.o),
+                sums.word_select(column, width).eq(lane.o),
             ]
         return m
+
+    def banks(self, m: Module) -> list[Sram]:
+        """Return the SRAMs, the row's lowest bits tell which of them has it."""
+        count = accumulator_banks(self.config)
+        depth = self.config.accumulator_rows // count
+        width = self.config.columns * self.config.accumulator_format.width
+        banks = [Sram(depth=depth, width=width) for _ in range(count)]
+        for number, bank in enumerate(banks):
+            m.submodules[f"rows_{number}"] = bank
+        return banks

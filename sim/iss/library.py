@@ -11,7 +11,7 @@ from ..compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
 from .table import header
 
-__all__ = ["build_library", "load_library"]
+__all__ = ["build_library", "load_library", "model_identity"]
 
 NATIVE = Path(__file__).with_name("native")
 SOURCES = ("machine.cpp", "api.cpp")
@@ -67,10 +67,17 @@ def build_library(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> Pat
 
 
 @functools.cache
+def model_identity() -> str:
+    """Return a hash of what the state of a machine means, whichever compiler made the library."""
+    return digest([header(INSTRUCTIONS), *texts()])
+
+
+@functools.cache
 def load_library() -> ctypes.CDLL:
     """Return the library with the types of its functions."""
     library = ctypes.CDLL(str(build_library()))
     library.iss_create.restype = ctypes.c_void_p
     library.iss_history.restype = ctypes.c_uint64
     library.iss_console.restype = ctypes.c_uint64
+    library.iss_save.restype = ctypes.c_uint64
     return library

@@ -33,6 +33,16 @@ class NativeMachine:
         if hasattr(self, "handle"):
             self.library.iss_destroy(self.handle)
 
+    def save(self) -> bytes:
+        """Return the machine's state, without that of devices."""
+        words = ctypes.c_void_p()
+        size = self.call("iss_save", ctypes.byref(words))
+        return ctypes.string_at(words.value or 0, size)
+
+    def restore(self, state: bytes) -> bool:
+        """Take a state of such a machine; return whether it is one."""
+        return bool(self.call("iss_restore", state, ctypes.c_uint64(len(state))))
+
     def call(self, function: str, *arguments: Any) -> Any:
         """Call a function of api.cpp; plain integers are its 32-bit arguments."""
         converted = [

@@ -37,6 +37,13 @@ AxiPort::AxiPort(const PortTable& ports, const std::string& name, const DramPara
     w_fields_ = {wdata_, wstrb_, wlast_};
 }
 
+void AxiPort::archive(Archive& archive) {
+    archive(channel_, random_, aw_held_, w_held_, ar_held_);
+    archive(aw_ready_, w_ready_, ar_ready_, b_valid_, r_valid_, outstanding_);
+    archive(picked_, reads_, write_addresses_, beats_, beats_paired_, responses_);
+    archive(last_response_, violation_);
+}
+
 bool AxiPort::step(uint64_t now, const uint32_t* outputs, uint32_t* inputs) {
     check_held(now, "AW", aw_held_, aw_.valid.get(outputs), aw_ready_, aw_fields_, outputs);
     check_held(now, "W", w_held_, wvalid_.get(outputs), w_ready_, w_fields_, outputs);
@@ -83,7 +90,7 @@ bool AxiPort::take_write(uint64_t now, const uint32_t* outputs) {
         moved = true;
     }
     if (w_ready_ && wvalid_.get(outputs)) {
-        WriteBeat beat;
+        WriteBeat beat{};
         std::copy_n(outputs + wdata_.offset, (wdata_.width + 31) / 32, beat.data);
         std::copy_n(outputs + wstrb_.offset, (wstrb_.width + 31) / 32, beat.strobe);
         beat.last = wlast_.get(outputs);

@@ -19,6 +19,8 @@ namespace spica {
 struct FaultRange {
     uint64_t start, end;
     bool reads, writes;
+
+    void archive(Archive& archive) { archive(start, end, reads, writes); }
 };
 
 // Somebody who is told what masters write to DRAM: bytes whose bit is in `strobes`.
@@ -49,16 +51,21 @@ public:
     size_t outstanding_writes() const { return write_addresses_.size() + responses_.size(); }
     const std::string& violation() const { return violation_; }
     const ChannelStatistics& statistics() const { return channel_.statistics; }
+    void archive(Archive& archive);
 
 private:
     struct ReadData {
         uint32_t id, response, beats, next;
         uint64_t time;  // of the next beat, in 1/65536 cycles
         std::vector<uint8_t> data;
+
+        void archive(Archive& archive) { archive(id, response, beats, next, time, data); }
     };
     struct Held {  // what a channel of the master showed while it had to wait
         bool waiting = false;
         std::vector<uint32_t> payload;
+
+        void archive(Archive& archive) { archive(waiting, payload); }
     };
 
     bool take_read_address(uint64_t now, const uint32_t* outputs);
@@ -102,6 +109,8 @@ private:
     struct WriteBeat {
         uint32_t data[32], strobe[4];
         bool last;
+
+        void archive(Archive& archive) { archive(data, strobe, last); }
     };
     std::deque<WriteBeat> beats_;  // taken, and not yet paired with an address
     uint32_t beats_paired_ = 0;    // of the burst at the front

@@ -52,6 +52,11 @@ void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     idle_cycles_ = 0;
 }
 
+void ClusterCores::archive(Archive& archive) {
+    Cores::archive(archive);
+    archive(regions_, traffic_, counted_, console_, marks_, has_begun_, idle_cycles_);
+}
+
 Stop ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
     for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
     bool agrees = look(outputs, outputs);

@@ -42,6 +42,7 @@ public:
     void allow(uint64_t first, uint64_t last) override { regions_.allow(first, last); }
     const std::string& console() const override { return console_; }
     CoreState core_state(uint32_t core) const override;
+    void archive(Archive& archive) override;
     const CoreMarks& marks(uint32_t core) const { return marks_[core]; }
 
     // Sums of the ports ``events_{counter}``, in the order of their names.
@@ -62,6 +63,10 @@ private:
         uint32_t owed_fetches = 0, owed_lanes = 0;
 
         void reset();
+        void archive(Archive& archive) {
+            archive(asking, has_asked, slot, part, fetches, loads, stores);
+            archive(owed_fetches, owed_lanes);
+        }
     };
     struct Event {
         Field port;

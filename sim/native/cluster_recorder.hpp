@@ -39,6 +39,9 @@ public:
                     uint64_t end, uint64_t bins, uint64_t intervals);
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
+    void archive(Archive& archive) override {
+        archive(base_, bin_cycles_, seen_, sums_, tracks_);
+    }
 
     uint64_t first() const { return first_; }
     // Behind the last cycle looked at; what a port tells later is not known of the last ones.
@@ -54,6 +57,8 @@ private:
     struct Track {
         std::vector<Interval> found;
         uint64_t gap = 1;
+
+        void archive(Archive& archive) { archive(found, gap); }
     };
 
     void add(size_t signal, uint64_t cycle, uint32_t value);

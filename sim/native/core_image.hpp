@@ -94,6 +94,10 @@ public:
         return true;
     }
 
+    void archive(Archive& archive) {
+        archive(near_.bytes, dump_.bytes, regions_, console);
+    }
+
     std::string console;  // all that was printed
 
 private:

@@ -27,6 +27,7 @@ public:
         return probability > 0 && static_cast<double>(next() >> 11) < probability * 0x1p53;
     }
     uint64_t below(uint64_t count) { return count > 1 ? next() % count : 0; }
+    void archive(Archive& archive) { archive(state_); }
 
 private:
     uint64_t state_;
@@ -50,6 +51,7 @@ public:
         chance = Chance(seed_);
     }
     uint32_t size() const { return static_cast<uint32_t>(entries_.size()); }
+    void archive(Archive& archive) { archive(chance, entries_); }
 
     Chance chance;
 
@@ -57,6 +59,8 @@ private:
     struct Entry {
         uint32_t tag;
         uint64_t due;
+
+        void archive(Archive& archive) { archive(tag, due); }
     };
     const CoreMemoryParameters parameters_;
     const uint64_t seed_;
@@ -76,6 +80,9 @@ public:
     uint32_t owed_fetches() const { return fetches_.size(); }
     uint32_t owed_requests() const { return requests_.size(); }
     const std::string& violation() const { return violation_; }
+    void archive(Archive& archive) {
+        archive(fetches_, requests_, words_, answers_, violation_, fetches, loads, stores);
+    }
 
     uint64_t fetches = 0, loads = 0, stores = 0;  // accepted
 

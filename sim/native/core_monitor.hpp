@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "../iss/native/archive.hpp"
 #include "core_ports.hpp"
 
 namespace spica {
@@ -68,6 +69,8 @@ public:
         state_.fault_lanes = lanes;
         state_.fault_address = address;
     }
+
+    void archive(Archive& archive) { archive(state_, was_busy_); }
 
     bool is_busy() const { return was_busy_; }
     bool has_fault() const { return state_.fault != 0; }

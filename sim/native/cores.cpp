@@ -24,10 +24,17 @@ void Cores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     watchdog_ = watchdog;
     if (starts) {
         now_ = 0;
+        last_progress_ = 0;
         for (auto& core : cores_) core->monitor.reset();
     }
-    last_progress_ = now_;
     limit_ = max_cycles > ~now_ ? ~uint64_t{0} : now_ + max_cycles;
+}
+
+void Cores::archive(Archive& archive) {
+    for (auto& core : cores_) archive(core->monitor);
+    archive(starts_, now_, limit_, watchdog_, last_progress_, outputs_, stop_);
+    archive.same(observers_.size());
+    for (auto& each : observers_) archive(*each);
 }
 
 bool Cores::look(const uint32_t* outputs, const uint32_t* inputs) {

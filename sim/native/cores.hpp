@@ -36,6 +36,9 @@ public:
     }
     CoresState state() const;
 
+    // Observers are those of a run like this one, in their order.
+    virtual void archive(Archive& archive);
+
     // As the cores were left, where something else than they stopped the run.
     void keep(const uint32_t* outputs);
 

@@ -13,6 +13,8 @@
 #include <deque>
 #include <vector>
 
+#include "../iss/native/archive.hpp"
+
 namespace spica {
 
 extern "C" struct DramParameters {
@@ -36,6 +38,8 @@ struct Burst {
     uint64_t arrival = 0;
     uint32_t bank = 0;
     uint64_t row = 0;
+
+    void archive(Archive& archive) { archive(address, id, beats, arrival, bank, row); }
 };
 
 class Channel {
@@ -52,6 +56,10 @@ public:
     size_t writes_waiting() const { return writes_.size(); }
     uint32_t write_beats() const { return write_beats_; }
     uint64_t beat_cost() const { return beat_cost_; }
+    void archive(Archive& archive) {
+        archive(statistics, banks_, reads_, writes_, write_beats_, bus_free_, next_activate_);
+        archive(draining_);
+    }
 
     ChannelStatistics statistics{};
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../iss/native/archive.hpp"
 #include "../iss/native/retired.hpp"
 
 namespace spica {
@@ -52,6 +53,11 @@ public:
     }
     void remove_first() { begin_++; }
     void cut(uint64_t end) { end_ = end; }
+    void archive(Archive& archive) {
+        archive(begin_, end_);
+        while (end_ - begin_ > ring_.size()) ring_.resize(2 * ring_.size());
+        for (uint64_t k = begin_; k != end_; k++) archive((*this)[k]);
+    }
 
 private:
     void grow() {

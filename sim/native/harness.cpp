@@ -48,6 +48,11 @@ void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cy
     idle_cycles_ = 0;
 }
 
+void Harness::go_on(uint64_t max_cycles) {
+    limit_ = max_cycles;
+    if (stop_ == Stop::kLimit) stop_ = Stop::kNone;
+}
+
 void Harness::add_cores(const CoreMemoryParameters& parameters) {
     auto made = std::make_unique<LoneCores>(ports_, memory, parameters);
     lone = made.get();
@@ -84,6 +89,17 @@ void Harness::begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     if (!runs_program_ || !starts) return;
     host.load(beginning_.data(), beginning_.size());
     start_ = cycle_;
+}
+
+void Harness::archive(Archive& archive) {
+    archive(memory, faults, host, beginning_, runs_program_, stop_);
+    archive(cycle_, start_, limit_, watchdog_, last_progress_, idle_cycles_, stop_on_error_);
+    archive.same(masters.size());
+    for (auto& master : masters) archive(*master);
+    archive.same(cores != nullptr);
+    if (cores) archive(*cores);
+    archive.same(watchers_.size());
+    for (auto& watcher : watchers_) archive(*watcher);
 }
 
 void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
@@ -174,6 +190,8 @@ void harness_begin(Harness* harness, const uint32_t* commands, uint64_t count, u
                    watchdog, stop_on_error);
 }
 
+void harness_go_on(Harness* harness, uint64_t max_cycles) { harness->go_on(max_cycles); }
+
 // Returns whether the run goes on.
 int harness_step(Harness* harness, const uint32_t* outputs, uint32_t* inputs) {
     harness->step(outputs, inputs);
@@ -187,6 +205,12 @@ void harness_state(const Harness* harness, spica::HarnessState* state) {
 void harness_reads(const Harness* harness, uint32_t* values) {
     const auto& reads = harness->host.reads();
     std::copy(reads.begin(), reads.end(), values);
+}
+
+uint64_t harness_commands(const Harness* harness, const uint32_t** words) {
+    const auto& commands = harness->host.commands();
+    *words = reinterpret_cast<const uint32_t*>(commands.data());
+    return commands.size();
 }
 
 void harness_error(const Harness* harness, uint32_t index, uint32_t* triple) {

@@ -34,6 +34,8 @@ public:
 
     void begin(const Host::Command* commands, size_t count, uint64_t max_cycles,
                uint64_t watchdog, bool stop_on_error);
+    // The list, where its limit stopped it, may go on up to this cycle of it.
+    void go_on(uint64_t max_cycles);
     void step(const uint32_t* outputs, uint32_t* inputs);
 
     // From then on the design is cores alone, and their memory is simple.
@@ -52,6 +54,9 @@ public:
     void begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog);
     // Shows every cycle from the next on to somebody who only looks, whatever the design is.
     void watch(std::unique_ptr<Observer> watcher) { watchers_.push_back(std::move(watcher)); }
+
+    // Of a harness made in the same way, with the same observers and watchers.
+    void archive(Archive& archive);
 
     bool stopped() const { return stop_ != Stop::kNone; }
     uint64_t cycle() const { return cycle_; }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "../iss/native/archive.hpp"
 #include "ports.hpp"
 
 namespace spica {
@@ -29,10 +30,16 @@ public:
     bool done() const { return current_ == commands_.size() && phase_ == Phase::kIdle; }
     bool failed() const { return !errors_.empty(); }
     size_t current() const { return current_; }
+    const std::vector<Command>& commands() const { return commands_; }
     uint64_t first_command() const { return first_command_; }
     uint32_t last_read() const { return last_read_; }
     const std::vector<uint32_t>& reads() const { return reads_; }
     const std::vector<Error>& errors() const { return errors_; }
+    void archive(Archive& archive) {
+        archive(commands_, reads_, errors_, current_, access_, phase_);
+        archive(address_pending_, data_pending_, dropped_);
+        archive(next_start_, first_command_, last_read_);
+    }
 
 private:
     enum class Phase { kIdle, kWrite, kRead };

@@ -20,6 +20,11 @@ Lockstep::Lockstep(const CorePorts& ports, const LockstepSetup& setup, Mirror* m
     for (uint32_t number = 0; number < warps_.size(); number++) warps_[number].number = number;
 }
 
+void Lockstep::archive(Archive& archive) {
+    archive(warps_, requests_, refusals_, commands_, bytes_, now_);
+    archive(agrees_, has_ended_, difference_);
+}
+
 bool Lockstep::step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) {
     now_ = now;
     if (!agrees_) return false;

@@ -83,6 +83,7 @@ public:
     Lockstep(const CorePorts& ports, const LockstepSetup& setup, Mirror* mirror);
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
+    void archive(Archive& archive) override;
     // Nothing more will come; false if something should have.
     bool finish();
 
@@ -97,10 +98,14 @@ private:
         uint64_t next = 0;  // the first that the model has not executed
         bool faults = false;  // in the model
         bool awaits_counter = false;
+
+        void archive(Archive& archive) { archive(flights, next, faults, awaits_counter); }
     };
     struct Place {
         uint32_t warp;
         uint64_t flight;
+
+        void archive(Archive& archive) { archive(warp, flight); }
     };
     struct Word {
         uint32_t warp, pc, word;
@@ -110,6 +115,8 @@ private:
         const char *what, *missing, *surplus;
         std::deque<Word> expected;
         std::deque<uint32_t> seen;
+
+        void archive(Archive& archive) { archive(expected, seen); }
     };
 
     void collect(const CollectedPorts& port, const uint32_t* outputs);

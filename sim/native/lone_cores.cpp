@@ -17,6 +17,12 @@ void LoneCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     for (auto& memory : memories_) memory->reset();
 }
 
+void LoneCores::archive(Archive& archive) {
+    Cores::archive(archive);
+    archive(image);
+    for (auto& memory : memories_) archive(*memory);
+}
+
 Stop LoneCores::step(const uint32_t* outputs, uint32_t* inputs) {
     // Inputs are for the next cycle, which is number 0.
     if (starts_) {

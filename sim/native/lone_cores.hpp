@@ -21,6 +21,7 @@ public:
     const std::string& console() const override { return image.console; }
     CoreState core_state(uint32_t core) const override;
     std::string violation() const;
+    void archive(Archive& archive) override;
 
     CoreImage image;
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "../iss/native/archive.hpp"
+
 namespace spica {
 
 class Memory {
@@ -48,6 +50,12 @@ public:
     }
     // Whether the page of this address has come into being.
     bool is_written(uint64_t address) const { return pages_[(address - base_) / kPage] != nullptr; }
+
+    void archive(Archive& archive) {
+        archive.sparse(
+            pages_, [] { return std::make_unique<uint8_t[]>(kPage); },
+            [&](uint8_t* page) { archive.raw(page, kPage); });
+    }
 
 private:
     static constexpr uint64_t kPage = 1 << 16;

@@ -38,6 +38,8 @@ Mirror::Mirror(const PortTable& ports, const MirrorSetup& setup) : setup_(setup)
     }
 }
 
+void Mirror::archive(Archive& archive) { archive(writes_, first_, now_, commands); }
+
 bool Mirror::step(uint64_t now, const uint32_t* outputs, const uint32_t*) {
     now_ = now;
     for (const WritePort& port : shared_) {

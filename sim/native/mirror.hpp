@@ -33,6 +33,7 @@ public:
 
     // Takes over what shared memory accepts in this cycle.
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
+    void archive(Archive& archive) override;
     // The same for DRAM.
     void written(uint64_t address, const uint8_t* bytes, const uint32_t* strobes, uint32_t size,
                  uint32_t id) override;

@@ -5,6 +5,7 @@
 
 #include "binding.hpp"
 #include "harness.hpp"
+#include "verilated_state.hpp"
 
 #if VM_TRACE
 #include "verilated_vcd_c.h"
@@ -50,12 +51,18 @@ struct Model {
         return domains;
     }
 
+    void archive(spica::Archive& archive) {
+        archive(inputs, outputs, random, cycle, clocked);
+        spica::archive_verilated(archive, *top);
+    }
+
     VerilatedContext context;
     std::unique_ptr<Vtop> top;
     uint32_t inputs[binding::kInputWords + 1] = {};
     uint32_t outputs[binding::kOutputWords + 1] = {};
     uint64_t random, cycle = 0;
     uint64_t clocked[binding::kDomains + 1] = {};
+    std::vector<uint8_t> saved;
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace;
     uint64_t trace_start = 0, trace_stop = 0;
@@ -133,6 +140,22 @@ void model_vectors(Model* model, uint64_t count, uint32_t interval, uint32_t lat
         for (uint8_t* clock : clocks) *clock = 1;
         model->settle(true);
     }
+}
+
+// The state of a model and of all around it; the bytes stay until the next call.
+uint64_t model_save(Model* model, spica::Harness* harness, const uint8_t** bytes) {
+    model->saved.clear();
+    spica::Archive archive(model->saved);
+    archive(*model, *harness);
+    *bytes = model->saved.data();
+    return model->saved.size();
+}
+
+// Returns whether the bytes were those of such a model and harness.
+int model_restore(Model* model, spica::Harness* harness, const uint8_t* bytes, uint64_t size) {
+    spica::Archive archive(bytes, size);
+    archive(*model, *harness);
+    return archive.is_whole();
 }
 
 void model_outputs(const Model* model, uint32_t* outputs) {

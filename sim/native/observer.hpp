@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "../iss/native/archive.hpp"
+
 namespace spica {
 
 class Observer {
@@ -13,6 +15,7 @@ public:
     // is in it, `inputs` are the outputs again. Returns false at the first difference: the run
     // stops there as a mismatch.
     virtual bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) = 0;
+    virtual void archive(Archive& archive) = 0;
 };
 
 }  // namespace spica

@@ -16,6 +16,8 @@ public:
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
 
+    void archive(Archive& archive) override { archive(active_, done_, cycles_, last_); }
+
     // By instruction, the last for all elsewhere: how many were done, and cycles waited for them.
     const std::vector<uint64_t>& done() const { return done_; }
     const std::vector<uint64_t>& cycles() const { return cycles_; }

@@ -31,6 +31,11 @@ Recorder::Recorder(const CorePorts& ports, uint32_t core, uint64_t first, uint64
       active_(kUnknown),
       at_barrier_(kUnknown) {}
 
+void Recorder::archive(Archive& archive) {
+    archive(now_, seen_, slots_seen_, is_cut_, asked_, offers_, reasons_, slot_reasons_);
+    archive(active_, at_barrier_, records_, values_);
+}
+
 bool Recorder::step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) {
     // What became of the slots is shown a cycle later.
     if (now < first_ || now > end_ || is_cut_) return true;

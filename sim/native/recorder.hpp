@@ -42,6 +42,7 @@ public:
     Recorder(const CorePorts& ports, uint32_t core, uint64_t first, uint64_t end, uint64_t limit);
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
+    void archive(Archive& archive) override;
 
     const std::vector<Record>& records() const { return records_; }
     // `threads` words of each record of kDone.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "../iss/native/archive.hpp"
+
 namespace spica {
 
 class Regions {
@@ -36,6 +38,7 @@ public:
         recent_ = static_cast<size_t>(after - regions_.begin()) - 1;
         return true;
     }
+    void archive(Archive& archive) { archive(regions_, recent_); }
 
 private:
     struct Region {

@@ -34,6 +34,22 @@ void iss_devices(Machine* machine, const Devices* devices) { machine->devices = 
 
 void iss_reset(Machine* machine, uint32_t entry) { machine->reset(entry); }
 
+// The machine's state; the bytes stay until the next call.
+uint64_t iss_save(Machine* machine, const uint8_t** bytes) {
+    machine->saved.clear();
+    Archive archive(machine->saved);
+    machine->archive(archive);
+    *bytes = machine->saved.data();
+    return machine->saved.size();
+}
+
+// Returns whether the bytes were those of such a machine.
+int iss_restore(Machine* machine, const uint8_t* bytes, uint64_t size) {
+    Archive archive(bytes, size);
+    machine->archive(archive);
+    return archive.is_whole();
+}
+
 int iss_run(Machine* machine, uint64_t limit) { return static_cast<int>(machine->run(limit)); }
 
 int iss_step(Machine* machine, uint32_t core, uint32_t warp, Retired* retired) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "archive.hpp"
 #include "config.hpp"
 #include "table.hpp"
 
@@ -79,6 +80,7 @@ public:
         }
         return found;
     }
+    void archive(Archive& archive) { archive(of_warps_, of_cores_); }
 
 private:
     struct Place {
@@ -91,6 +93,7 @@ private:
         bool is_full() const {
             return arrived != 0 && std::popcount(arrived) == static_cast<int>(count);
         }
+        void archive(Archive& archive) { archive(arrived, count, waiting); }
     };
 
     Barrier& warps_at(uint32_t core, uint32_t index) {

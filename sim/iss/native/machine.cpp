@@ -30,6 +30,12 @@ void Machine::reset(uint32_t entry) {
     random_state_ = config.seed * 0x9E37'79B9'7F4A'7C15u + 1;
 }
 
+void Machine::archive(Archive& archive) {
+    archive(memory, cores, barriers, counts, fault, console);
+    for (auto& warp : warps_) archive(*warp);
+    archive(turn_core_, turn_warp_, random_state_);
+}
+
 uint64_t Machine::instructions() const {
     uint64_t sum = 0;
     for (const Core& core : cores) sum += core.instructions;

@@ -43,6 +43,8 @@ public:
     Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }
     uint64_t instructions() const;
     bool is_done() const;
+    // All but the devices, which are the host's.
+    void archive(Archive& archive);
 
     const Config config;
     Memory memory;
@@ -52,6 +54,7 @@ public:
     Counts counts;
     Fault fault{};
     std::string console;
+    std::vector<uint8_t> saved;  // by the host, last
 
 private:
     bool can_run() const;

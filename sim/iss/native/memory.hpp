@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "archive.hpp"
 #include "decode.hpp"
 
 namespace spica {
@@ -108,6 +109,13 @@ public:
         for (auto& page : pages_) {
             if (page) page->code.reset();
         }
+    }
+    // What was decoded is decoded again.
+    void archive(Archive& archive) {
+        archive.sparse(
+            pages_, [] { return std::make_unique<Page>(); },
+            [&](Page* page) { archive.raw(page->bytes, kPageBytes); });
+        archive(near_, dump_, regions_, recent_);
     }
 
 private:

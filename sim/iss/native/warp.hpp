@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "archive.hpp"
 #include "decode.hpp"
 #include "retired.hpp"
 
@@ -66,6 +67,10 @@ public:
     // Takes down an instruction at `pc` that was executed with these lanes.
     void remember(uint32_t word, uint32_t lanes) {
         history[retired++ % kHistory] = {pc, word, lanes};
+    }
+    void archive(Archive& archive) {
+        archive(pc, fflags, frm, mscratch, depth, stack, tile, barrier, retired, history);
+        archive(mask_, last_lane_, lanes_, registers_);
     }
 
     const uint32_t core, number;

@@ -1,0 +1,49 @@
+"""Options of memory: what is behind the machine, and which of it a program may touch."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..hw.address_map import DRAM_BASE, DRAM_END
+from ..hw.errors import UserError
+from ..sim.core_memory import CoreMemoryConfig
+from ..sim.dram import DramConfig
+
+__all__ = ["given", "memory_of", "parsed_region"]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given; the others have their defaults where they are used."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def memory_of(
+    seed: int, of_dram: Mapping[str, float | None], of_memory: Mapping[str, float | None]
+) -> CoreMemoryConfig | DramConfig | None:
+    """Return what is behind the cores, None if nothing was said of it."""
+    dram = given(bytes_per_cycle=of_dram["--dram-bandwidth"], latency=of_dram["--dram-latency"])
+    timing = given(**{name.removeprefix("--memory-"): of_memory[name] for name in of_memory})
+    if dram and timing:
+        raise UserError(
+            "--dram-... and --memory-... must not be given together: there is DRAM behind the "
+            "whole cluster, or a simple memory at the ports of its cores"
+        )
+    try:
+        if timing:
+            return CoreMemoryConfig(seed=seed, **timing)
+    except ValueError as error:
+        raise UserError(f"--memory-{error}") from None
+    try:
+        return DramConfig(**dram) if dram else None
+    except ValueError as error:
+        raise UserError(f"DRAM: {error}") from None
+
+
+def parsed_region(text: str) -> tuple[int, int]:
+    """Return address and bytes of ``--allow``."""
+    try:
+        address, nbytes = (int(part, 0) for part in text.split(":"))
+    except ValueError:
+        raise UserError(f"--allow must be address:bytes, not {text!r}") from None
+    if not (DRAM_BASE <= address < address + nbytes <= DRAM_END):
+        raise UserError(f"--allow must lie within {DRAM_BASE:#x} to {DRAM_END:#x}, not {text}")
+    return address, nbytes

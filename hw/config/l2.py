@@ -1,0 +1,84 @@
+"""Config of the L2 cache."""
+
+from dataclasses import dataclass
+
+from amaranth.utils import exact_log2
+
+from .checks import require_integer, require_power_of_two
+
+__all__ = ["L2Config"]
+
+ADDRESS_WIDTH = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2Config:
+    """A slice of the L2 cache: what stands before one channel of DRAM.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of all lines of a slice. A power of two.
+    ways : int
+        Lines that an address may be in, 1 to 16. A power of two.
+    line_bytes : int
+        Bytes of a line, 8 to 256: what goes to one channel together. A power of two.
+    misses : int
+        Reads that may wait, for DRAM or for each other, 2 to 256. A power of two.
+    write_backs : int
+        Lines that may be on their way to DRAM, 2 to 256. A power of two.
+    no_allocate_sources : tuple of int
+        Sources whose misses leave no line behind: their reads pass through, and their writes
+        where there is no line to update.
+
+    """
+
+    size: int = 64 * 1024
+    ways: int = 4
+    line_bytes: int = 64
+    misses: int = 64
+    write_backs: int = 64
+    no_allocate_sources: tuple[int, ...] = (0,)
+
+    def __post_init__(self):
+        require_power_of_two("size", self.size, 16, 1 << 24)
+        require_power_of_two("ways", self.ways, 1, 16)
+        require_power_of_two("line_bytes", self.line_bytes, 8, 256)
+        require_power_of_two("misses", self.misses, 2, 256)
+        require_power_of_two("write_backs", self.write_backs, 2, 256)
+        if not isinstance(self.no_allocate_sources, tuple):
+            raise TypeError(
+                f"no_allocate_sources must be a tuple of integers, not {self.no_allocate_sources!r}"
+            )
+        for source in self.no_allocate_sources:
+            require_integer("each of no_allocate_sources", source, 0, 255)
+        if self.sets < 2:
+            raise ValueError(
+                f"size must give each way 2 lines or more: {self.ways} ways x {self.line_bytes} "
+                f"bytes x 2 = {2 * self.ways * self.line_bytes} bytes, not {self.size}"
+            )
+
+    @property
+    def lines(self) -> int:
+        """Lines in all."""
+        return self.size // self.line_bytes
+
+    @property
+    def sets(self) -> int:
+        """Lines of each way."""
+        return self.lines // self.ways
+
+    @property
+    def line_width(self) -> int:
+        """Bits of an address that tell its line."""
+        return ADDRESS_WIDTH - exact_log2(self.line_bytes)
+
+    @property
+    def set_width(self) -> int:
+        """Bits of a set's number."""
+        return exact_log2(self.sets)
+
+    @property
+    def tag_width(self) -> int:
+        """Bits that tell lines of one set apart."""
+        return self.line_width - self.set_width

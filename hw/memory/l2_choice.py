@@ -1,0 +1,109 @@
+"""What is looked up next in a slice of the L2 cache."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from ..emit import SharedBlock
+from .l2_layouts import L2SliceConfig, operation_layout
+
+__all__ = ["L2Choice"]
+
+
+class L2Choice(SharedBlock):
+    """Choose one of what waits: what waited before, a walk, or a read and a write in turns.
+
+    Combinational. After a write that could not be done no read begins until it is: those for
+    which it waits come to an end.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    again, walk, read, write : In(stream.Signature(operation_layout(config)))
+    may_answer : In(1)
+        There is room for the answer to a read, whatever is under way.
+    may_wait : In(1)
+        There is room for a read that waits.
+    may_reply : In(1)
+        There is room for the reply to a write.
+    holds : In(1)
+        Neither a read nor a write begins.
+    sweeping : In(1)
+        Nothing does.
+    done, undone : In(1)
+        A write that is looked up is done, or not: then what follows it is not either.
+    asks : Out(1)
+        This is looked up next:
+    asked : Out(operation_layout(config))
+    slot_stall : Out(1)
+        A read is refused for want of a place to wait.
+    pipeline_stall : Out(1)
+        A read or a write is refused as something else is chosen.
+    """
+
+    again: stream.Interface
+    walk: stream.Interface
+    read: stream.Interface
+    write: stream.Interface
+    may_answer: Signal
+    may_wait: Signal
+    may_reply: Signal
+    holds: Signal
+    sweeping: Signal
+    done: Signal
+    undone: Signal
+    asks: Signal
+    asked: data.View
+    slot_stall: Signal
+    pipeline_stall: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        operation = operation_layout(config)
+        flags = ("may_answer", "may_wait", "may_reply", "holds", "sweeping", "done", "undone")
+        super().__init__(
+            {name: In(stream.Signature(operation)) for name in ("again", "walk", "read", "write")}
+            | {name: In(1) for name in flags}
+            | {name: Out(1) for name in ("asks", "slot_stall", "pipeline_stall")}
+            | {"asked": Out(operation)}
+        )
+
+    def build(self, platform):
+        m = Module()
+        again, walk, read, write = self.again, self.walk, self.read, self.write
+        repeats, walks, free = Signal(), Signal(), Signal()
+        may_read, may_write, prefers_write, holds_reads = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            again.ready.eq(self.may_answer & ~self.sweeping),
+            repeats.eq(again.valid & again.ready),
+            walk.ready.eq(~repeats & ~self.sweeping),
+            walks.eq(walk.valid & walk.ready),
+            free.eq(~repeats & ~walk.valid & ~self.sweeping),
+            may_read.eq(self.may_answer & self.may_wait & ~self.holds & ~holds_reads),
+            may_write.eq(write.valid & self.may_reply & ~self.holds),
+            read.ready.eq(free & may_read & ~(may_write & prefers_write)),
+            write.ready.eq(free & may_write & ~(read.valid & may_read & ~prefers_write)),
+            self.asks.eq(
+                repeats | walks | (read.valid & read.ready) | (write.ready & ~self.undone)
+            ),
+            self.slot_stall.eq(read.valid & free & ~self.may_wait),
+            self.pipeline_stall.eq(
+                (read.valid & may_read & ~read.ready) | (may_write & ~write.ready)
+            ),
+        ]
+        with m.If(repeats):
+            m.d.comb += self.asked.eq(again.payload)
+        with m.Elif(walk.valid):
+            m.d.comb += self.asked.eq(walk.payload)
+        with m.Elif(read.valid & read.ready):
+            m.d.comb += self.asked.eq(read.payload)
+        with m.Else():
+            m.d.comb += self.asked.eq(write.payload)
+        with m.If((read.valid & read.ready) | write.ready):
+            m.d.sync += prefers_write.eq(~write.ready)
+        with m.If(self.done | self.undone):
+            m.d.sync += holds_reads.eq(self.undone)
+        return m

@@ -1,0 +1,118 @@
+"""The bytes of the lines of a slice of the L2 cache."""
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ..emit import SharedBlock
+from ..sram import Sram
+from .l2_layouts import L2SliceConfig, access_layout
+
+__all__ = ["L2Lines"]
+
+
+class L2Lines(SharedBlock):
+    """Read, merge and write one line per cycle, and know which bytes of it DRAM has not.
+
+    | cycle | an access                                                             |
+    |-------|-----------------------------------------------------------------------|
+    | 0     | is given; the line and its dirty bytes are read                       |
+    | 1     | `line` and `dirty` are what was there, `becomes` is what is written   |
+
+    An access to the line of the one before it sees what that made of it. What came from DRAM is
+    kept only where nothing was written.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    valid : In(1)
+    access : In(access_layout(config))
+    done : Out(1)
+        `last` is the access of the last cycle, whose other values follow:
+    last : Out(access_layout(config))
+    write_data : In(8 * config.l2.line_bytes)
+    write_strobes : In(config.l2.line_bytes)
+        Of its write.
+    fill_data : In(8 * config.l2.line_bytes)
+        What came from DRAM for it.
+    line : Out(8 * config.l2.line_bytes)
+    dirty : Out(config.l2.line_bytes)
+    becomes : Out(8 * config.l2.line_bytes)
+    """
+
+    valid: Signal
+    access: data.View
+    done: Signal
+    last: data.View
+    write_data: Signal
+    write_strobes: Signal
+    fill_data: Signal
+    line: Signal
+    dirty: Signal
+    becomes: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        size = config.l2.line_bytes
+        super().__init__({
+            "valid": In(1),
+            "access": In(access_layout(config)),
+            "done": Out(1),
+            "last": Out(access_layout(config)),
+            "write_data": In(8 * size),
+            "write_strobes": In(size),
+            "fill_data": In(8 * size),
+            "line": Out(8 * size),
+            "dirty": Out(size),
+            "becomes": Out(8 * size),
+        })
+
+    def build(self, platform):
+        m = Module()
+        size, lines = self.config.l2.line_bytes, self.config.l2.lines
+        m.submodules.words = words = Sram(depth=lines, width=8 * size, granularity=8)
+        m.submodules.masks = masks = Sram(depth=lines, width=size)
+        last, again = self.last, Signal()
+        kept, kept_dirty = Signal(8 * size, reset_less=True), Signal(size, reset_less=True)
+        touched, same, mask, becomes_dirty = Signal(), Signal(), Signal(size), Signal(size)
+        m.d.comb += [
+            touched.eq(self.done & last.touches),
+            same.eq(touched & (self.access.place == last.place)),
+            words.read_enable.eq(self.valid & self.access.touches & ~same),
+            words.read_address.eq(self.access.place),
+            masks.read_enable.eq(words.read_enable),
+            masks.read_address.eq(self.access.place),
+            self.line.eq(Mux(again, kept, words.read_data)),
+            self.dirty.eq(Mux(again, kept_dirty, masks.read_data)),
+        ]
+        m.d.sync += [
+            self.done.eq(self.valid),
+            self.last.eq(self.access),
+            again.eq(same),
+            kept.eq(self.becomes),
+            kept_dirty.eq(becomes_dirty),
+        ]
+        new = Mux(last.writes, self.write_data, self.fill_data)
+        m.d.comb += [
+            mask.eq(Mux(last.writes, self.write_strobes, Mux(last.fills, ~self.dirty, 0))),
+            self.becomes.eq(
+                Cat(
+                    Mux(mask[n], new.word_select(n, 8), self.line.word_select(n, 8))
+                    for n in range(size)
+                )
+            ),
+            becomes_dirty.eq(
+                Mux(last.cleans | last.fresh, 0, self.dirty)
+                | Mux(last.writes, self.write_strobes, 0)
+            ),
+            words.write_mask.eq(Mux(touched, mask, 0)),
+            words.write_address.eq(last.place),
+            words.write_data.eq(new),
+            masks.write_mask.eq(touched & (last.writes | last.cleans | last.fresh)),
+            masks.write_address.eq(last.place),
+            masks.write_data.eq(becomes_dirty),
+        ]
+        return m

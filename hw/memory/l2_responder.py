@@ -1,0 +1,77 @@
+"""Lines out of a slice of the L2 cache, beat by beat."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from ..emit import SharedBlock
+from ..streams import Queue
+from .arbiter import lowest, select
+from .l2_layouts import L2SliceConfig, response_layout
+
+__all__ = ["RESPONSES", "L2Responder", "answer_layout"]
+
+#: Lines that wait to be sent.
+RESPONSES = 8
+
+
+def answer_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Layout of a beat of an answer."""
+    return data.StructLayout({
+        "id": config.id_width,
+        "data": config.data_width,
+        "code": 2,
+        "last": 1,
+    })
+
+
+class L2Responder(SharedBlock):
+    """Send the beats of a line that are wanted, one per cycle, from the cycle after it came.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    i : In(stream.Signature(response_layout(config)))
+    o : Out(stream.Signature(answer_layout(config)))
+    level : Out(ceil_log2(RESPONSES + 1))
+        Lines that wait, of `RESPONSES` that may.
+    """
+
+    i: stream.Interface
+    o: stream.Interface
+    level: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(response_layout(config))),
+            "o": Out(stream.Signature(answer_layout(config))),
+            "level": Out(ceil_log2(RESPONSES + 1)),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config, beats = self.config, self.config.beats
+        m.submodules.lines = lines = Queue(response_layout(config), RESPONSES)
+        connect(m, flipped(self.i), lines.i)
+        line, answer = lines.o.payload, self.o.payload
+        sent, left, beat = Signal(beats), Signal(beats), Signal(beats)
+        width = config.data_width
+        m.d.comb += [
+            self.level.eq(lines.level),
+            left.eq(line.beats & ~sent),
+            beat.eq(lowest(left)),
+            self.o.valid.eq(lines.o.valid),
+            answer.id.eq(line.id),
+            answer.data.eq(select(beat, [line.data.word_select(n, width) for n in range(beats)])),
+            answer.code.eq(select(beat, [line.codes.word_select(n, 2) for n in range(beats)])),
+            answer.last.eq(left == beat),
+            lines.o.ready.eq(self.o.ready & answer.last),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += sent.eq(Mux(answer.last, 0, sent | beat))
+        return m

@@ -1,0 +1,193 @@
+"""Write bursts that come to a slice of the L2 cache, each put together to a line."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..emit import SharedBlock
+from ..sram import Sram
+from ..streams import Queue
+from .arbiter import one_hot, select
+from .l2_layouts import WRITES_AHEAD, L2SliceConfig, operation_layout
+
+__all__ = ["L2WriteGather", "beat_layout", "burst_layout"]
+
+
+def burst_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Layout of where a write burst begins, and whose it is."""
+    return data.StructLayout({
+        "id": config.id_width,
+        "line": config.l2.line_width,
+        "first": config.beat_width,
+    })
+
+
+def beat_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Layout of a beat of a write burst."""
+    return data.StructLayout({
+        "data": config.data_width,
+        "strobes": config.beat_bytes,
+        "last": 1,
+    })
+
+
+class L2WriteGather(SharedBlock):
+    """Offer write bursts in their order, each 1 cycle after its last beat came.
+
+    A beat is taken per cycle, and a burst offered per cycle, until `WRITES_AHEAD` of them are not
+    done. What was offered is done in the cycle after it was taken or not at all: then it is
+    offered again, and what was taken after it too.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    burst : In(stream.Signature(burst_layout(config)))
+    beat : In(stream.Signature(beat_layout(config)))
+        Taken only when its burst has been.
+    write : Out(stream.Signature(operation_layout(config)))
+    done : In(1)
+        What was taken in the last cycle is done.
+    undone : In(1)
+        It is not, nor is what is taken in this cycle.
+    read : In(1)
+        The line of write `read_entry` is at `data` and `strobes` in the next cycle.
+    read_entry : In
+    data : Out(8 * config.l2.line_bytes)
+    strobes : Out(config.l2.line_bytes)
+    busy : Out(1)
+        Something is here.
+    """
+
+    burst: stream.Interface
+    beat: stream.Interface
+    write: stream.Interface
+    done: Signal
+    undone: Signal
+    read: Signal
+    read_entry: Signal
+    data: Signal
+    strobes: Signal
+    busy: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        super().__init__({
+            "burst": In(stream.Signature(burst_layout(config))),
+            "beat": In(stream.Signature(beat_layout(config))),
+            "write": Out(stream.Signature(operation_layout(config))),
+            "done": In(1),
+            "undone": In(1),
+            "read": In(1),
+            "read_entry": In(exact_log2(WRITES_AHEAD)),
+            "data": Out(8 * config.l2.line_bytes),
+            "strobes": Out(config.l2.line_bytes),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.bursts = bursts = Queue(burst_layout(config), 4)
+        # One bit more than numbers them: their difference is how many there are.
+        width = exact_log2(WRITES_AHEAD) + 1
+        newest, next_one, oldest = Signal(width), Signal(width), Signal(width)
+        # One that is done is read in the cycle after that.
+        room, taken, last_done = Signal(), Signal(), Signal()
+        m.d.comb += [
+            self.burst.ready.eq(bursts.i.ready),
+            bursts.i.valid.eq(self.burst.valid),
+            bursts.i.payload.eq(self.burst.payload),
+            room.eq((newest - oldest)[:width] + last_done < WRITES_AHEAD),
+            self.beat.ready.eq(bursts.o.valid & room),
+            taken.eq(self.beat.valid & self.beat.ready),
+            bursts.o.ready.eq(taken & self.beat.payload.last),
+            self.write.valid.eq(next_one != newest),
+            self.busy.eq(bursts.o.valid | (newest != oldest)),
+        ]
+        m.d.sync += last_done.eq(self.done)
+        with m.If(self.done):
+            m.d.sync += oldest.eq(oldest + 1)
+        with m.If(self.undone):
+            m.d.sync += next_one.eq(oldest)
+        with m.Elif(self.write.valid & self.write.ready):
+            m.d.sync += next_one.eq(next_one + 1)
+        with m.If(bursts.o.ready):
+            m.d.sync += newest.eq(newest + 1)
+        full, some = self.gather(m, bursts.o.payload, taken, newest[:-1])
+        self.offer(m, bursts, newest[:-1], next_one[:-1], full, some)
+        return m
+
+    def gather(self, m: Module, burst, taken, entry):
+        """Put a beat where it belongs; return which beats are whole now, and if any has a byte."""
+        config, beats = self.config, self.config.beats
+        beat = self.beat.payload
+        begins, place = Signal(init=1), Signal(config.beat_width)
+        full, some = Signal(beats), Signal()
+        past_full, past_some = Signal(beats), Signal()
+        where = one_hot(m, Mux(begins, burst.first, place), beats, "where")
+        m.d.comb += [
+            full.eq(Mux(begins, 0, past_full) | Mux(beat.strobes.all(), where, 0)),
+            some.eq((~begins & past_some) | beat.strobes.any()),
+        ]
+        with m.If(taken):
+            m.d.sync += [
+                begins.eq(beat.last),
+                place.eq(Mux(begins, burst.first, place) + 1),
+                past_full.eq(full),
+                past_some.eq(some),
+            ]
+        m.submodules.words = words = Sram(
+            depth=WRITES_AHEAD, width=8 * config.l2.line_bytes, granularity=config.data_width
+        )
+        m.submodules.masks = masks = Sram(
+            depth=WRITES_AHEAD, width=config.l2.line_bytes, granularity=config.beat_bytes
+        )
+        mask = Mux(taken, where, 0)
+        m.d.comb += [
+            words.write_mask.eq(mask),
+            words.write_data.eq(beat.data.replicate(beats)),
+            # The beats that do not come have no bytes.
+            masks.write_mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
+            masks.write_data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
+            self.data.eq(words.read_data),
+            self.strobes.eq(masks.read_data),
+        ]
+        for memory in (words, masks):
+            m.d.comb += [
+                memory.write_address.eq(entry),
+                memory.read_enable.eq(self.read),
+                memory.read_address.eq(self.read_entry),
+            ]
+        return full, some
+
+    def offer(self, m: Module, bursts, newest, next_one, full, some):
+        """Remember what is known of each burst, and offer the next."""
+        burst, write = bursts.o.payload, self.write.payload
+        layout = data.StructLayout({
+            "burst": burst_layout(self.config),
+            "full": self.config.beats,
+            "some": 1,
+        })
+        known, offered = [], Signal(layout)
+        into = one_hot(m, newest, WRITES_AHEAD, "into")
+        for number in range(WRITES_AHEAD):
+            each = Signal(layout, name=f"known_{number}", reset_less=True)
+            with m.If(bursts.o.ready & into[number]):
+                m.d.sync += [each.burst.eq(burst), each.full.eq(full), each.some.eq(some)]
+            known.append(each)
+        m.d.comb += [
+            Value.cast(offered).eq(
+                select(one_hot(m, next_one, WRITES_AHEAD, "next"), [Value.cast(k) for k in known])
+            ),
+            write.write.eq(1),
+            write.line.eq(offered.burst.line),
+            write.id.eq(offered.burst.id),
+            write.beats.eq(offered.full),
+            write.is_empty.eq(~offered.some),
+            write.allocates.eq(self.config.allocates(offered.burst.id)),
+            write.entry.eq(next_one),
+        ]

@@ -1,0 +1,114 @@
+// State as bytes: one list of members serves to write them and to read them back.
+//
+// A class has `void archive(Archive&)`, which names all its members that change as a run goes on,
+// and none that follow from how it was made: who reads made the same object before.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace spica {
+
+class Archive {
+public:
+    // Writes behind `bytes`.
+    explicit Archive(std::vector<uint8_t>& bytes) : written_(&bytes) {}
+    // Reads these bytes, which stay where they are.
+    Archive(const uint8_t* bytes, uint64_t size) : next_(bytes), left_(size) {}
+
+    bool reads() const { return written_ == nullptr; }
+    // Whether everything that was to be read was there, and nothing else.
+    bool is_whole() const { return !is_wrong_ && left_ == 0; }
+
+    template <typename... Members>
+    void operator()(Members&... members) {
+        (one(members), ...);
+    }
+    void raw(void* bytes, uint64_t size) {
+        auto* data = static_cast<uint8_t*>(bytes);
+        if (!reads()) {
+            written_->insert(written_->end(), data, data + size);
+        } else if (has(size)) {
+            std::memcpy(data, next_, size);
+            next_ += size;
+            left_ -= size;
+        }
+    }
+    // Something that who reads has already, and has the same.
+    void same(uint64_t value) {
+        uint64_t found = value;
+        one(found);
+        is_wrong_ |= found != value;
+    }
+    // Those of many pointers that point to something: `make` lets one do so, `each` archives it.
+    template <typename Pointer, typename Make, typename Each>
+    void sparse(std::vector<Pointer>& pointers, Make make, Each each) {
+        std::vector<uint32_t> places;
+        for (uint32_t place = 0; !reads() && place < pointers.size(); place++) {
+            if (pointers[place]) places.push_back(place);
+        }
+        one(places);
+        if (reads()) {
+            for (Pointer& pointer : pointers) pointer.reset();
+        }
+        for (uint32_t place : places) {
+            is_wrong_ |= place >= pointers.size();
+            if (is_wrong_) return;
+            if (reads()) pointers[place] = make();
+            each(pointers[place].get());
+        }
+    }
+
+private:
+    bool has(uint64_t size) {
+        is_wrong_ |= size > left_;
+        return !is_wrong_;
+    }
+
+    template <typename Type>
+    void one(Type& member) {
+        if constexpr (requires { member.archive(*this); }) {
+            member.archive(*this);
+        } else {
+            static_assert(std::is_trivially_copyable_v<Type> && !std::is_pointer_v<Type>);
+            raw(&member, sizeof member);
+        }
+    }
+    template <typename Type>
+    void one(std::vector<Type>& members) {
+        static_assert(!std::is_pointer_v<Type>);
+        resize(members);
+        if constexpr (requires(Type& member) { member.archive(*this); }) {
+            for (Type& member : members) one(member);
+        } else {
+            raw(members.data(), members.size() * sizeof(Type));
+        }
+    }
+    template <typename Type>
+    void one(std::deque<Type>& members) {
+        resize(members);
+        for (Type& member : members) one(member);
+    }
+    void one(std::string& text) {
+        resize(text);
+        raw(text.data(), text.size());
+    }
+    template <typename Container>
+    void resize(Container& container) {
+        uint64_t size = container.size();
+        one(size);
+        // Of anything there is a byte at least.
+        if (reads()) container.resize(has(size) ? size : 0);
+    }
+
+    std::vector<uint8_t>* written_ = nullptr;
+    const uint8_t* next_ = nullptr;
+    uint64_t left_ = 0;
+    bool is_wrong_ = false;
+};
+
+}  // namespace spica

@@ -1,0 +1,394 @@
+"""A bench around a slice of the L2 cache: bursts of many ids on one side, DRAM on the other."""
+
+import random
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+from amaranth import Module, Value
+
+from ..hw.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
+from ..hw.memory.l2_layouts import L2SliceConfig
+from ..hw.memory.l2_slice import EVENTS, L2Slice
+from .bench import simulate
+
+__all__ = ["Burst", "L2Bench"]
+
+ADDRESS = ("id", "addr", "len", "size", "burst")
+PAYLOADS = {
+    "ar": tuple(f"ar{name}" for name in ADDRESS),
+    "aw": tuple(f"aw{name}" for name in ADDRESS),
+    "w": ("wdata", "wstrb", "wlast"),
+    "r": ("rid", "rdata", "rresp", "rlast"),
+    "b": ("bid", "bresp"),
+}
+#: Channels that a master drives; it takes the others.
+FORWARD, BACK = ("ar", "aw", "w"), ("r", "b")
+
+
+@dataclass
+class Burst:
+    """A read of `beats` beats, or a write of values and strobes; what comes of it is noted."""
+
+    id: int
+    address: int
+    beats: int = 1
+    writes: list[tuple[int, int]] | None = None
+    since: int = -1
+    first: int = -1  # cycles of the first beat, and of the last or the reply
+    ended: int = -1
+    codes: list[int] = field(default_factory=list)
+    values: list[int] = field(default_factory=list)
+    floors: dict[int, int] = field(default_factory=dict)
+
+
+class Wires:
+    """One side of the slice: what it shows, what is driven, and that nothing refused changes."""
+
+    def __init__(self, axi, shows, drives):
+        self.axi, self.shows, self.drives = axi, shows, drives
+        payloads = [name for channel in shows for name in PAYLOADS[channel]]
+        self.names = [*payloads, *(f"{c}valid" for c in shows), *(f"{c}ready" for c in drives)]
+        driven = [name for channel in drives for name in (*PAYLOADS[channel], f"{channel}valid")]
+        self.driven: dict[str, int] = dict.fromkeys([*driven, *(f"{c}ready" for c in shows)], 0)
+        self.refused: dict[str, list[int]] = {}
+
+    @property
+    def samples(self):
+        return [getattr(self.axi, name) for name in self.names]
+
+    def check(self, seen):
+        """Assert that an offer that was refused is still there."""
+        for channel in self.shows:
+            payload = [seen[name] for name in PAYLOADS[channel]]
+            valid, before = seen[f"{channel}valid"], self.refused.pop(channel, None)
+            assert before is None or (valid and payload == before), f"{channel} did not wait"
+            if valid and not self.driven[f"{channel}ready"]:
+                self.refused[channel] = payload
+
+    def moved(self, channel: str, seen) -> bool:
+        """Return whether something was handed over."""
+        both = seen | self.driven
+        return bool(both[f"{channel}valid"] and both[f"{channel}ready"])
+
+    def set(self, ctx, values):
+        """Drive what differs from what is driven."""
+        for name, value in values.items():
+            if self.driven[name] != value:
+                ctx.set(getattr(self.axi, name), value)
+                self.driven[name] = value
+
+
+@dataclass
+class Fetch:
+    """A read burst at DRAM, each beat sampled somewhen from `due` on."""
+
+    id: int
+    address: int
+    beats: int
+    due: int
+    given: int = 0
+
+
+class L2Bench:
+    """Bursts, and a model of what each may see: memory at one point, in the order of writes.
+
+    A byte has the values it was given in the order of the write bursts. A read sees one that was
+    given before it was answered, and none older than the last of those that were replied to, or
+    read, before it was asked for; nor older than what an earlier read of its id sees.
+
+    DRAM answers reads of different ids in any order, beat by beat, with what it has at some time
+    between; writes take effect at some time before they are replied to, in their order.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+    rng : random.Random
+    span : int
+        Bytes of memory, from `base` on.
+    latency, jitter : int
+        Cycles that DRAM takes, and more of them at random.
+    stall : float
+        Probability of a pause, per channel and cycle, on both sides.
+    broken : range
+        Addresses that DRAM refuses.
+
+    """
+
+    def __init__(
+        self,
+        config: L2SliceConfig,
+        rng: random.Random,
+        *,
+        span: int = 4096,
+        base: int = 0x8000_0000,
+        latency: int = 4,
+        jitter: int = 0,
+        stall: float = 0.0,
+        broken: range = range(0),
+    ):
+        self.config, self.rng, self.base = config, rng, base
+        self.latency, self.jitter, self.stall, self.broken = latency, jitter, stall, broken
+        self.dut = L2Slice(config)
+        self.near = Wires(self.dut.i, BACK, FORWARD)
+        self.far = Wires(self.dut.o, FORWARD, BACK)
+        self.dram = bytearray(rng.randbytes(span))
+        self.history = [[value] for value in self.dram]
+        self.floor = [0] * span
+        self.cycle = 0
+        self.events: Counter = Counter()
+        self.fetched: list[tuple[int, int]] = []  # address and beats of reads of DRAM
+        self.stored: list[tuple[int, int, int]] = []  # address, beats, bytes of writes there
+        self.failed = 0
+        # On the near side
+        self.asked: dict[int, deque[Burst]] = {}
+        self.written: deque[Burst] = deque()  # whose address was taken
+        self.came: list = []  # beats that were taken and are not of a whole burst
+        self.owed: dict[int, deque[tuple[Burst, dict[int, int]]]] = {}
+        # On the far side
+        self.fetches: list[Fetch] = []
+        self.bursts: deque = deque()
+        self.beats: deque = deque()
+        self.writes: deque = deque()
+        self.replies = 0
+        self.codes: deque[int] = deque()
+
+    # What is asked for
+
+    def accept(self, seen, offers):
+        """Note what the slice took, and check what it gave."""
+        near, size = self.near, self.config.beat_bytes
+        for channel in FORWARD:
+            if not near.moved(channel, seen):
+                continue
+            offer = offers.pop(channel)
+            if channel == "ar":
+                offer.since = self.cycle
+                bytes_of = range(offer.address, offer.address + offer.beats * size)
+                offer.floors = {at - self.base: self.floor[at - self.base] for at in bytes_of}
+                self.asked.setdefault(offer.id, deque()).append(offer)
+            elif channel == "aw":
+                self.written.append(offer)
+            else:
+                self.came.append(offer)
+        while self.written and len(self.came) >= len(self.written[0].writes or ()):
+            self.give(self.written.popleft())
+        if near.moved("r", seen):
+            self.answer(seen)
+        if near.moved("b", seen):
+            burst, indices = self.owed[seen["bid"]].popleft()
+            burst.ended = self.cycle
+            burst.codes.append(seen["bresp"])
+            for at, index in indices.items():
+                self.floor[at] = max(self.floor[at], index)
+
+    def give(self, burst: Burst):
+        """Give bytes the values of a write that came whole."""
+        assert burst.writes is not None
+        burst.since, indices, size = self.cycle, {}, self.config.beat_bytes
+        for number, (value, strobes) in enumerate(burst.writes):
+            self.came.pop(0)
+            for byte in range(size):
+                at = burst.address + number * size + byte - self.base
+                if strobes >> byte & 1 and at + self.base not in self.broken:
+                    self.history[at].append(value >> 8 * byte & 0xFF)
+                    indices[at] = len(self.history[at]) - 1
+        self.owed.setdefault(burst.id, deque()).append((burst, indices))
+
+    def answer(self, seen):
+        """Check a beat of a read."""
+        burst, size = self.asked[seen["rid"]][0], self.config.beat_bytes
+        address = burst.address + len(burst.values) * size
+        if not burst.values:
+            burst.first = self.cycle
+        burst.values.append(seen["rdata"])
+        burst.codes.append(seen["rresp"])
+        last = len(burst.values) == burst.beats
+        assert seen["rlast"] == last, "rlast is not with the last beat"
+        if seen["rresp"] == RESPONSE_OKAY:
+            for byte in range(size):
+                self.see(burst, address + byte - self.base, seen["rdata"] >> 8 * byte & 0xFF)
+        if last:
+            self.asked[burst.id].popleft()
+            burst.ended = self.cycle
+
+    def see(self, burst: Burst, at: int, value: int):
+        """Check a byte of a read, and what others may see after it."""
+        values = self.history[at]
+        oldest = burst.floors[at]
+        index = next((n for n in range(oldest, len(values)) if values[n] == value), None)
+        assert index is not None, (
+            f"cycle {self.cycle}: byte {at:#x} of id {burst.id} is {value:#x}, "
+            f"not one of {values[oldest:]}"
+        )
+        self.floor[at] = max(self.floor[at], index)
+        for other in self.asked[burst.id]:
+            if at in other.floors:
+                other.floors[at] = max(other.floors[at], index)
+
+    # DRAM
+
+    def serve(self, seen) -> dict[str, int]:
+        """Take what goes to DRAM; return what it answers."""
+        far, rng, size = self.far, self.rng, self.config.beat_bytes
+        for channel in ("ar", "aw"):
+            if far.moved(channel, seen):
+                self.check_burst(channel, seen)
+        if far.moved("ar", seen):
+            assert all(seen["arid"] != fetch.id for fetch in self.fetches), "an id twice"
+            due = self.cycle + self.latency + rng.randint(0, self.jitter)
+            self.fetches.append(Fetch(seen["arid"], seen["araddr"], seen["arlen"] + 1, due))
+            self.fetched.append((seen["araddr"], seen["arlen"] + 1))
+        if far.moved("aw", seen):
+            self.bursts.append((seen["awaddr"], seen["awlen"] + 1))
+        if far.moved("w", seen):
+            self.beats.append((seen["wdata"], seen["wstrb"], seen["wlast"]))
+        while self.bursts and len(self.beats) >= self.bursts[0][1]:
+            address, count = self.bursts.popleft()
+            due = self.cycle + self.latency + rng.randint(0, self.jitter)
+            beats = [self.beats.popleft() for _ in range(count)]
+            assert [last for *_, last in beats] == [0] * (count - 1) + [1], "wlast"
+            self.stored.append((address, count, sum(mask.bit_count() for _, mask, _ in beats)))
+            self.writes.append((due, address, beats))
+        while self.writes and self.writes[0][0] <= self.cycle and rng.random() >= self.stall:
+            _, address, beats = self.writes.popleft()
+            for number, (value, strobes, _) in enumerate(beats):
+                for byte in range(size):
+                    at = address + number * size + byte
+                    if strobes >> byte & 1 and at not in self.broken:
+                        self.dram[at - self.base] = value >> 8 * byte & 0xFF
+            is_broken = address in self.broken
+            self.codes.append(RESPONSE_SLAVE_ERROR if is_broken else RESPONSE_OKAY)
+        return self.respond(seen)
+
+    def check_burst(self, channel: str, seen):
+        """Assert what a burst must be."""
+        size, line = self.config.beat_bytes, self.config.l2.line_bytes
+        address, beats = seen[f"{channel}addr"], seen[f"{channel}len"] + 1
+        assert seen[f"{channel}burst"] == BURST_INCR and 1 << seen[f"{channel}size"] == size
+        assert address % size == 0 and address % line + beats * size <= line, "not in a line"
+
+    def respond(self, seen) -> dict[str, int]:
+        """Choose the next cycle's answers of DRAM; an offer that was refused stays."""
+        far, rng, size = self.far, self.rng, self.config.beat_bytes
+        values = {f"{channel}ready": int(rng.random() >= self.stall) for channel in FORWARD}
+        if far.moved("r", seen) or not far.driven["rvalid"]:
+            values["rvalid"] = 0
+            due = [fetch for fetch in self.fetches if fetch.due <= self.cycle]
+            if due and rng.random() >= self.stall:
+                fetch = rng.choice(due) if self.jitter else due[0]
+                at = fetch.address + fetch.given * size
+                fetch.given += 1
+                last = fetch.given == fetch.beats
+                if last:
+                    self.fetches.remove(fetch)
+                data = int.from_bytes(self.dram[at - self.base : at - self.base + size], "little")
+                code = RESPONSE_SLAVE_ERROR if at in self.broken else RESPONSE_OKAY
+                values |= {"rvalid": 1, "rid": fetch.id, "rdata": data, "rresp": code}
+                values["rlast"] = int(last)
+        if far.moved("b", seen) or not far.driven["bvalid"]:
+            values["bvalid"] = 0
+            if self.codes and rng.random() >= self.stall:
+                values |= {"bvalid": 1, "bresp": self.codes.popleft(), "bid": 0}
+        return values
+
+    # The run
+
+    @property
+    def waits(self) -> bool:
+        """Something asked for is not answered."""
+        return bool(any(self.asked.values()) or any(self.owed.values()) or self.written)
+
+    def offer(self, offers, reads, writes, beats) -> dict[str, int]:
+        """Choose what is offered next, and what is taken."""
+        rng, values = self.rng, {}
+        for channel, waiting in (("ar", reads), ("aw", writes), ("w", beats)):
+            if channel not in offers and waiting and rng.random() >= self.stall:
+                offers[channel] = waiting.popleft()
+            values[f"{channel}valid"] = int(channel in offers)
+        for channel in ("ar", "aw"):
+            if burst := offers.get(channel):
+                count = burst.beats if burst.writes is None else len(burst.writes)
+                fields = (burst.id, burst.address, count - 1)
+                fields += (self.config.beat_bytes.bit_length() - 1, BURST_INCR)
+                values |= dict(zip(PAYLOADS[channel], fields, strict=True))
+        if "w" in offers:
+            values |= dict(zip(PAYLOADS["w"], offers["w"], strict=True))
+        return values | {f"{c}ready": int(rng.random() >= self.stall) for c in BACK}
+
+    def run(self, *phases, timeout: int = 20_000):
+        """Ask for the bursts of each phase in their order, reads and writes side by side.
+
+        A phase ``"flush"`` has all written back.
+        """
+
+        async def bench(ctx):
+            for phase in phases:
+                if phase == "flush":
+                    await self.flush(ctx)
+                    continue
+                reads = deque(burst for burst in phase if burst.writes is None)
+                writes = deque(burst for burst in phase if burst.writes is not None)
+                beats = deque(
+                    (*beat, int(number == len(burst.writes)))
+                    for burst in writes
+                    for number, beat in enumerate(burst.writes, start=1)
+                )
+                offers: dict = {}
+                while reads or writes or beats or offers or self.waits:
+                    self.near.set(ctx, self.offer(offers, reads, writes, beats))
+                    await self.step(ctx, offers)
+            self.near.set(ctx, {"arvalid": 0, "awvalid": 0, "wvalid": 0})
+            while self.writes or self.bursts or self.fetches or ctx.get(self.dut.busy):
+                await self.step(ctx, {})
+
+        top = Module()
+        top.submodules.dut = self.dut
+        simulate(top, bench, timeout=timeout)
+
+    async def step(self, ctx, offers) -> bool:
+        """Go on by one cycle; return whether all is flushed."""
+        dut, near, far = self.dut, self.near, self.far
+        _, _, events, failed, flushed, *seen = await ctx.tick().sample(
+            Value.cast(dut.events), dut.failed, dut.flushed, *near.samples, *far.samples
+        )
+        self.events.update(name for n, name in enumerate(EVENTS) if events >> n & 1)
+        self.failed += failed
+        seen_near = dict(zip(near.names, seen[: len(near.names)], strict=True))
+        seen_far = dict(zip(far.names, seen[len(near.names) :], strict=True))
+        near.check(seen_near)
+        far.check(seen_far)
+        self.accept(seen_near, offers)
+        far.set(ctx, self.serve(seen_far))
+        self.cycle += 1
+        return bool(flushed)
+
+    async def flush(self, ctx):
+        """Have all written back, and check that DRAM has it."""
+        self.near.set(ctx, {"arvalid": 0, "awvalid": 0, "wvalid": 0})
+        ctx.set(self.dut.flush, 1)
+        while not await self.step(ctx, {}):
+            pass
+        ctx.set(self.dut.flush, 0)
+        await self.step(ctx, {})
+        expected = bytes(values[-1] for values in self.history)
+        assert bytes(self.dram) == expected, "DRAM is not what was written"
+
+    def random_bursts(self, count: int, *, lines, ids, writes: float = 0.5) -> list[Burst]:
+        """Return bursts of some ids at some lines: parts of them, with all kinds of strobes."""
+        rng, config = self.rng, self.config
+        bursts = []
+        for _ in range(count):
+            first = rng.randrange(config.beats)
+            beats = rng.randint(1, config.beats - first)
+            address = self.base + rng.choice(lines) * config.l2.line_bytes
+            address += first * config.beat_bytes
+            burst = Burst(rng.choice(ids), address, beats)
+            if rng.random() < writes:
+                full = (1 << config.beat_bytes) - 1
+                some = rng.getrandbits(config.beat_bytes)
+                kinds = (full, full, 0, 1, 1 << config.beat_bytes - 1, some)
+                burst.writes = [
+                    (rng.getrandbits(config.data_width), rng.choice(kinds)) for _ in range(beats)
+                ]
+            bursts.append(burst)
+        return bursts
