@@ -180,10 +180,16 @@ def test_a_tile_takes_one_cycle_per_row_and_the_next_follows_at_once():
 
 @pytest.mark.parametrize("latency", [1, 2])
 def test_tiles_as_short_as_the_array_is_high_follow_at_once(latency):
-    matrix = replace(LARGE.matrix, multiply_add_latency=latency)
-    config = replace(LARGE, matrix=matrix)
-    surroundings = run(config, [compute(config, 1, 8, 8) for _ in range(2)])
+    size = {"rows": 8, "columns": 8, "tile": (16, 32, 32)}
+    config = replace(LARGE, matrix=replace(LARGE.matrix, multiply_add_latency=latency, **size))
+    surroundings = run(config, [compute(config, 1, 4, 4) for _ in range(2)])
     assert not any(gaps(surroundings))
+
+
+def test_passes_shorter_than_the_adders_wait_for_them():
+    surroundings = run(LARGE, [compute(LARGE, 1, 8, 8)])
+    assert LARGE.matrix.rows < REVISIT_LATENCY
+    assert set(gaps(surroundings)) == {0, REVISIT_LATENCY - LARGE.matrix.rows}
 
 
 def test_short_tiles_wait_for_weights():
@@ -206,6 +212,14 @@ def test_a_store_delays_the_next_tile_by_few_cycles_only():
     pauses = [gap for gap in gaps(surroundings) if gap]
     assert len(pauses) == 2
     assert max(pauses) <= 4
+
+
+def test_a_drain_of_half_the_rate_delays_one_block_of_columns():
+    """All of K follows what overwrites its rows: meanwhile the drain gets ahead."""
+    operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(2)]
+    surroundings = run(LARGE, operations, drain_stall=0.5)
+    rows = 8 * LARGE.matrix.rows
+    assert rows / 2 < surroundings.events["wait_drain"] < 2 * rows
 
 
 def test_events_name_the_wait():

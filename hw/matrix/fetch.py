@@ -146,18 +146,21 @@ class Fetch(wiring.Component):
         counters = {name: Signal(walk[name].shape(), name=name) for name in counted}
         last = {name: counter == walk[name] for name, counter in counters.items()}
         # Offsets from the base, so that a walk needs no cycle to begin.
-        offset, block_offset, slab_offset = (
+        offset, block_offset, slab_offset, again_offset = (
             Signal(walk.base.shape(), name=name)
-            for name in ("offset", "block_offset", "slab_offset")
+            for name in ("offset", "block_offset", "slab_offset", "again_offset")
         )
         next_block = (block_offset + walk.block_step)[: len(offset)]
         next_slab = (slab_offset + walk.slab_step)[: len(offset)]
+        step_again = walk.again_step if "again_step" in walk.shape().members else 0
+        next_again = (again_offset + step_again)[: len(offset)]
+        offsets = (offset, block_offset, slab_offset, again_offset)
         moves = {
             "line": [offset.eq(offset + walk.line_step)],
             "block": [offset.eq(next_block), block_offset.eq(next_block)],
             "repeat": [offset.eq(slab_offset), block_offset.eq(slab_offset)],
             "slab": [offset.eq(next_slab), block_offset.eq(next_slab), slab_offset.eq(next_slab)],
-            "again": [offset.eq(0), block_offset.eq(0), slab_offset.eq(0)],
+            "again": [each.eq(next_again) for each in offsets],
         }
         # The innermost loop that is not at its end moves on; those inside it begin again.
         inner_ended = step
@@ -167,7 +170,7 @@ class Fetch(wiring.Component):
                 m.d.sync += moves[name]
             inner_ended = inner_ended & last[name]
         with m.If(inner_ended):
-            m.d.sync += moves["again"]
+            m.d.sync += [each.eq(0) for each in offsets]
         m.d.comb += self.i.ready.eq(inner_ended)
 
         in_last_slab = last["slab"]

@@ -71,9 +71,11 @@ issue_events = data.StructLayout({
 
 
 class Issue(wiring.Component):
-    """Offer rows to the array in the order k-block, column block, row; begin stores in between.
+    """Offer rows to the array in the order column block, k-block, row; begin stores in between.
 
-    One row per cycle while operands are there; operations follow without a pause. A row waits:
+    All of K for one column block comes before the next: what overwrites accumulator rows is spread
+    over the operation, and a drain of what they held stays ahead of it. One row per cycle while
+    operands are there; operations follow without a pause. A row waits:
 
     - the first of a tile until its weights are `available`;
     - any row that an active drain has not read yet;
@@ -189,7 +191,7 @@ class Issue(wiring.Component):
         return m
 
     def count(self, m):
-        """Count rows, blocks and passes; return whether a pass begins, and ends, with this row."""
+        """Count rows, passes and blocks; return whether a pass begins, and ends, with this row."""
         work, target = self.i.payload, self.target
         stride = work.i_blocks * matrix_of(self.config).rows
         row, block, k_block = (
@@ -198,26 +200,26 @@ class Issue(wiring.Component):
         address = Signal.like(target.address)
         block_address = Signal.like(target.address)
         next_block = Signal.like(target.address)
-        pass_ends = Signal()
+        pass_ends, block_ends = Signal(), Signal()
         m.d.comb += [
             target.swap.eq(row == 0),
             target.address.eq(address),
             target.accumulate.eq(work.accumulate | k_block.any()),
             next_block.eq(block_address + stride),
-            pass_ends.eq((row == work.row) & (block == work.block)),
-            self.last_row.eq(self.offer & pass_ends & (k_block == work.k_block)),
+            pass_ends.eq(row == work.row),
+            block_ends.eq(pass_ends & (k_block == work.k_block)),
+            self.last_row.eq(self.offer & block_ends & (block == work.block)),
         ]
         with m.If(self.offer):
             m.d.sync += [row.eq(row + 1), address.eq(address + 1)]
-            with m.If(row == work.row):
-                m.d.sync += [row.eq(0), block.eq(block + 1)]
-                m.d.sync += [address.eq(next_block), block_address.eq(next_block)]
             with m.If(pass_ends):
-                m.d.sync += [block.eq(0), k_block.eq(k_block + 1)]
-                m.d.sync += [address.eq(0), block_address.eq(0)]
-                with m.If(k_block == work.k_block):
-                    m.d.sync += k_block.eq(0)
-        return (row == 0) & (block == 0), pass_ends
+                m.d.sync += [row.eq(0), k_block.eq(k_block + 1), address.eq(block_address)]
+            with m.If(block_ends):
+                m.d.sync += [k_block.eq(0), block.eq(block + 1)]
+                m.d.sync += [address.eq(next_block), block_address.eq(next_block)]
+                with m.If(block == work.block):
+                    m.d.sync += [block.eq(0), address.eq(0), block_address.eq(0)]
+        return row == 0, pass_ends
 
     def revisit(self, m, computing, pass_begins, pass_ends):
         """Return whether this row must wait, and whether the shape is that of the last compute."""

@@ -17,7 +17,8 @@ def fetch_walk(config: ClusterConfig) -> data.StructLayout:
     """Layout of a walk over a tile: five nested loops, each given by its last index.
 
     Lines lie `line_step` apart, blocks `block_step`, slabs `slab_step`; a repeat goes back to
-    the start of its slab, and `again` to the start of the walk. In the last slab only
+    the start of its slab, and `again` to the start of the walk, or `again_step` lines behind where
+    it began last. In the last slab only
     `last_count` elements of a line (`by_element`) or lines of a block count, the others are +0.
     With `transpose`, the lines of each block are transposed, and the last block of a slab then
     has `last_keep` lines.
@@ -38,7 +39,8 @@ def fetch_walk(config: ClusterConfig) -> data.StructLayout:
         "block": elements if stationary_outputs else blocks,
         "repeat": blocks,
         "slab": blocks,
-        **({"again": blocks} if stationary_outputs else {}),
+        "again": blocks,
+        **({} if stationary_outputs else {"again_step": lines}),
         "by_element": 1,
         "last_count": bits_for(max(matrix.rows, together)),
         "transpose": 1,
@@ -54,11 +56,11 @@ def form_walks(config: ClusterConfig, operation, a, b):
 
 
 def weight_stationary_walks(config, operation, a, b):
-    """Return the walks for k-block, column block, row of A or of B."""
+    """Return the walks for column block, k-block, row of A or of B."""
     matrix = matrix_of(config)
     row_shift = exact_log2(matrix.rows)
     turned_a, turned_b = operation.transpose_a, operation.transpose_b
-    i_last, j_last = operation.i_blocks - 1, operation.j_blocks - 1
+    i_last, j_last, k_last = (operation[name] - 1 for name in ("i_blocks", "j_blocks", "k_blocks"))
     return [
         a.base.eq(operation.a_line),
         a.line_step.eq(Mux(turned_a, operation.i_blocks, operation.k_blocks)),
@@ -66,20 +68,24 @@ def weight_stationary_walks(config, operation, a, b):
         a.slab_step.eq(Mux(turned_a, operation.i_blocks << row_shift, 1)),
         a.line.eq(Mux(turned_a, matrix.rows - 1, operation.height - 1)),
         a.block.eq(Mux(turned_a, i_last, 0)),
-        a.repeat.eq(j_last),
-        a.slab.eq(operation.k_blocks - 1),
+        a.repeat.eq(0),
+        a.slab.eq(k_last),
+        a.again.eq(j_last),
+        a.again_step.eq(0),
         a.by_element.eq(~turned_a),
         a.last_count.eq(operation.last_depth),
         a.transpose.eq(turned_a),
         a.last_keep.eq(operation.last_height),
         b.base.eq(operation.b_line),
         b.line_step.eq(Mux(turned_b, operation.k_blocks, operation.j_blocks)),
-        b.block_step.eq(Mux(turned_b, operation.k_blocks << row_shift, 1)),
+        b.block_step.eq(0),
         b.slab_step.eq(Mux(turned_b, 1, operation.j_blocks << row_shift)),
         b.line.eq(matrix.rows - 1),  # only square arrays transpose
-        b.block.eq(j_last),
+        b.block.eq(0),
         b.repeat.eq(0),
-        b.slab.eq(operation.k_blocks - 1),
+        b.slab.eq(k_last),
+        b.again.eq(j_last),
+        b.again_step.eq(Mux(turned_b, operation.k_blocks << row_shift, 1)),
         b.by_element.eq(turned_b),
         b.last_count.eq(operation.last_depth),
         b.transpose.eq(turned_b),

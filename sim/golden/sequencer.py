@@ -53,8 +53,8 @@ def expected_rows(config: ClusterConfig, operation: dict, memory: bytes) -> list
             j_block * operation["i_blocks"] * rows + i,
             int(operation["accumulate"] or k_block > 0),
         )
-        for k_block in range(operation["k_blocks"])
         for j_block in range(operation["j_blocks"])
+        for k_block in range(operation["k_blocks"])
         for i in range(operation["height"])
     ]
 
@@ -68,8 +68,8 @@ def expected_weights(config: ClusterConfig, operation: dict, memory: bytes) -> l
             element_b(config, operation, memory, k_block * rows + r, j_block * columns + column)
             for column in range(columns)
         ]
-        for k_block in range(operation["k_blocks"])
         for j_block in range(operation["j_blocks"])
+        for k_block in range(operation["k_blocks"])
         for r in range(rows)
     ]
 
