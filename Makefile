@@ -69,6 +69,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/tensor_numerics.py
 	$(BIN)/python docs/isa.py
 	$(BIN)/python docs/pipeline.py
+	$(BIN)/spica run gemm --preset virgo --size 256 --trace docs/pictures/overview.svg
 
 clean:
 	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis
