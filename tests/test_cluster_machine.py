@@ -184,7 +184,8 @@ def test_a_hang_tells_what_is_waited_for():
         assert outcome.stop is CoreStop.HANG
         # The host starts the cores, and each reads its first lines, in less than 200 cycles.
         assert 500 < outcome.cycles < 700
-        assert "2 reads and 0 writes unanswered" in outcome.waits
+        # Of each core the lines that its cache may read at a time, half of them at each master.
+        assert "m_axi0: 8 reads and 0 writes unanswered" in outcome.waits
         assert "still counting: none" in outcome.waits
         assert [state.owed_fetches > 0 for state in machine.core_states()] == [True, True]
 
