@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..hw.emit import Emission, EmittedPort, domain_ports
+from .driven_top import DRIVE
 
 __all__ = ["Layout", "PackedPort", "binding_header"]
 
@@ -96,7 +97,9 @@ def domain_functions(layout: Layout) -> list[str]:
         f"top.{domain}_busy" if f"{domain}_busy" in outputs else "true" for domain in layout.domains
     ]
     return [
-        "inline void clocks(Vtop& top, const Domains& domains) {",
+        f"inline uint8_t& drive_clock(Vtop& top) {{ return top.{DRIVE}; }}",
+        "inline void clocks(Vtop& top, const Domains& domains, bool drive) {",
+        "    drive_clock(top) = drive;",
         *(
             f"    top.{domain_ports(domain)[0]} = domains[{bit}];"
             for bit, domain in enumerate(layout.domains)

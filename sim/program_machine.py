@@ -13,12 +13,14 @@ from ..hw.core.stall_reason import StallReason
 from ..hw.errors import UserError
 from ..hw.isa.csr import COUNTERS
 from ..kernels.program import Program
+from .ahead import build_ahead
 from .amaranth_engine import AmaranthEngine
 from .core_harness import CoreState, ProgramHarness
 from .core_lockstep import CoreLockstep
 from .core_outcome import CoreFault, CoreStop
 from .core_records import CoreRecords, Recording
 from .engines import outputs_of, require_engine
+from .iss.library import build_library
 from .iss.machine import Iss
 from .profile import FunctionProfile, Profiling
 from .savable import SavableMachine
@@ -91,7 +93,10 @@ class ProgramMachine(SavableMachine):
         self.profiling: Profiling | None = None
         self.record = record
         self.recording: Recording | None = None
-        self.iss = Iss(config) if lockstep else None
+        self.is_lockstep = lockstep
+        self.model: Iss | None = None
+        if lockstep:
+            build_ahead(build_library)  # while the engine is built
         self.lockstep: CoreLockstep | None = None
         self.begins = True  # with the next run
         self.has_run = False
@@ -109,6 +114,13 @@ class ProgramMachine(SavableMachine):
         """Free the engine and finish waveforms; the machine cannot be used any more."""
         self.engine.close()
         self.harness.close()
+
+    @property
+    def iss(self) -> Iss | None:
+        """The model that the cores are compared with."""
+        if self.model is None and self.is_lockstep:
+            self.model = Iss(self.config)
+        return self.model
 
     @property
     def console(self) -> bytes:
@@ -159,7 +171,7 @@ class ProgramMachine(SavableMachine):
         return {
             "gating": self.gating,
             "watchdog": self.watchdog,
-            "lockstep": self.iss is not None,
+            "lockstep": self.is_lockstep,
             "record": self.record,
             "profiled": None if self.profiled is None else program_digest(self.profiled),
         }

@@ -22,13 +22,15 @@ class SavableMachine:
     Attributes
     ----------
     engine : VerilatorEngine or AmaranthEngine
-    iss : Iss or None
-        The model in lockstep.
 
     """
 
     engine: Engine
-    iss: Iss | None = None
+
+    @property
+    def iss(self) -> Iss | None:
+        """The model in lockstep, where there is one."""
+        return None
 
     @property
     def harness(self) -> Harness:

@@ -1,7 +1,7 @@
 """Run programs on SIMT cores: place their data, execute, check, account."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def run_simt(
             data = np.ascontiguousarray(buffer.data).tobytes()
             executor.write(buffers[name].address, data)
         executor.write(ARGUMENTS, argument_words(problem, buffers).tobytes())
-        data = [buffer.data.tobytes() for buffer in problem.buffers.values()]
+        data = (buffer.data.tobytes() for buffer in problem.buffers.values())
         given = {"kernel": kernel.name, "preset": preset, "sizes": sizes}
         arguments = given | run_arguments(program, options, data)
         what = " x ".join(f"{name} {size}" for name, size in sizes.items())
@@ -141,8 +141,10 @@ def checked(options: SimtOptions | None) -> SimtOptions:
     return options
 
 
-def run_arguments(program: Program, options: SimtOptions, data: list[bytes]) -> dict[str, Any]:
-    """Return what else a run that goes on must have been given alike."""
+def run_arguments(program: Program, options: SimtOptions, data: Iterable[bytes]) -> dict[str, Any]:
+    """Return what else a run that goes on must have been given alike, if it is or will be saved."""
+    if not options.saving.is_wanted:
+        return {}
     return {
         "code": program_digest(program),
         "data": data_digest(data),

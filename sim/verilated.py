@@ -15,8 +15,10 @@ from pathlib import Path
 from ..hw.cache import cached, digest
 from ..hw.emit import Emission
 from ..hw.errors import UserError
+from .ahead import build_ahead
 from .binding import binding_header
 from .compiler import Compiler, Progress, compile_all, find_compiler, link, precompile, processor
+from .driven_top import TOP, driven_top
 
 __all__ = ["IDENTITY", "Verilator", "build_harness", "build_model", "find_verilator"]
 
@@ -194,8 +196,15 @@ def build_model(
     compile_flags = [*model_flags(verilator, trace), *compiler.flags(optimize)]
     binding = binding_header(emission)
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
-    verilated = verilated_objects(emission, compiler, verilate, compile_flags, progress)
-    identity = digest([emission.verilog, binding, *verilate, verilator.version, *native_key()])
+    verilog = emission.verilog + driven_top(emission)
+    build_ahead(
+        lambda: harness_objects(compiler), lambda: runtime_objects(compiler, verilator, trace)
+    )
+    verilated = verilated_objects(
+        emission.name, verilog, compiler, verilate, compile_flags, progress
+    )
+    native = native_key()
+    identity = digest([verilog, binding, *verilate, verilator.version, *native])
 
     def build(directory: Path) -> None:
         (directory / "binding.hpp").write_text(binding)
@@ -207,25 +216,26 @@ def build_model(
         (directory / "model.o").unlink()
         (directory / IDENTITY).write_text(identity)
 
-    key = digest([str(verilated.name), binding, *native_key()])
+    key = digest([str(verilated.name), binding, *native])
     return cached(f"model-{emission.name}", key, build) / "model.so"
 
 
 def verilated_objects(
-    emission: Emission,
+    name: str,
+    verilog: str,
     compiler: Compiler,
     verilate: Sequence[str],
     compile_flags: Sequence[str],
     progress: Progress | None,
 ) -> Path:
-    """Return the directory of what Verilator makes of an emission, compiled, with its headers.
+    """Return the directory of what Verilator makes of a `TOP`, compiled, with its headers.
 
     Nothing of ours is in it, so that a change of the harness compiles no design again.
     """
     verilator = find_verilator()
 
     def build(directory: Path) -> None:
-        generate(verilator, emission.verilog, emission.name, verilate, directory, progress)
+        generate(verilator, name, verilog, verilate, directory, progress)
         local = [*compile_flags, f"-I{directory}"]
         # What runs once is compiled for the shortest build.
         compile_generated(compiler, directory, {"fast": local, "slow": [*local, "-O0"]}, progress)
@@ -234,12 +244,12 @@ def verilated_objects(
                 path.unlink()
 
     key = digest([
-        emission.verilog,
+        verilog,
         verilator.version,
         *verilate,
         *tool_key(compiler, compile_flags),
     ])
-    return cached(f"verilated-{emission.name}", key, build)
+    return cached(f"verilated-{name}", key, build)
 
 
 def compile_generated(
@@ -267,8 +277,8 @@ def compile_generated(
 
 def generate(
     verilator: Verilator,
+    name: str,
     verilog: str,
-    top: str,
     flags: Sequence[str],
     directory: Path,
     progress: Progress | None,
@@ -277,11 +287,11 @@ def generate(
     if progress is not None:
         progress("verilating", 0, 1)
     (directory / "design.v").write_text(verilog)
-    command = [str(verilator.program), "--cc", "--top-module", top, "-Mdir", str(directory)]
+    command = [str(verilator.program), "--cc", "--top-module", TOP, "-Mdir", str(directory)]
     command += [*flags, "--output-split", "20000", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
     command += ["--prefix", "Vtop", str(directory / "design.v")]
     environment = os.environ | {"VERILATOR_ROOT": str(verilator.root)}
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if run.returncode:
         said = next((line for line in run.stderr.splitlines() if "%Error" in line), "no message")
-        raise UserError(f"Verilator refused {top}: {said.replace(str(directory) + os.sep, '')}")
+        raise UserError(f"Verilator refused {name}: {said.replace(str(directory) + os.sep, '')}")

@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 
-from amaranth.utils import exact_log2
-
+from .cache_shape import CacheShape
 from .checks import require_integer, require_power_of_two
 
 __all__ = ["L2Config"]
 
-ADDRESS_WIDTH = 32
-
 
 @dataclass(frozen=True, kw_only=True)
-class L2Config:
+class L2Config(CacheShape):
     """A slice of the L2 cache: what stands before one channel of DRAM.
 
     Parameters
@@ -52,33 +49,4 @@ class L2Config:
             )
         for source in self.no_allocate_sources:
             require_integer("each of no_allocate_sources", source, 0, 255)
-        if self.sets < 2:
-            raise ValueError(
-                f"size must give each way 2 lines or more: {self.ways} ways x {self.line_bytes} "
-                f"bytes x 2 = {2 * self.ways * self.line_bytes} bytes, not {self.size}"
-            )
-
-    @property
-    def lines(self) -> int:
-        """Lines in all."""
-        return self.size // self.line_bytes
-
-    @property
-    def sets(self) -> int:
-        """Lines of each way."""
-        return self.lines // self.ways
-
-    @property
-    def line_width(self) -> int:
-        """Bits of an address that tell its line."""
-        return ADDRESS_WIDTH - exact_log2(self.line_bytes)
-
-    @property
-    def set_width(self) -> int:
-        """Bits of a set's number."""
-        return exact_log2(self.sets)
-
-    @property
-    def tag_width(self) -> int:
-        """Bits that tell lines of one set apart."""
-        return self.line_width - self.set_width
+        self.require_sets()

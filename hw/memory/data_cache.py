@@ -234,6 +234,7 @@ class DataCache(SharedBlock):
             is_missing.eq(is_read & ~is_present),
             stores.line.eq(line),
             misses.looks.eq(is_missing & ~stores.meets),
+            misses.wanted.eq(1),
             misses.valids.eq(tags.valids),
             misses.line.eq(line),
             misses.waiter.eq(number),

@@ -4,13 +4,14 @@ from typing import Any
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import ceil_log2
 
 from ..emit import SharedBlock
 from ..streams import ResponseSignature
 from .arbiter import Arbiter, lowest, select
 from .line_miss import LineMiss, MissConfig, fill_layout
+from .victim_way import VictimWay
 
 __all__ = ["MissTable", "entry_width", "replay_layout"]
 
@@ -47,9 +48,9 @@ class MissTable(SharedBlock):
 
     What is looked up is told in the same cycle whether it `begins` to be read or `joins` those
     that wait for it already; neither where all entries are in use (the first is kept for what is
-    wanted) or every way of its set is needed: then it is looked up again. A line comes into a way
-    of its set that has none, else into the ways in turns. Who waits is at `replay` from the
-    cycle after the last beat on, one per cycle.
+    wanted) or every way of its set is needed: then it is looked up again. A line comes into the
+    `VictimWay` of its set. Who waits is at `replay` from the cycle after the last beat on, one per
+    cycle, but for those in which `pause` is high.
 
     Parameters
     ----------
@@ -82,6 +83,8 @@ class MissTable(SharedBlock):
         Where that goes.
     invalidate : In(1)
         What is being read is not to be kept, nor waited for from the next cycle on.
+    pause : In(1)
+        Nobody can be answered.
     replay : Out(ResponseSignature(replay_layout(config)))
     spare : Out(1)
         An entry is free that may be read ahead into.
@@ -104,11 +107,12 @@ class MissTable(SharedBlock):
     error: Signal
     fill: data.View
     invalidate: Signal
+    pause: Signal
     replay: Any
     spare: Signal
     busy: Signal
 
-    def __init__(self, config: MissConfig):
+    def __init__(self, config: MissConfig, **more: Member):
         self.config = config
         super().__init__({
             "looks": In(1),
@@ -127,15 +131,18 @@ class MissTable(SharedBlock):
             "error": In(1),
             "fill": Out(fill_layout(config)),
             "invalidate": In(1),
+            "pause": In(1),
             "replay": Out(ResponseSignature(replay_layout(config))),
             "spare": Out(1),
             "busy": Out(1),
+            **more,
         })
 
     def build(self, platform):
         m = Module()
         count = self.config.cache.misses
         m.submodules.arbiter = arbiter = Arbiter(count)
+        m.submodules.victim = victim = VictimWay(self.config.cache.ways)
         lines = [LineMiss(self.config) for _ in range(count)]
         for number, line in enumerate(lines):
             m.submodules[f"line_{number}"] = line
@@ -154,9 +161,14 @@ class MissTable(SharedBlock):
             self.entry.eq(number_of(grant)),
             self.spare.eq(free[1:].any()),
             self.busy.eq(~free.all()),
+            # Of each way whether any line needs it: a tree, and each way once.
+            victim.needed.eq(
+                Cat(Cat(line.taken[n] for line in lines).any() for n in range(len(victim.way)))
+            ),
+            victim.valids.eq(self.valids),
+            victim.taken.eq(self.begins),
+            self.begins.eq(self.looks & ~self.present & ~joins & victim.way.any() & grant.any()),
         ]
-        way, is_room = self.choose_way(m, lines)
-        m.d.comb += self.begins.eq(self.looks & ~self.present & ~joins & is_room & grant.any())
         for number, line in enumerate(lines):
             m.d.comb += [
                 line.looks.eq(self.looks),
@@ -164,7 +176,7 @@ class MissTable(SharedBlock):
                 line.wanted.eq(self.wanted),
                 line.waiter.eq(waiter),
                 line.begin.eq(self.begins & grant[number]),
-                line.way.eq(way),
+                line.way.eq(victim.way),
                 line.filled.eq(self.filled & (self.filled_entry == number)),
                 line.error.eq(self.error),
                 line.invalidate.eq(self.invalidate),
@@ -174,26 +186,11 @@ class MissTable(SharedBlock):
                 with m.Case(number):
                     m.d.comb += self.fill.eq(line.fill)
         self.answer(m, lines, self.keep_places(m, waiter))
+        self.watch(m, lines)
         return m
 
-    def choose_way(self, m: Module, lines):
-        """Return a way for the line that is looked up, one-hot, and whether there is one."""
-        ways = self.config.cache.ways
-        allowed, empty = Signal(ways), Signal(ways)
-        turn = Signal(ways, init=1)
-        chosen = Signal(ways)
-        # Of each way whether any line needs it: a tree, and each way once.
-        needed = Cat(Cat(line.taken[way] for line in lines).any() for way in range(ways))
-        m.d.comb += [allowed.eq(~needed), empty.eq(allowed & ~self.valids)]
-        with m.If(empty.any()):
-            m.d.comb += chosen.eq(lowest(empty))
-        with m.Elif((allowed & turn).any()):
-            m.d.comb += chosen.eq(turn)
-        with m.Else():
-            m.d.comb += chosen.eq(lowest(allowed))
-        with m.If(self.begins & ~empty.any()):
-            m.d.sync += turn.eq(turn.rotate_left(1))
-        return chosen, allowed.any()
+    def watch(self, m: Module, lines):
+        """Tell more of the lines; for a table that does."""
 
     def keep_places(self, m: Module, waiter):
         """Remember which word each waiter wants; return them all."""
@@ -237,7 +234,7 @@ class MissTable(SharedBlock):
             ),
             waiter.eq(lowest(chosen.waiting)),
             place.eq(select(waiter, places)),
-            self.replay.valid.eq(replays.any()),
+            self.replay.valid.eq(replays.any() & ~self.pause),
             replay.waiter.eq(number_of(waiter)),
             replay.set.eq(chosen.set),
             replay.way.eq(chosen.way),
@@ -245,4 +242,4 @@ class MissTable(SharedBlock):
             replay.error.eq(chosen.errors.bit_select(beat, 1)),
         ]
         for line, chosen_line in zip(lines, first, strict=True):
-            m.d.comb += line.replayed.eq(Mux(chosen_line, waiter, 0))
+            m.d.comb += line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))

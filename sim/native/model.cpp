@@ -26,8 +26,14 @@ struct Model {
         top = std::make_unique<Vtop>(&context, "top");
     }
 
-    void evaluate(const binding::Domains& clocks) {
-        binding::clocks(*top, clocks);
+    // Inputs are taken over, and what hangs on them settles.
+    void take_inputs() {
+        binding::clocks(*top, {}, true);
+        settle(false);
+    }
+
+    void clock(const binding::Domains& clocks) {
+        binding::clocks(*top, clocks, false);
         settle(clocks.any());
     }
 
@@ -82,8 +88,8 @@ void model_reset(Model* model, uint32_t cycles) {
     binding::drive(*model->top, model->inputs);
     binding::resets(*model->top, 1);
     for (uint32_t k = 0; k < cycles; k++) {
-        model->evaluate({});
-        model->evaluate(binding::Domains().set());
+        model->take_inputs();
+        model->clock(binding::Domains().set());
     }
     binding::resets(*model->top, 0);
 }
@@ -92,13 +98,13 @@ void model_run(Model* model, spica::Harness* harness, uint64_t cycles, int gatin
     for (uint64_t k = 0; k < cycles && !harness->stopped(); k++) {
         model->cycle = harness->cycle();
         binding::drive(*model->top, model->inputs);
-        model->evaluate({});
+        model->take_inputs();
         binding::sample(*model->top, model->outputs);
         binding::Domains clocks = model->choose(gating);
         for (int domain = 0; domain < binding::kDomains; domain++) {
             model->clocked[domain] += clocks[domain];
         }
-        model->evaluate(clocks);
+        model->clock(clocks);
         harness->step(model->outputs, model->inputs);
     }
 }
@@ -114,7 +120,7 @@ void model_vectors(Model* model, uint64_t count, uint32_t interval, uint32_t lat
     for (uint32_t k = 0; k < domain_count; k++) {
         clocks.push_back(binding::clock(*model->top, domains[k]));
     }
-    binding::clocks(*model->top, {});
+    binding::clocks(*model->top, {}, false);
     std::fill_n(model->inputs, binding::kInputWords, 0);
     uint64_t sampled = 0;
     for (uint64_t row = 0, phase = 0, now = 0; sampled < count; now++, model->cycle++) {
@@ -132,12 +138,14 @@ void model_vectors(Model* model, uint64_t count, uint32_t interval, uint32_t lat
             phase = 1;
         }
         for (uint8_t* clock : clocks) *clock = 0;
+        binding::drive_clock(*model->top) = 1;
         model->settle(false);
         if (now == latency + sampled * interval) {
             binding::sample(*model->top, model->outputs);
             std::copy_n(model->outputs, output_columns, outputs + sampled++ * output_columns);
         }
         for (uint8_t* clock : clocks) *clock = 1;
+        binding::drive_clock(*model->top) = 0;
         model->settle(true);
     }
 }
