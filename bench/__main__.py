@@ -30,6 +30,7 @@ NAMES = (
     "speed",
     "arithmetic",
     "gemm",
+    "memory",
     "virgo",
 )
 RESULTS = Path(__file__).parent / "results"

@@ -107,8 +107,9 @@ CORES = {
     "state": Register(
         offset=0x04,
         access="r",
-        meaning="bit 0 a core is busy and none has met a fault, bit 1 a fault is recorded, "
-        "bit 2 a console byte waits, bit 3 some were lost, bit 4 a command word went to no unit",
+        meaning="bit 0 a core is busy, or DRAM has not all that was written, and none has met a "
+        "fault; bit 1 a fault is recorded, bit 2 a console byte waits, bit 3 some were lost, "
+        "bit 4 a command word went to no unit, bit 5 DRAM refused what was written back",
     ),
     "busy": Register(offset=0x08, access="r", meaning="bit c: core c is busy"),
     "console": Register(
@@ -122,6 +123,9 @@ CORES = {
     "fault_pc": Register(offset=0x14, access="r", meaning="pc of its instruction"),
     "fault_address": Register(offset=0x18, access="r", meaning="its address, where it has one"),
     "fault_lanes": Register(offset=0x1C, access="r", meaning="its threads"),
+    "flush": Register(
+        offset=0x20, access="rw", meaning="1 writes the L2 cache back to DRAM; 1 until that is done"
+    ),
 }
 #: Where the exit code of core 0 is among them; those of the others follow.
 EXIT_CODES = 0x80

@@ -8,7 +8,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .address_map import SLAVE_ADDRESS_WIDTH, numbered
 from .axi import Axi4LiteSignature, Axi4Signature
-from .cluster_observation import observed_ports, show_core, show_events, show_writes
+from .cluster_observation import (
+    observed_ports,
+    show_core,
+    show_dma_axi,
+    show_events,
+    show_writes,
+)
 from .config import ClusterConfig
 from .control import Control
 from .core.core import Core
@@ -20,6 +26,8 @@ from .matrix.unit import MatrixUnit
 from .memory.axi_mux import AxiMux
 from .memory.core_path import CorePath, cluster_mux
 from .memory.dma import Dma
+from .memory.l2_place import cluster_l2
+from .memory.l2_slice import L2Slice
 from .memory.shared import SharedMemory, cluster_ports, port_names
 from .rtl import require_rtl
 from .synchronizer import Synchronizer
@@ -42,15 +50,18 @@ class Cluster(wiring.Component):
                            │      │ results, jobs         │
                            ├────► DMA ◄──────────► shared memory
                            │       │                      │
-                           │    m_axi0, m_axi1, … (bus)   │
+                           │    L2 slices (bus) ─► m_axi0, m_axi1, …
                            │       │                      │
                            └────► cores, each with its path to both and to all units
 
     Each large block lives in a clock domain of its own, named as in `gated_domains`; control and
     the synchronizer are in ``sync``. A core's domain has its path too, ``bus`` what shares the
-    AXI masters; where there are no cores the DMA has them alone. All run from one common clock.
-    A domain's clock may be withheld in a cycle in which its ``busy`` is low when all inputs have
-    settled.
+    AXI masters, with a slice of the L2 cache before each of them; where there are no cores the
+    DMA has them alone, without a cache. All run from one common clock. A domain's clock may be
+    withheld in a cycle in which its ``busy`` is low when all inputs have settled.
+
+    When the cores have ended and the units are idle, all that the slices have is written to DRAM;
+    only then is the run over (`CoreControl`).
 
     Parameters
     ----------
@@ -63,7 +74,8 @@ class Cluster(wiring.Component):
     s_axil : In(Axi4LiteSignature)
         Registers of `address_map`.
     m_axi{c} : Out(Axi4Signature)
-        DRAM, interleaved over the masters by `config.axi.interleave_bytes`.
+        DRAM, interleaved over the masters by `config.axi.interleave_bytes`. With cores ids of
+        reads are numbers of what waits in a slice, and all writes have id 0 (`L2Slice`).
     {domain}_busy : Out(1)
         Combinational: the domain needs its clock in this cycle, be it for a reset.
     """
@@ -75,7 +87,7 @@ class Cluster(wiring.Component):
         require_rtl(config)
         self.config, self.observed = config, observed
         axi = config.axi
-        id_width = cluster_mux(config).outer_id_width if config.cores else axi.id_width
+        id_width = cluster_l2(config).slot_width if config.cores else axi.id_width
         bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=id_width)
         super().__init__(
             {"s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH))}
@@ -112,9 +124,10 @@ class Cluster(wiring.Component):
         if config.matrices:
             error |= self.connect_matrices(m, control, blocks, units, readers)
         devices = Devices(config) if config.cores else None
+        sources = {unit: [block.events] for unit, block in blocks.items()}
         if devices is not None:
             m.submodules.devices = devices
-            error |= self.add_cores(m, control, shared, dma, devices)
+            error |= self.add_cores(m, control, shared, dma, devices, sources)
         for unit, registers in units.items():
             host = getattr(control, unit)
             if devices is not None:
@@ -129,11 +142,11 @@ class Cluster(wiring.Component):
             connect(m, writers[name], getattr(shared, f"write_{i}"))
         m.d.comb += [control.dma_busy.eq(dma.busy), control.error.eq(error)]
         for counter in counter_table(config):
-            event = counter.happened(blocks[counter.unit].events)
-            m.d.comb += control.events[counter.name].eq(event)
+            m.d.comb += control.events[counter.name].eq(counter.times(sources[counter.unit]))
         if self.observed:
             show_events(m, self, control.events)
             show_writes(m, self, shared)
+            show_dma_axi(m, self, dma)
         return m
 
     def connect_matrices(self, m: Module, control, blocks, units, readers) -> Value:
@@ -155,8 +168,11 @@ class Cluster(wiring.Component):
         m.d.comb += control.matrix_busy.eq(Cat(busy).any())
         return Cat(errors).any()
 
-    def add_cores(self, m: Module, control, shared, dma, devices: Devices) -> Value:
-        """Add cores with all that only they need; return whether one of them met an error."""
+    def add_cores(self, m: Module, control, shared, dma, devices: Devices, sources) -> Value:
+        """Add cores with all that only they need; return whether one of them met an error.
+
+        The events of their caches are added to `sources`.
+        """
         config = self.config
         m.submodules.core_control = core_control = CoreControl(config)
         m.submodules.synchronizer = synchronizer = Synchronizer(config)
@@ -182,7 +198,9 @@ class Cluster(wiring.Component):
             commands.append(core.command)
         if not config.matrix:
             m.d.comb += core_control.unheard.eq(Cat(c.valid for c in commands).any())
-        self.share_masters(m, dma, paths)
+        sources["l2"] = self.share_masters(m, dma, paths, core_control)
+        sources["l1i"] = sources["l1d"] = [path.events for path in paths]
+        self.tell_units(m, control, core_control, devices, commands)
         return core_control.error
 
     def add_core(self, m: Module, number: int, core, path, shared, core_control, synchronizer):
@@ -206,21 +224,45 @@ class Cluster(wiring.Component):
             core.barrier_refused.eq(synchronizer.refused[number]),
             core_control.exit_codes[number].eq(core.exit_code),
             path.invalidate.eq(core.invalidate),
+            path.invalidate_data.eq(core.invalidate_data),
         ]
         if self.observed:
             show_core(m, core, path, getattr(self, core_domains(self.config)[number]))
 
-    def share_masters(self, m: Module, dma, paths):
-        """Let the DMA and the cores use the AXI masters in turns."""
-        busy = []
+    def tell_units(self, m: Module, control, core_control, devices, commands):
+        """Tell who ends a run whether a unit works for the cores, or is told something."""
+        told = [getattr(devices, unit).request.valid for unit in devices.bases]
+        if self.config.matrix:
+            told += [command.valid | ~command.ready for command in commands]
+        m.d.comb += core_control.units_busy.eq(
+            Cat(control.dma_busy, control.matrix_busy, *told).any()
+        )
+
+    def share_masters(self, m: Module, dma, paths, core_control):
+        """Put a cache before each AXI master, and let the DMA and the cores use it in turns.
+
+        Return the events of all of them.
+        """
+        busy, slices = [], []
         for c in self.masters:
-            mux = AxiMux(cluster_mux(self.config))
+            mux, cache = AxiMux(cluster_mux(self.config)), L2Slice(cluster_l2(self.config))
             m.submodules[f"bus_{c}"] = DomainRenamer("bus")(mux)
+            m.submodules[f"l2_{c}"] = DomainRenamer("bus")(cache)
             for k, source in enumerate([dma, *paths]):
                 connect(m, getattr(source, f"axi_{c}"), getattr(mux, f"i_{k}"))
-            connect(m, mux.o, flipped(getattr(self, f"m_axi{c}")))
-            busy.append(mux.busy)
-        m.d.comb += self.bus_busy.eq(Cat(busy).any() | ResetSignal("bus"))
+            connect(m, mux.o, cache.i)
+            connect(m, cache.o, flipped(getattr(self, f"m_axi{c}")))
+            m.d.comb += [
+                cache.flush.eq(core_control.flush),
+                core_control.flushed[c].eq(cache.flushed),
+            ]
+            busy += [mux.busy, cache.busy]
+            slices.append(cache)
+        m.d.comb += [
+            core_control.refused.eq(Cat(cache.failed for cache in slices).any()),
+            self.bus_busy.eq(Cat(busy).any() | ResetSignal("bus")),
+        ]
+        return [cache.events for cache in slices]
 
     @property
     def masters(self) -> range:

@@ -6,6 +6,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
+from .axi import Axi4Signature
 from .config import ClusterConfig
 from .core.front_layouts import fetch_request_layout, fetch_response_layout
 from .core.layouts import data_request_layout, data_response_layout
@@ -16,7 +17,14 @@ from .memory.ports import wide_write
 from .memory.shared import cluster_ports
 from .spread import ShownSignature, SpreadResponseSignature, show_stream, spread
 
-__all__ = ["ShownCoreSignature", "observed_ports", "show_core", "show_events", "show_writes"]
+__all__ = [
+    "ShownCoreSignature",
+    "observed_ports",
+    "show_core",
+    "show_dma_axi",
+    "show_events",
+    "show_writes",
+]
 
 #: Layouts of what a core prints, and of what it tells a matrix unit.
 console_layout = data.StructLayout({"byte": 8})
@@ -71,7 +79,11 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     shared = cluster_ports(config)
     for i, size in enumerate(shared.write_sizes):
         ports[f"shared_write_{i}"] = Out(SpreadResponseSignature(wide_write(shared.memory, size)))
-    return ports
+    axi = config.axi
+    bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
+    names = [name for name in bus.members if name.startswith(("aw", "w", "b"))]
+    writes = wiring.Signature({name: Out(bus.members[name].shape) for name in names})
+    return ports | {f"dma_axi_{c}": Out(writes) for c in range(axi.masters)}
 
 
 def show_core(m: Module, core, path, port) -> None:
@@ -107,3 +119,10 @@ def show_writes(m: Module, cluster, shared) -> None:
         m.d.comb += port.valid.eq(request.valid & request.ready)
         for name in ("address", "data", "mask"):
             m.d.comb += getattr(port, name).eq(request.payload[name])
+
+
+def show_dma_axi(m: Module, cluster, dma) -> None:
+    """Show what the DMA writes, and the responses it takes, on the ports of a cluster."""
+    for c in cluster.masters:
+        axi, port = getattr(dma, f"axi_{c}"), getattr(cluster, f"dma_axi_{c}")
+        m.d.comb += [getattr(port, name).eq(getattr(axi, name)) for name in port.signature.members]

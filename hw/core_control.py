@@ -13,6 +13,7 @@ from .config import ClusterConfig
 from .core.faults import fault_layout
 from .core.memory_layouts import memory_fault_layout
 from .emit import SharedBlock
+from .flush_control import FlushControl
 from .memory.arbiter import lowest, select
 from .memory.merge import Merge
 from .register_bridge import decode
@@ -41,11 +42,11 @@ def record_layout() -> data.StructLayout:
 class CoreControl(SharedBlock):
     """The registers of `address_map.core_registers`.
 
-    Requests are never held. A write other than the first 1 to ``start`` is refused, and an
-    address without a register. `start` rises the cycle after the write; what cores say is seen
-    in registers 2 cycles after they say it. Of faults of one cycle the first is that of the
-    lowest core, of control before memory. A byte for the console that finds `CONSOLE_BYTES`
-    waiting is lost.
+    Requests are never held. A write other than the first 1 to ``start`` and of 1 to ``flush`` is
+    refused, and an address without a register. `start` rises the cycle after the write, `flush`
+    2 cycles after it; what cores say is seen in registers 2 cycles after they say it. Of faults of
+    one cycle the first is that of the lowest core, of control before memory. A byte for the console
+    that finds `CONSOLE_BYTES` waiting is lost.
 
     Parameters
     ----------
@@ -64,10 +65,17 @@ class CoreControl(SharedBlock):
     console : In(stream.Signature(8)).array(cores)
     unheard : In(1)
         A command word went to no matrix unit.
+    units_busy : In(1)
+        A unit has not done all that it was told.
+    flush : Out(1)
+        See `FlushControl`.
+    flushed : In(config.axi.masters)
+    refused : In(1)
+        DRAM refused what was written back.
     runs : Out(1)
-        A core is busy, and none has met a fault.
+        A core is busy, or what it wrote is not in DRAM, and none has met a fault.
     error : Out(1)
-        A fault is recorded, or a command word went to nobody.
+        A fault is recorded, a command word went to nobody, or DRAM refused something.
     """
 
     registers: Any
@@ -78,6 +86,10 @@ class CoreControl(SharedBlock):
     memory_fault: list
     console: list
     unheard: Signal
+    units_busy: Signal
+    flush: Signal
+    flushed: Signal
+    refused: Signal
     runs: Signal
     error: Signal
 
@@ -94,6 +106,10 @@ class CoreControl(SharedBlock):
             "memory_fault": In(ResponseSignature(memory_fault_layout(core))).array(cores),
             "console": In(stream.Signature(8)).array(cores),
             "unheard": In(1),
+            "units_busy": In(1),
+            "flush": Out(1),
+            "flushed": In(config.axi.masters),
+            "refused": In(1),
             "runs": Out(1),
             "error": Out(1),
         })
@@ -101,39 +117,50 @@ class CoreControl(SharedBlock):
     def build(self, platform):
         m = Module()
         cores = range(self.config.cores)
-        busy, unheard = Signal(len(cores)), Signal()
+        busy, unheard, refused = Signal(len(cores)), Signal(), Signal()
         failed, record = self.record(m)
         takes = Signal()
         text, lost = self.collect(m, takes)
-        m.d.sync += [busy.eq(self.busy), unheard.eq(unheard | self.unheard)]
-        m.d.comb += [self.runs.eq(busy.any() & ~failed), self.error.eq(failed | unheard)]
+        m.submodules.flusher = flusher = FlushControl(self.config.axi.masters)
+        m.d.sync += [
+            busy.eq(self.busy),
+            unheard.eq(unheard | self.unheard),
+            refused.eq(refused | self.refused),
+            flusher.units_busy.eq(self.units_busy),
+        ]
+        m.d.comb += [
+            flusher.start.eq(self.start),
+            flusher.busy.eq(busy.any()),
+            flusher.faulty.eq(failed),
+            flusher.flushed.eq(self.flushed),
+            self.flush.eq(flusher.flush),
+            self.runs.eq((busy.any() | flusher.runs) & ~failed),
+            self.error.eq(failed | unheard | refused),
+        ]
 
         request, response = self.registers.request, self.registers.response
         values = {
             "start": self.start,
-            "state": Cat(self.runs, failed, text.valid, lost, unheard),
+            "state": Cat(self.runs, failed, text.valid, lost, unheard, refused),
             "busy": busy,
             "console": Cat(Mux(text.valid, text.payload, 0), text.valid),
             "fault": Cat(record.cause, record.of_memory, record.warp, record.core),
             "fault_pc": record.pc,
             "fault_address": record.address,
             "fault_lanes": record.lanes,
+            "flush": flusher.requested,
             **{f"exit_code_{core}": self.exit_codes[core] for core in cores},
         }
         registers = core_registers(len(cores))
         addresses = [[register.offset] for register in registers.values()]
         named = decode(m, request.payload.address, addresses, "named")
         chosen = dict(zip(registers, named, strict=False))
-        starts = Signal()
+        is_one, starts = Signal(), Signal()
         m.d.comb += [
             request.ready.eq(1),
-            starts.eq(
-                request.valid
-                & request.payload.write
-                & chosen["start"]
-                & (request.payload.data == 1)
-                & ~self.start
-            ),
+            is_one.eq(request.valid & request.payload.write & (request.payload.data == 1)),
+            starts.eq(is_one & chosen["start"] & ~self.start),
+            flusher.request.eq(is_one & chosen["flush"]),
             takes.eq(request.valid & ~request.payload.write & chosen["console"]),
         ]
         m.d.sync += [
@@ -142,7 +169,9 @@ class CoreControl(SharedBlock):
             response.payload.data.eq(
                 reduce(or_, [Mux(chosen[name], value, 0) for name, value in values.items()])
             ),
-            response.payload.error.eq(named[-1] | (request.payload.write & ~starts)),
+            response.payload.error.eq(
+                named[-1] | (request.payload.write & ~starts & ~flusher.request)
+            ),
         ]
         return m
 

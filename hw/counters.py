@@ -1,6 +1,8 @@
 """Event counters of a cluster: one table for gateware, drivers, headers and reports."""
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 from amaranth import *
@@ -56,6 +58,13 @@ class Counter:
         for name in self.event.split("."):
             events = events[name]
         return Value.cast(events)
+
+    def times(self, sources: list) -> Value:
+        """Return how often the event happened among the `events` of all that are one unit."""
+        sums = [self.happened(events) for events in sources]
+        while len(sums) > 1:
+            sums = [reduce(add, sums[n : n + 2]) for n in range(0, len(sums), 2)]
+        return sums[0][: self.increment_width]
 
 
 def matrix_counters(config: ClusterConfig) -> list[Counter]:
@@ -140,14 +149,53 @@ def dma_counters(config: ClusterConfig) -> list[Counter]:
     ]
 
 
+def cache_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of the caches: those of all cores, and of all slices, together."""
+    cores, slices = config.cores, config.axi.masters
+    rows = [
+        ("l1i", "instructions.fetches", "fetches", "fetches of instructions"),
+        ("l1i", "instructions.fetch_misses", "misses", "those that were not answered at once"),
+        ("l1i", "instructions.lines_fetched", "lines", "lines read by the L1I, wanted or ahead"),
+        ("l1d", "data.reads", "reads", "beats read by cores"),
+        ("l1d", "data.writes", "writes", "beats written by cores"),
+        ("l1d", "data.misses", "misses", "lines read by the L1D"),
+        ("l1d", "data.joins", "joins", "reads of lines that were being read"),
+        ("l1d", "data.entry_waits", "entry_waits", "cycles in which all misses were in use"),
+        ("l1d", "data.order_waits", "order_waits", "cycles in which an access waited for another"),
+        ("l2", "read", "reads", "bursts read from the L2"),
+        ("l2", "write", "writes", "bursts written to it"),
+        ("l2", "read_miss", "read_misses", "bursts read that it did not have"),
+        ("l2", "write_miss", "write_misses", "bursts written to lines that it did not have"),
+        ("l2", "slot_stall", "slot_stalls", "cycles in which a read waited for a free miss"),
+        ("l2", "write_stall", "write_stalls", "times that a write was tried again"),
+        ("l2", "write_back", "write_backs", "lines written back to DRAM"),
+    ]
+    return [
+        Counter(
+            name=f"{unit}_{name}",
+            unit=unit,
+            event=event,
+            meaning=meaning,
+            increment_width=(slices if unit == "l2" else cores).bit_length(),
+        )
+        for unit, event, name, meaning in (rows if cores else [])
+    ]
+
+
 def counter_table(config: ClusterConfig) -> list[Counter]:
     """Return the counters of a cluster, in the order of their addresses."""
-    counters = [*matrix_counters(config), *shared_counters(config), *dma_counters(config)]
+    counters = [
+        *matrix_counters(config),
+        *shared_counters(config),
+        *dma_counters(config),
+        *cache_counters(config),
+    ]
     table = [
         replace(counter, address=COUNTERS_BASE + 8 * index)
         for index, counter in enumerate(counters)
     ]
-    # All the configurations allow are far fewer: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 of 480.
+    # All the configurations allow are far fewer: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 + 16 of
+    # 480.
     assert table[-1].address + 8 <= COUNTERS_END
     return table
 

@@ -98,7 +98,7 @@ def _parsed(name: str, text: str, kind):
         (kind,) = (choice for choice in choices if choice is not type(None))
     if typing.get_origin(kind) is tuple:
         kinds = typing.get_args(kind)
-        if dataclasses.is_dataclass(kinds[0]) and text.lower() in ("", "none"):
+        if kinds[1:] == (...,) and text.strip("() ").lower() in ("", "none"):
             return ()
         parts = text.strip("()").split(",")
         if kinds[1:] == (...,):

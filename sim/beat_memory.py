@@ -33,7 +33,8 @@ class BeatMemory:
 
     Reads see memory at a random time between address and answer; those of different ids are
     answered in any order, also beat by beat. Writes are of one beat and take effect at a random
-    time before their response; those of one id in order, others in any.
+    time before their response; those of one id in order, others in any. It is an error too if a
+    write response is refused: somebody else's may be behind it.
 
     Parameters
     ----------
@@ -50,6 +51,13 @@ class BeatMemory:
         Probability that a channel pauses, per channel and cycle.
     broken : range
         Addresses that answer with SLVERR.
+    refused : range
+        Addresses of which writes do.
+
+    Attributes
+    ----------
+    bursts_read : list of (int, int)
+        Address and beats of each read.
 
     """
 
@@ -64,9 +72,11 @@ class BeatMemory:
         jitter: int = 0,
         stall: float = 0.0,
         broken: range = range(0),
+        refused: range = range(0),
     ):
         self.memory, self.config, self.rng, self.index = memory, config, rng, index
         self.jitter, self.stall, self.broken = jitter, stall, broken
+        self.refused_writes = refused
         names = [name for channel in CHANNELS.values() for name in channel]
         self.names = [*names, "arvalid", "awvalid", "wvalid", "rready", "bready"]
         self.samples = [getattr(axi, name) for name in self.names]
@@ -81,7 +91,7 @@ class BeatMemory:
         self.beats: deque = deque()
         self.writes: list = []  # (id, address, value, strobes, due) not done yet
         self.replies: list = []  # (id, response)
-        self.most_reads = 0
+        self.bursts_read: list[tuple[int, int]] = []
 
     @property
     def idle(self) -> bool:
@@ -93,6 +103,7 @@ class BeatMemory:
         """Take what the master shows before a clock edge; return what to drive after it."""
         seen = dict(zip(self.names, values, strict=True))
         driven = self.driven
+        assert seen["bready"] or not driven["bvalid"], "a response is refused, and those behind it"
         for channel, members in CHANNELS.items():
             self.check_stable(channel, seen, tuple(seen[name] for name in members))
         if seen["arvalid"] and driven["arready"]:
@@ -100,7 +111,7 @@ class BeatMemory:
             for n in range(seen["arlen"] + 1):
                 at = seen["araddr"] + n * self.config.beat_bytes
                 self.reads.append(Pending(seen["arid"], at, self.after(), n == seen["arlen"]))
-            self.most_reads = max(self.most_reads, len(self.reads))
+            self.bursts_read.append((seen["araddr"], seen["arlen"] + 1))
         if seen["awvalid"] and driven["awready"]:
             self.check_address("aw", seen)
             self.bursts.append((seen["awid"], seen["awaddr"]))
@@ -150,7 +161,7 @@ class BeatMemory:
                 blocked.add(name)
                 continue
             self.writes.remove(write)
-            is_broken = address in self.broken
+            is_broken = address in self.broken or address in self.refused_writes
             if not is_broken and strobes:
                 self.memory.write_masked(address, value, strobes, size)
             self.replies.append((name, RESPONSE_SLAVE_ERROR if is_broken else RESPONSE_OKAY))

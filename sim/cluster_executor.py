@@ -10,6 +10,7 @@ from .cluster_outcome import ClusterOutcome
 from .core_executor import ProgramExecutor, machine_options, trace_options
 from .dram import DramConfig, traffic
 from .faults import describe_faults, read_faults
+from .load_latency import summed
 from .loading import Progress, SimtOptions
 from .overview import Overview
 from .places import Places
@@ -72,16 +73,20 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
         """Return what the run did, for a result file."""
         outcome = self.outcome
         assert outcome is not None, "the program has been executed"
-        found = super().account()
+        found, dram = super().account(), self.machine.dram
         return found | {
-            "region": region(outcome),
+            "region": region(outcome, dram.bytes_per_cycle),
             "marks": [list(marks) for marks in outcome.marks],
             "profile": {
                 name: dataclasses.asdict(spent) for name, spent in self.machine.profile().items()
             },
             "unit_counters": self.machine.unit_counters(),
-            "memory": dataclasses.asdict(self.machine.dram)
-            | traffic(outcome.channels, outcome.cycles),
+            "load_latency": {
+                place: summed(cores) for place, cores in self.machine.load_latency().items()
+            },
+            "flush_cycles": outcome.flush_cycles,
+            "memory": dataclasses.asdict(dram)
+            | traffic(outcome.channels, outcome.cycles, dram.bytes_per_cycle),
         }
 
 
@@ -90,13 +95,20 @@ def is_overview(options: SimtOptions) -> bool:
     return options.trace is not None and options.trace.suffix in OVERVIEW_SUFFIXES
 
 
-def region(outcome: ClusterOutcome) -> dict[str, int] | None:
-    """Return the cycles that the program marked, and when its last write was in DRAM.
+def region(outcome: ClusterOutcome, bytes_per_cycle: float) -> dict[str, float] | None:
+    """Return the cycles that the program marked, and what DRAM moved for them.
 
-    From the first begin marker to the later of the last end marker and the last write response.
-    None where nothing is marked.
+    From the first begin marker to the later of the last end marker and the DMA's last write
+    response. `dram_utilization` is of all that moved from the first marker to the end of the run,
+    when everything is in DRAM, and of that time. None where nothing is marked.
     """
     if outcome.first_begin is None or outcome.last_end is None:
         return None
-    end = max(outcome.last_end, outcome.last_response or 0)
-    return {"begin": outcome.first_begin, "end": end, "cycles": end - outcome.first_begin}
+    begin, end = outcome.first_begin, max(outcome.last_end, outcome.last_response or 0)
+    moved = traffic(outcome.marked_channels, outcome.cycles - begin, bytes_per_cycle)
+    return {
+        "begin": begin,
+        "end": end,
+        "cycles": end - begin,
+        "dram_utilization": moved["dram_utilization"],
+    }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..hw.address_map import CORES, CORES_BASE
+from ..hw.address_map import CORES, CORES_BASE, SHARED_BASE
 from ..hw.config import ClusterConfig
 from ..hw.core.memory_layouts import MemoryFault, slots
 from ..hw.core.operations import Port
@@ -14,7 +14,8 @@ from ..hw.isa.markers import BEGIN_MARKER, END_MARKER
 from ..kernels.commands import CommandList
 from .binding import Layout
 from .core_harness import ProgramHarness, words
-from .dram import DramConfig
+from .dram import ChannelStatistics, DramConfig, RawStatistics
+from .load_latency import PLACES, LoadCounts, LoadLatency
 
 __all__ = ["NEVER", "ClusterHarness", "CoreMarks"]
 
@@ -33,7 +34,12 @@ class CoreMarks(ctypes.Structure):
 class NativeParameters(ctypes.Structure):
     """`ClusterCoresParameters` of native/cluster_cores.hpp."""
 
-    _fields_ = tuple(words("memory_port", "slot_bits", "refused", "begin_marker", "end_marker"))
+    _fields_ = tuple(
+        words(
+            *("memory_port", "slot_bits", "refused", "begin_marker", "end_marker"),
+            *("shared_base", "shared_bytes"),
+        )
+    )
 
 
 class ClusterHarness(ProgramHarness):
@@ -76,6 +82,8 @@ class ClusterHarness(ProgramHarness):
             refused=MemoryFault.REFUSED,
             begin_marker=BEGIN_MARKER,
             end_marker=END_MARKER,
+            shared_base=SHARED_BASE,
+            shared_bytes=config.shared.size,
         )
         self.library.harness_cluster(self.handle, ctypes.byref(parameters))
 
@@ -100,6 +108,35 @@ class ClusterHarness(ProgramHarness):
             self.library.harness_cluster_marks(
                 self.handle, ctypes.c_uint32(core), ctypes.byref(marks)
             )
+        return found
+
+    def cores_end(self) -> int:
+        """Return the cycle of the run from which on no core was busy."""
+        self.library.harness_cluster_cores_end.restype = ctypes.c_uint64
+        return self.library.harness_cluster_cores_end(self.handle)
+
+    def load_latency(self) -> dict[str, list[LoadLatency]]:
+        """Return how long the loads of each core took, by where the words are."""
+        found: dict[str, list[LoadLatency]] = {place: [] for place in PLACES}
+        for number, place in enumerate(PLACES):
+            for core in range(self.config.cores):
+                counts = LoadCounts()
+                self.library.harness_cluster_latency(
+                    self.handle,
+                    ctypes.c_uint32(core),
+                    ctypes.c_uint32(number),
+                    ctypes.byref(counts),
+                )
+                found[place].append(LoadLatency.of(counts))
+        return found
+
+    def marked(self) -> list[ChannelStatistics]:
+        """Return what each channel had done when the first marker of a beginning was done."""
+        found = []
+        for channel in range(self.channels):
+            raw = RawStatistics()
+            self.library.harness_marked(self.handle, ctypes.c_uint32(channel), ctypes.byref(raw))
+            found.append(raw.statistics())
         return found
 
     def events(self) -> dict[str, int]:

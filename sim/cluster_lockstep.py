@@ -1,26 +1,23 @@
 """The cores of a cluster beside the instruction-set model, with units that write to its memory."""
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..hw.address_map import CONSOLE_BASE, CONSOLE_LANES, DMA_BASE, SHARED_BASE, WINDOW_BYTES
 from ..hw.config import ClusterConfig
 from ..hw.core.faults import FaultCause
-from ..hw.memory.core_path import cluster_mux
 from .cluster_harness import ClusterHarness
 from .core_lockstep import Causes, CoreLockstep
 from .core_outcome import CoreStop
 from .iss.faults import Reason
 from .iss.machine import Iss
+from .lockstep_types import Difference
 
 __all__ = ["ClusterLockstep"]
 
-
-def dma_ids(config: ClusterConfig) -> int:
-    """Return below which id AXI writes are the DMA's: it is the first who shares the masters."""
-    return 1 << cluster_mux(config).id_width
+NOBODY = 0xFFFF_FFFF  #: `Mirror::kNobody`
 
 
 class NativeMirror(ctypes.Structure):
@@ -31,7 +28,7 @@ class NativeMirror(ctypes.Structure):
         *(
             (name, ctypes.c_uint32)
             for name in (
-                *("shared_base", "dma_ids", "device_first", "device_last"),
+                *("shared_base", "device_first", "device_last"),
                 *("console_first", "console_last"),
             )
         ),
@@ -45,8 +42,9 @@ class ClusterLockstep(CoreLockstep):
     by core; stores to registers of units as any other stores. The model's units do nothing: what
     the DMA writes to DRAM and shared memory is written to the model's memory as well, and what
     cores load from registers of units is taken over. A load under way while another core or the
-    DMA writes the same bytes may find them as they were before or after that. At the end what was
-    placed in DRAM must be the same.
+    DMA writes the same bytes may find them as they were before or after that; one that begins when
+    the write is over must find what was written, so programs fence before they load what others
+    wrote to DRAM. At the end what was placed in DRAM must be the same.
 
     Cores, or a core and the DMA, that write different values to the same bytes at the same time
     may leave another one there than the model does.
@@ -83,7 +81,6 @@ class ClusterLockstep(CoreLockstep):
             write=write,
             devices=devices,
             shared_base=SHARED_BASE,
-            dma_ids=dma_ids(config),
             device_first=window + DMA_BASE,
             device_last=window + WINDOW_BYTES - 1,
             console_first=CONSOLE_BASE,
@@ -108,6 +105,16 @@ class ClusterLockstep(CoreLockstep):
         if found or stop is not CoreStop.DONE:
             return found
         return next((text for region in self.placed if (text := self.memory_text(*region))), "")
+
+    def detail(self, difference: Difference) -> Iterator[str]:
+        """Yield what was expected and what came, and of which write a load did not know."""
+        yield from super().detail(difference)
+        if difference.is_stale:
+            writer = "the DMA" if difference.writer == NOBODY else f"core {difference.writer}"
+            yield (
+                f"  the core found what was there before the write of {writer} that was done in "
+                f"cycle {difference.written}; vx_fence makes it visible"
+            )
 
     def memory_text(self, address: int, nbytes: int) -> str:
         """Return how a piece of DRAM differs from the model's."""

@@ -16,6 +16,7 @@ from .dram import ChannelStatistics, DramConfig
 from .engines import make_engine
 from .faults import describe_units
 from .iss.machine import Iss
+from .load_latency import LoadLatency
 from .program_machine import ProgramMachine, Window
 from .stops import RESPONSES, Stop, describe_machine
 
@@ -31,9 +32,10 @@ class ClusterMachine(ProgramMachine):
     """An observed cluster on an engine, with DRAM behind its AXI masters and a host that starts it.
 
     Used as `CoreMachine` is. What differs: memory is DRAM, whose every access goes over AXI, and
-    the back door leads there alone; accesses of cores to DRAM that was not placed stop the run as
-    a fault when they are requested; a run is over once every unit is idle too; its outcome says
-    more, and `unit_counters` tells what the units counted.
+    the back door leads there alone, past the caches: it finds everything once a run is done, and
+    writes before it begins. Accesses of cores to DRAM that was not placed stop the run as a fault
+    when they are requested. A run is over once every unit is idle and the L2 flushed; its outcome
+    says more, `unit_counters` tells what the units counted, and `load_latency` how long loads took.
 
     Parameters
     ----------
@@ -177,6 +179,13 @@ class ClusterMachine(ProgramMachine):
                     self.harness.statistics(), self.channels_before, strict=True
                 )
             ),
+            marked_channels=tuple(
+                after.since(before)
+                for after, before in zip(
+                    self.harness.statistics(), self.harness.marked(), strict=True
+                )
+            ),
+            cores_end=self.harness.cores_end(),
             violation=self.harness.violation(),
             waits=self.waits() if facts["stop"] in (CoreStop.HANG, CoreStop.DEADLOCK) else "",
         )
@@ -209,10 +218,43 @@ class ClusterMachine(ProgramMachine):
         """Return what each event counter of the cluster holds, by the names of `counter_table`."""
         return self.harness.events()
 
+    def load_latency(self) -> dict[str, list[LoadLatency]]:
+        """Return how long the loads of each core took, by where the words are."""
+        return self.harness.load_latency()
+
     def waits(self) -> str:
         """Ask the units of a cluster that stands still what they wait for; it runs on meanwhile."""
         held = held_streams(self.outputs(), self.config.cores)
-        return "; ".join([*describe_machine(self), *held, describe_units(self, self.config)])
+        return "; ".join([
+            *describe_machine(self),
+            *self.waiting_caches(),
+            *held,
+            describe_units(self, self.config),
+        ])
+
+    def waiting_caches(self) -> Iterator[str]:
+        """Yield what each core waits for behind its ports, and what the L2 does."""
+        outputs, states = self.outputs(), self.core_states()
+        for core, state in enumerate(states):
+            if state.owed_fetches or state.owed_requests:
+                yield (
+                    f"core{core} waits for {state.owed_fetches} fetches and {state.owed_requests} "
+                    "lanes of loads and stores, from its L1 caches or what lies behind them"
+                )
+        for master in range(self.harness.channels):
+            held = [
+                channel
+                for channel in ("aw", "w")
+                if outputs[f"dma_axi_{master}_{channel}valid"]
+                and not outputs[f"dma_axi_{master}_{channel}ready"]
+            ]
+            if held:
+                yield f"the DMA offers what the L2 does not take: {', '.join(held)} of {master}"
+            _, reads, writes = self.harness.channel(master)
+            if outputs["bus_busy"]:
+                yield f"L2 slice {master} waits for {reads} reads and {writes} writes of DRAM"
+        if outputs["bus_busy"] and not any(state.busy for state in states):
+            yield "no core runs any more: what the L2 holds is written to DRAM"
 
 
 def held_streams(outputs: dict[str, int], cores: int) -> Iterator[str]:

@@ -19,7 +19,9 @@ class ClusterOutcome(CoreOutcome):
     first_command : int or None
         When the host's first write, that which starts the cores, was accepted.
     last_response : int or None
-        When the last write response of any AXI master was taken.
+        When the DMA took its last write response.
+    cores_end : int
+        From when on no core was busy.
     marks : tuple of (int or None, int or None)
         By core: when its first marker of a beginning was done, and its last of an end, those of
         `hw.isa.markers`.
@@ -27,6 +29,8 @@ class ClusterOutcome(CoreOutcome):
         How many of them were done, by all warps.
     channels : tuple of ChannelStatistics
         What each DRAM channel did.
+    marked_channels : tuple of ChannelStatistics
+        What each did from the first marker of a beginning on; as much as in all without one.
     violation : str
         Which rule of AXI was broken, and when.
     waits : str
@@ -40,16 +44,23 @@ class ClusterOutcome(CoreOutcome):
     marks: tuple[tuple[int | None, int | None], ...] = ()
     begins: int = 0
     ends: int = 0
+    cores_end: int = 0
     channels: tuple[ChannelStatistics, ...] = ()
+    marked_channels: tuple[ChannelStatistics, ...] = ()
     violation: str = ""
     waits: str = ""
 
     @property
     def elapsed(self) -> int:
-        """Cycles from the first command's acceptance to the last write response."""
+        """Cycles from the first command's acceptance to the DMA's last write response."""
         if self.first_command is None or self.last_response is None:
             return self.cycles
         return self.last_response - self.first_command
+
+    @property
+    def flush_cycles(self) -> int:
+        """Cycles from the end of the last core to that of the run, when DRAM has everything."""
+        return self.cycles - self.cores_end
 
     @property
     def first_begin(self) -> int | None:

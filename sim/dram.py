@@ -12,7 +12,15 @@ from ..hw.address_map import DRAM_BASE, DRAM_END
 from ..hw.config.checks import require_integer, require_power_of_two
 from ..hw.errors import UserError
 
-__all__ = ["ChannelStatistics", "DramConfig", "Fault", "Harness", "HarnessState", "traffic"]
+__all__ = [
+    "ChannelStatistics",
+    "DramConfig",
+    "Fault",
+    "Harness",
+    "HarnessState",
+    "RawStatistics",
+    "traffic",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +141,12 @@ class RawStatistics(ctypes.Structure):
     """`ChannelStatistics` of native/dram.hpp; bus time in 1/65536 cycles."""
 
     _fields_ = [(field.name, ctypes.c_uint64) for field in dataclasses.fields(ChannelStatistics)]
+
+    def statistics(self) -> ChannelStatistics:
+        """Return them with bus time in cycles."""
+        values = {field[0]: getattr(self, field[0]) for field in self._fields_}
+        values["bus_cycles"] /= 65536
+        return ChannelStatistics(**values)
 
 
 class HarnessState(ctypes.Structure):
@@ -270,9 +284,7 @@ class Harness:
         """Return a channel's statistics, and its reads and writes not yet answered."""
         raw, outstanding = RawStatistics(), (ctypes.c_uint64 * 2)()
         self.library.harness_channel(self.handle, number, ctypes.byref(raw), outstanding)
-        values = {field[0]: getattr(raw, field[0]) for field in RawStatistics._fields_}
-        values["bus_cycles"] /= 65536
-        return ChannelStatistics(**values), outstanding[0], outstanding[1]
+        return raw.statistics(), outstanding[0], outstanding[1]
 
     def inject(self, faults: Sequence[Fault]) -> None:
         """Replace the address ranges that answer with an error."""
@@ -313,12 +325,17 @@ def outside(address: int, size: int) -> str:
     )
 
 
-def traffic(channels: Sequence[ChannelStatistics], cycles: int) -> dict[str, float]:
-    """Return what moved through all channels in so many cycles."""
+def traffic(
+    channels: Sequence[ChannelStatistics], cycles: int, bytes_per_cycle: float | None = None
+) -> dict[str, float]:
+    """Return what moved through all channels in so many cycles.
+
+    With the peak in bytes per cycle, `dram_utilization` is the share of it that was used.
+    """
     read = sum(channel.read_bytes for channel in channels)
     written = sum(channel.write_bytes for channel in channels)
-    return {
-        "read_bytes": read,
-        "written_bytes": written,
-        "used_bytes_per_cycle": (read + written) / max(1, cycles),
-    }
+    used = (read + written) / max(1, cycles)
+    found = {"read_bytes": read, "written_bytes": written, "used_bytes_per_cycle": used}
+    return (
+        found if bytes_per_cycle is None else found | {"dram_utilization": used / bytes_per_cycle}
+    )

@@ -20,7 +20,8 @@ class Execution:
     first_command : int or None
         When the first write was accepted (its AW handshake).
     last_response : int or None
-        When the last write response of any AXI master was taken.
+        When the DMA took its last write response; in a design that does not show it, when that
+        of any AXI master was taken.
     reads : numpy.ndarray
         Results of the READ commands.
     errors : tuple

@@ -20,7 +20,11 @@ __all__ = ["describe_faults", "describe_units", "fault_registers", "read_faults"
 DMA_ERRORS = ("an AXI error response", "a job out of range")
 MATRIX_ERRORS = ("an illegal command", "a command out of range", "a failed job of its DMA")
 #: Bits of the cores' state that are errors, with what each stands for.
-CORE_ERRORS = {3: "console bytes were lost", 4: "a command word went to no matrix unit"}
+CORE_ERRORS = {
+    3: "console bytes were lost",
+    4: "a command word went to no matrix unit",
+    5: "DRAM refused what the L2 cache wrote back",
+}
 #: Bits whose command word is kept in `error_word`.
 MATRIX_WORD_ERRORS = 0b11
 

@@ -4,7 +4,7 @@ import random
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from amaranth import Module, Value
+from amaranth import EnableInserter, Module, Signal, Value
 
 from ..hw.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from ..hw.memory.l2_layouts import L2SliceConfig
@@ -111,6 +111,8 @@ class L2Bench:
         Probability of a pause, per channel and cycle, on both sides.
     broken : range
         Addresses that DRAM refuses.
+    gated : bool
+        Whether the slice's clock is withheld in cycles in which it is not busy.
 
     """
 
@@ -125,10 +127,11 @@ class L2Bench:
         jitter: int = 0,
         stall: float = 0.0,
         broken: range = range(0),
+        gated: bool = False,
     ):
         self.config, self.rng, self.base = config, rng, base
         self.latency, self.jitter, self.stall, self.broken = latency, jitter, stall, broken
-        self.dut = L2Slice(config)
+        self.dut, self.gated = L2Slice(config), gated
         self.near = Wires(self.dut.i, BACK, FORWARD)
         self.far = Wires(self.dut.o, FORWARD, BACK)
         self.dram = bytearray(rng.randbytes(span))
@@ -341,8 +344,9 @@ class L2Bench:
             while self.writes or self.bursts or self.fetches or ctx.get(self.dut.busy):
                 await self.step(ctx, {})
 
-        top = Module()
-        top.submodules.dut = self.dut
+        top, clocked = Module(), Signal()
+        top.d.comb += clocked.eq(self.dut.busy | (not self.gated))
+        top.submodules.dut = EnableInserter(clocked)(self.dut)
         simulate(top, bench, timeout=timeout)
 
     async def step(self, ctx, offers) -> bool:

@@ -43,6 +43,9 @@ class Difference(ctypes.Structure):
         ("got", ctypes.c_uint32 * MAX_THREADS),
         ("fault", NativeFault),
         ("what", ctypes.c_char * 80),
+        ("is_stale", ctypes.c_uint32),
+        ("writer", ctypes.c_uint32),
+        ("written", ctypes.c_uint64),
     )
 
 

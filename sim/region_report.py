@@ -117,7 +117,8 @@ def region_lines(result: dict[str, Any]) -> list[str]:
     memory = result["memory"]
     lines.append(
         f"DRAM: {memory['bytes_per_cycle']:g} B/cycle, latency {memory['latency']} cycles; "
-        f"{memory['read_bytes']:,} bytes read, {memory['written_bytes']:,} written"
+        f"{memory['read_bytes']:,} bytes read, {memory['written_bytes']:,} written, "
+        f"{100 * result['region']['dram_utilization']:.1f} % of what it could from the marker on"
     )
     footprint = result["shared_read_bytes"]
     if footprint:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..hw.address_map import CORES, CORES_BASE
 from ..hw.arithmetic import ARITHMETIC
 from ..hw.config import ClusterConfig
 from ..hw.counters import counter_table
@@ -36,6 +37,8 @@ from .versions import versions
 __all__ = ["RunOptions", "run_gemm", "run_kernel"]
 
 NO_LIMIT = 1 << 40
+#: Among those who ask the L2 cache; it allocates lines for the DMA only if told so.
+DMA_SOURCE = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,6 +248,10 @@ def run_gemm(
     host = Host()
     host.mark()
     schedule(config, problem, host, steps)
+    if config.cores and DMA_SOURCE not in config.l2.no_allocate_sources:
+        flush = CORES_BASE + CORES["flush"].offset
+        host.commands.write(flush, 1)
+        host.commands.wait_equal(flush, 0)
     table = counter_table(config)
     for counter in table:
         host.commands.read(counter.address)

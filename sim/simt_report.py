@@ -61,10 +61,20 @@ def simt_report(result: dict[str, Any]) -> str:
 def cycle_lines(result: dict[str, Any]) -> list[str]:
     """Return how long it took, and who looked over the gateware's shoulder."""
     checked = "; every instruction agrees with the model" if result["lockstep"] else ""
-    return [
+    lines = [
         f"{result['cycles']:,} cycles, {result['instructions_per_cycle']:.3f} instructions of "
         f"warps per cycle{checked}"
     ]
+    if flush := result.get("flush_cycles"):
+        lines.append(f"In the last {flush:,} of them no core ran: the rest was written to DRAM")
+    for place, name in (("dram", "DRAM"), ("shared", "shared memory")):
+        latency = result.get("load_latency", {}).get(place)
+        if latency and latency["loads"]:
+            lines.append(
+                f"Loads of {name} took {latency['min']:,} to {latency['max']:,} cycles, half of "
+                f"them at most {latency['median']:,}, 99 % at most {latency['p99']:,}"
+            )
+    return lines
 
 
 def instruction_lines(result: dict[str, Any]) -> list[str]:

@@ -33,7 +33,7 @@ def test_an_unknown_benchmark_is_refused():
     assert done.returncode == 2
     assert (
         "name must be one of budgets, special, iss, kernels, core, core_speed, shared, speed, "
-        "arithmetic, gemm, virgo, not gem" in done.stderr
+        "arithmetic, gemm, memory, virgo, not gem" in done.stderr
     )
 
 
@@ -99,6 +99,42 @@ def test_shared_memory_beside_its_definition(bench):
         "together": [beside | {"measured": {}}],
     }
     assert [target["value"] for target in shared.targets(worse)] == [3, 1]
+
+
+def test_memory_on_the_small_preset(bench, monkeypatch):
+    memory = bench("memory")
+    monkeypatch.setattr(memory, "PRESET", "tiny")
+    found = [json.loads(json.dumps(part)) for part in memory.measure(True, tell)]
+    assert [len(part["runs"]) for part in found] == list(range(1, len(found) + 1))
+    runs = found[-1]["runs"]
+    assert [run["kernel"] for run in runs] == [case.kernel for case in memory.cases(quick=True)]
+    (wrong,) = bench("target").targets_of(found[-1])
+    assert wrong.met and wrong.value == 0
+    traffic, latency = memory.tables(found[-1])
+    assert (traffic.row_count, latency.row_count) == (5, 2)
+
+
+def test_targets_of_memory(bench):
+    memory = bench("memory")
+    shares = {"bytes_per_cycle": 64.0, "used_bytes_per_cycle": 48.0}
+    traffic = {"memory": shares | {"read_bytes": 1024, "written_bytes": 2048}}
+    shared = {"check": {"verdict": "right"}, "instructions": {"warp": 7}, **traffic}
+    product = {"region": {"cycles": 9}, "mac_utilization": 0.5, "allocates": True}
+    runs = [
+        {**shared, "kernel": "copy", "machine": "virgo", "sizes": {"n": 8}, "cycles": 9},
+        {**shared, "kernel": "vecadd", "machine": "one core", "sizes": {"n": 8}, "cycles": 20_001},
+        {**shared, **product, "kernel": "gemm", "machine": "virgo", "sizes": {"m": 8}},
+    ]
+    assert [target.met for target in memory.targets(runs, False)] == [False, False, True]
+    assert [target.value for target in memory.targets(runs, False)] == [75, 20_001, 0]
+    assert [target.value for target in memory.targets(runs, True)] == [0]
+    traffic["memory"]["dram_utilization"] = 0.85
+    assert next(memory.targets(runs, False)).met
+    traffic, product = memory.tables({"runs": runs})
+    assert (traffic.row_count, product.row_count) == (2, 1)
+    assert [next(iter(column.cells)) for column in product.columns][:4] == [
+        *("8", "yes", "right", "9"),
+    ]
 
 
 @pytest.mark.slow

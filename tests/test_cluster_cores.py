@@ -5,18 +5,14 @@ from dataclasses import replace
 import pytest
 from amaranth.back import rtlil
 
-from spica.hw.address_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY, core_registers
+from spica.hw.address_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY
 from spica.hw.cluster import Cluster
 from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig
-from spica.hw.core.faults import FaultCause
-from spica.hw.core.memory_layouts import MemoryFault
-from spica.hw.core_control import CONSOLE_BYTES, CoreControl
 from spica.hw.errors import MachineError, UserError
 from spica.hw.rtl import require_rtl
 from spica.kernels.commands import CommandList
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
-from spica.sim.bench import simulate
 from spica.sim.cluster_programs import run_program
 from spica.sim.core_bench import image, run_model
 from spica.sim.dram import DramConfig
@@ -170,106 +166,6 @@ def test_command_words_of_cores_reach_the_matrix_unit(machine):
     commands.read(0x303C)
     error, word = machine.execute(commands.array()).reads
     assert error & 1 and word in (0, 63)
-
-
-async def access(ctx, port, name: str, value: int | None = None) -> tuple[int, int]:
-    """Read or write a register of the cores; return data and whether it was refused."""
-    ctx.set(port.request.payload.address, core_registers(2)[name].offset)
-    ctx.set(port.request.payload.write, value is not None)
-    ctx.set(port.request.payload.data, value or 0)
-    ctx.set(port.request.valid, 1)
-    await ctx.tick().until(port.request.ready)
-    ctx.set(port.request.valid, 0)
-    assert ctx.get(port.response.valid)
-    return ctx.get(port.response.payload.data), ctx.get(port.response.payload.error)
-
-
-def control_bench(body):
-    """Run a testbench on the registers of two cores."""
-    dut = CoreControl(TWO)
-
-    async def bench(ctx):
-        await body(ctx, dut)
-
-    simulate(dut, bench)
-
-
-def test_cores_are_started_once():
-    async def body(ctx, dut):
-        bus = dut.registers
-        assert await access(ctx, bus, "start") == (0, 0)
-        assert (await access(ctx, bus, "start", 2))[1] == 1
-        assert not ctx.get(dut.start)
-        assert (await access(ctx, bus, "start", 1))[1] == 0
-        assert ctx.get(dut.start)
-        assert (await access(ctx, bus, "start", 1))[1] == 1
-        assert await access(ctx, bus, "start") == (1, 0)
-        ctx.set(dut.busy, 0b10)
-        await ctx.tick()
-        assert await access(ctx, bus, "busy") == (0b10, 0)
-        assert (await access(ctx, bus, "state"))[0] & 1 and ctx.get(dut.runs)
-        ctx.set(dut.exit_codes[1], 99)
-        assert await access(ctx, bus, "exit_code_1") == (99, 0)
-        assert (await access(ctx, bus, "exit_code_1", 1))[1] == 1
-
-    control_bench(body)
-
-
-def test_the_first_fault_is_kept():
-    async def body(ctx, dut):
-        ctx.set(dut.busy, 3)
-        for core, pc in ((1, 0x100), (0, 0x200)):
-            fault = dut.memory_fault[core]
-            ctx.set(fault.valid, 1)
-            ctx.set(fault.payload.kind, MemoryFault.REFUSED)
-            ctx.set(fault.payload.pc, pc)
-            ctx.set(fault.payload.warp, 1)
-            ctx.set(fault.payload.mask, 2)
-            ctx.set(fault.payload.address, 0x1234)
-            await ctx.tick()
-            ctx.set(fault.valid, 0)
-        ctx.set(dut.fault[0].valid, 1)
-        await ctx.tick()
-        names = ("fault", "fault_pc", "fault_address", "fault_lanes", "state")
-        values = [(await access(ctx, dut.registers, name))[0] for name in names]
-        kind = MemoryFault.REFUSED.value
-        assert values == [1 << 24 | 1 << 16 | 1 << 8 | kind, 0x100, 0x1234, 2, 0b10]
-        assert ctx.get(dut.error) and not ctx.get(dut.runs)
-
-    control_bench(body)
-
-
-def test_of_faults_of_one_cycle_the_lowest_core_is_first():
-    async def body(ctx, dut):
-        for core in (0, 1):
-            ctx.set(dut.fault[core].valid, 1)
-            ctx.set(dut.fault[core].payload.cause, FaultCause.STACK_OVERFLOW)
-            ctx.set(dut.fault[core].payload.pc, 8 * core)
-        await ctx.tick()
-        value, _ = await access(ctx, dut.registers, "fault")
-        assert value == FaultCause.STACK_OVERFLOW.value
-
-    control_bench(body)
-
-
-def test_the_console_keeps_what_fits_and_tells_what_was_lost():
-    async def body(ctx, dut):
-        sent = [bytearray(), bytearray()]
-        for n in range(CONSOLE_BYTES // 2 + 4):
-            for core in (0, 1):
-                ctx.set(dut.console[core].payload, (n * 2 + core) & 0xFF)
-                ctx.set(dut.console[core].valid, 1)
-                await ctx.tick().until(dut.console[core].ready)
-                ctx.set(dut.console[core].valid, 0)
-                sent[core].append((n * 2 + core) & 0xFF)
-        await ctx.tick().repeat(4)
-        assert (await access(ctx, dut.registers, "state"))[0] == 0b1100
-        for n in range(CONSOLE_BYTES):
-            value, _ = await access(ctx, dut.registers, "console")
-            assert value == 0x100 | n & 0xFF
-            await ctx.tick().repeat(2)
-
-    control_bench(body)
 
 
 def test_what_rtl_does_not_have_is_refused():

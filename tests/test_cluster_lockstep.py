@@ -1,6 +1,7 @@
 """Cores of a cluster in lockstep, with units that write memory: no false alarm, and no miss."""
 
 import gc
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,11 @@ from spica.hw.address_map import ENTRY, SHARED_BASE
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.assembly import assemble
 from spica.hw.isa.program import assemble_program
-from spica.sim import cluster_lockstep
 from spica.sim.binding import Layout
 from spica.sim.cluster_machine import ClusterMachine
 from spica.sim.core_bench import image
 from spica.sim.core_outcome import CoreStop
-from spica.sim.dram import DramConfig
+from spica.sim.dram import DramConfig, Fault
 from spica.sim.programs.bench import END, small_config
 from spica.sim.programs.samples import SAMPLES, sample
 from spica.sim.programs.units import (
@@ -186,6 +186,8 @@ def test_memory_that_nobody_loads_is_compared_at_the_end(machine_of):
 #: A program, a port that nobody sees, and what is reported then.
 HIDDEN = (
     ("dma", "shared_write_0_valid", "result"),
+    ("dma", "dma_axi_0_awvalid", "result"),
+    ("dma", "dma_axi_1_wvalid", "result"),
     ("meeting", "core1_console_valid", "a byte that the core never prints"),
     ("meeting", "core1_console_byte", "byte printed"),
     ("meeting", "core0_command_word", "command word"),
@@ -208,9 +210,117 @@ def test_what_is_not_seen_is_missed(monkeypatch, name, port, what):
 
 
 @pytest.mark.slow
-def test_what_the_dma_writes_to_dram_must_be_mirrored(monkeypatch, machine_of):
-    monkeypatch.setattr(cluster_lockstep, "dma_ids", lambda config: 0)
-    outcome = execute(machine_of(), "dma")
+@pytest.mark.parametrize("dram", [None, SLOW])
+def test_what_dram_refuses_of_the_dma_is_not_written(machine_of, dram):
+    machine = machine_of(dram)
+    refused = 2  # lines of the four
+    machine.harness.inject([
+        Fault(start=ENTRY + TARGET, end=ENTRY + TARGET + 64 * refused, reads=False)
+    ])
+    outcome = execute(machine, "dma")
+    machine.harness.inject([])
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+    kept = DATA[16 * refused :]
+    assert outcome.exit_codes == (SUM + int(kept.sum()) + 3 * len(kept), 0)
+
+
+#: Core 1 loads a word, core 0 writes it, and core 1 loads it again, after a fence or at once; gp
+#: has what core 1 found.
+COPIES = """
+        csrr s2, core_id
+        li s1, {target}
+        li t1, 1
+        li gp, 0
+        beqz s2, first
+        lw a0, 0(s1)
+        add gp, gp, a0
+first:  vx_bar zero, t1
+        bnez s2, second
+        li a1, 77
+        sw a1, 0(s1)
+        fence 3, 3
+second: vx_bar zero, t1
+        beqz s2, end
+        {fence}
+        lw a0, 0(s1)
+        add gp, gp, a0
+end:    vx_tmc zero
+"""
+
+
+def copies(fence):
+    return COPIES.format(target=ENTRY + TARGET, fence=fence)
+
+
+def stored_by_the_dma(fence):
+    """Return the program of the DMA, whose core has a copy of what is stored."""
+    text, target = unit_program("dma", TWO, ENTRY), f"li s1, {ENTRY + TARGET}\n"
+    first = target + "        lw a3, 0(s1)\n        add a3, a3, a3\n"
+    assert target in text and "sum:" in text and "beqz t2, store\n" in text
+    text = text.replace(target, first)
+    return text.replace("beqz t2, store\n", f"beqz t2, store\n        {fence}\n")
+
+
+def raced():
+    """Return the program of the DMA; core 1 meanwhile looks at what is stored until it is there."""
+    text = unit_program("dma", TWO, ENTRY)
+    head, end, tail = text.partition("end:    li gp, 0")
+    assert end
+    return f"""{head}
+end:    li s1, {ENTRY + TARGET}
+look:   fence 3, 3
+        lw a3, 0(s1)
+        lw a4, 64(s1)
+        lw a5, 128(s1)
+        lw a6, 192(s1)
+        beqz a3, look
+        beqz a4, look
+        beqz a5, look
+        beqz a6, look
+        li gp, 0{tail}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_a_load_that_races_with_the_dma_may_find_either(seed):
+    dram = DramConfig(latency=10 + 15 * seed, stall=0.1 * seed, seed=seed)
+    with ClusterMachine(
+        TWO, name="two_observed", optimize=1, lockstep=True, dram=dram, watchdog=5000
+    ) as machine:
+        machine.allow(ENTRY, ROOM)
+        place(machine, raced())
+        outcome = machine.run(LIMIT)
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+    assert outcome.exit_codes == LEFT["dma"]
+
+
+WRITERS = {"core 0": (copies, (0, 77)), "the DMA": (stored_by_the_dma, LEFT["dma"])}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_others_wrote_is_found_after_a_fence(machine_of, writer):
+    program, left = WRITERS[writer]
+    for dram in (None, SLOW):
+        machine = machine_of(dram)
+        place(machine, program("fence 3, 3"))
+        outcome = machine.run(LIMIT)
+        assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+        assert outcome.exit_codes == left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("writer", WRITERS)
+def test_an_old_copy_is_told_as_such(machine_of, writer):
+    machine = machine_of()
+    place(machine, WRITERS[writer][0]("nop"))
+    outcome = machine.run(LIMIT)
     assert outcome.stop is CoreStop.MISMATCH
-    first, where, *_ = outcome.mismatch.splitlines()
-    assert first.endswith(": result") and where.endswith("lw a2, 0(s1)")
+    first, where, lane, told, *_ = outcome.mismatch.splitlines()
+    assert first.endswith(": result") and ": lw a" in where
+    assert "of the model, 0x00000000 of the core" in lane
+    assert re.fullmatch(
+        f"  the core found what was there before the write of {writer} that was done in cycle "
+        r"\d+; vx_fence makes it visible",
+        told,
+    )

@@ -17,12 +17,16 @@ from spica.hw.core.memory_layouts import MemoryFault
 from spica.hw.counters import counter_table
 from spica.hw.errors import MachineError, UserError
 from spica.kernels.commands import CommandList
+from spica.sim.cluster_executor import ClusterExecutor
 from spica.sim.cluster_machine import ClusterMachine
 from spica.sim.core_bench import image
 from spica.sim.core_outcome import CoreStop
 from spica.sim.core_records import Kind
 from spica.sim.dram import DramConfig
-from spica.sim.programs.units import ROOM, SOURCE, WORDS, unit_program
+from spica.sim.loading import SimtOptions
+from spica.sim.places import Places
+from spica.sim.programs.units import ROOM, SOURCE, TARGET, WORDS, unit_program
+from spica.sim.simt_report import cycle_lines
 from spica.sim.stops import Stop
 
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
@@ -43,6 +47,21 @@ def machine():
     with machine_with(record=(0, 1 << 62)) as machine:
         yield machine
     gc.collect()
+
+
+#: Core 0 writes a countdown to DRAM, and ends without a fence.
+STORES = f"""
+        csrr t0, core_id
+        bnez t0, end
+        li s1, {ENTRY + TARGET}
+        li a1, {WORDS}
+again:  sw a1, 0(s1)
+        addi s1, s1, 4
+        addi a1, a1, -1
+        bnez a1, again
+end:    li gp, 0
+        vx_tmc zero
+"""
 
 
 def place(machine, text):
@@ -103,6 +122,98 @@ def test_what_is_marked_and_counted(machine):
     while machine.harness.state().stop == Stop.NONE:
         machine.engine.run(machine.harness, 1000)
     assert machine.harness.reads().tolist() == list(units.values())
+
+
+@pytest.mark.slow
+def test_a_run_ends_when_all_is_in_dram(machine):
+    outcome = execute(machine, "meeting")
+    assert outcome.stop is CoreStop.DONE
+    stored = machine.read(ENTRY + TARGET, 4).view(np.uint32)
+    assert stored.tolist() == [77]
+    # Core 0 fences only what it wrote before it ended.
+    place(machine, STORES)
+    outcome = machine.run(LIMIT)
+    assert outcome.stop is CoreStop.DONE
+    values = machine.read(ENTRY + TARGET, 4 * WORDS).view(np.uint32)
+    assert values.tolist() == list(range(WORDS, 0, -1))
+    written = sum(channel.write_bytes for channel in outcome.channels)
+    assert written >= 4 * WORDS
+    assert 0 < outcome.cores_end < outcome.cycles
+    assert outcome.flush_cycles == outcome.cycles - outcome.cores_end
+    # Such a run in parts ends at the same cycle, which is later than the end of its cores.
+    place(machine, STORES)
+    outcome = machine.run(LIMIT)
+    place(machine, STORES)
+    assert machine.run(outcome.cores_end + 1).stop is CoreStop.LIMIT
+    assert machine.run(LIMIT).cycles == outcome.cycles
+
+
+@pytest.mark.slow
+def test_writing_back_is_progress():
+    with machine_with(dram=DramConfig(latency=1, stall=0.9, seed=2), watchdog=200) as machine:
+        place(machine, STORES.replace(f"li a1, {WORDS}", "li a1, 512"))
+        outcome = machine.run(LIMIT)
+        assert outcome.stop is CoreStop.DONE, outcome.waits
+        assert outcome.flush_cycles > 2 * 200
+
+
+@pytest.mark.slow
+def test_how_long_loads_take(machine):
+    outcome = execute(machine, "dma")
+    counted, latency = machine.counters(), machine.load_latency()
+    dram, shared = (latency[place] for place in ("dram", "shared"))
+    assert [core.loads for core in dram] == [core.loads for core in shared] == [WORDS, 0]
+    assert counted[0]["loads"] > 2 * WORDS  # registers of the DMA too
+    for core in (dram[0], shared[0]):
+        assert 2 < core.least <= core.quantile(0.5) <= core.quantile(0.99) <= core.most
+        assert core.most < outcome.cycles
+        assert core.as_dict()["histogram"][str(core.least)] > 0
+    assert shared[0].most < dram[0].most
+    assert dram[0].most >= machine.dram.latency
+    assert (dram[1].least, dram[1].most, dram[1].quantile(0.5)) == (0, 0, 0)
+    records = machine.records()[0].rows
+    requests = records[records["kind"] == Kind.REQUEST]
+    answers = records[records["kind"] == Kind.RESPONSE]
+    taken = []
+    for request in requests:
+        if request["extra"] >> 31 or not SHARED_BASE <= request["pc"] < WINDOW:
+            continue
+        mine = (answers["extra"] == request["extra"]) & (answers["cycle"] > request["cycle"])
+        taken.append(int(answers[mine][0]["cycle"] - request["cycle"]))
+    assert sorted(taken)[0] == shared[0].least and max(taken) == shared[0].most
+
+
+@pytest.mark.slow
+def test_what_a_result_tells_of_memory(machine, monkeypatch):
+    text = unit_program("dma", TWO, ENTRY)
+    monkeypatch.setattr(machine, "profile", dict)  # there are no functions
+    places, options = Places(TWO, []), SimtOptions(memory=machine.dram, lockstep=False)
+    executor = ClusterExecutor(machine, None, places, options)
+    executor.outcome = outcome = execute(machine, "dma")
+    found = executor.account()
+    memory, channels, peak = found["memory"], outcome.channels, machine.dram.bytes_per_cycle
+    moved = sum(channel.read_bytes + channel.write_bytes for channel in channels)
+    assert memory["read_bytes"] + memory["written_bytes"] == moved
+    assert memory["dram_utilization"] == moved / outcome.cycles / peak
+    assert found["flush_cycles"] == outcome.flush_cycles > 0
+    region = found["region"]
+    assert (region["begin"], region["end"]) == (outcome.first_begin, outcome.last_end)
+    assert found["load_latency"]["dram"]["loads"] == found["load_latency"]["shared"]["loads"]
+    lines = cycle_lines(found)
+    assert lines[1].startswith(f"In the last {outcome.flush_cycles} of them no core ran")
+    assert [line.partition(" took ")[0] for line in lines[2:]] == [
+        "Loads of DRAM",
+        "Loads of shared memory",
+    ]
+    # What had moved up to the marker is what has in a run that stops behind it.
+    place(machine, text)
+    assert machine.run(outcome.first_begin + 1).stop is CoreStop.LIMIT
+    before = machine.harness.statistics()
+    assert before == machine.harness.marked()
+    left = moved - sum(channel.read_bytes + channel.write_bytes for channel in before)
+    assert 0 < left < moved
+    spent = outcome.cycles - outcome.first_begin
+    assert region["dram_utilization"] == left / spent / peak
 
 
 @pytest.mark.slow
@@ -184,8 +295,12 @@ def test_a_hang_tells_what_is_waited_for():
         assert outcome.stop is CoreStop.HANG
         # The host starts the cores, and each reads its first lines, in less than 200 cycles.
         assert 500 < outcome.cycles < 700
-        # Of each core the lines that its cache may read at a time, half of them at each master.
-        assert "m_axi0: 8 reads and 0 writes unanswered" in outcome.waits
+        # The lines that a cache of instructions may read at a time, half of them at each master;
+        # the L2 reads once what both cores want.
+        assert "m_axi0: 4 reads and 0 writes unanswered" in outcome.waits
+        assert "L2 slice 0 waits for 4 reads and 0 writes of DRAM" in outcome.waits
+        assert "core1 waits for " in outcome.waits
+        assert "lanes of loads and stores, from its L1 caches" in outcome.waits
         assert "still counting: none" in outcome.waits
         assert [state.owed_fetches > 0 for state in machine.core_states()] == [True, True]
 

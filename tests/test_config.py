@@ -10,7 +10,9 @@ from spica.hw.config import (
     PRESETS,
     AxiConfig,
     ClusterConfig,
+    CoreConfig,
     DmaConfig,
+    L2Config,
     MatrixConfig,
     SharedMemoryConfig,
 )
@@ -100,6 +102,17 @@ REFUSED = [
         {"matrix": MatrixConfig(operand="fp32")},
         "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of A, "
         "16 elements of fp32, not 8",
+    ),
+    (
+        ClusterConfig,
+        {"cores": 1, "core": CoreConfig(), "l2": L2Config(line_bytes=128)},
+        "l2.line_bytes must be axi.interleave_bytes with cores, the longest burst, 64, not 128",
+    ),
+    (
+        ClusterConfig,
+        {"cores": 2, "core": CoreConfig(), "l2": L2Config(no_allocate_sources=(0, 3))},
+        "each of l2.no_allocate_sources must be at most 2, where 0 is the DMA and others are "
+        "cores, not 3",
     ),
 ]
 

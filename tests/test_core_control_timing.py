@@ -66,6 +66,22 @@ def test_latency_and_throughput():
     ]
 
 
+def test_a_fence_empties_a_cache_when_it_takes_effect():
+    """In the cycle in which its warp goes on; one of a warp that has ended empties nothing."""
+    config = small_config(warps=4)
+    dut = WarpControl(config)
+    kinds, warps = [Operation.FENCE, Operation.FENCE_I], (0, 3, 0)
+    fences = [full(config, kind, warp) for warp in warps for kind in kinds]
+    seen = trace(dut, fences, (dut.invalidate_data, dut.invalidate, dut.resume), 14)
+    assert [(cycle, *rest[:2]) for cycle, rest in enumerate(seen) if any(rest[:2])] == [
+        (1, 1, 0),
+        (3, 0, 1),
+        (9, 1, 0),
+        (11, 0, 1),
+    ]
+    assert [resume for *_, resume in seen if resume] == [1, 1, 8, 8, 1, 1]
+
+
 def test_warps_are_started_one_per_cycle():
     config = small_config(warps=4)
     dut = WarpControl(config)

@@ -17,7 +17,7 @@ from spica.hw.address_map import (
     WINDOW_BYTES,
     unit_bases,
 )
-from spica.hw.config import PRESETS, AxiConfig, SharedMemoryConfig
+from spica.hw.config import PRESETS, AxiConfig, CacheConfig, SharedMemoryConfig
 from spica.hw.core.operations import Port
 from spica.hw.memory.core_path import CorePath
 from spica.sim.core_path_bench import PathBench, row
@@ -27,17 +27,42 @@ from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
 
 BROKEN = range(DRAM_BASE + 0x4000, DRAM_BASE + 0x5000)
+REFUSED = range(DRAM_BASE + 0x123440, DRAM_BASE + 0x123480)
+
+
+def data_cache(size: int, ways: int, misses: int, line_bytes: int = 64) -> CacheConfig:
+    """Return a cache of data that is so small that lines drive each other out."""
+    return CacheConfig(size=size, ways=ways, misses=misses, line_bytes=line_bytes, prefetch=0)
+
+
+CODE = CacheConfig(size=1024, misses=4, prefetch=3)
 CONFIGS = {
-    "four": small_config(warps=2, threads=4),
-    "ports": small_config(warps=2, threads=4, shared_ports=2, transactions=4),
-    "lanes": small_config(warps=3, threads=4, memory_lanes=2, transactions=2, accesses=4),
+    "four": small_config(warps=2, threads=4, l1i=CODE, l1d=data_cache(512, 2, 4)),
+    "ports": small_config(
+        warps=2, threads=4, shared_ports=2, transactions=4, l1i=CODE, l1d=data_cache(128, 1, 2)
+    ),
+    "lanes": small_config(
+        warps=3,
+        threads=4,
+        memory_lanes=2,
+        transactions=2,
+        accesses=4,
+        l1i=CODE,
+        l1d=data_cache(64, 1, 1, 32),
+    ),
     "one": replace(
-        small_config(warps=1, threads=1, instruction_buffer=2),
+        small_config(
+            warps=1,
+            threads=1,
+            instruction_buffer=2,
+            l1i=CODE,
+            l1d=data_cache(64, 2, 3, line_bytes=16),
+        ),
         axi=AxiConfig(masters=1, data_width=64),
     ),
     # The window of registers does not begin at a multiple of its size.
     "units": replace(
-        small_config(warps=2, threads=4),
+        small_config(warps=2, threads=4, l1i=CODE, l1d=data_cache(256, 4, 2, line_bytes=16)),
         matrix=PRESETS["tiny"].matrix,
         more_matrices=(PRESETS["tiny"].matrix,) * 2,
         shared=SharedMemoryConfig(size=8192, banks=2, subbanks=4),
@@ -102,12 +127,25 @@ def test_it_converts(name):
     rtlil.convert(CorePath(CONFIGS[name]))
 
 
+def others(bench: PathBench, rng: random.Random, cycles: int) -> dict:
+    """Return what happens behind the caches: writes of others, now and then a fence with them."""
+    beat = bench.config.axi.beat_bytes
+
+    def write() -> bool:
+        for _ in range(3):
+            at = DRAM_BASE + rng.choice([rng.randrange(6 * beat), 4 * rng.randrange(6 * beat // 4)])
+            bench.change(at, rng.randbytes(rng.choice([1, 4, beat])))
+        return rng.random() < 0.1
+
+    return dict.fromkeys(sorted(rng.sample(range(1, cycles), cycles // 4)), write)
+
+
 @pytest.mark.parametrize("stall, jitter", [(0.0, 0), (0.3, 20)])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
     config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
-    bench = PathBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN)
-    bench.run(list(data_requests(rng, config, 150)))
+    bench = PathBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN, refused=REFUSED)
+    bench.run(list(data_requests(rng, config, 150)), fences=others(bench, rng, 300))
     assert bench.memory.dram == bench.golden.dram
     assert bench.memory.shared == bench.golden.shared
     assert bench.memory.console == bench.golden.console
@@ -115,6 +153,19 @@ def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
     assert len(bench.registers.log) > 8
     kinds = {word is None for answer in bench.answers for word in answer.expected}
     assert kinds == {True, False}
+    lines = [burst for bus in bench.buses for burst in bus.bursts_read]
+    assert len(lines) == bench.events["data.misses"]
+    assert 10 < len(lines) < bench.events["data.reads"]
+    assert bench.events["data.order_waits"] > 0
+
+
+def test_without_others_every_load_has_one_value():
+    config, rng = CONFIGS["four"], random.Random(7)
+    bench = PathBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
+    bench.run(list(data_requests(rng, config, 200)))
+    loads = [may_be for answer in bench.answers for _, may_be in answer.may_be.values()]
+    assert len(loads) > 50
+    assert all(len(values) == 1 for may_be in loads for values in may_be)
 
 
 def fetches(rng: random.Random, config, count: int):
@@ -182,42 +233,113 @@ def test_sides_do_not_disturb_each_other():
         assert data == int.from_bytes(code[at : at + 8], "little")
 
 
-def latency(address: int, **kind) -> list[int]:
-    """Return the cycles from the request of a row to its answers, memory quiet and quick."""
-    bench = PathBench(CONFIGS["four"], random.Random(1))
-    bench.run([row(address, 4, **kind)])
-    (answer,) = bench.answers
-    return [cycle - answer.accepted for cycle in answer.cycles]
+FOUR = CONFIGS["four"]
+LINE = FOUR.core.l1d.line_bytes
 
 
-def test_latency_is_as_stated():
-    # DRAM of the bench answers in the cycle after an address or a beat, which leave after 3.
-    assert latency(DRAM_BASE) == [7]
-    assert latency(DRAM_BASE, is_store=1) == [7]
-    assert latency(DRAM_BASE, step=16) == [7, 8, 9, 10]
-    assert latency(SHARED_BASE) == [6]
-    assert latency(CONSOLE_BASE - 4) == [5]
-    bench = PathBench(CONFIGS["four"], random.Random(1))
+def waits(*requests) -> list[list[int]]:
+    """Return the cycles from each request to its answers, memory quiet and quick."""
+    bench = PathBench(FOUR, random.Random(1))
+    bench.run(requests)
+    return [[cycle - each.accepted for cycle in each.cycles] for each in bench.answers]
+
+
+def test_latency_of_data_is_as_stated():
+    # Memory of the bench answers in the cycle after an address or a beat.
+    beats = FOUR.core.l1d.line_bytes // FOUR.axi.beat_bytes
+    miss, pauses = 5 + 1 + (beats - 1) + 6, [None] * 30
+    requests, cycles = [], []
+    for base in (DRAM_BASE, DRAM_BASE + 5 * LINE):  # one of each master
+        far, together, apart = base + 4096, row(base, 4), row(base, 4, step=FOUR.axi.beat_bytes)
+        for request, expected in (
+            (together, [miss]),
+            (together, [6]),
+            (apart, [6, 7, 8, 9]),
+            (row(base, 4, is_store=1), [4 + 1 + 4]),
+            (together, [6]),
+            (row(far, 4, is_store=1), [4 + 1 + 4]),
+            (row(far, 4, step=FOUR.axi.beat_bytes), [miss, miss + 1, miss + 2, miss + 3]),
+        ):
+            requests += [request, *pauses]
+            cycles.append(expected)
+    assert waits(*requests) == cycles
+
+
+def test_latency_of_the_rest_is_as_stated():
+    assert waits(row(SHARED_BASE, 4), *[None] * 9, row(CONSOLE_BASE - 4, 4)) == [[6], [5]]
+    bench = PathBench(FOUR, random.Random(1))
     tag = {"warp": 0, "pair": 0}
     bench.run(fetches=[{"address": DRAM_BASE, "tag": tag}, {"address": DRAM_BASE + 8, "tag": tag}])
     cycles = [answered - accepted for _, accepted, answered, _ in bench.fetched]
     assert cycles == [9, 1]  # four beats are a line
+    assert bench.events["instructions.fetches"] == 2
+    assert bench.events["instructions.fetch_misses"] == 1
+    lines = [burst for bus in bench.buses for burst in bus.bursts_read]
+    assert bench.events["instructions.lines_fetched"] == len(lines) > 1  # some are read ahead
 
 
-def test_rows_of_different_beats_follow_each_other():
-    config = CONFIGS["four"]
-    for base in (DRAM_BASE, SHARED_BASE):
-        bench = PathBench(config, random.Random(1))
-        bench.run([row(base + 16 * n, 4) for n in range(40)])
-        first, *_, last = (answer.cycles[-1] for answer in bench.answers)
-        assert last - first == 39
+def pace(*requests, of: int, config=FOUR) -> int:
+    """Return the cycles between the last answers of the first and the last of so many requests."""
+    bench = PathBench(config, random.Random(1))
+    bench.run(requests)
+    first, *_, last = (answer.cycles[-1] for answer in bench.answers[-of:])
+    return last - first
 
 
-def test_a_store_that_follows_a_store_to_its_beat_does_not_wait_for_it():
-    bench = PathBench(CONFIGS["four"], random.Random(1))
-    bench.run([row(DRAM_BASE, 4, is_store=1) for _ in range(20)])
-    first, *_, last = (answer.cycles[-1] for answer in bench.answers)
-    assert last - first == 19
+def test_rows_that_are_there_follow_each_other():
+    beats, pauses = range(DRAM_BASE, DRAM_BASE + 512, 16), [None] * 300
+    there = [row(beat, 4) for beat in beats]
+    assert pace(*there, *pauses, *there, of=32) == 31
+    assert pace(*(row(SHARED_BASE + 16 * n, 4) for n in range(40)), of=40) == 39
+
+
+@pytest.mark.parametrize("step", [0, 16])
+def test_stores_follow_each_other(step):
+    stores = [row(DRAM_BASE + step * n, 4, is_store=1) for n in range(40)]
+    assert pace(*stores, of=40) == 39
+
+
+def test_lines_are_read_together():
+    """As many as may be missed: each takes no longer than its beats, of two masters."""
+    core = replace(FOUR.core, l1d=data_cache(2048, 2, 8))
+    loads = [row(DRAM_BASE + LINE * n, 4) for n in range(24)]
+    assert pace(*loads, of=24, config=replace(FOUR, core=core)) <= 24 * 4
+
+
+def test_what_others_write_is_seen_after_a_fence():
+    words = [bytes([n] * 4) for n in range(1, 4)]
+    bench = PathBench(FOUR, random.Random(1))
+    load, pauses = row(DRAM_BASE, 4, step=0), [None] * 40
+    bench.write(DRAM_BASE, words[0])
+    fences = {
+        40: lambda: bench.change(DRAM_BASE, words[1]) and False,  # without one
+        70: lambda: bench.change(DRAM_BASE, words[2]),
+    }
+    bench.run([load, *pauses, load, *pauses, load], fences=fences)
+    assert [answer.words[0].to_bytes(4, "little") for answer in bench.answers] == [
+        words[0],
+        words[0],
+        words[2],
+    ]
+    assert bench.events["data.misses"] == 2
+
+
+def test_a_store_that_failed_is_in_no_line():
+    first, second = DRAM_BASE, DRAM_BASE + 16  # beats of a line
+    bench = PathBench(FOUR, random.Random(1), refused=range(second, second + 16))
+    pauses = [None] * 40
+    store = row(second, 4, is_store=1) | {"data": [1, 2, 3, 4]}
+    bench.run([row(second, 4), *pauses, store, *pauses, row(second, 4), row(first, 4)])
+    assert [set(answer.words.values()) for answer in bench.answers] == [{0}, {None}, {0}, {0}]
+    assert bench.events["data.misses"] == 2
+
+
+def test_a_line_with_an_error_is_not_kept():
+    bench = PathBench(FOUR, random.Random(1), broken=range(DRAM_BASE + 16, DRAM_BASE + 32))
+    beats, pauses = [row(DRAM_BASE, 4), row(DRAM_BASE + 16, 4)], [None] * 40
+    bench.run([*beats, *pauses, *beats])
+    assert [set(answer.words.values()) for answer in bench.answers] == [{0}, {None}] * 2
+    assert bench.events["data.misses"] == 2
 
 
 @pytest.mark.parametrize("name", ["four", "ports"])
@@ -234,8 +356,23 @@ def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
     assert bench.memory.dram == bench.golden.dram
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"prefetch": 2}, "l1d.prefetch must be 0, as data is not read ahead, not 2"),
+        (
+            {"line_bytes": 128, "prefetch": 0},
+            "core.l1d.line_bytes must be between a beat and the longest burst, 16 and 64, not 128",
+        ),
+    ],
+)
+def test_a_cache_of_data_that_cannot_be_is_refused(line, message):
+    with pytest.raises(ValueError, match=message):
+        small_config(l1d=CacheConfig(**line))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["four", "ports", "units"])
+@pytest.mark.parametrize("name", ["four", "ports", "units", "virgo"])
 def test_depth_is_within_budget(name):
-    measured = measure(CorePath(CONFIGS[name]), name)
+    measured = measure(CorePath((CONFIGS | PRESETS)[name]), name)
     assert too_deep(measured) == {}

@@ -6,12 +6,15 @@ import random
 import pytest
 from amaranth import Signal
 from amaranth.back import rtlil
+from amaranth.lib import data
 
 from spica.hw.address_map import COUNTERS_END
 from spica.hw.config import PRESETS, SharedMemoryConfig
 from spica.hw.counters import Counters, counter_table
 from spica.hw.matrix.unit import matrix_unit_events
 from spica.hw.memory.dma import dma_events
+from spica.hw.memory.l2_slice import EVENTS
+from spica.hw.memory.path_layouts import path_events
 from spica.hw.memory.shared import cluster_ports, shared_events
 from spica.sim.bench import simulate
 
@@ -120,10 +123,14 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
         **dict.fromkeys((f"matrix{n or ''}" for n in range(4)), matrix_unit_events),
         "shared": shared_events(cluster_ports(config)),
         "dma": dma_events(config),
+        "l2": data.StructLayout(dict.fromkeys(EVENTS, 1)),
     }
+    if config.cores:
+        known |= dict.fromkeys(("l1i", "l1d"), path_events(config))
     for row in table:
-        event = row.happened(Signal(known[row.unit]))
-        assert len(event) == row.increment_width, row.name
+        several = {"l1i": config.cores, "l1d": config.cores, "l2": config.axi.masters}
+        times = row.times([Signal(known[row.unit])] * several.get(row.unit, 1))
+        assert len(times) == row.increment_width, row.name
 
 
 def test_a_cluster_without_matrix_unit_counts_nothing_of_it():

@@ -9,6 +9,7 @@ from amaranth.back import rtlil
 from spica.hw.config import CacheConfig
 from spica.hw.memory.data_cache import DataCache
 from spica.hw.memory.data_cache_layouts import DataCacheConfig
+from spica.hw.memory.data_tags import EPOCHS
 from spica.sim.data_cache_bench import DataCacheBench, Write
 from spica.sim.golden.data_cache import OrderedMemory
 from spica.synth.budgets import too_deep
@@ -290,6 +291,24 @@ def test_it_forgets_what_it_has_and_what_is_on_its_way():
     bench = core_bench()
     bench.run(again)
     assert bench.lines_read == [0]
+
+
+def test_to_forget_holds_nobody():
+    bench = core_bench()
+    reads = [0, *[None] * 40, 0]  # the second in the cycle after it was told
+    bench.run([*SWEEP, *reads], invalidations={len(SWEEP) + 40})
+    assert bench.latencies == [25, 25]
+    assert bench.lines_read == [0, 0]
+    first, second = bench.cycles
+    assert second - first == 41
+
+
+@pytest.mark.parametrize("times", range(EPOCHS - 1, EPOCHS + 2))
+def test_what_was_forgotten_often_does_not_come_back(times):
+    bench, start = core_bench(), len(SWEEP) + 40
+    told = set(range(start, start + times))
+    bench.run([*SWEEP, 0, *[None] * (40 + times), *SWEEP, 0, 1], invalidations=told)
+    assert bench.lines_read == [0, 0]
 
 
 @pytest.mark.parametrize("broken", [0, 1])

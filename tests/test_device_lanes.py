@@ -6,13 +6,18 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.address_map import DMA_BASE, DRAM_BASE, SHARED_BASE
-from spica.hw.config import PRESETS, SharedMemoryConfig
+from spica.hw.config import PRESETS, CacheConfig, SharedMemoryConfig
 from spica.sim.core_path_bench import PathBench, row
 from spica.sim.path_models import register_address
 from spica.sim.programs.bench import small_config
 
 UNITS = replace(
-    small_config(warps=2, threads=4),
+    small_config(
+        warps=2,
+        threads=4,
+        l1i=CacheConfig(size=1024, misses=2, prefetch=1),
+        l1d=CacheConfig(size=1024, misses=4, prefetch=0),
+    ),
     matrix=PRESETS["tiny"].matrix,
     more_matrices=(PRESETS["tiny"].matrix,) * 2,
     # The window of registers does not begin at a multiple of its size.
@@ -46,7 +51,7 @@ def test_what_a_unit_holds_holds_nothing_else():
         row([DRAM_BASE, SHARED_BASE][n % 2] + 16 * n, 4, is_store=n % 3 == 0) for n in range(40)
     ]
 
-    released = 400
+    released = 700
 
     def release():
         bench.device.stall = 0.0
@@ -60,14 +65,17 @@ def test_what_a_unit_holds_holds_nothing_else():
 @pytest.mark.parametrize("base", [DRAM_BASE, SHARED_BASE])
 def test_registers_are_answered_while_memory_answers_in_every_cycle(base):
     bench = PathBench(UNITS, random.Random(1))
-    bench.device.stall, released = 1.0, 40
+    bench.device.stall, released = 1.0, 140
 
     def release():
         bench.device.stall = 0.0
 
     one = row(register_address(UNITS, "dma", 4), 4) | {"mask": 1}
-    bench.run([one, *(row(base + 16 * n, 4) for n in range(120))], events={released: release})
-    answer, *others = bench.answers
+    beats = [row(base + 16 * n, 4) for n in range(40)]
+    there = [*beats, *[None] * 60]  # they are in the cache then
+    bench.run([*there, one, *3 * beats], events={released: release})
+    answer, *others = bench.answers[len(beats) :]
+    assert others[0].cycles[0] < released < others[-1].cycles[0]
     assert answer.cycles[0] - released <= 10
     assert others[-1].cycles[0] - others[0].cycles[0] <= 125
 

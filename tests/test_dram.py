@@ -13,7 +13,7 @@ from spica.hw.axi import Axi4Signature
 from spica.hw.emit import EmittedPort
 from spica.hw.errors import UserError
 from spica.sim.binding import Layout
-from spica.sim.dram import DramConfig, Fault, Harness
+from spica.sim.dram import DramConfig, Fault, Harness, traffic
 from spica.sim.verilated import build_harness
 
 BEAT = 32
@@ -22,9 +22,10 @@ BEAT = 32
 class Bus:
     """One AXI4 master's pins, set and read by name."""
 
-    def __init__(self, channels=1, **dram):
+    def __init__(self, channels=1, shown=(), **dram):
         signature = Axi4Signature(address_width=32, data_width=8 * BEAT, id_width=4)
-        ports = [
+        ports = [EmittedPort(name, "output", 1) for name in shown]
+        ports += [
             EmittedPort(
                 f"m_axi0_{path[0]}",
                 "output" if member.flow == Flow.Out else "input",
@@ -41,7 +42,9 @@ class Bus:
             interleave_bytes=64,
             access_cycles=20,
         )
-        self.places = {p.name[7:]: p for p in (*self.layout.inputs, *self.layout.outputs)}
+        self.places = {
+            p.name.removeprefix("m_axi0_"): p for p in (*self.layout.inputs, *self.layout.outputs)
+        }
         self.out = np.zeros(self.layout.output_words, np.uint32)
         self.into = np.zeros(self.layout.input_words, np.uint32)
         self.cycle = 0
@@ -218,6 +221,51 @@ def test_random_traffic_against_a_dictionary(stall):
                 for at in range(address, address + BEAT * count, BEAT)
             ]
             assert [beat[2] for beat in beats if beat[1] == identity] == expected
+
+
+def test_stalls_begin_anew_with_the_ports():
+    bus = Bus(stall=0.4, seed=2, latency=20)
+    writes = [(0, DRAM_BASE + 64 * k, words(2)) for k in range(30)]
+    seen = []
+    for _ in range(3):
+        start = bus.cycle
+        happened = run(bus, stream(40), writes)
+        seen.append([[each[0] - start for each in part] for part in happened[:2]])
+        bus.harness.library.harness_renew(bus.harness.handle)
+        bus.into[:] = 0
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_the_last_response_is_the_dmas_where_it_is_shown():
+    writes = [(0, DRAM_BASE, words(2))]
+    bus = Bus()
+    _, replies, _ = run(bus, [], writes)
+    assert bus.harness.state().last_response == replies[-1][0]
+    names = [f"dma_axi_0_{name}" for name in ("awvalid", "wvalid", "bvalid", "bready")]
+    bus = Bus(shown=names)
+    run(bus, [], writes)
+    assert bus.harness.state().last_response == 0
+    bus.set(dma_axi_0_bvalid=1)
+    bus.step()
+    assert bus.harness.state().last_response == 0
+    bus.set(dma_axi_0_bready=1)
+    bus.step()
+    bus.set(dma_axi_0_bvalid=0)
+    bus.step()
+    assert bus.harness.state().last_response == bus.cycle - 2
+
+
+def test_utilisation_is_a_share_of_the_peak():
+    bus = Bus(bytes_per_cycle=16)
+    run(bus, stream(10), [(0, DRAM_BASE, words(2))])
+    moved = traffic(bus.harness.statistics(), 1000, 16)
+    assert moved == {
+        "read_bytes": 640,
+        "written_bytes": 64,
+        "used_bytes_per_cycle": 0.704,
+        "dram_utilization": 0.044,
+    }
+    assert "dram_utilization" not in traffic(bus.harness.statistics(), 1000)
 
 
 def test_outside_and_faults_answer_with_errors_and_write_nothing():

@@ -57,8 +57,13 @@ SIZES = {
     2: [(1, 1), (3, 50), (53, 3), (37, 41), (64, 72)],
     3: [(1, 1, 1), (5, 3, 2), (33, 70, 37), (64, 64, 64), (70, 31, 101)],
 }
-#: As its work grows with the square.
-SIZES_OF = {"nbody": [(1,), (2,), (61,), (257,), (509,)]}
+#: Where others show more: work that grows with the square, dimensions that are no sides.
+SIZES_OF = {
+    "chase": [(1, 1, 1), (5, 3, 2), (33, 70, 37), (64, 16, 1000), (509, 7, 509)],
+    "nbody": [(1,), (2,), (61,), (257,), (509,)],
+    "random_access": [(1, 1), (3, 50), (61, 7), (2053, 300), (20011, 40000)],
+    "strided": [(1, 1), (3, 50), (61, 7), (2053, 5), (20011, 16)],
+}
 #: More for machines of thousands of threads.
 LARGE = {1: [(8192,), (20011,)], 2: [(1, 5003), (257, 263)], 3: [(1, 300, 9), (257, 130, 67)]}
 
@@ -113,15 +118,20 @@ def test_right_everywhere(name, shape):
 #: a twentieth for other versions of the compiler.
 BUDGETS = {
     "bitonic_sort": ((4096,), 240_000),
+    "chase": ((256, 16, 256), 1_520),
     "conv2d": ((64, 64), 10_400),
+    "copy": ((8192,), 3_290),
+    "gemv": ((128, 128), 9_600),
     "layernorm": ((64, 64), 13_800),
     "mandelbrot": ((64, 64), 335_000),
     "nbody": ((256,), 140_000),
+    "random_access": ((8192, 8192), 6_450),
     "reduce": ((8192,), 3_500),
     "saxpy": ((8192,), 5_500),
     "sgemm": ((64, 64, 64), 64_000),
     "softmax": ((64, 64), 10_700),
     "stencil": ((64, 64), 30_000),
+    "strided": ((8192, 4), 4_350),
     "transpose": ((64, 64), 4_100),
     "vecadd": ((8192,), 5_600),
 }
@@ -178,15 +188,37 @@ def test_a_wrong_reference_is_seen(name):
 #: What somebody might get wrong in each kernel, as text of its source and what to put there.
 MISTAKES = {
     "bitonic_sort": [("spica_barrier();", "")],
+    "chase": [
+        ("steps > 0; steps--", "steps > 1; steps--"),
+        ("walk(nodes, 0, arguments->n)", "walk(nodes, 0, arguments->n - 1)"),
+    ],
     "conv2d": [("spica_mask(x + 1 < w)", "spica_mask(1)"), ("if (y > 0) next", "if (y > 99) next")],
+    "copy": [
+        ("SPICA_IF (i < ARGUMENTS->n)", "SPICA_IF (i + 1 < ARGUMENTS->n)"),
+        ("words[i] = a[i * SPICA_THREADS]", "words[i] = a[i / 2 * SPICA_THREADS]"),
+        ("row += warp * SPICA_THREADS", "row += (warp + 1) * SPICA_THREADS"),
+    ],
+    "gemv": [
+        ("lane ^ distance", "lane"),
+        ("if (row + r < m)", "if (row + r + 1 < m)"),
+        ("SPICA_IF (column + lane < n)", "SPICA_IF (column + lane + 1 < n)"),
+    ],
     "layernorm": [("(x - mean) * scale", "x * scale")],
     "mandelbrot": [("count < limit", "count < limit - 1")],
     "nbody": [("spica_barrier();", "")],
+    "random_access": [
+        ("SPICA_IF (i < n)", "SPICA_IF (i + 1 < n)"),
+        ("x[places[i]]", "x[places[i / 2]]"),
+    ],
     "reduce": [("step >= SPICA_THREADS", "2 * step >= SPICA_THREADS"), (BARRIER, "")],
     "saxpy": [("fmaf(a, x[i], y[i])", "fmaf(a, y[i], x[i])")],
     "sgemm": [(f"{BARRIER}\n        multiply", "multiply"), ("depth; row +=", "depth - 1; row +=")],
     "softmax": [("lane ^ distance", "lane")],
     "stencil": [("spica_barrier();", "")],
+    "strided": [
+        ("SPICA_IF (i < n)", "SPICA_IF (i + 1 < n)"),
+        ("x += next", "x += next - row"),
+    ],
     "transpose": [("SIDE | 1", "SIDE - 1"), ("SPICA_IF (j < rows)", "SPICA_IF (j + 1 < rows)")],
     "vecadd": [("SPICA_IF (i < n)", "SPICA_IF (i + 1 < n)")],
 }

@@ -78,7 +78,7 @@ def test_it_converts():
         ({"ways": 32}, "ways must be between 1 and 16, not 32"),
         ({"misses": 1}, "misses must be between 2 and 256, not 1"),
         ({"write_backs": 3}, "write_backs must be a power of two, not 3"),
-        ({"size": 256}, "4 ways x 64 bytes x 2 = 512 bytes, not 256"),
+        ({"size": 256}, "8 ways x 64 bytes x 2 = 1024 bytes, not 256"),
         ({"no_allocate_sources": (-1,)}, "each of no_allocate_sources must be between 0 and 255"),
     ],
 )
@@ -104,7 +104,9 @@ def test_what_its_place_must_be():
 def test_everybody_sees_one_order_of_writes(name, stall):
     """Few lines, so that they are given up all the time; then fewer, all asked for at once."""
     config = CONFIGS[name]
-    bench = L2Bench(config, random.Random(5), jitter=30 if stall else 0, stall=stall)
+    bench = L2Bench(
+        config, random.Random(5), jitter=30 if stall else 0, stall=stall, gated=bool(stall)
+    )
     ids = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
     lines = range(3 * config.l2.lines)
     bench.run(
@@ -122,7 +124,12 @@ def test_everybody_sees_one_order_of_writes(name, stall):
 def test_one_order_of_writes_for_long(name, seed):
     config, rng = CONFIGS[name], random.Random(100 + seed)
     bench = L2Bench(
-        config, rng, jitter=rng.choice([0, 8, 60]), stall=rng.choice([0, 0.1, 0.5]), latency=seed
+        config,
+        rng,
+        jitter=rng.choice([0, 8, 60]),
+        stall=rng.choice([0, 0.1, 0.5]),
+        latency=seed,
+        gated=bool(seed % 2),
     )
     ids = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
     phases = []
@@ -251,6 +258,44 @@ def test_a_flush_writes_each_line_once():
     lines = range(SMALL.l2.lines)
     bench.run(writes(bench, CORE, lines), "flush", "flush", reads(bench, CORE, lines))
     assert len(bench.stored) == SMALL.l2.lines and not bench.fetched
+
+
+def test_a_flush_looks_at_a_set_per_cycle():
+    """Only the last set but one has lines that were written, all its 4: 2 cycles for each."""
+    config = config_of(L2Config(size=8192, ways=4, misses=4, write_backs=8))
+    sets = config.l2.sets
+    bench = L2Bench(config, random.Random(1), span=8192, latency=0)
+    bench.run("flush")
+    assert bench.cycle <= 2 * sets + 8  # after a reset all sets were emptied
+    before = bench.cycle
+    bench = L2Bench(config, random.Random(1), span=8192, latency=0)
+    bench.run("flush", writes(bench, CORE, range(sets - 2, 4 * sets, sets)), "flush")
+    assert len(bench.stored) == 4 and bench.cycle <= before + sets + 50
+
+
+def test_a_withheld_clock_changes_nothing():
+    bench = L2Bench(SMALL, random.Random(8), jitter=20, stall=0.2, gated=True)
+    bursts = (bench.random_bursts(40, lines=range(12), ids=[DMA, CORE]) for _ in range(4))
+    bench.run(next(bursts), "flush", "flush", next(bursts), "flush", *bursts, "flush")
+    assert bench.events["write_back"]
+
+
+def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
+    """Nothing else goes to DRAM after it; hits before the read vary when it is looked up."""
+    bench = L2Bench(config_of(L2Config(size=256, ways=1, misses=4)), random.Random(1))
+    (other,), phases = reads(bench, CORE, [1], beats=1), []
+    phases.append([other])
+    for hits in range(30):
+        phases += [
+            writes(bench, CORE, [0], strobes=1),
+            [
+                *reads(bench, CORE, [4]),  # line 0 is given up
+                *(Burst(OTHER, other.address) for _ in range(hits)),
+                *reads(bench, OTHER, [0]),
+            ],
+        ]
+    bench.run(*phases)
+    assert bench.events["write_back"] == 30
 
 
 def test_errors_are_passed_on():

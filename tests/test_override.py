@@ -46,6 +46,7 @@ def test_one_of_several_parts():
     assert changed.more_matrices[0].macs == 16
     assert changed.matrix == hetero.matrix
     assert override(hetero, ["more_matrices=none"]) == PRESETS["virgo"]
+
     for setting, message in (
         ("more_matrices.1.rows=4", "did you mean 'more_matrices.0.rows'?"),
         ("more_matrices.0=4", "more_matrices.0 has fields of its own: more_matrices.0.rows, "),
@@ -53,6 +54,12 @@ def test_one_of_several_parts():
     ):
         with pytest.raises(ValueError, match=re.escape(message)):
             override(hetero, [setting])
+
+
+def test_a_tuple_of_any_length():
+    for text, sources in (("none", ()), ("()", ()), ("2", (2,)), ("0, 3", (0, 3))):
+        changed = override(PRESETS["virgo"], [f"l2.no_allocate_sources={text}"])
+        assert changed.l2.no_allocate_sources == sources
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,8 @@ class ClusterRun:
         facts |= {f"core {k}": bytes(state) for k, state in enumerate(machine.core_states())}
         harness = machine.harness
         facts["marks"] = [bytes(marks) for marks in harness.marks()]
-        facts["statistics"] = harness.statistics()
+        facts["statistics"] = harness.statistics(), harness.marked()
+        facts["latency"] = machine.load_latency()
         facts["unit counters"] = machine.unit_counters()
         facts["harness"] = bytes(harness.state())
         facts["host"] = harness.reads().tolist(), harness.errors()
@@ -166,12 +167,16 @@ class CoreRun(ClusterRun):
 class HostRun:
     """A product that a host commands."""
 
-    def __init__(self, dram=SLOW, faults=(), **options):
-        self.faults = faults
+    def __init__(self, dram=SLOW, faults=(), is_refused=False, **options):
+        self.faults, self.is_refused = faults, is_refused
         self.machine = Machine(MATRIX, name="tiny_matrix", dram=dram, gating="random", **options)
         host = Host()
         host.mark()
         schedule(MATRIX, PROBLEM, host, plan(MATRIX, PROBLEM))
+        if is_refused:
+            rows = host.commands.rows
+            for place in range(len(rows), 0, -7):
+                rows.insert(place, (0, 0x0F00 + 4 * (place % 8), place, 0))
         self.commands = host.commands.array()
 
     def begin(self):
@@ -180,7 +185,7 @@ class HostRun:
         self.machine.inject(self.faults)
         for address, data in PROBLEM.image(*operands(PROBLEM, "random", 1)):
             self.machine.write(address, data)
-        self.machine.begin(self.commands)
+        self.machine.begin(self.commands, check=not self.is_refused)
 
     def advance(self, cycle):
         """Run up to a cycle; return whether it was over before."""
@@ -229,6 +234,8 @@ RUNS = {
     "cores that print": lambda: CoreRun("loud", lockstep=True),
     "cores with much under way": lambda: CoreRun("floats", MUCH, lockstep=True),
     "host": HostRun,
+    "cluster with everything": lambda: ClusterRun("host", is_watched=True, **WHOLE),
+    "host that is refused": lambda: HostRun(is_refused=True),
     "host with faults": lambda: HostRun(faults=[BROKEN]),
 }
 

@@ -3,6 +3,7 @@
 from .cache import CacheConfig
 from .cluster import MOST_MATRICES, ClusterConfig
 from .core import CoreConfig
+from .l2 import L2Config
 from .matrix import MatrixConfig
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 from .presets import PRESETS
@@ -16,6 +17,7 @@ __all__ = [
     "ClusterConfig",
     "CoreConfig",
     "DmaConfig",
+    "L2Config",
     "MatrixConfig",
     "SharedMemoryConfig",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from ..address_map import CONSOLE_OFFSET, WINDOW_BYTES
 from .checks import require_choice, require_integer
 from .core import CoreConfig
+from .l2 import L2Config
 from .matrix import MatrixConfig
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 
@@ -37,6 +38,9 @@ class ClusterConfig:
         The other matrix units, at most 3, each of a size and format of its own.
     dma : DmaConfig
     axi : AxiConfig
+    l2 : L2Config
+        The slice of the L2 cache before each AXI master, where there are cores: sources are the
+        DMA, 0, and then the cores.
 
     """
 
@@ -49,9 +53,11 @@ class ClusterConfig:
     more_matrices: tuple[MatrixConfig, ...] = ()
     dma: DmaConfig = field(default_factory=DmaConfig)
     axi: AxiConfig = field(default_factory=AxiConfig)
+    l2: L2Config = field(default_factory=L2Config)
 
     def __post_init__(self):
         self.require_cores()
+        self.require_l2()
         if self.axi.beat_bytes > self.shared.line_bytes:
             raise ValueError(
                 f"axi.data_width must not exceed a line of shared memory, "
@@ -92,17 +98,33 @@ class ClusterConfig:
                 f"not {self.axi.data_width}"
             )
         if self.core is not None:
-            line, axi = self.core.l1i.line_bytes, self.axi
-            if not axi.beat_bytes <= line <= axi.interleave_bytes:
-                raise ValueError(
-                    f"core.l1i.line_bytes must be between a beat and the longest burst, "
-                    f"{axi.beat_bytes} and {axi.interleave_bytes}, not {line}"
-                )
+            axi = self.axi
+            for name, cache in (("l1i", self.core.l1i), ("l1d", self.core.l1d)):
+                if not axi.beat_bytes <= cache.line_bytes <= axi.interleave_bytes:
+                    raise ValueError(
+                        f"core.{name}.line_bytes must be between a beat and the longest burst, "
+                        f"{axi.beat_bytes} and {axi.interleave_bytes}, not {cache.line_bytes}"
+                    )
         if self.cores and self.shared.size + WINDOW_BYTES > CONSOLE_OFFSET:
             raise ValueError(
                 f"shared.size must leave room for registers before the console, "
                 f"{self.shared.size} + {WINDOW_BYTES} bytes, not more than {CONSOLE_OFFSET}"
             )
+
+    def require_l2(self):
+        """Raise unless bursts of all who ask lie within a line, and who they are is known."""
+        line, burst = self.l2.line_bytes, self.axi.interleave_bytes
+        if self.cores and line != burst:
+            raise ValueError(
+                f"l2.line_bytes must be axi.interleave_bytes with cores, the longest burst, "
+                f"{burst}, not {line}"
+            )
+        for source in self.l2.no_allocate_sources if self.cores else ():
+            if source > self.cores:
+                raise ValueError(
+                    f"each of l2.no_allocate_sources must be at most {self.cores}, where 0 is the "
+                    f"DMA and others are cores, not {source}"
+                )
 
     def require_wide_lines(self, matrix: MatrixConfig):
         """Raise unless a line of shared memory holds what enters the array in one cycle."""

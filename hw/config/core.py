@@ -19,6 +19,11 @@ LANES = {
 }
 
 
+def data_cache() -> CacheConfig:
+    """Return the cache of a core's data where nothing else is said."""
+    return CacheConfig(ways=4, misses=16, prefetch=0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CoreConfig:
     """A SIMT core.
@@ -72,6 +77,8 @@ class CoreConfig:
         lanes; None for as many.
     l1i : CacheConfig
         The cache of its instructions.
+    l1d : CacheConfig
+        The cache of its data; with a `prefetch` of 0.
 
     """
 
@@ -99,6 +106,7 @@ class CoreConfig:
     transactions: int = 16
     shared_ports: int | None = None
     l1i: CacheConfig = field(default_factory=CacheConfig)
+    l1d: CacheConfig = field(default_factory=data_cache)
 
     def __post_init__(self):
         self.require_pipeline()
@@ -135,6 +143,10 @@ class CoreConfig:
             if self.threads % lanes:
                 raise ValueError(f"{name} must divide {self.threads} threads, not {lanes}")
 
+        if self.l1d.prefetch:
+            raise ValueError(
+                f"l1d.prefetch must be 0, as data is not read ahead, not {self.l1d.prefetch}"
+            )
         lanes, ports = self.lanes("MEMORY"), self.shared_ports
         if ports is not None:
             require_integer("shared_ports", ports, 1, lanes)

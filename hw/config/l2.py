@@ -30,8 +30,8 @@ class L2Config(CacheShape):
 
     """
 
-    size: int = 64 * 1024
-    ways: int = 4
+    size: int = 256 * 1024
+    ways: int = 8
     line_bytes: int = 64
     misses: int = 64
     write_backs: int = 64

@@ -5,6 +5,7 @@ from dataclasses import replace
 from .cache import CacheConfig
 from .cluster import ClusterConfig
 from .core import CoreConfig
+from .l2 import L2Config
 from .matrix import MatrixConfig
 from .memory import AxiConfig, DmaConfig, SharedMemoryConfig
 
@@ -42,7 +43,13 @@ PRESETS: dict[str, ClusterConfig] = {
     "tiny": replace(
         TINY_MATRIX,
         cores=1,
-        core=CoreConfig(warps=4, threads=4, l1i=CacheConfig(size=1024, misses=6, prefetch=4)),
+        core=CoreConfig(
+            warps=4,
+            threads=4,
+            l1i=CacheConfig(size=1024, misses=6, prefetch=4),
+            l1d=CacheConfig(size=1024, misses=4, prefetch=0),
+        ),
+        l2=L2Config(size=4096, ways=4, misses=8, write_backs=8),
     ),
     "core": ClusterConfig(
         cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), matrix=None

@@ -70,6 +70,8 @@ class Core(SharedBlock):
     invalidate : Out(1)
         Instructions may have changed (``fence.i``): what is asked for from the next cycle on must
         be as memory has it.
+    invalidate_data : Out(1)
+        So may data: a fence takes effect, and all accesses of its warp are done.
     fault, memory_fault : Out(ResponseSignature)
         A warp went wrong, in control or in memory; it does not go on.
     observed : Out(ObservationSignature(config.core))
@@ -92,6 +94,7 @@ class Core(SharedBlock):
     memory_fault: Any
     barrier_refused: Signal
     invalidate: Signal
+    invalidate_data: Signal
     number: Signal
     exit_code: Signal
     active: Signal
@@ -115,6 +118,7 @@ class Core(SharedBlock):
             "release": In(ResponseSignature(barrier_layout(config))),
             "command": Out(stream.Signature(32)),
             "invalidate": Out(1),
+            "invalidate_data": Out(1),
             "fault": Out(ResponseSignature(fault_layout(core))),
             "memory_fault": Out(ResponseSignature(memory_fault_layout(core))),
             "observed": Out(ObservationSignature(core)),
@@ -181,6 +185,7 @@ class Core(SharedBlock):
             control.barrier_refused.eq(self.barrier_refused),
             self.exit_code.eq(control.exit_code),
             self.invalidate.eq(control.invalidate),
+            self.invalidate_data.eq(control.invalidate_data),
         ]
 
     def connect_warps(self, m: Module, front_end, issue, control, counters):

@@ -79,8 +79,8 @@ class WarpControl(wiring.Component):
         To and from the cluster's synchronizer; see `Barrier`.
     command : Out(stream.Signature(32))
         Command words for the cluster's matrix units.
-    invalidate : Out(1)
-        Instructions may have changed: what is asked for from the next cycle on must be new.
+    invalidate, invalidate_data : Out(1)
+        What is fetched, or loaded, from the next cycle on must be new: a fence takes effect.
     divergent_split : Out(1)
         A split is opened.
     flags, busy, retired, counter_number, counter, mcycle, minstret
@@ -105,6 +105,7 @@ class WarpControl(wiring.Component):
     release: Any
     command: stream.Interface
     invalidate: Signal
+    invalidate_data: Signal
     flags: data.View
     busy: Signal
     retired: Signal
@@ -138,6 +139,7 @@ class WarpControl(wiring.Component):
             "release": In(ResponseSignature(barrier_layout(config))),
             "command": Out(stream.Signature(32)),
             "invalidate": Out(1),
+            "invalidate_data": Out(1),
             "flags": In(flags_layout(config)),
             "busy": In(1),
             "retired": In(3),
@@ -188,6 +190,7 @@ class WarpControl(wiring.Component):
             self.fails.eq(o.fault | (self.is_barrier & self.barriers.refused)),
             self.commits.eq(self.fires & self.is_alive & ~self.fails),
             self.invalidate.eq(self.commits & (given.operation == ControlOperation.FENCE_I)),
+            self.invalidate_data.eq(self.commits & (given.operation == ControlOperation.FENCE)),
         ]
         self.look(m, effects.situation)
         self.change(m)

@@ -5,35 +5,22 @@ from typing import Any
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import exact_log2
 
-from ..axi import BURST_INCR, Axi4Signature
+from ..axi import Axi4Signature
 from ..config import ClusterConfig
 from ..core.front_layouts import fetch_request_layout, fetch_response_layout
 from ..core.layouts import data_request_layout, data_response_layout
 from ..emit import SharedBlock
 from ..registers import RegisterSignature
-from ..streams import Queue, ResponseSignature
-from .arbiter import lowest, select
-from .axi_mux import CACHE_BUFFERABLE, AxiMuxConfig
-from .data_path import DataPath, master_of
+from ..streams import ResponseSignature
+from .axi_mux import AxiMuxConfig
+from .data_path import DataPath
 from .instruction_cache import InstructionCache
-from .merge import Merge
-from .path_layouts import (
-    WINDOW_WIDTH,
-    core_id_width,
-    core_of,
-    id_width,
-    instruction_misses,
-    line_layout,
-    read_layout,
-    write_layout,
-)
+from .line_masters import LineMasters
+from .path_layouts import WINDOW_WIDTH, core_id_width, core_of, path_events
 from .ports import NarrowSignature
 
 __all__ = ["CorePath", "cluster_mux"]
-
-SIDES = ("instructions", "data")
 
 
 def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
@@ -45,12 +32,21 @@ def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
 
 
 class CorePath(SharedBlock):
-    """Bring what a core asks for to AXI, shared memory and units; data has no cache.
+    """Bring what a core asks for to its caches, and from there to AXI; to shared memory and units.
 
-    Reads of instructions are bursts of a line; every other transaction is of one beat. Reads have
-    ids of their own: instructions and data are told apart by the highest bit, and come back in any
-    order. Writes have id 0: they must take effect in their order. A read leaves 1 cycle after
-    `InstructionCache` or `DataPath` offers it, a write too.
+    Instructions are those of `InstructionCache`, data those of `DataPath`; see both for what is
+    answered when. Neither sees what others write to DRAM before it is told to forget what it has.
+    A line that is missed is read in one burst; every write is of one beat.
+
+    | cycle | a load that misses                                             |
+    |-------|----------------------------------------------------------------|
+    | 0     | `request` is accepted                                          |
+    | 5     | the address of its line is offered                             |
+    | n     | the last beat comes                                            |
+    | n + 6 | `response` to the lanes of one beat, one beat per cycle        |
+
+    A load that hits is answered after 6 cycles. A store is offered after 4, and answered 4 after
+    its write response.
 
     Parameters
     ----------
@@ -61,7 +57,11 @@ class CorePath(SharedBlock):
     -------
     fetch, fetched, invalidate : see `InstructionCache`
     request, response, device, console, narrow_0, … : see `DataPath`
+    invalidate_data : In(1)
+        What data is asked for from the next cycle on is as memory has it.
     axi_0, axi_1, … : Out(Axi4Signature)
+        See `LineMasters`.
+    events : Out(path_events(config))
     busy : Out(1)
         Combinational: something is under way, or comes in.
     """
@@ -69,10 +69,12 @@ class CorePath(SharedBlock):
     fetch: stream.Interface
     fetched: Any
     invalidate: Signal
+    invalidate_data: Signal
     request: stream.Interface
     response: Any
     device: Any
     console: stream.Interface
+    events: data.View
     busy: Signal
 
     def __init__(self, config: ClusterConfig):
@@ -86,10 +88,12 @@ class CorePath(SharedBlock):
                 "fetch": In(stream.Signature(fetch_request_layout(core))),
                 "fetched": Out(ResponseSignature(fetch_response_layout(core))),
                 "invalidate": In(1),
+                "invalidate_data": In(1),
                 "request": In(stream.Signature(data_request_layout(core))),
                 "response": Out(ResponseSignature(data_response_layout(core))),
                 "device": Out(RegisterSignature(WINDOW_WIDTH)),
                 "console": Out(stream.Signature(8)),
+                "events": Out(path_events(config)),
                 "busy": Out(1),
             }
             | {f"axi_{c}": Out(bus) for c in range(axi.masters)}
@@ -101,114 +105,40 @@ class CorePath(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        config = self.config
-        m.submodules.instructions = instructions = InstructionCache(config)
-        m.submodules.data_side = data_side = DataPath(config)
+        m.submodules.instructions = instructions = InstructionCache(self.config)
+        m.submodules.data_side = data_side = DataPath(self.config)
+        m.submodules.masters = masters = LineMasters(self.config)
         connect(m, flipped(self.fetch), instructions.fetch)
         connect(m, instructions.fetched, flipped(self.fetched))
+        connect(m, instructions.read, masters.fetch_read)
+        connect(m, masters.fetch_line, instructions.line)
         connect(m, flipped(self.request), data_side.request)
         connect(m, data_side.response, flipped(self.response))
         connect(m, data_side.device, flipped(self.device))
         connect(m, data_side.console, flipped(self.console))
-        for p in range(config.core_shared_ports):
+        for name in ("line_read", "line", "line_write", "line_written"):
+            connect(m, getattr(data_side, name), getattr(masters, name))
+        for c in range(self.config.axi.masters):
+            connect(m, getattr(masters, f"axi_{c}"), flipped(getattr(self, f"axi_{c}")))
+        for p in range(self.config.core_shared_ports):
             connect(m, getattr(data_side, f"narrow_{p}"), flipped(getattr(self, f"narrow_{p}")))
-        under_way = []
-        for c in range(config.axi.masters):
-            under_way += [
-                self.ask(m, c, instructions.read, getattr(data_side, f"read_{c}")),
-                self.write(m, c, getattr(data_side, f"write_{c}")),
-            ]
-            written = getattr(data_side, f"written_{c}")
-            axi = getattr(self, f"axi_{c}")
-            m.d.comb += [
-                written.valid.eq(axi.bvalid),
-                written.payload.eq(axi.bresp[1]),
-                axi.bready.eq(written.ready),
-            ]
-        self.bring(m, instructions, data_side)
         m.d.comb += [
             instructions.invalidate.eq(self.invalidate),
-            self.busy.eq(instructions.busy | data_side.busy | Cat(under_way).any()),
+            data_side.invalidate.eq(self.invalidate_data),
+            self.busy.eq(instructions.busy | data_side.busy | masters.busy),
         ]
+        self.tell(m, instructions, data_side)
         return m
 
-    def ask(self, m: Module, c: int, instructions, data_side) -> Value:
-        """Let both sides read at a master in turns; return whether a read waits."""
-        config, axi = self.config, getattr(self, f"axi_{c}")
-        m.submodules[f"reads_{c}"] = reads = Merge(read_layout(config), len(SIDES))
-        first, second = (getattr(reads, f"i_{side}") for side in range(len(SIDES)))
-        asked = reads.o.payload
-        mine = master_of(config, instructions.payload.beat) == c
+    def tell(self, m: Module, instructions: InstructionCache, data_side: DataPath):
+        """Tell the events of both caches."""
+        accepted, was_accepted, events = Signal(), Signal(), self.events.instructions
+        m.d.sync += was_accepted.eq(accepted)
         m.d.comb += [
-            first.valid.eq(instructions.valid & mine),
-            first.payload.eq(instructions.payload),
-            axi.arid.eq(Cat(asked.payload.id, asked.source)),
-            axi.arvalid.eq(reads.o.valid),
-            reads.o.ready.eq(axi.arready),
-            *self.beats_of(axi, "ar", asked.payload.beat),
-            axi.arlen.eq(Mux(asked.source, 0, instruction_misses(config).beats - 1)),
-        ]
-        connect(m, data_side, second)
-        with m.If(mine):
-            m.d.comb += instructions.ready.eq(first.ready)
-        return reads.o.valid
-
-    def beats_of(self, axi, letter: str, beat: Value):
-        """Return the assignments of an address channel, but for how many beats it is."""
-        low = exact_log2(self.config.axi.beat_bytes)
-        return [
-            getattr(axi, f"{letter}addr").eq(Cat(C(0, low), beat)),
-            getattr(axi, f"{letter}size").eq(low),
-            getattr(axi, f"{letter}burst").eq(BURST_INCR),
-            getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
-        ]
-
-    def write(self, m: Module, c: int, write) -> Value:
-        """Pass writes on, address and data each in its own time; return whether one waits."""
-        axi, layout = getattr(self, f"axi_{c}"), write_layout(self.config).members
-        beat = data.StructLayout({name: layout[name] for name in ("data", "strobes")})
-        m.submodules[f"addresses_{c}"] = addresses = Queue(layout["beat"], 2)
-        m.submodules[f"beats_{c}"] = beats = Queue(beat, 2)
-        m.d.comb += [
-            write.ready.eq(addresses.i.ready & beats.i.ready),
-            addresses.i.valid.eq(write.valid & beats.i.ready),
-            beats.i.valid.eq(write.valid & addresses.i.ready),
-            addresses.i.payload.eq(write.payload.beat),
-            beats.i.payload.data.eq(write.payload.data),
-            beats.i.payload.strobes.eq(write.payload.strobes),
-            axi.awvalid.eq(addresses.o.valid),
-            addresses.o.ready.eq(axi.awready),
-            *self.beats_of(axi, "aw", addresses.o.payload),
-            axi.wvalid.eq(beats.o.valid),
-            beats.o.ready.eq(axi.wready),
-            axi.wdata.eq(beats.o.payload.data),
-            axi.wstrb.eq(beats.o.payload.strobes),
-            axi.wlast.eq(1),
-        ]
-        return addresses.o.valid | beats.o.valid
-
-    def bring(self, m: Module, instructions: InstructionCache, data_side: DataPath):
-        """Give what was read to the side that asked: of lines for instructions one at a time."""
-        masters = [getattr(self, f"axi_{c}") for c in range(self.config.axi.masters)]
-        offered, chosen = Signal(len(masters)), Signal(len(masters))
-        came = []
-        for c, axi in enumerate(masters):
-            is_data = axi.rid[-1]
-            line = getattr(data_side, f"line_{c}")
-            layout = line_layout(self.config)
-            value = Signal(layout, name=f"came_{c}")
-            m.d.comb += [
-                value.id.eq(axi.rid[: id_width(self.config)]),
-                value.data.eq(axi.rdata),
-                value.error.eq(axi.rresp[1]),
-                line.valid.eq(axi.rvalid & is_data),
-                line.payload.eq(value),
-                offered[c].eq(axi.rvalid & ~is_data),
-                axi.rready.eq(Mux(is_data, line.ready, chosen[c])),
-            ]
-            came.append(Value.cast(value))
-        m.d.comb += [
-            chosen.eq(lowest(offered)),
-            instructions.line.valid.eq(offered.any()),
-            Value.cast(instructions.line.payload).eq(select(chosen, came)),
+            accepted.eq(self.fetch.valid & self.fetch.ready),
+            events.fetches.eq(accepted),
+            # What waits for a line is not answered in a cycle after one was accepted.
+            events.fetch_misses.eq(was_accepted & ~self.fetched.valid),
+            events.lines_fetched.eq(instructions.read.valid & instructions.read.ready),
+            self.events.data.eq(data_side.events),
         ]

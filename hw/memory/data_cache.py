@@ -8,7 +8,6 @@ from ..core.skid_buffer import SkidBuffer
 from ..emit import SharedBlock
 from ..streams import Queue
 from .cache_beats import CacheBeats
-from .cache_tags import CacheTags
 from .data_cache_layouts import (
     DataCacheConfig,
     beat_answer_layout,
@@ -19,6 +18,7 @@ from .data_cache_layouts import (
     line_read_layout,
 )
 from .data_misses import DataMisses
+from .data_tags import DataTags
 from .lines_written import LinesWritten
 from .miss_table import replay_layout
 
@@ -47,8 +47,8 @@ class DataCache(SharedBlock):
     those behind it. While who waited is answered, one per cycle, no read is accepted, nor one of a
     beat in the cycle after a write to it; a beat that comes is refused in the cycle after a write,
     but not in two. What cannot be read is answered with an error and not kept; after a write that
-    failed nothing is. To empty the cache takes a cycle for each set in which nothing is accepted,
-    after a reset too.
+    failed nothing is. After a reset nothing is accepted for a cycle for each set, nor after each
+    15th time the cache is emptied; otherwise that holds nobody.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class DataCache(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.tags = tags = CacheTags(config.cache)
+        m.submodules.tags = tags = DataTags(config.cache)
         m.submodules.beats = beats = CacheBeats(config)
         m.submodules.misses = misses = DataMisses(config)
         m.submodules.stores = stores = LinesWritten(config)

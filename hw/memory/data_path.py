@@ -1,11 +1,10 @@
-"""From the data port of a core to DRAM, shared memory, registers of units and the console."""
+"""From the data port of a core to its cache, shared memory, registers of units, the console."""
 
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import exact_log2
 
 from ..config import WORD_BYTES, ClusterConfig
 from ..core.layouts import data_request_layout, data_response_layout
@@ -15,6 +14,13 @@ from ..registers import RegisterSignature
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select
 from .beat_lanes import BeatOfLanes, word_of
+from .data_cache import DataCache
+from .data_cache_layouts import (
+    beat_write_layout,
+    data_cache_events,
+    line_beat_layout,
+    line_read_layout,
+)
 from .device_lanes import DeviceLanes
 from .lane_groups import LaneGroups
 from .merge import Merge
@@ -23,41 +29,41 @@ from .path_layouts import (
     Target,
     answer_layout,
     core_of,
+    data_misses,
     group_layout,
     lanes_of,
-    line_layout,
-    read_layout,
-    write_layout,
 )
 from .ports import NarrowSignature
 from .shared_lanes import SharedLanes
 from .transactions import Transactions
 
-__all__ = ["DataPath", "master_of"]
+__all__ = ["DataPath"]
 
 
-def master_of(config: ClusterConfig, beat: Value) -> Value:
-    """Return which AXI master has a beat, given its address in beats."""
-    start = exact_log2(config.axi.interleave_bytes // config.axi.beat_bytes)
-    return beat[start : start + exact_log2(config.axi.masters)]
+#: Who answers, by the inputs of the merge.
+ANSWERS = ("here", "loads", "stores")
 
 
 class DataPath(SharedBlock):
     """Serve the loads and stores of a core; lanes that touch one beat of DRAM share an access.
 
-    | cycle | a load from DRAM                                                       |
-    |-------|------------------------------------------------------------------------|
-    | 0     | `request` is accepted                                                  |
-    | 2     | `read` of its first beat is offered; a beat more in each further cycle  |
-    | n     | `line` comes                                                           |
-    | n + 3 | `response` to the lanes of that beat                                   |
+    | cycle | a load from DRAM                                                             |
+    |-------|------------------------------------------------------------------------------|
+    | 0     | `request` is accepted                                                        |
+    | 2     | `DataCache` is asked for its first beat; a beat more in each further cycle   |
+    | 3     | it answers, if it has the line                                               |
+    | 4     | else `line_read` is offered, unless the line is under way                    |
+    | n     | the last beat of the line comes                                              |
+    | n + 2 | the cache answers                                                            |
 
-    Accesses to one beat take effect in the order of their requests, of one request those of the
-    lowest lane first; others in any order. So do all accesses to registers of units, each lane by
-    itself; one that its unit holds holds nothing else. Responses come in parts and in any order,
-    one per cycle, those of shared memory first. A store to DRAM is answered after its write
-    response, one to a register when its unit has it. What nobody serves is answered with an error,
-    as what DRAM itself or a unit refuses.
+    A `response` comes 3 cycles after an answer of the cache: 6 after the request, where it has the
+    lines, and one beat per cycle; of lines that are missed one in two. Accesses to one beat take
+    effect in the order of their requests, of one request those of the lowest lane first; others in
+    any order. So do all accesses to registers of units, each lane by itself; one that its unit
+    holds holds nothing else. Responses come in parts and in any order, one per cycle, those of
+    shared memory first. A store to DRAM is answered 3 cycles after it is done, one to a register
+    when its unit has it. What nobody serves is answered with an error, as what DRAM itself or a
+    unit refuses. What others write to DRAM is seen after `invalidate`, at the latest.
 
     Parameters
     ----------
@@ -68,14 +74,7 @@ class DataPath(SharedBlock):
     -------
     request : In(stream.Signature(data_request_layout(config.core)))
     response : Out(ResponseSignature(data_response_layout(config.core)))
-    read_{c} : Out(stream.Signature(read_layout(config)))
-        For each AXI master: reads of DRAM.
-    line_{c} : In(stream.Signature(line_layout(config)))
-        What was read, in any order.
-    write_{c} : Out(stream.Signature(write_layout(config)))
-        Writes of DRAM. They take effect in their order.
-    written_{c} : In(stream.Signature(1))
-        Writes are done, in their order; 1 if one failed.
+    line_read, line, line_write, line_written, invalidate, events : see `DataCache`
     narrow_{p} : Out(NarrowSignature(config.shared))
         To shared memory.
     device : Out(RegisterSignature(14))
@@ -83,32 +82,37 @@ class DataPath(SharedBlock):
     console : Out(stream.Signature(8))
         Bytes stored to the console.
     busy : Out(1)
-        Something is under way, or comes in.
+        Combinational: something is under way, or comes in.
     """
 
     request: stream.Interface
     response: Any
     device: Any
     console: stream.Interface
+    line_read: stream.Interface
+    line: stream.Interface
+    line_write: stream.Interface
+    line_written: stream.Interface
+    invalidate: Signal
+    events: data.View
     busy: Signal
 
     def __init__(self, config: ClusterConfig):
         self.config = config
-        core = core_of(config)
+        core, misses = core_of(config), data_misses(config)
         ports: dict[str, Any] = {
             "request": In(stream.Signature(data_request_layout(core))),
             "response": Out(ResponseSignature(data_response_layout(core))),
             "device": Out(RegisterSignature(WINDOW_WIDTH)),
             "console": Out(stream.Signature(8)),
+            "line_read": Out(stream.Signature(line_read_layout(misses))),
+            "line": In(stream.Signature(line_beat_layout(misses))),
+            "line_write": Out(stream.Signature(beat_write_layout(misses))),
+            "line_written": In(stream.Signature(1)),
+            "invalidate": In(1),
+            "events": Out(data_cache_events(misses)),
             "busy": Out(1),
         }
-        for c in range(config.axi.masters):
-            ports |= {
-                f"read_{c}": Out(stream.Signature(read_layout(config))),
-                f"line_{c}": In(stream.Signature(line_layout(config))),
-                f"write_{c}": Out(stream.Signature(write_layout(config))),
-                f"written_{c}": In(stream.Signature(1)),
-            }
         for p in range(config.core_shared_ports):
             ports[f"narrow_{p}"] = Out(NarrowSignature(config.shared))
         super().__init__(ports)
@@ -118,7 +122,8 @@ class DataPath(SharedBlock):
         config = self.config
         m.submodules.groups = groups = LaneGroups(config)
         m.submodules.transactions = transactions = Transactions(config)
-        m.submodules.answers = answers = Merge(answer_layout(config), 2 * config.axi.masters + 1)
+        m.submodules.cache = cache = DataCache(data_misses(config))
+        m.submodules.answers = answers = Merge(answer_layout(config), len(ANSWERS))
         # Whether a request's last group goes is known late; the core must not wait for that.
         m.submodules.asked = asked = SkidBuffer(self.request.payload.shape())
         connect(m, flipped(self.request), asked.i)
@@ -130,12 +135,16 @@ class DataPath(SharedBlock):
             transactions.answer.payload.eq(answers.o.payload.payload),
             answers.o.ready.eq(transactions.answer.ready),
         ]
-        goes = [
-            *self.read(m, groups.o.payload, transactions, answers),
-            *self.write(m, groups.o.payload, transactions, answers),
-            self.answer_here(m, groups.o.payload, transactions, answers),
+        for name in ("line_read", "line", "line_write", "line_written"):
+            connect(m, flipped(getattr(self, name)), getattr(cache, name))
+        m.d.comb += [
+            cache.invalidate.eq(self.invalidate),
+            self.events.eq(cache.events),
+            transactions.goes.eq(
+                self.access(m, groups.o.payload, transactions, cache, answers)
+                | self.answer_here(m, groups.o.payload, transactions, answers)
+            ),
         ]
-        m.d.comb += transactions.goes.eq(Cat(goes).any())
         m.submodules.devices = devices = DeviceLanes(config)
         connect(m, devices.registers, flipped(self.device))
         is_device = groups.o.payload.target == Target.DEVICE
@@ -147,11 +156,6 @@ class DataPath(SharedBlock):
             groups.o.ready.eq(transactions.goes | takes | (is_device & devices.i.ready)),
         ]
         self.respond(m, transactions.found, part, devices.o)
-        inputs = [
-            getattr(self, f"{name}_{c}").valid
-            for name in ("line", "written")
-            for c in range(config.axi.masters)
-        ]
         m.d.comb += self.busy.eq(
             Cat(
                 asked.o.valid,
@@ -162,62 +166,47 @@ class DataPath(SharedBlock):
                 self.response.valid,
                 self.console.valid,
                 is_busy,
-                *inputs,
+                cache.busy,
             ).any()
         )
         return m
 
-    def read(self, m: Module, group, transactions: Transactions, answers: Merge):
-        """Read beats; yield whether the group goes to each master."""
-        for c in range(self.config.axi.masters):
-            read, line = getattr(self, f"read_{c}"), getattr(self, f"line_{c}")
-            answer = getattr(answers, f"i_{1 + c}")
-            m.d.comb += [
-                read.valid.eq(transactions.may_go & self.is_for(group, c) & ~group.is_store),
-                read.payload.id.eq(transactions.entry),
-                read.payload.beat.eq(group.beat),
-                answer.valid.eq(line.valid),
-                answer.payload.entry.eq(line.payload.id),
-                answer.payload.data.eq(line.payload.data),
-                answer.payload.error.eq(line.payload.error),
-                line.ready.eq(answer.ready),
-            ]
-            yield read.valid & read.ready
-
-    def is_for(self, group, c: int) -> Value:
-        """Return whether a group goes to DRAM behind master `c`."""
-        return (group.target == Target.DRAM) & (master_of(self.config, group.beat) == c)
-
-    def write(self, m: Module, group, transactions: Transactions, answers: Merge):
-        """Write beats; yield whether the group goes to each master."""
-        config = self.config
-        m.submodules.stored = stored = BeatOfLanes(config)
-        m.d.comb += stored.group.eq(group)
-        for c in range(config.axi.masters):
-            write, written = getattr(self, f"write_{c}"), getattr(self, f"written_{c}")
-            answer = getattr(answers, f"i_{1 + config.axi.masters + c}")
-            # All transactions fit, so it is never full.
-            order = Queue(len(transactions.entry), core_of(config).transactions)
-            m.submodules[f"order_{c}"] = order
-            m.d.comb += [
-                write.valid.eq(transactions.may_go & self.is_for(group, c) & group.is_store),
-                write.payload.beat.eq(group.beat),
-                write.payload.data.eq(stored.data),
-                write.payload.strobes.eq(stored.strobes),
-                order.i.valid.eq(write.valid & write.ready),
-                order.i.payload.eq(transactions.entry),
-                answer.valid.eq(written.valid & order.o.valid),
-                answer.payload.entry.eq(order.o.payload),
-                answer.payload.error.eq(written.payload),
-                written.ready.eq(answer.ready & order.o.valid),
-                order.o.ready.eq(written.valid & answer.ready),
-            ]
-            yield write.valid & write.ready
+    def access(self, m: Module, group, transactions: Transactions, cache, answers) -> Value:
+        """Ask the cache, and bring what it answers; return whether the group goes there."""
+        m.submodules.stored = stored = BeatOfLanes(self.config)
+        # All transactions fit, so it is never full.
+        depth = core_of(self.config).transactions
+        m.submodules.order = order = Queue(len(transactions.entry), depth)
+        loads, stores = (getattr(answers, f"i_{ANSWERS.index(n)}") for n in ("loads", "stores"))
+        may_go, read, write = Signal(), cache.read, cache.write
+        m.d.comb += [
+            may_go.eq(transactions.may_go & (group.target == Target.DRAM)),
+            stored.group.eq(group),
+            read.valid.eq(may_go & ~group.is_store),
+            read.payload.id.eq(transactions.entry),
+            read.payload.beat.eq(group.beat),
+            write.valid.eq(may_go & group.is_store),
+            write.payload.beat.eq(group.beat),
+            write.payload.data.eq(stored.data),
+            write.payload.strobes.eq(stored.strobes),
+            loads.valid.eq(cache.answer.valid),
+            loads.payload.entry.eq(cache.answer.payload.id),
+            loads.payload.data.eq(cache.answer.payload.data),
+            loads.payload.error.eq(cache.answer.payload.error),
+            cache.answer.ready.eq(loads.ready),
+            order.i.valid.eq(write.valid & write.ready),
+            order.i.payload.eq(transactions.entry),
+            stores.valid.eq(cache.written.valid),
+            stores.payload.entry.eq(order.o.payload),
+            stores.payload.error.eq(cache.written.payload),
+            cache.written.ready.eq(stores.ready),
+            order.o.ready.eq(stores.valid & stores.ready),
+        ]
+        return (read.valid & read.ready) | (write.valid & write.ready)
 
     def answer_here(self, m: Module, group, transactions: Transactions, answers: Merge) -> Value:
         """Answer what needs no memory; return whether the group goes."""
-        here = 0  # number of the input, before those of the masters
-        answer = getattr(answers, f"i_{here}")
+        answer = getattr(answers, f"i_{ANSWERS.index('here')}")
         first = Signal(lanes_of(self.config))
         numbers = range(len(first))
         m.submodules.printed = printed = Queue(8, 2)

@@ -13,7 +13,8 @@ __all__ = ["L2Flush"]
 class L2Flush(SharedBlock):
     """Wait until nothing is under way, walk over all sets, and wait until all came to DRAM.
 
-    A set is looked up until nothing in it is left to write back: every 2 cycles.
+    A set is looked up per cycle, and again until nothing in it is left to write back: a line
+    every 2 cycles.
 
     Parameters
     ----------
@@ -62,34 +63,38 @@ class L2Flush(SharedBlock):
     def build(self, platform):
         m = Module()
         set_number = Signal(self.config.l2.set_width)
+        # Of the last cycle; what was taken behind a set that is not clean comes again after it.
+        taken, taken_set = Signal(), Signal.like(set_number)
         tag = C(0, self.config.l2.tag_width)
         m.d.comb += [
+            self.holds.eq(1),
             self.walk.payload.walk.eq(1),
             self.walk.payload.line.eq(self.config.line_of(tag, set_number)),
         ]
+        m.d.sync += taken.eq(0)
         with m.FSM():
             with m.State("rests"):
                 m.d.comb += self.holds.eq(self.flush)
+                m.d.sync += set_number.eq(0)
                 with m.If(self.flush & self.idle):
                     m.next = "walks"
             with m.State("walks"):
-                m.d.comb += [self.holds.eq(1), self.walk.valid.eq(1)]
+                m.d.comb += self.walk.valid.eq(1)
                 with m.If(self.walk.ready):
-                    m.next = "looks"
-            with m.State("looks"):
-                m.d.comb += self.holds.eq(1)
-                with m.If(self.looked):
-                    m.next = "walks"
-                    with m.If(self.clean):
-                        m.d.sync += set_number.eq(set_number + 1)
-                        with m.If(set_number.all()):
-                            m.next = "settles"
-            with m.State("settles"):
-                m.d.comb += self.holds.eq(1)
-                with m.If(self.settled & self.idle):
-                    m.next = "ends"
+                    m.d.sync += [
+                        taken.eq(1),
+                        taken_set.eq(set_number),
+                        set_number.eq(set_number + 1),
+                    ]
+                with m.If(self.looked & taken):
+                    with m.If(~self.clean):
+                        m.d.sync += [set_number.eq(taken_set), taken.eq(0)]
+                    with m.Elif(taken_set.all()):
+                        m.next = "settles"
+            with m.State("settles"), m.If(self.settled & self.idle):
+                m.next = "ends"
             with m.State("ends"):
-                m.d.comb += self.flushed.eq(self.flush)
+                m.d.comb += [self.holds.eq(0), self.flushed.eq(self.flush)]
                 with m.If(~self.flush):
                     m.next = "rests"
         return m

@@ -80,7 +80,7 @@ class L2Slice(SharedBlock):
     failed : Out(1)
         DRAM refused a line that was written back.
     busy : Out(1)
-        Something is under way, or comes in.
+        Something is under way, comes in, or is flushed; a clock may be withheld while it is low.
     events : Out(StructLayout of 1 bit each, EVENTS)
     """
 

@@ -8,6 +8,7 @@ from ..config import WORD_BYTES, ClusterConfig, CoreConfig
 from ..core.front_layouts import pairs
 from ..core.layouts import data_request_layout
 from ..core.operations import Port
+from .data_cache_layouts import DataCacheConfig, data_cache_events
 from .line_miss import MissConfig
 
 __all__ = [
@@ -17,14 +18,15 @@ __all__ = [
     "answer_layout",
     "core_id_width",
     "core_of",
+    "data_misses",
     "device_layout",
     "group_layout",
     "instruction_misses",
     "lanes_of",
     "line_layout",
+    "path_events",
     "place_width",
     "read_layout",
-    "write_layout",
 ]
 
 
@@ -103,19 +105,30 @@ def instruction_misses(config: ClusterConfig) -> MissConfig:
     )
 
 
-def id_width(config: ClusterConfig) -> int:
-    """Bits that name a read of instructions, or one of data, of one core."""
+def data_misses(config: ClusterConfig) -> DataCacheConfig:
+    """Return what the cache of a core's data is like: each transaction may wait."""
     core = core_of(config)
-    return max(ceil_log2(core.l1i.misses), exact_log2(core.transactions))
+    return DataCacheConfig(
+        cache=core.l1d,
+        beat_bytes=config.axi.beat_bytes,
+        word_bytes=config.axi.beat_bytes,
+        waiters=core.transactions,
+    )
+
+
+def id_width(config: ClusterConfig) -> int:
+    """Bits that name a line that one cache of a core reads."""
+    core = core_of(config)
+    return ceil_log2(max(core.l1i.misses, core.l1d.misses))
 
 
 def core_id_width(config: ClusterConfig) -> int:
-    """Bits of the ids of a core's transactions: those of its two sides, and which side it is."""
+    """Bits of the ids of a core's bursts: those of its two caches, and which of them it is."""
     return 1 + id_width(config)
 
 
 def read_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a read of one beat; its id comes back with it."""
+    """Layout of a read of a line, given its first beat; its id comes back with each beat."""
     return data.StructLayout({
         "id": id_width(config),
         "beat": 32 - exact_log2(config.axi.beat_bytes),
@@ -123,20 +136,11 @@ def read_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 def line_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a beat that was read, or of the reason why there is none."""
+    """Layout of the next beat of a line, or of the reason why there is none."""
     return data.StructLayout({
         "id": id_width(config),
         "data": config.axi.data_width,
         "error": 1,
-    })
-
-
-def write_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a write of one beat's bytes that have a bit in ``strobes``."""
-    return data.StructLayout({
-        "beat": 32 - exact_log2(config.axi.beat_bytes),
-        "data": config.axi.data_width,
-        "strobes": config.axi.beat_bytes,
     })
 
 
@@ -146,4 +150,17 @@ def answer_layout(config: ClusterConfig) -> data.StructLayout:
         "entry": ceil_log2(core_of(config).transactions),
         "data": config.axi.data_width,
         "error": 1,
+    })
+
+
+def path_events(config: ClusterConfig) -> data.StructLayout:
+    """Layout of the events of a cycle in both caches of a core; of `data`, see its layout.
+
+    ``fetches``: one is accepted. ``fetch_misses``: one that was accepted in the last cycle is not
+    answered. ``lines_fetched``: a line of instructions is asked for, wanted or read ahead.
+    """
+    names = ("fetches", "fetch_misses", "lines_fetched")
+    return data.StructLayout({
+        "instructions": data.StructLayout(dict.fromkeys(names, 1)),
+        "data": data_cache_events(data_misses(config)),
     })

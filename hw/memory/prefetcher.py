@@ -53,7 +53,7 @@ class Prefetcher(SharedBlock):
         m = Module()
         most = self.config.prefetch
         left = Signal(range(most + 1))
-        following = Signal(self.config.line_width, reset_less=True)
+        following = Signal(self.config.line_width)
         behind, goes_on = Signal(self.config.line_width), Signal()
         is_new = Signal()  # what is served now is not what is proposed now
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Reads and writes of DRAM that are under way for a core's data."""
+"""What a core's data requests have under way that is answered later."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -9,7 +9,7 @@ from ..config import ClusterConfig
 from ..emit import SharedBlock
 from ..sram import Sram
 from .arbiter import lowest, select
-from .path_layouts import Target, answer_layout, core_of, group_layout
+from .path_layouts import answer_layout, core_of, group_layout
 
 __all__ = ["Transactions", "asked_layout"]
 
@@ -31,12 +31,10 @@ def found_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 class Transactions(SharedBlock):
-    """Give each group a number until it is answered, and keep accesses to one beat in order.
+    """Give each group a number until it is answered, and remember who asked for it.
 
-    A group goes in the cycle in which it comes, unless all numbers are in use, or it touches a
-    beat that something under way touches too and one of both writes: then it waits for the
-    answer. Two writes follow each other, as the way to DRAM keeps them in order. What was asked
-    is at `found` in the cycle after its answer was taken.
+    A group goes in the cycle in which it comes, unless all numbers are in use. What was asked is
+    at `found` in the cycle after its answer was taken.
 
     Parameters
     ----------
@@ -48,7 +46,7 @@ class Transactions(SharedBlock):
         Of whatever target.
     valid : In(1)
     may_go : Out(1)
-        There is a number for it and nothing in its way.
+        There is a number for it.
     entry : Out(exact_log2(config.core.transactions))
         Its number.
     goes : In(1)
@@ -86,40 +84,20 @@ class Transactions(SharedBlock):
         m = Module()
         count = core_of(self.config).transactions
         under_way = Signal(count)
-        reads, writes = Signal(count), Signal(count)  # of what is under way, what is in DRAM
         chosen, is_chosen = Signal(count), Signal()  # the number of the next group, one-hot
-        ended = Signal(count)
-        begun = Signal(count)
-        free = Signal(count)
-        is_dram = self.group.target == Target.DRAM
+        begun, ended, free = Signal(count), Signal(count), Signal(count)
         m.d.comb += [
             begun.eq(Mux(self.goes, chosen, 0)),
             free.eq(~under_way & ~Mux(is_chosen, chosen, 0)),
             self.entry.eq(select(chosen, [C(n, len(self.entry)) for n in range(count)])),
-            self.may_go.eq(self.valid & is_chosen & ~self.meets(m, begun, reads, writes)),
+            self.may_go.eq(self.valid & is_chosen),
             self.busy.eq(under_way.any() | self.found.valid),
         ]
-        m.d.sync += [
-            under_way.eq((under_way | begun) & ~ended),
-            reads.eq((reads | Mux(is_dram & ~self.group.is_store, begun, 0)) & ~ended),
-            writes.eq((writes | Mux(is_dram & self.group.is_store, begun, 0)) & ~ended),
-        ]
+        m.d.sync += under_way.eq((under_way | begun) & ~ended)
         with m.If(self.goes | ~is_chosen):
             m.d.sync += [chosen.eq(lowest(free)), is_chosen.eq(free.any())]
         self.find(m, ended)
         return m
-
-    def meets(self, m: Module, begun, reads, writes) -> Value:
-        """Keep the beat of everything under way; return whether the group meets one of those."""
-        group = self.group
-        same = Signal(len(begun))
-        for number in range(len(begun)):
-            beat = Signal.like(group.beat, name=f"beat_{number}", reset_less=True)
-            with m.If(begun[number]):
-                m.d.sync += beat.eq(group.beat)
-            m.d.comb += same[number].eq(beat == group.beat)
-        others = Mux(group.is_store, reads, writes)
-        return (group.target == Target.DRAM) & (same & others).any()
 
     def find(self, m: Module, ended):
         """Take answers, and bring what was asked."""

@@ -25,10 +25,14 @@ __all__ = ["ClusterMemory"]
 class ClusterMemory:
     """DRAM, shared memory and console, as requests leave them that are carried out in order.
 
+    What others write to DRAM may be seen late, until `forget`.
+
     Attributes
     ----------
     broken : range
         Addresses of DRAM that answer with errors.
+    refused : range
+        Addresses of DRAM that answer stores with errors.
     device : callable or None
         ``device(offset, is_store, value)`` carries out an access to a register of a unit that is
         there, by its byte offset in the window; it returns what is loaded (0 for a store), or None
@@ -46,6 +50,8 @@ class ClusterMemory:
     dram: SparseMemory = field(default_factory=SparseMemory)
     shared: SparseMemory = field(default_factory=SparseMemory)
     console: bytearray = field(default_factory=bytearray)
+    stale: dict[int, set[int]] = field(default_factory=dict)
+    refused: range = range(0)
 
     def carry_out(self, request: dict) -> tuple[list[int], int]:
         """Carry a request out, lowest lanes first; return the words loaded and who is refused."""
@@ -61,10 +67,34 @@ class ClusterMemory:
                 words[lane] = word
         return words, refused
 
+    def suspect(self, address: int, values: bytes, strobes: int):
+        """Let bytes of DRAM be taken for what a store would have made them that failed."""
+        for byte, value in enumerate(values):
+            if strobes >> byte & 1:
+                self.stale.setdefault(address + byte, set()).add(value)
+
+    def change(self, address: int, values: bytes):
+        """Let somebody else write to DRAM."""
+        self.suspect(address, self.dram.read(address, len(values)), ~0)
+        self.dram.write(address, values)
+
+    def forget(self):
+        """Let nothing be taken for what it was, in requests that are carried out later."""
+        self.stale.clear()
+
+    def may_be(self, address: int) -> list[set[int]]:
+        """Return what each byte of the word at an address may be loaded as."""
+        at = address & ~3
+        bytes_there = enumerate(self.dram.read(at, 4), at)
+        return [{value, *self.stale.get(byte, ())} for byte, value in bytes_there]
+
     def access(self, address: int, is_store: int, value: int, strobes: int) -> int | None:
         """Carry out one lane's access; return what it loads, None if nobody serves it."""
         shared_end = SHARED_BASE + self.config.shared.size
         if address in self.broken:
+            return None
+        if is_store and address in self.refused:
+            self.suspect(address & ~3, value.to_bytes(4, "little"), strobes)
             return None
         if DRAM_BASE <= address < DRAM_END:
             return self.word(self.dram, address & ~3, is_store, value, strobes)
@@ -95,4 +125,8 @@ class ClusterMemory:
             return int.from_bytes(memory.read(at, 4), "little")
         if strobes:
             memory.write_masked(at, value, strobes, 4)
+        if memory is self.dram:
+            for byte in range(4):
+                if strobes >> byte & 1:
+                    self.stale.pop(at + byte, None)
         return 0

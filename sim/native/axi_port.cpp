@@ -115,10 +115,6 @@ void AxiPort::pair_beats(uint64_t now) {
                 memory_.write_byte(start + beats_paired_ * beat_bytes_ + k, bytes[k]);
             }
         }
-        if (listener_ && !response) {
-            listener_->written(start + beats_paired_ * beat_bytes_, bytes, beat.strobe,
-                               beat_bytes_, front.id);
-        }
         bool last = ++beats_paired_ == front.beats;
         if (beat.last != last) complain(now, last ? "W: wlast missing" : "W: wlast too early");
         beats_.pop_front();

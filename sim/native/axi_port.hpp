@@ -23,14 +23,6 @@ struct FaultRange {
     void archive(Archive& archive) { archive(start, end, reads, writes); }
 };
 
-// Somebody who is told what masters write to DRAM: bytes whose bit is in `strobes`.
-class WriteListener {
-public:
-    virtual ~WriteListener() = default;
-    virtual void written(uint64_t address, const uint8_t* bytes, const uint32_t* strobes,
-                         uint32_t size, uint32_t id) = 0;
-};
-
 class AxiPort {
 public:
     AxiPort(const PortTable& ports, const std::string& name, const DramParameters& parameters,
@@ -39,9 +31,6 @@ public:
     // One clock edge: `outputs` are the master's ports before it, `inputs` become those after it.
     // Returns whether anything was transferred.
     bool step(uint64_t now, const uint32_t* outputs, uint32_t* inputs);
-
-    // Tells each beat that is in memory now; nobody if null.
-    void listen(WriteListener* listener) { listener_ = listener; }
 
     bool idle() const {
         return !outstanding_ && write_addresses_.empty() && beats_.empty() && responses_.empty();
@@ -89,7 +78,6 @@ private:
     DramParameters p_;
     Memory& memory_;
     const std::vector<FaultRange>& faults_;
-    WriteListener* listener_ = nullptr;
     uint32_t beat_bytes_, write_capacity_;
     Channel channel_;
     uint64_t random_;

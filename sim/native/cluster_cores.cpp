@@ -20,11 +20,15 @@ void ClusterCores::Traffic::reset() {
     has_asked = false;
     fetches = loads = stores = 0;
     owed_fetches = owed_lanes = 0;
+    latency.reset();
 }
 
 ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
                            const ClusterCoresParameters& parameters)
-    : Cores(ports), parameters_(parameters), dram_(dram), traffic_(count()) {
+    : Cores(ports), parameters_(parameters), dram_(dram) {
+    for (const auto& core : cores_) {
+        traffic_.emplace_back(size_t{1} << core->ports.data.tag.width);
+    }
     std::vector<std::string> names;
     for (const auto& [name, field] : ports.outputs()) {
         bool is_busy = name.ends_with("_busy");
@@ -34,7 +38,7 @@ ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
         // Cycles of waiting are counted as well, and are none in which something goes on.
-        bool waits = contains(name, "wait") || contains(name, "idle");
+        bool waits = contains(name, "wait") || contains(name, "stall") || contains(name, "idle");
         events_.push_back({ports.output(name), !waits});
     }
     counted_.resize(events_.size());
@@ -48,16 +52,19 @@ void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     for (Traffic& each : traffic_) each.reset();
     std::fill(counted_.begin(), counted_.end(), 0);
     marks_.assign(count(), {kNever, kNever, 0, 0});
-    has_begun_ = false;
+    has_begun_ = marks_begin_ = false;
+    cores_end_ = 0;
     idle_cycles_ = 0;
 }
 
 void ClusterCores::archive(Archive& archive) {
     Cores::archive(archive);
-    archive(regions_, traffic_, counted_, console_, marks_, has_begun_, idle_cycles_);
+    archive(regions_, traffic_, counted_, console_, marks_);
+    archive(has_begun_, marks_begin_, cores_end_, idle_cycles_);
 }
 
 Stop ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
+    marks_begin_ = false;
     for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
     bool agrees = look(outputs, outputs);
     bool moved = surroundings.moved;
@@ -65,6 +72,7 @@ Stop ClusterCores::step(const uint32_t* outputs, const Surroundings& surrounding
     moved |= count_events(outputs);
     if (moved) last_progress_ = now_;
     has_begun_ |= is_busy();
+    if (is_busy()) cores_end_ = now_ + 1;
     return count_cycle(agrees ? judge(outputs, surroundings.owes) : Stop::kMismatch, outputs);
 }
 
@@ -90,12 +98,10 @@ void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
     if (dispatched.valid.get(outputs)) {
         traffic.asking.push_back({dispatched.warp.get(outputs), dispatched.pc.get(outputs)});
     }
+    // An answer frees its tag.
+    if (ports.data.answer.get(outputs)) follow_answer(core, outputs);
     if (ports.data.valid.get(outputs) && ports.data.ready.get(outputs)) {
         follow_request(core, outputs);
-    }
-    if (ports.data.answer.get(outputs)) {
-        traffic.owed_lanes -=
-            static_cast<uint32_t>(std::popcount(ports.data.answer_mask.get(outputs)));
     }
     if (ports.console.moves(outputs)) {
         console_.push_back(static_cast<char>(ports.console.word.get(outputs)));
@@ -115,6 +121,7 @@ void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
     traffic.slot = slot;
     traffic.part = part;
     (port.is_store.get(outputs) ? traffic.stores : traffic.loads)++;
+    if (!port.is_store.get(outputs)) follow_load(core, outputs);
     traffic.owed_lanes += static_cast<uint32_t>(std::popcount(mask));
     uint32_t wrong = 0, address = 0;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -131,6 +138,25 @@ void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
                                  wrong << part * port.lanes(), address);
 }
 
+void ClusterCores::follow_load(uint32_t core, const uint32_t* outputs) {
+    const DataPorts& port = cores_[core]->ports.data;
+    uint32_t dram = 0, shared = 0;
+    for (uint32_t rest = port.mask.get(outputs); rest != 0; rest &= rest - 1) {
+        uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
+        uint32_t address = outputs[port.address.offset + lane];
+        if (dram_.contains(address, 1)) dram |= 1u << lane;
+        if (address - parameters_.shared_base < parameters_.shared_bytes) shared |= 1u << lane;
+    }
+    traffic_[core].latency.request(now_, port.tag.get(outputs), dram, shared);
+}
+
+void ClusterCores::follow_answer(uint32_t core, const uint32_t* outputs) {
+    const DataPorts& port = cores_[core]->ports.data;
+    uint32_t lanes = port.answer_mask.get(outputs);
+    traffic_[core].owed_lanes -= static_cast<uint32_t>(std::popcount(lanes));
+    traffic_[core].latency.answer(now_, port.answer_tag.get(outputs), lanes);
+}
+
 void ClusterCores::find_markers(uint32_t core, const uint32_t* outputs) {
     CoreMarks& marks = marks_[core];
     for (const DonePorts& each : cores_[core]->ports.done) {
@@ -139,6 +165,8 @@ void ClusterCores::find_markers(uint32_t core, const uint32_t* outputs) {
         if (!dram_.contains(pc, 4)) continue;
         uint32_t word = dram_.word(pc);
         if (word == parameters_.begin_marker) {
+            marks_begin_ |= std::all_of(marks_.begin(), marks_.end(),
+                                        [](const CoreMarks& each) { return each.begins == 0; });
             if (marks.begins++ == 0) marks.first_begin = now_;
         } else if (word == parameters_.end_marker) {
             marks.ends++;

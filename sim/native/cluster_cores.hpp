@@ -1,5 +1,8 @@
 // The cores of an observed cluster while programs run on them: what they print, ask for and mark,
-// what the units count, and when the run is over.
+// how long their loads take, what the units count, and when the run is over.
+//
+// That is when no core is busy, nor a unit, nor what lies before DRAM: until a cluster has written
+// back what its caches hold, the run goes on.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -8,6 +11,7 @@
 #include <vector>
 
 #include "cores.hpp"
+#include "load_latency.hpp"
 #include "memory.hpp"
 #include "regions.hpp"
 
@@ -19,6 +23,7 @@ extern "C" struct ClusterCoresParameters {
     uint32_t slot_bits;    // of a request's tag, below the number of the request
     uint32_t refused;      // the cause of a fault in memory that was not placed
     uint32_t begin_marker, end_marker;  // instructions
+    uint32_t shared_base, shared_bytes;
 };
 
 // Markers that a core has done in the run; a cycle that has not been is all ones.
@@ -44,6 +49,11 @@ public:
     CoreState core_state(uint32_t core) const override;
     void archive(Archive& archive) override;
     const CoreMarks& marks(uint32_t core) const { return marks_[core]; }
+    const LoadLatency& latency(uint32_t core) const { return traffic_[core].latency; }
+    // The cycle from which on no core was busy; of a run that goes on, the next.
+    uint64_t cores_end() const { return cores_end_; }
+    // Whether a core did the first marker of a beginning in the cycle that was looked at last.
+    bool marks_begin() const { return marks_begin_; }
 
     // Sums of the ports ``events_{counter}``, in the order of their names.
     const std::vector<uint64_t>& counted() const { return counted_; }
@@ -56,6 +66,9 @@ private:
         uint32_t warp, pc;
     };
     struct Traffic {
+        explicit Traffic(size_t tags = 0) : latency(tags) {}
+
+        LoadLatency latency;
         std::deque<Asking> asking;
         bool has_asked = false;  // the first of `asking`
         uint32_t slot = 0, part = 0;
@@ -65,7 +78,7 @@ private:
         void reset();
         void archive(Archive& archive) {
             archive(asking, has_asked, slot, part, fetches, loads, stores);
-            archive(owed_fetches, owed_lanes);
+            archive(owed_fetches, owed_lanes, latency);
         }
     };
     struct Event {
@@ -76,6 +89,8 @@ private:
     bool count_events(const uint32_t* outputs);
     void follow(uint32_t core, const uint32_t* outputs);
     void follow_request(uint32_t core, const uint32_t* outputs);
+    void follow_answer(uint32_t core, const uint32_t* outputs);
+    void follow_load(uint32_t core, const uint32_t* outputs);
     void find_markers(uint32_t core, const uint32_t* outputs);
     Stop judge(const uint32_t* outputs, bool owes);
 
@@ -88,7 +103,8 @@ private:
     std::vector<uint64_t> counted_;
     std::string console_;
     std::vector<CoreMarks> marks_;
-    bool has_begun_ = false;
+    bool has_begun_ = false, marks_begin_ = false;
+    uint64_t cores_end_ = 0;
     uint32_t idle_cycles_ = 0;
 };
 

@@ -39,6 +39,13 @@ void harness_cluster_marks(const Harness* harness, uint32_t core, spica::CoreMar
     *marks = harness->cluster->marks(core);
 }
 
+uint64_t harness_cluster_cores_end(const Harness* harness) { return harness->cluster->cores_end(); }
+
+void harness_cluster_latency(const Harness* harness, uint32_t core, uint32_t place,
+                             spica::LoadCounts* counts) {
+    *counts = harness->cluster->latency(core).counts(place);
+}
+
 // Sums of the ports ``events_{counter}``, in the order of their names.
 void harness_cluster_events(const Harness* harness, uint64_t* sums) {
     const auto& counted = harness->cluster->counted();

@@ -24,6 +24,10 @@ Harness::Harness(const char* text, const DramParameters& parameters, uint32_t ac
     for (const auto& [name, field] : ports_.outputs()) {
         if (ends_with(name, "_busy")) busy_.push_back(field);
     }
+    for (uint32_t number = 0; number < parameters_.channels; number++) {
+        DmaWrites port(ports_, "dma_axi_" + std::to_string(number));
+        if (port.exists()) dma_.push_back(port);
+    }
 }
 
 void Harness::renew() {
@@ -34,6 +38,8 @@ void Harness::renew() {
         masters.push_back(
             std::make_unique<AxiPort>(ports_, name, parameters_, number, memory, faults));
     }
+    marked_.assign(parameters_.channels, {});
+    dma_response_ = 0;
 }
 
 void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cycles,
@@ -73,11 +79,9 @@ void Harness::mirror(const MirrorSetup& setup) {
     auto made = std::make_unique<Mirror>(ports_, setup);
     mirrored = made.get();
     cores->observe(std::move(made));
-    for (auto& master : masters) master->listen(mirrored);
 }
 
 void Harness::forget_observers() {
-    for (auto& master : masters) master->listen(nullptr);
     mirrored = nullptr;
     cores->forget_observers();
 }
@@ -94,6 +98,7 @@ void Harness::begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog) {
 void Harness::archive(Archive& archive) {
     archive(memory, faults, host, beginning_, runs_program_, stop_);
     archive(cycle_, start_, limit_, watchdog_, last_progress_, idle_cycles_, stop_on_error_);
+    archive(dma_response_, marked_);
     archive.same(masters.size());
     for (auto& master : masters) archive(*master);
     archive.same(cores != nullptr);
@@ -112,6 +117,7 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
     bool moved = false;
     for (auto& master : masters) moved |= master->step(cycle_, outputs, inputs);
     moved |= host.step(cycle_, outputs, inputs);
+    watch_dma(outputs);
     if (moved) last_progress_ = cycle_;
     Stop stop = judge(outputs, moved);
     cycle_++;
@@ -129,11 +135,23 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
 
 // Whether the run is over for another reason than a mistake in a transfer.
 Stop Harness::judge(const uint32_t* outputs, bool moved) {
-    if (runs_program_) return cluster->step(outputs, {moved, !host.done() || !masters_idle()});
+    if (runs_program_) {
+        Stop stop = cluster->step(outputs, {moved, !host.done() || !masters_idle()});
+        for (size_t k = 0; cluster->marks_begin() && k < masters.size(); k++) {
+            marked_[k] = masters[k]->statistics();
+        }
+        return stop;
+    }
     idle_cycles_ = host.done() && idle(outputs) ? idle_cycles_ + 1 : 0;
     if (idle_cycles_ >= kQuietCycles) return Stop::kDone;
     if (cycle_ + 1 - last_progress_ > watchdog_) return Stop::kHang;
     return cycle_ + 1 - start_ >= limit_ ? Stop::kLimit : Stop::kNone;
+}
+
+void Harness::watch_dma(const uint32_t* outputs) {
+    for (const DmaWrites& each : dma_) {
+        if (each.is_answered(outputs)) dma_response_ = cycle_;
+    }
 }
 
 bool Harness::idle(const uint32_t* outputs) const {
@@ -162,8 +180,10 @@ HarnessState Harness::state() const {
     state.cycle = cycle_;
     state.start = start_;
     state.first_command = host.first_command();
-    for (const auto& master : masters) {
-        state.last_response = std::max(state.last_response, master->last_response());
+    state.last_response = dma_response_;
+    // Who cannot see the DMA takes all that is written for its.
+    for (size_t k = 0; dma_.empty() && k < masters.size(); k++) {
+        state.last_response = std::max(state.last_response, masters[k]->last_response());
     }
     state.last_progress = last_progress_;
     state.reads = host.reads().size();
@@ -229,6 +249,11 @@ void harness_channel(const Harness* harness, uint32_t number, spica::ChannelStat
     *statistics = harness->masters[number]->statistics();
     outstanding[0] = harness->masters[number]->outstanding_reads();
     outstanding[1] = harness->masters[number]->outstanding_writes();
+}
+
+void harness_marked(const Harness* harness, uint32_t number,
+                    spica::ChannelStatistics* statistics) {
+    *statistics = harness->marked(number);
 }
 
 void harness_fault(Harness* harness, uint64_t start, uint64_t end, int reads, int writes) {

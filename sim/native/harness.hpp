@@ -11,6 +11,7 @@
 
 #include "axi_port.hpp"
 #include "cluster_cores.hpp"
+#include "dma_writes.hpp"
 #include "dram.hpp"
 #include "host.hpp"
 #include "lone_cores.hpp"
@@ -48,7 +49,7 @@ public:
     void renew();
     // From the next cycle on, and at every further run.
     void observe(std::unique_ptr<Observer> observer) { cores->observe(std::move(observer)); }
-    // The same, and it listens to what is written to DRAM.
+    // The same, as what keeps the model's memory; before the locksteps of its cores.
     void mirror(const MirrorSetup& setup);
     void forget_observers();
     void begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog);
@@ -61,6 +62,8 @@ public:
     bool stopped() const { return stop_ != Stop::kNone; }
     uint64_t cycle() const { return cycle_; }
     HarnessState state() const;
+    // What a channel had done when the program's first marker of a beginning was done.
+    const ChannelStatistics& marked(uint32_t channel) const { return marked_[channel]; }
     std::string violation() const;
 
     Memory memory;
@@ -76,6 +79,7 @@ private:
     bool idle(const uint32_t* outputs) const;
     bool masters_idle() const;
     Stop judge(const uint32_t* outputs, bool moved);
+    void watch_dma(const uint32_t* outputs);
 
     const PortTable ports_;
     const DramParameters parameters_;
@@ -83,6 +87,9 @@ private:
     std::vector<Host::Command> beginning_;
     bool runs_program_ = false;
     std::vector<Field> busy_;
+    std::vector<DmaWrites> dma_;  // as an observed cluster shows them
+    uint64_t dma_response_ = 0;
+    std::vector<ChannelStatistics> marked_;
     std::vector<std::unique_ptr<Observer>> watchers_;
     Stop stop_ = Stop::kDone;
     uint64_t cycle_ = 0, start_ = 0, limit_ = 0, watchdog_ = 0, last_progress_ = 0;

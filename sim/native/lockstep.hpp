@@ -61,6 +61,10 @@ struct Difference {
     uint32_t expected[iss::kMaxThreads], got[iss::kMaxThreads];
     iss::Fault fault;  // of `kFault`; without lanes the model has none
     char what[80];
+    // Of a load: whether the core found what was there before a write, which had taken effect by
+    // cycle `written`; `writer` is a core, or `Mirror::kNobody` for the DMA.
+    uint32_t is_stale, writer;
+    uint64_t written;
 };
 
 struct FlightState {
@@ -132,6 +136,7 @@ private:
     void take_over(const Warp& warp, Flight& flight, const uint32_t* values);
     void follow_store(const Warp& warp, Flight& flight);
     void end_store(const Flight& flight);
+    void explain_stale(const Flight& flight, uint32_t wrong);
     bool is_refused_by_device(const Flight& flight, uint32_t lanes) const;
     void see_sent(const uint32_t* outputs);
     void compare_sent(Sent& sent);

@@ -74,6 +74,20 @@ void Lockstep::end_store(const Flight& flight) {
     if (flight.writes_made != 0) mirror_->end_store(flight.first_write, flight.writes_made, now_);
 }
 
+// Whether what a load found in the lowest wrong lane is older than a write that it should have seen.
+void Lockstep::explain_stale(const Flight& flight, uint32_t wrong) {
+    const iss::Access& access = flight.retired.access;
+    if (mirror_ == nullptr || access.size == 0 || access.is_store) return;
+    uint32_t lane = static_cast<uint32_t>(std::countr_zero(wrong));
+    Missed missed =
+        mirror_->missed(setup_.core, flight.began, access.addresses[lane], access.size,
+                        flight.retired.values[lane], flight.values[lane]);
+    if (!missed.is_found) return;
+    difference_.is_stale = true;
+    difference_.writer = missed.writer;
+    difference_.written = missed.cycle;
+}
+
 // What units refuse the model does not know.
 bool Lockstep::is_refused_by_device(const Flight& flight, uint32_t lanes) const {
     if (mirror_ == nullptr || flight.model_faults || lanes == 0) return false;

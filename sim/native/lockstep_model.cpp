@@ -182,6 +182,7 @@ void Lockstep::compare_result(const Warp& warp, const Flight& flight) {
     if (wrong != 0) {
         differ(warp.number, flight.pc, "result", wrong, retired.values.data(),
                flight.values.data());
+        explain_stale(flight, wrong);
     }
 }
 

@@ -36,45 +36,56 @@ Mirror::Mirror(const PortTable& ports, const MirrorSetup& setup) : setup_(setup)
         if (!port.valid.exists()) break;
         shared_.push_back(port);
     }
+    for (uint32_t number = 0;; number++) {
+        DmaWrites port(ports, "dma_axi_" + std::to_string(number));
+        if (!port.exists()) break;
+        dma_.push_back(port);
+    }
 }
 
-void Mirror::archive(Archive& archive) { archive(writes_, first_, now_, commands); }
+void Mirror::archive(Archive& archive) { archive(writes_, first_, now_, dma_, commands); }
 
 bool Mirror::step(uint64_t now, const uint32_t* outputs, const uint32_t*) {
     now_ = now;
     for (const WritePort& port : shared_) {
         if (!port.valid.get(outputs)) continue;
-        uint32_t size = port.mask.width;
-        uint32_t address = setup_.shared_base + port.address.get(outputs);
-        const auto* bytes = reinterpret_cast<const uint8_t*>(outputs + port.data.offset);
-        for (uint32_t at = 0; at < size; at += kBytes) {
-            uint32_t count = std::min(size - at, kBytes);
-            uint64_t strobes = 0;
-            std::memcpy(&strobes, outputs + port.mask.offset + at / 32, (count + 7) / 8);
-            take(address + at, bytes + at, strobes, count);
-        }
+        take(setup_.shared_base + port.address.get(outputs),
+             reinterpret_cast<const uint8_t*>(outputs + port.data.offset),
+             outputs + port.mask.offset, port.mask.width, now + 1);
+    }
+    for (DmaWrites& each : dma_) {
+        each.step(
+            outputs,
+            [&](uint32_t address, const uint8_t* bytes, const uint32_t* strobes, uint32_t size) {
+                return take(address, bytes, strobes, size, kOpen);
+            },
+            [&](const std::vector<uint64_t>& numbers, bool is_refused) {
+                answer(numbers, is_refused);
+            });
     }
     return true;
 }
 
-void Mirror::written(uint64_t address, const uint8_t* bytes, const uint32_t* strobes,
-                     uint32_t size, uint32_t id) {
-    if (id >= setup_.dma_ids) return;  // of a core: the model has executed it
+std::vector<uint64_t> Mirror::take(uint32_t address, const uint8_t* bytes, const uint32_t* strobes,
+                                   uint32_t size, uint64_t end) {
+    std::vector<uint64_t> numbers;
     for (uint32_t at = 0; at < size; at += kBytes) {
         uint32_t count = std::min(size - at, kBytes);
         uint64_t enabled = 0;
         std::memcpy(&enabled, strobes + at / 32, (count + 7) / 8);
-        take(static_cast<uint32_t>(address) + at, bytes + at, enabled, count);
+        if (count < kBytes) enabled &= (uint64_t{1} << count) - 1;
+        if (enabled == 0) continue;
+        take_piece(address + at, bytes + at, enabled, count, end);
+        numbers.push_back(first_ + writes_.size() - 1);
     }
+    return numbers;
 }
 
-void Mirror::take(uint32_t address, const uint8_t* bytes, uint64_t strobes, uint32_t size) {
-    if (size < 64) strobes &= (uint64_t{1} << size) - 1;
-    if (strobes == 0) return;
+void Mirror::take_piece(uint32_t address, const uint8_t* bytes, uint64_t strobes, uint32_t size,
+                        uint64_t end) {
     Write& write = add();
-    // DRAM takes its writes before the units are looked at in a cycle.
     write.begin = now_;
-    write.end = now_ + 1;
+    write.end = end;
     write.strobes = strobes;
     write.address = address;
     write.core = kNobody;
@@ -85,6 +96,26 @@ void Mirror::take(uint32_t address, const uint8_t* bytes, uint64_t strobes, uint
         write.after[byte] = bytes[byte];
     }
     setup_.write(setup_.machine, address, write.after.data(), size);
+}
+
+void Mirror::answer(const std::vector<uint64_t>& numbers, bool is_refused) {
+    for (uint64_t number : numbers) {
+        if (number < first_) continue;
+        Write& write = writes_[number - first_];
+        write.end = now_;
+        if (is_refused) undo(write);
+    }
+}
+
+// Nothing of it is in memory, unless others have written the bytes since.
+void Mirror::undo(const Write& write) {
+    for (uint64_t rest = write.strobes; rest != 0; rest &= rest - 1) {
+        uint32_t byte = static_cast<uint32_t>(std::countr_zero(rest));
+        uint8_t value = 0;
+        setup_.read(setup_.machine, write.address + byte, &value, 1);
+        if (value != write.after[byte]) continue;
+        setup_.write(setup_.machine, write.address + byte, &write.before[byte], 1);
+    }
 }
 
 Mirror::Write& Mirror::add() {
@@ -130,14 +161,31 @@ bool Mirror::explains(uint32_t core, uint64_t from, uint64_t to, uint32_t addres
     for (const Write& write : writes_) {
         // A core's own stores and loads take effect in their order.
         if (write.core == core || write.begin > to || write.end < from) continue;
-        for (uint32_t byte = 0; byte < size; byte++) {
-            uint32_t place = address + byte - write.address;
-            if (place >= kBytes || !(write.strobes >> place & 1)) continue;
+        for (uint32_t byte = 0, place; byte < size; byte++) {
+            if (!write.has(address + byte, place)) continue;
             uint8_t value = static_cast<uint8_t>(got >> 8 * byte);
             if (value == write.before[place] || value == write.after[place]) found |= 1u << byte;
         }
     }
     return found == (1u << size) - 1;
+}
+
+Missed Mirror::missed(uint32_t core, uint64_t from, uint32_t address, uint32_t size,
+                      uint32_t expected, uint32_t got) const {
+    Missed missed;
+    for (uint32_t byte = 0, place; byte < size; byte++) {
+        uint8_t value = static_cast<uint8_t>(got >> 8 * byte);
+        if (value == static_cast<uint8_t>(expected >> 8 * byte)) continue;
+        auto write = std::find_if(writes_.rbegin(), writes_.rend(), [&](const Write& each) {
+            return each.core != core && each.end < from && each.has(address + byte, place) &&
+                   each.before[place] == value && each.after[place] != value;
+        });
+        if (write == writes_.rend()) return {};
+        if (!missed.is_found || write->end > missed.cycle) {
+            missed = {true, write->core, write->end};
+        }
+    }
+    return missed;
 }
 
 bool Mirror::has_commands() { return !commands.empty(); }

@@ -16,7 +16,7 @@ namespace {
 enum Gating { kUngated, kGated, kRandom };
 
 struct Model {
-    explicit Model(uint64_t seed) : random(seed * 2 + 1) {
+    explicit Model(uint64_t seed) : first_random(seed * 2 + 1), random(first_random) {
         context.threads(1);
         context.randReset(2);
         context.randSeed(static_cast<int>(seed + 1));
@@ -66,6 +66,7 @@ struct Model {
     std::unique_ptr<Vtop> top;
     uint32_t inputs[binding::kInputWords + 1] = {};
     uint32_t outputs[binding::kOutputWords + 1] = {};
+    const uint64_t first_random;
     uint64_t random, cycle = 0;
     uint64_t clocked[binding::kDomains + 1] = {};
     std::vector<uint8_t> saved;
@@ -92,6 +93,7 @@ void model_reset(Model* model, uint32_t cycles) {
         model->clock(binding::Domains().set());
     }
     binding::resets(*model->top, 0);
+    model->random = model->first_random;
 }
 
 void model_run(Model* model, spica::Harness* harness, uint64_t cycles, int gating) {

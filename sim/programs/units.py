@@ -111,7 +111,8 @@ here:   csrw 0xACC, a4
 end:    vx_tmc zero
 """
 
-#: Core 0 waits for what the host's DMA job brings, in shared memory and then in DRAM.
+#: Core 0 waits for what the host's DMA job brings, in shared memory and then in DRAM, where it
+#: sees it after a fence.
 HOST_PROGRAM = """
         li gp, 0
         csrr s2, core_id
@@ -124,7 +125,8 @@ wait:   lw a0, {loads_done}(s3)
         lw gp, 0(s0)
         add gp, gp, a2
         li s1, {target}
-back:   lw a0, 252(s1)
+back:   fence 3, 3
+        lw a0, 252(s1)
         bne a0, a2, back
         lw a0, 4(s1)
         add gp, gp, a0

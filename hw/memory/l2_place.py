@@ -1,0 +1,19 @@
+"""Where slices of the L2 cache stand in a cluster."""
+
+from ..config import ClusterConfig
+from .core_path import cluster_mux
+from .l2_layouts import L2SliceConfig
+
+__all__ = ["cluster_l2"]
+
+
+def cluster_l2(config: ClusterConfig) -> L2SliceConfig:
+    """Return the slice behind the multiplexer of each AXI master of a cluster with cores."""
+    mux = cluster_mux(config)
+    return L2SliceConfig(
+        l2=config.l2,
+        data_width=config.axi.data_width,
+        id_width=mux.outer_id_width,
+        source_width=mux.source_width,
+        masters=config.axi.masters,
+    )

@@ -1,0 +1,228 @@
+"""From the caches of a core to the AXI masters of its cluster: lines in, beats out."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..axi import BURST_INCR, Axi4Signature
+from ..config import ClusterConfig
+from ..emit import SharedBlock
+from ..streams import Queue, ResponseSignature
+from .arbiter import lowest, select
+from .axi_mux import CACHE_BUFFERABLE
+from .data_cache_layouts import beat_write_layout, line_beat_layout, line_read_layout
+from .merge import Merge
+from .path_layouts import (
+    core_id_width,
+    data_misses,
+    id_width,
+    instruction_misses,
+    line_layout,
+    read_layout,
+)
+
+__all__ = ["LineMasters"]
+
+SIDES = ("instructions", "data")
+
+
+def master_of(config: ClusterConfig, beat: Value) -> Value:
+    """Return which AXI master has a beat, given its address in beats."""
+    start = exact_log2(config.axi.interleave_bytes // config.axi.beat_bytes)
+    return beat[start : start + exact_log2(config.axi.masters)]
+
+
+class LineMasters(SharedBlock):
+    """Read lines for both caches of a core and write its data, at the AXI master that has them.
+
+    A read is a burst of a line; instructions and data are told apart by the highest bit of its id,
+    and come back in any order. A write is of one beat, with id 0. A burst leaves 1 cycle after it
+    was asked for. Beats of instructions pass in the cycle they come, beats of data 1 cycle later,
+    one of each per cycle, from whichever master. Write responses are always taken, as somebody
+    else's may be behind them, and told from the next cycle on in the order of the writes.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    fetch_read : In(stream.Signature(read_layout(config)))
+    fetch_line : Out(ResponseSignature(line_layout(config)))
+    line_read, line, line_write, line_written : as of `DataCache`, from the other side
+        As many writes are under way as there may be transactions.
+    axi_0, axi_1, … : Out(Axi4Signature)
+    busy : Out(1)
+        Combinational: something waits here, or comes in.
+    """
+
+    fetch_read: stream.Interface
+    fetch_line: Any
+    line_read: stream.Interface
+    line: stream.Interface
+    line_write: stream.Interface
+    line_written: stream.Interface
+    busy: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        self.misses = misses = data_misses(config)
+        bus = Axi4Signature(
+            address_width=32, data_width=config.axi.data_width, id_width=core_id_width(config)
+        )
+        super().__init__(
+            {
+                "fetch_read": In(stream.Signature(read_layout(config))),
+                "fetch_line": Out(ResponseSignature(line_layout(config))),
+                "line_read": In(stream.Signature(line_read_layout(misses))),
+                "line": Out(stream.Signature(line_beat_layout(misses))),
+                "line_write": In(stream.Signature(beat_write_layout(misses))),
+                "line_written": Out(stream.Signature(1)),
+                "busy": Out(1),
+            }
+            | {f"axi_{c}": Out(bus) for c in range(config.axi.masters)}
+        )
+
+    def build(self, platform):
+        m = Module()
+        masters = [getattr(self, f"axi_{c}") for c in range(self.config.axi.masters)]
+        # All writes that may be under way fit.
+        m.submodules.order = order = Queue(exact_log2(len(masters)), self.misses.waiters)
+        waits = [self.fetch_read.valid, self.line_read.valid, self.line_write.valid, order.o.valid]
+        for c, axi in enumerate(masters):
+            waits += [self.ask(m, c, axi), self.write(m, c, axi), axi.rvalid, axi.bvalid]
+        self.bring_instructions(m, masters)
+        waits.append(self.bring_data(m, masters))
+        self.tell(m, order, masters)
+        m.d.comb += self.busy.eq(Cat(waits).any())
+        return m
+
+    def ask(self, m: Module, c: int, axi) -> Value:
+        """Let both caches read at a master in turns; return whether a read waits."""
+        config = self.config
+        m.submodules[f"reads_{c}"] = reads = Merge(read_layout(config), len(SIDES))
+        for side, read in enumerate((self.fetch_read, self.line_read)):
+            i, mine = getattr(reads, f"i_{side}"), Signal(name=f"{SIDES[side]}_at_{c}")
+            m.d.comb += [
+                mine.eq(master_of(config, read.payload.beat) == c),
+                i.valid.eq(read.valid & mine),
+                i.payload.id.eq(read.payload.id),
+                i.payload.beat.eq(read.payload.beat),
+            ]
+            with m.If(mine):
+                m.d.comb += read.ready.eq(i.ready)
+        asked = reads.o.payload
+        beats = instruction_misses(config).beats, self.misses.beats
+        m.d.comb += [
+            axi.arid.eq(Cat(asked.payload.id, asked.source)),
+            axi.arvalid.eq(reads.o.valid),
+            reads.o.ready.eq(axi.arready),
+            *self.burst(axi, "ar", asked.payload.beat),
+            axi.arlen.eq(Mux(asked.source, beats[1] - 1, beats[0] - 1)),
+        ]
+        return reads.o.valid
+
+    def burst(self, axi, letter: str, beat: Value):
+        """Return the assignments of an address channel, but for how many beats it is."""
+        low = exact_log2(self.config.axi.beat_bytes)
+        return [
+            getattr(axi, f"{letter}addr").eq(Cat(C(0, low), beat)),
+            getattr(axi, f"{letter}size").eq(low),
+            getattr(axi, f"{letter}burst").eq(BURST_INCR),
+            getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
+        ]
+
+    def write(self, m: Module, c: int, axi) -> Value:
+        """Pass writes on, address and data each in its own time; return whether one waits."""
+        write, layout = self.line_write, beat_write_layout(self.misses).members
+        beat = data.StructLayout({name: layout[name] for name in ("data", "strobes")})
+        m.submodules[f"addresses_{c}"] = addresses = Queue(layout["beat"], 2)
+        m.submodules[f"beats_{c}"] = beats = Queue(beat, 2)
+        mine, moves = Signal(name=f"write_at_{c}"), Signal(name=f"write_moves_{c}")
+        m.d.comb += [
+            mine.eq(master_of(self.config, write.payload.beat) == c),
+            moves.eq(write.valid & mine & addresses.i.ready & beats.i.ready),
+            addresses.i.valid.eq(moves),
+            beats.i.valid.eq(moves),
+            addresses.i.payload.eq(write.payload.beat),
+            beats.i.payload.data.eq(write.payload.data),
+            beats.i.payload.strobes.eq(write.payload.strobes),
+            axi.awvalid.eq(addresses.o.valid),
+            addresses.o.ready.eq(axi.awready),
+            *self.burst(axi, "aw", addresses.o.payload),
+            axi.wvalid.eq(beats.o.valid),
+            beats.o.ready.eq(axi.wready),
+            axi.wdata.eq(beats.o.payload.data),
+            axi.wstrb.eq(beats.o.payload.strobes),
+            axi.wlast.eq(1),
+        ]
+        with m.If(mine):
+            m.d.comb += write.ready.eq(addresses.i.ready & beats.i.ready)
+        return addresses.o.valid | beats.o.valid
+
+    def bring_instructions(self, m: Module, masters):
+        """Take one beat for instructions at a time."""
+        offered, chosen, came = Signal(len(masters)), Signal(len(masters)), []
+        for c, axi in enumerate(masters):
+            value = Signal(line_layout(self.config), name=f"came_{c}")
+            m.d.comb += [
+                value.id.eq(axi.rid[: id_width(self.config)]),
+                value.data.eq(axi.rdata),
+                value.error.eq(axi.rresp[1]),
+                offered[c].eq(axi.rvalid & ~axi.rid[-1]),
+            ]
+            came.append(Value.cast(value))
+            with m.If(~axi.rid[-1]):
+                m.d.comb += axi.rready.eq(chosen[c])
+        m.d.comb += [
+            chosen.eq(lowest(offered)),
+            self.fetch_line.valid.eq(offered.any()),
+            Value.cast(self.fetch_line.payload).eq(select(chosen, came)),
+        ]
+
+    def bring_data(self, m: Module, masters) -> Value:
+        """Take one beat of data at a time, from masters in turns; return whether one waits."""
+        # A register: what is known of a beat late must not decide about what the core asks.
+        m.submodules.beats = beats = Merge(self.line.payload.shape(), len(masters))
+        for c, axi in enumerate(masters):
+            i = getattr(beats, f"i_{c}")
+            m.d.comb += [
+                i.valid.eq(axi.rvalid & axi.rid[-1]),
+                i.payload.id.eq(axi.rid),
+                i.payload.data.eq(axi.rdata),
+                i.payload.error.eq(axi.rresp[1]),
+            ]
+            with m.If(axi.rid[-1]):
+                m.d.comb += axi.rready.eq(i.ready)
+        m.d.comb += [
+            self.line.valid.eq(beats.o.valid),
+            self.line.payload.eq(beats.o.payload.payload),
+            beats.o.ready.eq(self.line.ready),
+        ]
+        return beats.o.valid
+
+    def tell(self, m: Module, order: Queue, masters):
+        """Keep the responses of each master, and tell them in the order of the writes."""
+        first = order.o.payload
+        m.d.comb += [
+            order.i.valid.eq(self.line_write.valid & self.line_write.ready),
+            order.i.payload.eq(master_of(self.config, self.line_write.payload.beat)),
+            order.o.ready.eq(self.line_written.valid & self.line_written.ready),
+        ]
+        for c, axi in enumerate(masters):
+            m.submodules[f"responses_{c}"] = responses = Queue(1, self.misses.waiters)
+            m.d.comb += [
+                responses.i.valid.eq(axi.bvalid),
+                responses.i.payload.eq(axi.bresp[1]),
+                axi.bready.eq(responses.i.ready),
+            ]
+            with m.If(order.o.valid & (first == c)):
+                m.d.comb += [
+                    self.line_written.valid.eq(responses.o.valid),
+                    self.line_written.payload.eq(responses.o.payload),
+                    responses.o.ready.eq(self.line_written.ready),
+                ]

@@ -1,0 +1,42 @@
+// A walk along a ring of n nodes: once around, then `steps` steps.
+#include <spica.h>
+
+// One thread of the first core; the others have nothing to do. A step is a load and the sum that
+// makes the next address of it; what counts the steps is done while the load is on its way.
+enum { UNROLL = 16 };
+
+typedef struct {
+    uint32_t n, steps;
+    const char *nodes;
+    uint32_t *last;
+} Arguments;
+
+SPICA_INLINE uint32_t step(const char *nodes, uint32_t place) {
+    return *(const volatile uint32_t *)(nodes + place);
+}
+
+// Return where one is so many steps on from a place. One function for both walks, whose instructions
+// are then in the core when the second begins.
+static __attribute__((noinline)) uint32_t walk(const char *nodes, uint32_t place, uint32_t steps) {
+#pragma unroll 1
+    for (; steps >= UNROLL; steps -= UNROLL) {
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) place = step(nodes, place);
+    }
+#pragma unroll 1
+    for (; steps > 0; steps--) place = step(nodes, place);
+    return place;
+}
+
+int main(void) {
+    const Arguments *arguments = spica_arguments();
+    if (vx_core_id() > 0) return 0;
+    const char *nodes = arguments->nodes;
+    const uint32_t steps = arguments->steps;
+    uint32_t place = walk(nodes, 0, arguments->n);
+    spica_begin();
+    place = walk(nodes, place, steps);
+    *arguments->last = place;
+    spica_end();
+    return 0;
+}

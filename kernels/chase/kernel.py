@@ -1,0 +1,43 @@
+"""Data of the walk along a ring: nodes that name each other, and where it ends."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..kernel import Buffer, Kernel, Problem
+from ..words import random_words
+
+__all__ = ["KERNEL", "ring"]
+
+MOST = 1 << 26
+WORD_BYTES = 4
+
+
+def ring(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return the numbers 0 to n - 1 in the order of a walk: 0 first, the others at random."""
+    return np.concatenate([[0], 1 + rng.permutation(n - 1)])
+
+
+def pose(rng: np.random.Generator, *, n: int, stride: int, steps: int) -> Problem:
+    """Return the problem of going `steps` steps on a ring of `n` nodes, `stride` words apart.
+
+    The ring takes ``4 n stride`` bytes. A node holds where the next one is, in bytes from the
+    first; between nodes are words that nobody reads. The thread goes around once, then the steps
+    that count, between the markers; the result is where it then is.
+    """
+    for name, size in (("n", n), ("stride", stride), ("steps", steps)):
+        require_integer(name, size, 1, MOST)
+    if n * stride > MOST:
+        raise ValueError(f"n x stride must be at most {MOST}, not {n} x {stride} = {n * stride}")
+    order = ring(rng, n)
+    nodes = random_words(rng, n * stride)
+    nodes[order * stride] = np.roll(order, -1) * stride * WORD_BYTES
+    place = order[steps % n] * stride * WORD_BYTES
+    last = Buffer(data=np.full(1, 0xFFFFFFFF, np.uint32), expected=np.array([place], np.uint32))
+    return Problem(
+        buffers={"nodes": Buffer(data=nodes), "last": last},
+        arguments=(n, steps, "nodes", "last"),
+        operations=steps,
+    )
+
+
+KERNEL = Kernel(name="chase", dimensions=("n", "stride", "steps"), pose=pose)

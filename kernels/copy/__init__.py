@@ -1,0 +1,1 @@
+"""Copy of a vector: c = a."""

@@ -1,0 +1,43 @@
+"""Data of the product of a matrix and a vector, and what it must be."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..kernel import Buffer, Kernel, Problem
+
+__all__ = ["KERNEL", "factors"]
+
+MOST = 1 << 26
+#: Sums of whole numbers up to here need no rounding.
+EXACT = 1 << 24
+
+
+def pose(rng: np.random.Generator, *, m: int, n: int) -> Problem:
+    """Return the problem of multiplying an `m` x `n` matrix, row-major and dense, by a vector."""
+    for name, size, most in (("m", m, MOST), ("n", n, 1 << 20)):
+        require_integer(name, size, 1, most)
+    if m * n > MOST:
+        raise ValueError(f"m x n must be at most {MOST}, not {m} x {n} = {m * n}")
+    a, x = factors(rng, m, n), factors(rng, 1, n)[0]
+    # Every partial sum in every order is exact, so the product is: the bound is 0.
+    y = Buffer(data=np.full(m, np.nan, np.float32), expected=a.astype(np.float64) @ x)
+    return Problem(
+        buffers={"a": Buffer(data=a), "x": Buffer(data=x), "y": y},
+        arguments=(m, n, "a", "x", "y"),
+        operations=2 * m * n,
+    )
+
+
+def factors(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
+    """Return whole numbers so small that FP32 holds each sum of up to `n` products of two exactly.
+
+    In which order the lanes' sums meet depends on the machine, and a bound that holds for every
+    order is too wide to notice a product that was left out. None is zero, so none is left out
+    unseen; and as many bits as fit, up to 11, so that no place of a product is always zero.
+    """
+    largest = min(2047, int(np.sqrt(EXACT // n)))
+    size = rng.integers(1, largest, (rows, n), endpoint=True)
+    return (size * rng.choice([-1, 1], (rows, n))).astype(np.float32)
+
+
+KERNEL = Kernel(name="gemv", dimensions=("m", "n"), pose=pose)

@@ -1,0 +1,1 @@
+"""Words of a table at random places: y[i] = x[index[i]]."""

@@ -1,0 +1,28 @@
+"""Data of the gather of words from random places."""
+
+import numpy as np
+
+from ...hw.config.checks import require_integer
+from ..kernel import Buffer, Kernel, Problem
+from ..words import random_words
+
+__all__ = ["KERNEL"]
+
+MOST = 1 << 26
+
+
+def pose(rng: np.random.Generator, *, n: int, table: int) -> Problem:
+    """Return the problem of gathering `n` words from a table of `table` words."""
+    for name, size in (("n", n), ("table", table)):
+        require_integer(name, size, 1, MOST)
+    x = random_words(rng, table)
+    index = rng.integers(0, table, n, dtype=np.uint32)
+    y = Buffer(data=np.zeros(n, np.uint32), expected=x[index])
+    return Problem(
+        buffers={"x": Buffer(data=x), "index": Buffer(data=index), "y": y},
+        arguments=(n, "x", "index", "y"),
+        operations=n,
+    )
+
+
+KERNEL = Kernel(name="random_access", dimensions=("n", "table"), pose=pose)

@@ -1,0 +1,1 @@
+"""Every stride-th word of a vector: y[i] = x[stride i]."""

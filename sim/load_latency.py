@@ -1,0 +1,99 @@
+"""How long loads of cores take: counts by cycles, and what they come to."""
+
+import ctypes
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate
+from typing import Any
+
+__all__ = ["PLACES", "LoadCounts", "LoadLatency", "summed"]
+
+#: Where what is loaded may be, in the order of `LoadLatency::Place`.
+PLACES = ("dram", "shared")
+#: Cycles below this have a bin each, above it there is one for each power of two.
+FINE = 512
+BINS = FINE + 32
+
+
+class LoadCounts(ctypes.Structure):
+    """`LoadCounts` of native/load_latency.hpp."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint64) for name in ("loads", "least", "most")),
+        ("bins", ctypes.c_uint64 * BINS),
+    )
+
+
+@dataclass(frozen=True)
+class LoadLatency:
+    """Cycles of loads, from the request that memory accepts to the last of its answers.
+
+    Attributes
+    ----------
+    bins : tuple of int
+        How many took each number of cycles below 512, and then from each power of two to the
+        next.
+    least, most : int
+        Cycles of the fastest and of the slowest, 0 where there are none.
+
+    """
+
+    bins: tuple[int, ...]
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, counts: LoadCounts) -> "LoadLatency":
+        """Return what C++ counted."""
+        return cls(tuple(counts.bins), counts.least, counts.most)
+
+    def __add__(self, other: "LoadLatency") -> "LoadLatency":
+        least = [each.least for each in (self, other) if each.loads]
+        bins = tuple(a + b for a, b in zip(self.bins, other.bins, strict=True))
+        return LoadLatency(bins, min(least, default=0), max(self.most, other.most))
+
+    @property
+    def loads(self) -> int:
+        """How many there were."""
+        return sum(self.bins)
+
+    def quantile(self, share: float) -> int:
+        """Return in how many cycles this share of all loads was done, the end of their bin."""
+        if not self.loads:
+            return 0
+        wanted = max(1, math.ceil(share * self.loads))
+        place = next(
+            place for place, so_far in enumerate(accumulate(self.bins)) if so_far >= wanted
+        )
+        return min(bin_range(place)[1], self.most)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures of a result file; the histogram by the fewest cycles of each bin."""
+        return {
+            "loads": self.loads,
+            "min": self.least,
+            "median": self.quantile(0.5),
+            "p99": self.quantile(0.99),
+            "max": self.most,
+            "histogram": {
+                str(bin_range(place)[0]): count for place, count in enumerate(self.bins) if count
+            },
+        }
+
+
+def bin_range(place: int) -> tuple[int, int]:
+    """Return the fewest and the most cycles of a bin."""
+    if place < FINE:
+        return place, place
+    first = FINE << (place - FINE)
+    return first, 2 * first - 1
+
+
+def summed(cores: Sequence[LoadLatency]) -> dict[str, Any]:
+    """Return the figures of all cores together, and those of each without its histogram."""
+    by_core = [core.as_dict() for core in cores]
+    for core in by_core:
+        del core["histogram"]
+    return reduce(LoadLatency.__add__, cores).as_dict() | {"by_core": by_core}

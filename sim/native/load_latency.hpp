@@ -1,0 +1,71 @@
+// How long loads of a core take: cycles from the request that memory accepts to the last of its
+// answers, by where the words are.
+//
+// Up to `kFine` cycles each number has a bin of its own, above that each power of two.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "../iss/native/archive.hpp"
+
+namespace spica {
+
+// What Python reads of one core and one place.
+extern "C" struct LoadCounts {
+    static constexpr uint32_t kFine = 512, kBins = kFine + 32;
+
+    uint64_t loads, least, most;
+    uint64_t bins[kBins];
+};
+
+class LoadLatency {
+public:
+    enum Place : uint32_t { kDram, kShared, kPlaces };
+
+    // `tags` is how many a core has for its requests.
+    explicit LoadLatency(size_t tags = 0) : under_way_(tags) {}
+
+    void reset() {
+        counts_ = {};
+        for (Request& each : under_way_) each = {};
+    }
+    // Lanes by place; a request of both counts in both.
+    void request(uint64_t now, uint32_t tag, uint32_t dram, uint32_t shared) {
+        under_way_[tag] = {now, {dram, shared}};
+    }
+    void answer(uint64_t now, uint32_t tag, uint32_t lanes) {
+        Request& request = under_way_[tag];
+        for (uint32_t place = 0; place < kPlaces; place++) {
+            uint32_t& owed = request.owed[place];
+            if ((owed & lanes) == 0) continue;
+            owed &= ~lanes;
+            if (owed == 0) add(counts_[place], now - request.began);
+        }
+    }
+    const LoadCounts& counts(uint32_t place) const { return counts_[place]; }
+    void archive(Archive& archive) { archive(under_way_, counts_); }
+
+private:
+    struct Request {
+        uint64_t began;
+        uint32_t owed[kPlaces];
+    };
+
+    static void add(LoadCounts& counts, uint64_t cycles) {
+        constexpr uint32_t kFirst = std::bit_width(LoadCounts::kFine);  // of the powers of two
+        uint64_t bin = cycles;
+        if (cycles >= LoadCounts::kFine) bin = LoadCounts::kFine + std::bit_width(cycles) - kFirst;
+        counts.bins[std::min<uint64_t>(bin, LoadCounts::kBins - 1)]++;
+        if (counts.loads == 0 || cycles < counts.least) counts.least = cycles;
+        if (cycles > counts.most) counts.most = cycles;
+        counts.loads++;
+    }
+
+    std::vector<Request> under_way_;  // by tag
+    std::array<LoadCounts, kPlaces> counts_{};
+};
+
+}  // namespace spica
