@@ -298,7 +298,7 @@ def test_operands_have_gaps_that_are_not_numbers():
 def test_command_line_runs_the_program_on_the_model(capsys, c_format):
     options = ("--preset", "tiny", "--engine", "iss", "--size", "20", "--c", c_format)
     assert main(("run", "gemm", *options)) == 0
-    assert "RIGHT: c 400 values" in capsys.readouterr().out
+    assert "RIGHT: c 400 values, bit-exact, largest distance" in capsys.readouterr().out
 
 
 def test_command_line_refuses_what_the_model_has_not(capsys):
