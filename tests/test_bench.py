@@ -101,6 +101,7 @@ def test_shared_memory_beside_its_definition(bench):
     assert [target["value"] for target in shared.targets(worse)] == [3, 1]
 
 
+@pytest.mark.slow
 def test_memory_on_the_small_preset(bench, monkeypatch):
     memory = bench("memory")
     monkeypatch.setattr(memory, "PRESET", "tiny")
