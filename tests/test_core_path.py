@@ -19,6 +19,7 @@ from spica.hw.address_map import (
 )
 from spica.hw.config import PRESETS, AxiConfig, CacheConfig, SharedMemoryConfig
 from spica.hw.core.operations import Port
+from spica.hw.emit import emit
 from spica.hw.memory.core_path import CorePath
 from spica.sim.core_path_bench import PathBench, row
 from spica.sim.path_models import REFUSED_OFFSET, register_address
@@ -125,6 +126,12 @@ def data_requests(rng: random.Random, config, count: int):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_converts(name):
     rtlil.convert(CorePath(CONFIGS[name]))
+
+
+def test_a_path_with_one_master_becomes_verilog():
+    config = PRESETS["tiny"]
+    emission = emit(CorePath(replace(config, axi=replace(config.axi, masters=1))), "path")
+    assert emission.verilog.count("module ") > 1
 
 
 def others(bench: PathBench, rng: random.Random, cycles: int) -> dict:

@@ -90,8 +90,9 @@ class LineMasters(SharedBlock):
     def build(self, platform):
         m = Module()
         masters = [getattr(self, f"axi_{c}") for c in range(self.config.axi.masters)]
-        # All writes that may be under way fit.
-        m.submodules.order = order = Queue(exact_log2(len(masters)), self.misses.waiters)
+        # All writes that may be under way fit; a memory of no bits cannot be emitted.
+        numbers = max(1, exact_log2(len(masters)))
+        m.submodules.order = order = Queue(numbers, self.misses.waiters)
         waits = [self.fetch_read.valid, self.line_read.valid, self.line_write.valid, order.o.valid]
         for c, axi in enumerate(masters):
             waits += [self.ask(m, c, axi), self.write(m, c, axi), axi.rvalid, axi.bvalid]
