@@ -5,8 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..hw.errors import UserError
-
 __all__ = ["build_ahead"]
 
 
@@ -21,5 +19,5 @@ def build_ahead(*builds: Callable[[], Any]) -> None:
 
 def quietly(build: Callable[[], Any]) -> None:
     """Call `build` without its errors."""
-    with suppress(UserError):
+    with suppress(Exception):
         build()

@@ -20,7 +20,7 @@ from .core_lockstep import CoreLockstep
 from .core_outcome import CoreFault, CoreStop
 from .core_records import CoreRecords, Recording
 from .engines import outputs_of, require_engine
-from .iss.library import build_library
+from .iss.library import load_library
 from .iss.machine import Iss
 from .profile import FunctionProfile, Profiling
 from .savable import SavableMachine
@@ -96,7 +96,7 @@ class ProgramMachine(SavableMachine):
         self.is_lockstep = lockstep
         self.model: Iss | None = None
         if lockstep:
-            build_ahead(build_library)  # while the engine is built
+            build_ahead(load_library)  # while the engine is built
         self.lockstep: CoreLockstep | None = None
         self.begins = True  # with the next run
         self.has_run = False

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,11 +197,12 @@ def build_model(
     binding = binding_header(emission)
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
     verilog = emission.verilog + driven_top(emission)
-    build_ahead(
-        lambda: harness_objects(compiler), lambda: runtime_objects(compiler, verilator, trace)
+    meanwhile = (
+        lambda: harness_objects(compiler),
+        lambda: runtime_objects(compiler, verilator, trace),
     )
     verilated = verilated_objects(
-        emission.name, verilog, compiler, verilate, compile_flags, progress
+        emission.name, verilog, compiler, verilate, compile_flags, meanwhile, progress
     )
     native = native_key()
     identity = digest([verilog, binding, *verilate, verilator.version, *native])
@@ -226,15 +227,18 @@ def verilated_objects(
     compiler: Compiler,
     verilate: Sequence[str],
     compile_flags: Sequence[str],
+    meanwhile: Sequence[Callable[[], object]],
     progress: Progress | None,
 ) -> Path:
     """Return the directory of what Verilator makes of a `TOP`, compiled, with its headers.
 
-    Nothing of ours is in it, so that a change of the harness compiles no design again.
+    Nothing of ours is in it, so that a change of the harness compiles no design again. Where it
+    has to be built, so is `meanwhile` what the cache is to have afterwards.
     """
     verilator = find_verilator()
 
     def build(directory: Path) -> None:
+        build_ahead(*meanwhile)
         generate(verilator, name, verilog, verilate, directory, progress)
         local = [*compile_flags, f"-I{directory}"]
         # What runs once is compiled for the shortest build.

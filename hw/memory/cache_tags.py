@@ -74,7 +74,8 @@ class CacheTags(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        width = config.tag_width + 1
+        mark, sweeps_anew = self.mark(m)
+        width = config.tag_width + len(mark)
         m.submodules.lines = lines = Sram(
             depth=config.sets, width=config.ways * width, granularity=width
         )
@@ -83,20 +84,18 @@ class CacheTags(SharedBlock):
         m.d.comb += [
             lines.read_enable.eq(self.read),
             lines.read_address.eq(self.read_set),
-            *(
-                self.valids[way].eq(lines.read_data.word_select(way, width)[-1])
-                for way in range(config.ways)
-            ),
-            *(
-                self.hits[way].eq(lines.read_data.word_select(way, width) == Cat(self.tag, 1))
-                for way in range(config.ways)
-            ),
             self.sweeping.eq(sweeps),
             lines.write_mask.eq(self.write),
             lines.write_address.eq(self.write_set),
-            written.eq(Cat(self.write_tag, self.write_valid)),
+            written.eq(Cat(self.write_tag, Mux(self.write_valid, mark, 0))),
             lines.write_data.eq(written.replicate(config.ways)),
         ]
+        for way in range(config.ways):
+            line = lines.read_data.word_select(way, width)
+            m.d.comb += [
+                self.valids[way].eq(line[config.tag_width :] == mark),
+                self.hits[way].eq(line == Cat(self.tag, mark)),
+            ]
         with m.If(sweeps & ~self.write.any()):
             m.d.comb += [
                 lines.write_mask.eq(~0),
@@ -104,6 +103,10 @@ class CacheTags(SharedBlock):
                 written.eq(0),
             ]
             m.d.sync += [next_set.eq(next_set + 1), sweeps.eq(~next_set.all())]
-        with m.If(self.invalidate):
+        with m.If(sweeps_anew):
             m.d.sync += [next_set.eq(0), sweeps.eq(1)]
         return m
+
+    def mark(self, m: Module) -> tuple[Value, Value]:
+        """Return what is beside the tag of a line that is there, never 0; when to sweep."""
+        return C(1, 1), self.invalidate
