@@ -17,6 +17,7 @@ from spica.sim.gemm_cores import EXACT_KERNELS
 from spica.sim.loading import SimtOptions
 from spica.sim.simt import run_simt
 
+from .runs import carry_out
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -73,6 +74,11 @@ class Case:
         return f"{self.kernel} {' x '.join(map(str, self.extents))}, {self.bandwidth} B/cycle"
 
     @property
+    def machine(self) -> str:
+        """Names what it runs on."""
+        return "one core" if self.one_core else PRESET
+
+    @property
     def config(self) -> ClusterConfig:
         """What it runs on."""
         config = PRESETS[PRESET]
@@ -119,26 +125,17 @@ def cases(quick: bool) -> list[Case]:
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the result after every run, so that an interrupted benchmark has what it measured."""
-    chosen = cases(quick)
-    runs: list[dict] = []
-    configs: dict[str, dict] = {}
-    for number, case in enumerate(chosen):
-        tell(case.sentence, number, len(chosen))
-        result = case.run()
-        place = "one core" if case.one_core else PRESET
-        configs.setdefault(place, result["config"])
-        runs.append(
-            {key: result[key] for key in KEPT}
-            | {key: result[key] for key in KEPT_IF_THERE if key in result}
-            | {"machine": place, "allocates": case.allocates}
-        )
-        yield {
-            "runs": runs,
-            "targets": [target.as_dict() for target in targets(runs, quick)],
-            "versions": result["versions"],
-            "configs": configs,
-        }
+    """Yield the result after every run."""
+    yield from carry_out(cases(quick), tell, kept, lambda runs: targets(runs, quick))
+
+
+def kept(case: Case, result: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a run."""
+    return (
+        {key: result[key] for key in KEPT}
+        | {key: result[key] for key in KEPT_IF_THERE if key in result}
+        | {"machine": case.machine, "allocates": case.allocates}
+    )
 
 
 def of(runs: list[dict], *kernels: str) -> list[dict]:

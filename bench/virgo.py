@@ -14,6 +14,7 @@ from spica.sim.gemm_cores import EXACT_KERNELS
 from spica.sim.loading import SimtOptions
 from spica.sim.simt import run_simt
 
+from .runs import carry_out
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -55,6 +56,11 @@ class Case:
         units = f", units {self.units}" if self.units else ""
         return f"{self.kernel} {self.size} on {self.preset}, {self.bandwidth} B/cycle{units}"
 
+    @property
+    def machine(self) -> str:
+        """Names what it runs on."""
+        return self.preset
+
     def run(self) -> dict[str, Any]:
         """Return the result."""
         config = PRESETS[self.preset]
@@ -80,21 +86,13 @@ def cases(quick: bool) -> list[Case]:
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the result after every run, so that an interrupted benchmark has what it measured."""
-    chosen = cases(quick)
-    runs: list[dict] = []
-    configs: dict[str, dict] = {}
-    for number, case in enumerate(chosen):
-        tell(case.sentence, number, len(chosen))
-        result = case.run()
-        configs[case.preset] = result["config"]
-        runs.append({key: result[key] for key in KEPT} | {"units": case.units})
-        yield {
-            "runs": runs,
-            "targets": [target.as_dict() for target in targets(runs)],
-            "versions": result["versions"],
-            "configs": configs,
-        }
+    """Yield the result after every run."""
+    yield from carry_out(cases(quick), tell, kept, targets)
+
+
+def kept(case: Case, result: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a run."""
+    return {key: result[key] for key in KEPT} | {"units": case.units}
 
 
 def of(runs: list[dict], kernel: str) -> dict[Any, dict]:

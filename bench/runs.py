@@ -1,0 +1,51 @@
+"""Runs one after the other, each of which may be the last."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from .target import Target
+
+__all__ = ["Case", "carry_out"]
+
+
+class Case(Protocol):
+    """Something that runs."""
+
+    @property
+    def sentence(self) -> str:
+        """What runs."""
+        ...
+
+    @property
+    def machine(self) -> str:
+        """Names what it runs on."""
+        ...
+
+    def run(self) -> dict[str, Any]:
+        """Return the result."""
+        ...
+
+
+def carry_out(
+    cases: Sequence[Case],
+    tell: Callable[[str, int, int], None],
+    keep: Callable[[Any, dict[str, Any]], dict[str, Any]],
+    targets: Callable[[list[dict]], Iterable[Target]],
+) -> Iterator[dict]:
+    """Yield the result after every run, so that an interrupted benchmark has what it measured.
+
+    `keep` tells what is kept of a case and its result; of a machine the config of its first run.
+    """
+    runs: list[dict] = []
+    configs: dict[str, dict] = {}
+    for number, case in enumerate(cases):
+        tell(case.sentence, number, len(cases))
+        result = case.run()
+        configs.setdefault(case.machine, result["config"])
+        runs.append(keep(case, result))
+        yield {
+            "runs": runs,
+            "targets": [target.as_dict() for target in targets(runs)],
+            "versions": result["versions"],
+            "configs": configs,
+        }
