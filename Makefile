@@ -4,6 +4,8 @@
 #   make test        the fast tier of the tests, then lint
 #   make test-slow   full presets, sweeps, long fuzzing, then the mutants
 #   make mutate      plants faults in the hardware: each must turn a test red
+#   make formal      proves properties of queues, arbiters, misses, barriers and the scoreboard;
+#                    of each, planted faults must be found out
 #   make bench       measures what the README quotes, into bench/results/
 #   make PYTHON=/path/to/python3 ...   chooses the interpreter .venv is built with
 
@@ -19,7 +21,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c '$(SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
 endif
 
-.PHONY: venv demo test test-slow mutate bench lint format docs clean
+.PHONY: venv demo test test-slow mutate formal bench lint format docs clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -51,6 +53,9 @@ test-slow: $(VENV)/dev.stamp
 
 mutate: $(VENV)/dev.stamp
 	$(BIN)/python bench/mutate.py
+
+formal: $(VENV)/dev.stamp
+	$(BIN)/python -m formal --workers $(WORKERS)
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m bench

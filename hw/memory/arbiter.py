@@ -67,7 +67,7 @@ class Arbiter(SharedBlock):
     grant : Out(requesters)
         Who is chosen: one-hot, 0 where nobody asks.
     taken : In(1)
-        The grant was of use: the next choice begins after it. Without a request, ignored.
+        The grant was of use: the next choice begins after it; without a request, at the first.
     """
 
     requests: Signal

@@ -1,0 +1,191 @@
+"""The arbiter chooses one who asks, in turns; what is merged is neither lost nor late."""
+
+from amaranth import *
+
+from spica.hw.memory.arbiter import Arbiter
+from spica.hw.memory.merge import Merge
+
+from .proof import Fault, Proof
+from .properties import Assert, Properties, ones
+from .turns import Turns
+
+__all__ = ["PROOFS"]
+
+
+class ArbiterTurns(Properties):
+    """One is chosen of those who ask, and the first after the one last taken."""
+
+    def __init__(self, requesters: int):
+        self.requesters = requesters
+        super().__init__(
+            free={"requests": requesters, "taken": 1},
+            fixed={"who": range(requesters)},
+            inside={"after": ("arbiter.after", requesters)},
+        )
+
+    def state(self, m):
+        count = self.requesters
+        m.submodules.arbiter = arbiter = Arbiter(count)
+        m.d.comb += [arbiter.requests.eq(self.requests), arbiter.taken.eq(self.taken)]
+        chosen, asks = Signal(), Signal()
+        taken = arbiter.grant & self.taken.replicate(count)
+        self.turns = Turns(m, self.who, count, asks, taken, count - 1)
+        with m.If(self.taken & ~self.requests.any()):
+            m.d.sync += self.turns.last.eq(count - 1)
+        between = Array(
+            Array(mask_between(last, who, count) for who in range(count)) for last in range(count)
+        )[self.turns.last][self.who]
+        m.d.comb += [
+            asks.eq(self.requests.bit_select(self.who, 1)),
+            chosen.eq(arbiter.grant.bit_select(self.who, 1)),
+            Assert(ones(arbiter.grant) == self.requests.any()),
+            Assert(asks | ~chosen),
+            Assert(~self.turns.due | chosen),
+            Assert(~chosen | ~(self.requests & between).any()),
+        ]
+
+    def relate(self, m):
+        count = self.requesters
+        after = Array(-1 << (last + 1) & (1 << count) - 1 for last in range(count))
+        m.d.comb += Assert(self.after == after[self.turns.last])
+        self.turns.relate(m)
+
+
+def mask_between(last: int, who: int, count: int) -> int:
+    """Return the bits of those whose turn is after `last` and before `who`."""
+    return sum(1 << (last + step) % count for step in range(1, (who - last - 1) % count + 1))
+
+
+class MergeTurns(Properties):
+    """Each payload leaves once, in the cycle after it was taken, and no input waits long."""
+
+    WIDTH = 2
+
+    def __init__(self, inputs: int):
+        self.inputs = inputs
+        super().__init__(
+            free={"valids": inputs, "payloads": inputs * self.WIDTH, "ready": 1},
+            fixed={"who": range(inputs)},
+            inside={"served": ("merge.served", range(inputs))},
+        )
+
+    def state(self, m):
+        count, width = self.inputs, self.WIDTH
+        m.submodules.merge = merge = Merge(width, count)
+        inputs = [getattr(merge, f"i_{number}") for number in range(count)]
+        for number, i in enumerate(inputs):
+            m.d.comb += [
+                i.valid.eq(self.valids[number]),
+                i.payload.eq(self.payloads.word_select(number, width)),
+            ]
+        taken, asks = Signal(count), Signal()
+        held, source, payload = Signal(), Signal(range(count)), Signal(width)
+        m.d.comb += [
+            taken.eq(Cat(i.valid & i.ready for i in inputs)),
+            asks.eq(self.valids.bit_select(self.who, 1)),
+            merge.o.ready.eq(self.ready),
+        ]
+        self.turns = turns = Turns(m, self.who, count, asks, taken, 0)
+        with m.If(taken.any()):
+            m.d.sync += held.eq(1)
+        with m.Elif(self.ready):
+            m.d.sync += held.eq(0)
+        for number in range(count):
+            with m.If(taken[number]):
+                m.d.sync += [
+                    source.eq(number),
+                    payload.eq(self.payloads.word_select(number, width)),
+                ]
+        moves = Signal()
+        m.d.comb += [
+            moves.eq(~held | self.ready),
+            Assert(ones(taken) == (moves & self.valids.any())),
+            Assert(merge.o.valid == held),
+            Assert(~held | (merge.o.payload.payload == payload)),
+            Assert(~held | (merge.o.payload.source == source)),
+            Assert(~(turns.due & moves) | taken.bit_select(self.who, 1)),
+        ]
+
+    def relate(self, m):
+        m.d.comb += Assert(self.served == self.turns.last)
+        self.turns.relate(m)
+
+
+ARBITER = "hw/memory/arbiter.py"
+MERGE = "hw/memory/merge.py"
+ARBITER_FAULTS = (
+    Fault(
+        what="two are chosen",
+        file=ARBITER,
+        old="self.grant.eq(seen & ~(seen << 1))",
+        new="self.grant.eq(preferred | (seen & ~(seen << 1)))",
+    ),
+    Fault(
+        what="who does not ask is chosen where nobody does",
+        file=ARBITER,
+        old="self.grant.eq(seen & ~(seen << 1))",
+        new="self.grant.eq(Mux(seen.any(), seen & ~(seen << 1), 1))",
+    ),
+    Fault(
+        what="the circle stands still",
+        file=ARBITER,
+        old="with m.If(self.taken):",
+        new="with m.If(self.taken & ~after.any()):",
+    ),
+    Fault(
+        what="who was taken is first again",
+        file=ARBITER,
+        old="after.eq(seen << 1)",
+        new="after.eq(seen)",
+    ),
+)
+MERGE_FAULTS = (
+    Fault(
+        what="lower inputs come first",
+        file=MERGE,
+        old="candidate = (last + step) % self.inputs",
+        new="candidate = step % self.inputs",
+    ),
+    Fault(
+        what="a payload is taken although the one before it stays",
+        file=MERGE,
+        old="i.ready.eq(moves & i.valid & (choice == k))",
+        new="i.ready.eq(i.valid & (choice == k))",
+    ),
+    Fault(
+        what="a payload stays although it was taken",
+        file=MERGE,
+        old="m.d.sync += self.o.valid.eq(valids.any())",
+        new="m.d.sync += self.o.valid.eq(valids.any() | self.o.valid)",
+    ),
+    Fault(
+        what="the source is that of the payload before",
+        file=MERGE,
+        old="self.o.payload.source.eq(choice)",
+        new="self.o.payload.source.eq(served)",
+    ),
+)
+
+PROOFS = (
+    *(
+        Proof(
+            name=f"arbiter_{count}",
+            says="one is chosen of those who ask, the first after the last taken; "
+            f"who stays is chosen after {count - 1} others",
+            size=f"{count} requesters",
+            kind=ArbiterTurns,
+            arguments=(count,),
+            depth=5,
+            faults=ARBITER_FAULTS if count == 5 else (),
+        )
+        for count in (5, 8)
+    ),
+    Proof(
+        name="merge",
+        says="what is taken leaves once, with its source; who stays is taken after 2 others",
+        size="3 inputs of 2 bits",
+        kind=MergeTurns,
+        arguments=(3,),
+        faults=MERGE_FAULTS,
+    ),
+)

@@ -1,0 +1,23 @@
+"""All proofs."""
+
+from . import (
+    arbiters,
+    miss_tables,
+    misses,
+    queues,
+    scoreboards,
+    synchronizers,
+    warp_scoreboards,
+)
+
+__all__ = ["PROOFS"]
+
+PROOFS = (
+    *queues.PROOFS,
+    *arbiters.PROOFS,
+    *misses.PROOFS,
+    *miss_tables.PROOFS,
+    *synchronizers.PROOFS,
+    *warp_scoreboards.PROOFS,
+    *scoreboards.PROOFS,
+)

@@ -1,0 +1,86 @@
+"""The netlist of a proof's block: of the hardware as it is, or with a fault in a copy of it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from threading import Lock
+
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
+
+from .proof import Fault, Proof
+
+__all__ = ["netlist_of", "plant", "stale"]
+
+ROOT = Path(__file__).parents[1]
+#: Amaranth counts its signals for all threads together.
+ONE_AT_A_TIME = Lock()
+
+
+def stale(proofs: Iterable[Proof]) -> list[str]:
+    """Return a sentence for each fault whose text is not in its file exactly once."""
+    found = {
+        fault: (ROOT / fault.file).read_text().count(fault.old)
+        for proof in proofs
+        for fault in proof.faults
+    }
+    return [
+        f"the text that fault {fault.what!r} replaces must be in {fault.file} once, not {times} "
+        "times"
+        for fault, times in found.items()
+        if times != 1
+    ]
+
+
+def plant(fault: Fault, target: Path):
+    """Copy the hardware into `target`, with the fault."""
+    shutil.copytree(ROOT / "hw", target / "hw", ignore=shutil.ignore_patterns("__pycache__"))
+    path = target / fault.file
+    path.write_text(path.read_text().replace(fault.old, fault.new))
+
+
+def convert(proof: Proof, related: bool) -> tuple[str, dict[str, str]]:
+    """Return the RTLIL and, of each input that is a register of the block, its path."""
+    with ONE_AT_A_TIME:
+        block = proof.make()
+        block.related = related
+        inside = {name: path for name, (path, _) in block.inside.items()}
+        return rtlil.convert(block, name="top"), inside if related else {}
+
+
+def netlist_of(proof: Proof, fault: Fault | None) -> tuple[str, dict[str, str]]:
+    """Return what `convert` does; of hardware with a fault with what is seen outside alone."""
+    if fault is None:
+        return convert(proof, proof.induction)
+    with tempfile.TemporaryDirectory() as name:
+        plant(fault, Path(name, "spica"))
+        module = proof.kind.__module__.rpartition(".")[2]
+        done = subprocess.run(
+            [sys.executable, "-m", "formal.emission", module, proof.name],
+            cwd=ROOT,
+            env=dict(os.environ, PYTHONPATH=name, PYTHONDONTWRITEBYTECODE="1"),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    if done.returncode:
+        raise RuntimeError(f"with fault {fault.what!r} {proof.name} emits nothing: {done.stderr}")
+    netlist, inside = json.loads(done.stdout)
+    return netlist, inside
+
+
+def main():
+    """Print what `convert` returns of a proof, named by its module and its name."""
+    proofs = import_module(f"formal.{sys.argv[1]}").PROOFS
+    (proof,) = [proof for proof in proofs if proof.name == sys.argv[2]]
+    json.dump(convert(proof, related=False), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

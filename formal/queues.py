@@ -1,0 +1,135 @@
+"""A queue loses nothing, doubles nothing, and keeps the order."""
+
+from dataclasses import replace
+
+from amaranth import *
+
+from spica.hw.streams import Queue
+
+from .proof import Fault, Proof
+from .properties import Assert, Properties
+
+__all__ = ["PROOFS"]
+
+WIDTH = 2
+
+
+class QueueOrder(Properties):
+    """Any payload comes out once, as it went in, behind those before it and no others.
+
+    One payload is marked as it goes in, whichever; how many are ahead of it is counted. So it is
+    known when it must come out.
+    """
+
+    def __init__(self, depth: int):
+        self.depth = depth
+        self.buffered = depth > 16  # the first payload leaves the storage before it is taken
+        self.places = depth - self.buffered
+        words = {f"word_{k}": (f"queue.store.storage[{k}]", WIDTH) for k in range(self.places)}
+        super().__init__(
+            free={"valid": 1, "payload": WIDTH, "ready": 1, "mark": 1},
+            inside={
+                "produce": ("queue.store.produce", range(self.places)),
+                "consume": ("queue.store.consume", range(self.places)),
+                **words,
+            },
+        )
+
+    def state(self, m):
+        depth = self.depth
+        m.submodules.queue = self.queue = queue = Queue(WIDTH, depth)
+        m.d.comb += [
+            queue.i.valid.eq(self.valid),
+            queue.i.payload.eq(self.payload),
+            queue.o.ready.eq(self.ready),
+        ]
+        came, went = queue.i.valid & queue.i.ready, queue.o.valid & queue.o.ready
+        self.held, self.ahead = held, ahead = Signal(range(depth + 2)), Signal(range(depth + 2))
+        self.marked, self.value = marked, value = Signal(), Signal(WIDTH)
+        m.d.sync += held.eq(held + came - went)
+        with m.If(marked & went):
+            m.d.sync += [ahead.eq(ahead - 1), marked.eq(ahead != 0)]
+        with m.Elif(self.mark & ~marked & came):
+            m.d.sync += [marked.eq(1), value.eq(self.payload), ahead.eq(held - went)]
+        late = Signal()  # something was held, and nothing was offered
+        m.d.sync += late.eq((held != 0) & ~queue.o.valid)
+        stored = held - (queue.o.valid if self.buffered else 0)
+        m.d.comb += [
+            Assert(held <= depth),
+            Assert(queue.level == held),
+            Assert(queue.i.ready == (stored != self.places)),
+            Assert(~queue.o.valid | (held != 0)),
+            Assert(~late | queue.o.valid if self.buffered else ~late),
+            Assert(~(marked & (ahead == 0) & queue.o.valid) | (queue.o.payload == value)),
+        ]
+
+    def relate(self, m):
+        words = Array(getattr(self, f"word_{k}") for k in range(self.places))
+        out = Signal()  # the first payload is not in the storage any more
+        m.d.comb += out.eq(self.queue.o.valid if self.buffered else 0)
+        place = Signal(range(2 * self.places))
+        m.d.comb += [
+            place.eq(self.wrapped(self.consume + self.ahead - out)),
+            Assert(self.consume < self.places),
+            Assert(self.produce == self.wrapped(self.consume + self.held - out)),
+            Assert(~self.marked | (self.ahead < self.held)),
+            Assert(~self.marked | (out & (self.ahead == 0)) | (words[place] == self.value)),
+        ]
+
+    def wrapped(self, place):
+        """Return a place in the storage, which is a circle."""
+        return Mux(place >= self.places, place - self.places, place)
+
+
+QUEUE = "hw/streams.py"
+FAULTS = (
+    Fault(
+        what="a full queue accepts",
+        file=QUEUE,
+        old="self.i.ready.eq(store.w_rdy)",
+        new="self.i.ready.eq(1)",
+    ),
+    Fault(
+        what="a payload goes although it is refused",
+        file=QUEUE,
+        old="store.r_en.eq(self.o.ready)",
+        new="store.r_en.eq(1)",
+    ),
+    Fault(
+        what="an empty queue accepts what is not offered",
+        file=QUEUE,
+        old="store.w_en.eq(self.i.valid)",
+        new="store.w_en.eq(self.i.valid | ~store.r_rdy)",
+    ),
+    Fault(
+        what="a payload is offered twice",
+        file=QUEUE,
+        old="store.r_en.eq(self.o.ready)",
+        new="store.r_en.eq(self.o.ready & (store.level != 1))",
+    ),
+    Fault(
+        what="a payload changes while it is held",
+        file=QUEUE,
+        old="Value.cast(self.o.payload).eq(store.r_data)",
+        new="Value.cast(self.o.payload).eq(store.r_data ^ (store.level == self.depth))",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="queue",
+        says="what goes in comes out once, unchanged, in its order; refused only when full",
+        size="3 payloads of 2 bits",
+        kind=QueueOrder,
+        arguments=(3,),
+        faults=FAULTS,
+    ),
+    Proof(
+        name="queue_17",
+        says="the same of the other storage: that of queues deeper than 16",
+        size="17 payloads of 2 bits",
+        kind=QueueOrder,
+        arguments=(17,),
+        faults=(replace(FAULTS[1], depth=6), replace(FAULTS[3], depth=6)),
+    ),
+)

@@ -1,0 +1,222 @@
+"""The scoreboard of all warps: what one does is held against no other."""
+
+from amaranth import *
+from amaranth.lib import data
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.front_layouts import head_layout
+from spica.hw.core.layouts import REGISTERS
+from spica.hw.core.operations import Port
+from spica.hw.core.scoreboard import (
+    FIXED_PORTS,
+    VARIABLE_PORTS,
+    Scoreboard,
+    done_layout,
+    register_event_layout,
+)
+from spica.hw.core.stall_reason import waits_layout
+from spica.hw.core.warp_scoreboard import UNDER_WAY
+
+from .proof import Fault, Proof
+from .properties import Assert, Assume, Properties, ones
+from .registers import Names, Results
+
+__all__ = ["PROOFS"]
+
+
+class RegisterOfCore(Properties):
+    """One register of one warp, whichever, of a core that issues what is ready.
+
+    A result is written in a cycle of its own after its instruction was issued. What is dispatched
+    and announced is anything.
+    """
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        warps = config.warps
+        event = register_event_layout(config)
+        entries = [f"{kind}_{warp}" for kind in ("head", "second") for warp in range(warps)]
+        boards = {
+            f"{name}_{warp}": (f"scoreboard.warp_{warp}.{name}", REGISTERS)
+            for name in ("pending", "twice", "blocked")
+            for warp in range(warps)
+        }
+        super().__init__(
+            free={name: head_layout() for name in entries}
+            | dict.fromkeys(("active", "at_barrier", "started", "resume"), warps)
+            | {
+                "dispatched": data.ArrayLayout(event, len(FIXED_PORTS)),
+                "arriving": data.ArrayLayout(event, len(VARIABLE_PORTS)),
+                "written": data.ArrayLayout(done_layout(config), config.writeback_buses),
+                "goes": config.issue_width,
+                "chosen": range(warps),
+            },
+            fixed={"warp": range(warps), "register": range(REGISTERS)},
+            inside={
+                **boards,
+                **{
+                    f"under_way_{warp}": (f"scoreboard.warp_{warp}.under_way", 7)
+                    for warp in range(warps)
+                },
+                "kept_stopped": ("scoreboard.stopped", warps),
+            },
+        )
+
+    def entry(self, kind: str, warp: int):
+        """Return the input that is the next instruction of a warp, or that after it."""
+        return getattr(self, f"{kind}_{warp}")
+
+    def state(self, m):
+        config, warps = self.config, range(self.config.warps)
+        m.submodules.scoreboard = dut = Scoreboard(config)
+        same = ("active", "at_barrier", "started", "resume", "dispatched", "arriving", "written")
+        m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in same]
+        for warp in warps:
+            m.d.comb += [
+                dut.heads[warp].eq(self.entry("head", warp)),
+                dut.seconds[warp].eq(self.entry("second", warp)),
+            ]
+        self.issue(m, dut)
+        claims = [
+            slot.valid & slot.writes & (slot.rd == self.register) & (self.chosen == self.warp)
+            for slot in (dut.issue[0], dut.issue[1])
+        ]
+        events = [self.written[bus] for bus in range(config.writeback_buses)]
+        here = [event.valid & (event.warp == self.warp) for event in events]
+        writes = [
+            is_here & event.writes & (event.rd == self.register)
+            for is_here, event in zip(here, events, strict=True)
+        ]
+        self.results = Results(m, 2, claims, writes)
+        self.follow(m, dut, events)
+        for warp in warps:
+            with m.If(self.warp == warp):
+                self.judge(m, dut, warp)
+
+    def issue(self, m: Module, dut):
+        """Issue the next instruction of a warp that is ready, and perhaps that after it."""
+        first, second = dut.issue[0], dut.issue[1]
+        ready = dut.ready.bit_select(self.chosen, 1)
+        m.d.comb += [
+            first.valid.eq(self.goes[0] & ready),
+            second.valid.eq(
+                first.valid & self.goes[1] & dut.ready_second.bit_select(self.chosen, 1)
+            ),
+            dut.grant.eq(first.valid << self.chosen),
+        ]
+        for kind, claim in (("head", first), ("second", second)):
+            for warp in range(self.config.warps):
+                instruction = self.entry(kind, warp).instruction
+                with m.If(self.chosen == warp):
+                    m.d.comb += [
+                        claim.rd.eq(instruction.rd),
+                        claim.writes.eq(instruction.writes),
+                        claim.loads.eq(instruction.port == Port.MEMORY),
+                        claim.blocks.eq(instruction.blocks),
+                    ]
+
+    def follow(self, m: Module, dut, events):
+        """Count what is under way of each warp, and know which are stopped."""
+        self.under_way, self.stopped = [], Signal(self.config.warps)
+        issued = [dut.issue[slot].valid for slot in range(2)]
+        blocks = Cat(dut.issue[slot].valid & dut.issue[slot].blocks for slot in range(2)).any()
+        for warp in range(self.config.warps):
+            count, done = Signal(8, name=f"count_{warp}"), Signal(3, name=f"done_{warp}")
+            granted = dut.grant[warp]
+            m.d.comb += [
+                done.eq(ones(event.valid & (event.warp == warp) for event in events)),
+                Assume(done <= count),
+                Assert(count <= UNDER_WAY + 1),
+                Assert(dut.drained[warp] == (count == 0)),
+            ]
+            m.d.sync += count.eq(count + Mux(granted, ones(issued), 0) - done)
+            with m.If(granted & blocks):
+                m.d.sync += self.stopped[warp].eq(1)
+            with m.Elif(self.resume[warp] | self.started[warp]):
+                m.d.sync += self.stopped[warp].eq(0)
+            self.under_way.append(count)
+
+    def judge(self, m: Module, dut, warp: int):
+        """Assert that the warp is ready while nothing holds it back, and else has one reason."""
+        head, after = self.entry("head", warp), self.entry("second", warp)
+        count, under_way = self.results.count, self.under_way[warp]
+        names = [Names(entry.instruction, self.register) for entry in (head, after)]
+        held = [
+            (each.writes & ~each.reads & (count != 0)) | (each.reads & (count == 2))
+            for each in names
+        ]
+        runs = self.active[warp] & ~self.stopped[warp] & head.valid
+        drains = head.instruction.drains
+        idle = (~drains | (under_way == 0)) & (under_way < UNDER_WAY)
+        reasons = [getattr(dut.waits, name)[warp] for name in waits_layout(self.config).members]
+        m.d.comb += [
+            Assert(~dut.ready[warp] | (runs & idle & ~held[0])),
+            Assert(dut.ready[warp] | ~(runs & idle & names[0].alone & (count == 0))),
+            Assert(ones([dut.ready[warp], *reasons]) == 1),
+            Assert(~dut.ready_second[warp] | (after.valid & ~held[1])),
+            Assert(~dut.ready_second[warp] | ~(head.instruction.blocks | after.instruction.drains)),
+        ]
+
+    def relate(self, m):
+        count = self.results.count
+        m.d.comb += Assert(self.kept_stopped == self.stopped)
+        for warp in range(self.config.warps):
+            pending, twice, blocked = (
+                getattr(self, f"{name}_{warp}").bit_select(self.register, 1)
+                for name in ("pending", "twice", "blocked")
+            )
+            m.d.comb += Assert(getattr(self, f"under_way_{warp}") == self.under_way[warp])
+            with m.If(self.warp == warp):
+                m.d.comb += [
+                    Assert(pending == (count != 0)),
+                    Assert(twice == (count == 2)),
+                    Assert(~twice | blocked),
+                    Assert(~blocked | pending),
+                ]
+
+
+FILE = "hw/core/scoreboard.py"
+FAULTS = (
+    Fault(
+        what="a write of any warp frees the register of all",
+        file=FILE,
+        old="board.done[number].eq(warps[warp])",
+        new="board.done[number].eq(event.valid)",
+    ),
+    Fault(
+        what="the second instruction of a cycle claims nothing",
+        file=FILE,
+        old="(slot.valid & slot.writes) << slot.rd for slot in slots",
+        new="(slot.valid & slot.writes) << slot.rd for slot in slots[:1]",
+    ),
+    Fault(
+        what="what one warp issues is claimed of all",
+        file=FILE,
+        old="issued & self.grant[warp].replicate(len(issued))",
+        new="issued",
+    ),
+    Fault(
+        what="a warp that starts while it is stopped stays so",
+        file=FILE,
+        old="(stopped & ~(self.resume | self.started))",
+        new="(stopped & ~self.resume)",
+    ),
+    Fault(
+        what="a stopped warp goes on when another is resumed",
+        file=FILE,
+        old="(stopped & ~(self.resume | self.started))",
+        new="(stopped & ~(self.resume.any().replicate(self.config.warps) | self.started))",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="scoreboard",
+        says="a register is claimed until its own results are written; a warp is ready unless it "
+        "is held back, which has one reason",
+        size="2 warps of 64 registers, issue of 2, 2 buses",
+        kind=RegisterOfCore,
+        arguments=(CoreConfig(warps=2, issue_width=2),),
+        faults=FAULTS,
+    ),
+)

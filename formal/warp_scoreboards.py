@@ -1,0 +1,202 @@
+"""A register of a warp stays claimed until its results are written, and not longer."""
+
+from amaranth import *
+from amaranth.lib import data
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.layouts import OPERANDS, REGISTERS
+from spica.hw.core.warp_scoreboard import UNDER_WAY, WarpScoreboard, needs_layout, releases
+
+from .proof import Fault, Proof
+from .properties import Assert, Assume, Properties, ones
+from .registers import Names, Results
+
+__all__ = ["PROOFS"]
+
+
+class RegisterOfWarp(Properties):
+    """One register, whichever: claimed by who writes it, free when all is written, and only then.
+
+    Instructions are issued as the scoreboard allows; a result is written in a cycle of its own
+    after the instruction was issued. Announcements may come at any time.
+    """
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        width, buses = config.issue_width, config.writeback_buses
+        announcements = {
+            "release": releases(config),
+            "released": data.ArrayLayout(REGISTERS, releases(config)),
+        }
+        kept = ("pending", "twice", "blocked") if config.snoop else ("pending",)
+        super().__init__(
+            free={
+                "needs": data.ArrayLayout(needs_layout(), width),
+                "issued": range(width + 1),
+                "loaded": REGISTERS,
+                **(announcements if config.snoop else {}),
+                "done": buses,
+                "written": data.ArrayLayout(REGISTERS, buses),
+            },
+            fixed={"register": range(REGISTERS)},
+            inside={
+                **{f"is_{name}": (f"board.{name}", REGISTERS) for name in kept},
+                "counted": ("board.under_way", range(2 * UNDER_WAY)),
+            },
+        )
+
+    def state(self, m):
+        config, register = self.config, self.register
+        m.submodules.board = self.board = board = WarpScoreboard(config)
+        for name in ("needs", "issued", "loaded", "release", "released", "done", "written"):
+            if hasattr(self, name):
+                m.d.comb += getattr(board, name).eq(getattr(self, name))
+        slots = range(config.issue_width)
+        is_issued = [self.issued > slot for slot in slots]
+        claimed = [
+            (is_issued[slot] & self.needs[slot].writes) << self.needs[slot].rd for slot in slots
+        ]
+        m.d.comb += board.claimed.eq(claimed[0] | claimed[-1])
+        claims = [mask.bit_select(register, 1) for mask in claimed]
+        writes = [
+            self.done[bus] & self.written[bus].bit_select(register, 1)
+            for bus in range(config.writeback_buses)
+        ]
+        announced = Cat(
+            board.release[number] & board.released[number].bit_select(register, 1)
+            for number in range(releases(config))
+        ).any()
+        self.results = results = Results(m, 1 + config.snoop, claims, writes)
+        self.far = far = Signal()  # the last of them has not been announced
+        with m.If(results.claimed):
+            m.d.sync += far.eq(1)
+        with m.Elif((results.count == results.written) | (announced & (results.count != 2))):
+            m.d.sync += far.eq(0)
+        m.d.comb += [
+            *(Assume(~is_issued[slot] | ~board.hazard[slot]) for slot in slots),
+            Assume((self.issued <= len(slots)) & ((self.issued == 0) | ~board.crowded)),
+        ]
+        self.judge(m, board, results)
+        self.count(m, board)
+
+    def judge(self, m: Module, board, results: Results):
+        """Assert that who names no other register is held back by it while it must, no longer."""
+        names = Names(self.needs[0], self.register)
+        far = self.far if self.config.snoop else results.count != 0
+        held = (names.reads & far) | (
+            names.writes & (results.count != 0) & ~(names.reads if self.config.snoop else 0)
+        )
+        m.d.comb += [
+            Assert(~names.alone | (board.hazard[0] == held)),
+            Assert(~held | board.hazard[0]),
+        ]
+        if self.config.snoop:
+            for k in range(OPERANDS):
+                with m.If(self.needs[0].sources[k] == self.register):
+                    expected = self.needs[0].reads[k] & (results.count != 0)
+                    m.d.comb += Assert(board.pending[0].bit_select(k, 1) == expected)
+
+    def count(self, m: Module, board):
+        """Count what is under way: nothing is done that was not issued."""
+        self.under_way = under_way = Signal(8)
+        done = Signal(range(self.config.writeback_buses + 1))
+        m.d.comb += [
+            done.eq(ones(self.done)),
+            Assume(done <= under_way),
+            Assert(board.drained == (under_way == 0)),
+            Assert(board.crowded == (under_way >= UNDER_WAY)),
+            Assert(under_way <= UNDER_WAY + 1),
+        ]
+        m.d.sync += under_way.eq(under_way + self.issued - done)
+
+    def relate(self, m):
+        bit = {
+            name: getattr(self, name).bit_select(self.register, 1)
+            for name in self.inside
+            if name != "counted"
+        }
+        count = self.results.count
+        m.d.comb += [
+            Assert(self.counted == self.under_way),
+            Assert(bit["is_pending"] == (count != 0)),
+        ]
+        if self.config.snoop:
+            m.d.comb += [
+                Assert(bit["is_twice"] == (count == 2)),
+                Assert(bit["is_blocked"] == self.far),
+                Assert(~bit["is_twice"] | bit["is_blocked"]),
+                Assert(~bit["is_blocked"] | bit["is_pending"]),
+            ]
+
+
+FILE = "hw/core/warp_scoreboard.py"
+FAULTS = (
+    Fault(
+        what="a register claimed as its result is written has two to come",
+        file=FILE,
+        old="(claimed & remaining)),",
+        new="(claimed & pending)),",
+    ),
+    Fault(
+        what="what is written without having been announced stays blocked",
+        file=FILE,
+        old="blocked.eq((blocked & remaining & ~released) | claimed)",
+        new="blocked.eq((blocked & ~released) | claimed)",
+    ),
+    Fault(
+        what="a register is free after the first of two results",
+        file=FILE,
+        old="remaining.eq(pending & ~(written & ~twice))",
+        new="remaining.eq(pending & ~written)",
+    ),
+    Fault(
+        what="what is on a bus frees its register though nothing is done",
+        file=FILE,
+        old="(masks[number] & enables[number].replicate(REGISTERS))",
+        new="masks[number]",
+    ),
+    Fault(
+        what="who writes a register overtakes whose result is to come",
+        file=FILE,
+        old="waits.append(overtakes)",
+        new="waits.append(overtakes & 0)",
+    ),
+    Fault(
+        what="the announcement of the first of two results counts for both",
+        file=FILE,
+        old="gated(self.release, self.released) & ~twice",
+        new="gated(self.release, self.released)",
+    ),
+    Fault(
+        what="two instructions of a cycle write one register",
+        file=FILE,
+        old="(first.writes & touches.any())",
+        new="(first.writes & touches[1:].any())",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="warp_scoreboard",
+        says="a register is claimed until its results are written, at most two, and not longer",
+        size="64 registers, issue of 2, 2 buses, snooping",
+        kind=RegisterOfWarp,
+        arguments=(CoreConfig(issue_width=2),),
+        faults=FAULTS,
+    ),
+    Proof(
+        name="warp_scoreboard_no_snoop",
+        says="a register is claimed until its result is written, and not longer",
+        size="64 registers, issue of 1, 1 bus",
+        kind=RegisterOfWarp,
+        arguments=(CoreConfig(snoop=False, writeback_buses=1),),
+        faults=(
+            Fault(
+                what="a register that is written is not free",
+                file=FILE,
+                old="remaining.eq(pending & ~written)",
+                new="remaining.eq(pending & ~(written & ~self.loaded))",
+            ),
+        ),
+    ),
+)
