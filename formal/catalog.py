@@ -6,6 +6,7 @@ from . import (
     misses,
     queues,
     scoreboards,
+    slices,
     synchronizers,
     warp_scoreboards,
 )
@@ -17,6 +18,7 @@ PROOFS = (
     *arbiters.PROOFS,
     *misses.PROOFS,
     *miss_tables.PROOFS,
+    *slices.PROOFS,
     *synchronizers.PROOFS,
     *warp_scoreboards.PROOFS,
     *scoreboards.PROOFS,

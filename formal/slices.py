@@ -1,0 +1,136 @@
+"""Reads of a slice of the L2 cache are answered, each once, and those of one id in their order."""
+
+from dataclasses import replace
+
+from amaranth import *
+
+from spica.hw.axi import BURST_INCR
+from spica.hw.config.l2 import L2Config
+from spica.hw.memory.l2_layouts import L2SliceConfig
+from spica.hw.memory.l2_slice import L2Slice
+
+from .proof import Proof
+from .properties import Assert, Assume, Properties
+from .queues import FAULTS
+
+__all__ = ["PROOFS"]
+
+#: Two lines of two beats; what source 0 reads leaves none behind.
+SMALL = L2SliceConfig(
+    l2=L2Config(size=16, ways=1, line_bytes=8, misses=2, write_backs=2),
+    data_width=32,
+    id_width=2,
+    source_width=1,
+    masters=1,
+)
+#: Lines that are asked for: more than there is room for.
+LINES = 4
+
+
+class Reads(Properties):
+    """Reads of a beat or two, offered in the first `last` cycles, are answered by cycle `end`.
+
+    Until then whoever reads, and DRAM, hesitate as they like, and DRAM answers in any order of the
+    reads; after that they do no more. Nothing is written, and data are 0.
+    """
+
+    def __init__(self, last: int, end: int):
+        self.last, self.end = last, end
+        super().__init__(
+            free={
+                "read": 1,
+                "line": range(LINES),
+                "beat": 1,
+                "more": 1,
+                "id": SMALL.id_width,
+                "takes": 1,
+                "dram_takes": 1,
+                "dram_answers": 1,
+                "dram_slot": SMALL.slot_width,
+            },
+            fixed={"who": SMALL.id_width},
+        )
+
+    def state(self, m):
+        m.submodules.slice = dut = L2Slice(SMALL)
+        now, self.late = Signal(range(self.end + 2)), Signal()
+        m.d.sync += now.eq(now + (now <= self.end))
+        m.d.comb += self.late.eq(now > self.last)
+        unanswered = self.ask(m, dut.i)
+        self.answer(m, dut.o)
+        m.d.comb += Assert((now != self.end) | (unanswered == 0))
+
+    def ask(self, m: Module, i) -> Signal:
+        """Ask for beats; return how many reads of the id in question are not answered."""
+        offered = self.stays(m, i.arvalid, i.arready, Cat(self.line, self.beat, self.more, self.id))
+        m.d.comb += [
+            i.arvalid.eq(self.read),
+            i.araddr.eq(Cat(C(0, 2), self.beat, self.line)),
+            i.arid.eq(self.id),
+            i.arlen.eq(self.more),
+            i.arsize.eq(2),
+            i.arburst.eq(BURST_INCR),
+            i.rready.eq(self.takes | self.late),
+            Assume(~(self.beat & self.more)),
+            Assume(~self.read | ~self.late | offered),
+        ]
+        comes = i.arvalid & i.arready & (self.id == self.who)
+        goes = i.rvalid & i.rready & (i.rid == self.who)
+        # How many wait, whether each wants a second beat, the oldest first, and what it has.
+        waiting, wants, has = Signal(4), Signal(16), Signal()
+        left, wanted = Signal(4), Signal(16)
+        m.d.comb += [
+            left.eq(waiting - (goes & i.rlast)),
+            wanted.eq(Mux(goes & i.rlast, wants >> 1, wants)),
+        ]
+        m.d.sync += [
+            waiting.eq(left + comes),
+            wants.eq(Mux(comes, (wanted & ~(1 << left)) | (self.more << left), wanted)),
+        ]
+        with m.If(goes):
+            m.d.sync += has.eq(~i.rlast)
+            m.d.comb += [Assert(waiting != 0), Assert(i.rlast == (has == wants[0]))]
+        return waiting
+
+    def answer(self, m: Module, o):
+        """Bring what is read from DRAM."""
+        lefts = [Signal(2, name=f"left_{slot}") for slot in range(SMALL.l2.misses)]
+        left = Array(lefts)[self.dram_slot]
+        comes = Signal()
+        m.d.comb += [
+            comes.eq((self.dram_answers | self.late) & Cat(lefts).any()),
+            Assume(~comes | left.any()),
+            o.arready.eq(self.dram_takes | self.late),
+            o.rvalid.eq(comes),
+            o.rid.eq(self.dram_slot),
+            o.rlast.eq(left == 1),
+            Assert(~o.awvalid & ~o.wvalid),
+        ]
+        self.stays(m, o.rvalid, o.rready, self.dram_slot)
+        for slot, each in enumerate(lefts):
+            with m.If(o.arvalid & o.arready & (o.arid == slot)):
+                m.d.comb += Assert(each == 0)
+                m.d.sync += each.eq(o.arlen + 1)
+            with m.Elif(comes & o.rready & (self.dram_slot == slot)):
+                m.d.sync += each.eq(each - 1)
+
+    def stays(self, m: Module, valid, ready, payload) -> Signal:
+        """Assume that what is offered and not taken stays; return whether it was."""
+        offered, before = Signal(), Signal(len(payload))
+        m.d.sync += [offered.eq(valid & ~ready), before.eq(payload)]
+        m.d.comb += Assume(~offered | (valid & (payload == before)))
+        return offered
+
+
+PROOFS = (
+    Proof(
+        name="l2_slice",
+        says="a read is answered once, with as many beats as it asked for, reads of an id in order",
+        size="2 lines of 2 beats, 2 misses, reads of 5 cycles",
+        kind=Reads,
+        arguments=(4, 28),
+        depth=30,
+        induction=False,
+        faults=(replace(FAULTS[1], depth=30), replace(FAULTS[3], depth=14)),
+    ),
+)
