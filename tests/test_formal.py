@@ -78,6 +78,15 @@ def test_every_fault_is_found_out(proof, fault, tmp_path):
 
 @pytest.mark.slow
 @needs_solver
+def test_a_proof_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(prover, "LIMIT", 1)
+    finding = prover.prove(PROOFS["l2_slice"], tmp_path)
+    assert (finding.status, finding.good) == ("gave up", False)
+    assert "TIMEOUT" in finding.detail
+
+
+@pytest.mark.slow
+@needs_solver
 def test_what_is_no_register_of_the_block_proves_nothing(tmp_path, monkeypatch):
     """A path that is wrong would be an input that is anything, or nothing at all."""
     proof = PROOFS["merge"]
