@@ -70,9 +70,16 @@ def netlist_of(proof: Proof, fault: Fault | None) -> tuple[str, dict[str, str]]:
             check=False,
         )
     if done.returncode:
-        raise RuntimeError(f"with fault {fault.what!r} {proof.name} emits nothing: {done.stderr}")
+        raise RuntimeError(
+            f"with fault {fault.what!r} {proof.name} emits nothing: {last_line(done)}"
+        )
     netlist, inside = json.loads(done.stdout)
     return netlist, inside
+
+
+def last_line(done: subprocess.CompletedProcess) -> str:
+    """Return what a process said last."""
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
 
 
 def main():

@@ -131,7 +131,13 @@ def prove(proof: Proof, folder: Path, fault: Fault | None = None) -> Finding:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     started = time.perf_counter()
-    netlist, inside = netlist_of(proof, fault)
+    try:
+        netlist, inside = netlist_of(proof, fault)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        seconds = time.perf_counter() - started
+        return Finding(
+            proof=proof, fault=fault, status="gave up", seconds=seconds, detail=str(error)
+        )
     (folder / "design.il").write_text(netlist)
     (folder / "task.sby").write_text(task(proof, fault, inside))
     output = run_prover(folder)

@@ -128,6 +128,17 @@ def test_a_proof_that_fails_is_told_with_exit_code_1(tmp_path):
     assert "failed" in done.stdout
 
 
+@needs_solver
+def test_a_fault_that_emits_nothing_is_not_found_out(tmp_path):
+    proof = PROOFS["merge"]
+    fault = replace(proof.faults[0], what="nonsense", new="candidate = nobody")
+    finding = prover.prove(proof, tmp_path, fault)
+    assert (finding.status, finding.good) == ("gave up", False)
+    assert finding.detail == (
+        "with fault 'nonsense' merge emits nothing: NameError: name 'nobody' is not defined"
+    )
+
+
 def test_faults_fit_the_sources():
     assert load("emission").stale(PROOFS.values()) == []
 
