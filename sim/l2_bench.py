@@ -2,91 +2,17 @@
 
 import random
 from collections import Counter, deque
-from dataclasses import dataclass, field
 
 from amaranth import EnableInserter, Module, Signal, Value
 
-from ..hw.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
+from ..hw.axi import BURST_INCR, RESPONSE_OKAY
 from ..hw.memory.l2_layouts import L2SliceConfig
 from ..hw.memory.l2_slice import EVENTS, L2Slice
 from .bench import simulate
+from .l2_dram import L2Dram
+from .l2_wires import BACK, FORWARD, PAYLOADS, Burst, Wires
 
 __all__ = ["Burst", "L2Bench"]
-
-ADDRESS = ("id", "addr", "len", "size", "burst")
-PAYLOADS = {
-    "ar": tuple(f"ar{name}" for name in ADDRESS),
-    "aw": tuple(f"aw{name}" for name in ADDRESS),
-    "w": ("wdata", "wstrb", "wlast"),
-    "r": ("rid", "rdata", "rresp", "rlast"),
-    "b": ("bid", "bresp"),
-}
-#: Channels that a master drives; it takes the others.
-FORWARD, BACK = ("ar", "aw", "w"), ("r", "b")
-
-
-@dataclass
-class Burst:
-    """A read of `beats` beats, or a write of values and strobes; what comes of it is noted."""
-
-    id: int
-    address: int
-    beats: int = 1
-    writes: list[tuple[int, int]] | None = None
-    since: int = -1
-    first: int = -1  # cycles of the first beat, and of the last or the reply
-    ended: int = -1
-    codes: list[int] = field(default_factory=list)
-    values: list[int] = field(default_factory=list)
-    floors: dict[int, int] = field(default_factory=dict)
-
-
-class Wires:
-    """One side of the slice: what it shows, what is driven, and that nothing refused changes."""
-
-    def __init__(self, axi, shows, drives):
-        self.axi, self.shows, self.drives = axi, shows, drives
-        payloads = [name for channel in shows for name in PAYLOADS[channel]]
-        self.names = [*payloads, *(f"{c}valid" for c in shows), *(f"{c}ready" for c in drives)]
-        driven = [name for channel in drives for name in (*PAYLOADS[channel], f"{channel}valid")]
-        self.driven: dict[str, int] = dict.fromkeys([*driven, *(f"{c}ready" for c in shows)], 0)
-        self.refused: dict[str, list[int]] = {}
-
-    @property
-    def samples(self):
-        return [getattr(self.axi, name) for name in self.names]
-
-    def check(self, seen):
-        """Assert that an offer that was refused is still there."""
-        for channel in self.shows:
-            payload = [seen[name] for name in PAYLOADS[channel]]
-            valid, before = seen[f"{channel}valid"], self.refused.pop(channel, None)
-            assert before is None or (valid and payload == before), f"{channel} did not wait"
-            if valid and not self.driven[f"{channel}ready"]:
-                self.refused[channel] = payload
-
-    def moved(self, channel: str, seen) -> bool:
-        """Return whether something was handed over."""
-        both = seen | self.driven
-        return bool(both[f"{channel}valid"] and both[f"{channel}ready"])
-
-    def set(self, ctx, values):
-        """Drive what differs from what is driven."""
-        for name, value in values.items():
-            if self.driven[name] != value:
-                ctx.set(getattr(self.axi, name), value)
-                self.driven[name] = value
-
-
-@dataclass
-class Fetch:
-    """A read burst at DRAM, each beat sampled somewhen from `due` on."""
-
-    id: int
-    address: int
-    beats: int
-    due: int
-    given: int = 0
 
 
 class L2Bench:
@@ -95,9 +21,6 @@ class L2Bench:
     A byte has the values it was given in the order of the write bursts. A read sees one that was
     given before it was answered, and none older than the last of those that were replied to, or
     read, before it was asked for; nor older than what an earlier read of its id sees.
-
-    DRAM answers reads of different ids in any order, beat by beat, with what it has at some time
-    between; writes take effect at some time before they are replied to, in their order.
 
     Parameters
     ----------
@@ -130,30 +53,34 @@ class L2Bench:
         gated: bool = False,
     ):
         self.config, self.rng, self.base = config, rng, base
-        self.latency, self.jitter, self.stall, self.broken = latency, jitter, stall, broken
+        self.stall, self.broken = stall, broken
         self.dut, self.gated = L2Slice(config), gated
         self.near = Wires(self.dut.i, BACK, FORWARD)
-        self.far = Wires(self.dut.o, FORWARD, BACK)
-        self.dram = bytearray(rng.randbytes(span))
-        self.history = [[value] for value in self.dram]
+        memory = bytearray(rng.randbytes(span))
+        self.dram = L2Dram(
+            config, Wires(self.dut.o, FORWARD, BACK), rng, memory,
+            base=base, latency=latency, jitter=jitter, stall=stall, broken=broken,
+        )  # fmt: skip
+        self.history = [[value] for value in memory]
         self.floor = [0] * span
         self.cycle = 0
         self.events: Counter = Counter()
-        self.fetched: list[tuple[int, int]] = []  # address and beats of reads of DRAM
-        self.stored: list[tuple[int, int, int]] = []  # address, beats, bytes of writes there
         self.failed = 0
         # On the near side
         self.asked: dict[int, deque[Burst]] = {}
         self.written: deque[Burst] = deque()  # whose address was taken
         self.came: list = []  # beats that were taken and are not of a whole burst
         self.owed: dict[int, deque[tuple[Burst, dict[int, int]]]] = {}
-        # On the far side
-        self.fetches: list[Fetch] = []
-        self.bursts: deque = deque()
-        self.beats: deque = deque()
-        self.writes: deque = deque()
-        self.replies = 0
-        self.codes: deque[int] = deque()
+
+    @property
+    def fetched(self) -> list[tuple[int, int]]:
+        """Address and beats of each read of DRAM."""
+        return self.dram.fetched
+
+    @property
+    def stored(self) -> list[tuple[int, int, int]]:
+        """Address, beats, and bytes of each write there."""
+        return self.dram.stored
 
     # What is asked for
 
@@ -228,72 +155,6 @@ class L2Bench:
             if at in other.floors:
                 other.floors[at] = max(other.floors[at], index)
 
-    # DRAM
-
-    def serve(self, seen) -> dict[str, int]:
-        """Take what goes to DRAM; return what it answers."""
-        far, rng, size = self.far, self.rng, self.config.beat_bytes
-        for channel in ("ar", "aw"):
-            if far.moved(channel, seen):
-                self.check_burst(channel, seen)
-        if far.moved("ar", seen):
-            assert all(seen["arid"] != fetch.id for fetch in self.fetches), "an id twice"
-            due = self.cycle + self.latency + rng.randint(0, self.jitter)
-            self.fetches.append(Fetch(seen["arid"], seen["araddr"], seen["arlen"] + 1, due))
-            self.fetched.append((seen["araddr"], seen["arlen"] + 1))
-        if far.moved("aw", seen):
-            self.bursts.append((seen["awaddr"], seen["awlen"] + 1))
-        if far.moved("w", seen):
-            self.beats.append((seen["wdata"], seen["wstrb"], seen["wlast"]))
-        while self.bursts and len(self.beats) >= self.bursts[0][1]:
-            address, count = self.bursts.popleft()
-            due = self.cycle + self.latency + rng.randint(0, self.jitter)
-            beats = [self.beats.popleft() for _ in range(count)]
-            assert [last for *_, last in beats] == [0] * (count - 1) + [1], "wlast"
-            self.stored.append((address, count, sum(mask.bit_count() for _, mask, _ in beats)))
-            self.writes.append((due, address, beats))
-        while self.writes and self.writes[0][0] <= self.cycle and rng.random() >= self.stall:
-            _, address, beats = self.writes.popleft()
-            for number, (value, strobes, _) in enumerate(beats):
-                for byte in range(size):
-                    at = address + number * size + byte
-                    if strobes >> byte & 1 and at not in self.broken:
-                        self.dram[at - self.base] = value >> 8 * byte & 0xFF
-            is_broken = address in self.broken
-            self.codes.append(RESPONSE_SLAVE_ERROR if is_broken else RESPONSE_OKAY)
-        return self.respond(seen)
-
-    def check_burst(self, channel: str, seen):
-        """Assert what a burst must be."""
-        size, line = self.config.beat_bytes, self.config.l2.line_bytes
-        address, beats = seen[f"{channel}addr"], seen[f"{channel}len"] + 1
-        assert seen[f"{channel}burst"] == BURST_INCR and 1 << seen[f"{channel}size"] == size
-        assert address % size == 0 and address % line + beats * size <= line, "not in a line"
-
-    def respond(self, seen) -> dict[str, int]:
-        """Choose the next cycle's answers of DRAM; an offer that was refused stays."""
-        far, rng, size = self.far, self.rng, self.config.beat_bytes
-        values = {f"{channel}ready": int(rng.random() >= self.stall) for channel in FORWARD}
-        if far.moved("r", seen) or not far.driven["rvalid"]:
-            values["rvalid"] = 0
-            due = [fetch for fetch in self.fetches if fetch.due <= self.cycle]
-            if due and rng.random() >= self.stall:
-                fetch = rng.choice(due) if self.jitter else due[0]
-                at = fetch.address + fetch.given * size
-                fetch.given += 1
-                last = fetch.given == fetch.beats
-                if last:
-                    self.fetches.remove(fetch)
-                data = int.from_bytes(self.dram[at - self.base : at - self.base + size], "little")
-                code = RESPONSE_SLAVE_ERROR if at in self.broken else RESPONSE_OKAY
-                values |= {"rvalid": 1, "rid": fetch.id, "rdata": data, "rresp": code}
-                values["rlast"] = int(last)
-        if far.moved("b", seen) or not far.driven["bvalid"]:
-            values["bvalid"] = 0
-            if self.codes and rng.random() >= self.stall:
-                values |= {"bvalid": 1, "bresp": self.codes.popleft(), "bid": 0}
-        return values
-
     # The run
 
     @property
@@ -341,7 +202,7 @@ class L2Bench:
                     self.near.set(ctx, self.offer(offers, reads, writes, beats))
                     await self.step(ctx, offers)
             self.near.set(ctx, {"arvalid": 0, "awvalid": 0, "wvalid": 0})
-            while self.writes or self.bursts or self.fetches or ctx.get(self.dut.busy):
+            while self.dram.busy or ctx.get(self.dut.busy):
                 await self.step(ctx, {})
 
         top, clocked = Module(), Signal()
@@ -351,7 +212,7 @@ class L2Bench:
 
     async def step(self, ctx, offers) -> bool:
         """Go on by one cycle; return whether all is flushed."""
-        dut, near, far = self.dut, self.near, self.far
+        dut, near, far = self.dut, self.near, self.dram.wires
         _, _, events, failed, flushed, *seen = await ctx.tick().sample(
             Value.cast(dut.events), dut.failed, dut.flushed, *near.samples, *far.samples
         )
@@ -362,7 +223,7 @@ class L2Bench:
         near.check(seen_near)
         far.check(seen_far)
         self.accept(seen_near, offers)
-        far.set(ctx, self.serve(seen_far))
+        far.set(ctx, self.dram.serve(seen_far, self.cycle))
         self.cycle += 1
         return bool(flushed)
 
@@ -375,7 +236,22 @@ class L2Bench:
         ctx.set(self.dut.flush, 0)
         await self.step(ctx, {})
         expected = bytes(values[-1] for values in self.history)
-        assert bytes(self.dram) == expected, "DRAM is not what was written"
+        assert bytes(self.dram.memory) == expected, "DRAM is not what was written"
+
+    def reads(self, identity: int, lines, beats: int | None = None) -> list[Burst]:
+        """Return a read of each line, or of its first beats."""
+        count = self.config.beats if beats is None else beats
+        size = self.config.l2.line_bytes
+        return [Burst(identity, self.base + size * line, count) for line in lines]
+
+    def writes(self, identity: int, lines, strobes: int | None = None) -> list[Burst]:
+        """Return a write of each line: all of it, or the same bytes of each beat."""
+        mask = (1 << self.config.beat_bytes) - 1 if strobes is None else strobes
+        bursts = self.reads(identity, lines)
+        for burst in bursts:
+            values = [self.rng.getrandbits(self.config.data_width) for _ in range(burst.beats)]
+            burst.writes = [(value, mask) for value in values]
+        return bursts
 
     def random_bursts(self, count: int, *, lines, ids, writes: float = 0.5) -> list[Burst]:
         """Return bursts of some ids at some lines: parts of them, with all kinds of strobes."""

@@ -38,6 +38,8 @@ class L2SliceConfig:
         Bits of the source.
     masters : int
         Slices that share the addresses, line by line. A power of two.
+    key_width : int
+        Bits by which lines are told apart that are under way: of two that look alike one waits.
 
     """
 
@@ -46,12 +48,14 @@ class L2SliceConfig:
     id_width: int = 8
     source_width: int = 3
     masters: int = 2
+    key_width: int = 16
 
     def __post_init__(self):
         require_power_of_two("data_width", self.data_width, 32, 1024)
         require_integer("id_width", self.id_width, 1, 16)
         require_integer("source_width", self.source_width, 0, self.id_width)
         require_power_of_two("masters", self.masters, 1, 16)
+        require_integer("key_width", self.key_width, 1, 32)
         if self.l2.line_bytes < self.beat_bytes:
             raise ValueError(
                 f"line_bytes must be a beat of {self.beat_bytes} bytes or more, "
@@ -85,6 +89,16 @@ class L2SliceConfig:
         return exact_log2(self.l2.misses)
 
     @property
+    def ticket_width(self) -> int:
+        """Bits that number the reads of an id: one more than tells apart those that wait."""
+        return self.slot_width + 1
+
+    @property
+    def back_width(self) -> int:
+        """Bits that number write-backs: one more than tells apart those on their way."""
+        return exact_log2(self.l2.write_backs) + 1
+
+    @property
     def way_width(self) -> int:
         """Bits of a way's number."""
         return exact_log2(self.l2.ways)
@@ -113,6 +127,19 @@ class L2SliceConfig:
         low = exact_log2(self.masters)
         return Cat(tag[:low], set_number, tag[low:])
 
+    def key_of(self, line: Value) -> Value:
+        """Return what stands for a line that is under way.
+
+        Lines that are near each other differ in it: upon the low bits of their numbers are laid
+        the high ones in reverse, so that a small difference of those is a large one here.
+        """
+        width, bits = self.key_width, line[exact_log2(self.masters) :]
+        laid = [bits[n] for n in range(min(width, len(bits)))]
+        for n, bit in enumerate(bits[width:]):
+            place = width - 1 - n % width
+            laid[place] = laid[place] ^ bit
+        return Cat(laid)
+
     def allocates(self, identity: Value) -> Value:
         """Return whether a miss of who has this id leaves a line behind."""
         source = identity[self.id_width - self.source_width :]
@@ -139,9 +166,10 @@ def operation_layout(config: L2SliceConfig) -> data.StructLayout:
     """Layout of what is looked up, one of five kinds.
 
     A ``read`` that is new; one of a ``slot`` that is looked up again (``retry``); a line that came
-    from DRAM for one (``fill``), which is kept if ``keeps``; a ``write``, number ``entry`` of
-    those that came; or a ``walk`` over a set to write it back. ``beats`` are those that are
-    wanted, those written in whole, or those that could not be read.
+    from DRAM for one (``fill``), which is kept if ``keeps``, each beat with its response in
+    ``codes``; a ``write``, number ``entry`` of those that came; or a ``walk`` over a set to write
+    it back. ``beats`` are those that are wanted, or written in whole; ``ticket`` numbers the
+    reads of an id.
     """
     return data.StructLayout({
         "read": 1,
@@ -155,8 +183,9 @@ def operation_layout(config: L2SliceConfig) -> data.StructLayout:
         "line": config.l2.line_width,
         "id": config.id_width,
         "beats": config.beats,
-        "failed": config.beats,
+        "codes": 2 * config.beats,
         "slot": config.slot_width,
+        "ticket": config.ticket_width,
         "entry": exact_log2(WRITES_AHEAD),
     })
 
@@ -168,7 +197,7 @@ def access_layout(config: L2SliceConfig) -> data.StructLayout:
     ``fills`` (all that were not written) or ``cleans`` (they are dirty no more). ``fresh``: they
     are of another line from now on. ``pushes``: what was there goes to DRAM as write-back number
     ``back``, or what is written if ``passes``. ``responds``: the line, or else what came from
-    DRAM, is the answer to ``id``.
+    DRAM, is the answer to ``id``, with ``codes`` for beats that are not ``full``.
     """
     return data.StructLayout({
         "touches": 1,
@@ -184,6 +213,7 @@ def access_layout(config: L2SliceConfig) -> data.StructLayout:
         "id": config.id_width,
         "beats": config.beats,
         "full": config.beats,
+        "codes": 2 * config.beats,
         "slot": config.slot_width,
         "entry": exact_log2(WRITES_AHEAD),
         "back": exact_log2(config.l2.write_backs),

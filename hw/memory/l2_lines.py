@@ -19,8 +19,8 @@ class L2Lines(SharedBlock):
     | 0     | is given; the line and its dirty bytes are read                       |
     | 1     | `line` and `dirty` are what was there, `becomes` is what is written   |
 
-    An access to the line of the one before it sees what that made of it. What came from DRAM is
-    kept only where nothing was written.
+    An access right behind another to the same line sees what that made of it. What came from DRAM
+    is kept only where nothing was written.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ class L2Lines(SharedBlock):
     def build(self, platform):
         m = Module()
         size, lines = self.config.l2.line_bytes, self.config.l2.lines
-        m.submodules.words = words = Sram(depth=lines, width=8 * size, granularity=8)
+        m.submodules.words = words = Sram(depth=lines, width=8 * size)
         m.submodules.masks = masks = Sram(depth=lines, width=size)
         last, again = self.last, Signal()
         kept, kept_dirty = Signal(8 * size, reset_less=True), Signal(size, reset_less=True)
-        touched, same, mask, becomes_dirty = Signal(), Signal(), Signal(size), Signal(size)
+        touched, same, becomes_dirty = Signal(), Signal(), Signal(size)
         m.d.comb += [
             touched.eq(self.done & last.touches),
-            same.eq(touched & (self.access.place == last.place)),
+            same.eq(touched & self.access.touches & (self.access.place == last.place)),
             words.read_enable.eq(self.valid & self.access.touches & ~same),
             words.read_address.eq(self.access.place),
             masks.read_enable.eq(words.read_enable),
@@ -88,31 +88,36 @@ class L2Lines(SharedBlock):
             self.line.eq(Mux(again, kept, words.read_data)),
             self.dirty.eq(Mux(again, kept_dirty, masks.read_data)),
         ]
-        m.d.sync += [
-            self.done.eq(self.valid),
-            self.last.eq(self.access),
-            again.eq(same),
-            kept.eq(self.becomes),
-            kept_dirty.eq(becomes_dirty),
-        ]
-        new = Mux(last.writes, self.write_data, self.fill_data)
+        m.d.sync += self.done.eq(self.valid)
+        with m.If(self.valid):
+            m.d.sync += [self.last.eq(self.access), again.eq(same)]
+            with m.If(same):
+                m.d.sync += [kept.eq(self.becomes), kept_dirty.eq(becomes_dirty)]
+        self.merge(m)
         m.d.comb += [
-            mask.eq(Mux(last.writes, self.write_strobes, Mux(last.fills, ~self.dirty, 0))),
-            self.becomes.eq(
-                Cat(
-                    Mux(mask[n], new.word_select(n, 8), self.line.word_select(n, 8))
-                    for n in range(size)
-                )
-            ),
             becomes_dirty.eq(
                 Mux(last.cleans | last.fresh, 0, self.dirty)
                 | Mux(last.writes, self.write_strobes, 0)
             ),
-            words.write_mask.eq(Mux(touched, mask, 0)),
+            words.write_mask.eq(touched & (last.writes | last.fills)),
             words.write_address.eq(last.place),
-            words.write_data.eq(new),
+            words.write_data.eq(self.becomes),
             masks.write_mask.eq(touched & (last.writes | last.cleans | last.fresh)),
             masks.write_address.eq(last.place),
             masks.write_data.eq(becomes_dirty),
         ]
         return m
+
+    def merge(self, m: Module):
+        """Lay over the line what is written, or what came where nothing was written."""
+        size, last = self.config.l2.line_bytes, self.last
+        new = Mux(last.writes, self.write_data, self.fill_data)
+        mask = Mux(last.writes, self.write_strobes, ~self.dirty)
+        m.d.comb += self.becomes.eq(self.line)
+        with m.If(last.writes | last.fills):
+            m.d.comb += self.becomes.eq(
+                Cat(
+                    Mux(mask[n], new.word_select(n, 8), self.line.word_select(n, 8))
+                    for n in range(size)
+                )
+            )

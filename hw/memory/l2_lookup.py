@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..emit import SharedBlock
 from .arbiter import lowest, select
 from .l2_layouts import L2SliceConfig, access_layout, entry_layout, operation_layout
-from .l2_slot import outcome_layout
+from .l2_slot_states import outcome_layout
 from .l2_write_backs import put_layout
 from .miss_table import number_of
 
@@ -34,9 +34,11 @@ class L2Lookup(SharedBlock):
     operation : In(operation_layout(config))
     entries : In(ArrayLayout(entry_layout(config), config.l2.ways))
         Of its set.
-    is_ordered, follows, passes : In(1)
+    is_ordered, follows, owes : In(1)
+        What `L2Ids` knows.
+    passes : In(1)
         What `L2Slots` knows.
-    going, owes, room : In(1)
+    going, room : In(1)
         What `L2WriteBacks` knows.
     back : In
         The number of the next write-back.
@@ -236,6 +238,7 @@ class L2Lookup(SharedBlock):
     def enter(self, m: Module, present, found, gone, begins, allocates, walks):
         """Say what the entry becomes."""
         operation, written, fills = self.operation, self.written, self.line_came
+        arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
         with m.If(walks):
             m.d.comb += [written.eq(gone), written.dirty.eq(0)]
         with m.Else():
@@ -247,7 +250,7 @@ class L2Lookup(SharedBlock):
                 written.full.eq(
                     Mux(present, found.full, 0)
                     | Mux(allocates, operation.beats, 0)
-                    | Mux(fills, ~operation.failed, 0)
+                    | Mux(fills, arrived, 0)
                 ),
             ]
 
@@ -281,6 +284,7 @@ class L2Lookup(SharedBlock):
             access.id.eq(operation.id),
             access.beats.eq(operation.beats),
             access.full.eq(Mux(operation.fill, Mux(operation.keeps, found.full, 0), ~0)),
+            access.codes.eq(operation.codes),
             access.slot.eq(operation.slot),
             access.entry.eq(operation.entry),
             access.back.eq(self.back),

@@ -2,7 +2,7 @@
 
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..emit import SharedBlock
@@ -27,7 +27,9 @@ def answer_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 class L2Responder(SharedBlock):
-    """Send the beats of a line that are wanted, one per cycle, from the cycle after it came.
+    """Send the beats of a line that are wanted, one per cycle, from the cycle in which it comes.
+
+    A line that comes while none waits is passed on; what is not taken of it waits.
 
     Parameters
     ----------
@@ -57,21 +59,30 @@ class L2Responder(SharedBlock):
         m = Module()
         config, beats = self.config, self.config.beats
         m.submodules.lines = lines = Queue(response_layout(config), RESPONSES)
-        connect(m, flipped(self.i), lines.i)
-        line, answer = lines.o.payload, self.o.payload
+        line, answer = Signal(response_layout(config)), self.o.payload
         sent, left, beat = Signal(beats), Signal(beats), Signal(beats)
+        goes, rest = Signal(beats), lines.i.payload
         width = config.data_width
         m.d.comb += [
             self.level.eq(lines.level),
+            self.i.ready.eq(lines.i.ready),
+            self.o.valid.eq(lines.o.valid | self.i.valid),
             left.eq(line.beats & ~sent),
             beat.eq(lowest(left)),
-            self.o.valid.eq(lines.o.valid),
             answer.id.eq(line.id),
             answer.data.eq(select(beat, [line.data.word_select(n, width) for n in range(beats)])),
             answer.code.eq(select(beat, [line.codes.word_select(n, 2) for n in range(beats)])),
             answer.last.eq(left == beat),
+            goes.eq(Mux(self.o.ready, beat, 0)),
             lines.o.ready.eq(self.o.ready & answer.last),
+            rest.eq(self.i.payload),
+            rest.beats.eq(self.i.payload.beats & ~Mux(lines.o.valid, 0, goes)),
+            lines.i.valid.eq(self.i.valid & rest.beats.any()),
         ]
-        with m.If(self.o.valid & self.o.ready):
+        with m.If(lines.o.valid):
+            m.d.comb += line.eq(lines.o.payload)
+        with m.Else():
+            m.d.comb += line.eq(self.i.payload)
+        with m.If(lines.o.valid & self.o.ready):
             m.d.sync += sent.eq(Mux(answer.last, 0, sent | beat))
         return m

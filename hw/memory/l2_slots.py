@@ -6,32 +6,24 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..emit import SharedBlock
 from ..sram import Sram
-from ..streams import Queue
-from .arbiter import Arbiter, lowest, one_hot, select
+from .arbiter import Arbiter, lowest, one_hot
+from .l2_arrivals import L2Arrivals, came_layout
+from .l2_fetches import L2Fetches, fetch_layout
 from .l2_layouts import L2SliceConfig, operation_layout
-from .l2_slot import L2Slot, outcome_layout, waiting_layout
+from .l2_slot_states import L2SlotStates, outcome_layout
 from .miss_table import number_of
 
-__all__ = ["L2Slots", "came_layout", "fetch_layout"]
+__all__ = ["L2Slots", "waiting_layout"]
 
 
-def fetch_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of a read of DRAM: from beat `first` of a line on, `more` after it."""
+def waiting_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Layout of a read: who wants which beats of which line, and whether it is kept if missed."""
     return data.StructLayout({
-        "slot": config.slot_width,
         "line": config.l2.line_width,
-        "first": config.beat_width,
-        "more": config.beat_width,
-    })
-
-
-def came_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of a beat of DRAM."""
-    return data.StructLayout({
-        "slot": config.slot_width,
-        "data": config.data_width,
-        "code": 2,
-        "last": 1,
+        "id": config.id_width,
+        "ticket": config.ticket_width,
+        "beats": config.beats,
+        "allocates": 1,
     })
 
 
@@ -45,8 +37,8 @@ class L2Slots(SharedBlock):
     | n     | the last beat comes                                                        |
     | n + 2 | `again` is offered: the line is there                                      |
 
-    Reads of one id are answered in their order: each waits for the one before it. Those that may
-    be looked up take turns, one per cycle. What came is read in one cycle.
+    Reads of one id are answered in their order: each is woken when the one before it is chosen,
+    and when that is answered. Those that may be looked up take turns, one per cycle.
 
     Parameters
     ----------
@@ -67,10 +59,11 @@ class L2Slots(SharedBlock):
         Its line is here from now on.
     back_came : In(1)
         Something came to DRAM.
-    is_ordered : Out(1)
-        No read of its id waits.
-    follows : Out(1)
-        It is of a slot, and a read of its id is before it.
+    ticket, youngest, in_turn, leads : In
+        What `L2Ids` knows: its ticket if it is taken, in which slot the read of its id waits that
+        was taken last, whether none is before it, and whether any is behind it.
+    slot : Out(config.slot_width)
+        Where it waits if it is taken.
     passes : Out(1)
         Its line is being read for somebody, and not kept.
     room : Out(1)
@@ -82,10 +75,9 @@ class L2Slots(SharedBlock):
     came_valid : In(1)
     came : In(came_layout(config))
     read : In(1)
-        What came for slot `read_slot` is at `line` and `codes` in the next cycle.
+        What came for slot `read_slot` is at `line` in the next cycle.
     read_slot : In(config.slot_width)
     line : Out(8 * config.l2.line_bytes)
-    codes : Out(2 * config.beats)
     """
 
     operation: data.View
@@ -95,8 +87,11 @@ class L2Slots(SharedBlock):
     free: Signal
     line_came: Signal
     back_came: Signal
-    is_ordered: Signal
-    follows: Signal
+    ticket: Signal
+    youngest: Signal
+    in_turn: Signal
+    leads: Signal
+    slot: Signal
     passes: Signal
     room: Signal
     busy: Signal
@@ -107,182 +102,174 @@ class L2Slots(SharedBlock):
     read: Signal
     read_slot: Signal
     line: Signal
-    codes: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        super().__init__({
-            "operation": In(operation_layout(config)),
-            "take": In(1),
-            "settle": In(1),
-            "outcome": In(outcome_layout(config)),
-            "free": In(1),
-            "line_came": In(1),
-            "back_came": In(1),
-            "is_ordered": Out(1),
-            "follows": Out(1),
-            "passes": Out(1),
-            "room": Out(1),
-            "busy": Out(1),
-            "again": Out(stream.Signature(operation_layout(config))),
-            "fetch": Out(stream.Signature(fetch_layout(config))),
-            "came_valid": In(1),
-            "came": In(came_layout(config)),
-            "read": In(1),
-            "read_slot": In(config.slot_width),
-            "line": Out(8 * config.l2.line_bytes),
-            "codes": Out(2 * config.beats),
-        })
+        flags = ("take", "settle", "free", "line_came", "back_came", "in_turn", "leads")
+        super().__init__(
+            {name: In(1) for name in (*flags, "came_valid", "read")}
+            | {name: In(config.slot_width) for name in ("youngest", "read_slot")}
+            | {name: Out(1) for name in ("passes", "room", "busy")}
+            | {
+                "operation": In(operation_layout(config)),
+                "outcome": In(outcome_layout(config)),
+                "ticket": In(config.ticket_width),
+                "slot": Out(config.slot_width),
+                "again": Out(stream.Signature(operation_layout(config))),
+                "fetch": Out(stream.Signature(fetch_layout(config))),
+                "came": In(came_layout(config)),
+                "line": Out(8 * config.l2.line_bytes),
+            }
+        )
 
     def build(self, platform):
         m = Module()
-        count = self.config.l2.misses
-        slots = [L2Slot(self.config) for _ in range(count)]
-        for number, slot in enumerate(slots):
-            m.submodules[f"slot_{number}"] = slot
-        used = Cat(slot.used for slot in slots)
-        same_id = Signal(count)
+        config = self.config
+        m.submodules.states = states = L2SlotStates(config)
+        m.submodules.arrivals = self.arrivals = arrivals = L2Arrivals(config)
+        spare = self.spare(m, states.used)
+        its_slot = Signal(config.slot_width)
+        chosen = one_hot(m, its_slot, config.l2.misses, "chosen")
         m.d.comb += [
-            same_id.eq(Cat(slot.same_id for slot in slots)),
-            self.is_ordered.eq(~same_id.any()),
-            self.passes.eq(Cat(slot.passes_line for slot in slots).any()),
-            self.busy.eq(used.any()),
+            its_slot.eq(Mux(self.take, spare, self.operation.slot)),
+            self.slot.eq(spare),
+            self.passes.eq(states.passes),
+            self.busy.eq(states.used.any()),
+            states.line.eq(self.operation.line),
+            states.take.eq(Mux(self.take, chosen, 0)),
+            states.settle.eq(Mux(self.settle, chosen, 0)),
+            states.free.eq(Mux(self.free, chosen, 0)),
+            states.outcome.eq(self.outcome),
+            states.in_turn.eq(self.in_turn),
+            states.line_came.eq(self.line_came),
+            states.back_came.eq(self.back_came),
+            states.came.eq(arrivals.ends),
+            arrivals.came_valid.eq(self.came_valid),
+            arrivals.came.eq(self.came),
+            arrivals.read.eq(self.read),
+            arrivals.read_slot.eq(self.read_slot),
+            self.line.eq(arrivals.line),
         ]
-        spare = self.spare(m, used)
-        its_number = Signal(self.config.slot_width)
-        m.d.comb += its_number.eq(Mux(self.take, number_of(spare), self.operation.slot))
-        self.settle_slots(m, slots, spare, number_of(same_id))
-        self.read_lines(m, its_number, slots)
-        self.choose(m, slots)
-        self.receive(m, slots)
+        self.read_lines(m, its_slot, chosen)
+        behind = self.choose(m, states)
+        m.d.comb += states.wake.eq(behind | self.wake(m))
         return m
 
-    def spare(self, m: Module, used: Value) -> Signal:
-        """Return a free slot for who is looked up now, one-hot: kept a cycle ahead."""
-        spare, others = Signal(len(used)), Signal(len(used))
+    def spare(self, m: Module, used: Signal) -> Signal:
+        """Return a free slot for who is looked up now: kept a cycle ahead."""
+        spare, spare_valid = Signal(self.config.slot_width), Signal()
+        others, first = Signal.like(used), Signal.like(used)
+        kept = one_hot(m, spare, len(used), "spare_slot")
         m.d.comb += [
-            others.eq(~used & ~spare),
-            self.room.eq(spare.any() & others.any()),
+            others.eq(~used & ~Mux(spare_valid, kept, 0)),
+            first.eq(lowest(others)),
+            self.room.eq(spare_valid & others.any()),
         ]
-        with m.If(self.take | ~spare.any()):
-            m.d.sync += spare.eq(lowest(others))
+        with m.If(self.take | ~spare_valid):
+            m.d.sync += [spare.eq(number_of(first)), spare_valid.eq(others.any())]
         return spare
 
-    def settle_slots(self, m: Module, slots, spare, before):
-        """Tell all slots what is looked up, and the one it is of what was found."""
-        operation, read = self.operation, Signal(waiting_layout(self.config))
-        chosen = one_hot(m, operation.slot, len(slots), "chosen")
-        m.d.comb += [
-            read.line.eq(operation.line),
-            read.id.eq(operation.id),
-            read.beats.eq(operation.beats),
-            read.allocates.eq(operation.allocates),
-            self.follows.eq((Cat(slot.follows for slot in slots) & chosen).any()),
-        ]
-        for number, slot in enumerate(slots):
-            m.d.comb += [
-                slot.line.eq(operation.line),
-                slot.id.eq(operation.id),
-                slot.read.eq(read),
-                slot.take.eq(self.take & spare[number]),
-                slot.after.eq(~self.is_ordered),
-                slot.before.eq(before),
-                slot.is_taken.eq(self.take),
-                slot.settle.eq(self.settle & Mux(self.take, spare[number], chosen[number])),
-                slot.outcome.eq(self.outcome),
-                slot.free.eq(self.free & chosen[number]),
-                slot.answered.eq(self.free),
-                slot.answered_slot.eq(operation.slot),
-                slot.line_came.eq(self.line_came),
-                slot.back_came.eq(self.back_came),
-            ]
-
-    def read_lines(self, m: Module, its_number, slots):
+    def read_lines(self, m: Module, its_slot: Signal, chosen: Signal):
         """Read from DRAM what is not here: the line if it is kept, else what is wanted."""
-        config = self.config
-        m.submodules.fetches = fetches = Queue(fetch_layout(config), len(slots))
-        fetch, beats, keeps = fetches.i.payload, self.operation.beats, self.outcome.keeps
+        config, beats, keeps = self.config, self.operation.beats, self.outcome.keeps
+        m.submodules.fetches = fetches = L2Fetches(config)
+        fetch, fetches_it = fetches.i.payload, Signal()
         first = Signal(config.beats)
         wanted = sum((beats[n] for n in range(1, config.beats)), start=beats[0])
         m.d.comb += [
             first.eq(lowest(beats)),
-            fetches.i.valid.eq(self.settle & self.outcome.fetches),  # all slots have room
-            fetch.slot.eq(its_number),
+            fetches_it.eq(self.settle & self.outcome.fetches),
+            fetches.i.valid.eq(fetches_it),
+            fetch.slot.eq(its_slot),
             fetch.line.eq(self.operation.line),
             fetch.first.eq(Mux(keeps, 0, number_of(first))),
             fetch.more.eq(Mux(keeps, config.beats - 1, wanted - 1)),
+            self.arrivals.begin.eq(Mux(fetches_it, chosen, 0)),
+            self.arrivals.first.eq(fetch.first),
         ]
         connect(m, fetches.o, flipped(self.fetch))
 
-    def choose(self, m: Module, slots):
-        """Offer one of those that may be looked up."""
-        m.submodules.turns = turns = Arbiter(len(slots))
-        again, again_valid = Signal(operation_layout(self.config), reset_less=True), Signal()
-        moves, picks, offers = Signal(), Signal(), []
+    def choose(self, m: Module, states: L2SlotStates) -> Value:
+        """Offer one that may be looked up; return who is behind the one of the last cycle."""
+        config, again, operation = self.config, self.again.payload, self.operation
+        m.submodules.turns = turns = Arbiter(config.l2.misses)
+        layout = waiting_layout(config)
+        m.submodules.waiting = store = Sram(depth=config.l2.misses, width=layout.size)
+        written, waiting = Signal(layout), Signal(layout)
+        again_valid, fills, keeps = Signal(), Signal(), Signal()
+        slot = Signal(config.slot_width, reset_less=True)
+        moves, picks, pick = Signal(), Signal(), Signal(config.slot_width)
+        chosen, chains = Signal(config.l2.misses), Signal()
+        behind, behind_slot = self.behind(m, picks, pick)
         m.d.comb += [
-            turns.requests.eq(Cat(slot.waits for slot in slots)),
+            turns.requests.eq(states.waits),
+            chains.eq((behind & states.ready).any()),
+            chosen.eq(Mux(chains, behind, turns.grant)),
+            pick.eq(Mux(chains, behind_slot, number_of(turns.grant))),
             moves.eq(~again_valid | self.again.ready),
-            turns.taken.eq(moves),
-            picks.eq(moves & turns.requests.any()),
+            turns.taken.eq(moves & ~chains),
+            picks.eq(moves & (chains | states.waits.any())),
+            states.pick.eq(Mux(moves, chosen, 0)),
+            *(written[name].eq(operation[name]) for name in ("line", "id", "beats", "allocates")),
+            written.ticket.eq(self.ticket),
+            store.write_mask.eq(self.take),
+            store.write_address.eq(self.slot),
+            store.write_data.eq(written),
+            store.read_enable.eq(picks),
+            store.read_address.eq(pick),
+            Value.cast(waiting).eq(store.read_data),
+            self.arrivals.read_codes.eq(picks),
+            self.arrivals.codes_slot.eq(pick),
             self.again.valid.eq(again_valid),
-            self.again.payload.eq(again),
+            *(again[name].eq(waiting[name]) for name in layout.members),
+            again.retry.eq(~fills),
+            again.fill.eq(fills),
+            again.keeps.eq(keeps),
+            again.codes.eq(self.arrivals.codes),
+            again.slot.eq(slot),
         ]
-        for number, slot in enumerate(slots):
-            m.d.comb += [
-                slot.picked.eq(moves & turns.grant[number]),
-                slot.picks.eq(picks),
-                slot.picks_slot.eq(number_of(turns.grant)),
-            ]
-            offers.append(Cat(slot.waiting, slot.failed, slot.fills, slot.keeps))
-        chosen = Signal(
-            data.StructLayout({
-                "waiting": waiting_layout(self.config),
-                "failed": self.config.beats,
-                "fills": 1,
-                "keeps": 1,
-            })
-        )
-        m.d.comb += Value.cast(chosen).eq(select(turns.grant, offers))
         with m.If(moves):
+            m.d.sync += again_valid.eq(picks)
+        with m.If(picks):
             m.d.sync += [
-                again_valid.eq(turns.requests.any()),
-                again.retry.eq(~chosen.fills),
-                again.fill.eq(chosen.fills),
-                again.keeps.eq(chosen.keeps),
-                again.failed.eq(chosen.failed),
-                again.line.eq(chosen.waiting.line),
-                again.id.eq(chosen.waiting.id),
-                again.beats.eq(chosen.waiting.beats),
-                again.allocates.eq(chosen.waiting.allocates),
-                again.slot.eq(number_of(turns.grant)),
+                slot.eq(pick),
+                fills.eq((chosen & states.here).any()),
+                keeps.eq((chosen & states.here & ~states.passing).any()),
             ]
+        return behind
 
-    def receive(self, m: Module, slots):
-        """Keep the beats of DRAM until their line is whole."""
-        config, came = self.config, self.came
-        m.submodules.data = words = Sram(
-            depth=len(slots), width=8 * config.l2.line_bytes, granularity=config.data_width
-        )
-        m.submodules.codes = codes = Sram(depth=len(slots), width=2 * config.beats, granularity=2)
-        whose = one_hot(m, came.slot, len(slots), "whose")
-        beat = Signal(config.beats)
+    def behind(self, m: Module, picks: Signal, pick: Signal) -> tuple[Value, Value]:
+        """Return who is behind the one that was chosen in the last cycle, and its number."""
+        slots, width = self.config.l2.misses, self.config.slot_width
+        m.submodules.behind = behind = Sram(depth=slots, width=width + 1)
+        follows, known = Signal(), Signal()
         m.d.comb += [
-            beat.eq(select(whose, [slot.beat for slot in slots])),
-            self.line.eq(words.read_data),
-            self.codes.eq(codes.read_data),
-            words.write_data.eq(came.data.replicate(config.beats)),
-            codes.write_data.eq(came.code.replicate(config.beats)),
+            follows.eq(self.take & ~self.in_turn),
+            behind.write_mask.eq(follows | self.free),
+            behind.write_address.eq(Mux(self.take, self.youngest, self.operation.slot)),
+            behind.write_data.eq(Cat(self.slot, self.take)),  # nobody is behind who is gone
+            behind.read_enable.eq(picks & ~(follows & (self.youngest == pick))),
+            behind.read_address.eq(pick),
         ]
-        for memory in (words, codes):
-            m.d.comb += [
-                memory.read_enable.eq(self.read),
-                memory.read_address.eq(self.read_slot),
-                memory.write_mask.eq(Mux(self.came_valid, beat, 0)),
-                memory.write_address.eq(came.slot),
-            ]
-        for number, slot in enumerate(slots):
-            m.d.comb += [
-                slot.came.eq(self.came_valid & whose[number]),
-                slot.came_last.eq(came.last),
-                slot.came_error.eq(came.code[1]),
-            ]
+        m.d.sync += known.eq(behind.read_enable)
+        slot = behind.read_data[:width]
+        chosen = one_hot(m, slot, slots, "behind_slot")
+        return Mux(known & behind.read_data[width], chosen, 0), slot
+
+    def wake(self, m: Module) -> Value:
+        """Return who is behind the one that was answered in the last cycle.
+
+        Noted once more, as one may be answered while another is chosen.
+        """
+        slots, width = self.config.l2.misses, self.config.slot_width
+        m.submodules.behind_answered = behind = Sram(depth=slots, width=width)
+        known = Signal()
+        m.d.comb += [
+            behind.write_mask.eq(self.take & ~self.in_turn),
+            behind.write_address.eq(self.youngest),
+            behind.write_data.eq(self.slot),
+            behind.read_enable.eq(self.free & self.leads),
+            behind.read_address.eq(self.operation.slot),
+        ]
+        m.d.sync += known.eq(behind.read_enable)
+        return Mux(known, one_hot(m, behind.read_data, slots, "behind_answered_slot"), 0)

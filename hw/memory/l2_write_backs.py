@@ -8,7 +8,8 @@ from amaranth.utils import exact_log2
 from ..emit import SharedBlock
 from ..sram import Sram
 from ..streams import Queue
-from .arbiter import lowest, one_hot, select
+from .arbiter import lowest, one_hot
+from .l2_keys import matches
 from .l2_layouts import L2SliceConfig
 from .l2_write_gather import beat_layout, burst_layout
 from .miss_table import number_of
@@ -58,8 +59,8 @@ class L2WriteBacks(SharedBlock):
     | cycle | a line                                                                     |
     |-------|----------------------------------------------------------------------------|
     | 0     | `put`: from the next cycle on it is known to be `going`                    |
-    | 2     | `store` of its bytes                                                       |
-    | 5     | `address` and the first `beat` are offered                                 |
+    | 1     | `store` of its bytes                                                       |
+    | 4     | `address` and the first `beat` are offered                                 |
 
     Of a line the beats from the first to the last with a byte to write are sent. What is sent
     takes effect in that order, as all have one id; it is going until DRAM says that it has it.
@@ -70,20 +71,18 @@ class L2WriteBacks(SharedBlock):
 
     Members
     -------
-    line, id : In
+    line : In(config.l2.line_width)
         What is looked up.
     going : Out(1)
-        Bytes of that line are on their way.
-    owes : Out(1)
-        That id is owed a reply.
+        Bytes of that line, or of one that looks like it, are on their way.
     room : Out(1)
     put : In(1)
         This cycle, only with room:
     what : In(put_layout(config))
-    number : Out(exact_log2(config.l2.write_backs))
-        Its number.
+    number, oldest : Out(config.back_width)
+        Its number, and that of the oldest that is on its way.
     store : In(1)
-        Of what was put 2 cycles ago, these bytes:
+        Of what was put in the last cycle, these bytes:
     store_number, store_data, store_strobes : In
     address : Out(stream.Signature(address_layout(config)))
     beat : Out(stream.Signature(beat_layout(config)))
@@ -99,13 +98,12 @@ class L2WriteBacks(SharedBlock):
     """
 
     line: Signal
-    id: Signal
     going: Signal
-    owes: Signal
     room: Signal
     put: Signal
     what: data.View
     number: Signal
+    oldest: Signal
     store: Signal
     store_number: Signal
     store_data: Signal
@@ -120,18 +118,16 @@ class L2WriteBacks(SharedBlock):
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        width = exact_log2(config.l2.write_backs)
         super().__init__({
             "line": In(config.l2.line_width),
-            "id": In(config.id_width),
             "going": Out(1),
-            "owes": Out(1),
             "room": Out(1),
             "put": In(1),
             "what": In(put_layout(config)),
-            "number": Out(width),
+            "number": Out(config.back_width),
+            "oldest": Out(config.back_width),
             "store": In(1),
-            "store_number": In(width),
+            "store_number": In(exact_log2(config.l2.write_backs)),
             "store_data": In(8 * config.l2.line_bytes),
             "store_strobes": In(config.l2.line_bytes),
             "address": Out(stream.Signature(address_layout(config))),
@@ -145,57 +141,48 @@ class L2WriteBacks(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        count = self.config.l2.write_backs
         # One bit more than numbers them: their difference is how many there are.
-        newest, stored = Signal(exact_log2(count) + 1), Signal(exact_log2(count) + 1)
-        oldest = Signal.like(newest)
+        newest, stored, sent, oldest = (
+            Signal(self.config.back_width, name=name)
+            for name in ("newest", "stored", "sent", "oldest")
+        )
         m.d.comb += [
             self.number.eq(newest),
+            self.oldest.eq(oldest),
             self.room.eq((newest[:-1] != oldest[:-1]) | (newest[-1] == oldest[-1])),
             self.busy.eq(newest != oldest),
         ]
-        m.d.sync += [newest.eq(newest + self.put), stored.eq(stored + self.store)]
-        whats = self.keep(m, newest[:-1], oldest[:-1], count)
-        self.send(m, whats, stored)
-        self.retire(m, whats, stored, oldest)
+        m.d.sync += [
+            newest.eq(newest + self.put),
+            stored.eq(stored + self.store),
+            oldest.eq(oldest + self.came),
+        ]
+        self.remember(m, newest[:-1], oldest[:-1])
+        self.send(m, newest[:-1], stored, sent)
+        self.retire(m, sent != oldest)
         return m
 
-    def keep(self, m: Module, newest, oldest, count: int):
-        """Remember what is on its way; return it by number."""
-        whats, going, owes = [], [], []
-        new, old = one_hot(m, newest, count, "new"), one_hot(m, oldest, count, "old")
-        for number in range(count):
-            what = Signal(put_layout(self.config), name=f"what_{number}", reset_less=True)
-            valid = Signal(name=f"valid_{number}")
-            with m.If(self.put & new[number]):
-                m.d.sync += [what.eq(self.what), valid.eq(1)]
-            with m.Elif(self.came & old[number]):
-                m.d.sync += valid.eq(0)
-            whats.append(Value.cast(what))
-            going.append(valid & what.has_line & (what.line == self.line))
-            owes.append(valid & what.owes & (what.id == self.id))
-        m.d.comb += [self.going.eq(Cat(going).any()), self.owes.eq(Cat(owes).any())]
-        return whats
+    def remember(self, m: Module, newest: Value, oldest: Value):
+        """Know which lines are going."""
+        count, key_of = self.config.l2.write_backs, self.config.key_of
+        puts, under_way = self.put & self.what.has_line, Signal(count)
+        new = Mux(puts, one_hot(m, newest, count, "new"), 0)
+        old = Mux(self.came, one_hot(m, oldest, count, "old"), 0)
+        same = matches(m, new, key_of(self.what.line), key_of(self.line))
+        m.d.sync += under_way.eq((under_way & ~old) | new)
+        m.d.comb += self.going.eq((under_way & same).any())
 
-    def at(self, m: Module, whats, number: Value, name: str) -> data.View:
-        """Return the one of a number."""
-        what = Signal(put_layout(self.config), name=name)
-        chosen = one_hot(m, number, len(whats), f"{name}_number")
-        m.d.comb += Value.cast(what).eq(select(chosen, whats))
-        return what
-
-    def send(self, m: Module, whats, stored: Signal):
+    def send(self, m: Module, newest: Value, stored: Signal, sent: Signal):
         """Send what is stored, one line after the other."""
-        config = self.config
-        m.submodules.words = words = Sram(depth=len(whats), width=8 * config.l2.line_bytes)
-        m.submodules.masks = masks = Sram(depth=len(whats), width=config.l2.line_bytes)
+        config, count = self.config, self.config.l2.write_backs
+        m.submodules.words = words = Sram(depth=count, width=8 * config.l2.line_bytes)
+        m.submodules.masks = masks = Sram(depth=count, width=config.l2.line_bytes)
+        m.submodules.lines = lines = Sram(depth=count, width=config.l2.line_width + 1)
         m.submodules.addresses = addresses = Queue(address_layout(config), 4)
         m.submodules.beats = beats = Queue(beat_layout(config), 4)
         connect(m, addresses.o, flipped(self.address))
         connect(m, beats.o, flipped(self.beat))
-        next_one, holds, begun = Signal.like(stored), Signal(), Signal()
-        line = Signal(config.l2.line_width, reset_less=True)
-        what = self.at(m, whats, next_one[:-1], "sent")
+        holds, begun, has_line = Signal(), Signal(), lines.read_data[-1]
         left, rest = Signal(config.beats), Signal(config.beats, reset_less=True)
         beat, moves, loads, last = Signal(config.beats), Signal(), Signal(), Signal()
         strobes = masks.read_data
@@ -203,44 +190,50 @@ class L2WriteBacks(SharedBlock):
         m.d.comb += [
             left.eq(Mux(begun, rest, span(present))),
             beat.eq(lowest(left)),
-            last.eq(left == beat),
-            moves.eq(holds & beats.i.ready & (begun | addresses.i.ready)),
-            loads.eq((~holds | (moves & last)) & (next_one != stored)),
-            addresses.i.valid.eq(moves & ~begun),
-            addresses.i.payload.line.eq(line),
+            last.eq((left == beat) | ~has_line),
+            moves.eq(holds & (~has_line | (beats.i.ready & (begun | addresses.i.ready)))),
+            loads.eq((~holds | (moves & last)) & (sent != stored)),
+            addresses.i.valid.eq(moves & has_line & ~begun),
+            addresses.i.payload.line.eq(lines.read_data[:-1]),
             addresses.i.payload.first.eq(number_of(beat)),
             addresses.i.payload.more.eq(sum((left[n] for n in range(1, len(left))), left[0]) - 1),
-            beats.i.valid.eq(moves),
+            beats.i.valid.eq(moves & has_line),
             beats.i.payload.data.eq(
                 words.read_data.word_select(number_of(beat), config.data_width)
             ),
             beats.i.payload.strobes.eq(strobes.word_select(number_of(beat), config.beat_bytes)),
             beats.i.payload.last.eq(last),
+            lines.write_mask.eq(self.put),
+            lines.write_address.eq(newest),
+            lines.write_data.eq(Cat(self.what.line, self.what.has_line)),
         ]
         for memory, value in ((words, self.store_data), (masks, self.store_strobes)):
             m.d.comb += [
                 memory.write_mask.eq(self.store),
                 memory.write_address.eq(self.store_number),
                 memory.write_data.eq(value),
-                memory.read_enable.eq(loads),
-                memory.read_address.eq(next_one[:-1]),
             ]
+        for memory in (words, masks, lines):
+            m.d.comb += [memory.read_enable.eq(loads), memory.read_address.eq(sent[:-1])]
         with m.If(moves):
             m.d.sync += [rest.eq(left & ~beat), begun.eq(~last), holds.eq(~last)]
         with m.If(loads):
-            m.d.sync += [next_one.eq(next_one + 1), holds.eq(what.has_line), line.eq(what.line)]
+            m.d.sync += [sent.eq(sent + 1), holds.eq(1)]
 
-    def retire(self, m: Module, whats, stored: Signal, oldest: Signal):
+    def retire(self, m: Module, is_sent: Value):
         """Give the replies that are owed, in the order of all."""
-        what = self.at(m, whats, oldest[:-1], "first")
-        ends, reply = Signal(), self.reply.payload
+        layout = data.StructLayout({"has_line": 1, "owes": 1, "id": self.config.id_width})
+        m.submodules.owed = owed = Queue(layout, self.config.l2.write_backs)
+        what, reply, ends = owed.o.payload, self.reply.payload, Signal()
         m.d.comb += [
-            ends.eq((oldest != stored) & (~what.has_line | self.response.valid)),
+            owed.i.valid.eq(self.put),
+            *(owed.i.payload[name].eq(self.what[name]) for name in layout.members),
+            ends.eq(owed.o.valid & is_sent & (~what.has_line | self.response.valid)),
             self.reply.valid.eq(ends & what.owes),
             reply.id.eq(what.id),
             reply.code.eq(Mux(what.has_line, self.response.payload, 0)),
             self.came.eq(ends & (~what.owes | self.reply.ready)),
+            owed.o.ready.eq(self.came),
             self.response.ready.eq(self.came & what.has_line),
             self.failed.eq(self.came & ~what.owes & what.has_line & self.response.payload[1]),
         ]
-        m.d.sync += oldest.eq(oldest + self.came)

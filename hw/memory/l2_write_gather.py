@@ -2,13 +2,14 @@
 
 from amaranth import *
 from amaranth.lib import data, stream
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..emit import SharedBlock
 from ..sram import Sram
 from ..streams import Queue
-from .arbiter import one_hot, select
+from .arbiter import one_hot
 from .l2_layouts import WRITES_AHEAD, L2SliceConfig, operation_layout
 
 __all__ = ["L2WriteGather", "beat_layout", "burst_layout"]
@@ -95,20 +96,18 @@ class L2WriteGather(SharedBlock):
         # One bit more than numbers them: their difference is how many there are.
         width = exact_log2(WRITES_AHEAD) + 1
         newest, next_one, oldest = Signal(width), Signal(width), Signal(width)
-        # One that is done is read in the cycle after that.
-        room, taken, last_done = Signal(), Signal(), Signal()
+        room, taken = Signal(), Signal()
         m.d.comb += [
             self.burst.ready.eq(bursts.i.ready),
             bursts.i.valid.eq(self.burst.valid),
             bursts.i.payload.eq(self.burst.payload),
-            room.eq((newest - oldest)[:width] + last_done < WRITES_AHEAD),
+            room.eq((newest - oldest)[:width] < WRITES_AHEAD),
             self.beat.ready.eq(bursts.o.valid & room),
             taken.eq(self.beat.valid & self.beat.ready),
             bursts.o.ready.eq(taken & self.beat.payload.last),
             self.write.valid.eq(next_one != newest),
             self.busy.eq(bursts.o.valid | (newest != oldest)),
         ]
-        m.d.sync += last_done.eq(self.done)
         with m.If(self.done):
             m.d.sync += oldest.eq(oldest + 1)
         with m.If(self.undone):
@@ -166,28 +165,31 @@ class L2WriteGather(SharedBlock):
 
     def offer(self, m: Module, bursts, newest, next_one, full, some):
         """Remember what is known of each burst, and offer the next."""
-        burst, write = bursts.o.payload, self.write.payload
+        config, write = self.config, self.write.payload
         layout = data.StructLayout({
-            "burst": burst_layout(self.config),
-            "full": self.config.beats,
+            "line": config.l2.line_width,
+            "id": config.id_width,
+            "full": config.beats,
             "some": 1,
         })
-        known, offered = [], Signal(layout)
-        into = one_hot(m, newest, WRITES_AHEAD, "into")
-        for number in range(WRITES_AHEAD):
-            each = Signal(layout, name=f"known_{number}", reset_less=True)
-            with m.If(bursts.o.ready & into[number]):
-                m.d.sync += [each.burst.eq(burst), each.full.eq(full), each.some.eq(some)]
-            known.append(each)
+        known, offered = Signal(layout), Signal(layout)
+        m.submodules.known = store = Memory(shape=layout.size, depth=WRITES_AHEAD, init=[])
+        into, read = store.write_port(), store.read_port(domain="comb")
         m.d.comb += [
-            Value.cast(offered).eq(
-                select(one_hot(m, next_one, WRITES_AHEAD, "next"), [Value.cast(k) for k in known])
-            ),
+            known.line.eq(bursts.o.payload.line),
+            known.id.eq(bursts.o.payload.id),
+            known.full.eq(full),
+            known.some.eq(some),
+            into.en.eq(bursts.o.ready),
+            into.addr.eq(newest),
+            into.data.eq(known),
+            read.addr.eq(next_one),
+            Value.cast(offered).eq(read.data),
             write.write.eq(1),
-            write.line.eq(offered.burst.line),
-            write.id.eq(offered.burst.id),
+            write.line.eq(offered.line),
+            write.id.eq(offered.id),
             write.beats.eq(offered.full),
             write.is_empty.eq(~offered.some),
-            write.allocates.eq(self.config.allocates(offered.burst.id)),
+            write.allocates.eq(config.allocates(offered.id)),
             write.entry.eq(next_one),
         ]

@@ -1,0 +1,68 @@
+"""Reads of DRAM that a slice of the L2 cache asks for."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from ..emit import SharedBlock
+from ..streams import Queue
+from .l2_layouts import L2SliceConfig
+
+__all__ = ["L2Fetches", "fetch_layout"]
+
+
+def fetch_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Layout of a read of DRAM: from beat `first` of a line on, `more` after it."""
+    return data.StructLayout({
+        "slot": config.slot_width,
+        "line": config.l2.line_width,
+        "first": config.beat_width,
+        "more": config.beat_width,
+    })
+
+
+class L2Fetches(SharedBlock):
+    """Offer each read in the cycle after it came, or when those before it are gone.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    i : In(stream.Signature(fetch_layout(config)))
+        Never refused, as each slot has one at most.
+    o : Out(stream.Signature(fetch_layout(config)))
+    """
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        layout = fetch_layout(config)
+        super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
+
+    def build(self, platform):
+        m = Module()
+        layout = fetch_layout(self.config)
+        m.submodules.behind = behind = Queue(layout, self.config.l2.misses)
+        first, first_valid = Signal(layout, reset_less=True), Signal()
+        moves, is_empty = Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(1),
+            self.o.valid.eq(first_valid),
+            self.o.payload.eq(first),
+            moves.eq(~first_valid | self.o.ready),
+            # What is in a deep queue is not always at its end yet.
+            is_empty.eq(~behind.level.any()),
+            behind.i.payload.eq(self.i.payload),
+            behind.i.valid.eq(self.i.valid & ~(moves & is_empty)),
+            behind.o.ready.eq(moves),
+        ]
+        with m.If(moves):
+            m.d.sync += [
+                first_valid.eq(Mux(is_empty, self.i.valid, behind.o.valid)),
+                first.eq(Mux(is_empty, self.i.payload, behind.o.payload)),
+            ]
+        return m

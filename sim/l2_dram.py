@@ -1,0 +1,140 @@
+"""DRAM behind a slice of the L2 cache."""
+
+import random
+from collections import deque
+from dataclasses import dataclass
+
+from ..hw.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
+from ..hw.memory.l2_layouts import L2SliceConfig
+from .l2_wires import FORWARD, Wires
+
+__all__ = ["L2Dram"]
+
+
+@dataclass
+class Fetch:
+    """A read burst at DRAM, each beat sampled somewhen from `due` on."""
+
+    id: int
+    address: int
+    beats: int
+    due: int
+    given: int = 0
+
+
+class L2Dram:
+    """Memory that takes a while, and answers reads of different ids in any order, beat by beat.
+
+    A read sees what is there at some time between; writes take effect at some time before they
+    are replied to, in their order.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+    wires : Wires
+        Those to it.
+    rng : random.Random
+    memory : bytearray
+        What is there, from `base` on.
+    base : int
+    latency, jitter : int
+        Cycles that it takes, and more of them at random.
+    stall : float
+        Probability of a pause, per channel and cycle.
+    broken : range
+        Addresses that it refuses.
+
+    """
+
+    def __init__(
+        self,
+        config: L2SliceConfig,
+        wires: Wires,
+        rng: random.Random,
+        memory: bytearray,
+        *,
+        base: int,
+        latency: int,
+        jitter: int,
+        stall: float,
+        broken: range,
+    ):
+        self.config, self.wires, self.rng, self.memory = config, wires, rng, memory
+        self.base, self.latency, self.jitter = base, latency, jitter
+        self.stall, self.broken = stall, broken
+        self.fetched: list[tuple[int, int]] = []  # address and beats of reads
+        self.stored: list[tuple[int, int, int]] = []  # address, beats, bytes of writes
+        self.fetches: list[Fetch] = []
+        self.bursts: deque = deque()
+        self.beats: deque = deque()
+        self.writes: deque = deque()
+        self.codes: deque[int] = deque()
+
+    @property
+    def busy(self) -> bool:
+        """Something is under way."""
+        return bool(self.writes or self.bursts or self.fetches)
+
+    def serve(self, seen, cycle: int) -> dict[str, int]:
+        """Take what goes to DRAM; return what it answers."""
+        wires, rng, size = self.wires, self.rng, self.config.beat_bytes
+        for channel in ("ar", "aw"):
+            if wires.moved(channel, seen):
+                self.check_burst(channel, seen)
+        if wires.moved("ar", seen):
+            assert all(seen["arid"] != fetch.id for fetch in self.fetches), "an id twice"
+            due = cycle + self.latency + rng.randint(0, self.jitter)
+            self.fetches.append(Fetch(seen["arid"], seen["araddr"], seen["arlen"] + 1, due))
+            self.fetched.append((seen["araddr"], seen["arlen"] + 1))
+        if wires.moved("aw", seen):
+            self.bursts.append((seen["awaddr"], seen["awlen"] + 1))
+        if wires.moved("w", seen):
+            self.beats.append((seen["wdata"], seen["wstrb"], seen["wlast"]))
+        while self.bursts and len(self.beats) >= self.bursts[0][1]:
+            address, count = self.bursts.popleft()
+            due = cycle + self.latency + rng.randint(0, self.jitter)
+            beats = [self.beats.popleft() for _ in range(count)]
+            assert [last for *_, last in beats] == [0] * (count - 1) + [1], "wlast"
+            self.stored.append((address, count, sum(mask.bit_count() for _, mask, _ in beats)))
+            self.writes.append((due, address, beats))
+        while self.writes and self.writes[0][0] <= cycle and rng.random() >= self.stall:
+            _, address, beats = self.writes.popleft()
+            for number, (value, strobes, _) in enumerate(beats):
+                for byte in range(size):
+                    at = address + number * size + byte
+                    if strobes >> byte & 1 and at not in self.broken:
+                        self.memory[at - self.base] = value >> 8 * byte & 0xFF
+            is_broken = address in self.broken
+            self.codes.append(RESPONSE_SLAVE_ERROR if is_broken else RESPONSE_OKAY)
+        return self.respond(seen, cycle)
+
+    def check_burst(self, channel: str, seen):
+        """Assert what a burst must be."""
+        size, line = self.config.beat_bytes, self.config.l2.line_bytes
+        address, beats = seen[f"{channel}addr"], seen[f"{channel}len"] + 1
+        assert seen[f"{channel}burst"] == BURST_INCR and 1 << seen[f"{channel}size"] == size
+        assert address % size == 0 and address % line + beats * size <= line, "not in a line"
+
+    def respond(self, seen, cycle: int) -> dict[str, int]:
+        """Choose the next cycle's answers of DRAM; an offer that was refused stays."""
+        wires, rng, size = self.wires, self.rng, self.config.beat_bytes
+        values = {f"{channel}ready": int(rng.random() >= self.stall) for channel in FORWARD}
+        if wires.moved("r", seen) or not wires.driven["rvalid"]:
+            values["rvalid"] = 0
+            due = [fetch for fetch in self.fetches if fetch.due <= cycle]
+            if due and rng.random() >= self.stall:
+                fetch = rng.choice(due) if self.jitter else due[0]
+                at = fetch.address + fetch.given * size
+                fetch.given += 1
+                last = fetch.given == fetch.beats
+                if last:
+                    self.fetches.remove(fetch)
+                data = int.from_bytes(self.memory[at - self.base : at - self.base + size], "little")
+                code = RESPONSE_SLAVE_ERROR if at in self.broken else RESPONSE_OKAY
+                values |= {"rvalid": 1, "rid": fetch.id, "rdata": data, "rresp": code}
+                values["rlast"] = int(last)
+        if wires.moved("b", seen) or not wires.driven["bvalid"]:
+            values["bvalid"] = 0
+            if self.codes and rng.random() >= self.stall:
+                values |= {"bvalid": 1, "bresp": self.codes.popleft(), "bid": 0}
+        return values

@@ -1,0 +1,131 @@
+"""How fast a slice of the L2 cache is, and what it costs."""
+
+import random
+
+import pytest
+
+from spica.hw.config.l2 import L2Config
+from spica.hw.memory.l2_layouts import L2SliceConfig
+from spica.hw.memory.l2_slice import L2Slice
+from spica.sim.l2_bench import Burst, L2Bench
+from spica.synth.budgets import too_deep
+from spica.synth.measure import measure
+
+#: Of a slice at its default, of 64 reads that wait and 64 write-backs.
+CELLS, FLIP_FLOPS, DEPTH = 1_400, 4_000, 47
+#: An id of the DMA, whose misses pass, and two of cores.
+DMA, CORE, OTHER = 0, 0x20, 0x41
+
+
+def config_of(l2: L2Config) -> L2SliceConfig:
+    """Return a slice that has all addresses."""
+    return L2SliceConfig(l2=l2, masters=1)
+
+
+SMALL = config_of(L2Config(size=512, ways=2, misses=4, write_backs=4))
+SMALL_OF_MANY = config_of(L2Config(size=1024, ways=2, misses=16, write_backs=4))
+
+
+def beats_per_cycle(bursts: list[Burst]) -> float:
+    """Return what went over the bus from the second burst on."""
+    ends = [burst.ended for burst in bursts]
+    beats = sum(len(burst.writes or burst.values) for burst in bursts[1:])
+    return beats / (ends[-1] - ends[0])
+
+
+def test_latency():
+    bench = L2Bench(SMALL, random.Random(1), latency=0)
+    first, again, miss = (bench.reads(CORE, [n])[0] for n in (0, 0, 1))
+    write = bench.writes(CORE, [0])[0]
+    bench.run([first], [again], [write], [miss])
+    assert again.first - again.since == 2
+    assert write.ended - write.since == 3
+    # 2 cycles to DRAM, 1 there for each of 2 beats, 4 back.
+    assert miss.first - miss.since == 8
+
+
+def test_hits_go_at_a_beat_per_cycle_each_way():
+    bench = L2Bench(config_of(L2Config(size=4096, misses=4)), random.Random(1))
+    lines = range(40)
+    warm, write = (bench.writes(CORE, lines) for _ in range(2))
+    read = bench.reads(CORE, lines)
+    bench.run(warm, write, read)
+    assert beats_per_cycle(write) == beats_per_cycle(read) == 1
+    both = bench.writes(CORE, lines) + bench.reads(OTHER, lines)
+    bench = L2Bench(bench.config, random.Random(1))
+    bench.run(warm_of(both), both)
+    assert beats_per_cycle(both[:40]) > 0.95 and beats_per_cycle(both[40:]) > 0.95
+
+
+def warm_of(bursts: list[Burst]) -> list[Burst]:
+    """Return writes of the same lines before them."""
+    return [Burst(b.id, b.address, writes=b.writes) for b in bursts if b.writes]
+
+
+def misses_per_cycle(identity: int, l2: L2Config, latency: int) -> float:
+    """Return the beats per cycle of reads of lines that are all missed."""
+    bench = L2Bench(config_of(l2), random.Random(1), latency=latency, span=1 << 14)
+    bursts = bench.reads(identity, range(2 * l2.misses))
+    bench.run(bursts)
+    assert len(bench.fetched) == len(bursts)
+    return beats_per_cycle(bursts)
+
+
+@pytest.mark.parametrize("identity", [DMA, CORE])
+def test_misses_keep_dram_busy(identity):
+    """16 lines of 2 beats are as many as the cycles that one takes."""
+    assert misses_per_cycle(identity, L2Config(size=1024, misses=16, write_backs=4), 16) > 0.98
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("identity", [DMA, CORE])
+def test_misses_keep_dram_busy_at_its_default(identity):
+    assert misses_per_cycle(identity, L2Config(), 100) > 0.98
+
+
+def both_ways(identity: int, l2: L2Config, latency: int, lines: int) -> tuple[float, float]:
+    """Return the beats per cycle of reads and of writes, side by side, that all go to DRAM."""
+    config = config_of(l2)
+    bench = L2Bench(config, random.Random(1), latency=latency, span=2 * lines * l2.line_bytes)
+    read = bench.reads(identity, range(lines))
+    write = bench.writes(identity, range(lines, 2 * lines))
+    bench.run([*read, *write])
+    assert len(bench.fetched) == lines
+    return beats_per_cycle(read), beats_per_cycle(write)
+
+
+@pytest.mark.parametrize("identity", [DMA, CORE])
+def test_reads_and_writes_of_dram_share_what_is_looked_up(identity):
+    """A read is looked up twice and a write once: 2 beats of each in 3 cycles."""
+    rates = both_ways(identity, L2Config(size=1024, misses=32, write_backs=32), 20, 60)
+    assert min(rates) > 0.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("identity", [DMA, CORE])
+def test_reads_and_writes_of_dram_share_what_is_looked_up_at_its_default(identity):
+    assert min(both_ways(identity, L2Config(), 100, 200)) > 0.6
+
+
+def test_hits_that_wait_for_a_miss_follow_it_without_a_pause():
+    bench = L2Bench(SMALL_OF_MANY, random.Random(1), latency=40)
+    warm, miss = bench.reads(CORE, range(8), beats=1), bench.reads(CORE, [20])
+    hits = bench.reads(CORE, range(8), beats=1)
+    bench.run(warm, [*miss, *hits])
+    assert len(bench.fetched) == 9
+    ends = [burst.ended for burst in (*miss, *hits)]
+    assert ends == list(range(ends[0], ends[0] + 9))
+
+
+def test_stated_cost():
+    measured = measure(L2Slice(SMALL), "l2_slice")
+    assert not too_deep(measured)
+
+
+@pytest.mark.slow
+def test_stated_cost_at_its_default():
+    measured = measure(L2Slice(L2SliceConfig(l2=L2Config())), "l2_slice")
+    assert not too_deep(measured)
+    assert measured.depth <= DEPTH
+    assert measured.cells <= CELLS
+    assert measured.flip_flops <= FLIP_FLOPS
