@@ -182,7 +182,7 @@ class L2Slice(SharedBlock):
             choice.undone.eq(self.lookup.undone),
             self.tags.read.eq(choice.asks),
             self.tags.row.eq(config.set_of(choice.asked.line)),
-            self.ids.read.eq(choice.asks),
+            self.ids.read.eq(choice.asks & ~choice.asked.walk),
             self.ids.read_id.eq(choice.asked.id),
             self.events.slot_stall.eq(choice.slot_stall),
             self.events.pipeline_stall.eq(choice.pipeline_stall),
