@@ -32,9 +32,9 @@ class BeatMemory:
     """Answer one AXI4 master from a memory, a cycle at a time, and assert the rules of AXI4.
 
     Reads see memory at a random time between address and answer; those of different ids are
-    answered in any order, also beat by beat. Writes are of one beat and take effect at a random
-    time before their response; those of one id in order, others in any. It is an error too if a
-    write response is refused: somebody else's may be behind it.
+    answered in any order, also beat by beat. A write takes effect at a random time before its
+    response, but for its beats that are refused; those of one id in order, others in any. It is an
+    error too if a write response is refused: somebody else's may be behind it.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class BeatMemory:
 
     Attributes
     ----------
-    bursts_read : list of (int, int)
-        Address and beats of each read.
+    bursts_read, bursts_written : list of (int, int)
+        Address and beats of each read and of each write.
 
     """
 
@@ -87,11 +87,12 @@ class BeatMemory:
         self.refused: dict[str, tuple] = {}
         self.now = 0
         self.reads: list[Pending] = []
-        self.bursts: deque = deque()  # (id, address) that wait for their beat
-        self.beats: deque = deque()
-        self.writes: list = []  # (id, address, value, strobes, due) not done yet
+        self.bursts: deque = deque()  # (id, address, beats) that wait for their beats
+        self.beats: deque = deque()  # (value, strobes)
+        self.writes: list = []  # (id, [(address, value, strobes), …], due) not done yet
         self.replies: list = []  # (id, response)
         self.bursts_read: list[tuple[int, int]] = []
+        self.bursts_written: list[tuple[int, int]] = []
 
     @property
     def idle(self) -> bool:
@@ -114,16 +115,25 @@ class BeatMemory:
             self.bursts_read.append((seen["araddr"], seen["arlen"] + 1))
         if seen["awvalid"] and driven["awready"]:
             self.check_address("aw", seen)
-            self.bursts.append((seen["awid"], seen["awaddr"]))
+            self.bursts.append((seen["awid"], seen["awaddr"], seen["awlen"] + 1))
+            self.bursts_written.append((seen["awaddr"], seen["awlen"] + 1))
         if seen["wvalid"] and driven["wready"]:
-            assert seen["wlast"], "a burst of one beat ends with it"
-            self.beats.append((seen["wdata"], seen["wstrb"]))
-        while self.bursts and self.beats:
-            self.writes.append((*self.bursts.popleft(), *self.beats.popleft(), self.after()))
+            self.beats.append((seen["wdata"], seen["wstrb"], seen["wlast"]))
+        self.begin_writes()
         self.progress()
         self.now += 1
         self.driven = self.answer(seen)
         return [self.driven[name] for name in self.answers]
+
+    def begin_writes(self):
+        """Begin the writes of which all beats have come."""
+        size = self.config.beat_bytes
+        while self.bursts and len(self.beats) >= self.bursts[0][2]:
+            name, address, count = self.bursts.popleft()
+            beats = [self.beats.popleft() for _ in range(count)]
+            assert [last for *_, last in beats] == [0] * (count - 1) + [1], "wlast is the last's"
+            values = [(address + n * size, *beat[:2]) for n, beat in enumerate(beats)]
+            self.writes.append((name, values, self.after()))
 
     def after(self) -> int:
         """Return when an access may be done."""
@@ -142,7 +152,6 @@ class BeatMemory:
         size, address = self.config.beat_bytes, seen[f"{channel}addr"]
         assert 1 << seen[f"{channel}size"] == size
         last = address + seen[f"{channel}len"] * size
-        assert last == address or channel == "ar", "writes are of one beat"
         assert last // self.config.interleave_bytes == address // self.config.interleave_bytes
         assert seen[f"{channel}burst"] == BURST_INCR and address % size == 0
         master = address // self.config.interleave_bytes % self.config.masters
@@ -156,15 +165,16 @@ class BeatMemory:
                 read.value = int.from_bytes(self.memory.read(read.address, size), "little")
         blocked = set()
         for write in list(self.writes):
-            name, address, value, strobes, due = write
+            name, beats, due = write
             if name in blocked or due > self.now:
                 blocked.add(name)
                 continue
             self.writes.remove(write)
-            is_broken = address in self.broken or address in self.refused_writes
-            if not is_broken and strobes:
-                self.memory.write_masked(address, value, strobes, size)
-            self.replies.append((name, RESPONSE_SLAVE_ERROR if is_broken else RESPONSE_OKAY))
+            fails = [at in self.broken or at in self.refused_writes for at, *_ in beats]
+            for (at, value, strobes), is_refused in zip(beats, fails, strict=True):
+                if not is_refused and strobes:
+                    self.memory.write_masked(at, value, strobes, size)
+            self.replies.append((name, RESPONSE_SLAVE_ERROR if any(fails) else RESPONSE_OKAY))
 
     def answer(self, seen) -> dict[str, int]:
         """Choose the next cycle's outputs; an offer that was refused stays."""

@@ -262,9 +262,9 @@ def test_latency_of_data_is_as_stated():
             (together, [miss]),
             (together, [6]),
             (apart, [6, 7, 8, 9]),
-            (row(base, 4, is_store=1), [4 + 1 + 4]),
+            (row(base, 4, is_store=1), [4 + 2 + 4]),
             (together, [6]),
-            (row(far, 4, is_store=1), [4 + 1 + 4]),
+            (row(far, 4, is_store=1), [4 + 2 + 4]),
             (row(far, 4, step=FOUR.axi.beat_bytes), [miss, miss + 1, miss + 2, miss + 3]),
         ):
             requests += [request, *pauses]

@@ -36,7 +36,7 @@ class CorePath(SharedBlock):
 
     Instructions are those of `InstructionCache`, data those of `DataPath`; see both for what is
     answered when. Neither sees what others write to DRAM before it is told to forget what it has.
-    A line that is missed is read in one burst; every write is of one beat.
+    A line that is missed is read in one burst; writes to a line that wait are one too.
 
     | cycle | a load that misses                                             |
     |-------|----------------------------------------------------------------|
@@ -45,8 +45,8 @@ class CorePath(SharedBlock):
     | n     | the last beat comes                                            |
     | n + 6 | `response` to the lanes of one beat, one beat per cycle        |
 
-    A load that hits is answered after 6 cycles. A store is offered after 4, and answered 4 after
-    its write response.
+    A load that hits is answered after 6 cycles. The address of a store is offered after 4, its
+    data after 5, and it is answered 4 after its write response.
 
     Parameters
     ----------

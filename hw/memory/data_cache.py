@@ -69,7 +69,7 @@ class DataCache(SharedBlock):
     line : In(stream.Signature(line_beat_layout(config)))
         Beats of one line in their order, of several lines in any.
     line_write : Out(stream.Signature(beat_write_layout(config)))
-        To take effect in their order.
+        Those to one beat are to take effect in their order, others in any.
     line_written : In(stream.Signature(1))
         They are done, in their order; 1 if one failed.
     events : Out(data_cache_events(config))

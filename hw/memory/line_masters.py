@@ -23,10 +23,14 @@ from .path_layouts import (
     line_layout,
     read_layout,
 )
+from .write_combiner import WriteCombiner, WriteCombinerConfig
 
 __all__ = ["LineMasters"]
 
 SIDES = ("instructions", "data")
+#: Lines of writes that wait at a master: enough to combine writes to two lines in turns. Half as
+#: many combine what comes one after the other, twice as many four lines in turns.
+LINES_WRITTEN = 4
 
 
 def master_of(config: ClusterConfig, beat: Value) -> Value:
@@ -39,10 +43,15 @@ class LineMasters(SharedBlock):
     """Read lines for both caches of a core and write its data, at the AXI master that has them.
 
     A read is a burst of a line; instructions and data are told apart by the highest bit of its id,
-    and come back in any order. A write is of one beat, with id 0. A burst leaves 1 cycle after it
-    was asked for. Beats of instructions pass in the cycle they come, beats of data 1 cycle later,
-    one of each per cycle, from whichever master. Write responses are always taken, as somebody
-    else's may be behind them, and told from the next cycle on in the order of the writes.
+    and come back in any order. A burst leaves 1 cycle after it was asked for. Beats of
+    instructions pass in the cycle they come, beats of data 1 cycle later, one of each per cycle,
+    from whichever master.
+
+    A write leaves with id 0, its address 1 cycle later and its beat 2 cycles later, by itself
+    where nothing is in its way; of those that wait, the ones to a line leave in one burst (see
+    `WriteCombiner`). Those to one beat take effect in their order, others in any. Write responses
+    are always taken, as somebody else's may be behind them, and told from the next cycle on in the
+    order of the writes; the error of a burst is that of each write in it.
 
     Parameters
     ----------
@@ -87,18 +96,37 @@ class LineMasters(SharedBlock):
             | {f"axi_{c}": Out(bus) for c in range(config.axi.masters)}
         )
 
+    @property
+    def writes(self) -> WriteCombinerConfig:
+        """What waits to be written at a master: bursts stay where addresses are in turns."""
+        axi = self.config.axi
+        return WriteCombinerConfig(
+            lines=LINES_WRITTEN,
+            line_beats=axi.interleave_bytes // axi.beat_bytes,
+            beat_bytes=axi.beat_bytes,
+        )
+
+    @property
+    def order_layout(self) -> data.StructLayout:
+        """Layout of where a write went: to a line of a master, begun by it or before."""
+        return data.StructLayout({
+            "master": max(1, exact_log2(self.config.axi.masters)),
+            "line": exact_log2(LINES_WRITTEN),
+            "joins": 1,
+        })
+
     def build(self, platform):
         m = Module()
         masters = [getattr(self, f"axi_{c}") for c in range(self.config.axi.masters)]
-        # All writes that may be under way fit; a memory of no bits cannot be emitted.
-        numbers = max(1, exact_log2(len(masters)))
-        m.submodules.order = order = Queue(numbers, self.misses.waiters)
+        combiners = [WriteCombiner(self.writes) for _ in masters]
+        m.submodules.order = order = Queue(self.order_layout, self.misses.waiters)
         waits = [self.fetch_read.valid, self.line_read.valid, self.line_write.valid, order.o.valid]
         for c, axi in enumerate(masters):
-            waits += [self.ask(m, c, axi), self.write(m, c, axi), axi.rvalid, axi.bvalid]
+            self.write(m, c, axi, combiners[c])
+            waits += [self.ask(m, c, axi), combiners[c].busy, axi.rvalid, axi.bvalid]
         self.bring_instructions(m, masters)
         waits.append(self.bring_data(m, masters))
-        self.tell(m, order, masters)
+        self.tell(m, order, masters, combiners)
         m.d.comb += self.busy.eq(Cat(waits).any())
         return m
 
@@ -137,33 +165,27 @@ class LineMasters(SharedBlock):
             getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
         ]
 
-    def write(self, m: Module, c: int, axi) -> Value:
-        """Pass writes on, address and data each in its own time; return whether one waits."""
-        write, layout = self.line_write, beat_write_layout(self.misses).members
-        beat = data.StructLayout({name: layout[name] for name in ("data", "strobes")})
-        m.submodules[f"addresses_{c}"] = addresses = Queue(layout["beat"], 2)
-        m.submodules[f"beats_{c}"] = beats = Queue(beat, 2)
-        mine, moves = Signal(name=f"write_at_{c}"), Signal(name=f"write_moves_{c}")
+    def write(self, m: Module, c: int, axi, combiner: WriteCombiner):
+        """Pass writes on to a master, address and data each in its own time."""
+        m.submodules[f"writes_{c}"] = combiner
+        write, burst, beat = self.line_write, combiner.burst, combiner.beat
+        mine = Signal(name=f"write_at_{c}")
         m.d.comb += [
             mine.eq(master_of(self.config, write.payload.beat) == c),
-            moves.eq(write.valid & mine & addresses.i.ready & beats.i.ready),
-            addresses.i.valid.eq(moves),
-            beats.i.valid.eq(moves),
-            addresses.i.payload.eq(write.payload.beat),
-            beats.i.payload.data.eq(write.payload.data),
-            beats.i.payload.strobes.eq(write.payload.strobes),
-            axi.awvalid.eq(addresses.o.valid),
-            addresses.o.ready.eq(axi.awready),
-            *self.burst(axi, "aw", addresses.o.payload),
-            axi.wvalid.eq(beats.o.valid),
-            beats.o.ready.eq(axi.wready),
-            axi.wdata.eq(beats.o.payload.data),
-            axi.wstrb.eq(beats.o.payload.strobes),
-            axi.wlast.eq(1),
+            combiner.i.valid.eq(write.valid & mine),
+            combiner.i.payload.eq(write.payload),
+            axi.awvalid.eq(burst.valid),
+            burst.ready.eq(axi.awready),
+            *self.burst(axi, "aw", burst.payload.beat),
+            axi.awlen.eq(burst.payload.further),
+            axi.wvalid.eq(beat.valid),
+            beat.ready.eq(axi.wready),
+            axi.wdata.eq(beat.payload.data),
+            axi.wstrb.eq(beat.payload.strobes),
+            axi.wlast.eq(beat.payload.last),
         ]
         with m.If(mine):
-            m.d.comb += write.ready.eq(addresses.i.ready & beats.i.ready)
-        return addresses.o.valid | beats.o.valid
+            m.d.comb += write.ready.eq(combiner.i.ready)
 
     def bring_instructions(self, m: Module, masters):
         """Take one beat for instructions at a time."""
@@ -206,24 +228,39 @@ class LineMasters(SharedBlock):
         ]
         return beats.o.valid
 
-    def tell(self, m: Module, order: Queue, masters):
-        """Keep the responses of each master, and tell them in the order of the writes."""
-        first = order.o.payload
+    def tell(self, m: Module, order: Queue, masters, combiners):
+        """Keep the responses of each master, and tell them in the order of the writes.
+
+        The first write of a burst waits for its response. Those that joined it come later, so that
+        theirs is there; no other burst of the same line began before them.
+        """
+        asked, first, told = order.i.payload, order.o.payload, self.line_written
         m.d.comb += [
             order.i.valid.eq(self.line_write.valid & self.line_write.ready),
-            order.i.payload.eq(master_of(self.config, self.line_write.payload.beat)),
-            order.o.ready.eq(self.line_written.valid & self.line_written.ready),
+            asked.master.eq(master_of(self.config, self.line_write.payload.beat)),
+            order.o.ready.eq(told.valid & told.ready),
         ]
-        for c, axi in enumerate(masters):
+        for c, (axi, combiner) in enumerate(zip(masters, combiners, strict=True)):
             m.submodules[f"responses_{c}"] = responses = Queue(1, self.misses.waiters)
+            failed = Signal(LINES_WRITTEN, name=f"failed_{c}")  # the last burst of each line
             m.d.comb += [
                 responses.i.valid.eq(axi.bvalid),
                 responses.i.payload.eq(axi.bresp[1]),
                 axi.bready.eq(responses.i.ready),
             ]
-            with m.If(order.o.valid & (first == c)):
-                m.d.comb += [
-                    self.line_written.valid.eq(responses.o.valid),
-                    self.line_written.payload.eq(responses.o.payload),
-                    responses.o.ready.eq(self.line_written.ready),
-                ]
+            with m.If(asked.master == c):
+                m.d.comb += [asked.line.eq(combiner.line), asked.joins.eq(combiner.joins)]
+            with m.If(order.o.valid & (first.master == c)):
+                with m.If(first.joins):
+                    m.d.comb += [
+                        told.valid.eq(1),
+                        told.payload.eq(failed.bit_select(first.line, 1)),
+                    ]
+                with m.Else():
+                    m.d.comb += [
+                        told.valid.eq(responses.o.valid),
+                        told.payload.eq(responses.o.payload),
+                        responses.o.ready.eq(told.ready),
+                    ]
+                    with m.If(responses.o.valid & told.ready):
+                        m.d.sync += failed.bit_select(first.line, 1).eq(responses.o.payload)

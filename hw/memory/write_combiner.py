@@ -1,0 +1,255 @@
+"""Writes of beats put together to bursts while they wait for the way to memory."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..config.checks import require_power_of_two
+from ..emit import SharedBlock
+from ..sram import Sram
+from .arbiter import lowest, one_hot, select
+
+__all__ = ["WriteCombiner", "WriteCombinerConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteCombinerConfig:
+    """A few lines that wait to be written.
+
+    Parameters
+    ----------
+    lines : int
+        That wait at a time. A power of two.
+    line_beats : int
+        Beats of a line, the longest burst. A power of two.
+    beat_bytes : int
+        A power of two.
+
+    """
+
+    lines: int
+    line_beats: int
+    beat_bytes: int
+
+    def __post_init__(self):
+        require_power_of_two("lines", self.lines, 2, 64)
+        require_power_of_two("line_beats", self.line_beats, 1, 256)
+        require_power_of_two("beat_bytes", self.beat_bytes, 1, 128)
+
+    @property
+    def beat_width(self) -> int:
+        """Bits of an address in beats."""
+        return 32 - exact_log2(self.beat_bytes)
+
+    @property
+    def place_width(self) -> int:
+        """Bits of a beat's number in its line."""
+        return exact_log2(self.line_beats)
+
+    @property
+    def write_layout(self) -> data.StructLayout:
+        """Layout of a write of one beat's bytes that have a bit in ``strobes``."""
+        return data.StructLayout({
+            "beat": self.beat_width,
+            "data": 8 * self.beat_bytes,
+            "strobes": self.beat_bytes,
+        })
+
+    @property
+    def burst_layout(self) -> data.StructLayout:
+        """Layout of a burst: its first beat, and how many follow."""
+        return data.StructLayout({"beat": self.beat_width, "further": 8})
+
+    @property
+    def beat_layout(self) -> data.StructLayout:
+        """Layout of a beat of a burst."""
+        return data.StructLayout({
+            "data": 8 * self.beat_bytes,
+            "strobes": self.beat_bytes,
+            "last": 1,
+        })
+
+
+class WriteCombiner(SharedBlock):
+    """Write lines in bursts, in the order in which they were begun; nobody waits for company.
+
+    A write to a line that waits behind another joins it, and what it writes is written over what
+    is there. Else it begins one, where one is free. The burst of the oldest line is offered until
+    it is taken: what comes meanwhile joins those behind it. It has the beats from the first to the
+    last that were written; those between have no strobes.
+
+    | cycle | a write where none wait                                                       |
+    |-------|-------------------------------------------------------------------------------|
+    | 0     | `i` is accepted, with its `line`                                              |
+    | 1     | `burst` is offered; what comes now begins another                             |
+    | 2     | `beat` is offered; one per cycle, of bursts that were offered before          |
+
+    One write is accepted per cycle as long as bursts are taken. A line is free from the cycle on
+    in which its last beat is offered, and after its burst was taken.
+
+    Parameters
+    ----------
+    config : WriteCombinerConfig
+
+    Members
+    -------
+    i : In(stream.Signature(config.write_layout))
+    joins : Out(1)
+        Combinational: what is offered, if accepted, is in a burst that was begun before.
+    line : Out(exact_log2(config.lines))
+        Combinational: the number of its line; that of another from when it is free.
+    burst : Out(stream.Signature(config.burst_layout))
+    beat : Out(stream.Signature(config.beat_layout))
+    busy : Out(1)
+        Something is here.
+    """
+
+    i: stream.Interface
+    joins: Signal
+    line: Signal
+    burst: stream.Interface
+    beat: stream.Interface
+    busy: Signal
+
+    def __init__(self, config: WriteCombinerConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(config.write_layout)),
+            "joins": Out(1),
+            "line": Out(exact_log2(config.lines)),
+            "burst": Out(stream.Signature(config.burst_layout)),
+            "beat": Out(stream.Signature(config.beat_layout)),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        count, beats = config.lines, config.line_beats
+        # One-hot: which line begins next, whose burst is taken next, whose beat is read next.
+        following, asking, sending = (
+            Signal(count, init=1, name=name) for name in ("following", "asking", "sending")
+        )
+        waits, held = Signal(count), Signal(count)  # to be asked for; with beats to be read
+        is_open = Signal(count)  # not offered yet; what is offered must not change
+        addresses = [
+            Signal(config.beat_width - config.place_width, name=f"address_{n}", reset_less=True)
+            for n in range(count)
+        ]
+        written = [Signal(beats, name=f"written_{n}", reset_less=True) for n in range(count)]
+        m.submodules.memory = memory = Sram(
+            depth=count * beats, width=9 * config.beat_bytes, granularity=9
+        )
+        same = Cat(address == self.i.payload.beat[config.place_width :] for address in addresses)
+        matches, begins = Signal(count), Signal()
+        m.d.comb += [is_open.eq(waits & ~asking), matches.eq(is_open & same)]
+        self.accept(m, matches, following, waits | held, written, memory, begins)
+        with m.If(begins):
+            m.d.sync += following.eq(following.rotate_left(1))
+            for number, address in enumerate(addresses):
+                with m.If(following[number]):
+                    m.d.sync += address.eq(self.i.payload.beat[config.place_width :])
+        asked = self.ask(m, waits, asking, addresses, written)
+        sent = self.send(m, held & ~is_open, sending, written, memory)
+        m.d.sync += [
+            waits.eq((waits & ~Mux(asked, asking, 0)) | Mux(begins, following, 0)),
+            held.eq((held & ~Mux(sent, sending, 0)) | Mux(begins, following, 0)),
+        ]
+        m.d.comb += self.busy.eq(waits.any() | held.any() | self.beat.valid)
+        return m
+
+    def accept(self, m: Module, matches, following, in_use, written, memory, begins: Signal):
+        """Take a write into the line that waits for it, or into a new one, which then `begins`."""
+        config, write = self.config, self.i.payload
+        place = one_hot(m, write.beat[: config.place_width], config.line_beats, "place")
+        where, taken, is_over = Signal(config.lines), Signal(), Signal()
+        m.d.comb += [
+            self.joins.eq(matches.any()),
+            where.eq(Mux(self.joins, matches, following)),
+            self.line.eq(number_of(where)),
+            self.i.ready.eq(self.joins | ~(in_use & following).any()),
+            taken.eq(self.i.valid & self.i.ready),
+            begins.eq(taken & ~self.joins),
+            is_over.eq(self.joins & (select(matches, written) & place).any()),
+        ]
+        for number, beats in enumerate(written):
+            with m.If(taken & where[number]):
+                m.d.sync += beats.eq(Mux(self.joins, beats, 0) | place)
+        into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))
+        m.d.comb += [
+            memory.write_mask.eq(Mux(taken, into, 0)),
+            memory.write_address.eq(Cat(write.beat[: config.place_width], self.line)),
+            memory.write_data.eq(
+                Cat(
+                    Cat(write.data.word_select(byte, 8), write.strobes[byte])
+                    for byte in range(config.beat_bytes)
+                )
+            ),
+        ]
+
+    def ask(self, m: Module, waits, asking, addresses, written) -> Value:
+        """Offer the burst of the oldest line; return whether it is taken."""
+        asked, count = Signal(), self.config.line_beats
+        # Signals: what is sliced would be computed for each slice.
+        beats, backwards, first, last = (
+            Signal(count, name=name) for name in ("beats", "backwards", "first", "last")
+        )
+        places = number_of(first), number_of(last[::-1])
+        m.d.comb += [
+            beats.eq(select(asking, written)),
+            backwards.eq(beats[::-1]),
+            first.eq(lowest(beats)),
+            last.eq(lowest(backwards)),
+            self.burst.valid.eq((waits & asking).any()),
+            self.burst.payload.beat.eq(Cat(places[0], select(asking, addresses))),
+            self.burst.payload.further.eq((places[1] - places[0])[: self.config.place_width]),
+            asked.eq(self.burst.valid & self.burst.ready),
+        ]
+        with m.If(asked):
+            m.d.sync += asking.eq(asking.rotate_left(1))
+        return asked
+
+    def send(self, m: Module, ready, sending, written, memory) -> Value:
+        """Read a beat of the line whose turn it is; return whether it is its last."""
+        beats, place, after, above = (
+            Signal(self.config.line_beats, name=f"sending_{name}")
+            for name in ("beats", "place", "after", "above")
+        )
+        begins, is_written = Signal(init=1), Signal(reset_less=True)
+        moves, reads, sent = Signal(), Signal(), Signal()
+        payload, count = self.beat.payload, self.config.beat_bytes
+        stored = [memory.read_data.word_select(byte, 9) for byte in range(count)]
+        m.d.comb += [
+            beats.eq(select(sending, written)),
+            place.eq(Mux(begins, lowest(beats), after)),
+            above.eq(beats & -(place << 1)),
+            moves.eq(~self.beat.valid | self.beat.ready),
+            reads.eq(moves & (ready & sending).any()),
+            sent.eq(reads & ~above.any()),
+            memory.read_enable.eq(reads),
+            memory.read_address.eq(Cat(number_of(place), number_of(sending))),
+            payload.data.eq(Cat(byte[:8] for byte in stored)),
+            payload.strobes.eq(Cat(byte[8] for byte in stored) & is_written.replicate(count)),
+        ]
+        with m.If(moves):
+            m.d.sync += [
+                self.beat.valid.eq(reads),
+                payload.last.eq(~above.any()),
+                is_written.eq((beats & place).any()),
+            ]
+        with m.If(reads):
+            m.d.sync += [begins.eq(sent), after.eq(place << 1)]
+        with m.If(sent):
+            m.d.sync += sending.eq(sending.rotate_left(1))
+        return sent
+
+
+def number_of(chosen: Value) -> Value:
+    """Return which bit of a one-hot value is set."""
+    width = exact_log2(len(chosen))
+    return Cat(
+        Cat(chosen[n] for n in range(len(chosen)) if n >> bit & 1).any() for bit in range(width)
+    )

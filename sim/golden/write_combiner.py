@@ -1,0 +1,93 @@
+"""Golden model of writes put together: which of them are one burst, and what its beats are."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from ...hw.memory.write_combiner import WriteCombinerConfig
+
+__all__ = ["CombinedWrites"]
+
+
+@dataclass(eq=False)
+class Burst:
+    """Writes to a line that go together."""
+
+    number: int  # how many began before
+    line: int
+    beats: dict[int, tuple[bytes, int]] = field(default_factory=dict)  # value, strobes
+
+    def write(self, place: int, value: bytes, strobes: int):
+        """Write a beat, over what is there."""
+        before, held = self.beats.get(place, (value, 0))
+        bytes_of = (
+            new if strobes >> n & 1 else old
+            for n, (new, old) in enumerate(zip(value, before, strict=True))
+        )
+        self.beats[place] = (bytes(bytes_of), held | strobes)
+
+
+class CombinedWrites:
+    """Bursts in the order in which they began; a write joins one that waits behind the first.
+
+    Parameters
+    ----------
+    config : WriteCombinerConfig
+
+    """
+
+    def __init__(self, config: WriteCombinerConfig):
+        self.config = config
+        self.begun = 0
+        self.waiting: deque[Burst] = deque()  # to be asked for
+        self.held: deque[Burst] = deque()  # with beats to be read
+        self.read = 0  # beats read of the first of them
+
+    def split(self, beat: int) -> tuple[int, int]:
+        """Return the line of a beat, and the place there."""
+        return divmod(beat, self.config.line_beats)
+
+    def joined(self, beat: int) -> Burst | None:
+        """Return the burst that a write would join."""
+        line, _ = self.split(beat)
+        behind = list(self.waiting)[1:]
+        return next((burst for burst in behind if burst.line == line), None)
+
+    def accepts(self, beat: int) -> bool:
+        """Return whether a write is accepted."""
+        oldest = [bursts[0].number for bursts in (self.waiting, self.held) if bursts]
+        lines = self.begun - min(oldest, default=self.begun)
+        return self.joined(beat) is not None or lines < self.config.lines
+
+    def write(self, beat: int, value: bytes, strobes: int) -> Burst:
+        """Accept a write; return its burst."""
+        line, place = self.split(beat)
+        burst = self.joined(beat)
+        if burst is None:
+            burst = Burst(self.begun, line)
+            self.begun += 1
+            self.waiting.append(burst)
+            self.held.append(burst)
+        burst.write(place, value, strobes)
+        return burst
+
+    def offered(self) -> dict | None:
+        """Return the burst that is offered."""
+        if not self.waiting:
+            return None
+        burst = self.waiting[0]
+        first, last = min(burst.beats), max(burst.beats)
+        beat = burst.line * self.config.line_beats + first
+        return {"beat": beat, "further": last - first}
+
+    def next_beat(self) -> dict | None:
+        """Read the next beat: its value, None where nobody wrote it, its strobes, if it is last."""
+        if not self.held or self.held[0] in list(self.waiting)[1:]:
+            return None  # of one that is not offered more may come
+        burst = self.held[0]
+        place, last = min(burst.beats) + self.read, max(burst.beats)
+        value, strobes = burst.beats.get(place, (None, 0))
+        self.read += 1
+        if place == last:
+            self.held.popleft()
+            self.read = 0
+        return {"value": value, "strobes": strobes, "last": int(place == last)}
