@@ -7,8 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,8 @@ from ..hw.errors import UserError
 from .ahead import build_ahead
 from .binding import binding_header
 from .compiler import Compiler, Progress, compile_all, find_compiler, link, precompile, processor
-from .driven_top import TOP, driven_top
+from .driven_top import driven_top
+from .generated import compile_generated, generate, left_for_later, together
 
 __all__ = ["IDENTITY", "Verilator", "build_harness", "build_model", "find_verilator"]
 
@@ -119,10 +119,14 @@ def harness_objects(compiler: Compiler) -> list[Path]:
     flags = [*MODEL_FLAGS, *compiler.flags(2), f"-I{NATIVE}"]
 
     def build(directory: Path) -> None:
-        jobs = [
-            (NATIVE / name, directory / f"{Path(name).stem}.o", flags) for name in HARNESS_SOURCES
-        ]
-        compile_all(compiler, jobs)
+        with tempfile.TemporaryDirectory() as folder:
+            # It includes nearly all of ours and of the library, which would be read for each.
+            local = precompile(compiler, NATIVE / "harness.hpp", flags, Path(folder) / "headers")
+            jobs = [
+                (NATIVE / name, directory / f"{Path(name).stem}.o", local)
+                for name in HARNESS_SOURCES
+            ]
+            compile_all(compiler, jobs)
 
     directory = cached("harness", digest([*tool_key(compiler, flags), *native_key()]), build)
     return sorted(directory.glob("*.o"))
@@ -202,7 +206,7 @@ def build_model(
         lambda: runtime_objects(compiler, verilator, trace),
     )
     verilated = verilated_objects(
-        emission.name, verilog, compiler, verilate, compile_flags, meanwhile, progress
+        emission.name, verilog, compiler, verilate, compile_flags, optimize, meanwhile, progress
     )
     native = native_key()
     identity = digest([verilog, binding, *verilate, verilator.version, *native])
@@ -210,11 +214,13 @@ def build_model(
     def build(directory: Path) -> None:
         (directory / "binding.hpp").write_text(binding)
         local = [*compile_flags, f"-I{directory}", f"-I{verilated}", f"-I{NATIVE}"]
-        compile_all(compiler, [(NATIVE / "model.cpp", directory / "model.o", local)])
+        (directory / "model.cpp").write_text(together(verilated, NATIVE / "model.cpp"))
+        compile_all(compiler, [(directory / "model.cpp", directory / "model.o", local)], progress)
         shared = [*harness_objects(compiler), *runtime_objects(compiler, verilator, trace)]
         objects = [directory / "model.o", *sorted(verilated.glob("*.o")), *shared]
         link(compiler, objects, directory / "model.so")
-        (directory / "model.o").unlink()
+        for name in ("model.o", "model.cpp"):
+            (directory / name).unlink()
         (directory / IDENTITY).write_text(identity)
 
     key = digest([str(verilated.name), binding, *native])
@@ -227,10 +233,13 @@ def verilated_objects(
     compiler: Compiler,
     verilate: Sequence[str],
     compile_flags: Sequence[str],
+    optimize: int,
     meanwhile: Sequence[Callable[[], object]],
     progress: Progress | None,
 ) -> Path:
-    """Return the directory of what Verilator makes of a `TOP`, compiled, with its headers.
+    """Return the directory of what Verilator makes of a `TOP`, with its headers.
+
+    It is compiled, or left for later.
 
     Nothing of ours is in it, so that a change of the harness compiles no design again. Where it
     has to be built, so is `meanwhile` what the cache is to have afterwards.
@@ -239,12 +248,17 @@ def verilated_objects(
 
     def build(directory: Path) -> None:
         build_ahead(*meanwhile)
-        generate(verilator, name, verilog, verilate, directory, progress)
-        local = [*compile_flags, f"-I{directory}"]
-        # What runs once is compiled for the shortest build.
-        compile_generated(compiler, directory, {"fast": local, "slow": [*local, "-O0"]}, progress)
+        generate(verilator.program, verilator.root, name, verilog, verilate, directory, progress)
+        kept = {".o", ".h"}
+        if left_for_later(directory, optimize):
+            kept.add(".cpp")
+        else:
+            local = [*compile_flags, f"-I{directory}"]
+            # What runs once is compiled for the shortest build.
+            flags = {"fast": local, "slow": [*local, "-O0"]}
+            compile_generated(compiler, directory, flags, progress)
         for path in directory.iterdir():
-            if path.suffix not in (".o", ".h"):
+            if path.suffix not in kept:
                 path.unlink()
 
     key = digest([
@@ -254,48 +268,3 @@ def verilated_objects(
         *tool_key(compiler, compile_flags),
     ])
     return cached(f"verilated-{name}", key, build)
-
-
-def compile_generated(
-    compiler: Compiler,
-    directory: Path,
-    flags: Mapping[str, Sequence[str]],
-    progress: Progress | None,
-) -> None:
-    """Compile what Verilator wrote, with the flags of what runs often or those of what runs once.
-
-    Most of the time for a file goes into the headers, which are the same for all.
-    """
-    header = directory / "Vtop__pch.h"
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-        compiled = {
-            kind: pool.submit(precompile, compiler, header, each, Path(folder) / kind)
-            for kind, each in flags.items()
-        }
-        jobs = []
-        for source in directory.glob("*.cpp"):
-            kind = "slow" if "Slow" in source.name else "fast"
-            jobs.append((source, source.with_suffix(".o"), compiled[kind].result()))
-        compile_all(compiler, jobs, progress)
-
-
-def generate(
-    verilator: Verilator,
-    name: str,
-    verilog: str,
-    flags: Sequence[str],
-    directory: Path,
-    progress: Progress | None,
-) -> None:
-    """Turn Verilog into C++ in `directory`."""
-    if progress is not None:
-        progress("verilating", 0, 1)
-    (directory / "design.v").write_text(verilog)
-    command = [str(verilator.program), "--cc", "--top-module", TOP, "-Mdir", str(directory)]
-    command += [*flags, "--output-split", "20000", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
-    command += ["--prefix", "Vtop", str(directory / "design.v")]
-    environment = os.environ | {"VERILATOR_ROOT": str(verilator.root)}
-    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if run.returncode:
-        said = next((line for line in run.stderr.splitlines() if "%Error" in line), "no message")
-        raise UserError(f"Verilator refused {name}: {said.replace(str(directory) + os.sep, '')}")

@@ -1,5 +1,6 @@
 """What all tests share: under continuous integration, a skipped test is a failed test."""
 
+import gc
 import os
 from importlib import import_module
 from pathlib import Path
@@ -8,6 +9,17 @@ import pytest
 
 from spica.sim.trace.pipeline import pipeline_of
 from spica.sim.trace_bench import CONFIG, PROGRAM, run_recorded
+
+
+#: Objects that are made before the collector looks for cycles among them: designs make many.
+COLLECTED_EVERY = 20_000
+
+
+def pytest_collection_finish():
+    """Keep the garbage collector from what lives to the end: thousands of tests, all modules."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECTED_EVERY, *gc.get_threshold()[1:])
 
 
 def forbid_skip(report):
