@@ -69,9 +69,9 @@ class Barriers(wiring.Component):
 class BarrierStress:
     """Replays moments of a plan on the gateware, and compares every output in every cycle."""
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: ClusterConfig, *, optimize: int = 1):
         self.config = config
-        self.bench = BlockBench(Barriers(config), optimize=1)
+        self.bench = BlockBench(Barriers(config), optimize=optimize)
 
     def __enter__(self):
         return self

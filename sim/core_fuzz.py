@@ -60,7 +60,7 @@ FUZZ_CONFIGS = (
     ),
     small_config(
         warps=2, threads=5, banks=8, bank_mapping="thread", collectors=5, integer_lanes=1,
-        special_lanes=5, divide_lanes=5, accesses=2, fma_latency=5, instruction_buffer=3,
+        special_lanes=1, divide_lanes=5, accesses=2, fma_latency=5, instruction_buffer=3,
     ),
 )  # fmt: skip
 

@@ -52,12 +52,14 @@ class SharedStress:
     config : SharedMemoryPorts
         With a wide write port, or a narrow one.
     seed : int
+    optimize : int
+        0 to 3, for the C++ compiler: 0 for what runs a moment.
 
     """
 
-    def __init__(self, config: SharedMemoryPorts, *, seed: int = 0):
+    def __init__(self, config: SharedMemoryPorts, *, seed: int = 0, optimize: int = 1):
         self.config = config
-        self.bench = BlockBench(HeldPorts(config), optimize=1, seed=seed)
+        self.bench = BlockBench(HeldPorts(config), optimize=optimize, seed=seed)
         self.sizes = SharedTiming(config).sizes
         self.rng = np.random.default_rng(seed)
         self.start()

@@ -10,6 +10,37 @@ import pytest
 from spica.sim.trace.pipeline import pipeline_of
 from spica.sim.trace_bench import CONFIG, PROGRAM, run_recorded
 
+#: Files that build the largest models, or take longest otherwise: first, lest they come last.
+LONGEST = (
+    *("test_arithmetic", "test_core_random", "test_api", "test_core_lockstep", "test_save"),
+    *("test_core_path", "test_shapes", "test_cluster_cores", "test_shared", "test_budgets"),
+    *("test_matrix_unit", "test_engines_agree", "test_matrix_array", "test_core_micro"),
+    *("test_runtime", "test_kernels", "test_synchronizer_stress", "test_core_collectors"),
+    *("test_shared_conflicts", "test_data_cache", "test_l2_slice", "test_instruction_cache"),
+    *("test_core_load_store", "test_dma_control", "test_gemm", "test_mutants", "test_presets"),
+    *("test_core_counters_programs", "test_packaging", "test_cocotb"),
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker whole files, `LONGEST` first: what a file builds is built for it once.
+
+    Workers that share a file wait for each other's models. Slow tests are handed out one by one,
+    for a file of them may take an hour.
+    """
+    if config.option.markexpr != "not slow" or config.option.dist != "load":
+        return None
+    config.option.loadscopereorder = False
+    return import_module("xdist.scheduler").LoadFileScheduling(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Begin with the files that take longest, where several workers share them out."""
+    if hasattr(config, "workerinput"):
+        ranks = {name: rank for rank, name in enumerate(LONGEST)}
+        items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
+
 
 #: Objects that are made before the collector looks for cycles among them: designs make many.
 COLLECTED_EVERY = 20_000

@@ -44,6 +44,7 @@ def test_depth_of_the_blocks_of_matrix(name, make):
     assert too_deep(measure(make(), name)) == {}
 
 
+@pytest.mark.slow
 def test_depth_of_a_whole_cluster():
     """Paths cross its blocks: none of them alone shows how deep they are."""
     assert too_deep(measure(Cluster(PRESETS["tiny_matrix"]), "tiny_matrix")) == {}

@@ -50,7 +50,7 @@ def machine_of():
     def give(dram=None):
         if dram not in machines:
             machines[dram] = ClusterMachine(
-                TWO, name="two_observed", optimize=1, lockstep=True, dram=dram, watchdog=5000
+                TWO, name="two_observed", optimize=0, lockstep=True, dram=dram, watchdog=5000
             )
             machines[dram].allow(ENTRY, ROOM)
         return machines[dram]
@@ -201,7 +201,7 @@ def test_what_is_not_seen_is_missed(monkeypatch, name, port, what):
     table = Layout.table
     monkeypatch.setattr(Layout, "table", lambda self: table(self).replace(f"o {port} ", "o x "))
     with ClusterMachine(
-        TWO, name="two_observed", optimize=1, lockstep=True, watchdog=5000
+        TWO, name="two_observed", optimize=0, lockstep=True, watchdog=5000
     ) as machine:
         machine.allow(ENTRY, ROOM)
         outcome = execute(machine, name)
@@ -285,7 +285,7 @@ look:   fence 3, 3
 def test_a_load_that_races_with_the_dma_may_find_either(seed):
     dram = DramConfig(latency=10 + 15 * seed, stall=0.1 * seed, seed=seed)
     with ClusterMachine(
-        TWO, name="two_observed", optimize=1, lockstep=True, dram=dram, watchdog=5000
+        TWO, name="two_observed", optimize=0, lockstep=True, dram=dram, watchdog=5000
     ) as machine:
         machine.allow(ENTRY, ROOM)
         place(machine, raced())

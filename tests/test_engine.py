@@ -138,7 +138,7 @@ def copy_commands(beats, *, done=1):
 
 
 def copy_machine(**options):
-    return Machine(CopyTop(), name="copy_top", optimize=1, **options)
+    return Machine(CopyTop(), name="copy_top", optimize=0, **options)
 
 
 def run_copy(data, **options):

@@ -39,7 +39,7 @@ class Mixer(wiring.Component):
 
 @pytest.fixture(scope="module")
 def bench():
-    with BlockBench(Mixer()) as bench:
+    with BlockBench(Mixer(), optimize=0) as bench:
         yield bench
 
 

@@ -37,7 +37,7 @@ def observe(name, problem, *, dram=QUIET, access_cycles=20, **simulation):
         name=name,
         dram=dram,
         access_cycles=access_cycles,
-        **({} if name in PRESETS else {"optimize": 1}),
+        **({} if name in PRESETS else {"optimize": 0}),
         **simulation,
     ) as machine:
         options = RunOptions(data="extreme", seed=7)

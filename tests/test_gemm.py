@@ -37,7 +37,7 @@ def test_engines_and_gating_agree():
             "gemm",
             "tiny_matrix",
             TINY,
-            *(21, 18, 40),
+            *(11, 9, 20),
             RunOptions(engine=engine, gating=gating, data="extreme"),
         )
         for engine, gating in (

@@ -87,7 +87,7 @@ class ClusterRun:
 
     def __init__(self, program="dma", dram=SLOW, is_watched=False, **options):
         options = {"watchdog": 5000, "gating": "random"} | options
-        self.machine = ClusterMachine(TWO, name="two_observed", optimize=1, dram=dram, **options)
+        self.machine = ClusterMachine(TWO, name="two_observed", optimize=0, dram=dram, **options)
         self.machine.allow(ENTRY, units.ROOM)
         self.commands = units.host_loads(ENTRY) if program == "host" else None
         is_own = program in TEXTS

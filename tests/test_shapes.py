@@ -17,6 +17,9 @@ from spica.sim.dram import DramConfig
 from spica.sim.gemm_bench import NARROW, GemmBench
 from spica.sim.machine import Machine
 
+#: Of models that run for a few thousand cycles.
+OPTIMIZE = 0
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -121,7 +124,9 @@ def name_of(shape):
 def compute(shape, count, seed, limit=50):
     """Run random products on a machine of one shape."""
     config = shape.config
-    with Machine(config, name=shape.name, dram=DramConfig(**shape.dram), optimize=1) as machine:
+    with Machine(
+        config, name=shape.name, dram=DramConfig(**shape.dram), optimize=OPTIMIZE
+    ) as machine:
         GemmBench(machine, config).assert_many_right(count, random.Random(seed), limit)
 
 
@@ -132,7 +137,7 @@ def test_small_machines(shape):
 
 @pytest.mark.parametrize("dram", [{}, {"bytes_per_cycle": 3, "latency": 11}, {"stall": 0.4}])
 def test_a_machine_with_nothing_to_spare(dram):
-    with Machine(NARROW, name="narrow", dram=DramConfig(**dram), optimize=1) as machine:
+    with Machine(NARROW, name="narrow", dram=DramConfig(**dram), optimize=OPTIMIZE) as machine:
         GemmBench(machine, NARROW).assert_many_right(15, random.Random(1))
 
 
@@ -156,5 +161,5 @@ def test_output_stationary_machines(shape):
     shape = dataclasses.replace(shape, matrix=matrix)
     config = shape.config
     name, dram = f"{shape.name}_os", DramConfig(**shape.dram)
-    with Machine(config, name=name, dram=dram, optimize=1) as machine:
+    with Machine(config, name=name, dram=dram, optimize=OPTIMIZE) as machine:
         GemmBench(machine, config).assert_many_right(40, random.Random(3), 90)

@@ -299,7 +299,14 @@ def test_ports_of_a_cluster():
     assert (config.read_sizes, config.write_sizes) == ((32,) * 4, (32,) * 2)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    "preset",
+    # Those between the smallest and the largest are for the slow tests.
+    [
+        pytest.param(name, marks=() if name in ("tiny", "virgo") else pytest.mark.slow)
+        for name in PRESETS
+    ],
+)
 def test_logic_between_registers_is_within_the_budget(preset):
     measured = measure(SharedMemory(cluster_ports(PRESETS[preset])), f"shared_{preset}")
     assert measured.depth <= 60

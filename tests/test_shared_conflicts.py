@@ -38,7 +38,7 @@ STRIDES = range((MEMORY.size // 4 - 1) // (LANES - 1) + 1)
 
 @pytest.fixture(scope="module")
 def stress():
-    with SharedStress(EIGHT_LANES) as stress:
+    with SharedStress(EIGHT_LANES, optimize=0) as stress:
         yield stress
 
 

@@ -23,7 +23,7 @@ SHAPES = {
 
 @pytest.fixture(scope="module")
 def stress():
-    with SharedStress(EIGHT_LANES) as stress:
+    with SharedStress(EIGHT_LANES, optimize=0) as stress:
         yield stress
 
 
