@@ -1,14 +1,52 @@
 """Amaranth's simulator: run a component under testbenches, feed and drain its streams."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
+from amaranth.hdl import Elaboratable
 from amaranth.sim import Simulator
 
-__all__ = ["PERIOD", "get", "make_simulator", "put", "simulate"]
+from ..hw.emit import describe
+
+__all__ = ["PERIOD", "get", "make_simulator", "put", "require_no_loop", "simulate"]
 
 #: Seconds of a clock cycle; the one place to change when Amaranth asks for a `Period`.
 PERIOD = 1e-6
+
+
+#: Designs that were converted, by what they are.
+converted: set[tuple[type | Callable, str]] = set()
+
+
+def require_no_loop(design: Elaboratable | Callable, *arguments, **options) -> None:
+    """Convert a design, which reports a combinational loop, on which a bench would hang.
+
+    One that is equal to another, of the same class and the same attributes, is converted no more.
+
+    Parameters
+    ----------
+    design : Component, or callable
+        What is converted, or what makes it of `arguments`.
+    *arguments
+        Of which `design` makes it.
+    **options
+        For the conversion.
+
+    """
+    is_made = isinstance(design, Elaboratable)
+    kind = type(design) if is_made else design
+    # Amaranth notes in each where it was made.
+    said = {name: each for name, each in vars(design).items() if not name.startswith("_MustUse")}
+    try:
+        key = (kind, describe([said if is_made else arguments, options]))
+    except TypeError:  # an attribute that has no text: perhaps another each time
+        key = None
+    if key is not None and key in converted:
+        return
+    rtlil.convert(design if is_made else design(*arguments), **options)
+    if key is not None:
+        converted.add(key)
 
 
 def make_simulator(dut, domains: Iterable[str]) -> Simulator:

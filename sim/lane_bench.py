@@ -3,10 +3,8 @@
 import random
 from collections.abc import Callable, Sequence
 
-from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
-
 from ..hw.config import CoreConfig
-from .bench import get, put, simulate
+from .bench import get, put, require_no_loop, simulate
 
 __all__ = ["Warps", "result_of", "run_unit", "timed"]
 
@@ -65,7 +63,7 @@ def run_unit(
     unit, operations: Sequence[dict], *, stall: float = 0.0, seed: int = 1, timeout: int = 100_000
 ) -> list[dict]:
     """Return the results of `operations`, with both sides idle with probability `stall`."""
-    rtlil.convert(unit)
+    require_no_loop(unit)
     results: list[dict] = []
 
     async def feed(ctx):

@@ -5,7 +5,6 @@ import random
 from unittest.mock import ANY
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.address_map import (
     CONTROL,
@@ -20,7 +19,7 @@ from spica.hw.config import PRESETS
 from spica.hw.control import Control, ControlRegisters
 from spica.hw.counters import counter_table
 from spica.sim.axi_lite import read, send, write
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.synth.measure import measure
 
 TINY = PRESETS["tiny_matrix"]
@@ -29,7 +28,7 @@ OKAY, SLAVE_ERROR = 0, 2
 
 def convert(dut):
     """Convert `dut`, so that a combinational loop is an error and not a hanging simulator."""
-    rtlil.convert(dut)
+    require_no_loop(dut)
     return dut
 
 

@@ -4,11 +4,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.core.barrier import Barrier
 from spica.hw.core.faults import FaultCause
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.core_barrier import OF_CORES, BarrierModel, RefusedError
 from spica.sim.programs.bench import small_config
 from spica.synth.measure import measure
@@ -21,7 +20,7 @@ class Driver:
         self.rng = rng
         self.config = replace(small_config(**config), barriers=barriers)
         self.dut = Barrier(self.config)
-        rtlil.convert(self.dut, ports=[])
+        require_no_loop(self.dut, ports=[])
         self.model = BarrierModel(self.config, self.ask)
         self.agrees = True
         self.asked = None

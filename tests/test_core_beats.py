@@ -5,13 +5,12 @@ import re
 
 import pytest
 from amaranth import *
-from amaranth.back import rtlil
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import connect, flipped
 
 from spica.hw.core.beats import BeatsConfig, FromBeats, ToBeats
 from spica.hw.streams import Queue
-from spica.sim.bench import get, put, simulate
+from spica.sim.bench import get, put, require_no_loop, simulate
 
 COMMON = data.StructLayout({"warp": 3, "number": 16})
 BEATS = [(4, 2), (6, 2), (8, 1), (32, 8)]
@@ -80,7 +79,7 @@ def plain(config, payload):
 @pytest.mark.parametrize(("threads", "lanes"), SIZES)
 def test_warps_come_back_as_they_were(threads, lanes, stalls):
     config = config_of(threads, lanes)
-    rtlil.convert(ThereAndBack(config))
+    require_no_loop(ThereAndBack, config)
     dut = ThereAndBack(config)
     warps = random_warps(config, 40, random.Random(threads * lanes))
 

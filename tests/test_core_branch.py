@@ -4,11 +4,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.branch import Branch
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 
 EIGHT = CoreConfig()
 CONFIGS = [
@@ -50,7 +49,7 @@ def expected_of(config, common, taken, targets):
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}by{c.lanes('INT')}")
 def test_a_cycle_after_the_last_beat(config):
-    rtlil.convert(Branch(config))
+    require_no_loop(Branch, config)
     dut = Branch(config)
     lanes = config.lanes("INT")
     rng = random.Random(config.threads)

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.collectors import Collectors
 from spica.hw.core.dispatch import PORT_OPERANDS
 from spica.hw.core.operations import Port
 from spica.hw.emit import emit
+from spica.sim.bench import require_no_loop
 from spica.sim.collectors_bench import CollectorsBench
 from spica.sim.collectors_surroundings import Surroundings, issue_of
 from spica.synth.measure import measure
@@ -69,7 +69,7 @@ def chain(config: CoreConfig, count: int) -> list[dict]:
 @pytest.mark.parametrize("snoop", [True, False])
 def test_operands(snoop, surroundings):
     config = CoreConfig(**SMALL, snoop=snoop, collectors=4)
-    rtlil.convert(Collectors(config))
+    require_no_loop(Collectors, config)
     bench = CollectorsBench(config, surroundings, random_program(config, 100)).run()
     assert bool(bench.snooped) == snoop
 
@@ -88,13 +88,13 @@ def test_operands(snoop, surroundings):
 )
 def test_shapes(fields):
     config = CoreConfig(**(SMALL | fields))
-    rtlil.convert(Collectors(config))
+    require_no_loop(Collectors, config)
     CollectorsBench(config, RANDOM, random_program(config, 60, seed=2), seed=2).run()
 
 
 def test_default_core():
     config = CoreConfig()
-    rtlil.convert(Collectors(config))
+    require_no_loop(Collectors, config)
     CollectorsBench(config, RANDOM, random_program(config, 100, seed=3)).run()
 
 

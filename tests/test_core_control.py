@@ -5,11 +5,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.core.faults import FaultCause
 from spica.hw.core.warp_control import WarpControl
-from spica.sim.bench import put, simulate
+from spica.sim.bench import put, require_no_loop, simulate
 from spica.sim.golden.control_sequences import ControlSequence
 from spica.sim.golden.core_control import ControlModel
 from spica.sim.programs.bench import small_config
@@ -136,7 +135,7 @@ def watch(dut, count, seen, rng, stall):
 def run(config, instructions, *, stall=0.0, seed=1):
     """Return what a core's control makes of `instructions`."""
     dut = WarpControl(config)
-    rtlil.convert(dut, ports=[])
+    require_no_loop(dut, ports=[])
     seen = Seen()
 
     async def feed(ctx):

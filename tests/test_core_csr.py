@@ -4,13 +4,12 @@ import random
 
 import pytest
 from amaranth import ResetInserter, Signal
-from amaranth.back import rtlil
 
 from spica.hw.address_map import SHARED_BASE
 from spica.hw.core.csr_file import ISA, CsrFile
 from spica.hw.core.operations import ControlOperation as Operation
 from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.core_control import ControlModel, Effect, Operands
 from spica.sim.programs.bench import small_config
 from spica.synth.measure import measure
@@ -20,7 +19,7 @@ FFLAGS, FRM, FCSR, MSCRATCH = (CSRS[name].number for name in ("fflags", "frm", "
 
 def make(**config):
     dut = CsrFile(small_config(**config))
-    rtlil.convert(dut, ports=[])
+    require_no_loop(dut, ports=[])
     return dut
 
 
@@ -50,7 +49,7 @@ async def write(ctx, dut, warp, number, value):
 def test_every_number(warps, threads, cores, core):
     config = small_config(warps=warps, threads=threads, cores=cores)
     dut = CsrFile(config)
-    rtlil.convert(dut, ports=[])
+    require_no_loop(dut, ports=[])
     model = ControlModel(config, core)
     model.active, mask, warp = (1 << warps) - 1, (1 << threads) - 1, warps - 1
     model.wide["counter"] = 0x0123_4567_89AB_CDEF

@@ -4,13 +4,12 @@ import random
 
 import pytest
 from amaranth import Value
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.dispatch import PORT_OPERANDS, Dispatch
 from spica.hw.core.layouts import operation_layout
 from spica.hw.core.operations import Port
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.packing import Packing
 from spica.synth.measure import measure
 
@@ -119,7 +118,7 @@ class DispatchBench:
     def run(self, cycles: int):
         """Run for so many cycles."""
         dut = Dispatch(self.config)
-        rtlil.convert(dut)
+        require_no_loop(dut)
 
         async def testbench(ctx):
             for number in range(cycles):

@@ -3,17 +3,16 @@
 import random
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.divergence_stack import DivergenceStack, StackChange
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.synth.measure import measure
 
 
 def make(warps, threads):
     dut = DivergenceStack(CoreConfig(warps=warps, threads=threads))
-    rtlil.convert(dut, ports=[])
+    require_no_loop(dut, ports=[])
     return dut
 
 

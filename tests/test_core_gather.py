@@ -4,7 +4,6 @@ import random
 
 import pytest
 from amaranth import Value
-from amaranth.back import rtlil
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -17,7 +16,7 @@ from spica.hw.core.operations import Port
 from spica.hw.core.register_file import RegisterFile
 from spica.hw.core.writeback import Writeback
 from spica.hw.streams import ResponseSignature
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.collectors_surroundings import Issuer, Surroundings, Units, issue_of
 from spica.sim.golden.core_collectors import expected_operations
 from spica.sim.packing import Packing
@@ -78,7 +77,7 @@ class GatheringBench:
     def run(self):
         """Run until all is written."""
         dut = Gathering(self.config)
-        rtlil.convert(dut)
+        require_no_loop(dut)
 
         async def testbench(ctx):
             await self.testbench(ctx, dut)

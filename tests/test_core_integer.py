@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.integer import IntegerUnit
@@ -13,7 +12,7 @@ from spica.hw.core.integer_lanes import IntegerLanes
 from spica.hw.core.multiply_lane import MultiplyLaneConfig
 from spica.hw.core.operations import IntegerOperation as Op
 from spica.hw.emit import emit
-from spica.sim.bench import get, put, simulate
+from spica.sim.bench import get, put, require_no_loop, simulate
 from spica.sim.golden.core_integer import BRANCHES, JUMPS, execute
 from spica.sim.golden.core_operands import crossed_warps, one_warp, random_warps
 from spica.synth.budgets import DEPTH
@@ -138,7 +137,7 @@ def test_all_corners_meet_in_every_operation(latency):
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.warps}x{c.threads}")
 def test_random_warps(config):
-    rtlil.convert(IntegerUnit(config))
+    require_no_loop(IntegerUnit, config)
     check_unit(config, random_warps(config.threads, config.threads, 240), STALLS)
 
 

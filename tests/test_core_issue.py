@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.issue import Issue
@@ -12,7 +11,7 @@ from spica.hw.core.issue_slot import IssueSlot
 from spica.hw.core.operations import Port
 from spica.hw.core.stall_reason import StallReason
 from spica.hw.emit import emit
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.core_issue_bench import random_program, run_beside, run_model
 from spica.sim.core_pipe import PipeError, Timing
 from spica.sim.golden.core_issue import Entry, IssueModel
@@ -42,7 +41,7 @@ def programs(config, length, seed=1):
 @pytest.mark.parametrize("timing", [Timing(), ROUGH], ids=["smooth", "rough"])
 def test_same_as_the_model(name, timing):
     config = CONFIGS[name]
-    rtlil.convert(Issue(config))
+    require_no_loop(Issue, config)
     length = 20 if config.warps > 1 else 60
     run = run_beside(config, programs(config, length), timing, seed=5)
     assert run.slots[StallReason.NONE] == length * config.warps
@@ -78,7 +77,7 @@ def test_no_hazard_is_missed(name):
 )
 def test_converts(warps, threads):
     config = CoreConfig(warps=warps, threads=threads, scheduler="oldest", issue_width=2)
-    rtlil.convert(Issue(config))
+    require_no_loop(Issue, config)
 
 
 def test_emits_one_module_for_all_warps():
@@ -128,7 +127,7 @@ def test_pending_of_what_waits_for_a_collector(event, pending, bus, enters):
         await ctx.tick()
         assert not ctx.get(dut.o.valid)
 
-    rtlil.convert(dut)
+    require_no_loop(dut)
     simulate(dut, testbench)
 
 

@@ -3,13 +3,12 @@
 import random
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.address_map import ENTRY
 from spica.hw.config import CoreConfig
 from spica.hw.core.faults import FaultCause
 from spica.hw.core.redirects import Redirects
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.synth.measure import measure
 
 DIVERGENT, MISALIGNED = FaultCause.DIVERGENT_BRANCH, FaultCause.MISALIGNED_JUMP
@@ -22,7 +21,7 @@ def run(config, cycles, *, branches=None, turns=None, faults=None, active=-1):
     resumed, who starts, and the fault.
     """
     dut = Redirects(config)
-    rtlil.convert(dut, ports=[])
+    require_no_loop(dut, ports=[])
     ports = [(dut.branch, branches or {}), (dut.turn, turns or {}), (dut.found, faults or {})]
     seen = []
 
@@ -106,7 +105,7 @@ def test_nothing_is_lost(warps):
     """Random branches and turns: each is seen once, those of control in their order."""
     rng = random.Random(warps)
     dut = Redirects(CoreConfig(warps=warps, threads=1))
-    rtlil.convert(dut, ports=[])
+    require_no_loop(dut, ports=[])
     expected, seen = [], []
     resumed = [0]
 

@@ -5,13 +5,12 @@ from functools import partial
 from itertools import product
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.register_file import RegisterFile
 from spica.hw.core.register_map import RegisterMap
 from spica.hw.emit import emit
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.core_registers import Access, RegisterFileModel, bank_of, cycles_of
 from spica.synth.measure import measure
 
@@ -79,7 +78,7 @@ SHAPES = {
 def convert(config):
     """Return a register file, converted so that a combinational loop does not hang."""
     dut = RegisterFile(config)
-    rtlil.convert(dut)
+    require_no_loop(dut)
     return dut
 
 

@@ -6,12 +6,11 @@ from itertools import product
 
 import pytest
 from amaranth import Cat
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.scheduler import Scheduler
 from spica.hw.core.two_level import PATIENCE, members
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.core_scheduler import make_scheduler
 from spica.synth.measure import measure
 
@@ -38,7 +37,7 @@ def grants(config, cycles):
             chosen.append(grant.bit_length() - 1 if grant else None)
             await ctx.tick()
 
-    rtlil.convert(dut)
+    require_no_loop(dut)
     simulate(dut, testbench)
     return chosen
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.operations import Port
@@ -16,7 +15,7 @@ from spica.hw.core.scoreboard import (
 )
 from spica.hw.core.stall_reason import WARP_REASONS, StallReason
 from spica.hw.core.warp_scoreboard import UNDER_WAY
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.synth.measure import measure
 
 CONFIG = CoreConfig(warps=2, threads=2)
@@ -78,7 +77,7 @@ def bench(config, test):
     async def testbench(ctx):
         await test(Bench(dut, ctx))
 
-    rtlil.convert(dut)
+    require_no_loop(dut)
     simulate(dut, testbench)
 
 

@@ -3,18 +3,17 @@
 import random
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.core.skid_buffer import SkidBuffer
 from spica.hw.emit import emit
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 
 
 @pytest.mark.parametrize("busy", [0.3, 1.0])
 @pytest.mark.parametrize("willing", [0.0, 0.5, 1.0])
 def test_every_cycle_is_that_of_a_model(busy, willing):
     dut = SkidBuffer(16)
-    rtlil.convert(dut)
+    require_no_loop(dut)
     rng = random.Random(1)
 
     async def bench(ctx):

@@ -5,7 +5,6 @@ import random
 
 import pytest
 from amaranth import Signal
-from amaranth.back import rtlil
 from amaranth.lib import data
 
 from spica.hw.address_map import COUNTERS_END
@@ -16,7 +15,7 @@ from spica.hw.memory.dma import dma_events
 from spica.hw.memory.l2_slice import EVENTS
 from spica.hw.memory.path_layouts import path_events
 from spica.hw.memory.shared import cluster_ports, shared_events
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 
 TINY = PRESETS["tiny_matrix"]
 
@@ -29,7 +28,7 @@ def lanes_config():
 
 def convert(dut):
     """Convert `dut`, so that a combinational loop is an error and not a hanging simulator."""
-    rtlil.convert(dut)
+    require_no_loop(dut)
     return dut
 
 

@@ -4,11 +4,11 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.address_map import MATRIX, MATRIX_BASE, WINDOW_BYTES
 from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
 from spica.hw.devices import Devices
+from spica.sim.bench import require_no_loop
 from spica.sim.devices_bench import DevicesBench, Program, Speaker, answer_to
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
@@ -51,7 +51,7 @@ def source_of(data: int) -> int:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_converts(name):
-    rtlil.convert(Devices(CONFIGS[name]))
+    require_no_loop(Devices, CONFIGS[name])
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])

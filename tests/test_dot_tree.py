@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.formats import (
     BF16,
@@ -19,7 +18,7 @@ from spica.hw.tensor.config import DotProductConfig
 from spica.hw.tensor.tree import Tree, tree_plan
 from spica.hw.tensor.tree_add import TreeAdd, TreeAddConfig
 from spica.hw.tensor.tree_product import TreeProduct, TreeProductConfig
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden import floats, operands
 from spica.sim.golden.tree import tree_dot_product
 from spica.sim.units.tree import CONFIGS, numpy_tree, tree_operands
@@ -43,7 +42,7 @@ def packed(row, width):
 
 def run(dut, latency, **inputs):
     """Return what `dut` gives for each vector, one per cycle, on Amaranth's simulator."""
-    rtlil.convert(dut)
+    require_no_loop(dut)
     count = len(next(iter(inputs.values())))
     results = []
 

@@ -7,7 +7,6 @@ import random
 import numpy as np
 import pytest
 from amaranth import *
-from amaranth.back import rtlil
 
 from spica.hw.emit import emit
 from spica.hw.float.divide_sqrt import DivideSqrt, DivideSqrtConfig, Operation
@@ -22,7 +21,7 @@ from spica.hw.formats import (
     FP32,
     FloatFormat,
 )
-from spica.sim.bench import get, put, simulate
+from spica.sim.bench import get, put, require_no_loop, simulate
 from spica.sim.golden import floats, operands
 from spica.sim.golden.division import divide, square_root
 from spica.sim.units import division
@@ -82,7 +81,7 @@ def result_of(payload):
 
 def make(**options):
     dut = DivideSqrt(DivideSqrtConfig(**options))
-    rtlil.convert(dut)
+    require_no_loop(dut)
     return dut
 
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from amaranth import *
-from amaranth.back import rtlil
 
 from spica.hw.float.multiply_add import MultiplyAdd, MultiplyAddConfig
 from spica.hw.float.unpack import Unpack, UnpackConfig, operand_layout
 from spica.hw.formats import FORMATS, FP16, FP32, INT8, FloatFormat
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden import floats, operands
 from spica.sim.units import narrow
 from spica.sim.units.check import Comparison
@@ -30,7 +29,7 @@ def config_of(name, **options):
 def run(config, inputs):
     """Return what the multiply-add gives for each vector, one per cycle, on Amaranth."""
     dut = narrow.StoredMultiplyAdd(config)
-    rtlil.convert(dut)
+    require_no_loop(dut)
     width = len(dut.a)
     ports = Cat(dut.a, dut.b, dut.c)
     results = []
@@ -119,7 +118,7 @@ def test_unpack(name):
         stored = np.concatenate([random, floats.corners(form)])
     config = UnpackConfig(form=form)
     dut = Unpack(config)
-    rtlil.convert(dut)
+    require_no_loop(dut)
     fields = []
 
     async def testbench(ctx):

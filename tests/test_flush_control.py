@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 from amaranth import Module, ResetInserter, Signal
-from amaranth.back import rtlil
 
 from spica.hw.flush_control import FlushControl
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 
 SLICES = 2
 
@@ -45,7 +44,7 @@ class Model:
 
 
 def test_it_converts():
-    rtlil.convert(FlushControl(SLICES))
+    require_no_loop(FlushControl, SLICES)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,12 +4,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.address_map import DRAM_BASE, DRAM_END
 from spica.hw.config import PRESETS, AxiConfig, CacheConfig, ClusterConfig, CoreConfig
 from spica.hw.memory.instruction_cache import InstructionCache
 from spica.hw.memory.path_layouts import instruction_misses
+from spica.sim.bench import require_no_loop
 from spica.sim.cluster_programs import run_program
 from spica.sim.dram import DramConfig
 from spica.sim.instruction_cache_bench import CacheBench
@@ -67,7 +67,7 @@ def pairs_of(rng: random.Random, config, count: int):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_converts(name):
-    rtlil.convert(InstructionCache(CONFIGS[name]))
+    require_no_loop(InstructionCache, CONFIGS[name])
 
 
 @pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])

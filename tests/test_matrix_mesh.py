@@ -4,12 +4,11 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import MatrixConfig
 from spica.hw.emit import emit
 from spica.hw.matrix.mesh import WeightStationaryMesh, weight_stationary_latency
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.floats import multiply_add
 from spica.sim.matrix_bench import array_operands
 
@@ -117,7 +116,7 @@ class Schedule:
 )
 def test_matches_golden_model(config, early):
     dut = WeightStationaryMesh(config)
-    rtlil.convert(dut)
+    require_no_loop(dut)
     schedule = Schedule(config, seed=config.rows, early=early, bubbles=0.2 if early else 0.4)
     latency = weight_stationary_latency(config)
     cycles = schedule.cycles + [(None, None)] * latency

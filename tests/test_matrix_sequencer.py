@@ -5,12 +5,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import ClusterConfig, MatrixConfig, SharedMemoryConfig
 from spica.hw.matrix.operation import OperationLimits, output_groups
 from spica.hw.matrix.sequencer import Sequencer
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.matrix_bench import REVISIT_LATENCY, WRITE_LATENCY, SequencerSurroundings
 
 BASE = ClusterConfig(
@@ -102,6 +101,7 @@ def random_operation(config, rng, **changes):
 def run(config, operations, **options):
     """Run operations and check them; return what surrounded the sequencer."""
     dut = Sequencer(config, write_latency=WRITE_LATENCY, revisit_latency=REVISIT_LATENCY)
+    require_no_loop(dut)
     surroundings = SequencerSurroundings(dut, operations, **options)
     simulate(dut, surroundings.run)
     surroundings.check()
@@ -112,7 +112,6 @@ def run(config, operations, **options):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_random_operations(name, stall):
     config = CONFIGS[name]
-    rtlil.convert(Sequencer(config, write_latency=WRITE_LATENCY, revisit_latency=REVISIT_LATENCY))
     rng = random.Random(name)
     operations = [random_operation(config, rng) for _ in range(20)]
     run(config, operations, stall=stall, drain_stall=stall, seed=len(name))

@@ -5,11 +5,10 @@ import re
 from functools import partial
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import PRESETS, SharedMemoryConfig
 from spica.hw.memory.shared import SharedMemory, SharedMemoryPorts, cluster_ports, port_names
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.shared import cycles_of_wide_accesses
 from spica.sim.traffic import Traffic
 from spica.synth.measure import measure
@@ -24,7 +23,7 @@ MIXED = SharedMemoryPorts(
 
 def convert(dut):
     """Convert `dut`, so that a combinational loop is an error and not a hanging simulator."""
-    rtlil.convert(dut)
+    require_no_loop(dut)
     return dut
 
 

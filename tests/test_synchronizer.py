@@ -4,11 +4,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.emit import emit
 from spica.hw.synchronizer import Synchronizer
-from spica.sim.bench import simulate
+from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.synchronizer import Arrival, SynchronizerModel, Taken
 from spica.sim.programs.bench import small_config
 from spica.synth.measure import measure
@@ -30,7 +29,7 @@ class Driver:
 
     def __init__(self, cores, barriers):
         self.dut = Synchronizer(config_of(cores, barriers))
-        rtlil.convert(self.dut, ports=[])
+        require_no_loop(self.dut, ports=[])
         self.model = SynchronizerModel(cores, barriers)
         self.requests: list[Arrival | None] = [None] * cores
         self.opens = None  # in the cycle before
