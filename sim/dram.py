@@ -53,8 +53,11 @@ class DramConfig:
         Bytes of writes a channel holds before they are in DRAM; a multiple of 4096.
     stall : float
         Share of cycles in which any of the ready or valid signals is held back at random.
+    jitter : int
+        Cycles, at random, that a read may take longer, so that reads overtake each other, and a
+        write; in memory it is then at any time before its response.
     seed : int
-        Of the random stalls.
+        Of the random stalls and of the jitter.
 
     """
 
@@ -68,6 +71,7 @@ class DramConfig:
     read_queue: int = 64
     write_buffer_bytes: int = 4096
     stall: float = 0.0
+    jitter: int = 0
     seed: int = 0
 
     def __post_init__(self):
@@ -89,6 +93,7 @@ class DramConfig:
             )
         if not 0 <= self.stall < 1:
             raise ValueError(f"stall must be at least 0 and below 1, not {self.stall!r}")
+        require_integer("jitter", self.jitter, 0, 10_000)
         require_integer("seed", self.seed, 0, (1 << 63) - 1)
 
 
@@ -131,7 +136,7 @@ class Parameters(ctypes.Structure):
         *((name, ctypes.c_uint32) for name in ("channels", "interleave_bytes", "latency")),
         *((name, ctypes.c_uint32) for name in ("banks", "row_bytes", "row_cycle")),
         *((name, ctypes.c_uint32) for name in ("activate_gap", "turnaround", "read_queue")),
-        ("write_buffer_bytes", ctypes.c_uint32),
+        *((name, ctypes.c_uint32) for name in ("write_buffer_bytes", "jitter")),
         ("stall", ctypes.c_double),
         ("seed", ctypes.c_uint64),
     ]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from spica.hw.address_map import CORES, CORES_BASE, ENTRY
-from spica.hw.config import PRESETS, CacheConfig, CoreConfig, L2Config
 from spica.hw.errors import MachineError
 from spica.hw.isa.program import assemble_program
 from spica.kernels.commands import CommandList
@@ -16,15 +15,11 @@ from spica.sim.dram import DramConfig, Fault
 from spica.sim.machine import Machine
 from spica.sim.programs.bench import END
 from spica.sim.programs.devices import alone, load, store, wait, zeros
+from spica.sim.small_caches import SMALL_CACHES
 
 ROOM = 8192
 WORDS = 64
-TWO = replace(
-    PRESETS["tiny"],
-    cores=2,
-    core=CoreConfig(warps=2, threads=2, l1d=CacheConfig(size=256, ways=2, misses=2, prefetch=0)),
-    l2=L2Config(size=512, ways=2, misses=4, write_backs=4),
-)
+TWO = SMALL_CACHES
 STATE, FLUSH = (CORES_BASE + CORES[name].offset for name in ("state", "flush"))
 REFUSED = 1 << 5
 

@@ -7,6 +7,7 @@ namespace spica {
 
 namespace {
 constexpr uint64_t kCycle = 65536;
+constexpr uint64_t kNever = ~uint64_t{0};
 constexpr uint32_t kSlaveError = 2;
 constexpr uint32_t kIncrement = 1;
 constexpr size_t kWriteAddresses = 64;
@@ -40,7 +41,7 @@ AxiPort::AxiPort(const PortTable& ports, const std::string& name, const DramPara
 void AxiPort::archive(Archive& archive) {
     archive(channel_, random_, aw_held_, w_held_, ar_held_);
     archive(aw_ready_, w_ready_, ar_ready_, b_valid_, r_valid_, outstanding_);
-    archive(picked_, reads_, write_addresses_, beats_, beats_paired_, responses_);
+    archive(picked_, reads_, write_addresses_, beats_, beats_paired_, responses_, late_);
     archive(last_response_, violation_);
 }
 
@@ -69,6 +70,7 @@ bool AxiPort::step(uint64_t now, const uint32_t* outputs, uint32_t* inputs) {
     }
     moved |= take_read_address(now, outputs);
     moved |= take_write(now, outputs);
+    land(now);
     channel_.step(now, picked_);
     for (; !picked_.empty(); picked_.pop_front()) fetch(picked_.front());
     drive_read(now, inputs);
@@ -101,7 +103,7 @@ bool AxiPort::take_write(uint64_t now, const uint32_t* outputs) {
     return moved;
 }
 
-// Put every beat whose address is known into memory.
+// Bring every beat whose address is known on its way to memory.
 void AxiPort::pair_beats(uint64_t now) {
     while (!write_addresses_.empty() && !beats_.empty()) {
         const Burst& front = write_addresses_.front();
@@ -109,11 +111,8 @@ void AxiPort::pair_beats(uint64_t now) {
         uint32_t size = front.beats * beat_bytes_;
         uint64_t start = front.address / beat_bytes_ * beat_bytes_;
         uint32_t response = response_of(start, size, true);
-        const auto* bytes = reinterpret_cast<const uint8_t*>(beat.data);
-        for (uint32_t k = 0; !response && k < beat_bytes_; k++) {
-            if (beat.strobe[k / 32] >> (k % 32) & 1) {
-                memory_.write_byte(start + beats_paired_ * beat_bytes_ + k, bytes[k]);
-            }
+        if (!response) {  // with jitter it is known with the last beat when all are in memory
+            late_.push_back({p_.jitter ? kNever : now, start + beats_paired_ * beat_bytes_, beat});
         }
         bool last = ++beats_paired_ == front.beats;
         if (beat.last != last) complain(now, last ? "W: wlast missing" : "W: wlast too early");
@@ -121,10 +120,33 @@ void AxiPort::pair_beats(uint64_t now) {
         if (!last) continue;
         channel_.statistics.write_bursts++;
         channel_.statistics.write_bytes += size;
-        responses_.push_back({front.id, response, now + p_.latency});
+        uint64_t replied = now + p_.latency + jitter();
+        if (!responses_.empty()) replied = std::max(replied, responses_.back().time);
+        if (p_.jitter && !response) {
+            uint64_t time = now + chance() % (replied - now + 1);
+            if (late_.size() > front.beats) {
+                time = std::max(time, (late_.rbegin() + front.beats)->time);
+            }
+            for (uint32_t k = 0; k < front.beats; k++) (late_.rbegin() + k)->time = time;
+        }
+        responses_.push_back({front.id, response, replied});
         if (!response) channel_.add_write(front, now);
         write_addresses_.pop_front();
         beats_paired_ = 0;
+    }
+    if (!p_.jitter) land(now);
+}
+
+// Put what is due into memory.
+void AxiPort::land(uint64_t now) {
+    for (; !late_.empty() && late_.front().time <= now; late_.pop_front()) {
+        const WriteBeat& beat = late_.front().beat;
+        const auto* bytes = reinterpret_cast<const uint8_t*>(beat.data);
+        for (uint32_t k = 0; k < beat_bytes_; k++) {
+            if (beat.strobe[k / 32] >> (k % 32) & 1) {
+                memory_.write_byte(late_.front().address + k, bytes[k]);
+            }
+        }
     }
 }
 
@@ -148,12 +170,19 @@ Burst AxiPort::burst(const char* channel, const AddressFields& fields, const uin
 void AxiPort::fetch(const Burst& burst) {
     uint32_t size = burst.beats * beat_bytes_;
     uint64_t start = burst.address / beat_bytes_ * beat_bytes_;
-    ReadData data{burst.id, response_of(start, size, false), burst.beats, 0, burst.arrival, {}};
+    uint64_t time = burst.arrival + jitter() * kCycle;
+    ReadData data{burst.id, response_of(start, size, false), burst.beats, 0, time, {}};
     data.data.resize(size);
     if (!data.response) memory_.read(start, data.data.data(), size);
     channel_.statistics.read_bursts++;
     channel_.statistics.read_bytes += size;
-    reads_.push_back(std::move(data));
+    auto place = reads_.end();
+    // It overtakes others, but none of its id, nor one that is being answered.
+    while (p_.jitter && place - reads_.begin() > (begun() ? 1 : 0) &&
+           (place - 1)->time > time && (place - 1)->id != burst.id) {
+        --place;
+    }
+    reads_.insert(place, std::move(data));
 }
 
 void AxiPort::drive_read(uint64_t now, uint32_t* inputs) {
@@ -218,11 +247,14 @@ void AxiPort::complain(uint64_t now, const std::string& what) {
 
 // Random back-pressure: one decision, in a share `stall` of the calls.
 bool AxiPort::stalled() {
-    if (p_.stall <= 0) return false;
+    return p_.stall > 0 && chance() * 0x1p-53 < p_.stall;
+}
+
+uint64_t AxiPort::chance() {
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;
     random_ ^= random_ << 17;
-    return (random_ >> 11) * 0x1p-53 < p_.stall;
+    return random_ >> 11;
 }
 
 }  // namespace spica

@@ -1,8 +1,9 @@
 // One AXI4 slave port in front of a DRAM channel; all its outputs are registered.
 //
 // Reads of one id return in order. A write is in memory, and its response under way, once its last
-// beat is taken; the channel's write buffer pays for it later. Every transfer is checked against
-// the rules a master must keep.
+// beat is taken; the channel's write buffer pays for it later. With `jitter` reads take longer, by
+// as many cycles at most, and overtake each other; writes reach memory, in their order, at any
+// time before their response. Every transfer is checked against the rules a master must keep.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -60,6 +61,11 @@ private:
     bool take_read_address(uint64_t now, const uint32_t* outputs);
     bool take_write(uint64_t now, const uint32_t* outputs);
     void pair_beats(uint64_t now);
+    void land(uint64_t now);
+    // Whether the read at the front is being answered.
+    bool begun() const { return r_valid_ || (!reads_.empty() && reads_.front().next); }
+    uint64_t chance();
+    uint64_t jitter() { return p_.jitter ? chance() % (p_.jitter + 1) : 0; }
     struct AddressFields {
         Field addr, id, len, size, burst, valid;
     };
@@ -107,6 +113,13 @@ private:
         uint64_t time;
     };
     std::deque<Response> responses_;
+    struct LateBeat {  // taken and answered for, and not in memory yet
+        uint64_t time, address;
+        WriteBeat beat;
+
+        void archive(Archive& archive) { archive(time, address, beat); }
+    };
+    std::deque<LateBeat> late_;
     uint64_t last_response_ = 0;
     std::string violation_;
 };

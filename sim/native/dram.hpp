@@ -22,7 +22,7 @@ extern "C" struct DramParameters {
     double bytes_per_cycle;
     uint32_t channels, interleave_bytes;
     uint32_t latency, banks, row_bytes, row_cycle, activate_gap, turnaround;
-    uint32_t read_queue, write_buffer_bytes;
+    uint32_t read_queue, write_buffer_bytes, jitter;
     double stall;
     uint64_t seed;
 };

@@ -9,6 +9,7 @@ it, and all meet; then everything is dealt out anew.
 
 import random
 from dataclasses import dataclass
+from functools import reduce
 from operator import itemgetter
 
 import numpy as np
@@ -56,6 +57,8 @@ class ClusterStress:
     field : int
         Bytes that are dealt out of shared memory, around its middle, and of DRAM; a multiple of
         the words of all threads.
+    dram : bool
+        Whether threads have bytes of DRAM alone, and engines alone those of shared memory.
 
     Attributes
     ----------
@@ -73,12 +76,13 @@ class ClusterStress:
         bursts: int = 4,
         operations: int = 16,
         field: int = 3072,
+        dram: bool = False,
     ):
         core = config.core
         assert core is not None
         self.config, self.core = config, core
         self.rng = random.Random(seed)
-        self.bursts, self.operations = bursts, operations
+        self.bursts, self.operations, self.dram = bursts, operations, dram
         self.warps = config.cores * core.warps
         self.harts = self.warps * core.threads
         self.field = field - field % (4 * self.harts)
@@ -139,12 +143,8 @@ class ClusterStress:
         dram = Territory(FIELD, self.field, rng)
         errands = self.errands(shared, dram)
         self.effort.jobs += sum(errand.jobs for errand in errands)
-        near, far = shared.share(self.harts), dram.share(self.harts)
-        own = [
-            {size: near.own[hart][size] + far.own[hart][size] for size in SIZES}
-            for hart in range(self.harts)
-        ]
-        constant = {size: near.constant[size] + far.constant[size] for size in SIZES}
+        used = [dram] if self.dram else [shared, dram]
+        granules = reduce(Granules.beside, [each.share(self.harts) for each in used])
         warps = rng.sample(range(core.warps), core.warps)
         cuts = sorted(rng.sample(range(1, core.warps), rng.randrange(min(3, core.warps))))
         groups = [warps[a:b] for a, b in zip([0, *cuts], [*cuts, core.warps], strict=True)]
@@ -158,7 +158,7 @@ class ClusterStress:
             self.add(f"li t0, {mask}", "srl t0, t0, s10", "andi t0, t0, 1")
             self.add(f"bnez t0, {here}", f"j {following}", f"{here}: nop")
             mine = [(warp, errand) for warp, errand in drivers if warp % core.warps in group]
-            self.group(group, barrier, Granules(own, constant), mine)
+            self.group(group, barrier, granules, mine)
             self.add(f"j {end}", f"{following}: nop")
         self.add(f"{end}: nop")
         self.meet(barriers[-1])

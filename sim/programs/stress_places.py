@@ -39,6 +39,16 @@ class Granules:
     own: list[dict[int, list[int]]]
     constant: dict[int, list[int]]
 
+    def beside(self, other: "Granules") -> "Granules":
+        """Return these and those of another memory."""
+        return Granules(
+            [
+                {size: mine[size] + theirs[size] for size in SIZES}
+                for mine, theirs in zip(self.own, other.own, strict=True)
+            ],
+            {size: self.constant[size] + other.constant[size] for size in SIZES},
+        )
+
 
 class Territory:
     """Bytes from `base` on, which engines claim first, and threads the rest.

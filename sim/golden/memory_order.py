@@ -1,0 +1,335 @@
+"""Which outcomes agents that share memory may see: every way in which the machine may order them.
+
+The model is that of ``docs/machine.md``: memory is one place, the L2. A core has a copy of some of
+it, which it loads from and stores to, and which its fences empty; its accesses reach memory in any
+order, but those to one beat in theirs. The DMA has no copy.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+__all__ = [
+    "Agent",
+    "Await",
+    "Copy",
+    "Fence",
+    "FenceI",
+    "Fetch",
+    "Load",
+    "Outcome",
+    "Places",
+    "Step",
+    "Store",
+    "outcomes",
+]
+
+WORD = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True)
+class Load:
+    """Load a word into a register."""
+
+    place: str
+    register: str
+
+
+@dataclass(frozen=True)
+class Store:
+    """Store bytes of a word: those of a mask."""
+
+    place: str
+    value: int
+    mask: int = WORD
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Wait for all accesses of the agent, then forget the copies that its core has."""
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Load a word as an instruction is: from the copy of the L1I."""
+
+    place: str
+    register: str
+
+
+@dataclass(frozen=True)
+class FenceI:
+    """Forget the instructions that the core has."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Tell the DMA to copy words from one of two memories to the other."""
+
+    words: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Await:
+    """Wait until the copies that the agent has begun are done."""
+
+
+Step = Load | Store | Fence | Fetch | FenceI | Copy | Await
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A thread of a core, and what it does."""
+
+    core: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Words by name, all 0 at first: in which beat of DRAM each is, None in shared memory."""
+
+    beats: Mapping[str, int | None]
+    first: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All words."""
+        return tuple(self.beats)
+
+    def together(self, place: str) -> list[str]:
+        """Return the words of the beat of one; shared memory has words alone."""
+        beat = self.beats[place]
+        if beat is None:
+            return [place]
+        return [name for name, other in self.beats.items() if other == beat]
+
+
+#: What is left: registers in the order of their names, and memory in the order of places.
+Outcome = tuple[tuple[int, ...], tuple[int, ...]]
+Values = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Access:
+    """A step that has begun and is not done."""
+
+    agent: int
+    step: Step
+    value: int | None = None  # that the DMA has read, of the first word of a copy
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything at one moment; copies of data are by core and word, of code by agent and word."""
+
+    at: tuple[int, ...]
+    memory: tuple[int, ...]
+    copies: tuple[Values, ...]
+    code: tuple[Values, ...]
+    pending: tuple[Access, ...]
+    registers: tuple[int, ...]
+
+
+def put(values: tuple, index: int, value) -> tuple:
+    """Return a tuple with one entry replaced."""
+    return (*values[:index], value, *values[index + 1 :])
+
+
+def outcomes(agents: Sequence[Agent], places: Places) -> set[Outcome]:
+    """Return every outcome that the model allows."""
+    return Search(agents, places).run()
+
+
+class Search:
+    """Walk through all states that can be reached from the first."""
+
+    def __init__(self, agents: Sequence[Agent], places: Places):
+        self.agents, self.places = agents, places
+        self.index = {name: n for n, name in enumerate(places.names)}
+        self.groups = {
+            name: tuple(self.index[other] for other in places.together(name))
+            for name in places.names
+        }
+        self.cores = max(agent.core for agent in agents) + 1
+        self.registers = sorted({
+            step.register
+            for agent in agents
+            for step in agent.steps
+            if isinstance(step, Load | Fetch)
+        })
+        self.number = {name: n for n, name in enumerate(self.registers)}
+        self.cached = [name for name, beat in places.beats.items() if beat is not None]
+
+    def first(self) -> State:
+        """Return the state before anything is done: copies are of what memory has."""
+        memory = tuple(self.places.first.get(name, 0) for name in self.places.names)
+        return State(
+            at=(0,) * len(self.agents),
+            memory=memory,
+            copies=(memory,) * self.cores,
+            code=(memory,) * len(self.agents),
+            pending=(),
+            registers=(0,) * len(self.registers),
+        )
+
+    def run(self) -> set[Outcome]:
+        """Return the outcomes of all that end."""
+        first = self.first()
+        seen, waits, found = {first}, [first], set()
+        while waits:
+            state = waits.pop()
+            if not state.pending and all(
+                at == len(agent.steps) for at, agent in zip(state.at, self.agents, strict=True)
+            ):
+                found.add((state.registers, state.memory))
+                continue
+            for following in self.following(state):
+                if following not in seen:
+                    seen.add(following)
+                    waits.append(following)
+        return found
+
+    def following(self, state: State) -> Iterator[State]:
+        """Yield every state that may be next."""
+        for number, agent in enumerate(self.agents):
+            if state.at[number] < len(agent.steps):
+                yield from self.begin(state, number, agent.steps[state.at[number]])
+        for number, access in enumerate(state.pending):
+            yield from self.perform(state, number, access)
+        for place in self.cached:  # others of a core may load anything, which drives out the rest
+            for core in range(self.cores):
+                if self.will_load(state, core, place) and not self.stores(state, core, place):
+                    yield self.fill(state, core, place)
+        for number, agent in enumerate(self.agents):  # what comes next is fetched ahead
+            for step in agent.steps[state.at[number] :]:
+                if isinstance(step, Fetch):
+                    index = self.index[step.place]
+                    code = put(state.code[number], index, state.memory[index])
+                    yield replace(state, code=put(state.code, number, code))
+
+    def will_load(self, state: State, core: int, place: str) -> bool:
+        """Return whether an agent of a core will load a word of a beat: else no copy matters."""
+        return any(
+            isinstance(step, Load) and self.index[step.place] in self.groups[place]
+            for agent, at in zip(self.agents, state.at, strict=True)
+            if agent.core == core
+            for step in agent.steps[at:]
+        )
+
+    def of_beat(self, state: State, core: int, place: str) -> list[Access]:
+        """Return the loads and stores of a core to a beat that are not done."""
+        return [
+            access
+            for access in state.pending
+            if isinstance(access.step, Load | Store)
+            and self.agents[access.agent].core == core
+            and self.index[access.step.place] in self.groups[place]
+        ]
+
+    def stores(self, state: State, core: int, place: str) -> bool:
+        """Return whether one of them is a store."""
+        return any(isinstance(each.step, Store) for each in self.of_beat(state, core, place))
+
+    def fill(self, state: State, core: int, place: str) -> State:
+        """Return the state in which a core has a copy of a beat as memory has it."""
+        copies = state.copies[core]
+        for index in self.groups[place]:
+            copies = put(copies, index, state.memory[index])
+        return replace(state, copies=put(state.copies, core, copies))
+
+    def begin(self, state: State, number: int, step: Step) -> Iterator[State]:
+        """Yield what may be next if an agent goes on."""
+        core = self.agents[number].core
+        moved = replace(state, at=put(state.at, number, state.at[number] + 1))
+        waits = replace(moved, pending=(*moved.pending, Access(number, step)))
+        mine = [access.step for access in state.pending if access.agent == number]
+        match step:
+            case Fence():
+                if not mine:
+                    none: Values = (None,) * len(self.index)
+                    yield replace(moved, copies=put(state.copies, core, none))
+            case FenceI():
+                if not mine:
+                    none = (None,) * len(self.index)
+                    yield replace(moved, code=put(state.code, number, none))
+            case Await():
+                if not any(isinstance(other, Copy) for other in mine):
+                    yield moved
+            case Fetch():
+                # An instruction is carried out after those before it: its word is there.
+                index = self.index[step.place]
+                if not any(isinstance(other, Fetch) for other in mine):
+                    held = state.code[number][index]
+                    yield self.know(moved, step.register, state.memory[index])
+                    if held is not None:
+                        yield self.know(moved, step.register, held)
+            case Load():
+                held = state.copies[core][self.index[step.place]]
+                is_near = self.places.beats[step.place] is not None
+                if is_near and held is not None and not self.loads(state, core, step.place):
+                    yield self.know(moved, step.register, held)
+                yield waits
+            case Store():
+                if self.places.beats[step.place] is None:
+                    yield waits
+                elif not self.loads(state, core, step.place):
+                    yield self.copy_store(waits, core, step)
+            case Copy():
+                yield waits
+
+    def loads(self, state: State, core: int, place: str) -> bool:
+        """Return whether a load of a beat is not done."""
+        return any(isinstance(each.step, Load) for each in self.of_beat(state, core, place))
+
+    def know(self, state: State, register: str, value: int) -> State:
+        """Return the state in which a register has a value."""
+        return replace(state, registers=put(state.registers, self.number[register], value))
+
+    def copy_store(self, state: State, core: int, step: Store) -> State:
+        """Return the state in which the copy of a core has what was stored, if there is one."""
+        index = self.index[step.place]
+        held = state.copies[core][index]
+        if held is None:
+            return state
+        value = held & ~step.mask | step.value & step.mask
+        return replace(state, copies=put(state.copies, core, put(state.copies[core], index, value)))
+
+    def perform(self, state: State, number: int, access: Access) -> Iterator[State]:
+        """Yield what may be next if an access reaches memory."""
+        step, core = access.step, self.agents[access.agent].core
+        left = replace(state, pending=(*state.pending[:number], *state.pending[number + 1 :]))
+        if isinstance(step, Copy):
+            yield from self.go_on(state, number, access)
+            return
+        assert isinstance(step, Load | Store)
+        older = self.of_beat(replace(state, pending=state.pending[:number]), core, step.place)
+        if older:
+            return
+        index = self.index[step.place]
+        held = state.memory[index]
+        if isinstance(step, Store):
+            value = held & ~step.mask | step.value & step.mask
+            yield replace(left, memory=put(state.memory, index, value))
+        else:
+            known = self.know(left, step.register, held)
+            yield known
+            if self.places.beats[step.place] is not None:
+                yield self.fill(known, core, step.place)
+
+    def go_on(self, state: State, number: int, access: Access) -> Iterator[State]:
+        """Yield what may be next if the DMA reads or writes a word, of one copy after another."""
+        assert isinstance(access.step, Copy)
+        words = access.step.words
+        for n, (source, target) in enumerate(words):
+            if access.value is None:
+                read = state.memory[self.index[source]]
+                rest = (words[n], *words[:n], *words[n + 1 :])
+                changed = Access(access.agent, Copy(rest), read)
+                yield replace(state, pending=put(state.pending, number, changed))
+                continue
+            memory = put(state.memory, self.index[target], access.value)
+            pending = (*state.pending[:number], *state.pending[number + 1 :])
+            if len(words) > 1:
+                pending = put(state.pending, number, Access(access.agent, Copy(words[1:])))
+            yield replace(state, memory=memory, pending=pending)
+            break

@@ -1,0 +1,257 @@
+"""Writes a litmus test many times over: each time with other words, moments and disturbances.
+
+In a round all warps meet. Then those that take part load what they need, wait for a while that is
+theirs, carry out their steps, and store what they have loaded; the others load the same words and
+lines around them, store to words of their own, and fence now and then. Each thread of a warp has
+words of its own, unless there can be only one.
+"""
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...hw.address_map import DMA, DMA_BASE, SHARED_BASE
+from ...hw.config import ClusterConfig
+from ..golden.memory_order import Await, Copy, Fence, FenceI, Fetch, Load, Step, Store
+from ..litmus_shapes import Shape
+from .bench import END, START
+from .placed import PlacedProgram
+
+__all__ = ["LitmusProgram"]
+
+#: What all words lie in; by round and thread what each is told, and what it has loaded.
+FIELD, TABLE, OUT = (0x8010_0000 + 0x10_0000 * k for k in range(3))
+#: Bytes of a round's piece of DRAM, and of shared memory; words of a thread's part of both tables.
+BLOCK, NEAR, TOLD, KEPT = 512, 32, 8, 4
+WORD_BYTES = 4
+ADDRESSES = tuple(f"a{n}" for n in range(6))
+LOADED = ("t1", "t2", "t3", "t4")
+VALUES = ("s4", "s5", "s6", "s7")
+#: How long somebody waits, at most, in turns of a loop.
+DELAY = 40
+NEVER = 1 << 31
+RETURN = 0x0000_8067
+
+
+def code_of(value: int) -> int:
+    """Return the instruction that gives t6 a small value."""
+    return value << 20 | 31 << 7 | 0x13
+
+
+class LitmusProgram:
+    """A shape for a cluster, `rounds` times in each thread of its warps.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With two cores or more, of two warps or more.
+    shape : Shape
+    rounds : int
+        At most 256.
+    seed : int
+
+    Attributes
+    ----------
+    program : PlacedProgram
+
+    """
+
+    def __init__(self, config: ClusterConfig, shape: Shape, rounds: int, seed: int):
+        core = config.core
+        assert core is not None and rounds <= 256
+        self.config, self.shape, self.rounds = config, shape, rounds
+        self.warps, self.threads = core.warps, core.threads
+        self.harts = config.cores * self.warps * self.threads
+        self.instances = 1 if shape.single else self.threads
+        self.rng = random.Random(seed)
+        self.near = SHARED_BASE + config.shared.size // 2
+        self.window = SHARED_BASE + config.shared.size + DMA_BASE
+        #: Where the words of each round and instance are.
+        self.where: list[list[dict[str, int]]] = []
+        self.first = np.zeros(BLOCK * rounds // 4, np.uint32)
+        self.table = np.zeros((rounds, self.harts, TOLD), np.uint32)
+        for number in range(rounds):
+            self.deal(number)
+        self.program = self.place()
+
+    def agent(self, hart: int) -> int | None:
+        """Return which agent of the shape a thread is, None where it disturbs."""
+        warp = hart // self.threads
+        place = warp // self.warps, warp % self.warps
+        return self.shape.where.index(place) if place in self.shape.where else None
+
+    def deal(self, number: int) -> None:
+        """Choose the words of a round, and what everybody is told in it."""
+        rng, base = self.rng, FIELD + BLOCK * number
+        free = self.some_words(base)
+        places = []
+        for instance in range(self.instances):
+            words = {}
+            for place in self.shape.places:
+                near = self.near + NEAR * number + WORD_BYTES * (2 * instance)
+                if place.startswith("s"):
+                    words[place] = near + WORD_BYTES * (int(place[1:]) - 1)
+                elif place.startswith("i"):
+                    words[place] = base  # nothing else is in this line
+                    self.first[(base - FIELD) // 4 : (base - FIELD) // 4 + 2] = code_of(0), RETURN
+                else:
+                    words[place] = free.pop()
+            places.append(words)
+        self.where.append(places)
+        common = rng.randrange(2), rng.randrange(1, 1 << 16)
+        for hart in range(self.harts):
+            row, agent = self.table[number, hart], self.agent(hart)
+            words = places[hart % self.threads % self.instances]
+            delays = random.Random(common[1] + hart // self.threads)  # the same in a warp
+            row[0], row[1] = delays.randint(1, delays.choice([2, DELAY])), delays.randrange(2)
+            if agent is not None:
+                row[2 : 2 + len(words)] = list(words.values())
+            else:
+                dram = [word for name, word in words.items() if not name.startswith("s")]
+                seen = [rng.choice(dram or [base]) & ~3 for _ in range(3)]
+                row[2:5] = [seen[0], seen[1], rng.choice([seen[2], self.far(base)])]
+                row[5:8] = [free.pop(), free.pop(), self.far(base)]
+
+    def far(self, base: int) -> int:
+        """Return a word of another round, which drives lines out that this one needs."""
+        past = (base - FIELD) // BLOCK * BLOCK
+        return FIELD + (self.rng.randrange(0, past, 4) if past else 0)
+
+    def some_words(self, base: int) -> list[int]:
+        """Return words of a round's block in a random order: of one beat, few lines, or any."""
+        rng, beat = self.rng, self.config.axi.beat_bytes
+        needed = self.instances * len(self.shape.places)
+        words = list(range(base + 64, base + BLOCK, WORD_BYTES))
+        rng.shuffle(words)
+        spread = beat if self.shape.beat else rng.choice([beat, 64, 128, 256, BLOCK, BLOCK])
+        if self.shape.beat:
+            first = base + 64 + beat * rng.randrange((BLOCK - 64) // beat)
+        else:
+            first = base + 64
+        near = [word for word in words if first <= word < first + spread]
+        if len(near) < needed:
+            near = words
+        chosen = near[:needed] if not self.shape.beat else near
+        return [word for word in words if word not in set(chosen)] + chosen[::-1]
+
+    def place(self) -> PlacedProgram:
+        """Return the program with what it works on."""
+        field, table = BLOCK * self.rounds, self.table.tobytes()
+        kept = 4 * KEPT * self.harts * self.rounds
+        return PlacedProgram(
+            "\n".join(self.lines()),
+            ((FIELD, self.first.tobytes()), (TABLE, table)),
+            ((FIELD, field), (TABLE, len(table)), (OUT, kept)),
+            self.shape.name,
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield the program."""
+        yield START
+        yield "csrr s11, mhartid"
+        yield f"li s0, {TABLE}"
+        yield f"slli t0, s11, {(4 * TOLD).bit_length() - 1}"
+        yield "add s0, s0, t0"
+        yield f"li s1, {OUT}"
+        yield f"slli t0, s11, {(4 * KEPT).bit_length() - 1}"
+        yield "add s1, s1, t0"
+        yield f"srli s9, s11, {self.threads.bit_length() - 1}"
+        if any(name.startswith("s") for name in self.shape.places):
+            yield from self.clear()
+        yield f"li s2, {self.rounds}"
+        yield f"round: li t0, 1\nli t1, {self.warps}\nvx_bar t0, t1"
+        yield "lw s3, 0(s0)\nlw s8, 4(s0)"
+        yield from (f"lw {a}, {8 + 4 * n}(s0)" for n, a in enumerate(ADDRESSES))
+        for number, (core, warp) in enumerate(self.shape.where):
+            yield f"li t0, {core * self.warps + warp}\nbeq s9, t0, agent{number}"
+        yield from self.disturb()
+        for number, steps in enumerate(self.shape.steps):
+            yield f"agent{number}: nop"
+            yield from self.carry_out(number, steps)
+        yield f"end: li t0, {4 * TOLD * self.harts}\nadd s0, s0, t0"
+        yield f"li t0, {4 * KEPT * self.harts}\nadd s1, s1, t0"
+        yield "addi s2, s2, -1\nbeqz s2, over\nj round"
+        yield f"over: li gp, 0{END}"
+
+    def clear(self) -> Iterator[str]:
+        """Yield what makes shared memory zero; all meet before it is used."""
+        yield f"li t0, {self.near}\nslli t1, s11, 2\nadd t0, t0, t1"
+        yield f"li t1, {-(-NEAR * self.rounds // 4 // self.harts)}\nli t2, {4 * self.harts}"
+        yield "clear: sw zero, 0(t0)\nadd t0, t0, t2\naddi t1, t1, -1\nbnez t1, clear\nfence rw, rw"
+
+    def disturb(self) -> Iterator[str]:
+        """Yield what those do who take no part."""
+        yield "andi s3, s3, 15\naddi s3, s3, 1"
+        yield "other: lw t1, 0(a0)\nlw t2, 0(a1)\nlw t3, 0(a5)\nsw s3, 0(a3)\nlw t4, 0(a2)"
+        yield "sw s3, 0(a4)\nbeqz s8, quiet\nfence rw, rw\nquiet: addi s3, s3, -1\nbnez s3, other"
+        yield "j end"
+
+    def carry_out(self, number: int, steps: tuple[Step, ...]) -> Iterator[str]:
+        """Yield what an agent does in a round."""
+        registers = dict(zip(self.shape.places, ADDRESSES, strict=False))
+        loads = [step.register for step in steps if isinstance(step, Load)]
+        targets = dict(zip(loads, LOADED, strict=False))
+        targets |= {step.register: "t6" for step in steps if isinstance(step, Fetch)}
+        stores = [step for step in steps if isinstance(step, Store)]
+        values = dict(zip(map(id, stores), VALUES, strict=False))
+        if self.shape.single:
+            yield "li t0, 1\nvx_tmc t0"
+        if any(isinstance(step, Copy) for step in steps):
+            yield from self.command()
+        for step in stores:
+            value = step.value
+            if step.place.startswith("i"):
+                value = code_of(value)
+            yield f"li {values[id(step)]}, {value >> lowest_byte(step) * 8}"
+        yield f"beqz s8, cold{number}"  # half of the rounds begin with copies
+        for name, register in registers.items():
+            if name.startswith("i"):
+                yield f"jalr ra, 0({register})"
+            elif not name.startswith("s"):
+                yield f"lw t0, 0({register})"
+        yield f"cold{number}: addi s3, s3, -1\nbnez s3, cold{number}"
+        for at, step in enumerate(steps):
+            yield from self.step(step, registers, targets, values, f"wait{number}_{at}")
+        for at, register in enumerate(targets.values()):
+            yield f"sw {register}, {4 * at}(s1)"
+        if self.shape.single:
+            yield "li t0, -1\nvx_tmc t0"
+        yield "j end"
+
+    def command(self) -> Iterator[str]:
+        """Yield what makes the DMA copy words, once it is told where."""
+        yield f"li s10, {self.window}"
+        values = {"dram_pitch": 4, "local_pitch": 4, "shape": WORD_BYTES << 16 | 1, "fill": 0}
+        for name, value in values.items():
+            yield f"li t0, {value}\nsw t0, {DMA[name].offset}(s10)"
+        yield f"li s11, {SHARED_BASE}"
+
+    def step(self, step: Step, registers, targets, values, label: str) -> Iterator[str]:
+        """Yield one step."""
+        match step:
+            case Load(place, register):
+                yield f"lw {targets[register]}, 0({registers[place]})"
+            case Store(place, _, mask):
+                name = {1: "sb", 2: "sh", 4: "sw"}[mask.bit_count() // 8]
+                yield f"{name} {values[id(step)]}, {lowest_byte(step)}({registers[place]})"
+            case Fence():
+                yield "fence rw, rw"
+            case FenceI():
+                yield "fence.i"
+            case Fetch(place):
+                yield f"jalr ra, 0({registers[place]})"
+            case Copy(words):
+                ((source, target),) = words
+                is_load = target.startswith("s")
+                dram, near = (source, target) if is_load else (target, source)
+                yield f"sub t0, {registers[near]}, s11\nsw t0, {DMA['local'].offset}(s10)"
+                yield f"sw {registers[dram]}, {DMA['dram'].offset}(s10)"
+                yield f"li t0, {int(not is_load)}\nsw t0, {DMA['start'].offset}(s10)"
+            case Await():
+                yield f"{label}: lw t0, {DMA['running'].offset}(s10)\nbnez t0, {label}"
+
+
+def lowest_byte(step: Store) -> int:
+    """Return the first byte of a word that is stored."""
+    return ((step.mask & -step.mask).bit_length() - 1) // 8

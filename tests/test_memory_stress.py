@@ -1,0 +1,123 @@
+"""All agents in the same few lines of DRAM, behind caches that evict all the time."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spica.hw.config import PRESETS, CoreConfig
+from spica.sim.cluster_machine import ClusterMachine
+from spica.sim.core_outcome import CoreStop
+from spica.sim.iss.machine import Iss
+from spica.sim.iss.outcome import Stop
+from spica.sim.memory_races import final_memory, wrong_reads
+from spica.sim.programs.cluster_stress import ClusterStress
+from spica.sim.programs.memory_races import FIELD, LOG, MemoryRaces
+from spica.sim.programs.placed import is_dram, place
+from spica.sim.small_caches import MEMORIES, SMALL_CACHES, run_placed, small_machines
+
+LIMIT = 10_000_000
+TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
+#: Loads and stores of threads to lines that others use, on each memory, by kind of program.
+RACES, DETERMINED = 100_000, 170_000
+
+
+def on_model(config, program, schedule="in_turn", seed=1):
+    """Return the model with its engines after a program."""
+    iss = Iss(config, schedule=schedule, seed=seed)
+    place(iss, program)
+    outcome = iss.run(LIMIT)
+    assert outcome.stop is Stop.DONE, outcome
+    assert not iss.devices.error
+    return iss
+
+
+def left(machine, program) -> list[bytes]:
+    """Return what is in all DRAM of a program."""
+    return [machine.read(*region).tobytes() for region in program.regions if is_dram(region[0])]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_races_without_caches_are_within_bounds(seed):
+    races = MemoryRaces(TWO, seed, epochs=2)
+    iss = on_model(TWO, races.program, "random", seed)
+    assert not list(wrong_reads(races, iss.read))
+    assert iss.read(FIELD, races.size).tobytes() == final_memory(races)
+    assert races.accesses > 2000
+
+
+def test_what_was_overtaken_or_is_too_new_is_told():
+    races = MemoryRaces(TWO, 1, epochs=2)
+    iss = on_model(TWO, races.program)
+    log = iss.read(LOG, 4 * races.harts * races.logged).view(np.uint32).copy()
+    told = 0
+    places = range(0, len(log), 31)
+    for at in places:
+        for change in (-1, 1):
+            changed = log.copy()
+            changed[at] = (int(log[at]) + change) & 0xFFFF_FFFF
+            told += bool(list(wrong_reads(races, lambda *_, changed=changed: changed)))
+    # Others may be what somebody read who came a little earlier or later.
+    assert told > len(places)
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """Return a cluster of two cores as other tests have it."""
+    with ClusterMachine(TWO, name="two_observed", optimize=1, dram=MEMORIES[0]) as machine:
+        yield machine
+
+
+def test_races(machine):
+    races = MemoryRaces(TWO, 7, epochs=2)
+    machine.begins = True
+    place(machine, races.program)
+    outcome = machine.run(LIMIT)
+    assert (outcome.stop, outcome.violation) == (CoreStop.DONE, "")
+    assert not list(wrong_reads(races, machine.harness.read))
+    assert machine.harness.read(FIELD, races.size).tobytes() == final_memory(races)
+
+
+@pytest.fixture(scope="module")
+def machines():
+    """Return clusters with caches of few lines, each with other memory."""
+    with small_machines() as machines:
+        yield machines
+
+
+def test_the_cases_are_a_million():
+    assert len(MEMORIES) * (RACES + DETERMINED) >= 1_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(MEMORIES)))
+def test_races_in_small_caches(machines, number):
+    machine, counts = machines[number], Counter()
+    seed = 1000 * number
+    while counts["accesses"] < RACES:
+        races = MemoryRaces(SMALL_CACHES, seed, epochs=8, bursts=6, lines=16 + seed % 3 * 16)
+        counts["cycles"] += run_placed(machine, races.program).cycles
+        wrong = list(wrong_reads(races, machine.read))
+        assert not wrong, (seed, wrong[:5])
+        assert machine.read(FIELD, races.size).tobytes() == final_memory(races), seed
+        counts["accesses"] += races.accesses
+        seed += 1
+    print(dict(counts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(MEMORIES)))
+def test_what_is_determined_in_small_caches(machines, number):
+    """DMA and matrix unit are busy in the same lines; memory is the model's in the end."""
+    machine, counts = machines[number], Counter()
+    seed = 1000 * number
+    while counts["accesses"] < DETERMINED:
+        stress = ClusterStress(SMALL_CACHES, seed, epochs=6, dram=True)
+        counts["cycles"] += run_placed(machine, stress.program).cycles
+        model = on_model(SMALL_CACHES, stress.program)
+        assert left(machine, stress.program) == left(model, stress.program), seed
+        counts += Counter(accesses=stress.effort.accesses, jobs=stress.effort.jobs)
+        seed += 1
+    print(dict(counts))
+    assert counts["jobs"] > 100
