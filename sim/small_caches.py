@@ -12,7 +12,7 @@ from .execution import Execution
 from .machine import Machine
 from .programs.placed import PlacedProgram, is_dram
 
-__all__ = ["MEMORIES", "SMALL_CACHES", "run_placed", "small_machines"]
+__all__ = ["MEMORIES", "SMALL_CACHES", "place_alone", "run_placed", "small_machines"]
 
 #: Four lines in each L1D, eight in each slice of the L2.
 SMALL_CACHES = replace(

@@ -310,6 +310,43 @@ def test_broken_rules_are_named(first, then, message):
     assert f"m_axi0 breaks the AXI rules in cycle 1: {message}" in bus.harness.violation()
 
 
+@pytest.mark.parametrize("stall", [0.0, 0.3])
+def test_jitter_lets_reads_overtake_each_other_but_not_those_of_their_id(stall):
+    bus = Bus(latency=20, jitter=60, stall=stall)
+    reads = stream(200, ids=4)
+    for number, (_, address, _) in enumerate(reads):
+        bus.harness.write(address, number.to_bytes(4, "little") + bytes(60))
+    beats, _, _ = run(bus, reads, stall=stall)
+    came = [(each_id, data) for _, each_id, data, _ in beats[::2]]  # the beats of a burst in a row
+    assert [each_id for _, each_id, *_ in beats[1::2]] == [each_id for each_id, _ in came]
+    assert came != [(n % 4, n) for n in range(200)]
+    for number in range(4):
+        assert [data for each_id, data in came if each_id == number] == [*range(number, 200, 4)]
+    took = [beats[0][0] - accepted[0][1] for beats, _, accepted in (
+        run(Bus(latency=20, jitter=60, seed=seed), [(0, DRAM_BASE, 1)]) for seed in range(40)
+    )]  # fmt: skip
+    assert 20 <= min(took) < 30 and 70 < max(took) <= 80
+
+
+def test_with_jitter_a_write_is_in_memory_somewhen_before_its_response():
+    waited = []
+    for seed in range(40):
+        bus = Bus(latency=30, jitter=20, seed=seed)
+        bus.set(awsize=5, awburst=1, awaddr=DRAM_BASE, bready=1)
+        bus.set(awvalid=1, wvalid=1, wdata=7, wstrb=1, wlast=1)
+        taken = None
+        while not bus.get("bvalid"):
+            both = bus.get("awready"), bus.get("wready")
+            bus.step()
+            if taken is None and all(both):
+                taken = bus.cycle
+                bus.set(awvalid=0, wvalid=0)
+            if taken and len(waited) == seed and bus.harness.read(DRAM_BASE, 1)[0] == 7:
+                waited.append(bus.cycle - taken)
+        assert len(waited) == seed + 1
+    assert min(waited) < 10 and max(waited) > 25
+
+
 def test_back_door_is_sparse_and_bounded():
     bus = Bus()
     data = np.random.default_rng(0).integers(0, 256, 200_000, np.uint8)
@@ -328,6 +365,7 @@ def test_back_door_is_sparse_and_bounded():
         ({"banks": 3}, "banks must be a power of two, not 3"),
         ({"latency": 0}, "latency must be between 1 and 10000, not 0"),
         ({"write_buffer_bytes": 5000}, "write_buffer_bytes must be a multiple of 4096, not 5000"),
+        ({"jitter": -1}, "jitter must be between 0 and 10000, not -1"),
         ({"stall": 1.0}, "stall must be at least 0 and below 1, not 1.0"),
     ],
 )

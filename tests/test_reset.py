@@ -1,50 +1,29 @@
 """A machine needs nothing but its reset: not what registers and memories held before."""
 
-import dataclasses
 import functools
 import random
-import re
 
 import pytest
 
 from spica.hw.config import PRESETS
 from spica.hw.errors import MachineError
 from spica.kernels.gemm.problem import GemmProblem
-from spica.sim import engines, verilator_engine
+from spica.sim import verilator_engine
 from spica.sim.dram import DramConfig
 from spica.sim.gemm_bench import NARROW, GemmBench, random_problem
 from spica.sim.machine import Machine
+from spica.sim.random_start import start_at_random, without_initial_values
 
 pytestmark = pytest.mark.slow
 
 MACHINES = {"tiny_matrix": PRESETS["tiny_matrix"], "narrow": NARROW}
-RANDOM_START = ("--x-initial", "unique", "--x-assign", "unique")
-
-REGISTER = re.compile(r"^(\s*reg\s[^=;]*?)\s*=\s*[^;]*;", re.MULTILINE)
-MEMORY = re.compile(r"^\s*initial begin\n.*?^\s*end\n", re.MULTILINE | re.DOTALL)
-
-
-def without_initial_values(verilog):
-    """Return Verilog in which nothing has a value before the first reset."""
-    stripped = MEMORY.sub("", REGISTER.sub(r"\1 ;", verilog))
-    # Wires may have what they are assigned; nothing else may be left.
-    assert "initial" not in re.sub(r"always @\*|initial begin end", "", stripped)
-    assert not REGISTER.search(stripped)
-    return stripped
 
 
 @pytest.fixture(params=MACHINES)
 def make(request, monkeypatch):
     """Return a function that makes a machine whose registers start at random."""
-    name, emit_cached = request.param, engines.emit_cached
-
-    def emit(*arguments):
-        emission = emit_cached(*arguments)
-        return dataclasses.replace(emission, verilog=without_initial_values(emission.verilog))
-
-    build = functools.partial(engines.build_model, flags=RANDOM_START)
-    monkeypatch.setattr(engines, "emit_cached", emit)
-    monkeypatch.setattr(engines, "build_model", build)
+    start_at_random(monkeypatch)
+    name = request.param
     return functools.partial(Machine, MACHINES[name], name=name, optimize=1)
 
 

@@ -123,7 +123,7 @@ void AxiPort::pair_beats(uint64_t now) {
         uint64_t replied = now + p_.latency + jitter();
         if (!responses_.empty()) replied = std::max(replied, responses_.back().time);
         if (p_.jitter && !response) {
-            uint64_t time = now + chance() % (replied - now + 1);
+            uint64_t time = now + chance() % (replied - now);
             if (late_.size() > front.beats) {
                 time = std::max(time, (late_.rbegin() + front.beats)->time);
             }
