@@ -9,7 +9,7 @@ import numpy as np
 
 from .golden.memory_order import Agent, Fetch, Load, Places, outcomes
 from .litmus_shapes import Shape
-from .programs.litmus import BLOCK, FIELD, KEPT, OUT, LitmusProgram
+from .programs.litmus import BLOCK, FIELD, KEPT, OUT, PRODUCT, LitmusProgram
 from .programs.placed import PlacedProgram
 
 __all__ = ["Seen", "allowed", "run_litmus"]
@@ -70,11 +70,19 @@ def run_litmus(
                 for place, at in where.items()
                 if not place.startswith("s")
             )
+            if "c" in where:
+                registers = {name: told(value) for name, value in registers.items()}
+                memory = tuple(map(told, memory))
             outcome = tuple(registers[name] for name in sorted(registers)), memory
             seen.counts[outcome] += 1
             if outcome not in allowed(shape, beats_of(test, where)):
                 seen.wrong.append(f"round {number}, thread {instance}, {where}: {outcome}")
     return seen
+
+
+def told(value: int) -> int:
+    """Return 1 for a product, which stands for what it is made of."""
+    return 1 if value == PRODUCT else value
 
 
 def beats_of(test: LitmusProgram, where: dict[str, int]) -> tuple[int | None, ...]:

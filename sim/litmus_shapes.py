@@ -19,7 +19,8 @@ SHOWN = {"message": ((0, 0), (1, 0)), "stores": ((0, 0), (1, 0), (0, 1)), "loads
 class Shape:
     """What each agent does, and where: the core and the warp.
 
-    Places that begin with ``s`` are in shared memory, with ``i`` hold instructions. `weak` has
+    Places that begin with ``s`` are in shared memory, with ``i`` hold instructions; what is copied
+    to one with ``c`` is a product of the matrix unit, which writes it over the DMA. `weak` has
     values of registers that are allowed and must be seen: where it is empty, nothing is told of
     what must be. With `beat` all places are in one beat of DRAM, else anywhere.
     """
@@ -154,6 +155,17 @@ def engines() -> Iterable[Shape]:
     yield Shape("dma-there-and-back", (back,), ((0, 0),))
 
 
+def products() -> Iterable[Shape]:
+    """Yield shapes with the matrix unit."""
+    drain = st("s1"), F, Copy((("s1", "c"),)), WAIT
+    for there in (False, True):
+        name, fence = ("fence" if there else "none"), optional(F, there)
+        weak = () if there else ((0,),)
+        yield Shape(f"product-load-{name}", ((*drain, *fence, ld("c", "a")),), ((0, 0),), weak)
+        told = (*drain, st("y")), (ld("y", "a"), *fence, ld("c", "b"))
+        yield Shape(f"product-message-{name}", told, APART, () if there else ((1, 0),))
+
+
 def instructions() -> Iterable[Shape]:
     """Yield shapes in which instructions are written and then carried out."""
     run = Fetch("i", "z")
@@ -168,6 +180,6 @@ def instructions() -> Iterable[Shape]:
 
 SHAPES = {
     shape.name: shape
-    for shapes in (fenced, coherent, several, engines, instructions)
+    for shapes in (fenced, coherent, several, engines, products, instructions)
     for shape in shapes()
 }

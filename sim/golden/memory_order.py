@@ -6,7 +6,7 @@ order, but those to one beat in theirs. The DMA has no copy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 __all__ = [
     "Agent",
@@ -89,7 +89,6 @@ class Places:
     """Words by name, all 0 at first: in which beat of DRAM each is, None in shared memory."""
 
     beats: Mapping[str, int | None]
-    first: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -162,7 +161,7 @@ class Search:
 
     def first(self) -> State:
         """Return the state before anything is done: copies are of what memory has."""
-        memory = tuple(self.places.first.get(name, 0) for name in self.places.names)
+        memory = (0,) * len(self.index)
         return State(
             at=(0,) * len(self.agents),
             memory=memory,
@@ -243,26 +242,22 @@ class Search:
         moved = replace(state, at=put(state.at, number, state.at[number] + 1))
         waits = replace(moved, pending=(*moved.pending, Access(number, step)))
         mine = [access.step for access in state.pending if access.agent == number]
+        none: Values = (None,) * len(self.index)
+        is_done = not any(isinstance(other, Load | Store) for other in mine)
         match step:
             case Fence():
-                if not mine:
-                    none: Values = (None,) * len(self.index)
+                if is_done:
                     yield replace(moved, copies=put(state.copies, core, none))
             case FenceI():
-                if not mine:
-                    none = (None,) * len(self.index)
+                if is_done:
                     yield replace(moved, code=put(state.code, number, none))
             case Await():
                 if not any(isinstance(other, Copy) for other in mine):
                     yield moved
             case Fetch():
-                # An instruction is carried out after those before it: its word is there.
                 index = self.index[step.place]
-                if not any(isinstance(other, Fetch) for other in mine):
-                    held = state.code[number][index]
-                    yield self.know(moved, step.register, state.memory[index])
-                    if held is not None:
-                        yield self.know(moved, step.register, held)
+                for value in {state.memory[index], state.code[number][index]} - {None}:
+                    yield self.know(moved, step.register, value)
             case Load():
                 held = state.copies[core][self.index[step.place]]
                 is_near = self.places.beats[step.place] is not None

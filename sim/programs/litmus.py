@@ -11,14 +11,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...hw.address_map import DMA, DMA_BASE, SHARED_BASE
+from ...hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, SHARED_BASE
 from ...hw.config import ClusterConfig
+from ...hw.isa.commands import Function, rocc_word
 from ..golden.memory_order import Await, Copy, Fence, FenceI, Fetch, Load, Step, Store
 from ..litmus_shapes import Shape
 from .bench import END, START
 from .placed import PlacedProgram
 
-__all__ = ["LitmusProgram"]
+__all__ = ["BLOCK", "FIELD", "KEPT", "OUT", "PRODUCT", "LitmusProgram"]
 
 #: What all words lie in; by round and thread what each is told, and what it has loaded.
 FIELD, TABLE, OUT = (0x8010_0000 + 0x10_0000 * k for k in range(3))
@@ -32,6 +33,10 @@ VALUES = ("s4", "s5", "s6", "s7")
 DELAY = 40
 NEVER = 1 << 31
 RETURN = 0x0000_8067
+#: Two ones in fp16, bytes of an operand of 4 x 4 of them, and what the product begins with.
+ONES, OPERAND, PRODUCT = 0x3C00_3C00, 32, 0x4400_4400
+#: Parts of LOOP_WS.
+COMPUTE, DRAIN = 0x2B8, 0x78
 
 
 def code_of(value: int) -> int:
@@ -92,8 +97,10 @@ class LitmusProgram:
                 near = self.near + NEAR * number + WORD_BYTES * (2 * instance)
                 if place.startswith("s"):
                     words[place] = near + WORD_BYTES * (int(place[1:]) - 1)
-                elif place.startswith("i"):
+                elif place.startswith("c"):
                     words[place] = base  # nothing else is in this line
+                elif place.startswith("i"):
+                    words[place] = base
                     self.first[(base - FIELD) // 4 : (base - FIELD) // 4 + 2] = code_of(0), RETURN
                 else:
                     words[place] = free.pop()
@@ -159,6 +166,8 @@ class LitmusProgram:
         yield f"srli s9, s11, {self.threads.bit_length() - 1}"
         if any(name.startswith("s") for name in self.shape.places):
             yield from self.clear()
+        if "c" in self.shape.places:
+            yield from self.operands()
         yield f"li s2, {self.rounds}"
         yield f"round: li t0, 1\nli t1, {self.warps}\nvx_bar t0, t1"
         yield "lw s3, 0(s0)\nlw s8, 4(s0)"
@@ -180,6 +189,13 @@ class LitmusProgram:
         yield f"li t1, {-(-NEAR * self.rounds // 4 // self.harts)}\nli t2, {4 * self.harts}"
         yield "clear: sw zero, 0(t0)\nadd t0, t0, t2\naddi t1, t1, -1\nbnez t1, clear\nfence rw, rw"
 
+    def operands(self) -> Iterator[str]:
+        """Yield what stores ones for the matrix unit; all meet before it multiplies them."""
+        yield f"li t0, {SHARED_BASE}\nslli t1, s11, 2\nadd t0, t0, t1\nli t1, {ONES:#x}"
+        for at in (0, OPERAND):
+            yield from (f"sw t1, {at + 4 * n}(t0)" for n in range(0, OPERAND // 4, self.harts))
+        yield "fence rw, rw"
+
     def disturb(self) -> Iterator[str]:
         """Yield what those do who take no part."""
         yield "andi s3, s3, 15\naddi s3, s3, 1"
@@ -199,6 +215,7 @@ class LitmusProgram:
             yield "li t0, 1\nvx_tmc t0"
         if any(isinstance(step, Copy) for step in steps):
             yield from self.command()
+            yield from self.multiply() if "c" in self.shape.places else ()
         for step in stores:
             value = step.value
             if step.place.startswith("i"):
@@ -227,6 +244,13 @@ class LitmusProgram:
             yield f"li t0, {value}\nsw t0, {DMA[name].offset}(s10)"
         yield f"li s11, {SHARED_BASE}"
 
+    def multiply(self) -> Iterator[str]:
+        """Yield what tells the matrix unit which product it is to compute."""
+        yield f"li a7, {self.window - DMA_BASE + MATRIX_BASE}"
+        yield from rocc(Function.BOUNDS, 0, 1 | 1 << 16, 1)
+        yield from rocc(Function.SPAD_AB, 0, 2 * OPERAND // 8)
+        yield from rocc(Function.STRIDES_DC, 0, 4)
+
     def step(self, step: Step, registers, targets, values, label: str) -> Iterator[str]:
         """Yield one step."""
         match step:
@@ -243,6 +267,11 @@ class LitmusProgram:
                 yield f"jalr ra, 0({registers[place]})"
             case Copy(words):
                 ((source, target),) = words
+                if target.startswith("c"):
+                    yield from rocc(Function.ADDRESSES_DC, 0, registers[target])
+                    yield from rocc(Function.LOOP_WS, 0, COMPUTE)
+                    yield from rocc(Function.LOOP_WS, 0, DRAIN)
+                    return
                 is_load = target.startswith("s")
                 dram, near = (source, target) if is_load else (target, source)
                 yield f"sub t0, {registers[near]}, s11\nsw t0, {DMA['local'].offset}(s10)"
@@ -250,6 +279,16 @@ class LitmusProgram:
                 yield f"li t0, {int(not is_load)}\nsw t0, {DMA['start'].offset}(s10)"
             case Await():
                 yield f"{label}: lw t0, {DMA['running'].offset}(s10)\nbnez t0, {label}"
+                if "c" in self.shape.places:
+                    yield f"lw t0, {MATRIX['running'].offset}(a7)\nbnez t0, {label}"
+
+
+def rocc(function: Function, rs1: int, rs2: int | str, rs2_high: int = 0) -> Iterator[str]:
+    """Yield a RoCC instruction for the matrix unit; `rs2` may be a register of a thread."""
+    fields = {"rs1_low": rs1, "rs1_high": 0, "rs2_low": rs2, "rs2_high": rs2_high}
+    for name, value in (fields | {"instruction": rocc_word(function)}).items():
+        load = "mv" if isinstance(value, str) else "li"
+        yield f"{load} t0, {value}\nsw t0, {MATRIX[name].offset}(a7)"
 
 
 def lowest_byte(step: Store) -> int:
