@@ -30,7 +30,10 @@ def make(request, monkeypatch):
 def test_initial_values_are_stripped():
     text = "  reg [3:0] a = 4'h0;\n  reg b;\n  reg [7:0] m [3:0];\n"
     text += "  initial begin\n    m[0] = 8'h00;\n  end\n"
-    assert without_initial_values(text) == "  reg [3:0] a ;\n  reg b;\n  reg [7:0] m [3:0];\n"
+    table = "  initial begin\n    m[0] = 8'h00;\n    m[1] = 8'h7f;\n  end\n"
+    stripped = "  reg [3:0] a ;\n  reg b;\n  reg [7:0] m [3:0];\n"
+    assert without_initial_values(text) == stripped
+    assert without_initial_values(text + table) == stripped + table
 
 
 def test_without_a_reset_nothing_works(make, monkeypatch):
