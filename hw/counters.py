@@ -169,6 +169,7 @@ def cache_counters(config: ClusterConfig) -> list[Counter]:
         ("l2", "slot_stall", "slot_stalls", "cycles in which a read waited for a free miss"),
         ("l2", "write_stall", "write_stalls", "times that a write was tried again"),
         ("l2", "write_back", "write_backs", "lines written back to DRAM"),
+        ("l2", "prefetch", "prefetches", "lines read from DRAM before somebody asked"),
     ]
     return [
         Counter(

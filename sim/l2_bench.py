@@ -33,7 +33,7 @@ class L2Bench:
     stall : float
         Probability of a pause, per channel and cycle, on both sides.
     broken : range
-        Addresses that DRAM refuses.
+        Addresses that DRAM refuses, besides those behind `span`.
     gated : bool
         Whether the slice's clock is withheld in cycles in which it is not busy.
 

@@ -42,7 +42,7 @@ class L2Dram:
     stall : float
         Probability of a pause, per channel and cycle.
     broken : range
-        Addresses that it refuses.
+        Addresses that it refuses, besides those behind `memory`.
 
     """
 
@@ -130,7 +130,8 @@ class L2Dram:
                 if last:
                     self.fetches.remove(fetch)
                 data = int.from_bytes(self.memory[at - self.base : at - self.base + size], "little")
-                code = RESPONSE_SLAVE_ERROR if at in self.broken else RESPONSE_OKAY
+                is_broken = at in self.broken or at - self.base >= len(self.memory)
+                code = RESPONSE_SLAVE_ERROR if is_broken else RESPONSE_OKAY
                 values |= {"rvalid": 1, "rid": fetch.id, "rdata": data, "rresp": code}
                 values["rlast"] = int(last)
         if wires.moved("b", seen) or not wires.driven["bvalid"]:

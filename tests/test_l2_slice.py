@@ -16,8 +16,8 @@ DMA, CORE, OTHER = 0, 0x20, 0x41
 
 
 def config_of(l2: L2Config, **place) -> L2SliceConfig:
-    """Return a slice that has all addresses."""
-    return L2SliceConfig(l2=l2, **{"masters": 1, **place})
+    """Return a slice that has all addresses and reads nothing ahead."""
+    return L2SliceConfig(l2=replace(l2, prefetch=0), **{"masters": 1, **place})
 
 
 SMALL = config_of(L2Config(size=512, ways=2, misses=4, write_backs=4))

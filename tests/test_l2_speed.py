@@ -1,6 +1,7 @@
 """How fast a slice of the L2 cache is, and what it costs."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -18,8 +19,8 @@ DMA, CORE, OTHER = 0, 0x20, 0x41
 
 
 def config_of(l2: L2Config) -> L2SliceConfig:
-    """Return a slice that has all addresses."""
-    return L2SliceConfig(l2=l2, masters=1)
+    """Return a slice that has all addresses and reads nothing ahead."""
+    return L2SliceConfig(l2=replace(l2, prefetch=0), masters=1)
 
 
 SMALL = config_of(L2Config(size=512, ways=2, misses=4, write_backs=4))

@@ -24,6 +24,8 @@ class L2Config(CacheShape):
         Reads that may wait, for DRAM or for each other, 2 to 256. A power of two.
     write_backs : int
         Lines that may be on their way to DRAM, 2 to 256. A power of two.
+    prefetch : int
+        Lines of the slice that are read ahead of a stream of reads, 0 to 128; 0 for none.
     no_allocate_sources : tuple of int
         Sources whose misses leave no line behind: their reads pass through, and their writes
         where there is no line to update.
@@ -35,6 +37,7 @@ class L2Config(CacheShape):
     line_bytes: int = 64
     misses: int = 64
     write_backs: int = 64
+    prefetch: int = 48
     no_allocate_sources: tuple[int, ...] = (0,)
 
     def __post_init__(self):
@@ -43,6 +46,7 @@ class L2Config(CacheShape):
         require_power_of_two("line_bytes", self.line_bytes, 8, 256)
         require_power_of_two("misses", self.misses, 2, 256)
         require_power_of_two("write_backs", self.write_backs, 2, 256)
+        require_integer("prefetch", self.prefetch, 0, 128)
         if not isinstance(self.no_allocate_sources, tuple):
             raise TypeError(
                 f"no_allocate_sources must be a tuple of integers, not {self.no_allocate_sources!r}"

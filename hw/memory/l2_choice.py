@@ -13,8 +13,8 @@ __all__ = ["L2Choice"]
 class L2Choice(SharedBlock):
     """Choose one of what waits: what waited before, a walk, or a read and a write in turns.
 
-    Combinational. After a write that could not be done no read begins until it is: those for
-    which it waits come to an end.
+    Combinational. A line is read `ahead` where nothing else is chosen. After a write that could
+    not be done no read begins until it is: those for which it waits come to an end.
 
     Parameters
     ----------
@@ -22,11 +22,11 @@ class L2Choice(SharedBlock):
 
     Members
     -------
-    again, walk, read, write : In(stream.Signature(operation_layout(config)))
+    again, walk, read, write, ahead : In(stream.Signature(operation_layout(config)))
     may_answer : In(1)
         There is room for the answer to a read, whatever is under way.
     may_wait : In(1)
-        There is room for a read that waits.
+        There is room for a read that waits, or a line that is read ahead.
     may_reply : In(1)
         There is room for the reply to a write.
     holds : In(1)
@@ -48,6 +48,7 @@ class L2Choice(SharedBlock):
     walk: stream.Interface
     read: stream.Interface
     write: stream.Interface
+    ahead: stream.Interface
     may_answer: Signal
     may_wait: Signal
     may_reply: Signal
@@ -64,8 +65,9 @@ class L2Choice(SharedBlock):
         self.config = config
         operation = operation_layout(config)
         flags = ("may_answer", "may_wait", "may_reply", "holds", "sweeping", "done", "undone")
+        offers = ("again", "walk", "read", "write", "ahead")
         super().__init__(
-            {name: In(stream.Signature(operation)) for name in ("again", "walk", "read", "write")}
+            {name: In(stream.Signature(operation)) for name in offers}
             | {name: In(1) for name in flags}
             | {name: Out(1) for name in ("asks", "slot_stall", "pipeline_stall")}
             | {"asked": Out(operation)}
@@ -76,6 +78,7 @@ class L2Choice(SharedBlock):
         again, walk, read, write = self.again, self.walk, self.read, self.write
         repeats, walks, free = Signal(), Signal(), Signal()
         may_read, may_write, prefers_write, holds_reads = Signal(), Signal(), Signal(), Signal()
+        leads = Signal()
         m.d.comb += [
             again.ready.eq(self.may_answer & ~self.sweeping),
             repeats.eq(again.valid & again.ready),
@@ -86,8 +89,13 @@ class L2Choice(SharedBlock):
             may_write.eq(write.valid & self.may_reply & ~self.holds),
             read.ready.eq(free & may_read & ~(may_write & prefers_write)),
             write.ready.eq(free & may_write & ~(read.valid & may_read & ~prefers_write)),
+            leads.eq(free & ~read.valid & ~may_write),
+            self.ahead.ready.eq(leads & self.may_wait & ~self.holds & ~holds_reads),
             self.asks.eq(
-                repeats | walks | (read.valid & read.ready) | (write.ready & ~self.undone)
+                Cat(
+                    (repeats, walks, read.valid & read.ready, write.ready & ~self.undone),
+                    self.ahead.valid & self.ahead.ready,
+                ).any()
             ),
             self.slot_stall.eq(read.valid & free & ~self.may_wait),
             self.pipeline_stall.eq(
@@ -100,6 +108,8 @@ class L2Choice(SharedBlock):
             m.d.comb += self.asked.eq(walk.payload)
         with m.Elif(read.valid & read.ready):
             m.d.comb += self.asked.eq(read.payload)
+        with m.Elif(leads):
+            m.d.comb += self.asked.eq(self.ahead.payload)
         with m.Else():
             m.d.comb += self.asked.eq(write.payload)
         with m.If((read.valid & read.ready) | write.ready):

@@ -19,10 +19,11 @@ class L2Lookup(SharedBlock):
 
     A read is answered if its beats are here and no read of its id waits. Else its line is read:
     into the way it has, or one that is given up, or past the cache; unless somebody reads it
-    already, or bytes of it are on their way to DRAM. A write needs no line to be read: what it
-    does not write is not there. It waits while somebody reads its line past the cache, and for
-    room on the way to DRAM. Given up are empty ways first, then all in turn, none that is
-    being read.
+    already, or bytes of it are on their way to DRAM. A read of no beats, of a line that nobody
+    wants yet, is done if that may be read into a way at once, else forgotten. A write needs no
+    line to be read: what it does not write is not there. It waits while somebody reads its line
+    past the cache, and for room on the way to DRAM. Given up are empty ways first, then all in
+    turn, none that is being read.
 
     Parameters
     ----------
@@ -182,28 +183,36 @@ class L2Lookup(SharedBlock):
             Signal(name=n) for n in ("reads", "whole", "answers", "read_begins", "read_passes")
         )
         room = ~given_up | self.room
+        wants = operation.beats.any()
         m.d.comb += [
             reads.eq(self.valid & (operation.read | operation.retry)),
             whole.eq(present & ~(operation.beats & ~found.full).any()),
-            answers.eq(reads & whole & Mux(operation.retry, ~self.follows, self.is_ordered)),
+            answers.eq(
+                reads & wants & whole & Mux(operation.retry, ~self.follows, self.is_ordered)
+            ),
             begins.eq(
                 reads & ~whole & ~self.going
                 & Mux(present, ~found.pending, operation.allocates & has_way & room)
             ),
-            passes.eq(reads & ~present & ~self.going & ~(operation.allocates & has_way)),
+            passes.eq(reads & wants & ~present & ~self.going & ~(operation.allocates & has_way)),
             outcome.fetches.eq(begins | passes),
             outcome.keeps.eq(begins),
             outcome.for_line.eq(reads & present & ~whole & found.pending),
             outcome.for_back.eq(reads & ~whole & ~outcome.for_line & ~outcome.fetches),
             outcome.stays.eq(self.valid & operation.fill & ~operation.keeps),
-            self.take.eq(reads & operation.read & ~answers),
-            self.settle.eq((reads & ~answers) | (self.valid & operation.fill & self.follows)),
+            self.take.eq(reads & operation.read & ~answers & (wants | begins)),
+            self.settle.eq(
+                (reads & ~answers & (wants | begins))
+                | (self.valid & operation.fill & self.follows)
+            ),
             self.free.eq(
                 (answers & operation.retry) | (self.valid & operation.fill & ~self.follows)
             ),
             self.line_came.eq(self.valid & operation.fill & operation.keeps),
-            self.read_miss.eq(self.valid & operation.read & ~whole),
-            self.access.responds.eq(answers | (self.valid & operation.fill & ~self.follows)),
+            self.read_miss.eq(self.valid & operation.read & wants & ~whole),
+            self.access.responds.eq(
+                answers | (self.valid & operation.fill & wants & ~self.follows)
+            ),
         ]  # fmt: skip
         return begins
 

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from ..emit import SharedBlock
 from ..streams import Queue
+from .l2_ahead import L2Ahead
 from .l2_axi import answer, check_bursts, read_dram, take_reads, take_writes, write_dram
 from .l2_choice import L2Choice
 from .l2_flush import L2Flush
@@ -33,6 +34,7 @@ EVENTS = (
     "write_stall",  # a write must be tried again
     "pipeline_stall",  # a read or a write is not taken, as something else is looked up
     "write_back",  # a line goes to DRAM
+    "prefetch",  # a line is read ahead
 )
 #: Replies that wait, and how many of those are kept for writes that are under way.
 REPLIES, REPLIES_KEPT = 8, 3
@@ -125,6 +127,7 @@ class L2Slice(SharedBlock):
         has_replies = self.reply(m)
         self.ask(m)
         self.look_up(m, looked, looked_valid)
+        leads = self.read_ahead(m, looked, looked_valid)
         self.access(m)
         answer(m, self.i, self.responder.o)
         read_dram(m, config, self.o, self.slots)
@@ -139,7 +142,7 @@ class L2Slice(SharedBlock):
             self.busy.eq(
                 Cat(
                     (under_way, self.backs.busy, self.tags.sweeping, self.ids.sweeping),
-                    (self.gather.busy, has_replies, self.flush),
+                    (self.gather.busy, has_replies, self.flush, leads),
                     (self.i.arvalid, self.i.awvalid, self.i.wvalid, self.i.rvalid, self.i.bvalid),
                     (self.o.arvalid, self.o.awvalid, self.o.wvalid, self.o.rvalid, self.o.bvalid),
                 ).any()
@@ -216,7 +219,7 @@ class L2Slice(SharedBlock):
             self.gather.undone.eq(lookup.undone),
             self.flusher.looked.eq(looked_valid & looked.walk),
             self.flusher.clean.eq(lookup.clean),
-            events.read.eq(looked_valid & looked.read),
+            events.read.eq(looked_valid & looked.read & looked.beats.any()),
             events.write.eq(lookup.done),
             events.read_miss.eq(lookup.read_miss),
             events.write_miss.eq(lookup.write_miss),
@@ -227,23 +230,42 @@ class L2Slice(SharedBlock):
     def order(self, m: Module, looked):
         """Keep what is asked for with one id in its order."""
         ids, lookup, slots, backs = self.ids, self.lookup, self.slots, self.backs
+        wants = looked.beats.any()  # what nobody wants has no place in the order
         m.d.comb += [
             ids.ticket.eq(looked.ticket),
             ids.slot.eq(looked.slot),
-            ids.take.eq(lookup.take),
+            ids.take.eq(lookup.take & wants),
             ids.taken_slot.eq(slots.slot),
-            ids.free.eq(lookup.free),
+            ids.free.eq(lookup.free & wants),
             ids.promise.eq(lookup.what.owes),
             ids.back.eq(backs.number),
             ids.oldest_back.eq(backs.oldest),
             lookup.is_ordered.eq(ids.is_ordered),
-            lookup.follows.eq(ids.follows),
+            lookup.follows.eq(ids.follows & wants),
             lookup.owes.eq(ids.owes),
             slots.ticket.eq(ids.next_ticket),
             slots.youngest.eq(ids.youngest),
-            slots.in_turn.eq(Mux(looked.read, ids.is_ordered, ~ids.follows)),
-            slots.leads.eq(ids.leads),
+            slots.in_turn.eq(Mux(looked.read, ids.is_ordered, ~ids.follows) | ~wants),
+            slots.leads.eq(ids.leads & wants),
         ]
+
+    def read_ahead(self, m: Module, looked, looked_valid) -> Value:
+        """Read lines ahead of those that are asked for; return whether some are to be offered."""
+        if not self.config.l2.prefetch:
+            return C(0, 1)
+        m.submodules.ahead = ahead = L2Ahead(self.config)
+        wants = looked.beats.any()
+        connect(m, ahead.o, self.choice.ahead)
+        m.d.comb += [
+            ahead.asks.eq(looked_valid & looked.read & looked.allocates & wants),
+            ahead.missed.eq(self.lookup.read_miss),
+            ahead.line.eq(looked.line),
+            ahead.begun.eq(self.lookup.take & ~wants),
+            ahead.came.eq(self.lookup.free & ~wants),
+            ahead.forget.eq(self.flush),
+            self.events.prefetch.eq(ahead.begun),
+        ]
+        return ahead.busy
 
     def access(self, m: Module):
         """Do what was decided with the bytes of the line, and answer."""

@@ -1,0 +1,140 @@
+"""A slice of the L2 cache reads ahead of streams, and nobody sees it but by the time it takes."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.address_map import DRAM_END
+from spica.hw.config.l2 import L2Config
+from spica.hw.memory.l2_ahead import L2Ahead
+from spica.hw.memory.l2_layouts import L2SliceConfig
+from spica.sim.l2_bench import Burst, L2Bench
+
+AHEAD = 4
+CONFIG = L2SliceConfig(
+    l2=L2Config(size=4096, ways=2, misses=8, write_backs=4, prefetch=AHEAD), masters=1
+)
+SMALL = replace(CONFIG, l2=replace(CONFIG.l2, size=512))
+DMA, CORE, OTHER = 0, 0x20, 0x41
+LATENCY = 60
+
+
+def lines_of(bench: L2Bench) -> list[int]:
+    """Return the lines that were read from DRAM."""
+    return [(address - bench.base) // bench.config.l2.line_bytes for address, *_ in bench.fetched]
+
+
+def one_by_one(config: L2SliceConfig, lines, *, identity: int = CORE, **bench) -> L2Bench:
+    """Ask for lines, each after the one before it came."""
+    bench = L2Bench(config, random.Random(1), span=8192, latency=LATENCY, **bench)
+    bench.run(*([burst] for burst in bench.reads(identity, lines)))
+    return bench
+
+
+def test_it_converts():
+    rtlil.convert(L2Ahead(CONFIG))
+
+
+def test_a_stream_waits_for_dram_only_at_its_beginning():
+    without = replace(CONFIG, l2=replace(CONFIG.l2, prefetch=0))
+    count = 40
+    assert one_by_one(without, range(count)).cycle > count * LATENCY
+    bench = one_by_one(CONFIG, range(count))
+    assert bench.cycle < (count / AHEAD + 4) * (LATENCY + 20)
+    assert lines_of(bench) == [*range(count + AHEAD)]
+    assert bench.events["prefetch"] == count + AHEAD - 2
+    assert bench.events["read"] == count
+
+
+@pytest.mark.parametrize("lines", [range(0, 40, 2), range(40, 0, -1)])
+def test_only_what_is_asked_for_is_read(lines):
+    bench = one_by_one(CONFIG, lines)
+    assert lines_of(bench) == [*lines] and not bench.events["prefetch"]
+
+
+def test_nothing_is_read_ahead_of_those_who_leave_no_lines():
+    bench = one_by_one(CONFIG, range(20), identity=DMA)
+    assert lines_of(bench) == [*range(20)]
+
+
+def test_slices_of_one_memory_read_ahead_of_their_own_lines():
+    bench = one_by_one(replace(CONFIG, masters=2), range(1, 41, 2))
+    assert lines_of(bench) == [*range(1, 41 + 2 * AHEAD, 2)]
+
+
+def test_nothing_is_read_beyond_dram():
+    size = CONFIG.l2.line_bytes
+    count = 6
+    bench = one_by_one(CONFIG, range(count), base=DRAM_END - (count + 2) * size)
+    assert lines_of(bench) == [*range(count + 2)]
+
+
+def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
+    broken = range(0x8000_0000 + 6 * 64, 0x8000_0000 + 7 * 64)
+    bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, broken=broken)
+    bursts = bench.reads(CORE, range(6))
+    bench.run(*([burst] for burst in bursts))
+    assert 6 in lines_of(bench) and all(burst.codes == [0, 0] for burst in bursts)
+    bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, broken=broken)
+    bursts = bench.reads(CORE, range(8))
+    bench.run(*([burst] for burst in bursts))
+    assert [n for n, burst in enumerate(bursts) if any(burst.codes)] == [6]
+
+
+def test_a_flush_ends_streams():
+    bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, gated=True)
+    before = [[burst] for burst in bench.reads(CORE, range(8))]
+    bench.run(*before, "flush", bench.reads(CORE, [10]), "flush")
+    assert lines_of(bench).count(10) == 1 and max(lines_of(bench)) < 8 + AHEAD
+
+
+def streams_and_more(bench: L2Bench, phases: int) -> list[list[Burst]]:
+    """Return a few bursts at a time of several streams, and writes and reads of their lines."""
+    rounds, lines = [], [bench.rng.randrange(128) for _ in range(3)]
+    for _ in range(phases):
+        bursts = []
+        for stream, identity in enumerate((CORE, OTHER, DMA)):
+            steps = bench.rng.randint(0, 3)
+            following = [(lines[stream] + n) % 128 for n in range(steps)]
+            bursts += bench.reads(identity, following)
+            lines[stream] += steps
+        bursts += bench.random_bursts(2, lines=range(128), ids=[DMA, CORE, OTHER])
+        bench.rng.shuffle(bursts)
+        rounds.append(bursts)
+    return rounds
+
+
+@pytest.mark.parametrize("stall", [0, 0.3])
+@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["fits", "small"])
+def test_everybody_sees_one_order_of_writes(config, stall):
+    bench = L2Bench(
+        config, random.Random(7), span=8192, latency=12, jitter=30 if stall else 0, stall=stall,
+        gated=bool(stall),
+    )  # fmt: skip
+    bench.run(*streams_and_more(bench, 30), "flush", *streams_and_more(bench, 30), "flush")
+    assert bench.events["prefetch"] > 30 and bench.events["write_back"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_one_order_of_writes_for_long(seed):
+    rng = random.Random(100 + seed)
+    bench = L2Bench(
+        rng.choice([CONFIG, SMALL]), rng, span=8192, latency=rng.choice([0, 20, 60]),
+        jitter=rng.choice([0, 8, 60]), stall=rng.choice([0, 0.1, 0.5]), gated=bool(seed % 2),
+    )  # fmt: skip
+    phases = []
+    for _ in range(6):
+        phases += [*streams_and_more(bench, 100), "flush"]
+    bench.run(*phases, timeout=100_000)
+
+
+def test_gated_or_not_it_takes_the_same_time():
+    cycles = []
+    for gated in (False, True):
+        bench = L2Bench(CONFIG, random.Random(3), span=8192, latency=LATENCY, gated=gated)
+        bench.run(*streams_and_more(bench, 20))
+        cycles.append((bench.cycle, bench.fetched, bench.events))
+    assert cycles[0] == cycles[1]
