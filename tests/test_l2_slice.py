@@ -222,6 +222,36 @@ def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
     assert bench.events["write_back"] == 30
 
 
+def test_a_read_waits_for_bytes_that_are_on_their_way():
+    """Line 0 is given up to line 4 and asked for again before DRAM has what was written to it."""
+    bench = L2Bench(
+        config_of(L2Config(size=256, ways=1, misses=4)), random.Random(3), latency=1, jitter=40
+    )
+    phases = []
+    for _ in range(12):
+        phases += [
+            bench.writes(CORE, [0]),
+            [*bench.reads(CORE, [4], beats=1), *bench.reads(OTHER, [0])],
+        ]
+    bench.run(*phases)
+    assert bench.events["write_back"] == 12
+
+
+def test_a_read_that_comes_while_the_one_before_it_is_answered():
+    """Hits of another id vary when it comes."""
+    bench = L2Bench(config_of(L2Config(size=4096, misses=4)), random.Random(1))
+    (hit,) = bench.reads(CORE, [0], beats=1)
+    phases = [[hit]]
+    for hits in range(20):
+        phases.append([
+            *bench.reads(CORE, [1 + hits], beats=1),
+            *(Burst(OTHER, hit.address) for _ in range(hits)),
+            *bench.reads(CORE, [0], beats=1),
+        ])
+    bench.run(*phases, timeout=1500)
+    assert len(bench.fetched) == 21
+
+
 def test_errors_are_passed_on():
     broken = range(0x8000_0000, 0x8000_0020)
     bench = L2Bench(SMALL, random.Random(1), broken=broken)
