@@ -265,6 +265,22 @@ word:   .word 0
 
 
 @pytest.mark.slow
+def test_dram_has_everything_when_the_run_is_over():
+    """When the host is told, not when all is quiet: writes are long on their way to this DRAM."""
+    dram, text = DramConfig(latency=400, jitter=300, seed=1), WRITES + END + PLACE
+    with Machine(TWO, name="small_caches", optimize=1, dram=dram, watchdog=5000) as machine:
+        machine.write(ENTRY, image(text, ROOM))
+        commands = start()
+        commands.wait_equal(STATE, 0, RUNS)
+        commands.read(STATE)
+        machine.begin(commands.array())
+        while not len(machine.harness.reads()):
+            assert machine.cycles < 100_000
+            machine.advance(machine.cycles + 5)
+        assert machine.read(ENTRY, ROOM).tobytes() == expected(text)
+
+
+@pytest.mark.slow
 def test_after_a_fault_the_host_flushes(machine):
     machine.reset()
     text = WRITES + "        fence rw, rw\n        .word 0\n" + PLACE
