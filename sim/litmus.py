@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from .golden.memory_order import Agent, Fetch, Load, Places, outcomes
+from .golden.memory_order import outcomes
+from .golden.memory_steps import Agent, Fetch, Load, Places
 from .litmus_shapes import Shape
 from .programs.litmus import BLOCK, FIELD, KEPT, OUT, PRODUCT, LitmusProgram
 from .programs.placed import PlacedProgram

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .golden.memory_order import Await, Copy, Fence, FenceI, Fetch, Load, Step, Store
+from .golden.memory_steps import Await, Copy, Fence, FenceI, Fetch, Load, Step, Store
 
 __all__ = ["SHAPES", "Shape"]
 

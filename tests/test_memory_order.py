@@ -2,7 +2,8 @@
 
 import pytest
 
-from spica.sim.golden.memory_order import (
+from spica.sim.golden.memory_order import outcomes
+from spica.sim.golden.memory_steps import (
     Agent,
     Await,
     Copy,
@@ -12,7 +13,6 @@ from spica.sim.golden.memory_order import (
     Load,
     Places,
     Store,
-    outcomes,
 )
 
 F = Fence()

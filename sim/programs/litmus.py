@@ -14,7 +14,7 @@ import numpy as np
 from ...hw.address_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, SHARED_BASE
 from ...hw.config import ClusterConfig
 from ...hw.isa.commands import Function, rocc_word
-from ..golden.memory_order import Await, Copy, Fence, FenceI, Fetch, Load, Step, Store
+from ..golden.memory_steps import Await, Copy, Fence, FenceI, Fetch, Load, Step, Store
 from ..litmus_shapes import Shape
 from .bench import END, START
 from .placed import PlacedProgram
