@@ -103,7 +103,7 @@ class CombinerBench:
         if self.beat is not None:
             self.check_beat(sent)
         assert busy == bool(model.waiting or model.held or self.beat)
-        accepted = None
+        accepted, begun = None, None
         if self.offer is not None:
             joined = model.joined(self.offer[0])
             assert ready == model.accepts(self.offer[0])
@@ -115,13 +115,16 @@ class CombinerBench:
         if self.beat is None:
             self.beat = model.next_beat()
         if accepted is not None:
+            before = model.begun
             burst = model.write(*accepted)
+            begun = burst if model.begun > before else None
             assert line == burst.number % self.config.lines
             self.writes.append((self.cycle, accepted, burst))
             self.offer = None
-        if offered is not None and takes[0]:
-            model.waiting.popleft()
+        taken = offered is not None and takes[0]
+        if taken:
             self.bursts.append((self.cycle, offered))
+        model.step(taken, begun)
 
     def check_beat(self, sent: dict):
         """Compare the bytes of a beat that have strobes."""

@@ -1,4 +1,4 @@
-"""Writes put together: bursts, beats and strobes as of the model, and none kept waiting for it."""
+"""Writes put together: bursts, beats and strobes as of the model, and none kept waiting long."""
 
 import random
 
@@ -13,8 +13,10 @@ CONFIGS = {
     "fours": WriteCombinerConfig(lines=2, line_beats=4, beat_bytes=4),
     "singles": WriteCombinerConfig(lines=2, line_beats=1, beat_bytes=4),
     "long": WriteCombinerConfig(lines=8, line_beats=16, beat_bytes=2),
+    "patient": WriteCombinerConfig(lines=8, line_beats=2, beat_bytes=4, patience=8),
+    "hasty": WriteCombinerConfig(lines=2, line_beats=4, beat_bytes=4, patience=1),
 }
-PAIRS = CONFIGS["pairs"]
+PAIRS, PATIENT = CONFIGS["pairs"], CONFIGS["patient"]
 FULL = 0xFF
 
 
@@ -30,6 +32,7 @@ def test_it_converts(name):
         ({"lines": 3}, "lines must be a power of two, not 3"),
         ({"line_beats": 512}, "line_beats must be between 1 and 256, not 512"),
         ({"beat_bytes": 12}, "beat_bytes must be a power of two, not 12"),
+        ({"patience": 3}, "patience must be a power of two, not 3"),
     ],
 )
 def test_what_it_cannot_be_is_refused(fields, message):
@@ -106,6 +109,25 @@ def test_nobody_waits_for_company():
     assert [cycle for cycle, _ in bench.bursts] == [cycle + 1 for cycle in at]
     assert [cycle for cycle, _ in bench.beats] == [cycle + 2 for cycle in at]
     assert all(burst["further"] == 0 for _, burst in bench.bursts)
+
+
+def test_lines_wait_for_company_for_a_while():
+    bench = CombinerBench(PATIENT, random.Random(1))
+    turns = [4 * pair + n for pair in range(5) for n in (0, 2, 1, 3)]  # of two lines
+    bench.run([*((beat, bytes(4), 15) for beat in turns), *[None] * 40, (100, bytes(4), 15)])
+    assert [burst["further"] for _, burst in bench.bursts] == [1] * 10 + [0]
+    written = {beat: cycle for cycle, (beat, *_), _ in bench.writes}
+    for cycle, burst in bench.bursts[:-1]:
+        assert cycle <= written[burst["beat"] + 1] + 2  # as soon as it is whole, one per cycle
+    assert PATIENT.patience < bench.bursts[-1][0] - written[100] <= 2 * PATIENT.patience + 1
+
+
+def test_lines_that_are_needed_wait_for_nobody():
+    bench = CombinerBench(PATIENT, random.Random(1))
+    bench.run((beat, bytes(4), 15) for beat in range(0, 80, 2))
+    assert [cycle for cycle, *_ in bench.writes] == [*range(40)]
+    at = [cycle for cycle, _ in bench.bursts]
+    assert at[: 40 - 6] == [*range(6, 40)]
 
 
 @pytest.mark.parametrize("name", ["addresses", "beats"])

@@ -13,8 +13,8 @@ __all__ = ["L2Choice"]
 class L2Choice(SharedBlock):
     """Choose one of what waits: what waited before, a walk, or a read and a write in turns.
 
-    Combinational. A line is read `ahead` where nothing else is chosen. After a write that could
-    not be done no read begins until it is: those for which it waits come to an end.
+    Combinational. A line that is read `ahead` has every second turn of writes. After a write that
+    could not be done no read begins until it is: those for which it waits come to an end.
 
     Parameters
     ----------
@@ -78,7 +78,8 @@ class L2Choice(SharedBlock):
         again, walk, read, write = self.again, self.walk, self.read, self.write
         repeats, walks, free = Signal(), Signal(), Signal()
         may_read, may_write, prefers_write, holds_reads = Signal(), Signal(), Signal(), Signal()
-        leads = Signal()
+        leads, prefers_ahead = Signal(), Signal()  # what goes in the place of a write
+        may_lead, others, read_goes = Signal(), Signal(), Signal()
         m.d.comb += [
             again.ready.eq(self.may_answer & ~self.sweeping),
             repeats.eq(again.valid & again.ready),
@@ -87,14 +88,17 @@ class L2Choice(SharedBlock):
             free.eq(~repeats & ~walk.valid & ~self.sweeping),
             may_read.eq(self.may_answer & self.may_wait & ~self.holds & ~holds_reads),
             may_write.eq(write.valid & self.may_reply & ~self.holds),
-            read.ready.eq(free & may_read & ~(may_write & prefers_write)),
-            write.ready.eq(free & may_write & ~(read.valid & may_read & ~prefers_write)),
-            leads.eq(free & ~read.valid & ~may_write),
-            self.ahead.ready.eq(leads & self.may_wait & ~self.holds & ~holds_reads),
+            may_lead.eq(self.may_wait & ~self.holds & ~holds_reads),
+            leads.eq(self.ahead.valid & may_lead & (prefers_ahead | ~may_write)),
+            read.ready.eq(free & may_read & ~((may_write | leads) & prefers_write)),
+            read_goes.eq(read.valid & read.ready),
+            others.eq(free & ~(read.valid & may_read & ~prefers_write)),
+            self.ahead.ready.eq(others & leads),
+            write.ready.eq(others & may_write & ~leads),
             self.asks.eq(
                 Cat(
-                    (repeats, walks, read.valid & read.ready, write.ready & ~self.undone),
-                    self.ahead.valid & self.ahead.ready,
+                    (repeats, walks, read_goes, write.ready & ~self.undone),
+                    self.ahead.ready,
                 ).any()
             ),
             self.slot_stall.eq(read.valid & free & ~self.may_wait),
@@ -106,14 +110,16 @@ class L2Choice(SharedBlock):
             m.d.comb += self.asked.eq(again.payload)
         with m.Elif(walk.valid):
             m.d.comb += self.asked.eq(walk.payload)
-        with m.Elif(read.valid & read.ready):
+        with m.Elif(read_goes):
             m.d.comb += self.asked.eq(read.payload)
         with m.Elif(leads):
             m.d.comb += self.asked.eq(self.ahead.payload)
         with m.Else():
             m.d.comb += self.asked.eq(write.payload)
-        with m.If((read.valid & read.ready) | write.ready):
-            m.d.sync += prefers_write.eq(~write.ready)
+        with m.If(read_goes | self.ahead.ready | write.ready):
+            m.d.sync += prefers_write.eq(read_goes)
+        with m.If(self.ahead.ready | write.ready):
+            m.d.sync += prefers_ahead.eq(write.ready)
         with m.If(self.done | self.undone):
             m.d.sync += holds_reads.eq(self.undone)
         return m

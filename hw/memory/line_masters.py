@@ -28,9 +28,9 @@ from .write_combiner import WriteCombiner, WriteCombinerConfig
 __all__ = ["LineMasters"]
 
 SIDES = ("instructions", "data")
-#: Lines of writes that wait at a master: enough to combine writes to two lines in turns. Half as
-#: many combine what comes one after the other, twice as many four lines in turns.
-LINES_WRITTEN = 4
+#: Lines of writes that wait at a master, for company where it may come: so that warps that store
+#: rows in turns fill whole lines. For how long, see `WriteCombiner`.
+LINES_WRITTEN, PATIENCE = 8, 8
 
 
 def master_of(config: ClusterConfig, beat: Value) -> Value:
@@ -104,6 +104,7 @@ class LineMasters(SharedBlock):
             lines=LINES_WRITTEN,
             line_beats=axi.interleave_bytes // axi.beat_bytes,
             beat_bytes=axi.beat_bytes,
+            patience=PATIENCE,
         )
 
     @property

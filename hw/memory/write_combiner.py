@@ -27,17 +27,22 @@ class WriteCombinerConfig:
         Beats of a line, the longest burst. A power of two.
     beat_bytes : int
         A power of two.
+    patience : int
+        How long a line waits for company: so many cycles to twice as many. 0, or a power of two.
 
     """
 
     lines: int
     line_beats: int
     beat_bytes: int
+    patience: int = 0
 
     def __post_init__(self):
         require_power_of_two("lines", self.lines, 2, 64)
         require_power_of_two("line_beats", self.line_beats, 1, 256)
         require_power_of_two("beat_bytes", self.beat_bytes, 1, 128)
+        if self.patience:
+            require_power_of_two("patience", self.patience, 1, 64)
 
     @property
     def beat_width(self) -> int:
@@ -74,14 +79,15 @@ class WriteCombinerConfig:
 
 
 class WriteCombiner(SharedBlock):
-    """Write lines in bursts, in the order in which they were begun; nobody waits for company.
+    """Write lines in bursts, in the order in which they were begun.
 
-    A write to a line that waits behind another joins it, and what it writes is written over what
-    is there. Else it begins one, where one is free. The burst of the oldest line is offered until
+    A write to a line that waits joins it, and what it writes is written over what is there. Else
+    it begins one, where one is free. The burst of the oldest line is offered when it is whole,
+    when it has waited for its `patience`, or when no more than two lines are free; and then until
     it is taken: what comes meanwhile joins those behind it. It has the beats from the first to the
     last that were written; those between have no strobes.
 
-    | cycle | a write where none wait                                                       |
+    | cycle | a write where none wait, without patience                                     |
     |-------|-------------------------------------------------------------------------------|
     | 0     | `i` is accepted, with its `line`                                              |
     | 1     | `burst` is offered; what comes now begins another                             |
@@ -145,14 +151,20 @@ class WriteCombiner(SharedBlock):
         )
         same = Cat(address == self.i.payload.beat[config.place_width :] for address in addresses)
         matches, begins = Signal(count), Signal()
-        m.d.comb += [is_open.eq(waits & ~asking), matches.eq(is_open & same)]
-        self.accept(m, matches, following, waits | held, written, memory, begins)
+        in_use, offers = waits | held, Signal()
+        self.decide(m, offers, waits, in_use, following, asking, written, begins)
+        m.d.comb += [
+            is_open.eq(waits & ~Mux(offers, asking, 0)),
+            matches.eq(is_open & same),
+            self.burst.valid.eq(offers),
+        ]
+        self.accept(m, matches, following, in_use, written, memory, begins)
         with m.If(begins):
             m.d.sync += following.eq(following.rotate_left(1))
             for number, address in enumerate(addresses):
                 with m.If(following[number]):
                     m.d.sync += address.eq(self.i.payload.beat[config.place_width :])
-        asked = self.ask(m, waits, asking, addresses, written)
+        asked = self.ask(m, asking, addresses, written)
         sent = self.send(m, held & ~is_open, sending, written, memory)
         m.d.sync += [
             waits.eq((waits & ~Mux(asked, asking, 0)) | Mux(begins, following, 0)),
@@ -190,8 +202,36 @@ class WriteCombiner(SharedBlock):
             ),
         ]
 
-    def ask(self, m: Module, waits, asking, addresses, written) -> Value:
-        """Offer the burst of the oldest line; return whether it is taken."""
+    def decide(self, m: Module, offers, waits, in_use, following, asking, written, begins):
+        """Offer the oldest line when nobody is to be waited for any more."""
+        offered, comes, patience = Signal(), Signal(), self.config.patience
+        is_old, is_ripe = Signal.like(waits), Signal.like(waits)
+        m.d.comb += comes.eq(
+            Cat(
+                offered,
+                select(asking, written).all(),
+                (in_use & following.rotate_left(min(2, len(waits) - 1))).any(),
+                (is_ripe & asking).any(),
+                C(not patience, 1),
+            ).any()
+        )
+        m.d.comb += offers.eq((waits & asking).any() & comes)
+        m.d.sync += offered.eq(offers & ~self.burst.ready)
+        if not patience:
+            return
+        ticks, begun = Signal(range(patience)), Signal.like(waits)
+        m.d.comb += begun.eq(Mux(begins, following, 0))
+        with m.If(waits.any()):  # counts the same whether an idle clock is withheld or not
+            m.d.sync += ticks.eq(ticks + 1)
+        with m.Else():
+            m.d.sync += ticks.eq(0)
+        with m.If(ticks == patience - 1):
+            m.d.sync += [is_old.eq(waits & ~begun), is_ripe.eq((is_old | is_ripe) & ~begun)]
+        with m.Else():
+            m.d.sync += [is_old.eq(is_old & ~begun), is_ripe.eq(is_ripe & ~begun)]
+
+    def ask(self, m: Module, asking, addresses, written) -> Value:
+        """Give the burst of the oldest line; return whether it is taken."""
         asked, count = Signal(), self.config.line_beats
         # Signals: what is sliced would be computed for each slice.
         beats, backwards, first, last = (
@@ -203,7 +243,6 @@ class WriteCombiner(SharedBlock):
             backwards.eq(beats[::-1]),
             first.eq(lowest(beats)),
             last.eq(lowest(backwards)),
-            self.burst.valid.eq((waits & asking).any()),
             self.burst.payload.beat.eq(Cat(places[0], select(asking, addresses))),
             self.burst.payload.further.eq((places[1] - places[0])[: self.config.place_width]),
             asked.eq(self.burst.valid & self.burst.ready),

@@ -15,6 +15,7 @@ class Burst:
     number: int  # how many began before
     line: int
     beats: dict[int, tuple[bytes, int]] = field(default_factory=dict)  # value, strobes
+    ticks: int = 0  # since it began
 
     def write(self, place: int, value: bytes, strobes: int):
         """Write a beat, over what is there."""
@@ -27,7 +28,7 @@ class Burst:
 
 
 class CombinedWrites:
-    """Bursts in the order in which they began; a write joins one that waits behind the first.
+    """Bursts in the order in which they began; a write joins one that waits and is not offered.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class CombinedWrites:
         self.waiting: deque[Burst] = deque()  # to be asked for
         self.held: deque[Burst] = deque()  # with beats to be read
         self.read = 0  # beats read of the first of them
+        self.offers = False  # the oldest, in this cycle
+        self.cycles = 0  # in which something waits, up to the patience
 
     def split(self, beat: int) -> tuple[int, int]:
         """Return the line of a beat, and the place there."""
@@ -49,14 +52,44 @@ class CombinedWrites:
     def joined(self, beat: int) -> Burst | None:
         """Return the burst that a write would join."""
         line, _ = self.split(beat)
-        behind = list(self.waiting)[1:]
-        return next((burst for burst in behind if burst.line == line), None)
+        return next((burst for burst in self.open if burst.line == line), None)
+
+    @property
+    def in_use(self) -> int:
+        """How many lines are."""
+        oldest = [bursts[0].number for bursts in (self.waiting, self.held) if bursts]
+        return self.begun - min(oldest, default=self.begun)
+
+    def must_go(self) -> bool:
+        """Return whether the oldest burst is to be offered."""
+        if not self.waiting:
+            return False
+        config, oldest = self.config, self.waiting[0]
+        is_whole = len(oldest.beats) == config.line_beats
+        is_scarce = self.in_use >= max(1, config.lines - 2 + (config.lines == 2))
+        is_ripe = oldest.ticks >= 2
+        return is_whole or is_scarce or is_ripe or not config.patience
+
+    @property
+    def open(self) -> list[Burst]:
+        """What a write may join."""
+        return list(self.waiting)[1 if self.offers else 0 :]
+
+    def step(self, taken: bool, begun: Burst | None):
+        """Go on by a cycle, in which the oldest was taken or not, and one begun or not."""
+        patience = self.config.patience
+        waiting = [burst for burst in self.waiting if burst is not begun]
+        if patience and self.cycles == patience - 1:
+            for burst in waiting:
+                burst.ticks += 1
+        self.cycles = (self.cycles + 1) % patience if patience and waiting else 0
+        if taken:
+            self.waiting.popleft()
+        self.offers = (self.offers and not taken) or self.must_go()
 
     def accepts(self, beat: int) -> bool:
         """Return whether a write is accepted."""
-        oldest = [bursts[0].number for bursts in (self.waiting, self.held) if bursts]
-        lines = self.begun - min(oldest, default=self.begun)
-        return self.joined(beat) is not None or lines < self.config.lines
+        return self.joined(beat) is not None or self.in_use < self.config.lines
 
     def write(self, beat: int, value: bytes, strobes: int) -> Burst:
         """Accept a write; return its burst."""
@@ -72,7 +105,7 @@ class CombinedWrites:
 
     def offered(self) -> dict | None:
         """Return the burst that is offered."""
-        if not self.waiting:
+        if not self.offers:
             return None
         burst = self.waiting[0]
         first, last = min(burst.beats), max(burst.beats)
@@ -81,7 +114,7 @@ class CombinedWrites:
 
     def next_beat(self) -> dict | None:
         """Read the next beat: its value, None where nobody wrote it, its strobes, if it is last."""
-        if not self.held or self.held[0] in list(self.waiting)[1:]:
+        if not self.held or self.held[0] in self.open:
             return None  # of one that is not offered more may come
         burst = self.held[0]
         place, last = min(burst.beats) + self.read, max(burst.beats)
