@@ -121,8 +121,8 @@ class CombinerBench:
             assert line == burst.number % self.config.lines
             self.writes.append((self.cycle, accepted, burst))
             self.offer = None
-        taken = offered is not None and takes[0]
-        if taken:
+        taken = takes[0] if offered else False
+        if offered and taken:
             self.bursts.append((self.cycle, offered))
         model.step(taken, begun)
 

@@ -58,7 +58,7 @@ def test_right_on_any_number_of_cores(name, extents, cores):
 #: Instructions of a warp for each of its rows of words, without launch and end: of a whole block
 #: of rows, by the size of the block.
 PER_ROW = {
-    "copy": (38 / 16, (1 << 15,), (1 << 16,)),
+    "copy": (11 / 4, (1 << 15,), (1 << 16,)),
     "strided": (28 / 8, (1 << 14, 4), (1 << 15, 4)),
     "random_access": (43 / 8, (1 << 14, 99), (1 << 15, 99)),
 }
@@ -83,7 +83,7 @@ def test_instructions_per_row_of_a_matrix():
 
 
 #: Loads that a warp has under way before it waits for one: as many as stand in a row.
-IN_FLIGHT = {"copy": 16, "gemv": 20, "random_access": 8, "saxpy": 16, "vecadd": 16}
+IN_FLIGHT = {"copy": 4, "gemv": 20, "random_access": 8, "saxpy": 16, "vecadd": 16}
 
 
 def is_load_of_data(step):

@@ -120,7 +120,7 @@ BUDGETS = {
     "bitonic_sort": ((4096,), 240_000),
     "chase": ((256, 16, 256), 1_520),
     "conv2d": ((64, 64), 10_400),
-    "copy": ((8192,), 3_290),
+    "copy": ((8192,), 3_590),
     "gemv": ((128, 128), 9_600),
     "layernorm": ((64, 64), 13_800),
     "mandelbrot": ((64, 64), 335_000),
@@ -194,9 +194,9 @@ MISTAKES = {
     ],
     "conv2d": [("spica_mask(x + 1 < w)", "spica_mask(1)"), ("if (y > 0) next", "if (y > 99) next")],
     "copy": [
-        ("SPICA_IF (i < ARGUMENTS->n)", "SPICA_IF (i + 1 < ARGUMENTS->n)"),
+        ("SPICA_IF (i < n)", "SPICA_IF (i + 1 < n)"),
         ("words[i] = a[i * SPICA_THREADS]", "words[i] = a[i / 2 * SPICA_THREADS]"),
-        ("row += warp * SPICA_THREADS", "row += (warp + 1) * SPICA_THREADS"),
+        ("row = whole + warp", "row = whole + 1 + warp"),
     ],
     "gemv": [
         ("lane ^ distance", "lane"),

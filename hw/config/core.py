@@ -102,8 +102,8 @@ class CoreConfig:
     divide_lanes: int | None = None
     multiply_latency: int = 3
     fma_latency: int = 4
-    accesses: int = 16
-    transactions: int = 16
+    accesses: int = 32
+    transactions: int = 32
     shared_ports: int | None = None
     l1i: CacheConfig = field(default_factory=CacheConfig)
     l1d: CacheConfig = field(default_factory=data_cache)
