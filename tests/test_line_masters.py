@@ -108,6 +108,7 @@ class WriteBench:
             if bus.driven["bvalid"] and shown["bready"]:
                 self.responses[c].append(bus.driven["bresp"] >> 1)
             taken = shown["awvalid"] and bus.driven["awready"]
+            model.offers = bool(shown["awvalid"])
             if accepted is not None and self.master_of(accepted["beat"]) == c:
                 value = accepted["data"].to_bytes(self.config.axi.beat_bytes, "little")
                 burst = model.write(accepted["beat"], value, accepted["strobes"])

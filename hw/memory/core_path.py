@@ -45,8 +45,9 @@ class CorePath(SharedBlock):
     | n     | the last beat comes                                            |
     | n + 6 | `response` to the lanes of one beat, one beat per cycle        |
 
-    A load that hits is answered after 6 cycles. The address of a store is offered after 4, its
-    data after 5, and it is answered 4 after its write response.
+    A load that hits is answered after 6 cycles. The address of a store that makes its line whole
+    is offered after 4, of another one up to 16 later, its data a cycle after its address, and it is
+    answered 4 after its write response, or 5 with more than 16 transactions.
 
     Parameters
     ----------

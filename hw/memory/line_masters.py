@@ -25,7 +25,7 @@ from .path_layouts import (
 )
 from .write_combiner import WriteCombiner, WriteCombinerConfig
 
-__all__ = ["LineMasters"]
+__all__ = ["PATIENCE", "LineMasters"]
 
 SIDES = ("instructions", "data")
 #: Lines of writes that wait at a master, for company where it may come: so that warps that store
@@ -47,11 +47,12 @@ class LineMasters(SharedBlock):
     instructions pass in the cycle they come, beats of data 1 cycle later, one of each per cycle,
     from whichever master.
 
-    A write leaves with id 0, its address 1 cycle later and its beat 2 cycles later, by itself
-    where nothing is in its way; of those that wait, the ones to a line leave in one burst (see
-    `WriteCombiner`). Those to one beat take effect in their order, others in any. Write responses
-    are always taken, as somebody else's may be behind them, and told from the next cycle on in the
-    order of the writes; the error of a burst is that of each write in it.
+    A write leaves with id 0, its address 1 cycle later and its beat 2 cycles later if it makes its
+    line whole; else it waits for others to its line, with which it leaves in one burst, for 16
+    cycles at most where nothing else is in its way (see `WriteCombiner`). Those to one beat take
+    effect in their order, others in any. Write responses are always taken, as somebody else's may
+    be behind them, and told from the next cycle on in the order of the writes; the error of a burst
+    is that of each write in it.
 
     Parameters
     ----------
