@@ -56,6 +56,7 @@ def test_counters_of_caches_are_what_is_seen_around_them():
     # A fetch that misses begins a line, or waits for one that was begun ahead.
     assert counts["l1i_fetches"] > counts["l1i_misses"] > 0 < counts["l1i_lines"]
     assert counts["l2_reads"] == counts["l1d_misses"] + counts["l1i_lines"]
-    assert counts["l2_read_misses"] >= reads >= LINES
+    assert counts["l2_prefetches"] > LINES // 2
+    assert counts["l2_read_misses"] + counts["l2_prefetches"] >= reads >= LINES
     assert (counts["l2_writes"], counts["l2_write_misses"]) == (STORED, 0)
     assert counts["l2_write_backs"] == sum(c.write_bursts for c in outcome.channels) == STORED
