@@ -35,7 +35,7 @@ OPTIMIZE = 0
 #: Small clusters that differ in everything a core can differ in. Tests of whole programs share
 #: them, so that each is built once.
 FUZZ_CONFIGS = (
-    small_config(warps=2, threads=4),
+    small_config(warps=2, threads=4, accesses=16),
     small_config(
         warps=1, threads=1, banks=1, collectors=1, snoop=False, writeback_buses=1, accesses=1,
         instruction_buffer=2, scheduler="oldest", fma_latency=3, multiply_latency=2,

@@ -225,8 +225,9 @@ def test_a_request_for_another_part(shown):
     shown.lui()
     shown.collect(FIRST, Port.MEMORY)
     shown.dispatch(FIRST, Port.MEMORY)
-    # Above 16 slots, the upper bit of the tag tells which threads it is for.
-    shown.request(DRAM_BASE, tag=16)
+    # Above the number of the slot, the tag tells which threads it is for.
+    assert NARROW.core
+    shown.request(DRAM_BASE, tag=NARROW.core.accesses)
     assert shown.verdict() == "part of the instruction requested"
 
 

@@ -21,6 +21,7 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
             "slot_stall": ("waits for a free miss", "wait_a", Drawing.LINE),
             "write_stall": ("writes tried again", "wait_weights", Drawing.LINE),
             "write_back": ("lines written back", "drain", Drawing.LINE),
+            "prefetch": ("lines read ahead", "add", Drawing.LINE),
         },
     ),
     "l1d": (
