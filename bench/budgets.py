@@ -7,9 +7,10 @@ from spica.hw.config import PRESETS
 from spica.hw.core.core import Core
 from spica.sim.emissions import emit_cached
 from spica.synth.area import area_report, measure_cluster
-from spica.synth.budgets import CORE_CELLS, DEPTH, ELEMENT_CELLS, with_children
+from spica.synth.budgets import CORE_CELLS, DEPTH, ELEMENT_CELLS, MEMORY_CELLS, with_children
 from spica.synth.measure import measure as measure_block
 
+from .memory_parts import memory_parts
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -62,6 +63,24 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
         Target(name="depth of a core", value=measured.depth, limit=DEPTH).as_dict(),
     ]
     yield result
+    yield from measure_memory(result, tell)
+
+
+def measure_memory(result: dict, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+    """Yield the result after every part between the cores of `virgo` and DRAM."""
+    result["memory"] = {}
+    parts = memory_parts(PRESETS["virgo"])
+    for done, (name, part) in enumerate(parts.items()):
+        tell("synthesising the way to memory", done, len(parts))
+        measured = measure_block(part, "part")
+        result["memory"][name] = area_report(measured)
+        limits = {"word-level cells": MEMORY_CELLS[name], "depth": DEPTH}
+        found = {"word-level cells": measured.cells, "depth": measured.depth}
+        result["targets"] += [
+            Target(name=f"{what} of the {name}", value=found[what], limit=limit).as_dict()
+            for what, limit in limits.items()
+        ]
+        yield result
 
 
 def tables(result: dict) -> Iterator:
@@ -80,10 +99,17 @@ def tables(result: dict) -> Iterator:
         table.add_row(name, *(f"{preset[key]:,.0f}" for key in (*counts, *texts)))
     yield table
     if "core" in result:
-        numbers = ["cells", "NAND2 eq", "flip-flops", "SRAM bits", "depth"]
-        keys = ("cells", "nand2", "flip_flops", "sram_bits", "depth")
-        core = result["core"]
-        table = new_table("A core of 8 warps x 8 threads", "", numbers=numbers)
-        table.add_row("core", *(f"{core[key]:,.0f}" for key in keys))
-        yield table
+        yield cost_table("A core of 8 warps x 8 threads", {"core": result["core"]})
+    if "memory" in result:
+        yield cost_table("Between the cores of virgo and DRAM", result["memory"])
     yield "Cells are word-level cells after proc; opt. Depth is in gates between registers."
+
+
+def cost_table(title: str, parts: dict[str, dict]):
+    """Return what parts cost."""
+    numbers = ["cells", "NAND2 eq", "flip-flops", "SRAM bits", "depth"]
+    keys = ("cells", "nand2", "flip_flops", "sram_bits", "depth")
+    table = new_table(title, "part", numbers=numbers)
+    for name, part in parts.items():
+        table.add_row(name, *(f"{part[key]:,.0f}" for key in keys))
+    return table

@@ -2,7 +2,15 @@
 
 from .measure import BlockMeasurement, Measurement
 
-__all__ = ["CORE_CELLS", "DEPTH", "ELEMENT_CELLS", "element_of", "too_deep", "with_children"]
+__all__ = [
+    "CORE_CELLS",
+    "DEPTH",
+    "ELEMENT_CELLS",
+    "MEMORY_CELLS",
+    "element_of",
+    "too_deep",
+    "with_children",
+]
 
 #: Gates between two registers. An obvious four-stage multiply-add has 101, which is 37 MHz on ECP5.
 DEPTH = 60
@@ -10,6 +18,17 @@ DEPTH = 60
 ELEMENT_CELLS = 160
 #: Word-level cells of a core of 8 warps of 8 threads.
 CORE_CELLS = 12_000
+#: Word-level cells of what stands between the cores of `virgo` and DRAM.
+MEMORY_CELLS = {
+    "coalescer": 320,
+    "L1I": 800,
+    "L1D": 1_600,
+    "masters of a core": 700,
+    "path of a core": 4_600,
+    "AXI multiplexer": 220,
+    "reading ahead of the L2": 450,
+    "slice of the L2": 2_000,
+}
 
 ELEMENTS = ("weight_stationary_element_", "output_stationary_element_")
 #: Blocks of an element that are emitted as modules of their own.

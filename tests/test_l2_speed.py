@@ -13,7 +13,7 @@ from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
 
 #: Of a slice at its default, of 64 reads that wait and 64 write-backs.
-CELLS, FLIP_FLOPS, DEPTH = 1_400, 4_000, 47
+CELLS, FLIP_FLOPS, DEPTH = 1_900, 4_400, 50
 #: An id of the DMA, whose misses pass, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
 

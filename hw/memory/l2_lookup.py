@@ -19,11 +19,10 @@ class L2Lookup(SharedBlock):
 
     A read is answered if its beats are here and no read of its id waits. Else its line is read:
     into the way it has, or one that is given up, or past the cache; unless somebody reads it
-    already, or bytes of it are on their way to DRAM. A read of no beats, of a line that nobody
-    wants yet, is done if that may be read into a way at once, else forgotten. A write needs no
-    line to be read: what it does not write is not there. It waits while somebody reads its line
-    past the cache, and for room on the way to DRAM. Given up are empty ways first, then all in
-    turn, none that is being read.
+    already, or bytes of it are on their way to DRAM. A read of no beats, which nobody wants yet, is
+    done if a way is to be had at once, else forgotten. A write needs no line to be read: what it
+    does not write is not there. It waits while somebody reads its line past the cache, and for room
+    on the way to DRAM. Given up are empty ways, then all in turn, none that is being read.
 
     Parameters
     ----------
