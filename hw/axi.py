@@ -2,12 +2,26 @@
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
-__all__ = ["BURST_INCR", "RESPONSE_OKAY", "Axi4LiteSignature", "Axi4Signature"]
+__all__ = ["BURST_INCR", "RESPONSE_OKAY", "Axi4LiteSignature", "Axi4Signature", "whole_beats"]
 
 BURST_INCR = 0b01
+CACHE_BUFFERABLE = 0b0011
 RESPONSE_OKAY = 0b00
 RESPONSE_SLAVE_ERROR = 0b10
+
+
+def whole_beats(axi, letter: str) -> list:
+    """Return the assignments that make bursts of ``ar`` or ``aw`` those of whole beats of memory.
+
+    `axi` is an interface of `Axi4Signature`, seen by who asks.
+    """
+    return [
+        getattr(axi, f"{letter}size").eq(exact_log2(len(axi.wdata) // 8)),
+        getattr(axi, f"{letter}burst").eq(BURST_INCR),
+        getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
+    ]
 
 
 class Axi4Signature(wiring.Signature):

@@ -2,10 +2,11 @@
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from ..emit import SharedBlock
 
-__all__ = ["Arbiter", "one_hot", "select"]
+__all__ = ["Arbiter", "lowest", "number_of", "one_hot", "select"]
 
 
 #: Bits of which a carry finds the lowest that is set; more would be as deep as they are many.
@@ -33,6 +34,14 @@ def one_hot(m: Module, index: Value, choices: int, name: str) -> Signal:
             with m.Case(number):
                 m.d.comb += chosen.eq(1 << number)
     return chosen
+
+
+def number_of(chosen: Value) -> Value:
+    """Return which bit of a one-hot value is set; its width is that of the highest number."""
+    return Cat(
+        Cat(chosen[n] for n in range(len(chosen)) if n >> bit & 1).any()
+        for bit in range(ceil_log2(len(chosen)))
+    )
 
 
 def select(grant: Value, values) -> Value:

@@ -1,27 +1,20 @@
 """The DMA's channels under the names and with the constants of AXI4."""
 
 from amaranth import *
-from amaranth.utils import exact_log2
 
-from ..axi import BURST_INCR
-from ..config import ClusterConfig
+from ..axi import whole_beats
 
 __all__ = ["connect_axi"]
 
-CACHE_BUFFERABLE = 0b0011
 
-
-def connect_axi(m: Module, config: ClusterConfig, axi, read, write) -> None:
+def connect_axi(m: Module, axi, read, write) -> None:
     """Connect a `ReadChannel` and a `WriteChannel` to a master, an `Axi4Signature`."""
-    size = exact_log2(config.axi.beat_bytes)
     for letter, channel in (("ar", read), ("aw", write)):
         burst = channel.address
         m.d.comb += [
             getattr(axi, f"{letter}addr").eq(burst.payload.address),
             getattr(axi, f"{letter}len").eq(burst.payload.length),
-            getattr(axi, f"{letter}size").eq(size),
-            getattr(axi, f"{letter}burst").eq(BURST_INCR),
-            getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
+            *whole_beats(axi, letter),
             getattr(axi, f"{letter}valid").eq(burst.valid),
             burst.ready.eq(getattr(axi, f"{letter}ready")),
         ]

@@ -6,9 +6,9 @@ from typing import Any
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2, exact_log2
+from amaranth.utils import ceil_log2
 
-from ..axi import BURST_INCR, Axi4Signature
+from ..axi import Axi4Signature, whole_beats
 from ..config.checks import require_integer, require_power_of_two
 from ..emit import SharedBlock
 from ..streams import Queue
@@ -16,7 +16,6 @@ from .merge import Merge
 
 __all__ = ["AxiMux", "AxiMuxConfig"]
 
-CACHE_BUFFERABLE = 0b0011
 #: Write bursts whose data is awaited behind that of one.
 BURSTS_AHEAD = 16
 
@@ -136,9 +135,7 @@ class AxiMux(SharedBlock):
             getattr(self.o, f"{letter}id").eq(Cat(burst.payload.id, burst.source)),
             getattr(self.o, f"{letter}addr").eq(burst.payload.addr),
             getattr(self.o, f"{letter}len").eq(burst.payload.len),
-            getattr(self.o, f"{letter}size").eq(exact_log2(self.config.data_width // 8)),
-            getattr(self.o, f"{letter}burst").eq(BURST_INCR),
-            getattr(self.o, f"{letter}cache").eq(CACHE_BUFFERABLE),
+            *whole_beats(self.o, letter),
             valid.eq(merge.o.valid & room),
             merge.o.ready.eq(ready & room),
         ]

@@ -279,7 +279,7 @@ class Dma(SharedBlock):
             connect(m, getattr(drain, f"line_{c}"), write.line)
             connect(m, getattr(drain, f"spill_{c}"), port.spill)
             m.d.comb += drain.finished[c].eq(axi.bvalid | port.finished[config.dma.contexts])
-        connect_axi(m, self.config, axi, read, write)
+        connect_axi(m, axi, read, write)
         m.d.comb += [
             self.events[f"read_beats_{c}"].eq(axi.rvalid & axi.rready),
             self.events[f"write_beats_{c}"].eq(axi.wvalid & axi.wready),

@@ -3,12 +3,10 @@
 from amaranth import *
 from amaranth.utils import exact_log2
 
-from ..axi import BURST_INCR
+from ..axi import whole_beats
 from .l2_layouts import L2SliceConfig
 
 __all__ = ["answer", "check_bursts", "read_dram", "take_reads", "take_writes", "write_dram"]
-
-CACHE_BUFFERABLE = 0b0011
 
 
 def line_of(config: L2SliceConfig, address: Value) -> Value:
@@ -83,9 +81,7 @@ def ask_dram(m: Module, config: L2SliceConfig, o, letter: str, burst):
         burst.ready.eq(getattr(o, f"{letter}ready")),
         getattr(o, f"{letter}addr").eq(Cat(offset, burst.payload.first, burst.payload.line)),
         getattr(o, f"{letter}len").eq(burst.payload.more),
-        getattr(o, f"{letter}size").eq(exact_log2(config.beat_bytes)),
-        getattr(o, f"{letter}burst").eq(BURST_INCR),
-        getattr(o, f"{letter}cache").eq(CACHE_BUFFERABLE),
+        *whole_beats(o, letter),
     ]
 
 

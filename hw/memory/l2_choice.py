@@ -86,9 +86,9 @@ class L2Choice(SharedBlock):
             walk.ready.eq(~repeats & ~self.sweeping),
             walks.eq(walk.valid & walk.ready),
             free.eq(~repeats & ~walk.valid & ~self.sweeping),
-            may_read.eq(self.may_answer & self.may_wait & ~self.holds & ~holds_reads),
-            may_write.eq(write.valid & self.may_reply & ~self.holds),
             may_lead.eq(self.may_wait & ~self.holds & ~holds_reads),
+            may_read.eq(self.may_answer & may_lead),
+            may_write.eq(write.valid & self.may_reply & ~self.holds),
             leads.eq(self.ahead.valid & may_lead & (prefers_ahead | ~may_write)),
             read.ready.eq(free & may_read & ~((may_write | leads) & prefers_write)),
             read_goes.eq(read.valid & read.ready),
@@ -96,10 +96,7 @@ class L2Choice(SharedBlock):
             self.ahead.ready.eq(others & leads),
             write.ready.eq(others & may_write & ~leads),
             self.asks.eq(
-                Cat(
-                    (repeats, walks, read_goes, write.ready & ~self.undone),
-                    self.ahead.ready,
-                ).any()
+                Cat(repeats, walks, read_goes, self.ahead.ready, write.ready & ~self.undone).any()
             ),
             self.slot_stall.eq(read.valid & free & ~self.may_wait),
             self.pipeline_stall.eq(

@@ -5,11 +5,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..emit import SharedBlock
-from .arbiter import lowest, select
+from .arbiter import lowest, number_of, select
 from .l2_layouts import L2SliceConfig, access_layout, entry_layout, operation_layout
 from .l2_slot_states import outcome_layout
 from .l2_write_backs import put_layout
-from .miss_table import number_of
 
 __all__ = ["L2Lookup"]
 

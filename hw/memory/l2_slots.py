@@ -6,12 +6,11 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..emit import SharedBlock
 from ..sram import Sram
-from .arbiter import Arbiter, lowest, one_hot
+from .arbiter import Arbiter, lowest, number_of, one_hot
 from .l2_arrivals import L2Arrivals, came_layout
 from .l2_fetches import L2Fetches, fetch_layout
 from .l2_layouts import L2SliceConfig, operation_layout
 from .l2_slot_states import L2SlotStates, outcome_layout
-from .miss_table import number_of
 
 __all__ = ["L2Slots", "waiting_layout"]
 

@@ -8,11 +8,10 @@ from amaranth.utils import exact_log2
 from ..emit import SharedBlock
 from ..sram import Sram
 from ..streams import Queue
-from .arbiter import lowest, one_hot
+from .arbiter import lowest, number_of, one_hot
 from .l2_keys import matches
 from .l2_layouts import L2SliceConfig
 from .l2_write_gather import beat_layout, burst_layout
-from .miss_table import number_of
 
 __all__ = ["L2WriteBacks", "address_layout", "put_layout", "reply_layout"]
 

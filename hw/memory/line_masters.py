@@ -7,12 +7,11 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..axi import BURST_INCR, Axi4Signature
+from ..axi import Axi4Signature, whole_beats
 from ..config import ClusterConfig
 from ..emit import SharedBlock
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select
-from .axi_mux import CACHE_BUFFERABLE
 from .data_cache_layouts import beat_write_layout, line_beat_layout, line_read_layout
 from .merge import Merge
 from .path_layouts import (
@@ -162,9 +161,7 @@ class LineMasters(SharedBlock):
         low = exact_log2(self.config.axi.beat_bytes)
         return [
             getattr(axi, f"{letter}addr").eq(Cat(C(0, low), beat)),
-            getattr(axi, f"{letter}size").eq(low),
-            getattr(axi, f"{letter}burst").eq(BURST_INCR),
-            getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
+            *whole_beats(axi, letter),
         ]
 
     def write(self, m: Module, c: int, axi, combiner: WriteCombiner):

@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 from ..emit import SharedBlock
 from ..streams import ResponseSignature
-from .arbiter import Arbiter, lowest, select
+from .arbiter import Arbiter, lowest, number_of, select
 from .line_miss import LineMiss, MissConfig, fill_layout
 from .victim_way import VictimWay
 
@@ -33,14 +33,6 @@ def replay_layout(config: MissConfig) -> data.StructLayout:
         "place": config.place_width,
         "error": 1,
     })
-
-
-def number_of(chosen: Signal) -> Value:
-    """Return which bit of a one-hot value is set; its width is that of the highest number."""
-    return Cat(
-        Cat(chosen[n] for n in range(len(chosen)) if n >> bit & 1).any()
-        for bit in range(ceil_log2(len(chosen)))
-    )
 
 
 class MissTable(SharedBlock):

@@ -10,7 +10,7 @@ from amaranth.utils import exact_log2
 from ..config.checks import require_power_of_two
 from ..emit import SharedBlock
 from ..sram import Sram
-from .arbiter import lowest, one_hot, select
+from .arbiter import lowest, number_of, one_hot, select
 
 __all__ = ["WriteCombiner", "WriteCombinerConfig"]
 
@@ -284,11 +284,3 @@ class WriteCombiner(SharedBlock):
         with m.If(sent):
             m.d.sync += sending.eq(sending.rotate_left(1))
         return sent
-
-
-def number_of(chosen: Value) -> Value:
-    """Return which bit of a one-hot value is set."""
-    width = exact_log2(len(chosen))
-    return Cat(
-        Cat(chosen[n] for n in range(len(chosen)) if n >> bit & 1).any() for bit in range(width)
-    )
