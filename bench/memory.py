@@ -30,6 +30,8 @@ TABLES = (1 << 11, 1 << 16, 1 << 20)
 #: Nodes and words between them: rings of 8 KB, 64 KB, 256 KB and 4 MB, each node in its own line.
 RINGS = ((128, 16), (1024, 16), (4096, 16), (4096, 256))
 STEPS = 1024
+#: Words that are copied: much more than the caches hold, powers of two and not.
+COPIES = (1 << 19, 900_000, 1 << 20, 1 << 21)
 #: Least share of DRAM's bandwidth that the copy uses.
 LEAST_SHARE = 0.85
 #: Most cycles on one core.
@@ -110,7 +112,7 @@ def cases(quick: bool) -> list[Case]:
             Case(kernel="gemv", extents=(128, 128)),
         ]
     return [
-        Case(kernel="copy", extents=(1 << 20,)),
+        *(Case(kernel="copy", extents=(words,)) for words in COPIES),
         *(Case(kernel="strided", extents=(1 << 16, stride)) for stride in STRIDES),
         *(Case(kernel="random_access", extents=(1 << 16, table)) for table in TABLES),
         *(Case(kernel="chase", extents=(*ring, STEPS)) for ring in RINGS),
@@ -156,7 +158,7 @@ def targets(runs: list[dict], quick: bool) -> Iterator[Target]:
         name = run["kernel"]
         if name == "copy":
             yield Target(
-                name=f"DRAM bandwidth that {name} uses on {run['machine']}",
+                name=f"DRAM bandwidth that {name} of {size_of(run)} words uses on {run['machine']}",
                 value=100 * share_of(run),
                 limit=100 * LEAST_SHARE,
                 unit="%",

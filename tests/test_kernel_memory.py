@@ -28,8 +28,12 @@ def run(name, config, *extents, **options):
     return result
 
 
-def on_gateware(name, *extents, **memory):
-    return run(name, PRESETS["tiny"], *extents, engine="verilator", memory=DramConfig(**memory))
+TINY = PRESETS["tiny"]
+NOTHING_AHEAD = replace(TINY, l2=replace(TINY.l2, prefetch=0))
+
+
+def on_gateware(name, *extents, config=TINY, **memory):
+    return run(name, config, *extents, engine="verilator", memory=DramConfig(**memory))
 
 
 # -- on the instruction-set model
@@ -157,7 +161,10 @@ def test_a_step_takes_as_long_as_memory():
     """A ring that no cache holds: what DRAM takes longer, each step takes longer."""
     steps = 256
     near, far = (
-        on_gateware("chase", 512, 16, steps, latency=latency)["region"]["cycles"] / steps
+        on_gateware("chase", 512, 16, steps, config=NOTHING_AHEAD, latency=latency)["region"][
+            "cycles"
+        ]
+        / steps
         for latency in (50, 150)
     )
     assert near > 50
@@ -166,12 +173,11 @@ def test_a_step_takes_as_long_as_memory():
 
 def test_strides_read_as_much_as_lines_say():
     """Words that are farther apart than a line cost a line each, but for what is read ahead."""
-    n, small = 1024, PRESETS["tiny"]
-    config = replace(small, l2=replace(small.l2, prefetch=0))
-    assert config.core
-    line = config.core.l1d.line_bytes
+    n = 1024
+    assert TINY.core
+    line = TINY.core.l1d.line_bytes
     reads = {
-        stride: run("strided", config, n, stride, engine="verilator")["memory"]["read_bytes"]
+        stride: on_gateware("strided", n, stride, config=NOTHING_AHEAD)["memory"]["read_bytes"]
         for stride in (1, 4, 16, 32)
     }
     for stride, found in reads.items():
@@ -180,7 +186,7 @@ def test_strides_read_as_much_as_lines_say():
 
 
 def test_a_copy_writes_each_word_once():
-    """And reads each at least once, at most a second time for what was asked for ahead."""
+    """And reads each at least once, and at most a quarter of them, read ahead, a second time."""
     few, many = (on_gateware("copy", n)["memory"] for n in (2048, 6144))
     assert many["written_bytes"] - few["written_bytes"] == 4 * 4096
-    assert 4 * 4096 <= many["read_bytes"] - few["read_bytes"] <= 2 * 4 * 4096
+    assert 4 * 4096 <= many["read_bytes"] - few["read_bytes"] <= 1.25 * 4 * 4096

@@ -83,6 +83,49 @@ def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
     assert [n for n, burst in enumerate(bursts) if any(burst.codes)] == [6]
 
 
+def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
+    """Ten lines on their way and ten that come for them have room in sixteen slots."""
+    config = replace(CONFIG, l2=replace(CONFIG.l2, misses=16, prefetch=10))
+    base = DRAM_END - 12 * CONFIG.l2.line_bytes
+    bench = L2Bench(config, random.Random(1), base=base, span=768, latency=200)
+    first, second = bench.reads(CORE, [0, 1])
+    late = [bench.reads(CORE + n, [n])[0] for n in range(2, 12)]
+    bench.run([first], [second, *bench.reads(OTHER, [0] * 40), *late])
+    assert lines_of(bench) == [*range(12)] and bench.events["prefetch"] == 10
+    assert bench.events["read_miss"] == 12 and not bench.events["slot_stall"]
+    assert all(second.since + 200 < read.ended < second.since + 250 for read in late)
+
+
+@pytest.mark.parametrize("stall", [0, 0.3])
+def test_a_slot_is_taken_over_in_whatever_cycle_its_line_comes(stall):
+    bench = L2Bench(
+        replace(CONFIG, l2=replace(CONFIG.l2, size=16384)), random.Random(7), span=1 << 15,
+        latency=20, stall=stall,
+    )  # fmt: skip
+    phases = []
+    for pause in range(40):
+        lines = range(8 * pause, 8 * pause + 5)
+        first, second, *others = bench.reads(CORE, lines)
+        others += [*bench.reads(DMA, lines[3:1:-1]), *bench.reads(OTHER, lines[4:])]
+        phases += [[first], [second, *bench.reads(OTHER, [lines[0]] * pause), *others]]
+    bench.run(*phases)
+    assert len(lines_of(bench)) == len({*lines_of(bench)}) >= 5 * 40
+
+
+@pytest.mark.parametrize(("others", "is_here"), [(15, True), (20, False)])
+def test_a_line_read_ahead_waits_for_who_is_late_and_not_for_ever(others, is_here):
+    """Of four ways three are empty; of those that come then each fourth meets it, three times."""
+    config = replace(CONFIG, l2=replace(CONFIG.l2, size=2048, ways=4))
+    bench = L2Bench(config, random.Random(1), span=1 << 15, latency=LATENCY)
+    elsewhere = [5 + 8 * n for n in range(40 + others, 40, -1)]
+    bench.run(
+        *([read] for read in bench.reads(CORE, [0, 1])),
+        *([read] for read in bench.reads(OTHER, elsewhere)),
+        bench.reads(CORE, [5]),
+    )
+    assert lines_of(bench).count(5) == (1 if is_here else 2)
+
+
 def test_a_flush_ends_streams():
     bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, gated=True)
     before = [[burst] for burst in bench.reads(CORE, range(8))]

@@ -14,6 +14,7 @@ __all__ = [
     "WRITES_AHEAD",
     "L2SliceConfig",
     "access_layout",
+    "chances_layout",
     "entry_layout",
     "operation_layout",
     "response_layout",
@@ -151,15 +152,24 @@ def entry_layout(config: L2SliceConfig) -> data.StructLayout:
     """Layout of what is known of a line.
 
     ``pending``: it is being read. ``dirty``: bytes of it were written. ``full``: beats of which
-    every byte is here; of the others only those that were written.
+    every byte is here; of the others only those that were written. ``ahead``: it is being read by
+    ``slot``, and nobody wants it yet.
     """
+    reads_ahead = config.l2.prefetch > 0
     return data.StructLayout({
         "tag": config.l2.tag_width,
         "valid": 1,
         "pending": 1,
         "dirty": 1,
         "full": config.beats,
+        "ahead": reads_ahead,
+        "slot": reads_ahead * config.slot_width,
     })
+
+
+def chances_layout(config: L2SliceConfig) -> data.ArrayLayout:
+    """Layout of how often the line of each way is yet passed over (`L2Victim`)."""
+    return data.ArrayLayout(2 if config.l2.prefetch else 0, config.l2.ways)
 
 
 def operation_layout(config: L2SliceConfig) -> data.StructLayout:

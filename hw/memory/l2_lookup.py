@@ -5,7 +5,6 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..emit import SharedBlock
-from .arbiter import lowest, number_of, select
 from .l2_layouts import L2SliceConfig, access_layout, entry_layout, operation_layout
 from .l2_slot_states import outcome_layout
 from .l2_write_backs import put_layout
@@ -14,14 +13,15 @@ __all__ = ["L2Lookup"]
 
 
 class L2Lookup(SharedBlock):
-    """Decide, in one cycle, from the entries of a set and from what is under way.
+    """Decide, in one cycle, from what is known of a line and from what is under way.
 
     A read is answered if its beats are here and no read of its id waits. Else its line is read:
     into the way it has, or one that is given up, or past the cache; unless somebody reads it
     already, or bytes of it are on their way to DRAM. A read of no beats, which nobody wants yet, is
-    done if a way is to be had at once, else forgotten. A write needs no line to be read: what it
+    done if a way is to be had at once, else forgotten; the first that wants its line while that
+    comes takes over its slot. A write needs no line to be read: what it
     does not write is not there. It waits while somebody reads its line past the cache, and for room
-    on the way to DRAM. Given up are empty ways, then all in turn, none that is being read.
+    on the way to DRAM.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class L2Lookup(SharedBlock):
     -------
     valid : In(1)
     operation : In(operation_layout(config))
-    entries : In(ArrayLayout(entry_layout(config), config.l2.ways))
-        Of its set.
+    present, found, has_way, gone, given_up, dirty, way : In
+        What `L2Sets` found.
     is_ordered, follows, owes : In(1)
         What `L2Ids` knows.
     passes : In(1)
@@ -41,10 +41,11 @@ class L2Lookup(SharedBlock):
         What `L2WriteBacks` knows.
     back : In
         The number of the next write-back.
-    write : Out(config.l2.ways)
-        Ways that become `written`.
-    written : Out(entry_layout(config))
-    take, settle, outcome, free, line_came : Out
+    spare : In(config.slot_width)
+        Where a read waits that is taken.
+    wanted, write, written, replaces, ahead : Out
+        What `L2Sets` is told.
+    take, adopt, adopted, settle, outcome, free, line_came : Out
         What `L2Slots` is told.
     put, what : Out
         What `L2WriteBacks` is told.
@@ -62,7 +63,13 @@ class L2Lookup(SharedBlock):
 
     valid: Signal
     operation: data.View
-    entries: data.View
+    present: Signal
+    found: data.View
+    has_way: Signal
+    gone: data.View
+    given_up: Signal
+    dirty: Signal
+    way: Signal
     is_ordered: Signal
     follows: Signal
     passes: Signal
@@ -70,9 +77,15 @@ class L2Lookup(SharedBlock):
     owes: Signal
     room: Signal
     back: Signal
+    spare: Signal
+    wanted: Signal
     write: Signal
     written: data.View
+    replaces: Signal
+    ahead: Signal
     take: Signal
+    adopt: Signal
+    adopted: Signal
     settle: Signal
     outcome: data.View
     free: Signal
@@ -92,17 +105,22 @@ class L2Lookup(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         entry, access = entry_layout(config), access_layout(config)
-        flags_in = ("valid", "is_ordered", "follows", "passes", "going", "owes", "room")
-        flags_out = ("take", "settle", "free", "line_came", "put", "accesses", "done", "undone")
-        flags_out += ("replies", "clean", "read_miss", "write_miss", "write_back")
+        flags_in = ("present", "has_way", "given_up", "dirty")
+        flags_in += ("valid", "is_ordered", "follows", "passes", "going", "owes", "room")
+        flags_out = ("wanted", "write", "replaces", "ahead")
+        flags_out += ("take", "adopt", "settle", "free", "line_came", "put", "accesses")
+        flags_out += ("done", "undone", "replies", "clean", "read_miss", "write_miss", "write_back")
         super().__init__(
             {name: In(1) for name in flags_in}
             | {name: Out(1) for name in flags_out}
             | {
                 "operation": In(operation_layout(config)),
-                "entries": In(data.ArrayLayout(entry, config.l2.ways)),
+                "found": In(entry),
+                "gone": In(entry),
+                "way": In(config.way_width),
                 "back": In(access.members["back"]),
-                "write": Out(config.l2.ways),
+                "spare": In(config.slot_width),
+                "adopted": Out(config.slot_width),
                 "written": Out(entry),
                 "outcome": Out(outcome_layout(config)),
                 "what": Out(put_layout(config)),
@@ -112,75 +130,33 @@ class L2Lookup(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        config, operation = self.config, self.operation
-        ways = range(config.l2.ways)
-        hits, dirty, victim = (Signal(config.l2.ways, name=n) for n in ("hits", "dirty", "victim"))
-        present, has_way, given_up = Signal(), Signal(), Signal()
+        operation = self.operation
+        walks, fresh, evicts = Signal(), Signal(), Signal()
+        begins, allocates = self.read(m), self.do_write(m)
         m.d.comb += [
-            hits.eq(
-                Cat(
-                    self.entries[way].valid
-                    & (self.entries[way].tag == config.tag_of(operation.line))
-                    for way in ways
-                )
-            ),
-            dirty.eq(Cat(self.entries[way].valid & self.entries[way].dirty for way in ways)),
-            present.eq(hits.any()),
-            given_up.eq((victim & dirty).any()),
+            walks.eq(self.valid & operation.walk & self.dirty & self.room),
+            self.clean.eq(self.valid & operation.walk & ~self.dirty),
+            fresh.eq((begins | allocates) & ~self.present),
+            evicts.eq((fresh & self.given_up) | walks),
+            self.wanted.eq(~operation.walk & (operation.write | operation.beats.any())),
+            self.replaces.eq(fresh),
+            self.ahead.eq(begins & ~operation.beats.any()),
+            self.write.eq(begins | allocates | self.adopt | self.line_came | walks),
         ]
-        found, gone = Signal(entry_layout(config)), Signal(entry_layout(config))
-        target, leaves = Signal(config.l2.ways), Signal(config.l2.ways)
-        entries = [Value.cast(self.entries[way]) for way in ways]
-        m.d.comb += [
-            leaves.eq(Mux(operation.walk, lowest(dirty), victim)),
-            target.eq(Mux(present & ~operation.walk, hits, leaves)),
-            Value.cast(found).eq(select(hits, entries)),
-            Value.cast(gone).eq(select(leaves, entries)),
-        ]
-        begins = self.read(m, present, found, has_way, given_up)
-        allocates = self.do_write(m, present, has_way, given_up)
-        self.choose(m, victim, has_way, (begins | allocates) & ~present)
-        walks = Signal()
-        m.d.comb += [
-            walks.eq(self.valid & operation.walk & dirty.any() & self.room),
-            self.clean.eq(self.valid & operation.walk & ~dirty.any()),
-        ]
-        fresh, evicts = Signal(), Signal()
-        m.d.comb += [
-            fresh.eq((begins | allocates) & ~present),
-            evicts.eq((fresh & given_up) | walks),
-        ]
-        self.enter(m, present, found, gone, begins, allocates, walks)
-        m.d.comb += self.write.eq(Mux(begins | allocates | self.line_came | walks, target, 0))
-        self.send(m, gone, evicts)
-        self.give_access(m, found, target, begins, allocates, walks, fresh)
+        self.enter(m, begins, allocates, walks)
+        self.send(m, evicts)
+        self.give_access(m, begins, allocates, walks, fresh)
         return m
 
-    def choose(self, m: Module, victim: Signal, has_way: Signal, used: Value):
-        """Find the way that is given up, if one is."""
-        ways = self.config.l2.ways
-        allowed, empty, turn = Signal(ways), Signal(ways), Signal(ways, init=1)
-        m.d.comb += [
-            allowed.eq(~Cat(self.entries[w].valid & self.entries[w].pending for w in range(ways))),
-            empty.eq(~Cat(self.entries[w].valid for w in range(ways))),
-            has_way.eq(allowed.any()),
-        ]
-        with m.If(empty.any()):
-            m.d.comb += victim.eq(lowest(empty))
-        with m.Elif((allowed & turn).any()):
-            m.d.comb += victim.eq(turn)
-        with m.Else():
-            m.d.comb += victim.eq(lowest(allowed))
-        with m.If(used & ~empty.any()):
-            m.d.sync += turn.eq(turn.rotate_left(1))
-
-    def read(self, m: Module, present, found, has_way, given_up) -> Signal:
+    def read(self, m: Module) -> Signal:
         """Look for what a read wants; return whether its line is read into a way from now on."""
         operation, outcome = self.operation, self.outcome
+        present, found = self.present, self.found
         reads, whole, answers, begins, passes = (
             Signal(name=n) for n in ("reads", "whole", "answers", "read_begins", "read_passes")
         )
-        room = ~given_up | self.room
+        waits, fills, goes_on = (Signal(name=n) for n in ("read_waits", "fills", "goes_on"))
+        room = ~self.given_up | self.room
         wants = operation.beats.any()
         m.d.comb += [
             reads.eq(self.valid & (operation.read | operation.retry)),
@@ -190,22 +166,27 @@ class L2Lookup(SharedBlock):
             ),
             begins.eq(
                 reads & ~whole & ~self.going
-                & Mux(present, ~found.pending, operation.allocates & has_way & room)
+                & Mux(present, ~found.pending, operation.allocates & self.has_way & room)
             ),
-            passes.eq(reads & wants & ~present & ~self.going & ~(operation.allocates & has_way)),
+            passes.eq(
+                reads & wants & ~present & ~self.going & ~(operation.allocates & self.has_way)
+            ),
             outcome.fetches.eq(begins | passes),
             outcome.keeps.eq(begins),
             outcome.for_line.eq(reads & present & ~whole & found.pending),
             outcome.for_back.eq(reads & ~whole & ~outcome.for_line & ~outcome.fetches),
             outcome.stays.eq(self.valid & operation.fill & ~operation.keeps),
-            self.take.eq(reads & operation.read & ~answers & (wants | begins)),
-            self.settle.eq(
-                (reads & ~answers & (wants | begins))
-                | (self.valid & operation.fill & self.follows)
+            self.adopt.eq(
+                reads & operation.read & wants & present & ~whole & found.pending & found.ahead
             ),
-            self.free.eq(
-                (answers & operation.retry) | (self.valid & operation.fill & ~self.follows)
-            ),
+            self.adopted.eq(found.slot),
+            waits.eq(reads & ~answers & (wants | begins) & ~self.adopt),
+            fills.eq(self.valid & operation.fill),
+            # Its slot was taken over after it was chosen: who did that is answered later.
+            goes_on.eq(self.follows | (operation.keeps & ~wants & ~found.ahead)),
+            self.take.eq(waits & operation.read),
+            self.settle.eq(waits | (fills & goes_on)),
+            self.free.eq((answers & operation.retry) | (fills & ~goes_on)),
             self.line_came.eq(self.valid & operation.fill & operation.keeps),
             self.read_miss.eq(self.valid & operation.read & wants & ~whole),
             self.access.responds.eq(
@@ -214,17 +195,17 @@ class L2Lookup(SharedBlock):
         ]  # fmt: skip
         return begins
 
-    def do_write(self, m: Module, present, has_way, given_up) -> Value:
+    def do_write(self, m: Module) -> Value:
         """See whether a write can be done; return whether it is, into a way."""
         operation = self.operation
         writes, into, past, allows, keeps_order, needs_room = (
             Signal(name=n)
             for n in ("writes", "into", "past", "allows", "keeps_order", "needs_room")
         )
-        evicts = into & ~present & given_up
+        evicts = into & ~self.present & self.given_up
         m.d.comb += [
             writes.eq(self.valid & operation.write),
-            into.eq(~operation.is_empty & (present | (operation.allocates & has_way))),
+            into.eq(~operation.is_empty & (self.present | (operation.allocates & self.has_way))),
             past.eq(~operation.is_empty & ~into),
             keeps_order.eq(self.owes & ~past),
             needs_room.eq(evicts | past | keeps_order),
@@ -236,18 +217,19 @@ class L2Lookup(SharedBlock):
             self.done.eq(writes & allows),
             self.undone.eq(writes & ~allows),
             self.replies.eq(self.done & ~past & ~keeps_order),
-            self.write_miss.eq(self.done & ~present & ~operation.is_empty),
+            self.write_miss.eq(self.done & ~self.present & ~operation.is_empty),
             self.access.passes.eq(self.done & past),
             self.what.owes.eq(self.done & (past | keeps_order)),
         ]
         return self.done & into
 
-    def enter(self, m: Module, present, found, gone, begins, allocates, walks):
+    def enter(self, m: Module, begins, allocates, walks):
         """Say what the entry becomes."""
         operation, written, fills = self.operation, self.written, self.line_came
+        present, found = self.present, self.found
         arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
         with m.If(walks):
-            m.d.comb += [written.eq(gone), written.dirty.eq(0)]
+            m.d.comb += [written.eq(self.gone), written.dirty.eq(0)]
         with m.Else():
             m.d.comb += [
                 written.tag.eq(self.config.tag_of(operation.line)),
@@ -259,12 +241,20 @@ class L2Lookup(SharedBlock):
                     | Mux(allocates, operation.beats, 0)
                     | Mux(fills, arrived, 0)
                 ),
+                written.ahead.eq(
+                    Mux(
+                        begins,
+                        ~operation.beats.any(),
+                        present & found.ahead & ~self.adopt,
+                    )
+                ),
+                written.slot.eq(Mux(begins, self.spare, found.slot)),
             ]
 
-    def send(self, m: Module, gone, evicts):
+    def send(self, m: Module, evicts):
         """Say what goes to DRAM: the line that is given up, or what is written past the cache."""
         operation, config = self.operation, self.config
-        old_line = config.line_of(gone.tag, config.set_of(operation.line))
+        old_line = config.line_of(self.gone.tag, config.set_of(operation.line))
         m.d.comb += [
             self.put.eq(evicts | self.access.passes | self.what.owes),
             self.what.has_line.eq(evicts | self.access.passes),
@@ -273,7 +263,7 @@ class L2Lookup(SharedBlock):
             self.write_back.eq(evicts),
         ]
 
-    def give_access(self, m: Module, found, target, begins, allocates, walks, fresh):
+    def give_access(self, m: Module, begins, allocates, walks, fresh):
         """Say what is done with the bytes."""
         operation, access = self.operation, self.access
         reads = operation.read | operation.retry
@@ -287,10 +277,10 @@ class L2Lookup(SharedBlock):
             access.cleans.eq(walks),
             access.fresh.eq(fresh),
             access.pushes.eq(self.put),
-            access.place.eq(Cat(number_of(target), self.config.set_of(operation.line))),
+            access.place.eq(Cat(self.way, self.config.set_of(operation.line))),
             access.id.eq(operation.id),
             access.beats.eq(operation.beats),
-            access.full.eq(Mux(operation.fill, Mux(operation.keeps, found.full, 0), ~0)),
+            access.full.eq(Mux(operation.fill, Mux(operation.keeps, self.found.full, 0), ~0)),
             access.codes.eq(operation.codes),
             access.slot.eq(operation.slot),
             access.entry.eq(operation.entry),

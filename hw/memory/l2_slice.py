@@ -13,12 +13,12 @@ from .l2_axi import answer, check_bursts, read_dram, take_reads, take_writes, wr
 from .l2_choice import L2Choice
 from .l2_flush import L2Flush
 from .l2_ids import L2Ids
-from .l2_layouts import L2SliceConfig, entry_layout, operation_layout
+from .l2_layouts import L2SliceConfig, operation_layout
 from .l2_lines import L2Lines
 from .l2_lookup import L2Lookup
 from .l2_responder import RESPONSES, L2Responder
+from .l2_sets import L2Sets, decide_upon
 from .l2_slots import L2Slots
-from .l2_table import L2Table, TableShape
 from .l2_write_backs import L2WriteBacks, reply_layout
 from .l2_write_gather import L2WriteGather
 
@@ -110,9 +110,7 @@ class L2Slice(SharedBlock):
             check_bursts(m, config, self.i)
         m.submodules.gather = self.gather = L2WriteGather(config)
         m.submodules.choice = self.choice = L2Choice(config)
-        m.submodules.tags = self.tags = L2Table(
-            TableShape(rows=config.l2.sets, pieces=config.l2.ways, width=entry_layout(config).size)
-        )
+        m.submodules.sets = self.sets = L2Sets(config)
         m.submodules.ids = self.ids = L2Ids(config)
         m.submodules.lookup = self.lookup = L2Lookup(config)
         m.submodules.slots = self.slots = L2Slots(config)
@@ -141,7 +139,7 @@ class L2Slice(SharedBlock):
             self.failed.eq(self.backs.failed),
             self.busy.eq(
                 Cat(
-                    (under_way, self.backs.busy, self.tags.sweeping, self.ids.sweeping),
+                    (under_way, self.backs.busy, self.sets.sweeping, self.ids.sweeping),
                     (self.gather.busy, has_replies, self.flush, leads),
                     (self.i.arvalid, self.i.awvalid, self.i.wvalid, self.i.rvalid, self.i.bvalid),
                     (self.o.arvalid, self.o.awvalid, self.o.wvalid, self.o.rvalid, self.o.bvalid),
@@ -180,11 +178,11 @@ class L2Slice(SharedBlock):
             choice.may_reply.eq(self.replies.level < REPLIES - REPLIES_KEPT),
             choice.may_wait.eq(self.slots.room),
             choice.holds.eq(self.flusher.holds | self.ids.sweeping),
-            choice.sweeping.eq(self.tags.sweeping),
+            choice.sweeping.eq(self.sets.sweeping),
             choice.done.eq(self.lookup.done),
             choice.undone.eq(self.lookup.undone),
-            self.tags.read.eq(choice.asks),
-            self.tags.row.eq(config.set_of(choice.asked.line)),
+            self.sets.ask.eq(choice.asks),
+            self.sets.asked.eq(choice.asked.line),
             self.ids.read.eq(choice.asks & ~choice.asked.walk),
             self.ids.read_id.eq(choice.asked.id),
             self.events.slot_stall.eq(choice.slot_stall),
@@ -195,15 +193,16 @@ class L2Slice(SharedBlock):
         """Look up what was asked for, and tell everybody what became of it."""
         lookup, slots, backs, events = self.lookup, self.slots, self.backs, self.events
         self.order(m, looked)
+        decide_upon(m, self.sets, lookup)
         m.d.comb += [
             lookup.valid.eq(looked_valid),
             lookup.operation.eq(looked),
-            Value.cast(lookup.entries).eq(self.tags.found),
-            self.tags.write.eq(lookup.write),
-            self.tags.written.eq(lookup.written),
             slots.operation.eq(looked),
             lookup.passes.eq(slots.passes),
             slots.take.eq(lookup.take),
+            slots.adopt.eq(lookup.adopt),
+            slots.adopted.eq(lookup.adopted),
+            lookup.spare.eq(slots.spare),
             slots.settle.eq(lookup.settle),
             slots.outcome.eq(lookup.outcome),
             slots.free.eq(lookup.free),
@@ -234,7 +233,7 @@ class L2Slice(SharedBlock):
         m.d.comb += [
             ids.ticket.eq(looked.ticket),
             ids.slot.eq(looked.slot),
-            ids.take.eq(lookup.take & wants),
+            ids.take.eq((lookup.take | lookup.adopt) & wants),
             ids.taken_slot.eq(slots.slot),
             ids.free.eq(lookup.free & wants),
             ids.promise.eq(lookup.what.owes),
@@ -261,7 +260,7 @@ class L2Slice(SharedBlock):
             ahead.missed.eq(self.lookup.read_miss),
             ahead.line.eq(looked.line),
             ahead.begun.eq(self.lookup.take & ~wants),
-            ahead.came.eq(self.lookup.free & ~wants),
+            ahead.came.eq((self.lookup.free & ~wants) | self.lookup.adopt),
             ahead.forget.eq(self.flush),
             self.events.prefetch.eq(ahead.begun),
         ]

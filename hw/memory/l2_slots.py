@@ -49,6 +49,9 @@ class L2Slots(SharedBlock):
         What is looked up; the following are about it.
     take : In(1)
         It is a new read that waits from now on; only with `room` in the cycle before.
+    adopt : In(1)
+        It waits in slot `adopted` instead, for the line that this reads already.
+    adopted : In(config.slot_width)
     settle : In(1)
         It is a read that is taken, or one of a slot, with this outcome:
     outcome : In(outcome_layout(config))
@@ -61,8 +64,10 @@ class L2Slots(SharedBlock):
     ticket, youngest, in_turn, leads : In
         What `L2Ids` knows: its ticket if it is taken, in which slot the read of its id waits that
         was taken last, whether none is before it, and whether any is behind it.
-    slot : Out(config.slot_width)
+    spare : Out(config.slot_width)
         Where it waits if it is taken.
+    slot : Out(config.slot_width)
+        Where it waits, if it is taken or taken over.
     passes : Out(1)
         Its line is being read for somebody, and not kept.
     room : Out(1)
@@ -81,6 +86,8 @@ class L2Slots(SharedBlock):
 
     operation: data.View
     take: Signal
+    adopt: Signal
+    adopted: Signal
     settle: Signal
     outcome: data.View
     free: Signal
@@ -90,6 +97,7 @@ class L2Slots(SharedBlock):
     youngest: Signal
     in_turn: Signal
     leads: Signal
+    spare: Signal
     slot: Signal
     passes: Signal
     room: Signal
@@ -104,15 +112,16 @@ class L2Slots(SharedBlock):
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        flags = ("take", "settle", "free", "line_came", "back_came", "in_turn", "leads")
+        flags = ("take", "adopt", "settle", "free", "line_came", "back_came", "in_turn", "leads")
         super().__init__(
             {name: In(1) for name in (*flags, "came_valid", "read")}
-            | {name: In(config.slot_width) for name in ("youngest", "read_slot")}
+            | {name: In(config.slot_width) for name in ("adopted", "youngest", "read_slot")}
             | {name: Out(1) for name in ("passes", "room", "busy")}
             | {
                 "operation": In(operation_layout(config)),
                 "outcome": In(outcome_layout(config)),
                 "ticket": In(config.ticket_width),
+                "spare": Out(config.slot_width),
                 "slot": Out(config.slot_width),
                 "again": Out(stream.Signature(operation_layout(config))),
                 "fetch": Out(stream.Signature(fetch_layout(config))),
@@ -126,12 +135,12 @@ class L2Slots(SharedBlock):
         config = self.config
         m.submodules.states = states = L2SlotStates(config)
         m.submodules.arrivals = self.arrivals = arrivals = L2Arrivals(config)
-        spare = self.spare(m, states.used)
+        self.keep_spare(m, states.used)
         its_slot = Signal(config.slot_width)
         chosen = one_hot(m, its_slot, config.l2.misses, "chosen")
         m.d.comb += [
-            its_slot.eq(Mux(self.take, spare, self.operation.slot)),
-            self.slot.eq(spare),
+            its_slot.eq(Mux(self.take, self.spare, self.operation.slot)),
+            self.slot.eq(Mux(self.adopt, self.adopted, self.spare)),
             self.passes.eq(states.passes),
             self.busy.eq(states.used.any()),
             states.line.eq(self.operation.line),
@@ -154,19 +163,19 @@ class L2Slots(SharedBlock):
         m.d.comb += states.wake.eq(behind | self.wake(m))
         return m
 
-    def spare(self, m: Module, used: Signal) -> Signal:
-        """Return a free slot for who is looked up now: kept a cycle ahead."""
+    def keep_spare(self, m: Module, used: Signal):
+        """Keep a free slot for who is looked up next."""
         spare, spare_valid = Signal(self.config.slot_width), Signal()
         others, first = Signal.like(used), Signal.like(used)
         kept = one_hot(m, spare, len(used), "spare_slot")
         m.d.comb += [
             others.eq(~used & ~Mux(spare_valid, kept, 0)),
             first.eq(lowest(others)),
+            self.spare.eq(spare),
             self.room.eq(spare_valid & others.any()),
         ]
         with m.If(self.take | ~spare_valid):
             m.d.sync += [spare.eq(number_of(first)), spare_valid.eq(others.any())]
-        return spare
 
     def read_lines(self, m: Module, its_slot: Signal, chosen: Signal):
         """Read from DRAM what is not here: the line if it is kept, else what is wanted."""
@@ -197,7 +206,8 @@ class L2Slots(SharedBlock):
         written, waiting = Signal(layout), Signal(layout)
         again_valid, fills, keeps = Signal(), Signal(), Signal()
         slot = Signal(config.slot_width, reset_less=True)
-        moves, picks, pick = Signal(), Signal(), Signal(config.slot_width)
+        moves, takes_over, picks = Signal(), Signal(), Signal()
+        pick = Signal(config.slot_width)
         chosen, chains = Signal(config.l2.misses), Signal()
         behind, behind_slot = self.behind(m, picks, pick)
         m.d.comb += [
@@ -206,12 +216,14 @@ class L2Slots(SharedBlock):
             chosen.eq(Mux(chains, behind, turns.grant)),
             pick.eq(Mux(chains, behind_slot, number_of(turns.grant))),
             moves.eq(~again_valid | self.again.ready),
-            turns.taken.eq(moves & ~chains),
-            picks.eq(moves & (chains | states.waits.any())),
-            states.pick.eq(Mux(moves, chosen, 0)),
+            # A slot that is taken over is chosen when it is known by whom.
+            takes_over.eq(self.adopt & (pick == self.adopted)),
+            turns.taken.eq(moves & ~chains & ~takes_over),
+            picks.eq(moves & (chains | states.waits.any()) & ~takes_over),
+            states.pick.eq(Mux(moves & ~takes_over, chosen, 0)),
             *(written[name].eq(operation[name]) for name in ("line", "id", "beats", "allocates")),
             written.ticket.eq(self.ticket),
-            store.write_mask.eq(self.take),
+            store.write_mask.eq(self.take | self.adopt),
             store.write_address.eq(self.slot),
             store.write_data.eq(written),
             store.read_enable.eq(picks),
@@ -243,10 +255,10 @@ class L2Slots(SharedBlock):
         m.submodules.behind = behind = Sram(depth=slots, width=width + 1)
         follows, known = Signal(), Signal()
         m.d.comb += [
-            follows.eq(self.take & ~self.in_turn),
+            follows.eq((self.take | self.adopt) & ~self.in_turn),
             behind.write_mask.eq(follows | self.free),
-            behind.write_address.eq(Mux(self.take, self.youngest, self.operation.slot)),
-            behind.write_data.eq(Cat(self.slot, self.take)),  # nobody is behind who is gone
+            behind.write_address.eq(Mux(self.free, self.operation.slot, self.youngest)),
+            behind.write_data.eq(Cat(self.slot, ~self.free)),  # nobody is behind who is gone
             behind.read_enable.eq(picks & ~(follows & (self.youngest == pick))),
             behind.read_address.eq(pick),
         ]
@@ -264,7 +276,7 @@ class L2Slots(SharedBlock):
         m.submodules.behind_answered = behind = Sram(depth=slots, width=width)
         known = Signal()
         m.d.comb += [
-            behind.write_mask.eq(self.take & ~self.in_turn),
+            behind.write_mask.eq((self.take | self.adopt) & ~self.in_turn),
             behind.write_address.eq(self.youngest),
             behind.write_data.eq(self.slot),
             behind.read_enable.eq(self.free & self.leads),
