@@ -91,9 +91,19 @@ def counters() -> str:
     return table(["address", "counter", "meaning"], rows)
 
 
+def cache_counters() -> str:
+    """Return the table of counters of caches, those of `virgo`."""
+    rows = (row for row in counter_table(PRESETS["virgo"]) if row.unit in ("l1i", "l1d", "l2"))
+    return table(
+        ["address", "counter", "meaning"],
+        ([f"`{row.address:#06x}`", row.name, row.meaning] for row in rows),
+    )
+
+
 def updated(text: str) -> str:
     """Return the page with every table as the definitions have it now."""
-    return pages.updated(text, (presets, memory, core_memory, registers, counters))
+    sections = (presets, memory, core_memory, registers, counters, cache_counters)
+    return pages.updated(text, sections)
 
 
 if __name__ == "__main__":

@@ -156,18 +156,22 @@ def cache_counters(config: ClusterConfig) -> list[Counter]:
         ("l1i", "instructions.fetches", "fetches", "fetches of instructions"),
         ("l1i", "instructions.fetch_misses", "misses", "those that were not answered at once"),
         ("l1i", "instructions.lines_fetched", "lines", "lines read by the L1I, wanted or ahead"),
+        ("l1i", "instructions.entry_waits", "entry_waits", "cycles a fetch waited for a free miss"),
+        ("l1i", "instructions.bank_waits", "bank_waits", "cycles a fetch waited for its memories"),
         ("l1d", "data.reads", "reads", "beats read by cores"),
         ("l1d", "data.writes", "writes", "beats written by cores"),
         ("l1d", "data.misses", "misses", "lines read by the L1D"),
         ("l1d", "data.joins", "joins", "reads of lines that were being read"),
         ("l1d", "data.entry_waits", "entry_waits", "cycles in which all misses were in use"),
         ("l1d", "data.order_waits", "order_waits", "cycles in which an access waited for another"),
+        ("l1d", "data.bank_waits", "bank_waits", "cycles an access waited for its memories"),
         ("l2", "read", "reads", "bursts read from the L2"),
         ("l2", "write", "writes", "bursts written to it"),
         ("l2", "read_miss", "read_misses", "bursts read that it did not have"),
         ("l2", "write_miss", "write_misses", "bursts written to lines that it did not have"),
         ("l2", "slot_stall", "slot_stalls", "cycles in which a read waited for a free miss"),
         ("l2", "write_stall", "write_stalls", "times that a write was tried again"),
+        ("l2", "pipeline_stall", "pipeline_stalls", "cycles in which one waited for another"),
         ("l2", "write_back", "write_backs", "lines written back to DRAM"),
         ("l2", "prefetch", "prefetches", "lines read from DRAM before somebody asked"),
     ]
@@ -195,7 +199,7 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
         replace(counter, address=COUNTERS_BASE + 8 * index)
         for index, counter in enumerate(counters)
     ]
-    # All the configurations allow are far fewer: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 + 16 of
+    # All the configurations allow are far fewer: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 + 21 of
     # 480.
     assert table[-1].address + 8 <= COUNTERS_END
     return table

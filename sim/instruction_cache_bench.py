@@ -1,7 +1,7 @@
 """A bench around the cache of instructions: fetches on one side, a memory on the other."""
 
 import random
-from collections import deque
+from collections import Counter, deque
 
 from amaranth import Module, Value
 
@@ -41,6 +41,8 @@ class CacheBench:
         Of each answer, in their order, the cycles since its fetch was accepted.
     cycles : list of int
         In which each was answered.
+    events : Counter
+        Events of all cycles.
 
     """
 
@@ -58,6 +60,7 @@ class CacheBench:
         self.config, self.rng = config, rng
         self.latency, self.jitter, self.stall = latency, jitter, stall
         self.dut, self.model = InstructionCache(config), CacheModel(config)
+        self.event_packing = Packing(self.dut.events.shape())
         self.packing = Packing(fetch_response_layout(core_of(config)))
         misses = self.dut.misses
         self.beats, self.beat_bytes = misses.beats, misses.beat_bytes
@@ -69,6 +72,7 @@ class CacheBench:
         self.reads: list[int] = []
         self.latencies: list[int] = []
         self.cycles: list[int] = []
+        self.events: Counter[str] = Counter()
 
     def word(self, address: int, size: int) -> int:
         """Return what DRAM holds."""
@@ -137,7 +141,7 @@ class CacheBench:
                 expected = self.model.step(offered, beat, ready, invalidate)
                 _, _, *seen = await ctx.tick().sample(
                     dut.fetch.ready, dut.fetched.valid, Value.cast(dut.fetched.payload),
-                    dut.read.valid, read.id, read.beat, dut.busy,
+                    dut.read.valid, read.id, read.beat, dut.busy, Value.cast(dut.events),
                 )  # fmt: skip
                 shown = self.shown(seen)
                 assert shown == expected, self.cycle
@@ -145,6 +149,7 @@ class CacheBench:
                     self.accepted[offered.waiter] = offered.value, self.cycle
                     offered = None
                 self.account(shown)
+                self.events.update(shown.events)
                 if shown.read and ready:
                     self.read(*shown.read)
                 self.cycle += 1
@@ -155,11 +160,12 @@ class CacheBench:
 
     def shown(self, seen) -> Cycle:
         """Return what showed."""
-        ready, valid, payload, read_valid, entry, beat, busy = seen
+        ready, valid, payload, read_valid, entry, beat, busy, happened = seen
         fetched = None
         if valid:
             got = self.packing.unpack(payload)
             waiter = got["tag"]["warp"] << self.pair_width | got["tag"].get("pair", 0)
             fetched = Pair(waiter, -1 if got["error"] else got["data"])
         read = (entry, beat * self.beat_bytes) if read_valid else None
-        return Cycle(bool(ready), fetched, read, bool(busy))
+        events = frozenset(n for n, bit in self.event_packing.unpack(happened).items() if bit)
+        return Cycle(bool(ready), fetched, read, bool(busy), events)

@@ -1,12 +1,16 @@
 """What the caches of a cluster count is what is seen around them."""
 
+import random
 from dataclasses import replace
 
 from spica.hw.address_map import ENTRY
 from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config.l2 import L2Config
+from spica.hw.memory.l2_layouts import L2SliceConfig
 from spica.sim.cluster_machine import ClusterMachine
 from spica.sim.core_bench import image
 from spica.sim.core_outcome import CoreStop
+from spica.sim.l2_bench import L2Bench
 
 ROOM = 8192
 #: Lines that are loaded, and of them stored to.
@@ -53,6 +57,8 @@ def test_counters_of_caches_are_what_is_seen_around_them():
     assert (counts["l1d_misses"], counts["l1d_joins"]) == (LINES, LINES)
     assert counts["l1d_entry_waits"] == 0
     assert [one.loads for one in latency["dram"]] == [3 * LINES, 0]
+    assert counts["l1d_bank_waits"] == counts["l1i_entry_waits"] == 0  # one thread, few misses
+    assert counts["l1i_bank_waits"] >= config.core.l1i.sets  # they are emptied at the beginning
     # A fetch that misses begins a line, or waits for one that was begun ahead.
     assert counts["l1i_fetches"] > counts["l1i_misses"] > 0 < counts["l1i_lines"]
     assert counts["l2_reads"] == counts["l1d_misses"] + counts["l1i_lines"]
@@ -60,3 +66,31 @@ def test_counters_of_caches_are_what_is_seen_around_them():
     assert counts["l2_read_misses"] + counts["l2_prefetches"] >= reads >= LINES
     assert (counts["l2_writes"], counts["l2_write_misses"]) == (STORED, 0)
     assert counts["l2_write_backs"] == sum(c.write_bursts for c in outcome.channels) == STORED
+
+
+def l2_events(misses: int, *accesses):
+    """Return what a slice counts of some accesses; all but reads of lines from 20 on are there.
+
+    Of the accesses (is_write, lines) those of a kind are asked for in their order.
+    """
+    l2 = L2Config(size=1024, misses=misses, write_backs=8, prefetch=0)
+    bench = L2Bench(L2SliceConfig(l2=l2, masters=1), random.Random(1), latency=40)
+    bursts = []
+    for is_write, lines in accesses:
+        bursts += bench.writes(0x60, lines) if is_write else bench.reads(0x41, lines, beats=1)
+    bench.run(bench.writes(0x20, range(8)), bursts)
+    return bench.events
+
+
+def test_the_l2_tells_waits_for_each_other_from_waits_for_a_free_miss():
+    reads, writes = (False, [0, 1] * 20), (True, [4, 5] * 20)
+    for alone in (reads, writes):
+        events = l2_events(8, alone)
+        assert events["pipeline_stall"] == events["slot_stall"] == 0
+    events = l2_events(8, reads, writes)
+    # Writes come every other cycle; then one of the two waits.
+    assert events["pipeline_stall"] in range(30, 41)
+    assert events["slot_stall"] == 0
+    events = l2_events(2, (False, [20, 21, 22]))
+    assert events["slot_stall"] in range(40, 50)  # until DRAM has answered
+    assert events["pipeline_stall"] == 0

@@ -272,6 +272,28 @@ def test_a_missing_line_waits_for_writes_to_it():
     assert bench.latencies == [55]
 
 
+def test_waits_for_memories_are_counted_apart():
+    bench = core_bench()
+    bench.run([0])
+    assert bench.events["bank_waits"] == CORE.cache.sets  # it is emptied after a reset
+    # Hits wait for nothing, nor are waits for an entry or for room those for memories.
+    there = [*SWEEP, 0, *[None] * 40]
+    bench = core_bench()
+    bench.run([*there, *[0, 1] * 20])
+    assert bench.events["bank_waits"] == 0
+    bench = core_bench(latency=100)
+    bench.run([*SWEEP, *(130 * n for n in range(MOST + 1)), 0])
+    assert bench.events["bank_waits"] == 0 < bench.events["entry_waits"]
+    # Of a read and a write in each cycle one waits.
+    bench = core_bench(latency=2)
+    bench.run([*there, *[0] * 20], [*SWEEP, *[None] * 41, *(store(500 + 2 * n) for n in range(20))])
+    assert bench.events["bank_waits"] in range(2 * 20 - 2, 2 * 20 + 2)
+    # Of what comes nearly each answer holds a read.
+    bench = core_bench(config=replace(CORE, waiters=64))
+    bench.run([*SWEEP, *range(256)])
+    assert bench.events["bank_waits"] in range(220, 257)
+
+
 def test_a_write_to_no_line_reads_none():
     bench = core_bench()
     bench.run((), [*SWEEP, *(store(beat) for beat in range(20))])

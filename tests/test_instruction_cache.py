@@ -8,7 +8,7 @@ import pytest
 from spica.hw.address_map import DRAM_BASE, DRAM_END
 from spica.hw.config import PRESETS, AxiConfig, CacheConfig, ClusterConfig, CoreConfig
 from spica.hw.memory.instruction_cache import InstructionCache
-from spica.hw.memory.path_layouts import instruction_misses
+from spica.hw.memory.path_layouts import instruction_cache_events, instruction_misses
 from spica.sim.bench import require_no_loop
 from spica.sim.cluster_programs import run_program
 from spica.sim.dram import DramConfig
@@ -105,6 +105,8 @@ def test_seldom_things_happen_at_random():
     model.step = step
     bench.run(list(pairs_of(rng, config, 400)), invalidations=set(range(100, 2000, 150)))
     assert seen == {"joins", "conflict", "full", "doomed", "broken", "shared"}
+    assert bench.events.keys() == instruction_cache_events().members.keys()
+    assert min(bench.events.values()) > 20
 
 
 def test_a_stream_that_goes_back_while_it_is_read_ahead():
@@ -182,6 +184,28 @@ def test_misses_of_warps_are_under_way_together():
     bench.run([*sweep(config), *((waiter, DRAM_BASE) for waiter, _ in far)])
     assert bench.reads.count(DRAM_BASE) == 1
     assert len(bench.reads) == 1 + config.core.l1i.prefetch
+
+
+def test_waits_for_an_entry_and_for_memories_are_counted():
+    config = replace_cache(CONFIGS["core"], prefetch=0, misses=2)
+    bench = CacheBench(config, random.Random(1), latency=100)
+    bench.run([(0, DRAM_BASE)])
+    assert bench.events["bank_waits"] == config.core.l1i.sets  # it is emptied after a reset
+    bench = CacheBench(config, random.Random(1), latency=100)
+    bench.run([*sweep(config), *((4 * n, DRAM_BASE + 0x1040 * n) for n in range(3))])
+    # The third is looked up in each cycle until the first is answered.
+    assert bench.latencies[:2] == [2 + 100 + 1 + 2, 106]
+    assert bench.events["entry_waits"] in range(100, 103)
+    assert bench.events["bank_waits"] == 0
+    bench = CacheBench(config, random.Random(1), latency=100)
+    bench.run([*sweep(config), (0, DRAM_BASE), *[None] * 120, *straight(config, 8)])
+    assert bench.events["bank_waits"] == bench.events["entry_waits"] == 0
+    # While pairs that are there are asked for, two beats come and seven are answered.
+    bench, far = CacheBench(config, random.Random(1), latency=10), DRAM_BASE + 0x1040
+    hits = [(28 + n % 4, DRAM_BASE + 8 * (n % 8)) for n in range(40)]
+    wanted = [(4 * n, far) for n in range(7)]
+    bench.run([*sweep(config), (28, DRAM_BASE), *[None] * 40, *wanted, *hits])
+    assert bench.events["bank_waits"] == 2 + 7
 
 
 def replace_cache(config: ClusterConfig, **fields) -> ClusterConfig:

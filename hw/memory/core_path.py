@@ -127,19 +127,7 @@ class CorePath(SharedBlock):
             instructions.invalidate.eq(self.invalidate),
             data_side.invalidate.eq(self.invalidate_data),
             self.busy.eq(instructions.busy | data_side.busy | masters.busy),
-        ]
-        self.tell(m, instructions, data_side)
-        return m
-
-    def tell(self, m: Module, instructions: InstructionCache, data_side: DataPath):
-        """Tell the events of both caches."""
-        accepted, was_accepted, events = Signal(), Signal(), self.events.instructions
-        m.d.sync += was_accepted.eq(accepted)
-        m.d.comb += [
-            accepted.eq(self.fetch.valid & self.fetch.ready),
-            events.fetches.eq(accepted),
-            # What waits for a line is not answered in a cycle after one was accepted.
-            events.fetch_misses.eq(was_accepted & ~self.fetched.valid),
-            events.lines_fetched.eq(instructions.read.valid & instructions.read.ready),
+            self.events.instructions.eq(instructions.events),
             self.events.data.eq(data_side.events),
         ]
+        return m

@@ -123,19 +123,19 @@ class DataCache(SharedBlock):
         is_read, is_write = Signal(), Signal()  # that is looked up
         reads, writes, leaves = Signal(), Signal(), Signal()
         is_present = self.look_up(m, look, number, is_read, tags, misses, stores)
-        is_free = (~(is_read | is_write) | leaves) & ~tags.sweeping
-        is_missing = is_read & ~is_present
-        may_write = self.is_in_order(m, is_missing, look, misses) & self.finds_line(
-            is_write, misses
-        )
+        stays = (is_read | is_write) & ~leaves
+        is_free = ~stays & ~tags.sweeping
+        in_order = self.is_in_order(m, is_read & ~is_present, look, misses)
+        passes = in_order & stores.room & outgoing.i.ready
         self.choose(
             m,
             is_free & answers.i.ready & self.finds_beats(misses),
             self.is_stored(m, is_write, look),
-            is_free & may_write & stores.room & outgoing.i.ready,
+            is_free & passes & self.finds_line(is_write, misses),
             reads,
             writes,
         )
+        self.tell_bank_waits(m, ~stays & answers.i.ready, ~stays & passes)
         with m.If(reads):
             m.d.sync += [look.beat.eq(self.read.payload.beat), number.eq(self.read.payload.id)]
         with m.If(writes):
@@ -190,6 +190,13 @@ class DataCache(SharedBlock):
         ]
         with m.If(reads | writes):
             m.d.sync += write_next.eq(reads)
+
+    def tell_bank_waits(self, m: Module, may_read: Value, may_write: Value):
+        """Tell whether a read or a write waits for memories alone, given what else it needs."""
+        m.d.comb += self.events.bank_waits.eq(
+            (self.read.valid & ~self.read.ready & may_read)
+            | (self.write.valid & ~self.write.ready & may_write)
+        )
 
     def is_stored(self, m: Module, is_write, look) -> Value:
         """Return whether the beat to be read may be written in this cycle."""

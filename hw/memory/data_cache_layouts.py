@@ -94,6 +94,9 @@ def data_cache_events(_: DataCacheConfig) -> data.StructLayout:
     ``reads``, ``writes``: one is accepted. ``misses``: a line is to be read. ``joins``: a read
     waits for a line that was missed before. ``entry_waits``: one waits for a free entry of the
     misses, or for a way. ``order_waits``: one waits for a write to its line, or a write for reads.
+    ``bank_waits``: one is not accepted, though nothing that is looked up holds it and there is
+    room, as the memories are in use: by a beat that comes, a waiter that is answered, the last
+    write or the other one of a read and a write, or as they are emptied.
     """
-    names = ("reads", "writes", "misses", "joins", "entry_waits", "order_waits")
+    names = ("reads", "writes", "misses", "joins", "entry_waits", "order_waits", "bank_waits")
     return data.StructLayout(dict.fromkeys(names, 1))

@@ -15,7 +15,14 @@ from .cache_tags import CacheTags
 from .cache_words import CacheWords
 from .lane_groups import is_dram
 from .miss_table import MissTable, replay_layout
-from .path_layouts import PAIR_BYTES, core_of, instruction_misses, line_layout, read_layout
+from .path_layouts import (
+    PAIR_BYTES,
+    core_of,
+    instruction_cache_events,
+    instruction_misses,
+    line_layout,
+    read_layout,
+)
 from .prefetcher import Prefetcher
 
 __all__ = ["InstructionCache"]
@@ -66,6 +73,7 @@ class InstructionCache(SharedBlock):
         The first beat of a line; all of them are to be read.
     line : In(ResponseSignature(line_layout(config)))
         Beats of one line in their order, of several lines in any.
+    events : Out(instruction_cache_events())
     busy : Out(1)
         Something is under way, or comes in.
     """
@@ -75,6 +83,7 @@ class InstructionCache(SharedBlock):
     invalidate: Signal
     read: stream.Interface
     line: Any
+    events: data.View
     busy: Signal
 
     def __init__(self, config: ClusterConfig):
@@ -87,6 +96,7 @@ class InstructionCache(SharedBlock):
             "invalidate": In(1),
             "read": Out(stream.Signature(read_layout(config))),
             "line": In(ResponseSignature(line_layout(config))),
+            "events": Out(instruction_cache_events()),
             "busy": Out(1),
         })
 
@@ -116,6 +126,7 @@ class InstructionCache(SharedBlock):
         with m.If(accepted | probed):
             m.d.sync += [look_valid.eq(1), look.eq(self.asked(accepted, proposed))]
         replayed = self.answer(m, look, look_valid, tags, words, table, is_outside)
+        self.tell(m, accepted, look_valid & ~leaves)
         m.d.comb += self.busy.eq(
             Cat(
                 (self.fetch.valid, self.line.valid, look_valid, replayed, proposes),
@@ -239,3 +250,16 @@ class InstructionCache(SharedBlock):
             ),
         ]
         return replayed_valid
+
+    def tell(self, m: Module, accepted: Signal, waits: Value):
+        """Tell the events, given whether what is looked up waits."""
+        events, was_accepted = self.events, Signal()
+        m.d.sync += was_accepted.eq(accepted)
+        m.d.comb += [
+            events.fetches.eq(accepted),
+            # What waits for a line is not answered in a cycle after one was accepted.
+            events.fetch_misses.eq(was_accepted & ~self.fetched.valid),
+            events.lines_fetched.eq(self.read.valid & self.read.ready),
+            events.entry_waits.eq(waits),
+            events.bank_waits.eq(self.fetch.valid & ~self.fetch.ready & ~waits),
+        ]

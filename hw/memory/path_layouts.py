@@ -21,6 +21,7 @@ __all__ = [
     "data_misses",
     "device_layout",
     "group_layout",
+    "instruction_cache_events",
     "instruction_misses",
     "lanes_of",
     "line_layout",
@@ -153,14 +154,22 @@ def answer_layout(config: ClusterConfig) -> data.StructLayout:
     })
 
 
-def path_events(config: ClusterConfig) -> data.StructLayout:
-    """Layout of the events of a cycle in both caches of a core; of `data`, see its layout.
+def instruction_cache_events() -> data.StructLayout:
+    """Layout of the events of a cycle in the cache of instructions.
 
     ``fetches``: one is accepted. ``fetch_misses``: one that was accepted in the last cycle is not
-    answered. ``lines_fetched``: a line of instructions is asked for, wanted or read ahead.
+    answered. ``lines_fetched``: a line is asked for, wanted or read ahead. ``entry_waits``: one
+    that is looked up waits for a free entry of the misses, or for a way. ``bank_waits``: one is not
+    accepted as the memories are in use: a beat comes, a waiter is answered, a line to be read ahead
+    is looked up, or the cache is emptied.
     """
-    names = ("fetches", "fetch_misses", "lines_fetched")
+    names = ("fetches", "fetch_misses", "lines_fetched", "entry_waits", "bank_waits")
+    return data.StructLayout(dict.fromkeys(names, 1))
+
+
+def path_events(config: ClusterConfig) -> data.StructLayout:
+    """Layout of the events of a cycle in both caches of a core."""
     return data.StructLayout({
-        "instructions": data.StructLayout(dict.fromkeys(names, 1)),
+        "instructions": instruction_cache_events(),
         "data": data_cache_events(data_misses(config)),
     })

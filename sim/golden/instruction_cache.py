@@ -29,12 +29,16 @@ class Beat:
 
 @dataclass(frozen=True)
 class Cycle:
-    """What shows outside in a cycle: ``read`` is the entry and the address of a line."""
+    """What shows outside in a cycle: ``read`` is the entry and the address of a line.
+
+    ``events`` are the names of those that happen.
+    """
 
     ready: bool
     fetched: Pair | None
     read: tuple[int, int] | None
     busy: bool
+    events: frozenset[str]
 
 
 @dataclass
@@ -91,6 +95,7 @@ class CacheModel:
         self.reads: deque[tuple[int, int]] = deque()
         self.replayed: Pair | None = None
         self.following, self.left, self.is_new = 0, 0, False
+        self.accepted = False  # a fetch, in the last cycle
 
     def step(
         self, fetch: Pair | None, beat: Beat | None, read_ready: bool, invalidate: bool
@@ -121,7 +126,16 @@ class CacheModel:
                 shown = Pair(look.waiter, -1 if hit is None else look.words[hit])
         idle = (look is None or served or is_probe) and beat is None and self.sweep is None
         ready = idle and place is None and not proposes
-        cycle = Cycle(ready, shown, self.reads[0] if self.reads else None, busy)
+        events = {
+            "fetches": fetch is not None and ready,
+            "fetch_misses": self.accepted and shown is None,
+            "lines_fetched": bool(self.reads) and read_ready,
+            "entry_waits": not served and not is_probe,
+            "bank_waits": fetch is not None and not ready and (served or is_probe),
+        }
+        self.accepted = events["fetches"]
+        happened = frozenset(name for name, happens in events.items() if happens)
+        cycle = Cycle(ready, shown, self.reads[0] if self.reads else None, busy, happened)
         asked = self.ask(fetch if ready else None, idle and proposes)
 
         self.update_look(look, joined, begins, served, read_ready, asked)

@@ -20,6 +20,7 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
             "write_miss": ("writes that miss", "wait_drain", Drawing.LINE),
             "slot_stall": ("waits for a free miss", "wait_a", Drawing.LINE),
             "write_stall": ("writes tried again", "wait_weights", Drawing.LINE),
+            "pipeline_stall": ("waits for another access", "wait_revisit", Drawing.LINE),
             "write_back": ("lines written back", "drain", Drawing.LINE),
             "prefetch": ("lines read ahead", "add", Drawing.LINE),
         },
@@ -33,6 +34,7 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
             "data.joins": ("reads of lines on their way", "add", Drawing.LINE),
             "data.entry_waits": ("waits for a free miss", "held", Drawing.LINE),
             "data.order_waits": ("waits for another access", "wait_a", Drawing.LINE),
+            "data.bank_waits": ("waits for the memories", "wait_weights", Drawing.LINE),
         },
     ),
     "l1i": (
@@ -40,6 +42,8 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
         {
             "instructions.fetches": ("fetches", "read", Drawing.STACK),
             "instructions.fetch_misses": ("fetches that wait", "held", Drawing.LINE),
+            "instructions.entry_waits": ("waits for a free miss", "wait_a", Drawing.LINE),
+            "instructions.bank_waits": ("waits for the memories", "wait_weights", Drawing.LINE),
             "instructions.lines_fetched": ("lines read", "drain", Drawing.LINE),
         },
     ),
