@@ -13,6 +13,7 @@ from .cluster_observation import (
     show_core,
     show_dma_axi,
     show_events,
+    show_l2_reads,
     show_writes,
 )
 from .config import ClusterConfig
@@ -228,6 +229,7 @@ class Cluster(wiring.Component):
         ]
         if self.observed:
             show_core(m, core, path, getattr(self, core_domains(self.config)[number]))
+            connect(m, path.reads, flipped(getattr(self, f"l1d_reads_{number}")))
 
     def tell_units(self, m: Module, control, core_control, devices, commands):
         """Tell who ends a run whether a unit works for the cores, or is told something."""
@@ -258,6 +260,8 @@ class Cluster(wiring.Component):
             ]
             busy += [mux.busy, cache.busy]
             slices.append(cache)
+            if self.observed:
+                show_l2_reads(m, cache, getattr(self, f"l2_reads_{c}"))
         m.d.comb += [
             core_control.refused.eq(Cat(cache.failed for cache in slices).any()),
             self.bus_busy.eq(Cat(busy).any() | ResetSignal("bus")),

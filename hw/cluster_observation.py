@@ -13,6 +13,9 @@ from .core.layouts import data_request_layout, data_response_layout
 from .core.observation import ObservationSignature
 from .cores import core_domains
 from .counters import counter_table
+from .memory.cache_reads import CacheReadsSignature, show_reads
+from .memory.l2_place import cluster_l2
+from .memory.path_layouts import data_misses
 from .memory.ports import wide_write
 from .memory.shared import cluster_ports
 from .spread import ShownSignature, SpreadResponseSignature, show_stream, spread
@@ -23,6 +26,7 @@ __all__ = [
     "show_core",
     "show_dma_axi",
     "show_events",
+    "show_l2_reads",
     "show_writes",
 ]
 
@@ -68,7 +72,8 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
 
     ``core{c}`` is of `ShownCoreSignature`; ``events_{counter}`` says how often the event of each
     counter happens in this cycle; ``shared_write_{i}`` is a wide write that shared memory takes
-    in this cycle.
+    in this cycle; ``l1d_reads_{c}`` and ``l2_reads_{c}`` are what the cache of data of a core, and
+    a slice of the L2, is asked for and answers.
     """
     ports: dict[str, Any] = {
         f"events_{counter.name}": Out(counter.increment_width) for counter in counter_table(config)
@@ -76,6 +81,10 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     if config.cores:
         shown = ShownCoreSignature(config)
         ports |= {domain: Out(shown) for domain in core_domains(config)}
+        data_reads = CacheReadsSignature(data_misses(config).waiter_width)
+        ports |= {f"l1d_reads_{c}": Out(data_reads) for c in range(config.cores)}
+        slice_reads = CacheReadsSignature(cluster_l2(config).inner.id_width)
+        ports |= {f"l2_reads_{c}": Out(slice_reads) for c in range(config.axi.masters)}
     shared = cluster_ports(config)
     for i, size in enumerate(shared.write_sizes):
         ports[f"shared_write_{i}"] = Out(SpreadResponseSignature(wide_write(shared.memory, size)))
@@ -119,6 +128,13 @@ def show_writes(m: Module, cluster, shared) -> None:
         m.d.comb += port.valid.eq(request.valid & request.ready)
         for name in ("address", "data", "mask"):
             m.d.comb += getattr(port, name).eq(request.payload[name])
+
+
+def show_l2_reads(m: Module, cache, port) -> None:
+    """Show the reads of a slice of the L2 on a port of `CacheReadsSignature`."""
+    axi = cache.i
+    answered = axi.rvalid & axi.rready & axi.rlast
+    show_reads(m, port, axi.arvalid, axi.arready, axi.arid, answered=answered, answered_id=axi.rid)
 
 
 def show_dma_axi(m: Module, cluster, dma) -> None:

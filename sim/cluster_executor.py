@@ -84,6 +84,10 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
             "load_latency": {
                 place: summed(cores) for place, cores in self.machine.load_latency().items()
             },
+            "cache_latency": {
+                cache: summed(parts, what="reads", by="slice" if cache == "l2" else "core")
+                for cache, parts in self.machine.cache_latency().items()
+            },
             "flush_cycles": outcome.flush_cycles,
             "memory": dataclasses.asdict(dram)
             | traffic(outcome.channels, outcome.cycles, dram.bytes_per_cycle),

@@ -130,6 +130,23 @@ class ClusterHarness(ProgramHarness):
                 found[place].append(LoadLatency.of(counts))
         return found
 
+    def cache_latency(self) -> dict[str, list[LoadLatency]]:
+        """Return how long reads of each cache took: of each core, and of each slice of the L2."""
+        numbers = {"l1i": self.config.cores, "l1d": self.config.cores, "l2": self.channels}
+        found: dict[str, list[LoadLatency]] = {}
+        for level, (cache, count) in enumerate(numbers.items()):
+            found[cache] = []
+            for number in range(count):
+                counts = LoadCounts()
+                self.library.harness_cluster_cache_latency(
+                    self.handle,
+                    ctypes.c_uint32(level),
+                    ctypes.c_uint32(number),
+                    ctypes.byref(counts),
+                )
+                found[cache].append(LoadLatency.of(counts))
+        return found
+
     def marked(self) -> list[ChannelStatistics]:
         """Return what each channel had done when the first marker of a beginning was done."""
         found = []

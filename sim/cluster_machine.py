@@ -35,7 +35,8 @@ class ClusterMachine(ProgramMachine):
     the back door leads there alone, past the caches: it finds everything once a run is done, and
     writes before it begins. Accesses of cores to DRAM that was not placed stop the run as a fault
     when they are requested. A run is over once every unit is idle and the L2 flushed; its outcome
-    says more, `unit_counters` tells what the units counted, and `load_latency` how long loads took.
+    says more, `unit_counters` tells what the units counted, `load_latency` how long loads took,
+    and `cache_latency` how long reads of each cache did.
 
     Parameters
     ----------
@@ -221,6 +222,10 @@ class ClusterMachine(ProgramMachine):
     def load_latency(self) -> dict[str, list[LoadLatency]]:
         """Return how long the loads of each core took, by where the words are."""
         return self.harness.load_latency()
+
+    def cache_latency(self) -> dict[str, list[LoadLatency]]:
+        """Return how long reads of each cache took: of each core, and of each slice of the L2."""
+        return self.harness.cache_latency()
 
     def waits(self) -> str:
         """Ask the units of a cluster that stands still what they wait for; it runs on meanwhile."""

@@ -1,4 +1,4 @@
-"""How long loads of cores take: counts by cycles, and what they come to."""
+"""How long loads of cores and reads of caches take: counts by cycles, and what they come to."""
 
 import ctypes
 import math
@@ -29,6 +29,8 @@ class LoadCounts(ctypes.Structure):
 @dataclass(frozen=True)
 class LoadLatency:
     """Cycles of loads, from the request that memory accepts to the last of its answers.
+
+    Or of the reads of a cache, likewise.
 
     Attributes
     ----------
@@ -69,10 +71,10 @@ class LoadLatency:
         )
         return min(bin_range(place)[1], self.most)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, what: str = "loads") -> dict[str, Any]:
         """Return the figures of a result file; the histogram by the fewest cycles of each bin."""
         return {
-            "loads": self.loads,
+            what: self.loads,
             "min": self.least,
             "median": self.quantile(0.5),
             "p99": self.quantile(0.99),
@@ -91,9 +93,11 @@ def bin_range(place: int) -> tuple[int, int]:
     return first, 2 * first - 1
 
 
-def summed(cores: Sequence[LoadLatency]) -> dict[str, Any]:
-    """Return the figures of all cores together, and those of each without its histogram."""
-    by_core = [core.as_dict() for core in cores]
-    for core in by_core:
-        del core["histogram"]
-    return reduce(LoadLatency.__add__, cores).as_dict() | {"by_core": by_core}
+def summed(
+    parts: Sequence[LoadLatency], *, what: str = "loads", by: str = "core"
+) -> dict[str, Any]:
+    """Return the figures of all parts together, and those of each without its histogram."""
+    each = [part.as_dict(what) for part in parts]
+    for part in each:
+        del part["histogram"]
+    return reduce(LoadLatency.__add__, parts).as_dict(what) | {f"by_{by}": each}

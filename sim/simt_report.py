@@ -23,6 +23,9 @@ SLOTS = {
     for reason in StallReason
 }
 
+#: Names of caches whose reads were measured.
+CACHES = {"l1i": "L1I", "l1d": "L1D", "l2": "L2"}
+
 
 def simt_report(result: dict[str, Any]) -> str:
     """Return the report of a result of `run_simt` or `run_program`."""
@@ -74,6 +77,15 @@ def cycle_lines(result: dict[str, Any]) -> list[str]:
                 f"Loads of {name} took {latency['min']:,} to {latency['max']:,} cycles, half of "
                 f"them at most {latency['median']:,}, 99 % at most {latency['p99']:,}"
             )
+    caches = [
+        f"{name} in {latency['median']:,} and {latency['p99']:,}"
+        for cache, name in CACHES.items()
+        if (latency := result.get("cache_latency", {}).get(cache)) and latency["reads"]
+    ]
+    if caches:
+        lines.append(
+            f"Half and 99 % of the reads were answered in so many cycles: {'; '.join(caches)}"
+        )
     return lines
 
 

@@ -10,6 +10,7 @@ from spica.hw.memory.l2_layouts import L2SliceConfig
 from spica.sim.cluster_machine import ClusterMachine
 from spica.sim.core_bench import image
 from spica.sim.core_outcome import CoreStop
+from spica.sim.dram import DramConfig
 from spica.sim.l2_bench import L2Bench
 
 ROOM = 8192
@@ -44,12 +45,14 @@ end:    vx_tmc zero
 
 
 def test_counters_of_caches_are_what_is_seen_around_them():
-    config = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
+    core = CoreConfig(warps=2, threads=2)
+    config = replace(PRESETS["tiny"], cores=2, core=core)
     with ClusterMachine(config, name="two_observed", optimize=1) as machine:
         machine.allow(ENTRY, ROOM)
         machine.write(ENTRY, image(COUNTED, ROOM))
         outcome = machine.run(100_000)
         counts, latency = machine.unit_counters(), machine.load_latency()
+        caches = machine.cache_latency()
     assert outcome.stop is CoreStop.DONE
     reads = sum(channel.read_bursts for channel in outcome.channels)
     # The second word of a line is asked for while the first is on its way.
@@ -57,8 +60,9 @@ def test_counters_of_caches_are_what_is_seen_around_them():
     assert (counts["l1d_misses"], counts["l1d_joins"]) == (LINES, LINES)
     assert counts["l1d_entry_waits"] == 0
     assert [one.loads for one in latency["dram"]] == [3 * LINES, 0]
+    check_latency(caches, counts, latency, DramConfig().latency)
     assert counts["l1d_bank_waits"] == counts["l1i_entry_waits"] == 0  # one thread, few misses
-    assert counts["l1i_bank_waits"] >= config.core.l1i.sets  # they are emptied at the beginning
+    assert counts["l1i_bank_waits"] >= core.l1i.sets  # they are emptied at the beginning
     # A fetch that misses begins a line, or waits for one that was begun ahead.
     assert counts["l1i_fetches"] > counts["l1i_misses"] > 0 < counts["l1i_lines"]
     assert counts["l2_reads"] == counts["l1d_misses"] + counts["l1i_lines"]
@@ -66,6 +70,23 @@ def test_counters_of_caches_are_what_is_seen_around_them():
     assert counts["l2_read_misses"] + counts["l2_prefetches"] >= reads >= LINES
     assert (counts["l2_writes"], counts["l2_write_misses"]) == (STORED, 0)
     assert counts["l2_write_backs"] == sum(c.write_bursts for c in outcome.channels) == STORED
+
+
+def check_latency(caches, counts, loads, dram: int):
+    """Check how long reads of the caches took, given their counts and how long loads took."""
+    for cache, number in (("l1i", "fetches"), ("l1d", "reads"), ("l2", "reads")):
+        assert sum(part.loads for part in caches[cache]) == counts[f"{cache}_{number}"]
+        # A hit is answered in the next cycle, a whole line of the L2 after 2 and its 4 beats.
+        assert min(part.least for part in caches[cache] if part.loads) == (
+            5 if cache == "l2" else 1
+        )
+        assert max(part.most for part in caches[cache]) > dram
+    data = caches["l1d"]
+    assert [part.loads for part in data] == [3 * LINES, 0]
+    # Each of the last loads hits. A load takes 2 cycles to the cache and 3 from it.
+    assert data[0].quantile(1 / 3) == 1 < data[0].quantile(0.4)
+    assert loads["dram"][0].least == data[0].least + 5
+    assert loads["dram"][0].most >= data[0].most + 5
 
 
 def l2_events(misses: int, *accesses):

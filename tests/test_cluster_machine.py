@@ -201,10 +201,19 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
     assert found["load_latency"]["dram"]["loads"] == found["load_latency"]["shared"]["loads"]
     lines = cycle_lines(found)
     assert lines[1].startswith(f"In the last {outcome.flush_cycles} of them no core ran")
-    assert [line.partition(" took ")[0] for line in lines[2:]] == [
+    assert [line.partition(" took ")[0] for line in lines[2:4]] == [
         "Loads of DRAM",
         "Loads of shared memory",
     ]
+    caches = found["cache_latency"]
+    figures = [(cache["median"], cache["p99"]) for cache in caches.values()]
+    told = (f"{n} in {a} and {b}" for n, (a, b) in zip(("L1I", "L1D", "L2"), figures, strict=True))
+    assert lines[4].endswith(f" cycles: {'; '.join(told)}")
+    assert caches["l1d"]["reads"] == found["unit_counters"]["l1d_reads"] > 0
+    assert [core["reads"] for core in caches["l1d"]["by_core"]] == [caches["l1d"]["reads"], 0]
+    slices = caches["l2"]["by_slice"]
+    assert sum(part["reads"] for part in slices) == found["unit_counters"]["l2_reads"]
+    assert min(part["reads"] for part in slices) > 0
     # What had moved up to the marker is what has in a run that stops behind it.
     place(machine, text)
     assert machine.run(outcome.first_begin + 1).stop is CoreStop.LIMIT

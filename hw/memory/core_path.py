@@ -14,10 +14,11 @@ from ..emit import SharedBlock
 from ..registers import RegisterSignature
 from ..streams import ResponseSignature
 from .axi_mux import AxiMuxConfig
+from .cache_reads import CacheReadsSignature
 from .data_path import DataPath
 from .instruction_cache import InstructionCache
 from .line_masters import LineMasters
-from .path_layouts import WINDOW_WIDTH, core_id_width, core_of, path_events
+from .path_layouts import WINDOW_WIDTH, core_id_width, core_of, data_misses, path_events
 from .ports import NarrowSignature
 
 __all__ = ["CorePath", "cluster_mux"]
@@ -63,6 +64,7 @@ class CorePath(SharedBlock):
     axi_0, axi_1, … : Out(Axi4Signature)
         See `LineMasters`.
     events : Out(path_events(config))
+    reads : see `DataPath`
     busy : Out(1)
         Combinational: something is under way, or comes in.
     """
@@ -76,6 +78,7 @@ class CorePath(SharedBlock):
     device: Any
     console: stream.Interface
     events: data.View
+    reads: Any
     busy: Signal
 
     def __init__(self, config: ClusterConfig):
@@ -95,6 +98,7 @@ class CorePath(SharedBlock):
                 "device": Out(RegisterSignature(WINDOW_WIDTH)),
                 "console": Out(stream.Signature(8)),
                 "events": Out(path_events(config)),
+                "reads": Out(CacheReadsSignature(data_misses(config).waiter_width)),
                 "busy": Out(1),
             }
             | {f"axi_{c}": Out(bus) for c in range(axi.masters)}
@@ -117,6 +121,7 @@ class CorePath(SharedBlock):
         connect(m, data_side.response, flipped(self.response))
         connect(m, data_side.device, flipped(self.device))
         connect(m, data_side.console, flipped(self.console))
+        connect(m, data_side.reads, flipped(self.reads))
         for name in ("line_read", "line", "line_write", "line_written"):
             connect(m, getattr(data_side, name), getattr(masters, name))
         for c in range(self.config.axi.masters):

@@ -14,6 +14,7 @@ from ..registers import RegisterSignature
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select
 from .beat_lanes import BeatOfLanes, word_of
+from .cache_reads import CacheReadsSignature, show_reads
 from .data_cache import DataCache
 from .data_cache_layouts import (
     beat_write_layout,
@@ -81,6 +82,8 @@ class DataPath(SharedBlock):
         To registers of units, by byte addresses in their window.
     console : Out(stream.Signature(8))
         Bytes stored to the console.
+    reads : Out(CacheReadsSignature(…))
+        What the cache is asked for and answers, to be looked at.
     busy : Out(1)
         Combinational: something is under way, or comes in.
     """
@@ -95,6 +98,7 @@ class DataPath(SharedBlock):
     line_written: stream.Interface
     invalidate: Signal
     events: data.View
+    reads: Any
     busy: Signal
 
     def __init__(self, config: ClusterConfig):
@@ -111,6 +115,7 @@ class DataPath(SharedBlock):
             "line_written": In(stream.Signature(1)),
             "invalidate": In(1),
             "events": Out(data_cache_events(misses)),
+            "reads": Out(CacheReadsSignature(misses.waiter_width)),
             "busy": Out(1),
         }
         for p in range(config.core_shared_ports):
@@ -145,6 +150,16 @@ class DataPath(SharedBlock):
                 | self.answer_here(m, groups.o.payload, transactions, answers)
             ),
         ]
+        read, answer = cache.read, cache.answer
+        show_reads(
+            m,
+            self.reads,
+            read.valid,
+            read.ready,
+            read.payload.id,
+            answered=answer.valid & answer.ready,
+            answered_id=answer.payload.id,
+        )
         m.submodules.devices = devices = DeviceLanes(config)
         connect(m, devices.registers, flipped(self.device))
         is_device = groups.o.payload.target == Target.DEVICE

@@ -9,6 +9,8 @@ namespace {
 // A unit may start the next on the last cycle of its own work, so one quiet cycle proves nothing.
 constexpr uint32_t kQuietCycles = 4;
 const std::string kEvents = "events_";
+// Ports of what is read, without the number of the core or slice, by `CacheLevel`.
+const char* const kReads[kCacheLevels] = {"", "l1d_reads_", "l2_reads_"};
 
 bool contains(const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
@@ -28,6 +30,13 @@ ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
     : Cores(ports), parameters_(parameters), dram_(dram) {
     for (const auto& core : cores_) {
         traffic_.emplace_back(size_t{1} << core->ports.data.tag.width);
+        caches_[kL1Instructions].emplace_back(CacheReadPorts(core->ports.fetch));
+    }
+    for (uint32_t level : {kL1Data, kL2}) {
+        auto name = [&](size_t number) { return kReads[level] + std::to_string(number); };
+        for (size_t number = 0; ports.outputs().contains(name(number) + "_valid"); number++) {
+            caches_[level].emplace_back(CacheReadPorts(ports, name(number)));
+        }
     }
     std::vector<std::string> names;
     for (const auto& [name, field] : ports.outputs()) {
@@ -50,6 +59,9 @@ void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     if (!starts) return;
     console_.clear();
     for (Traffic& each : traffic_) each.reset();
+    for (auto& level : caches_) {
+        for (CacheLatency& each : level) each.reset();
+    }
     std::fill(counted_.begin(), counted_.end(), 0);
     marks_.assign(count(), {kNever, kNever, 0, 0});
     has_begun_ = marks_begin_ = false;
@@ -61,11 +73,17 @@ void ClusterCores::archive(Archive& archive) {
     Cores::archive(archive);
     archive(regions_, traffic_, counted_, console_, marks_);
     archive(has_begun_, marks_begin_, cores_end_, idle_cycles_);
+    for (auto& level : caches_) {
+        for (CacheLatency& each : level) each.archive(archive);
+    }
 }
 
 Stop ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
     marks_begin_ = false;
     for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
+    for (auto& level : caches_) {
+        for (CacheLatency& each : level) each.step(now_, outputs);
+    }
     bool agrees = look(outputs, outputs);
     bool moved = surroundings.moved;
     moved |= monitor(outputs);

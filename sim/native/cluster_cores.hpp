@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cache_latency.hpp"
 #include "cores.hpp"
 #include "load_latency.hpp"
 #include "memory.hpp"
@@ -32,6 +33,8 @@ extern "C" struct CoreMarks {
     uint64_t begins, ends;  // how many
 };
 
+enum CacheLevel : uint32_t { kL1Instructions, kL1Data, kL2, kCacheLevels };
+
 // What a cycle is like around the cores.
 struct Surroundings {
     bool moved;  // something was transferred
@@ -50,6 +53,10 @@ public:
     void archive(Archive& archive) override;
     const CoreMarks& marks(uint32_t core) const { return marks_[core]; }
     const LoadLatency& latency(uint32_t core) const { return traffic_[core].latency; }
+    // By `CacheLevel`, of a core or of a slice.
+    const CacheLatency& cache_latency(uint32_t level, uint32_t number) const {
+        return caches_[level][number];
+    }
     // The cycle from which on no core was busy; of a run that goes on, the next.
     uint64_t cores_end() const { return cores_end_; }
     // Whether a core did the first marker of a beginning in the cycle that was looked at last.
@@ -98,6 +105,7 @@ private:
     Memory& dram_;
     Regions regions_;
     std::vector<Traffic> traffic_;
+    std::vector<CacheLatency> caches_[kCacheLevels];
     std::vector<Field> busy_;  // of what is no core
     std::vector<Event> events_;
     std::vector<uint64_t> counted_;

@@ -46,6 +46,11 @@ void harness_cluster_latency(const Harness* harness, uint32_t core, uint32_t pla
     *counts = harness->cluster->latency(core).counts(place);
 }
 
+void harness_cluster_cache_latency(const Harness* harness, uint32_t level, uint32_t number,
+                                   spica::LoadCounts* counts) {
+    *counts = harness->cluster->cache_latency(level, number).counts();
+}
+
 // Sums of the ports ``events_{counter}``, in the order of their names.
 void harness_cluster_events(const Harness* harness, uint64_t* sums) {
     const auto& counted = harness->cluster->counted();

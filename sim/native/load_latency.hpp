@@ -13,12 +13,22 @@
 
 namespace spica {
 
-// What Python reads of one core and one place.
+// What Python reads of one core and one place, or of one cache.
 extern "C" struct LoadCounts {
     static constexpr uint32_t kFine = 512, kBins = kFine + 32;
 
     uint64_t loads, least, most;
     uint64_t bins[kBins];
+
+    void add(uint64_t cycles) {
+        constexpr uint32_t kFirst = std::bit_width(kFine);  // of the powers of two
+        uint64_t bin = cycles;
+        if (cycles >= kFine) bin = kFine + std::bit_width(cycles) - kFirst;
+        bins[std::min<uint64_t>(bin, kBins - 1)]++;
+        if (loads == 0 || cycles < least) least = cycles;
+        if (cycles > most) most = cycles;
+        loads++;
+    }
 };
 
 class LoadLatency {
@@ -42,7 +52,7 @@ public:
             uint32_t& owed = request.owed[place];
             if ((owed & lanes) == 0) continue;
             owed &= ~lanes;
-            if (owed == 0) add(counts_[place], now - request.began);
+            if (owed == 0) counts_[place].add(now - request.began);
         }
     }
     const LoadCounts& counts(uint32_t place) const { return counts_[place]; }
@@ -53,16 +63,6 @@ private:
         uint64_t began;
         uint32_t owed[kPlaces];
     };
-
-    static void add(LoadCounts& counts, uint64_t cycles) {
-        constexpr uint32_t kFirst = std::bit_width(LoadCounts::kFine);  // of the powers of two
-        uint64_t bin = cycles;
-        if (cycles >= LoadCounts::kFine) bin = LoadCounts::kFine + std::bit_width(cycles) - kFirst;
-        counts.bins[std::min<uint64_t>(bin, LoadCounts::kBins - 1)]++;
-        if (counts.loads == 0 || cycles < counts.least) counts.least = cycles;
-        if (cycles > counts.most) counts.most = cycles;
-        counts.loads++;
-    }
 
     std::vector<Request> under_way_;  // by tag
     std::array<LoadCounts, kPlaces> counts_{};
