@@ -2,8 +2,10 @@
 
 from . import (
     arbiters,
+    combiners,
     miss_tables,
     misses,
+    prefetchers,
     queues,
     scoreboards,
     slices,
@@ -19,6 +21,8 @@ PROOFS = (
     *misses.PROOFS,
     *miss_tables.PROOFS,
     *slices.PROOFS,
+    *prefetchers.PROOFS,
+    *combiners.PROOFS,
     *synchronizers.PROOFS,
     *warp_scoreboards.PROOFS,
     *scoreboards.PROOFS,

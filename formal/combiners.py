@@ -1,0 +1,281 @@
+"""Writes that are put together to bursts: none is lost or doubled, and their order stays."""
+
+from dataclasses import replace
+
+from amaranth import *
+from amaranth.utils import exact_log2
+
+from spica.hw.memory.arbiter import lowest, number_of
+from spica.hw.memory.write_combiner import WriteCombiner, WriteCombinerConfig
+
+from .proof import Fault, Proof
+from .properties import Assert, Properties
+
+__all__ = ["PROOFS"]
+
+SMALL = WriteCombinerConfig(lines=2, line_beats=2, beat_bytes=1)
+#: Bits of what is counted.
+COUNT = 4
+
+
+class Writes(Properties):
+    """Each burst is that of a line as it was written until it was offered, and so are its beats.
+
+    One line is marked as it is begun, whichever; how many bursts, and how many lines with beats to
+    come, are ahead of it is counted. So it is known when its burst and its beats must come. Each
+    write is told to be of one line that is open, of its address, or begins one.
+    """
+
+    def __init__(self, config: WriteCombinerConfig):
+        self.config = config
+        super().__init__(
+            free={
+                "valid": 1,
+                # Of the bits of an address few are not always 0.
+                "beat": 3,
+                "data": 8,
+                "strobe": 1,
+                "takes_burst": 1,
+                "takes_beat": 1,
+                "mark": 1,
+            }
+        )
+
+    def state(self, m):
+        m.submodules.combiner = self.dut = dut = WriteCombiner(self.config)
+        write = dut.i.payload
+        m.d.comb += [
+            dut.i.valid.eq(self.valid),
+            write.beat.eq(self.beat),
+            write.data.eq(self.data),
+            write.strobes.eq(self.strobe),
+            dut.burst.ready.eq(self.takes_burst),
+            dut.beat.ready.eq(self.takes_beat),
+        ]
+        self.place = self.beat[: self.config.place_width]
+        self.address = self.beat[self.config.place_width :]
+        self.taken, self.begins = Signal(), Signal()
+        self.asked, self.comes, self.ends = Signal(), Signal(), Signal()
+        m.d.comb += [
+            self.taken.eq(dut.i.valid & dut.i.ready),
+            self.begins.eq(self.taken & ~dut.joins),
+            self.asked.eq(dut.burst.valid & dut.burst.ready),
+        ]
+        self.stays(m)
+        self.count(m)
+        self.follow(m)
+
+    def stays(self, m: Module):
+        """Assert that what is offered stays until it is taken; tell of beats that come."""
+        dut, held = self.dut, {}
+        for name in ("burst", "beat"):
+            port = getattr(dut, name)
+            held[name] = Signal(name=f"held_{name}")
+            before = Signal.like(port.payload, name=f"before_{name}")
+            m.d.sync += [held[name].eq(port.valid & ~port.ready), before.eq(port.payload)]
+            m.d.comb += Assert(~held[name] | (port.valid & (port.payload == before)))
+        m.d.comb += [
+            self.comes.eq(dut.beat.valid & ~held["beat"]),
+            self.ends.eq(self.comes & dut.beat.payload.last),
+        ]
+
+    def count(self, m: Module):
+        """Count what is to come: what need not wait is offered, and refused only without room."""
+        dut, lines, patience = self.dut, self.config.lines, self.config.patience
+        self.bursts, self.lasts = bursts, lasts = Signal(COUNT), Signal(COUNT)
+        waited, lags, moved = Signal(range(2 * patience + 4)), Signal(), Signal()
+        held, offered = Signal(COUNT), Signal(COUNT)  # lines with beats to come
+        m.d.comb += [
+            held.eq(lasts - self.ends),
+            # Those of lines that were not offered in the last cycle do not come.
+            offered.eq(held - (bursts - dut.burst.valid)),
+            Assert(~dut.burst.valid | (bursts != 0)),
+            Assert(~self.comes | (lasts != 0)),
+            Assert(~lags | dut.beat.valid),
+            Assert((bursts == 0) | dut.burst.valid | (waited < 2 * patience)),
+            Assert(dut.i.ready == (dut.joins | (Mux(bursts > held, bursts, held) < lines))),
+            Assert(dut.busy == ((bursts != 0) | (held != 0) | dut.beat.valid)),
+        ]
+        m.d.comb += moved.eq(~dut.beat.valid | dut.beat.ready)
+        m.d.sync += [
+            bursts.eq(bursts + self.begins - self.asked),
+            lasts.eq(held + self.begins),
+            lags.eq(moved & (held != 0) & (offered != 0) & (held >= offered)),
+        ]
+        with m.If((bursts == 0) | dut.burst.valid):
+            m.d.sync += waited.eq(0)
+        with m.Else():
+            m.d.sync += waited.eq(waited + 1)
+
+    def follow(self, m: Module):
+        """Follow the line that is marked."""
+        config, dut = self.config, self.dut
+        beats = config.line_beats
+        marked, was_offered, was_asked = Signal(), Signal(), Signal()
+        number, address = Signal(exact_log2(config.lines)), Signal.like(self.address)
+        before_burst, before_last = Signal(COUNT), Signal(COUNT)
+        written, wrote, at = Signal(beats), Signal(beats), Signal(config.place_width)
+        data = [Signal(8, name=f"data_{n}") for n in range(beats)]
+        first, last = Signal(config.place_width), Signal(config.place_width)
+        is_mine, offers, comes, ends = Signal(), Signal(), Signal(), Signal()
+        is_open = marked & ~was_offered & ~offers
+        same = self.address == address
+        burst, beat = dut.burst.payload, dut.beat.payload
+        m.d.comb += [
+            first.eq(number_of(lowest(written))),
+            last.eq(beats - 1 - number_of(lowest(written[::-1]))),
+            offers.eq(marked & dut.burst.valid & ~was_asked & (before_burst == 0)),
+            comes.eq(marked & self.comes & (before_last == 0)),
+            ends.eq(comes & (at == last)),
+            is_mine.eq(dut.joins & (dut.line == number)),
+            # It joins what is open, of its address, and nothing else.
+            Assert(~(self.valid & is_open) | (is_mine == same)),
+            Assert(~(self.valid & marked & ~is_open & is_mine)),
+            Assert(~(self.begins & marked & ~(was_asked & ends)) | (dut.line != number)),
+            Assert(~offers | (burst.beat == Cat(first, address))),
+            Assert(~offers | (burst.further == last - first)),
+            # Beats follow what was offered, from the first to the last that was written.
+            Assert(~comes | was_offered),
+            Assert(~comes | (beat.last == (at == last))),
+            Assert(~comes | (beat.strobes == (written & wrote).bit_select(at, 1))),
+            Assert(~(comes & beat.strobes[0]) | (beat.data == Array(data)[at])),
+        ]
+        with m.If(marked):
+            with m.If(self.taken & is_mine):
+                m.d.sync += written.eq(written | 1 << self.place)
+                with m.If(self.place < at):
+                    m.d.sync += at.eq(self.place)
+                with m.If(self.strobe):
+                    m.d.sync += wrote.eq(wrote | 1 << self.place)
+                    for place, each in enumerate(data):
+                        with m.If(self.place == place):
+                            m.d.sync += each.eq(self.data)
+            m.d.sync += [
+                before_burst.eq(before_burst - (self.asked & (before_burst != 0))),
+                before_last.eq(before_last - (self.ends & (before_last != 0))),
+                was_offered.eq(was_offered | offers),
+                was_asked.eq(was_asked | (offers & self.asked)),
+            ]
+            with m.If(comes):
+                m.d.sync += at.eq(at + 1)
+            with m.If(ends):
+                m.d.sync += marked.eq(0)
+        with m.Elif(self.begins & self.mark):
+            m.d.sync += [
+                marked.eq(1),
+                was_offered.eq(0),
+                was_asked.eq(0),
+                number.eq(dut.line),
+                address.eq(self.address),
+                before_burst.eq(self.bursts - self.asked),
+                before_last.eq(self.lasts - self.ends),
+                written.eq(1 << self.place),
+                wrote.eq(self.strobe << self.place),
+                at.eq(self.place),
+                *(each.eq(self.data) for each in data),
+            ]
+
+
+FILE = "hw/memory/write_combiner.py"
+FAULTS = (
+    Fault(
+        what="a write joins what is offered",
+        file=FILE,
+        old="is_open.eq(waits & ~Mux(offers, asking, 0))",
+        new="is_open.eq(waits)",
+    ),
+    Fault(
+        what="who joins forgets the beats before",
+        file=FILE,
+        old="Mux(self.joins, beats, 0) | place",
+        new="place",
+    ),
+    Fault(
+        what="a line has the beats of the one before it",
+        file=FILE,
+        old="Mux(self.joins, beats, 0) | place",
+        new="beats | place",
+        depth=14,
+    ),
+    Fault(
+        what="bytes that are written over lose those that are not",
+        file=FILE,
+        old="into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))",
+        new="into = ~C(0, config.beat_bytes)",
+    ),
+    Fault(
+        what="bytes of the line before are written once more",
+        file=FILE,
+        old="into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))",
+        new="into = write.strobes",
+        depth=14,
+    ),
+    Fault(
+        what="a line is free before its last beat",
+        file=FILE,
+        old="sent.eq(reads & ~above.any())",
+        new="sent.eq(reads)",
+    ),
+    Fault(
+        what="a line is begun where beats are to be read",
+        file=FILE,
+        old="self.i.ready.eq(self.joins | ~(in_use & following).any())",
+        new="self.i.ready.eq(1)",
+    ),
+    Fault(
+        what="beats go before their burst is offered",
+        file=FILE,
+        old="self.send(m, held & ~is_open, sending, written, memory)",
+        new="self.send(m, held, sending, written, memory)",
+    ),
+    Fault(
+        what="a burst goes twice",
+        file=FILE,
+        old="waits.eq((waits & ~Mux(asked, asking, 0))",
+        new="waits.eq((waits & ~Mux(asked & ~self.i.valid, asking, 0))",
+    ),
+    Fault(
+        what="what is offered is not for a while",
+        file=FILE,
+        old="offers.eq((waits & asking).any() & comes)",
+        new="offers.eq((waits & asking).any() & comes & ~self.beat.valid)",
+    ),
+    Fault(
+        what="a beat is read a cycle late",
+        file=FILE,
+        old="moves.eq(~self.beat.valid | self.beat.ready)",
+        new="moves.eq(~self.beat.valid)",
+    ),
+)
+PATIENT_FAULTS = (
+    Fault(
+        what="a line waits for company for ever",
+        file=FILE,
+        old="(is_ripe & asking).any(),",
+        new="C(0, 1),",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="write_combiner",
+        says="each burst and its beats are what was written to a line until it was offered, once, "
+        "in the order in which lines were begun",
+        size="2 lines of 2 beats of a byte, 4 addresses, no patience",
+        kind=Writes,
+        arguments=(SMALL,),
+        depth=11,
+        induction=False,
+        faults=FAULTS,
+    ),
+    Proof(
+        name="write_combiner_patient",
+        says="the same, and nobody waits for company for longer than twice the patience",
+        size="4 lines of 2 beats of a byte, 4 addresses, patience of 2",
+        kind=Writes,
+        arguments=(replace(SMALL, lines=4, patience=2),),
+        depth=9,
+        induction=False,
+        faults=PATIENT_FAULTS,
+    ),
+)

@@ -1,0 +1,220 @@
+"""What is read ahead of streams: near what was asked for, each line once, nothing after forget."""
+
+from amaranth import *
+
+from spica.hw.memory.stream_prefetcher import BEYOND, STREAMS, StreamConfig, StreamPrefetcher
+from spica.hw.memory.stream_prefetcher import stream_layout as layout_of
+
+from .proof import Fault, Proof
+from .properties import Assert, Assume, Properties, ones
+
+__all__ = ["PROOFS"]
+
+SMALL = StreamConfig(line_width=10, ahead=2)
+
+
+class Ahead(Properties):
+    """A line is proposed only near one that was asked for since streams were last forgotten.
+
+    The line in question is `ahead` beyond one that was asked for at most, or less than `BEYOND`
+    before it. What is proposed stays until it is taken or forgotten, and then something is busy.
+    """
+
+    def __init__(self, config: StreamConfig):
+        self.config = config
+        layout = layout_of(config)
+        super().__init__(
+            free={"asks": 1, "line": config.line_width, "missed": 1, "forget": 1, "takes": 1},
+            fixed={"which": config.line_width},
+            inside={f"stream_{n}": (f"ahead.stream_{n}", layout) for n in range(STREAMS)},
+        )
+
+    @property
+    def streams(self) -> list:
+        """Registers of the block."""
+        return [getattr(self, f"stream_{n}") for n in range(STREAMS)]
+
+    def state(self, m):
+        m.submodules.ahead = self.dut = dut = StreamPrefetcher(self.config)
+        m.d.comb += [
+            dut.asks.eq(self.asks),
+            dut.line.eq(self.line),
+            dut.missed.eq(self.missed),
+            dut.forget.eq(self.forget),
+            dut.o.ready.eq(self.takes),
+        ]
+        self.after = after = Signal(self.config.line_width)  # from a line asked for to this one
+        self.near, self.held, before = Signal(), Signal(), Signal.like(dut.o.payload)
+        last = Signal.like(after)
+        m.d.comb += [
+            after.eq(self.which - self.line),
+            last.eq(after + BEYOND - 1),
+            Assert(~self.shows | self.near),
+            Assert(~self.held | (dut.o.valid & (dut.o.payload == before))),
+            Assert(~dut.o.valid | dut.busy),
+        ]
+        m.d.sync += [
+            before.eq(dut.o.payload),
+            self.held.eq(dut.o.valid & ~self.takes & ~self.forget),
+            self.near.eq(
+                ~self.forget & (self.near | (self.asks & (last < BEYOND + self.config.ahead)))
+            ),
+        ]
+
+    @property
+    def shows(self) -> Value:
+        """Whether the line in question is proposed."""
+        return self.dut.o.valid & (self.dut.o.payload == self.which)
+
+    def relate(self, m):
+        for one in self.streams:
+            m.d.comb += Assert(~self.is_left(m, one) | self.near)
+
+    def is_left(self, m: Module, one) -> Value:
+        """Return whether a stream is to propose the line in question."""
+        place = Signal(self.config.line_width)
+        m.d.comb += place.eq(self.which - one.front)
+        return place < one.left
+
+
+class Once(Ahead):
+    """Each line of a stream is proposed once, until the stream is far beyond it.
+
+    One stream is begun at most until streams are forgotten. Neither the first nor the last of all
+    lines is asked for: they are of a stream that has not begun.
+    """
+
+    #: Lines beyond the one in question from which on it may be proposed in another pass.
+    FAR = range(400, 600)
+
+    def state(self, m):
+        super().state(m)
+        self.gone, self.offers, begun = Signal(), Signal(), Signal()
+        self.beginning, beyond = Signal.like(self.line), Signal.like(self.line)
+        m.d.comb += [
+            beyond.eq(self.line - self.which),
+            self.offers.eq(self.shows & ~self.held),
+            Assume((self.line != 0) & ~self.line.all()),
+            Assume(~(self.asks & self.missed & begun)),
+            Assert(~(self.offers & self.gone)),
+        ]
+        m.d.sync += begun.eq(~self.forget & (begun | (self.asks & self.missed)))
+        is_far = self.asks & (beyond >= self.FAR[0]) & (beyond <= self.FAR[-1])
+        m.d.sync += self.gone.eq(~self.forget & ~is_far & (self.gone | self.offers))
+        with m.If(self.asks & self.missed):
+            m.d.sync += self.beginning.eq(self.line + 1)
+        # What is looked at in the cycle after it was asked for.
+        self.asked, self.was_far, self.was_missed, self.was_begun = (Signal() for _ in range(4))
+        m.d.sync += [
+            self.was_begun.eq(begun & ~self.forget),
+            self.asked.eq(self.asks & ~self.forget),
+            self.was_far.eq(is_far),
+            self.was_missed.eq(self.missed),
+        ]
+
+    def relate(self, m):
+        super().relate(m)
+        most = self.FAR[0] + self.config.ahead
+        begins, exist = self.asked & self.was_missed, [s.as_value().any() for s in self.streams]
+        m.d.comb += [
+            # Whose turn it is to be begun is not known: it may be several as if they were one.
+            Assert(~Cat(exist).any() | self.was_begun),
+            Assert(~Cat(one.sure for one in self.streams).any() | (ones(exist) == 1)),
+            Assert(~begins | ~self.was_begun),
+        ]
+        for one, exists in zip(self.streams, exist, strict=True):
+            place = Signal(self.config.line_width)
+            m.d.comb += [
+                place.eq(one.front - self.which),
+                Assert(~exists | one.sure | ((one.left == 0) & (one.front == self.beginning))),
+                Assert(~(exists & self.offers) | ((place == 1) & one.sure)),
+                Assert(~(exists & self.gone) | ((place - 1 + one.left <= most) & (place != 0))),
+            ]
+        m.d.comb += [
+            Assert(~(self.gone | self.offers) | (ones(one.sure for one in self.streams) == 1)),
+            Assert(~(self.gone & self.asked) | ~self.was_far),
+        ]
+
+
+FILE = "hw/memory/stream_prefetcher.py"
+AHEAD_FAULTS = (
+    Fault(
+        what="a line too many is proposed where one behind is asked for",
+        file=FILE,
+        old="last = ahead + BEYOND\n",
+        new="last = ahead + BEYOND + 1\n",
+        depth=12,
+    ),
+    Fault(
+        what="a line that is asked for next is still counted",
+        file=FILE,
+        old="Mux(one.left > ahead, one.left - 1, ahead)",
+        new="Mux(one.left > ahead, one.left, ahead)",
+        depth=14,
+    ),
+    Fault(
+        what="lines long behind have lines ahead",
+        file=FILE,
+        old="Mux(place < last, last - place, 0)",
+        new="last - place",
+    ),
+    Fault(
+        what="streams that are forgotten go on",
+        file=FILE,
+        old="m.d.sync += [one.eq(0) for one in streams]",
+        new="m.d.sync += [one.sure.eq(0) for one in streams]",
+    ),
+    Fault(
+        what="what is forgotten is still proposed",
+        file=FILE,
+        old="m.d.sync += [asks.eq(0), self.o.valid.eq(0)]",
+        new="m.d.sync += [asks.eq(0)]",
+    ),
+    Fault(
+        what="what is not taken is gone",
+        file=FILE,
+        old="moves = ~self.o.valid | self.o.ready",
+        new="moves = C(1, 1)",
+    ),
+    Fault(
+        what="nobody knows of what is proposed",
+        file=FILE,
+        old="turns.requests, self.o.valid).any()",
+        new="turns.requests).any()",
+    ),
+)
+ONCE_FAULTS = (
+    Fault(
+        what="a line that is proposed is to be proposed",
+        file=FILE,
+        old="[one.front.eq(one.front + 1), one.left.eq(one.left - 1)]",
+        new="[one.left.eq(one.left - 1)]",
+    ),
+    Fault(
+        what="a line behind the front takes it back",
+        file=FILE,
+        old="is_next.eq(place == BEYOND - 1)",
+        new="is_next.eq((place == BEYOND - 1) | (one.sure & (place == BEYOND + 1)))",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="stream_prefetcher",
+        says="a line is proposed only near one that was asked for since streams were forgotten; "
+        "what is proposed stays until it is taken",
+        size="8 streams, 1,024 lines, 2 of them ahead",
+        kind=Ahead,
+        arguments=(SMALL,),
+        faults=AHEAD_FAULTS,
+    ),
+    Proof(
+        name="stream_prefetcher_once",
+        says="each line of a stream is proposed once, until the stream is far beyond it",
+        size="1 stream of 8, 1,024 lines, 2 of them ahead",
+        kind=Once,
+        arguments=(SMALL,),
+        depth=3,
+        faults=ONCE_FAULTS,
+    ),
+)
