@@ -94,8 +94,9 @@ def l2_events(misses: int, *accesses):
 
     Of the accesses (is_write, lines) those of a kind are asked for in their order.
     """
-    l2 = L2Config(size=1024, misses=misses, write_backs=8, prefetch=0)
-    bench = L2Bench(L2SliceConfig(l2=l2, masters=1), random.Random(1), latency=40)
+    l2 = L2Config(size=128, line_bytes=8, misses=misses, write_backs=8, prefetch=0)
+    config = L2SliceConfig(l2=l2, data_width=64, masters=1)
+    bench = L2Bench(config, random.Random(1), latency=40)
     bursts = []
     for is_write, lines in accesses:
         bursts += bench.writes(0x60, lines) if is_write else bench.reads(0x41, lines, beats=1)
@@ -109,8 +110,8 @@ def test_the_l2_tells_waits_for_each_other_from_waits_for_a_free_miss():
         events = l2_events(8, alone)
         assert events["pipeline_stall"] == events["slot_stall"] == 0
     events = l2_events(8, reads, writes)
-    # Writes come every other cycle; then one of the two waits.
-    assert events["pipeline_stall"] in range(30, 41)
+    # Both come in every cycle; then one of the two waits.
+    assert events["pipeline_stall"] in range(40 + 40 - 8, 40 + 40)
     assert events["slot_stall"] == 0
     events = l2_events(2, (False, [20, 21, 22]))
     assert events["slot_stall"] in range(40, 50)  # until DRAM has answered
