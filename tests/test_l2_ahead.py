@@ -10,6 +10,7 @@ from spica.hw.address_map import DRAM_END
 from spica.hw.config.l2 import L2Config
 from spica.hw.memory.l2_ahead import L2Ahead
 from spica.hw.memory.l2_layouts import L2SliceConfig
+from spica.sim.bench import simulate
 from spica.sim.l2_bench import Burst, L2Bench
 
 AHEAD = 4
@@ -46,6 +47,27 @@ def test_a_stream_waits_for_dram_only_at_its_beginning():
     assert lines_of(bench) == [*range(count + AHEAD)]
     assert bench.events["prefetch"] == count + AHEAD - 2
     assert bench.events["read"] == count
+
+
+def test_lines_that_are_read_ahead_leave_room_for_others():
+    """Three quarters of what may wait; each begins in the cycle after it is offered."""
+    unit, offered = L2Ahead(replace(CONFIG, l2=replace(CONFIG.l2, prefetch=16))), []
+
+    async def drive(ctx):
+        ctx.set(unit.o.ready, 1)
+        ctx.set(unit.missed, 1)
+        for cycle in range(60):
+            ctx.set(unit.asks, cycle in (0, 4))
+            ctx.set(unit.line, 1000 + (cycle >= 4))
+            ctx.set(unit.begun, bool(offered and offered[-1]))
+            ctx.set(unit.came, cycle in (50, 51))
+            offered.append(ctx.get(unit.o.valid))
+            await ctx.tick()
+
+    simulate(unit, drive)
+    most = 3 * CONFIG.l2.misses // 4
+    assert most - 1 <= sum(offered[:50]) <= most
+    assert sum(offered[50:]) in (1, 2)
 
 
 @pytest.mark.parametrize("lines", [range(0, 40, 2), range(40, 0, -1)])
