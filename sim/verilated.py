@@ -19,6 +19,7 @@ from .binding import binding_header
 from .compiler import Compiler, Progress, compile_all, find_compiler, link, precompile, processor
 from .driven_top import driven_top
 from .generated import compile_generated, generate, left_for_later, together
+from .whole_words import with_whole_words
 
 __all__ = ["IDENTITY", "Verilator", "build_harness", "build_model", "find_verilator"]
 
@@ -200,7 +201,7 @@ def build_model(
     compile_flags = [*model_flags(verilator, trace), *compiler.flags(optimize)]
     binding = binding_header(emission)
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
-    verilog = emission.verilog + driven_top(emission)
+    verilog = with_whole_words(emission.verilog) + driven_top(emission)
     meanwhile = (
         lambda: harness_objects(compiler),
         lambda: runtime_objects(compiler, verilator, trace),
