@@ -45,9 +45,8 @@ def whole_in(module: str) -> str:
         if len(set(targets)) != 1 or len(targets) != len(ASSIGNMENT.findall(block[1])):
             return block[0]
         following = targets[0]
-        is_read = NAME.findall(block[1]).count(following) != len(targets)
         # Its declaration and the one copy are the two other places.
-        if following not in copies or is_read or uses[following] != len(targets) + 2:
+        if following not in copies or uses[following] != len(targets) + 2:
             return block[0]
         merged.add(following)
         return whole(block[1], following, *copies[following])

@@ -111,7 +111,12 @@ def test_text_of_a_register():
         ("endmodule", "  assign x = \\$2 ;\nendmodule"),  # somebody else asks for the next value
         ("endmodule", "  always @(posedge clk)\n    p <= \\$2 ;\nendmodule"),
         ("\\$2 [1:0] = \\$1 ;", "\\$2  = \\$2 + 1;"),  # it depends on what it was before
+        (
+            "  always @(posedge clk)\n    o <= \\$2 ;",
+            "  always @(posedge clk)\n    p <= \\$4 ;\n  assign o = \\$2 ;",
+        ),
         ("    if (step)", "    other = 1'h1;\n    if (step)"),
+        ("    if (step)", "    \\$3  = \\$2 ;\n    if (step)"),
     ],
 )
 def test_next_value_that_is_used_stays(old, new):

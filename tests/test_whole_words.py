@@ -78,6 +78,7 @@ def test_text_of_a_memory():
     [
         ("    if (odd)\n      rows[{ \\a , b  }]", "    if (odd)\n      rows[{ \\a , c  }]"),
         ("[3:0] <=", "[2:0] <="),  # a bit that is never written
+        ("[3:0] <=", "[3:1] <="),
         ("[7:0] rows", "[8:0] rows"),
         ("endmodule", "  always @(posedge clk)\n    rows[0][3:0] <= 4'h0;\nendmodule"),
         ("rows[{ \\a , b  }][7] <= 1'h1;", "other[{ \\a , b  }][7] <= 1'h1;"),
