@@ -3,18 +3,22 @@
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ..emit import SharedBlock
 from .l2_layouts import L2SliceConfig, operation_layout
 
-__all__ = ["L2Flush"]
+__all__ = ["GROUPS", "L2Flush"]
+
+#: Groups of consecutive sets of which it is known whether anything in them was written.
+GROUPS = 32
 
 
 class L2Flush(SharedBlock):
-    """Wait until nothing is under way, walk over all sets, and wait until all came to DRAM.
+    """Wait until nothing is under way, walk over the sets, and wait until all came to DRAM.
 
     A set is looked up per cycle, and again until nothing in it is left to write back: a line
-    every 2 cycles.
+    every 2 cycles. A group of sets in which nothing was written since the last flush takes 1 cycle.
 
     Parameters
     ----------
@@ -36,6 +40,9 @@ class L2Flush(SharedBlock):
     looked : In(1)
         What was taken in the last cycle is looked up, and was `clean` or is to be again.
     clean : In(1)
+    written : In(1)
+        A line of the set of `line` is written, and will be dirty.
+    line : In(config.l2.line_width)
     """
 
     flush: Signal
@@ -46,6 +53,8 @@ class L2Flush(SharedBlock):
     walk: stream.Interface
     looked: Signal
     clean: Signal
+    written: Signal
+    line: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
@@ -58,20 +67,31 @@ class L2Flush(SharedBlock):
             "walk": Out(stream.Signature(operation_layout(config))),
             "looked": In(1),
             "clean": In(1),
+            "written": In(1),
+            "line": In(config.l2.line_width),
         })
 
     def build(self, platform):
         m = Module()
-        set_number = Signal(self.config.l2.set_width)
+        sets, width = self.config.l2.sets, self.config.l2.set_width
+        groups = min(GROUPS, sets)
+        low = exact_log2(sets // groups)
+        written = Signal(groups)  # groups of sets with dirty lines
+        set_number, is_over, skips = Signal(width + 1), Signal(), Signal()
         # Of the last cycle; what was taken behind a set that is not clean comes again after it.
         taken, taken_set = Signal(), Signal.like(set_number)
         tag = C(0, self.config.l2.tag_width)
         m.d.comb += [
             self.holds.eq(1),
             self.walk.payload.walk.eq(1),
-            self.walk.payload.line.eq(self.config.line_of(tag, set_number)),
+            self.walk.payload.line.eq(self.config.line_of(tag, set_number[:width])),
+            is_over.eq(set_number[width]),
+            skips.eq(~set_number[:low].any() & ~written.bit_select(set_number[low:width], 1)),
         ]
         m.d.sync += taken.eq(0)
+        with m.If(self.written):
+            group = self.config.set_of(self.line)[low:]
+            m.d.sync += written.eq(written | (1 << group))
         with m.FSM():
             with m.State("rests"):
                 m.d.comb += self.holds.eq(self.flush)
@@ -79,18 +99,20 @@ class L2Flush(SharedBlock):
                 with m.If(self.flush & self.idle):
                     m.next = "walks"
             with m.State("walks"):
-                m.d.comb += self.walk.valid.eq(1)
-                with m.If(self.walk.ready):
+                m.d.comb += self.walk.valid.eq(~is_over & ~skips)
+                with m.If(~is_over & skips):
+                    m.d.sync += set_number.eq(set_number + (1 << low))
+                with m.Elif(self.walk.valid & self.walk.ready):
                     m.d.sync += [
                         taken.eq(1),
                         taken_set.eq(set_number),
                         set_number.eq(set_number + 1),
                     ]
-                with m.If(self.looked & taken):
-                    with m.If(~self.clean):
-                        m.d.sync += [set_number.eq(taken_set), taken.eq(0)]
-                    with m.Elif(taken_set.all()):
-                        m.next = "settles"
+                with m.If(self.looked & taken & ~self.clean):
+                    m.d.sync += [set_number.eq(taken_set), taken.eq(0)]
+                with m.Elif(is_over & ~taken):
+                    m.d.sync += written.eq(0)
+                    m.next = "settles"
             with m.State("settles"), m.If(self.settled & self.idle):
                 m.next = "ends"
             with m.State("ends"):

@@ -218,6 +218,8 @@ class L2Slice(SharedBlock):
             self.gather.undone.eq(lookup.undone),
             self.flusher.looked.eq(looked_valid & looked.walk),
             self.flusher.clean.eq(lookup.clean),
+            self.flusher.written.eq(lookup.access.writes),
+            self.flusher.line.eq(looked.line),
             events.read.eq(looked_valid & looked.read & looked.beats.any()),
             events.write.eq(lookup.done),
             events.read_miss.eq(lookup.read_miss),
