@@ -31,7 +31,7 @@ struct CacheReadPorts {
 class CacheLatency {
 public:
     explicit CacheLatency(const CacheReadPorts& ports)
-        : ports_(ports), under_way_(size_t{1} << ports.id.width) {}
+        : ports_(ports), under_way_(static_cast<size_t>(1) << ports.id.width) {}
 
     void reset() {
         counts_ = {};
