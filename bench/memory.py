@@ -12,11 +12,13 @@ from typing import Any
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.kernels.kernel import find_kernel
+from spica.sim.core_memory import CoreMemoryConfig
 from spica.sim.dram import DramConfig
 from spica.sim.gemm_cores import EXACT_KERNELS
 from spica.sim.loading import SimtOptions
 from spica.sim.simt import run_simt
 
+from .instruction_cost import ALONE, instruction_table, instruction_targets, pairs_of
 from .runs import carry_out
 from .target import Target
 
@@ -30,20 +32,21 @@ TABLES = (1 << 11, 1 << 16, 1 << 20)
 #: Nodes and words between them: rings of 8 KB, 64 KB, 256 KB and 4 MB, each node in its own line.
 RINGS = ((128, 16), (1024, 16), (4096, 16), (4096, 256))
 STEPS = 1024
+#: Cycles of a step, as docs/machine.md states them: of rings in the L1D, in the L2, and in DRAM.
+STEP_CYCLES = {(128, 16): 18, (1024, 16): 27, (4096, 256): 27 + 100 + 5}
+STEP_TOLERANCE = 1.0
 #: Words that are copied: much more than the caches hold, powers of two and not.
 COPIES = (1 << 19, 900_000, 1 << 20, 1 << 21)
 #: Least share of DRAM's bandwidth that the copy uses.
 LEAST_SHARE = 0.85
-#: Most cycles on one core.
-CYCLES = {"vecadd": 20_000, "sgemm": 230_000}
 #: The product, and bytes per cycle of its DRAM.
 PRODUCT, SCARCE = "gemm", 11
 KEPT = (
-    *("kernel", "sizes", "seed", "cycles", "region", "instructions", "memory", "check"),
+    *("kernel", "sizes", "seed", "cycles", "instructions", "slots", "check"),
     *("simulated_cycles_per_second",),
 )
 #: What runs have only where the machine and its model can tell.
-KEPT_IF_THERE = ("load_latency", "flush_cycles", "mac_utilization")
+KEPT_IF_THERE = ("memory", "region", "load_latency", "flush_cycles", "mac_utilization")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,8 @@ class Case:
         Its sizes, in the order of its dimensions.
     one_core : bool
         Whether one core runs it alone.
+    is_ideal : bool
+        Whether a memory of one cycle stands at the core's ports, without caches.
     bandwidth : int
         Of DRAM, bytes per cycle.
     allocates : bool or None
@@ -67,17 +72,21 @@ class Case:
     kernel: str
     extents: tuple[int, ...]
     one_core: bool = False
+    is_ideal: bool = False
     bandwidth: int = 64
     allocates: bool | None = None
 
     @property
     def sentence(self) -> str:
         """What runs."""
-        return f"{self.kernel} {' x '.join(map(str, self.extents))}, {self.bandwidth} B/cycle"
+        memory = "ideal memory" if self.is_ideal else f"{self.bandwidth} B/cycle"
+        return f"{self.kernel} {' x '.join(map(str, self.extents))}, {memory}"
 
     @property
     def machine(self) -> str:
         """Names what it runs on."""
+        if self.is_ideal:
+            return "ideal memory"
         return "one core" if self.one_core else PRESET
 
     @property
@@ -93,7 +102,9 @@ class Case:
 
     def run(self) -> dict[str, Any]:
         """Return the result."""
-        config, memory = self.config, DramConfig(bytes_per_cycle=float(self.bandwidth))
+        config, memory = self.config, CoreMemoryConfig()
+        if not self.is_ideal:
+            memory = DramConfig(bytes_per_cycle=float(self.bandwidth))
         options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
         on_matrix = self.kernel in EXACT_KERNELS
         kernel = EXACT_KERNELS[self.kernel](config) if on_matrix else find_kernel(self.kernel)
@@ -117,8 +128,12 @@ def cases(quick: bool) -> list[Case]:
         *(Case(kernel="random_access", extents=(1 << 16, table)) for table in TABLES),
         *(Case(kernel="chase", extents=(*ring, STEPS)) for ring in RINGS),
         Case(kernel="gemv", extents=(1024, 1024)),
-        Case(kernel="vecadd", extents=(8192,), one_core=True),
-        Case(kernel="sgemm", extents=(64, 64, 64), one_core=True),
+        *(
+            Case(kernel=name, extents=extents, one_core=True, is_ideal=is_ideal)
+            for name, sizes in ALONE.items()
+            for extents in sizes
+            for is_ideal in (True, False)
+        ),
         *(
             Case(kernel=PRODUCT, extents=(512,) * 3, bandwidth=SCARCE, allocates=allocates)
             for allocates in (False, True)
@@ -164,9 +179,16 @@ def targets(runs: list[dict], quick: bool) -> Iterator[Target]:
                 unit="%",
                 at_least=True,
             )
-        if name in CYCLES:
-            limit = CYCLES[name]
-            yield Target(name=f"cycles of {name} on one core", value=run["cycles"], limit=limit)
+    yield from [] if quick else instruction_targets(pairs_of(runs))
+    for run in [] if quick else of(runs, "chase"):
+        ring = tuple(run["sizes"].values())[:2]
+        if ring in STEP_CYCLES:
+            stated = STEP_CYCLES[ring]
+            yield Target(
+                name=f"cycles of a step in {size_of(run)}, beside {stated} stated",
+                value=abs(run["region"]["cycles"] / run["sizes"]["steps"] - stated),
+                limit=STEP_TOLERANCE,
+            )
     wrong = sum(run["check"]["verdict"] != "right" for run in runs)
     yield Target(name="runs with a wrong value", value=wrong, limit=0)
 
@@ -174,7 +196,12 @@ def targets(runs: list[dict], quick: bool) -> Iterator[Target]:
 def tables(result: dict) -> Iterator:
     """Yield the result for people: traffic and bandwidth, latency, and the product's tiles."""
     runs = result["runs"]
-    yield traffic_table([run for run in runs if run["kernel"] not in ("chase", PRODUCT)])
+    apart = ("chase", PRODUCT)
+    yield traffic_table([
+        run for run in runs if run["kernel"] not in apart and run["machine"] != "ideal memory"
+    ])
+    if pairs := pairs_of(runs):
+        yield instruction_table(pairs)
     if chases := of(runs, "chase"):
         yield latency_table(chases)
     if products := of(runs, PRODUCT):
