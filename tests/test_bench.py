@@ -121,20 +121,53 @@ def test_targets_of_memory(bench):
     traffic = {"memory": shares | {"read_bytes": 1024, "written_bytes": 2048}}
     shared = {"check": {"verdict": "right"}, "instructions": {"warp": 7}, **traffic}
     product = {"region": {"cycles": 9}, "mac_utilization": 0.5, "allocates": True}
-    runs = [
-        {**shared, "kernel": "copy", "machine": "virgo", "sizes": {"n": 8}, "cycles": 9},
-        {**shared, "kernel": "vecadd", "machine": "one core", "sizes": {"n": 8}, "cycles": 20_001},
-        {**shared, **product, "kernel": "gemm", "machine": "virgo", "sizes": {"m": 8}},
-    ]
+    copy = {**shared, "kernel": "copy", "machine": "virgo", "sizes": {"n": 8}, "cycles": 9}
+    ring = {"n": 128, "stride": 16, "steps": 10}
+    chase = {**shared, "kernel": "chase", "machine": "virgo", "sizes": ring, "cycles": 400}
+    chase["region"] = {"cycles": 192}
+    product = {**shared, **product, "kernel": "gemm", "machine": "virgo", "sizes": {"m": 8}}
+    runs = [copy, chase, product]
     assert [target.met for target in memory.targets(runs, False)] == [False, False, True]
-    assert [target.value for target in memory.targets(runs, False)] == [75, 20_001, 0]
+    values = [target.value for target in memory.targets(runs, False)]
+    assert values == pytest.approx([75, 1.2, 0])  # a step of 18 cycles is stated
     assert [target.value for target in memory.targets(runs, True)] == [0]
     traffic["memory"]["dram_utilization"] = 0.85
-    assert next(memory.targets(runs, False)).met
-    traffic, product = memory.tables({"runs": runs})
-    assert (traffic.row_count, product.row_count) == (2, 1)
+    chase["region"]["cycles"] = 172
+    assert all(target.met for target in memory.targets(runs, False))
+    traffic, latency, product = memory.tables({"runs": runs})
+    assert [table.row_count for table in (traffic, latency, product)] == [1, 1, 1]
     assert [next(iter(column.cells)) for column in product.columns][:4] == [
         *("8", "yes", "right", "9"),
+    ]
+
+
+def test_targets_of_instructions_from_dram(bench):
+    """What a small run loses too is of the beginning; the rest is held against all slots."""
+    memory = bench("memory")
+    runs = [
+        {
+            **{"kernel": "vecadd", "machine": machine, "sizes": {"n": size}, "cycles": cycles},
+            "slots": [{"NONE": cycles - lost, "NO_INSTRUCTION": lost}],
+            "check": {"verdict": "right"},
+            "instructions": {"warp": 7},
+            "memory": {"bytes_per_cycle": 64, "used_bytes_per_cycle": 1}
+            | {"read_bytes": 1024, "written_bytes": 2048},
+        }
+        for size, machine, cycles, lost in (
+            (256, "ideal memory", 500, 10),
+            (256, "one core", 1000, 610),
+            (8192, "ideal memory", 9000, 20),
+            (8192, "one core", 20_001, 1121),
+        )
+    ]
+    cycles, lost, wrong = memory.targets(runs, False)
+    assert (cycles.value, cycles.met) == (20_001, False)
+    assert lost.value == pytest.approx(100 * 501 / 20_001) and not lost.met
+    assert wrong.met
+    traffic, instructions = memory.tables({"runs": runs})
+    assert (traffic.row_count, instructions.row_count) == (2, 1)
+    assert [next(iter(column.cells)) for column in instructions.columns][2:] == [
+        *("20,001", "9,000", "1,101", "600", "501 = 2.50 %"),
     ]
 
 
