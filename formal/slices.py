@@ -23,6 +23,8 @@ SMALL = L2SliceConfig(
     source_width=1,
     masters=1,
 )
+#: Cycles after a reset in which nothing is looked up: each id is forgotten, one by one.
+SWEEP = 1 << SMALL.id_width
 #: Lines that are asked for: more than there is room for.
 LINES = 4
 
@@ -128,9 +130,9 @@ PROOFS = (
         says="a read is answered once, with as many beats as it asked for, reads of an id in order",
         size="2 lines of 2 beats, 2 misses, reads of 5 cycles",
         kind=Reads,
-        arguments=(4, 28),
-        depth=30,
+        arguments=(SWEEP + 4, SWEEP + 28),
+        depth=SWEEP + 30,
         induction=False,
-        faults=(replace(FAULTS[1], depth=30), replace(FAULTS[3], depth=14)),
+        faults=(replace(FAULTS[1], depth=SWEEP + 30), replace(FAULTS[3], depth=SWEEP + 14)),
     ),
 )
