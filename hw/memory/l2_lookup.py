@@ -138,7 +138,7 @@ class L2Lookup(SharedBlock):
             self.clean.eq(self.valid & operation.walk & ~self.dirty),
             fresh.eq((begins | allocates) & ~self.present),
             evicts.eq((fresh & self.given_up) | walks),
-            self.wanted.eq(~operation.walk & (operation.write | operation.beats.any())),
+            self.wanted.eq(operation.write | operation.beats.any()),
             self.replaces.eq(fresh),
             self.ahead.eq(begins & ~operation.beats.any()),
             self.write.eq(begins | allocates | self.adopt | self.line_came | walks),
