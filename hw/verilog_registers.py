@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 
-__all__ = ["with_whole_registers"]
+__all__ = ["by_modules", "with_whole_registers"]
 
 #: A register that takes over a value at its clock's edge, and nothing else.
 COPY = re.compile(r"^  always @\((posedge [^)]+)\)\n    (\S+) +<= (\\\S+) ;\n", re.M)
@@ -29,8 +30,12 @@ def with_whole_registers(verilog: str) -> str:
     they are shorter to read, and a simulator has nothing to do for a register between two edges,
     nor at an edge that leaves it as it is.
     """
-    parts = re.split(r"^(?=module )", verilog, flags=re.M)
-    return "".join(whole_in(part) if part.startswith("module ") else part for part in parts)
+    return by_modules(whole_in, verilog)
+
+
+def by_modules(rewrite: Callable[[str], str], verilog: str) -> str:
+    """Return Verilog with each module rewritten by itself."""
+    return "".join(map(rewrite, re.split(r"^(?=module )", verilog, flags=re.M)))
 
 
 def whole_in(module: str) -> str:

@@ -117,35 +117,27 @@ class ClusterHarness(ProgramHarness):
 
     def load_latency(self) -> dict[str, list[LoadLatency]]:
         """Return how long the loads of each core took, by where the words are."""
-        found: dict[str, list[LoadLatency]] = {place: [] for place in PLACES}
-        for number, place in enumerate(PLACES):
-            for core in range(self.config.cores):
-                counts = LoadCounts()
-                self.library.harness_cluster_latency(
-                    self.handle,
-                    ctypes.c_uint32(core),
-                    ctypes.c_uint32(number),
-                    ctypes.byref(counts),
-                )
-                found[place].append(LoadLatency.of(counts))
-        return found
+        ask = self.library.harness_cluster_latency
+        cores = range(self.config.cores)
+        return {
+            place: [self.latency(ask, core, number) for core in cores]
+            for number, place in enumerate(PLACES)
+        }
 
     def cache_latency(self) -> dict[str, list[LoadLatency]]:
         """Return how long reads of each cache took: of each core, and of each slice of the L2."""
+        ask = self.library.harness_cluster_cache_latency
         numbers = {"l1i": self.config.cores, "l1d": self.config.cores, "l2": self.channels}
-        found: dict[str, list[LoadLatency]] = {}
-        for level, (cache, count) in enumerate(numbers.items()):
-            found[cache] = []
-            for number in range(count):
-                counts = LoadCounts()
-                self.library.harness_cluster_cache_latency(
-                    self.handle,
-                    ctypes.c_uint32(level),
-                    ctypes.c_uint32(number),
-                    ctypes.byref(counts),
-                )
-                found[cache].append(LoadLatency.of(counts))
-        return found
+        return {
+            cache: [self.latency(ask, level, number) for number in range(count)]
+            for level, (cache, count) in enumerate(numbers.items())
+        }
+
+    def latency(self, ask, *which: int) -> LoadLatency:
+        """Return what `ask` counted for the parts with these numbers."""
+        counts = LoadCounts()
+        ask(self.handle, *map(ctypes.c_uint32, which), ctypes.byref(counts))
+        return LoadLatency.of(counts)
 
     def marked(self) -> list[ChannelStatistics]:
         """Return what each channel had done when the first marker of a beginning was done."""

@@ -1,7 +1,10 @@
 """Verilog in which memories that are written by parts of words are written by words."""
 
 import re
+from functools import partial
 from itertools import pairwise
+
+from ..hw.verilog_registers import by_modules
 
 __all__ = ["with_whole_words"]
 
@@ -23,8 +26,7 @@ def with_whole_words(verilog: str) -> str:
     whole, what stays of it with what it is. For synthesis the parts must stay: they are the
     enables of bytes.
     """
-    modules = re.split(r"^(?=module )", verilog, flags=re.M)
-    return "".join(BLOCK.sub(by_words, module) for module in modules)
+    return by_modules(partial(BLOCK.sub, by_words), verilog)
 
 
 def by_words(block: re.Match) -> str:

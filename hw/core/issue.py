@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import CoreConfig
-from ..memory.arbiter import select
+from ..memory.arbiter import number_of, select
 from .front_layouts import head_layout
 from .issue_slot import IssueSlot
 from .layouts import OPERANDS, issue_layout
@@ -150,10 +150,6 @@ class Issue(wiring.Component):
             "mask": self.config.threads,
         })
         entry = Signal(layout, name="entry")
-        numbers = [
-            Cat(scheduler.grant[n] for n in range(self.config.warps) if n >> bit & 1).any()
-            for bit in range(len(self.o[0].payload.warp))
-        ]
         entries = [
             Cat(*(e[warp] for e in scoreboard.entries), scoreboard.pending[warp], self.masks[warp])
             for warp in range(self.config.warps)
@@ -163,7 +159,7 @@ class Issue(wiring.Component):
         for slot in range(width):
             issue = Signal(issue_layout(self.config), name=f"chosen_{slot}")
             m.d.comb += [
-                issue.warp.eq(Cat(numbers)),
+                issue.warp.eq(number_of(scheduler.grant)),
                 issue.mask.eq(entry.mask),
                 issue.instruction.eq(entry.instructions[slot].instruction),
                 issue.pending.eq(entry.pending[slot]),

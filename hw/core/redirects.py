@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
 from ..emit import SharedBlock
-from ..memory.arbiter import lowest, select
+from ..memory.arbiter import lowest, number_of, select
 from ..streams import ResponseSignature
 from .faults import FaultCause, fault_layout
 from .front_layouts import redirect_layout
@@ -23,16 +23,6 @@ def turn_layout(config: CoreConfig) -> data.StructLayout:
     With ``is_start`` warps are started, otherwise they are resumed.
     """
     return data.StructLayout({"warps": config.warps, "pc": 32, "is_start": 1})
-
-
-def number_of(one_hot: Value) -> Value:
-    """Return the place of the bit that is set, at least one bit wide."""
-    width = max(1, (len(one_hot) - 1).bit_length())
-    places = [
-        Const(sum(1 << n for n in range(len(one_hot)) if n >> bit & 1), len(one_hot))
-        for bit in range(width)
-    ]
-    return Cat((one_hot & place).any() for place in places)
 
 
 class Redirects(SharedBlock):

@@ -29,7 +29,7 @@ class L2Ahead(SharedBlock):
         A read that leaves its line behind is looked up for the first time, and is missed.
     line : In(config.l2.line_width)
     begun, came : In(1)
-        A line that was offered is read from now on; another one came.
+        A line that was offered is read from now on; another one came, or somebody wants it.
     forget : In(1)
         See `StreamPrefetcher`.
     o : Out(stream.Signature(operation_layout(config)))

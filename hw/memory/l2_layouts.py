@@ -15,7 +15,9 @@ __all__ = [
     "L2SliceConfig",
     "access_layout",
     "chances_layout",
+    "change_layout",
     "entry_layout",
+    "found_layout",
     "operation_layout",
     "response_layout",
 ]
@@ -164,6 +166,41 @@ def entry_layout(config: L2SliceConfig) -> data.StructLayout:
         "full": config.beats,
         "ahead": reads_ahead,
         "slot": reads_ahead * config.slot_width,
+    })
+
+
+def found_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Layout of what is found of a line that is looked for.
+
+    It is ``present`` if it is here, or on its way; ``entry`` is what is known of it, else 0. A line
+    may give way if ``has_way``, that of entry ``gone``, which is dirty if ``given_up``; in a walk
+    it is one that is dirty, if any of the set is ``dirty``. ``way``: where the line is, or else
+    where the one is that gives way, as in a walk.
+    """
+    entry = entry_layout(config)
+    return data.StructLayout({
+        "present": 1,
+        "entry": entry,
+        "has_way": 1,
+        "gone": entry,
+        "given_up": 1,
+        "dirty": 1,
+        "way": config.way_width,
+    })
+
+
+def change_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Layout of what becomes of a line that was looked for.
+
+    Somebody wants it (``wanted``). With ``write`` what is known at its way becomes ``entry``; with
+    ``replaces`` the other line gave way to it, which is read ``ahead`` or not.
+    """
+    return data.StructLayout({
+        "wanted": 1,
+        "write": 1,
+        "entry": entry_layout(config),
+        "replaces": 1,
+        "ahead": 1,
     })
 
 

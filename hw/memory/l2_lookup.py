@@ -5,7 +5,13 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..emit import SharedBlock
-from .l2_layouts import L2SliceConfig, access_layout, entry_layout, operation_layout
+from .l2_layouts import (
+    L2SliceConfig,
+    access_layout,
+    change_layout,
+    found_layout,
+    operation_layout,
+)
 from .l2_slot_states import outcome_layout
 from .l2_write_backs import put_layout
 
@@ -31,8 +37,8 @@ class L2Lookup(SharedBlock):
     -------
     valid : In(1)
     operation : In(operation_layout(config))
-    present, found, has_way, gone, given_up, dirty, way : In
-        What `L2Sets` found.
+    found : In(found_layout(config))
+        By `L2Sets`.
     is_ordered, follows, owes : In(1)
         What `L2Ids` knows.
     passes : In(1)
@@ -43,7 +49,7 @@ class L2Lookup(SharedBlock):
         The number of the next write-back.
     spare : In(config.slot_width)
         Where a read waits that is taken.
-    wanted, write, written, replaces, ahead : Out
+    change : Out(change_layout(config))
         What `L2Sets` is told.
     take, adopt, adopted, settle, outcome, free, line_came : Out
         What `L2Slots` is told.
@@ -63,13 +69,7 @@ class L2Lookup(SharedBlock):
 
     valid: Signal
     operation: data.View
-    present: Signal
     found: data.View
-    has_way: Signal
-    gone: data.View
-    given_up: Signal
-    dirty: Signal
-    way: Signal
     is_ordered: Signal
     follows: Signal
     passes: Signal
@@ -78,11 +78,7 @@ class L2Lookup(SharedBlock):
     room: Signal
     back: Signal
     spare: Signal
-    wanted: Signal
-    write: Signal
-    written: data.View
-    replaces: Signal
-    ahead: Signal
+    change: data.View
     take: Signal
     adopt: Signal
     adopted: Signal
@@ -104,24 +100,20 @@ class L2Lookup(SharedBlock):
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        entry, access = entry_layout(config), access_layout(config)
-        flags_in = ("present", "has_way", "given_up", "dirty")
-        flags_in += ("valid", "is_ordered", "follows", "passes", "going", "owes", "room")
-        flags_out = ("wanted", "write", "replaces", "ahead")
-        flags_out += ("take", "adopt", "settle", "free", "line_came", "put", "accesses")
+        access = access_layout(config)
+        flags_in = ("valid", "is_ordered", "follows", "passes", "going", "owes", "room")
+        flags_out = ("take", "adopt", "settle", "free", "line_came", "put", "accesses")
         flags_out += ("done", "undone", "replies", "clean", "read_miss", "write_miss", "write_back")
         super().__init__(
             {name: In(1) for name in flags_in}
             | {name: Out(1) for name in flags_out}
             | {
                 "operation": In(operation_layout(config)),
-                "found": In(entry),
-                "gone": In(entry),
-                "way": In(config.way_width),
+                "found": In(found_layout(config)),
                 "back": In(access.members["back"]),
                 "spare": In(config.slot_width),
                 "adopted": Out(config.slot_width),
-                "written": Out(entry),
+                "change": Out(change_layout(config)),
                 "outcome": Out(outcome_layout(config)),
                 "what": Out(put_layout(config)),
                 "access": Out(access),
@@ -134,14 +126,14 @@ class L2Lookup(SharedBlock):
         walks, fresh, evicts = Signal(), Signal(), Signal()
         begins, allocates = self.read(m), self.do_write(m)
         m.d.comb += [
-            walks.eq(self.valid & operation.walk & self.dirty & self.room),
-            self.clean.eq(self.valid & operation.walk & ~self.dirty),
-            fresh.eq((begins | allocates) & ~self.present),
-            evicts.eq((fresh & self.given_up) | walks),
-            self.wanted.eq(operation.write | operation.beats.any()),
-            self.replaces.eq(fresh),
-            self.ahead.eq(begins & ~operation.beats.any()),
-            self.write.eq(begins | allocates | self.adopt | self.line_came | walks),
+            walks.eq(self.valid & operation.walk & self.found.dirty & self.room),
+            self.clean.eq(self.valid & operation.walk & ~self.found.dirty),
+            fresh.eq((begins | allocates) & ~self.found.present),
+            evicts.eq((fresh & self.found.given_up) | walks),
+            self.change.wanted.eq(operation.write | operation.beats.any()),
+            self.change.replaces.eq(fresh),
+            self.change.ahead.eq(begins & ~operation.beats.any()),
+            self.change.write.eq(begins | allocates | self.adopt | self.line_came | walks),
         ]
         self.enter(m, begins, allocates, walks)
         self.send(m, evicts)
@@ -151,12 +143,12 @@ class L2Lookup(SharedBlock):
     def read(self, m: Module) -> Signal:
         """Look for what a read wants; return whether its line is read into a way from now on."""
         operation, outcome = self.operation, self.outcome
-        present, found = self.present, self.found
+        present, found = self.found.present, self.found.entry
         reads, whole, answers, begins, passes = (
             Signal(name=n) for n in ("reads", "whole", "answers", "read_begins", "read_passes")
         )
         waits, fills, goes_on = (Signal(name=n) for n in ("read_waits", "fills", "goes_on"))
-        room = ~self.given_up | self.room
+        room = ~self.found.given_up | self.room
         wants = operation.beats.any()
         m.d.comb += [
             reads.eq(self.valid & (operation.read | operation.retry)),
@@ -166,10 +158,10 @@ class L2Lookup(SharedBlock):
             ),
             begins.eq(
                 reads & ~whole & ~self.going
-                & Mux(present, ~found.pending, operation.allocates & self.has_way & room)
+                & Mux(present, ~found.pending, operation.allocates & self.found.has_way & room)
             ),
             passes.eq(
-                reads & wants & ~present & ~self.going & ~(operation.allocates & self.has_way)
+                reads & wants & ~present & ~self.going & ~(operation.allocates & self.found.has_way)
             ),
             outcome.fetches.eq(begins | passes),
             outcome.keeps.eq(begins),
@@ -197,15 +189,15 @@ class L2Lookup(SharedBlock):
 
     def do_write(self, m: Module) -> Value:
         """See whether a write can be done; return whether it is, into a way."""
-        operation = self.operation
+        operation, found = self.operation, self.found
         writes, into, past, allows, keeps_order, needs_room = (
             Signal(name=n)
             for n in ("writes", "into", "past", "allows", "keeps_order", "needs_room")
         )
-        evicts = into & ~self.present & self.given_up
+        evicts = into & ~found.present & found.given_up
         m.d.comb += [
             writes.eq(self.valid & operation.write),
-            into.eq(~operation.is_empty & (self.present | (operation.allocates & self.has_way))),
+            into.eq(~operation.is_empty & (found.present | (operation.allocates & found.has_way))),
             past.eq(~operation.is_empty & ~into),
             keeps_order.eq(self.owes & ~past),
             needs_room.eq(evicts | past | keeps_order),
@@ -217,7 +209,7 @@ class L2Lookup(SharedBlock):
             self.done.eq(writes & allows),
             self.undone.eq(writes & ~allows),
             self.replies.eq(self.done & ~past & ~keeps_order),
-            self.write_miss.eq(self.done & ~self.present & ~operation.is_empty),
+            self.write_miss.eq(self.done & ~found.present & ~operation.is_empty),
             self.access.passes.eq(self.done & past),
             self.what.owes.eq(self.done & (past | keeps_order)),
         ]
@@ -225,11 +217,11 @@ class L2Lookup(SharedBlock):
 
     def enter(self, m: Module, begins, allocates, walks):
         """Say what the entry becomes."""
-        operation, written, fills = self.operation, self.written, self.line_came
-        present, found = self.present, self.found
+        operation, written, fills = self.operation, self.change.entry, self.line_came
+        present, found = self.found.present, self.found.entry
         arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
         with m.If(walks):
-            m.d.comb += [written.eq(self.gone), written.dirty.eq(0)]
+            m.d.comb += [written.eq(self.found.gone), written.dirty.eq(0)]
         with m.Else():
             m.d.comb += [
                 written.tag.eq(self.config.tag_of(operation.line)),
@@ -254,7 +246,7 @@ class L2Lookup(SharedBlock):
     def send(self, m: Module, evicts):
         """Say what goes to DRAM: the line that is given up, or what is written past the cache."""
         operation, config = self.operation, self.config
-        old_line = config.line_of(self.gone.tag, config.set_of(operation.line))
+        old_line = config.line_of(self.found.gone.tag, config.set_of(operation.line))
         m.d.comb += [
             self.put.eq(evicts | self.access.passes | self.what.owes),
             self.what.has_line.eq(evicts | self.access.passes),
@@ -277,10 +269,10 @@ class L2Lookup(SharedBlock):
             access.cleans.eq(walks),
             access.fresh.eq(fresh),
             access.pushes.eq(self.put),
-            access.place.eq(Cat(self.way, self.config.set_of(operation.line))),
+            access.place.eq(Cat(self.found.way, self.config.set_of(operation.line))),
             access.id.eq(operation.id),
             access.beats.eq(operation.beats),
-            access.full.eq(Mux(operation.fill, Mux(operation.keeps, self.found.full, 0), ~0)),
+            access.full.eq(Mux(operation.fill, Mux(operation.keeps, self.found.entry.full, 0), ~0)),
             access.codes.eq(operation.codes),
             access.slot.eq(operation.slot),
             access.entry.eq(operation.entry),

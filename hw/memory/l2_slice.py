@@ -17,7 +17,7 @@ from .l2_layouts import L2SliceConfig, operation_layout
 from .l2_lines import L2Lines
 from .l2_lookup import L2Lookup
 from .l2_responder import RESPONSES, L2Responder
-from .l2_sets import L2Sets, decide_upon
+from .l2_sets import L2Sets
 from .l2_slots import L2Slots
 from .l2_write_backs import L2WriteBacks, reply_layout
 from .l2_write_gather import L2WriteGather
@@ -193,11 +193,11 @@ class L2Slice(SharedBlock):
         """Look up what was asked for, and tell everybody what became of it."""
         lookup, slots, backs, events = self.lookup, self.slots, self.backs, self.events
         self.order(m, looked)
-        decide_upon(m, self.sets, lookup)
         m.d.comb += [
-            lookup.valid.eq(looked_valid),
-            lookup.operation.eq(looked),
-            slots.operation.eq(looked),
+            *(part.valid.eq(looked_valid) for part in (self.sets, lookup)),
+            *(part.operation.eq(looked) for part in (self.sets, lookup, slots)),
+            lookup.found.eq(self.sets.found),
+            self.sets.change.eq(lookup.change),
             lookup.passes.eq(slots.passes),
             slots.take.eq(lookup.take),
             slots.adopt.eq(lookup.adopt),
@@ -222,10 +222,8 @@ class L2Slice(SharedBlock):
             self.flusher.line.eq(looked.line),
             events.read.eq(looked_valid & looked.read & looked.beats.any()),
             events.write.eq(lookup.done),
-            events.read_miss.eq(lookup.read_miss),
-            events.write_miss.eq(lookup.write_miss),
             events.write_stall.eq(lookup.undone),
-            events.write_back.eq(lookup.write_back),
+            *(events[n].eq(getattr(lookup, n)) for n in ("read_miss", "write_miss", "write_back")),
         ]
 
     def order(self, m: Module, looked):

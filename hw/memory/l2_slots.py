@@ -137,10 +137,13 @@ class L2Slots(SharedBlock):
         m.submodules.arrivals = self.arrivals = arrivals = L2Arrivals(config)
         self.keep_spare(m, states.used)
         its_slot = Signal(config.slot_width)
+        self.waits, self.follows = Signal(name="waits"), Signal(name="follows")
         chosen = one_hot(m, its_slot, config.l2.misses, "chosen")
         m.d.comb += [
             its_slot.eq(Mux(self.take, self.spare, self.operation.slot)),
             self.slot.eq(Mux(self.adopt, self.adopted, self.spare)),
+            self.waits.eq(self.take | self.adopt),
+            self.follows.eq(self.waits & ~self.in_turn),
             self.passes.eq(states.passes),
             self.busy.eq(states.used.any()),
             states.line.eq(self.operation.line),
@@ -223,7 +226,7 @@ class L2Slots(SharedBlock):
             states.pick.eq(Mux(moves & ~takes_over, chosen, 0)),
             *(written[name].eq(operation[name]) for name in ("line", "id", "beats", "allocates")),
             written.ticket.eq(self.ticket),
-            store.write_mask.eq(self.take | self.adopt),
+            store.write_mask.eq(self.waits),
             store.write_address.eq(self.slot),
             store.write_data.eq(written),
             store.read_enable.eq(picks),
@@ -253,13 +256,12 @@ class L2Slots(SharedBlock):
         """Return who is behind the one that was chosen in the last cycle, and its number."""
         slots, width = self.config.l2.misses, self.config.slot_width
         m.submodules.behind = behind = Sram(depth=slots, width=width + 1)
-        follows, known = Signal(), Signal()
+        known = Signal()
         m.d.comb += [
-            follows.eq((self.take | self.adopt) & ~self.in_turn),
-            behind.write_mask.eq(follows | self.free),
+            behind.write_mask.eq(self.follows | self.free),
             behind.write_address.eq(Mux(self.free, self.operation.slot, self.youngest)),
             behind.write_data.eq(Cat(self.slot, ~self.free)),  # nobody is behind who is gone
-            behind.read_enable.eq(picks & ~(follows & (self.youngest == pick))),
+            behind.read_enable.eq(picks & ~(self.follows & (self.youngest == pick))),
             behind.read_address.eq(pick),
         ]
         m.d.sync += known.eq(behind.read_enable)
@@ -276,7 +278,7 @@ class L2Slots(SharedBlock):
         m.submodules.behind_answered = behind = Sram(depth=slots, width=width)
         known = Signal()
         m.d.comb += [
-            behind.write_mask.eq((self.take | self.adopt) & ~self.in_turn),
+            behind.write_mask.eq(self.follows),
             behind.write_address.eq(self.youngest),
             behind.write_data.eq(self.slot),
             behind.read_enable.eq(self.free & self.leads),
