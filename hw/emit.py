@@ -30,6 +30,7 @@ __all__ = [
     "describe",
     "domain_ports",
     "emit",
+    "is_simulated",
     "signature_ports",
     "used_domains",
 ]
@@ -169,6 +170,9 @@ class Emitter:
     ----------
     top : Component or None
         What becomes the top module, and so no instance, should it be a shared block.
+    simulated : bool
+        Whether the Verilog is for a simulator alone: what is written in parts for synthesis, as
+        the blocks of an adder, is then written in one piece.
 
     Attributes
     ----------
@@ -179,8 +183,9 @@ class Emitter:
 
     """
 
-    def __init__(self, top: wiring.Component | None = None):
+    def __init__(self, top: wiring.Component | None = None, simulated: bool = False):
         self.top = top
+        self.simulated = simulated
         self.modules: dict[str, str] = {}
         self.blocks: dict[str, SharedBlock] = {}
         self.domains: dict[str, list[str]] = {}
@@ -225,6 +230,11 @@ class Emitter:
         return text, names
 
 
+def is_simulated(platform) -> bool:
+    """Return whether what is built becomes Verilog for a simulator alone."""
+    return isinstance(platform, Emitter) and platform.simulated
+
+
 def count_instances(top: str, texts: list[str]) -> Counter:
     """Return how often each module occurs below `top`."""
     children: dict[str, Counter] = {}
@@ -254,16 +264,17 @@ def no_garbage_collection():
             gc.enable()
 
 
-def emit(component, name: str) -> Emission:
+def emit(component, name: str, *, simulated: bool = False) -> Emission:
     """Convert a component, or the cluster of a config, and all below it to Verilog.
 
     Members of the top's signature become ports with single underscores (``m_axi0_awaddr``).
+    What is `simulated` does the same in every cycle, in fewer operations and deeper logic.
     """
     if not isinstance(component, wiring.Component):
         from .cluster import Cluster  # the cluster itself imports this module
 
         component = Cluster(component)
-    emitter = Emitter(component)
+    emitter = Emitter(component, simulated)
     ports = list(signature_ports(component, "_"))
     with no_garbage_collection():
         text, domains = emitter.convert(component, ports, name)

@@ -35,6 +35,8 @@ def emit_cached(
     name: str,
     progress: Progress | None = None,
     kind: Callable[[Any], wiring.Component] | None = None,
+    *,
+    simulated: bool = False,
 ) -> Emission:
     """Return the emission of a design; that of a config comes from the cache if it can.
 
@@ -48,18 +50,21 @@ def emit_cached(
         Told what goes on.
     kind : callable or None
         Class or function that makes the component of the config; None for a cluster.
+    simulated : bool
+        Whether it is for a simulator alone, as in `emit`.
 
     """
     if isinstance(design, wiring.Component):
-        return emit(design, name)
+        return emit(design, name, simulated=simulated)
 
     def build(directory: Path) -> None:
         if progress is not None:
             progress("generating Verilog", 0, 1)
-        emission = emit(design if kind is None else kind(design), name)
+        component = design if kind is None else kind(design)
+        emission = emit(component, name, simulated=simulated)
         (directory / "emission.pickle").write_bytes(pickle.dumps(emission))
 
     described = describe(design) if kind is None else f"{kind.__qualname__} {describe(design)}"
-    key = digest([name, described, *generator_key()])
+    key = digest([name, described, str(simulated), *generator_key()])
     path = cached(f"emission-{name}", key, build) / "emission.pickle"
     return pickle.loads(path.read_bytes())

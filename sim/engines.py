@@ -70,7 +70,7 @@ def make_engine(
     if engine == "amaranth":
         component = design if isinstance(design, wiring.Component) else (kind or Cluster)(design)
         return AmaranthEngine(component, vcd), build_harness()
-    emission = emit_cached(design, name, progress, kind)
+    emission = emit_cached(design, name, progress, kind, simulated=True)
     library = build_model(emission, optimize=optimize, trace=vcd is not None, progress=progress)
     made = VerilatorEngine(library, Layout.of(emission), gating=gating, seed=seed)
     if vcd is not None:

@@ -31,8 +31,8 @@ def start_at_random(monkeypatch) -> None:
     """Let all models that are made from now on start so; what there is depends on their seed."""
     emit_cached = engines.emit_cached
 
-    def emit(*arguments):
-        emission = emit_cached(*arguments)
+    def emit(*arguments, **options):
+        emission = emit_cached(*arguments, **options)
         return dataclasses.replace(emission, verilog=without_initial_values(emission.verilog))
 
     build = functools.partial(engines.build_model, flags=RANDOM_START)
