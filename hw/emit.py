@@ -19,6 +19,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from .lower import lowered_design
+from .unchecked import unchecked_nets
 from .verilog import verilog_from_rtlil
 
 __all__ = [
@@ -276,7 +277,7 @@ def emit(component, name: str, *, simulated: bool = False) -> Emission:
         component = Cluster(component)
     emitter = Emitter(component, simulated)
     ports = list(signature_ports(component, "_"))
-    with no_garbage_collection():
+    with no_garbage_collection(), unchecked_nets():
         text, domains = emitter.convert(component, ports, name)
         texts = [text, *emitter.modules.values()]
         # Yosys is another process: what it runs for is time to throw the netlists away.

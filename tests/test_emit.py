@@ -4,12 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from amaranth import *
-from amaranth.hdl import Fragment
+from amaranth.hdl import Fragment, _nir
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -213,6 +214,13 @@ def test_same_bytes_in_every_process(emission):
             check=True,
         )
         assert run.stdout == emission.verilog
+
+
+def test_unchecked_nets_are_the_same(emission, monkeypatch):
+    monkeypatch.setattr("spica.hw.emit.unchecked_nets", nullcontext)
+    assert emit(Top(), "top").verilog == emission.verilog
+    with pytest.raises(AssertionError):  # the check is back
+        _nir.Value([1.5])
 
 
 def test_declared_domain_is_refused():
