@@ -32,7 +32,9 @@ def check_bursts(m: Module, config: L2SliceConfig, i):
 def take_reads(m: Module, config: L2SliceConfig, i, read):
     """Offer read bursts to be looked up, a stream of `operation_layout`."""
     operation, first = read.payload, Signal(config.beat_width, name="first_read")
-    numbers = range(config.beats)
+    # The last beat of a line is never before the first that is read, nor its first behind the last.
+    begun = Cat(*(n >= first for n in range(config.beats - 1)), C(1, 1))
+    not_over = Cat(C(1, 1), *(n <= first + i.arlen for n in range(1, config.beats)))
     m.d.comb += [
         first.eq(beat_of(config, i.araddr)),
         read.valid.eq(i.arvalid),
@@ -40,7 +42,7 @@ def take_reads(m: Module, config: L2SliceConfig, i, read):
         operation.read.eq(1),
         operation.line.eq(line_of(config, i.araddr)),
         operation.id.eq(i.arid),
-        operation.beats.eq(Cat((n >= first) & (n <= first + i.arlen) for n in numbers)),
+        operation.beats.eq(begun & not_over),
         operation.allocates.eq(config.allocates(i.arid)),
     ]
 

@@ -146,7 +146,7 @@ class WriteCombiner(SharedBlock):
             for n in range(count)
         ]
         written = [Signal(beats, name=f"written_{n}", reset_less=True) for n in range(count)]
-        m.submodules.memory = memory = Sram(
+        m.submodules.beats = memory = Sram(
             depth=count * beats, width=9 * config.beat_bytes, granularity=9
         )
         same = Cat(address == self.i.payload.beat[config.place_width :] for address in addresses)
