@@ -6,8 +6,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.artifacts import MARK, artifacts
+from ..hw.emit import Emission
 from ..hw.errors import UserError
 from ..hw.rtl import require_rtl
+from ..hw.sram_macros import MacroLimits
 from ..sim.emissions import emit_cached
 from .files import write_together
 from .options import JsonOption, JsonOutput, SetOption, configured, standard_output
@@ -24,6 +26,9 @@ def generate(
     *,
     output: Annotated[Path, Parameter(name=("--output", "-o"))],
     force: Annotated[bool, Parameter(negative=())] = False,
+    sram_macros: Annotated[bool, Parameter(negative=())] = False,
+    sram_minimum: int | None = None,
+    sram_words: int | None = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ):
@@ -39,18 +44,27 @@ def generate(
         The folder, made if it does not exist.
     force
         Replace files of the same names whoever wrote them.
+    sram_macros
+        Leave memories to SRAM macros: instances of wrappers, one for each shape, which are in
+        a file of their own as they behave (docs/integration.md).
+    sram_minimum
+        Keep memories of fewer bits as they are; 1024 unless given.
+    sram_words
+        Keep memories of fewer words as they are; 32 unless given.
 
     """
     config = configured(preset, settings)
     require_rtl(config)
     if output.exists() and not output.is_dir():
         raise UserError(f"--output must be a folder, and {output} is a file")
-    paths = [output / f"{preset}.{suffix}" for suffix in ("v", "h", "json")]
+    limits = macro_limits(sram_macros, sram_minimum, sram_words)
+    endings = [".v", ".h", ".json"] + (["_sram.v"] if limits else [])
+    paths = [output / f"{preset}{ending}" for ending in endings]
     if not force:
         refuse_foreign(paths)
     with JsonOutput(json) as result:
         with ProgressDisplay() as progress:
-            emission = emit_cached(config, preset, progress)
+            emission = emit_cached(config, preset, progress, limits=limits)
         texts = artifacts(emission)
         write_together([(output / name, text) for name, text in texts.items()])
         people = result.write({
@@ -58,11 +72,36 @@ def generate(
             "output": str(output),
             "files": {name: len(text.encode()) for name, text in texts.items()},
             "modules": len(emission.modules),
+            **({} if emission.srams is None else {"srams": count_srams(emission)}),
         })
     if people:
         out = standard_output()
         for name, text in texts.items():
             out.print(f"{output / name}: {len(text.splitlines()):,} lines", soft_wrap=True)
+        if emission.srams is not None:
+            shapes, srams = len(emission.srams), count_srams(emission)
+            out.print(f"{srams:,} memories of {shapes} shapes are left to macros")
+
+
+def count_srams(emission: Emission) -> int:
+    """Return how many memories are left to macros."""
+    return sum(sram.instances for sram in emission.srams or ())
+
+
+def macro_limits(asked: bool, minimum: int | None, words: int | None) -> MacroLimits | None:
+    """Return what the options say of macros; None where memories stay as they are."""
+    given = {"bits": ("--sram-minimum", minimum), "words": ("--sram-words", words)}
+    options = [option for option, value in given.values() if value is not None]
+    if not asked:
+        if options:
+            raise UserError(f"{options[0]} must come with --sram-macros, not alone")
+        return None
+    try:
+        return MacroLimits(**{
+            name: value for name, (_, value) in given.items() if value is not None
+        })
+    except ValueError as error:
+        raise UserError(f"{' and '.join(options)}: {error}") from None
 
 
 def refuse_foreign(paths: list[Path]):

@@ -73,6 +73,19 @@ def description(emission: Emission) -> dict:
         "clocks": list(emission.domains),
         "ports": [dataclasses.asdict(port) for port in emission.ports],
         "modules": [dataclasses.asdict(module) for module in emission.modules],
+        **macros(emission),
+    }
+
+
+def macros(emission: Emission) -> dict:
+    """Return what is told of memories that are left to macros, if they are."""
+    if emission.srams is None:
+        return {}
+    return {
+        "srams": [
+            {"name": sram.shape.name, **dataclasses.asdict(sram.shape), "instances": sram.instances}
+            for sram in emission.srams
+        ]
     }
 
 
@@ -137,8 +150,11 @@ def c_header(emission: Emission) -> str:
 
 def artifacts(emission: Emission) -> dict[str, str]:
     """Return the text of each file of an emitted cluster, by file name."""
+    heading = f"// {generator()}: the cluster {emission.name}"
+    models = {f"{emission.name}_sram.v": f"{heading}, its memories.\n{emission.sram_models}"}
     return {
-        f"{emission.name}.v": f"// {generator()}: the cluster {emission.name}.\n{emission.verilog}",
+        f"{emission.name}.v": f"{heading}.\n{emission.verilog}",
+        **({} if emission.srams is None else models),
         f"{emission.name}.h": c_header(emission),
         f"{emission.name}.json": json.dumps(description(emission), indent=2) + "\n",
     }

@@ -18,7 +18,9 @@ from amaranth.hdl._xfrm import DomainCollector
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from .emission import Emission, EmittedModule, EmittedPort, EmittedSram
 from .lower import lowered_design
+from .sram_macros import MacroLimits, SramShape
 from .unchecked import unchecked_nets
 from .verilog import verilog_from_rtlil
 
@@ -54,55 +56,6 @@ class SharedBlock(wiring.Component):
 
     def elaborate(self, platform):
         return platform.instance(self) if isinstance(platform, Emitter) else self.build(platform)
-
-
-@dataclasses.dataclass(frozen=True)
-class EmittedPort:
-    """One port of the top module: its name, ``input`` or ``output``, and its bits."""
-
-    name: str
-    direction: str
-    width: int
-
-
-@dataclasses.dataclass(frozen=True)
-class EmittedModule:
-    """One distinct shared block: its module name, its class, its config, how often it occurs."""
-
-    name: str
-    component: str
-    config: str
-    instances: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Emission:
-    """What became of a component.
-
-    Parameters
-    ----------
-    name : str
-        Name of the top module.
-    config : object
-        The component's config, None where it has none.
-    verilog : str
-        Text of all modules.
-    ports : tuple of EmittedPort
-        Ports of the top module, clocks first.
-    domains : tuple of str
-        Clock domains of the top; ``sync`` has ports ``clk`` and ``rst``, another ``x`` has
-        ``x_clk`` and ``x_rst``.
-    modules : tuple of EmittedModule
-        Shared blocks, by name.
-
-    """
-
-    name: str
-    config: Any
-    verilog: str
-    ports: tuple[EmittedPort, ...]
-    domains: tuple[str, ...]
-    modules: tuple[EmittedModule, ...]
 
 
 def describe(value) -> str:
@@ -174,6 +127,8 @@ class Emitter:
     simulated : bool
         Whether the Verilog is for a simulator alone: what is written in parts for synthesis, as
         the blocks of an adder, is then written in one piece.
+    limits : MacroLimits or None
+        From what size on memories are left to macros; None keeps all.
 
     Attributes
     ----------
@@ -181,12 +136,21 @@ class Emitter:
         RTLIL text of every distinct shared block, by module name.
     blocks : dict of str to SharedBlock
         The first block of each kind.
+    macros : dict of str to SramShape
+        Of each wrapper of macros, by module name.
 
     """
 
-    def __init__(self, top: wiring.Component | None = None, simulated: bool = False):
+    def __init__(
+        self,
+        top: wiring.Component | None = None,
+        simulated: bool = False,
+        limits: MacroLimits | None = None,
+    ):
         self.top = top
         self.simulated = simulated
+        self.limits = limits
+        self.macros: dict[str, SramShape] = {}
         self.modules: dict[str, str] = {}
         self.blocks: dict[str, SharedBlock] = {}
         self.domains: dict[str, list[str]] = {}
@@ -209,6 +173,13 @@ class Emitter:
         for port, flow, value in signature_ports(block, "__"):
             connections[f"{'i' if flow == In else 'o'}_{port}"] = value
         return Instance(name, **connections)
+
+    def macro(self, shape: SramShape) -> str | None:
+        """Return the wrapper that a memory is an instance of; None if it is none."""
+        if self.limits is None or not self.limits.admit(shape):
+            return None
+        self.macros[shape.name] = shape
+        return shape.name
 
     def convert(self, elaboratable, ports, name: str) -> tuple[str, list[str]]:
         """Return the RTLIL of one module, and the domains it uses in a fixed order."""
@@ -265,17 +236,20 @@ def no_garbage_collection():
             gc.enable()
 
 
-def emit(component, name: str, *, simulated: bool = False) -> Emission:
+def emit(
+    component, name: str, *, simulated: bool = False, limits: MacroLimits | None = None
+) -> Emission:
     """Convert a component, or the cluster of a config, and all below it to Verilog.
 
     Members of the top's signature become ports with single underscores (``m_axi0_awaddr``).
     What is `simulated` does the same in every cycle, in fewer operations and deeper logic.
+    Memories that `limits` admit become instances of wrappers of macros (`Emitter`).
     """
     if not isinstance(component, wiring.Component):
         from .cluster import Cluster  # the cluster itself imports this module
 
         component = Cluster(component)
-    emitter = Emitter(component, simulated)
+    emitter = Emitter(component, simulated, limits)
     ports = list(signature_ports(component, "_"))
     with no_garbage_collection(), unchecked_nets():
         text, domains = emitter.convert(component, ports, name)
@@ -299,5 +273,10 @@ def emit(component, name: str, *, simulated: bool = False) -> Emission:
         modules=tuple(
             EmittedModule(kind, type(block).__name__, describe(block.config), totals[kind])
             for kind, block in sorted(emitter.blocks.items())
+        ),
+        srams=None
+        if limits is None
+        else tuple(
+            EmittedSram(shape, totals[shape.name]) for _, shape in sorted(emitter.macros.items())
         ),
     )

@@ -4,7 +4,9 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
+
+from .emit import Emitter
+from .sram_macros import ONE_PORT, TWO_PORTS, SramShape
 
 __all__ = ["Sram"]
 
@@ -14,8 +16,11 @@ class Sram(wiring.Component):
 
     Latency 1 cycle: `read_data` belongs to the address of the last cycle in which `read_enable`
     was high, and holds until the next. A read of an address written in the same cycle is
-    undefined, as in an SRAM macro; simulation asserts that nobody asks for one. Contents are
-    undefined after power-up and survive a reset.
+    undefined, as in an SRAM macro; simulation asserts that nobody asks for one. Of ``1rw`` both
+    are one port of the macro: simulation asserts that no cycle has a read and a write. Contents
+    are undefined after power-up and survive a reset.
+
+    Emitted with macros, it is an instance of the wrapper of its shape (`SramShape`).
 
     Parameters
     ----------
@@ -25,6 +30,8 @@ class Sram(wiring.Component):
         Bits of a word.
     granularity : int or None
         Bits written by one bit of `write_mask`; None writes whole words.
+    ports : str
+        ``1r1w``, or ``1rw`` where nobody ever reads and writes in the same cycle.
 
     Members
     -------
@@ -43,27 +50,36 @@ class Sram(wiring.Component):
     write_address: Signal
     write_data: Signal
 
-    def __init__(self, *, depth: int, width: int, granularity: int | None = None):
-        if depth < 2:
-            raise ValueError(f"depth must be at least 2, not {depth!r}")
-        if granularity is not None and width % granularity:
-            raise ValueError(f"granularity must divide the width {width}, not {granularity!r}")
-        self.depth = depth
-        self.width = width
-        self.granularity = granularity
+    def __init__(
+        self, *, depth: int, width: int, granularity: int | None = None, ports: str = TWO_PORTS
+    ):
+        self.shape = SramShape(
+            depth=depth,
+            width=width,
+            granularity=width if granularity is None else granularity,
+            ports=ports,
+        )
         super().__init__({
             "read_enable": In(1),
-            "read_address": In(ceil_log2(depth)),
+            "read_address": In(self.shape.address_width),
             "read_data": Out(width),
-            "write_mask": In(1 if granularity is None else width // granularity),
-            "write_address": In(ceil_log2(depth)),
+            "write_mask": In(self.shape.mask_width),
+            "write_address": In(self.shape.address_width),
             "write_data": In(width),
         })
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=self.width, depth=self.depth, init=[])
-        write = memory.write_port(granularity=self.granularity)
+        macro = platform.macro(self.shape) if isinstance(platform, Emitter) else None
+        if macro is not None:
+            self.leave_to(m, macro)
+            return m
+        shape = self.shape
+        m.submodules.memory = memory = Memory(
+            shape=shape.width, depth=shape.depth, init=[], attrs={"sram_ports": shape.ports}
+        )
+        whole = shape.granularity == shape.width
+        write = memory.write_port(granularity=None if whole else shape.granularity)
         read = memory.read_port()
         m.d.comb += [
             write.en.eq(self.write_mask),
@@ -74,10 +90,35 @@ class Sram(wiring.Component):
             self.read_data.eq(read.data),
         ]
         if platform is None:
-            # A report from the simulator only: macros return anything on such a read.
-            clash = self.read_enable & self.write_mask.any()
+            self.assert_contract(m)
+        return m
+
+    def leave_to(self, m: Module, macro: str):
+        """Instantiate the wrapper of a macro."""
+        if self.shape.ports == ONE_PORT:
+            addresses = {"i_address": Mux(self.read_enable, self.read_address, self.write_address)}
+        else:
+            addresses = {
+                "i_read_address": self.read_address,
+                "i_write_address": self.write_address,
+            }
+        m.submodules.macro = Instance(
+            macro,
+            i_clk=ClockSignal(),
+            i_read_enable=self.read_enable,
+            i_write_mask=self.write_mask,
+            i_write_data=self.write_data,
+            o_read_data=self.read_data,
+            **addresses,
+        )
+
+    def assert_contract(self, m: Module):
+        """Report, from the simulator only, what macros would answer with anything."""
+        both = self.read_enable & self.write_mask.any()
+        if self.shape.ports == ONE_PORT:
+            m.d.sync += Assert(~both, "one port is to read and to write in the same cycle")
+        else:
             m.d.sync += Assert(
-                ~clash | (self.read_address != self.write_address),
+                ~both | (self.read_address != self.write_address),
                 "an address is read and written in the same cycle",
             )
-        return m

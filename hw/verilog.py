@@ -20,7 +20,7 @@ attrmap {remove}
 attrmap -modattr {remove}
 write_verilog -norename design.v
 """
-ATTRIBUTES = ("generator", "src", "amaranth.hierarchy", "amaranth.decoding")
+ATTRIBUTES = ("generator", "src", "amaranth.hierarchy", "amaranth.decoding", "sram_ports")
 
 
 class YosysError(Exception):

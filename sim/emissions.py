@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from .. import hw
 from ..hw.cache import cached, digest
 from ..hw.emit import Emission, describe, emit
+from ..hw.sram_macros import MacroLimits
 from .compiler import Progress
 
 __all__ = ["emit_cached"]
@@ -37,6 +38,7 @@ def emit_cached(
     kind: Callable[[Any], wiring.Component] | None = None,
     *,
     simulated: bool = False,
+    limits: MacroLimits | None = None,
 ) -> Emission:
     """Return the emission of a design; that of a config comes from the cache if it can.
 
@@ -52,19 +54,21 @@ def emit_cached(
         Class or function that makes the component of the config; None for a cluster.
     simulated : bool
         Whether it is for a simulator alone, as in `emit`.
+    limits : MacroLimits or None
+        From what size on memories are left to macros, as in `emit`.
 
     """
     if isinstance(design, wiring.Component):
-        return emit(design, name, simulated=simulated)
+        return emit(design, name, simulated=simulated, limits=limits)
 
     def build(directory: Path) -> None:
         if progress is not None:
             progress("generating Verilog", 0, 1)
         component = design if kind is None else kind(design)
-        emission = emit(component, name, simulated=simulated)
+        emission = emit(component, name, simulated=simulated, limits=limits)
         (directory / "emission.pickle").write_bytes(pickle.dumps(emission))
 
     described = describe(design) if kind is None else f"{kind.__qualname__} {describe(design)}"
-    key = digest([name, described, str(simulated), *generator_key()])
+    key = digest([name, described, str(simulated), describe(limits), *generator_key()])
     path = cached(f"emission-{name}", key, build) / "emission.pickle"
     return pickle.loads(path.read_bytes())

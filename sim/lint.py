@@ -19,7 +19,7 @@ def lint(emission: Emission) -> list[str]:
     verilator = find_verilator()
     with tempfile.TemporaryDirectory(prefix="spica-lint-") as name:
         source = Path(name) / f"{emission.name}.v"
-        source.write_text(emission.verilog)
+        source.write_text(emission.verilog + emission.sram_models)
         run = subprocess.run(
             [
                 str(verilator.program),

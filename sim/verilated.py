@@ -201,7 +201,7 @@ def build_model(
     compile_flags = [*model_flags(verilator, trace), *compiler.flags(optimize)]
     binding = binding_header(emission)
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
-    verilog = with_whole_words(emission.verilog) + driven_top(emission)
+    verilog = with_whole_words(emission.verilog) + emission.sram_models + driven_top(emission)
     meanwhile = (
         lambda: harness_objects(compiler),
         lambda: runtime_objects(compiler, verilator, trace),

@@ -10,15 +10,17 @@ from spica.hw.address_map import DMA, DMA_BASE, MATRIX_BASE
 from spica.hw.artifacts import artifacts
 from spica.hw.config import PRESETS
 from spica.hw.counters import counter_table
-from spica.hw.emit import Emission, EmittedModule, EmittedPort
+from spica.hw.emission import Emission, EmittedModule, EmittedPort, EmittedSram
 from spica.hw.override import override
+from spica.hw.sram_macros import SramShape
 from spica.sim.compiler import find_compiler
 
 TINY = PRESETS["tiny_matrix"]
 
 
-def emission(config=TINY, name="tiny_matrix", progress=None):
+def emission(config=TINY, name="tiny_matrix", progress=None, *, limits=None):
     """Stand for an emission, which takes seconds."""
+    shape = SramShape(depth=limits.words, width=limits.bits, granularity=1) if limits else None
     return Emission(
         name=name,
         config=config,
@@ -26,6 +28,7 @@ def emission(config=TINY, name="tiny_matrix", progress=None):
         ports=(EmittedPort("clk", "input", 1),),
         domains=("sync",),
         modules=(EmittedModule("bank_12345678", "Bank", "BankConfig()", 2),),
+        srams=(EmittedSram(shape, 3),) if shape else None,
     )
 
 
@@ -127,3 +130,40 @@ def test_generate_tells_json_what_it_wrote(tmp_path, capsys):
     assert generate("-o", tmp_path, "--json", "-") == 0
     written = json.loads(capsys.readouterr().out)
     assert written["files"]["tiny_matrix.v"] == (tmp_path / "tiny_matrix.v").stat().st_size
+
+
+def test_generate_leaves_memories_to_macros(tmp_path, capsys):
+    assert generate("-o", tmp_path, "--sram-macros") == 0
+    assert "3 memories of 1 shapes are left to macros" in capsys.readouterr().out
+    assert "module spica_sram_1r1w_32x1024_be1(" in (tmp_path / "tiny_matrix_sram.v").read_text()
+    assert json.loads((tmp_path / "tiny_matrix.json").read_text())["srams"][0]["instances"] == 3
+    limits = ("--sram-minimum", 512, "--sram-words", 64)
+    assert generate("-o", tmp_path, "--sram-macros", *limits, "--json", "-") == 0
+    assert json.loads(capsys.readouterr().out)["srams"] == 3
+    assert "module spica_sram_1r1w_64x512_be1(" in (tmp_path / "tiny_matrix_sram.v").read_text()
+
+
+def test_generate_replaces_no_foreign_memories(tmp_path, capsys):
+    foreign = tmp_path / "tiny_matrix_sram.v"
+    foreign.write_text("// wrappers of my macros\n")
+    assert generate("-o", tmp_path) == 0
+    assert generate("-o", tmp_path, "--sram-macros") == 2
+    assert "tiny_matrix_sram.v was not written by Spica" in capsys.readouterr().err
+    assert foreign.read_text() == "// wrappers of my macros\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--sram-minimum", "9"], "--sram-minimum must come with --sram-macros, not alone"),
+        (["--sram-words", "9"], "--sram-words must come with --sram-macros, not alone"),
+        (
+            ["--sram-macros", "--sram-minimum=-1"],
+            "--sram-minimum: bits must be between 0 and 2147483648, not -1",
+        ),
+    ],
+)
+def test_generate_refuses_limits_of_macros(tmp_path, capsys, options, sentence):
+    assert generate("-o", tmp_path, *options) == 2
+    assert capsys.readouterr().err == f"spica: {sentence}\n"
+    assert list(tmp_path.iterdir()) == []

@@ -78,12 +78,32 @@ def test_reading_what_is_written_is_reported():
         simulate(dut, bench)
 
 
+@pytest.mark.parametrize("read_address", [0, 3])
+def test_one_port_reads_or_writes(read_address):
+    dut = Sram(depth=4, width=8, ports="1rw")
+
+    async def bench(ctx):
+        ctx.set(dut.write_mask, 1)
+        await ctx.tick()
+        ctx.set(dut.write_mask, 0)
+        ctx.set(dut.read_enable, 1)
+        ctx.set(dut.read_address, read_address)
+        await ctx.tick()
+        ctx.set(dut.write_mask, 1)
+        await ctx.tick()
+        await ctx.tick()
+
+    with pytest.raises(AssertionError, match="one port is to read and to write"):
+        simulate(dut, bench)
+
+
 @pytest.mark.filterwarnings("ignore:.*created but never used")
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"depth": 1, "width": 8}, "depth must be at least 2, not 1"),
         ({"depth": 4, "width": 8, "granularity": 3}, "granularity must divide the width 8, not 3"),
+        ({"depth": 4, "width": 8, "ports": "2"}, "ports must be one of 1r1w, 1rw, not '2'"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message):

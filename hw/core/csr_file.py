@@ -14,6 +14,7 @@ from ..emit import SharedBlock
 from ..isa.csr import COUNTER_NUMBERS, CSRS
 from ..memory.arbiter import select
 from ..sram import Sram
+from ..sram_macros import ONE_PORT
 from .layouts import warp_shape
 
 __all__ = ["ISA", "CsrFile", "core_shape", "flags_layout"]
@@ -69,7 +70,8 @@ class CsrFile(SharedBlock):
     core : In(core_shape(config))
         Number of this core.
     look : In(1)
-        In an earlier cycle than the rest: `look_warp` is going to be asked for.
+        In an earlier cycle than the rest, and in none of a write: `look_warp` is going to be
+        asked for.
     look_warp : In(warp_shape(config.core))
     number : In(12)
     warp : In(warp_shape(config.core))
@@ -257,7 +259,7 @@ class CsrFile(SharedBlock):
     def keep_scratch(self, m: Module) -> Value:
         """Keep a word for each warp; return that of the warp that was looked at."""
         warps = self.shape.warps
-        m.submodules.scratch = scratch = Sram(depth=max(2, warps), width=32)
+        m.submodules.scratch = scratch = Sram(depth=max(2, warps), width=32, ports=ONE_PORT)
         # Memory has no reset: what was never written is 0.
         written = Signal(warps)
         writes = self.write & (self.number == CSRS["mscratch"].number)

@@ -9,6 +9,7 @@ from ..config import CoreConfig
 from ..emit import SharedBlock
 from ..memory.arbiter import select
 from ..sram import Sram
+from ..sram_macros import ONE_PORT
 from .layouts import warp_shape
 
 __all__ = ["DivergenceStack", "StackChange", "divergence_layout"]
@@ -107,7 +108,7 @@ class DivergenceStack(SharedBlock):
                     m.d.sync += kept.eq(Mux(is_push, above, below))
 
         m.submodules.splits = splits = Sram(
-            depth=config.warps << width, width=divergence_layout(config).size
+            depth=config.warps << width, width=divergence_layout(config).size, ports=ONE_PORT
         )
         top = data.View(divergence_layout(config), splits.read_data)
         changed = Signal(divergence_layout(config))

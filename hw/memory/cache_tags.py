@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import CacheConfig
 from ..emit import SharedBlock
 from ..sram import Sram
+from ..sram_macros import ONE_PORT
 
 __all__ = ["CacheTags"]
 
@@ -17,6 +18,9 @@ class CacheTags(SharedBlock):
     `read` was high, and stay as they were then. Sets are forgotten one per cycle in which none
     is written, after a reset as after `invalidate`; nothing may be read meanwhile.
 
+    The memory has one port, so that nothing may be read either while a set is written; where a
+    class says otherwise in `PORTS`, only not that set.
+
     Parameters
     ----------
     config : CacheConfig
@@ -24,7 +28,7 @@ class CacheTags(SharedBlock):
     Members
     -------
     read : In(1)
-        Not of a set that is written in the same cycle.
+        Not in a cycle of a write.
     read_set : In(config.set_width)
     tag : In(config.tag_width)
         What is looked for in the set that was read.
@@ -55,6 +59,9 @@ class CacheTags(SharedBlock):
     invalidate: Signal
     sweeping: Signal
 
+    #: Of the memory.
+    PORTS = ONE_PORT
+
     def __init__(self, config: CacheConfig):
         self.config = config
         super().__init__({
@@ -77,7 +84,7 @@ class CacheTags(SharedBlock):
         mark, sweeps_anew = self.mark(m)
         width = config.tag_width + len(mark)
         m.submodules.lines = lines = Sram(
-            depth=config.sets, width=config.ways * width, granularity=width
+            depth=config.sets, width=config.ways * width, granularity=width, ports=self.PORTS
         )
         sweeps, next_set = Signal(init=1), Signal(config.set_width)
         written = Signal(width)

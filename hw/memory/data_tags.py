@@ -2,6 +2,7 @@
 
 from amaranth import *
 
+from ..sram_macros import TWO_PORTS
 from .cache_tags import CacheTags
 
 __all__ = ["EPOCHS", "DataTags"]
@@ -25,8 +26,10 @@ class DataTags(CacheTags):
 
     Members
     -------
-    As of `CacheTags`.
+    As of `CacheTags`, but that other sets than that which is written may be read.
     """
+
+    PORTS = TWO_PORTS
 
     def mark(self, m: Module) -> tuple[Value, Value]:
         epoch = Signal(EPOCH_WIDTH, init=1)
