@@ -1,5 +1,6 @@
-"""A third party's AXI models drive the emitted `tiny_matrix` in Icarus Verilog."""
+"""A third party's AXI models drive emitted clusters in Icarus Verilog, with memories or macros."""
 
+import functools
 import importlib.util
 import os
 import shutil
@@ -10,13 +11,16 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS
+from spica.hw.sram_macros import MacroLimits
 from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem
 from spica.kernels.gemm.schedule import schedule
 from spica.sim.emissions import emit_cached
 from spica.sim.golden.gemm import gemm
 
-PRESET = "tiny_matrix"
+#: What all memories are when they are macros, however small: unknown where nobody may look.
+EVERY = MacroLimits(bits=0, words=0)
+MEMORIES = {"memories": None, "macros": EVERY}
 BENCHES = Path(__file__).with_name("cocotb")
 
 
@@ -84,15 +88,22 @@ def task(problem, config, seed, pause_share):
 
 
 @pytest.fixture(scope="module")
-def simulation(tmp_path_factory):
-    """Compile the emitted cluster once."""
+def compiled(tmp_path_factory):
+    """Return a function that compiles an emitted cluster once."""
     need_tools()
+    return functools.cache(lambda *which: compiled_cluster(tmp_path_factory, *which))
+
+
+def compiled_cluster(tmp_path_factory, preset, memories):
+    """Return the runner of a simulation, and the directory it is in."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of cocotb's own modules
         from cocotb_tools.runner import get_runner
     directory = tmp_path_factory.mktemp("icarus")
-    emission = emit_cached(PRESETS[PRESET], PRESET)
+    emission = emit_cached(PRESETS[preset], preset, limits=MEMORIES[memories])
     sources = {"cluster.v": emission.verilog, "bench.v": wrapper(emission)}
+    if emission.srams is not None:
+        sources["cluster_sram.v"] = emission.sram_models
     for name, text in sources.items():
         (directory / name).write_text(text)
     runner = get_runner("icarus")
@@ -107,16 +118,25 @@ def simulation(tmp_path_factory):
     return runner, directory
 
 
+SHAPES = [((32, 32, 32), 0.3), ((19, 21, 37), 0.0)]  # whole tiles, back-pressure; ragged tiles
+
+
 @pytest.mark.parametrize(
-    ("shape", "pause_share"),
-    [((32, 32, 32), 0.3), ((19, 21, 37), 0.0)],
-    ids=["whole tiles, back-pressure", "ragged tiles"],
+    ("preset", "memories", "shape", "pause_share"),
+    [
+        *(("tiny_matrix", "memories", *each) for each in SHAPES),
+        ("tiny_matrix", "macros", *SHAPES[1]),
+        pytest.param("tiny_matrix", "macros", *SHAPES[0], marks=pytest.mark.slow),
+        *(pytest.param("matrix", "macros", *each, marks=pytest.mark.slow) for each in SHAPES),
+    ],
 )
-def test_products_through_foreign_axi_models(simulation, tmp_path, monkeypatch, shape, pause_share):
+def test_products_through_foreign_axi_models(
+    compiled, tmp_path, monkeypatch, preset, memories, shape, pause_share
+):
     from cocotb_tools.check_results import get_results
 
-    runner, directory = simulation
-    config = PRESETS[PRESET]
+    runner, directory = compiled(preset, memories)
+    config = PRESETS[preset]
     m, n, k = shape
     problem = GemmProblem.placed(m=m, n=n, k=k, c_pitch=n + n % 2)
     np.savez(tmp_path / "task.npz", **task(problem, config, seed=1, pause_share=pause_share))
