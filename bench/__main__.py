@@ -28,6 +28,7 @@ NAMES = (
     "core_speed",
     "shared",
     "speed",
+    "fpga",
     "arithmetic",
     "gemm",
     "memory",

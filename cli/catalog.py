@@ -5,7 +5,7 @@ import importlib.metadata
 import pkgutil
 
 from .. import kernels
-from ..hw.config import PRESETS, ClusterConfig
+from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.kernel import find_kernel
 from ..sim.gemm_cores import EXACT_KERNELS
 from ..sim.versions import versions
@@ -69,9 +69,14 @@ def preset_summary(config: ClusterConfig) -> dict[str, str]:
 def list_all(*, json: JsonOption = None):
     """List presets, kernels, engines and versions."""
     presets = {name: preset_summary(config) for name, config in PRESETS.items()}
+    arrays = {
+        name: f"{matrix.rows}x{matrix.columns} {matrix.operand}, for spica fpga alone"
+        for name, matrix in ARRAYS.items()
+    }
     summaries = {name: kernel_summary(name) for name in kernel_names()}
     result = {
         "presets": presets,
+        "arrays": arrays,
         "kernels": summaries,
         "engines": ENGINES,
         "versions": versions(),
@@ -83,7 +88,7 @@ def list_all(*, json: JsonOption = None):
     show("Presets", "preset", presets)
     out.print()
     show("Kernels", "kernel", summaries)
-    for title, rows in (("Engines", ENGINES), ("Versions", versions())):
+    for title, rows in (("Arrays", arrays), ("Engines", ENGINES), ("Versions", versions())):
         table = new_table(title, "", "")
         for name, text in rows.items():
             table.add_row(name, text)

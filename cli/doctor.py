@@ -18,6 +18,8 @@ from .options import JsonOption, JsonOutput, new_table, standard_output
 __all__ = ["doctor"]
 
 MISSING = 2
+#: What packages of an extra are for.
+EXTRAS = {"fpga": "bitstreams", "dev": "tests"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,8 @@ def package_findings() -> list[Finding]:
     for requirement in importlib.metadata.requires("spica") or []:
         name, _, marker = requirement.partition(";")
         package = re.split(r"[<>=~!\[( ]", name.strip())[0]
+        if package == "spica":  # its tests need what its bitstreams do
+            continue
         try:
             found = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
@@ -50,7 +54,7 @@ def package_findings() -> list[Finding]:
         findings.append(
             Finding(
                 name=package,
-                purpose="tests" if "extra" in marker else "Spica itself",
+                purpose=next((what for of, what in EXTRAS.items() if of in marker), "Spica itself"),
                 found=found,
                 remedy=f"pip install '{name.strip()}'",
                 required="extra" not in marker,

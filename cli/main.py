@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from ..hw.errors import MachineError, UserError
-from . import area, catalog, doctor, generate, resume, run
+from . import area, catalog, doctor, fpga, generate, resume, run
 
 __all__ = ["app", "main"]
 
@@ -27,6 +27,7 @@ app.command(generate.generate)
 app.command(run.run)
 app.command(resume.resume)
 app.command(area.area)
+app.command(fpga.fpga)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,7 +5,7 @@ import re
 import numpy as np
 from amaranth.lib import wiring
 
-from ..hw.emit import emit
+from ..hw.emit import Emission, emit
 from .binding import Layout, PackedPort
 from .compiler import Progress
 from .verilated import build_model
@@ -23,10 +23,10 @@ class BlockBench:
 
     Parameters
     ----------
-    component : Component
+    component : Component or Emission
         What to run. Ports carry the emitter's names, members joined by single underscores.
     name : str or None
-        Name of the top module.
+        Name of the top module of a component.
     optimize : int
         0 to 3, for the C++ compiler.
     seed : int
@@ -38,16 +38,19 @@ class BlockBench:
 
     def __init__(
         self,
-        component: wiring.Component,
+        component: wiring.Component | Emission,
         *,
         name: str | None = None,
         optimize: int = 2,
         seed: int = 0,
         progress: Progress | None = None,
     ):
-        if name is None:
-            name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(component).__name__).lower()
-        emission = emit(component, f"{name}_block")
+        if isinstance(component, Emission):
+            emission = component
+        else:
+            if name is None:
+                name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(component).__name__).lower()
+            emission = emit(component, f"{name}_block")
         self.layout = Layout.of(emission)
         library = build_model(emission, optimize=optimize, progress=progress)
         self.engine = VerilatorEngine(library, self.layout, gating="ungated", seed=seed)

@@ -1,6 +1,7 @@
 """The benchmarks: their tables and targets, from runs that are small or made up."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -31,9 +32,8 @@ def run_bench(*arguments):
 def test_an_unknown_benchmark_is_refused():
     done = run_bench("gem")
     assert done.returncode == 2
-    assert (
-        "name must be one of budgets, special, iss, kernels, core, core_speed, shared, speed, "
-        "arithmetic, gemm, memory, virgo, not gem" in done.stderr
+    assert re.search(
+        r"name must be one of budgets, special, [a-z_, ]+, virgo, not gem$", done.stderr
     )
 
 

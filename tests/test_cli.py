@@ -296,7 +296,7 @@ def test_doctor_finds_what_it_needs(capsys):
 def test_list_names_all(capsys):
     assert main(("list", "--json", "-")) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert set(listed) == {"presets", "kernels", "engines", "versions"}
+    assert set(listed) == {"presets", "arrays", "kernels", "engines", "versions"}
     assert {"tiny_matrix", "matrix"} <= set(listed["presets"])
     assert set(listed["engines"]) == {*ENGINES, "iss"}
     assert listed["presets"]["virgo"]["cores"] == "4 x 8 warps x 8 threads"

@@ -1,5 +1,6 @@
 """Configurations: frozen, keyword-only, checked when built; derived sizes are properties."""
 
+from .arrays import ARRAYS
 from .cache import CacheConfig
 from .cluster import MOST_MATRICES, ClusterConfig
 from .core import CoreConfig
@@ -9,6 +10,7 @@ from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 from .presets import PRESETS
 
 __all__ = [
+    "ARRAYS",
     "MOST_MATRICES",
     "PRESETS",
     "WORD_BYTES",

@@ -1,0 +1,149 @@
+"""``spica fpga``: a bitstream with a preset that tests itself, for a board."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ..hw.config import ARRAYS, PRESETS, MatrixConfig
+from ..hw.emit import emit
+from ..hw.errors import UserError
+from ..hw.override import override
+from ..hw.rtl import require_rtl
+from ..sim.self_test import BAUD, test_of, verdict_of
+from ..synth.boards import find_board
+from ..synth.fpga import Build, board_top, build_bitstream
+from .options import JsonOption, JsonOutput, SetOption, choose, new_table, standard_output
+from .progress import ProgressDisplay
+
+__all__ = ["fpga"]
+
+DESIGN = "self_test"
+#: What the folder of a build holds in the end.
+FILES = ("design.bit", f"{DESIGN}.v", "board.v", "route.log", "report.json")
+TOO_SLOW = 1
+
+
+def fpga(
+    board: str,
+    /,
+    *,
+    preset: str,
+    output: Annotated[Path, Parameter(name=("--output", "-o"))],
+    frequency: float | None = None,
+    seed: int = 1,
+    simulate: bool = True,
+    force: Annotated[bool, Parameter(negative=())] = False,
+    settings: SetOption = (),
+    json: JsonOption = None,
+) -> int:
+    """Build a bitstream in which a preset computes a product and checks it.
+
+    Its lights show passed, failed and running; the serial line of 115,200 baud tells the verdict
+    and the cycles it took, twice a second. The same design is simulated first.
+
+    Parameters
+    ----------
+    board
+        A board that amaranth-boards knows, with an ECP5 or an iCE40, as ulx3s_85f.
+    preset
+        A preset of `spica list`, or nano, an array of 2 x 2 that fits small iCE40s.
+    output
+        The folder for the bitstream, made if it does not exist.
+    frequency
+        MHz that placing and routing aim at; the board's clock if not given.
+    seed
+        Of the operands and of the placer.
+    simulate
+        Simulate the design before it is built.
+    force
+        Replace files of the same names in the folder.
+
+    """
+    target = find_board(board)
+    known = PRESETS | ARRAYS
+    config = known[choose("preset", preset, known)]
+    try:
+        config = override(config, settings)
+    except ValueError as error:
+        raise UserError(f"cannot set {', '.join(settings)}: {error}") from None
+    if not isinstance(config, MatrixConfig):
+        require_rtl(config)
+    wanted = target.frequency if frequency is None else 1e6 * frequency
+    if not target.frequency <= wanted <= 1e9:
+        raise UserError(
+            f"--frequency must be the board's clock, {target.frequency / 1e6:g} MHz, to 1000, "
+            f"not {frequency:g}"
+        )
+    require_free(output, force)
+    test = test_of(config, target.frequency, seed)
+    with JsonOutput(json) as result:
+        with ProgressDisplay() as progress, tempfile.TemporaryDirectory() as name:
+            verdict, cycles = None, None
+            if simulate:
+                progress("simulating", 0, 0)
+                verdict, cycles = verdict_of(test, progress)
+                if verdict != "pass":
+                    raise UserError(f"the test must pass in simulation, and it ends as {verdict}")
+            progress("generating Verilog", 0, 0)
+            verilog = emit(test, DESIGN).verilog
+            folder = Path(name)
+            build = build_bitstream(
+                target, verilog, DESIGN, folder, wanted=wanted, seed=seed, progress=progress
+            )
+            (folder / f"{DESIGN}.v").write_text(verilog)
+            (folder / "board.v").write_text(board_top(target, DESIGN))
+            output.mkdir(parents=True, exist_ok=True)
+            for file in FILES:
+                (output / file).write_bytes((folder / file).read_bytes())
+        meets = build.fmax >= target.frequency
+        people = result.write({
+            "board": board,
+            "device": target.device,
+            "preset": preset,
+            "simulated": {"verdict": verdict, "cycles": cycles},
+            "clock_hertz": target.frequency,
+            "fmax_hertz": build.fmax,
+            "wanted_hertz": wanted,
+            "utilization": build.used,
+            "cells": build.cells,
+            "critical_path": build.critical,
+            "bitstream": str(output / "design.bit"),
+        })
+    if people:
+        show(build, f"{preset} on {board}, {target.device}")
+        out = standard_output()
+        out.print(
+            f"{build.fmax / 1e6:.1f} MHz at most, by the router's report; the board's clock is "
+            f"{target.frequency / 1e6:g} MHz."
+        )
+        if build.critical:
+            out.print(f"Slowest path: {' > '.join(build.critical)}", soft_wrap=True)
+        if cycles is not None:
+            out.print(
+                f"In simulation it passes after {cycles:,} cycles; the serial line of {BAUD:,} "
+                f"baud must say: spica pass {cycles:08x}"
+            )
+        out.print(f"{output / 'design.bit'}: {len(build.bitstream):,} bytes", soft_wrap=True)
+        if not meets:
+            out.print("It is slower than the board's clock, so it may fail there.")
+    return 0 if meets else TOO_SLOW
+
+
+def require_free(output: Path, force: bool):
+    """Raise if something in the folder would be replaced, or it cannot be one."""
+    if output.exists() and not output.is_dir():
+        raise UserError(f"--output must be a folder, and {output} is a file")
+    there = [file for file in FILES if (output / file).exists()]
+    if there and not force:
+        raise UserError(f"{output} already holds {', '.join(there)}; --force replaces them")
+
+
+def show(build: Build, title: str):
+    """Print what is used of the chip."""
+    table = new_table(title, "places", numbers=["used", "of", "share"])
+    for kind, places in sorted(build.used.items()):
+        share = places["used"] / places["available"] if places["available"] else 0
+        table.add_row(kind, f"{places['used']:,}", f"{places['available']:,}", f"{share:.1%}")
+    standard_output().print(table)

@@ -1,0 +1,9 @@
+"""Arrays that have a name: what is too small to be a cluster."""
+
+from .matrix import MatrixConfig
+
+__all__ = ["ARRAYS"]
+
+ARRAYS: dict[str, MatrixConfig] = {
+    "nano": MatrixConfig(rows=2, columns=2, operand="int8", accumulator_bytes=128, tile=(8, 2, 8)),
+}

@@ -1,0 +1,1 @@
+"""A cluster that tests itself on an FPGA."""

@@ -1,0 +1,111 @@
+"""A cluster, its host and its memory on one chip, and a verdict on lights and a serial line."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out, connect
+
+from ..cluster import Cluster, gated_domains
+from ..config import ClusterConfig
+from .axi_ram import AxiRam, AxiRamConfig, Window
+from .host_player import HostPlayer, HostPlayerConfig
+from .report import Report, ReportConfig
+
+__all__ = ["SelfTest", "SelfTestConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfTestConfig:
+    """A cluster and what it is to do.
+
+    Parameters
+    ----------
+    cluster : ClusterConfig
+        What is tested.
+    windows : tuple of Window
+        DRAM before and after.
+    host : HostPlayerConfig
+        What the host commands.
+    report : ReportConfig
+        How the verdict is told.
+
+    """
+
+    cluster: ClusterConfig
+    windows: tuple[Window, ...]
+    host: HostPlayerConfig
+    report: ReportConfig
+
+
+class SelfTest(wiring.Component):
+    """Play the commands from reset on, then compare all of memory with what it must be.
+
+    Members
+    -------
+    running, passed, failed : Out(1)
+        Exactly one of them is high.
+    cycles : Out(32)
+        Of the commands; stands still from their end on.
+    tx : Out(1)
+        Serial line: `report_of`, again and again.
+    """
+
+    running: Signal
+    passed: Signal
+    failed: Signal
+    cycles: Signal
+    tx: Signal
+
+    def __init__(self, config: SelfTestConfig):
+        self.config = config
+        super().__init__({
+            "running": Out(1),
+            "passed": Out(1),
+            "failed": Out(1),
+            "cycles": Out(32),
+            "tx": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        domains = dict.fromkeys(gated_domains(config.cluster), "sync")
+        cluster: Any = Cluster(config.cluster)
+        m.submodules.cluster = DomainRenamer(domains)(cluster)
+        m.submodules.host = host = HostPlayer(config.host)
+        connect(m, host.axil, cluster.s_axil)
+        rams = []
+        for channel in range(config.cluster.axi.masters):
+            master = getattr(cluster, f"m_axi{channel}")
+            ram = AxiRam(
+                AxiRamConfig(
+                    axi=config.cluster.axi,
+                    id_width=len(master.arid),
+                    channel=channel,
+                    windows=config.windows,
+                )
+            )
+            m.submodules[f"ram_{channel}"] = ram
+            connect(m, master, ram.axi)
+            m.d.comb += ram.verify.eq(host.done)
+            rams.append(ram)
+        ends = Cat(ram.verified for ram in rams).all()
+        differs = Cat(ram.differs for ram in rams).any()
+        m.d.comb += self.running.eq(~self.passed & ~self.failed)
+        with m.If(~host.done & ~host.failed):
+            m.d.sync += self.cycles.eq(self.cycles + 1)
+        with m.Elif(self.running):
+            m.d.sync += [
+                self.passed.eq(~host.failed & ends & ~differs),
+                self.failed.eq(host.failed | (ends & differs)),
+            ]
+        m.submodules.report = report = Report(config.report)
+        m.d.comb += [
+            report.passed.eq(self.passed),
+            report.failed.eq(self.failed),
+            report.cycles.eq(self.cycles),
+            self.tx.eq(report.tx),
+        ]
+        return m

