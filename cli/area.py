@@ -1,113 +1,264 @@
-"""``spica area``: what a preset costs, block by block."""
+"""``spica area``: what presets cost, by the parts that users think of."""
 
-import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Annotated, Any
 
+from cyclopts import Parameter
+
+from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
+from ..hw.override import override
 from ..hw.rtl import require_rtl
 from ..synth.area import area_report, measure_cluster
+from ..synth.area_picture import area_picture
+from ..synth.design import cluster_design
+from ..synth.grouped import Pricing, group_measurements
+from ..synth.liberty import read_library
+from ..synth.macros import read_macros
 from ..synth.measure import Measurement
-from ..synth.yosys import YosysError
-from .options import (
-    JsonOption,
-    JsonOutput,
-    SetOption,
-    configured,
-    new_table,
-    standard_output,
+from ..synth.technology import TECHNOLOGIES
+from ..synth.technology_area import Resources, measure_technology
+from .area_sheets import (
+    block_sheet,
+    comparison_sheet,
+    group_sheet,
+    memory_sheet,
+    resource_blocks_sheet,
+    resource_sheet,
 )
+from .files import Draft
+from .options import JsonOption, JsonOutput, SetOption, choose, configured, standard_output
 from .progress import ProgressDisplay
+from .sheet import Sheet
 
 __all__ = ["area"]
 
+#: Machines by what they are called.
+Machines = dict[str, ClusterConfig]
+SweepOption = Annotated[
+    str | None,
+    Parameter(help="Values of a field, as in `--sweep matrix.rows=4,8,16`: a machine for each."),
+]
+
 
 def area(
-    preset: str,
-    /,
-    *,
+    *presets: str,
+    tech: str = "gates",
     liberty: Path | None = None,
+    sram_table: Path | None = None,
+    sweep: SweepOption = None,
+    blocks: Annotated[bool, Parameter(negative=())] = False,
+    markdown: Path | None = None,
+    plot: Path | None = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ):
-    """Print what a preset costs: of each block cells, NAND2 equivalents, SRAM bits, depth.
+    """Print what presets cost: of each part cells, NAND2 equivalents, SRAM, share, depth.
 
     Every distinct block is synthesised once; results are cached.
 
     Parameters
     ----------
-    preset
-        A preset of `spica list`.
+    presets
+        Presets of `spica list`, beside each other.
+    tech
+        `gates`, or the look-up tables of an FPGA: `ecp5`, `ice40`, `xilinx`.
     liberty
         Cell library for an area in square micrometres.
+    sram_table
+        Your SRAM macros, a CSV file of macro, ports, words, width, area_um2; with --liberty.
+    blocks
+        Print the blocks below the groups too, and the memories.
+    markdown
+        Write the tables to this file.
+    plot
+        Write a picture to this file, SVG.
 
     """
-    config = configured(preset, settings)
-    require_rtl(config)
-    if liberty is not None:
-        require_liberty(liberty)
-    with JsonOutput(json) as output:
+    pricing = priced(tech, liberty, sram_table)
+    machines = machines_of(presets, settings, sweep)
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise UserError(f"--plot must name a picture in SVG, as in area.svg, not {plot}")
+    with JsonOutput(json) as output, optional(markdown) as page, optional(plot) as picture:
         with ProgressDisplay() as progress:
-            done = 0
-
-            def advance(block: str, blocks: int):
-                nonlocal done
-                done += 1
-                progress(f"synthesising {preset}", done, blocks)
-
-            progress(f"synthesising {preset}", 0, 0)
-            try:
-                measured = measure_cluster(config, preset, liberty=liberty, progress=advance)
-            except YosysError as error:
-                if liberty is None:
-                    raise
-                raise UserError(f"cannot map {preset} to the cells of {liberty}: {error}") from None
-        report = {"preset": preset, **area_report(measured)}
-        if output.write(report):
-            show(measured, report["sram_nand2_estimate"])
+            if tech == "gates":
+                result = Gates(measured(machines, pricing, progress), pricing, blocks)
+            else:
+                result = Tables(resources(machines, tech, progress), tech, blocks)
+        sheets = result.sheets()
+        title = " ".join(["spica area", *presets])
+        if page is not None:
+            page.write("\n".join([f"# `{title}`\n", *(sheet.markdown() for sheet in sheets)]))
+        if picture is not None:
+            picture.write(area_picture(title, result.unit, result.bars()))
+        for draft in filter(None, (page, picture)):
+            draft.commit()
+        if output.write(result.report()):
+            show(sheets)
 
 
-def require_liberty(path: Path):
-    """Refuse at once what cannot be a cell library."""
-    if not path.is_file():
-        raise UserError(f"--liberty must name a Liberty file, and there is none at {path}")
-    # Comments may stand before it.
-    if not re.search(r"^\s*library\s*\(", path.read_text(errors="replace"), re.MULTILINE):
-        raise UserError(f"--liberty must name a Liberty file, and {path} holds no library (...)")
+class Gates:
+    """Machines in gates: tables, JSON, bars of a picture."""
+
+    unit = "NAND2 equivalents, SRAM among them"
+
+    def __init__(self, machines: Sequence[Measurement], pricing: Pricing, blocks: bool):
+        self.machines, self.pricing, self.blocks = machines, pricing, blocks
+
+    def sheets(self) -> list[Sheet]:
+        sheets = []
+        for machine in self.machines:
+            sheets.append(group_sheet(machine, self.pricing))
+            if self.blocks:
+                sheets.append(block_sheet(machine))
+            if self.blocks or self.pricing.macros:
+                sheets.append(memory_sheet(machine, self.pricing))
+        if len(self.machines) > 1:
+            sheets.append(comparison_sheet(self.machines, self.pricing))
+        return sheets
+
+    def report(self) -> dict:
+        return {"machines": [area_report(machine, self.pricing) for machine in self.machines]}
+
+    def bars(self) -> list[tuple[str, dict[str, float]]]:
+        return [
+            (
+                machine.name,
+                {g.name: g.nand2 for g in group_measurements(machine, self.pricing)},
+            )
+            for machine in self.machines
+        ]
 
 
-def show(measured: Measurement, sram_estimate: float):
-    """Print the table of blocks, the costliest first, and the sums."""
-    numbers = ["instances", "cells", "NAND2 eq", "flip-flops", "SRAM bits", "depth"]
-    numbers += ["um2"] if measured.area is not None else []
-    table = new_table(f"Area of {measured.name}", "block", numbers=[*numbers, "share"])
-    for block in sorted(measured.blocks, key=lambda block: -block.nand2 * block.instances):
-        whole = block.nand2 * block.instances
-        table.add_row(
-            block.name,
-            f"{block.instances:,}",
-            f"{block.cells:,}",
-            f"{block.nand2:,.0f}",
-            f"{block.flip_flops:,}",
-            f"{block.sram_bits:,}",
-            f"{block.depth}",
-            *([f"{block.area:,.0f}"] if block.area is not None else []),
-            f"{whole / measured.nand2:.1%}" if measured.nand2 else "",
+class Tables:
+    """Machines on an FPGA: tables, JSON, bars of a picture."""
+
+    unit = "look-up tables"
+
+    def __init__(self, machines: Sequence[tuple[str, Resources]], tech: str, blocks: bool):
+        self.machines, self.tech, self.blocks = machines, tech, blocks
+
+    def sheets(self) -> list[Sheet]:
+        sheets = []
+        for name, taken in self.machines:
+            sheets.append(resource_sheet(name, taken, TECHNOLOGIES[self.tech]))
+            if self.blocks:
+                sheets.append(resource_blocks_sheet(name, taken))
+        return sheets
+
+    def report(self) -> dict:
+        return {
+            "technology": self.tech,
+            "machines": [
+                {"name": name, "whole": taken.whole, "groups": taken.groups}
+                for name, taken in self.machines
+            ],
+        }
+
+    def bars(self) -> list[tuple[str, dict[str, float]]]:
+        return [
+            (name, {group: sums["lut"] for group, sums in taken.groups.items()})
+            for name, taken in self.machines
+        ]
+
+
+def priced(tech: str, liberty: Path | None, sram_table: Path | None) -> Pricing:
+    """Return what cells and memories cost; refuse at once what cannot say so."""
+    choose("technology", tech, ["gates", *TECHNOLOGIES])
+    if liberty is None and sram_table is not None:
+        raise UserError(
+            "--sram-table must come with --liberty, whose NAND2 its areas in um2 are compared with"
         )
-    table.add_section()
-    table.add_row(
-        "in all",
-        "",
-        f"{measured.cells:,}",
-        f"{measured.nand2:,.0f}",
-        f"{measured.flip_flops:,}",
-        f"{measured.sram_bits:,}",
-        f"{measured.depth}",
-        *([f"{measured.area:,.0f}"] if measured.area is not None else []),
-        "",
+    if tech != "gates" and liberty is not None:
+        raise UserError(f"--liberty must come with --tech gates, not {tech}")
+    return Pricing(
+        library=None if liberty is None else read_library(liberty),
+        macros=() if sram_table is None else read_macros(sram_table),
     )
+
+
+def machines_of(presets: Sequence[str], settings: Sequence[str], sweep: str | None) -> Machines:
+    """Return the machines that are asked for, every one of which has RTL."""
+    if not presets:
+        raise UserError("a preset must be named, as in `spica area virgo`; `spica list` has all")
+    machines = {preset: configured(preset, settings) for preset in presets}
+    if sweep is not None:
+        field, _, values = sweep.partition("=")
+        if not values or len(presets) > 1:
+            raise UserError(
+                f"--sweep must be a field of one preset and its values, as in matrix.rows=4,8, not "
+                f"{sweep} of {len(presets)} presets"
+            )
+        (config,) = machines.values()
+        machines = swept(config, field.strip(), [value.strip() for value in values.split(",")])
+    for config in machines.values():
+        require_rtl(config)
+    return machines
+
+
+def swept(config: ClusterConfig, field: str, values: Sequence[str]) -> Machines:
+    """Return a machine for each value of a field, or of several that are joined by ``+``."""
+    machines = {}
+    for value in values:
+        try:
+            settings = [f"{name}={value}" for name in field.split("+")]
+            machines[f"{field}={value}"] = override(config, settings)
+        except ValueError as error:
+            raise UserError(f"cannot set {field}={value}: {error}") from None
+    return machines
+
+
+def measured(machines: Machines, pricing: Pricing, progress: ProgressDisplay) -> list[Measurement]:
+    """Return what machines cost."""
+    return [
+        measure_cluster(config, name, liberty=pricing.library, progress=counting(progress, name))
+        for name, config in machines.items()
+    ]
+
+
+def resources(
+    machines: Machines, tech: str, progress: ProgressDisplay
+) -> list[tuple[str, Resources]]:
+    """Return what machines take of an FPGA."""
+    return [
+        (
+            name,
+            measure_technology(
+                cluster_design(config, name),
+                TECHNOLOGIES[tech],
+                progress=counting(progress, name),
+            ),
+        )
+        for name, config in machines.items()
+    ]
+
+
+def counting(progress: ProgressDisplay, name: str) -> Callable[[str, int], None]:
+    """Return what shows how many blocks are done."""
+    done = 0
+    progress(f"elaborating {name}", 0, 0)
+
+    def advance(_: str, blocks: int):
+        nonlocal done
+        done += 1
+        progress(f"synthesising {name}", done, blocks)
+
+    return advance
+
+
+def optional(path: Path | None) -> AbstractContextManager[Draft | None]:
+    """Return a file that appears once it is committed, if one is asked for."""
+    return nullcontext() if path is None else Draft(path)
+
+
+def show(sheets: Sequence[Sheet]):
+    """Print tables and what is to be said of them."""
     out = standard_output()
-    out.print(table)
-    out.print(
-        "Figures of a block are of one instance, without the blocks it instantiates; depth "
-        f"includes them. SRAM is apart: about {sram_estimate:,.0f} NAND2 equivalents."
-    )
+    notes: dict[str, Any] = {}
+    for sheet in sheets:
+        out.print(sheet.printed())
+        notes |= dict.fromkeys(sheet.notes)
+    for note in notes:
+        out.print(note)

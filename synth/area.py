@@ -1,47 +1,91 @@
-"""The area of a cluster, block by block."""
+"""The area of a cluster, by groups and by blocks, for people and as JSON."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..hw.config import ClusterConfig
+from .design import cluster_design
 from .gates import NAND2_EQUIVALENTS
-from .measure import Measurement, measure
+from .grouped import GroupMeasurement, Pricing, group_measurements, total_measurement
+from .liberty import Library, read_library
+from .measure import Measurement, measure_design
+from .memories import MACRO_NAND2, MemoryShape
 from .yosys import yosys_version
 
-__all__ = ["SRAM_NAND2_PER_BIT", "area_report", "measure_cluster"]
-
-#: NAND2 equivalents of one SRAM bit: a two-port 256x32 macro of IHP's 130 nm process. Larger and
-#: single-ported macros go down to 0.6, two-port 64x32 up to 3.5.
-SRAM_NAND2_PER_BIT = 1.6
+__all__ = ["area_report", "measure_cluster", "memory_rows"]
 
 
 def measure_cluster(
     config: ClusterConfig,
     name: str,
     *,
-    liberty: Path | None = None,
+    liberty: Path | Library | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Measurement:
     """Return what the cluster of `config` costs; see `measure`."""
-    from ..hw.cluster import Cluster  # all gateware, which only a measurement needs
+    library = read_library(liberty) if isinstance(liberty, Path) else liberty
+    return measure_design(cluster_design(config, name), name, library=library, progress=progress)
 
-    return measure(Cluster(config), name, liberty=liberty, progress=progress)
+
+def memory_rows(measured: Measurement, pricing: Pricing) -> list[dict]:
+    """Return every shape of memory, how often it stands, and what all of them cost."""
+    counts: dict[MemoryShape, int] = {}
+    for block in measured.blocks:
+        for shape, memories in block.memories.items():
+            counts[shape] = counts.get(shape, 0) + memories * block.instances
+    rows = []
+    for shape, count in sorted(counts.items(), key=lambda item: -item[0].bits * item[1]):
+        tiling = pricing.tiling(shape)
+        rows.append({
+            **dataclasses.asdict(shape),
+            "count": count,
+            "nand2": pricing.nand2(shape) * count,
+            "tiling": None if tiling is None else str(tiling),
+        })
+    return rows
 
 
-def area_report(measurement: Measurement) -> dict:
+def area_report(measured: Measurement, pricing: Pricing | None = None) -> dict:
     """Return a measurement for JSON, with the rules its figures were made by."""
-    fields = dataclasses.asdict(measurement)
-    blocks = fields.pop("blocks")
+    pricing = pricing or Pricing()
+    whole = total_measurement(measured, pricing)
+    library = pricing.library
     return {
-        **fields,
-        "sram_nand2_estimate": measurement.sram_bits * SRAM_NAND2_PER_BIT,
-        "blocks": list(blocks),
+        "name": measured.name,
+        "cells": measured.cells,
+        "nand2": measured.nand2,
+        "flip_flop_nand2": whole.flip_flop_nand2,
+        "flip_flops": measured.flip_flops,
+        "sram_bits": measured.sram_bits,
+        "sram_nand2_estimate": whole.sram_nand2,
+        "depth": measured.depth,
+        "area": measured.area,
+        "groups": group_rows(group_measurements(measured, pricing), whole),
+        "memories": memory_rows(measured, pricing),
+        "blocks": [
+            {
+                field.name: getattr(block, field.name)
+                for field in dataclasses.fields(block)
+                if field.name != "memories"
+            }
+            for block in measured.blocks
+        ],
         "rules": {
             "cells": "word-level cells after proc; opt",
             "nand2_weights": NAND2_EQUIVALENTS,
-            "sram_nand2_per_bit": SRAM_NAND2_PER_BIT,
+            "sram_nand2_by_ports_and_bits": {ports: list(MACRO_NAND2[ports]) for ports in (1, 2)},
             "depth": "gates between registers, memories and ports",
+            "liberty": None if library is None else {"file": library.path, "nand2": library.nand2},
             "yosys": yosys_version(),
         },
     }
+
+
+def group_rows(groups: Iterable[GroupMeasurement], whole: GroupMeasurement) -> list[dict]:
+    """Return groups as JSON can hold them, each with its share of the whole."""
+    return [
+        {field.name: getattr(group, field.name) for field in dataclasses.fields(group)}
+        | {"nand2": group.nand2, "area": group.area, "share": group.nand2 / whole.nand2}
+        for group in groups
+    ]

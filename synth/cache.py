@@ -1,34 +1,45 @@
 """Results of synthesis, kept under a hash of everything they depend on."""
 
+import functools
 import gzip
-import hashlib
-import json
 import os
+import pickle
 import tempfile
-from collections.abc import Callable, Iterable
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from ..hw.cache import cache_directory
+from ..hw.cache import cache_directory, digest
 
-__all__ = ["cached"]
+__all__ = ["cached", "source_key"]
+
+#: What a damaged entry may raise.
+DAMAGED = (OSError, EOFError, ValueError, zlib.error, pickle.UnpicklingError, AttributeError)
 
 
-def cached(
-    kind: str, inputs: Iterable[str], compute: Callable[[], dict[str, str]]
-) -> dict[str, str]:
-    """Return `compute`'s texts, from the cache if it ran with these `inputs` before.
+def cached(kind: str, key: str, compute: Callable[[], Any]) -> Any:
+    """Return what `compute` returns, from the cache if it is there.
 
     Two processes may compute the same: each writes a file of its own and renames it, so a reader
     sees a whole entry or none. A damaged entry is computed again.
     """
-    digest = hashlib.sha256(json.dumps(list(inputs)).encode()).hexdigest()
-    entry = cache_directory() / kind / f"{digest}.json.gz"
+    entry = cache_directory() / kind / f"{key}.gz"
     try:
-        return json.loads(gzip.decompress(entry.read_bytes()))
-    except (OSError, EOFError, ValueError):
-        texts = compute()
+        return pickle.loads(gzip.decompress(entry.read_bytes()))
+    except DAMAGED:
+        value = compute()
     entry.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=entry.parent)
     with os.fdopen(handle, "wb") as file:
-        file.write(gzip.compress(json.dumps(texts).encode(), compresslevel=1))
+        file.write(gzip.compress(pickle.dumps(value), compresslevel=1))
     os.replace(draft, entry)
-    return texts
+    return value
+
+
+@functools.cache
+def source_key(folder: Path) -> str:
+    """Return a hash of the sources in a folder, on which depends what they compute."""
+    return digest(
+        f"{path.relative_to(folder)}\n{path.read_text()}" for path in sorted(folder.rglob("*.py"))
+    )

@@ -1,9 +1,9 @@
-"""What a gate-level netlist costs: NAND2 equivalents, flip-flops, bits of memory."""
+"""What a gate-level netlist costs: NAND2 equivalents of its gates and of its flip-flops."""
 
 import re
 from collections import Counter
 
-__all__ = ["NAND2_EQUIVALENTS", "count_flip_flops", "memory_bits", "nand2_equivalents"]
+__all__ = ["NAND2_EQUIVALENTS", "count_flip_flops", "flip_flop_nand2", "nand2_equivalents"]
 
 #: Two-input NAND gates (4 transistors in static CMOS) that a gate is worth, by its transistors.
 NAND2_EQUIVALENTS = {
@@ -59,16 +59,11 @@ def nand2_equivalents(cells: Counter[str]) -> float:
     return sum(cell_weight(cell) * count for cell, count in cells.items())
 
 
+def flip_flop_nand2(cells: Counter[str]) -> float:
+    """Return the NAND2 equivalents of registers alone."""
+    return sum(cell_weight(cell) * count for cell, count in cells.items() if REGISTER.match(cell))
+
+
 def count_flip_flops(cells: Counter[str]) -> int:
     """Return the bits of state in flip-flops."""
     return sum(count for cell, count in cells.items() if REGISTER.match(cell))
-
-
-def memory_bits(module: dict) -> int:
-    """Return the bits of the memories that a netlist of ``write_json`` kept."""
-    bits = 0
-    for cell in module["cells"].values():
-        if cell["type"] == "$mem_v2":
-            parameters = cell["parameters"]
-            bits += int(parameters["SIZE"], 2) * int(parameters["WIDTH"], 2)
-    return bits

@@ -1,58 +1,32 @@
-"""What a component costs: cells, NAND2 equivalents, flip-flops, SRAM bits, logic depth.
+"""What a component costs: cells, NAND2 equivalents, flip-flops, memories, logic depth.
 
 Every distinct block is synthesised once and multiplied by its instances; figures of a block are
 cached under a hash of its text, so a change costs the synthesis of what it touches.
 """
 
-import json
+import os
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from graphlib import TopologicalSorter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from amaranth.hdl import Fragment
+from .blocks import Block
+from .design import Design, design_of
+from .gates import count_flip_flops, flip_flop_nand2, nand2_equivalents
+from .groups import group_of
+from .liberty import CellArea, Library, map_to, read_library
+from .memories import MemoryShape
+from .synthesis import Synthesis, synthesis_key, synthesise
+from .timing import timings_of
 
-from ..hw.emit import Emitter, SharedBlock, module_name, signature_ports
-from .blocks import Block, split_blocks
-from .cache import cached
-from .depth import Timing, block_timing
-from .gates import count_flip_flops, memory_bits, nand2_equivalents
-from .yosys import run_yosys, yosys_version
+__all__ = ["OTHER", "BlockMeasurement", "Measurement", "in_order", "measure", "measure_design"]
 
-__all__ = ["BlockMeasurement", "Measurement", "measure"]
+#: The group of what belongs to none of `synth.groups`.
+OTHER = "other"
 
-#: `synth` without its `memory_map`: memories stay whole. Word-level cells are counted first.
-SCRIPT = """
-read_rtlil block.il
-hierarchy -check -top {top}
-proc
-flatten -noscopeinfo
-chformal -remove
-opt
-tee -q -o words.json stat -json
-synth -run coarse:fine
-opt -fast -full
-memory_map -rom-only
-opt -full
-techmap
-opt -fast
-abc
-opt -fast
-clean
-write_json gates.json
-"""
-
-LIBERTY_SCRIPT = """
-dfflibmap -liberty cells.lib
-abc -liberty cells.lib
-clean
-tee -q -o area.json stat -json -liberty cells.lib
-"""
-
-#: Cells that are bookkeeping of Yosys, not hardware.
-NOT_HARDWARE = {"$meminit", "$meminit_v2", "$scopeinfo", "$print"}
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +51,14 @@ class BlockMeasurement:
         Gates on the longest path between registers, memories and ports, other blocks included.
     area : float or None
         Square micrometres of gates and flip-flops in a cell library, if one was given.
-
+    flip_flop_nand2 : float
+        What flip-flops are of `nand2`.
+    flip_flop_area : float or None
+        What flip-flops are of `area`.
+    memories : Counter of MemoryShape
+        Its memories.
+    groups : mapping of str to int
+        How many of the instances belong to each group.
     """
 
     name: str
@@ -88,6 +69,10 @@ class BlockMeasurement:
     sram_bits: int
     depth: int
     area: float | None = None
+    flip_flop_nand2: float = 0.0
+    flip_flop_area: float | None = None
+    memories: Counter[MemoryShape] = field(default_factory=Counter)
+    groups: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,23 +89,12 @@ class Measurement:
     blocks: tuple[BlockMeasurement, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Synthesis:
-    """What Yosys says of one block by itself."""
-
-    words: Counter[str]
-    gates: Counter[str]
-    sram_bits: int
-    netlist: dict
-    area: float | None
-
-
 def measure(
     component,
     name: str,
     *,
     liberty: Path | None = None,
-    workers: int = 2,
+    workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Measurement:
     """Synthesise `component` and return what it costs.
@@ -133,108 +107,108 @@ def measure(
         What the result is called, and the top module unless it is a shared block.
     liberty : Path or None
         A cell library to map to for an area beside the NAND2 equivalents.
-    workers : int
-        Blocks synthesised side by side.
+    workers : int or None
+        Blocks synthesised side by side; None for as many as the machine has processors.
     progress : callable or None
         Told the name of each block once it is synthesised, and the number of blocks.
 
     """
-    text, top = rtlil_of(component, name)
-    blocks = split_blocks(text)
-    library = None if liberty is None else Path(liberty).read_text()
-
-    def synthesise(block: Block) -> _Synthesis:
-        result = _synthesise(block, blocks, library)
-        if progress is not None:
-            progress(block.name, len(blocks))
-        return result
-
-    with ThreadPoolExecutor(workers) as pool:
-        results = dict(zip(blocks, pool.map(synthesise, blocks.values()), strict=True))
-    return _total(name, top, blocks, results)
+    library = None if liberty is None else read_library(Path(liberty))
+    design = design_of(component, name)
+    return measure_design(design, name, library=library, workers=workers, progress=progress)
 
 
-def rtlil_of(component, name: str) -> tuple[str, str]:
-    """Return the RTLIL of `component` and every shared block below it, and its top module.
-
-    A shared block keeps the module name it has everywhere, so that its synthesis is found in the
-    cache whether it is measured by itself or as part of a cluster.
-    """
-    emitter = Emitter()
-    if isinstance(component, SharedBlock):
-        Fragment.get(component, emitter)
-        return "".join(emitter.modules.values()), module_name(component)
-    text, _ = emitter.convert(component, list(signature_ports(component, "_")), name)
-    return text + "".join(emitter.modules.values()), name
-
-
-def _synthesise(block: Block, blocks: dict[str, Block], library: str | None) -> _Synthesis:
-    """Return the synthesis of `block` from the cache or from Yosys."""
-    source = block.text + "".join(blocks[child].stub for child in sorted(block.children))
-    script = SCRIPT.format(top=f"\\{block.name}") + (LIBERTY_SCRIPT if library else "")
-    files = {"block.il": source} | ({"cells.lib": library} if library else {})
-    results = ["words.json", "gates.json"] + (["area.json"] if library else [])
-    texts = cached(
-        "synth",
-        [yosys_version(), script, *files.values()],
-        lambda: run_yosys(script, files, results),
-    )
-    key = f"\\{block.name}"
-    words = json.loads(texts["words.json"])["modules"][key]["num_cells_by_type"]
-    netlist = json.loads(texts["gates.json"])["modules"][block.name]
-    gates = Counter(cell["type"] for cell in netlist["cells"].values())
-    for child in block.children:
-        gates.pop(child, None)
-    area = json.loads(texts["area.json"])["modules"][key].get("area", 0.0) if library else None
-    return _Synthesis(
-        words=Counter({
-            cell: count
-            for cell, count in words.items()
-            if cell not in NOT_HARDWARE and cell not in block.children
-        }),
-        gates=Counter({cell: n for cell, n in gates.items() if not cell.startswith("$mem")}),
-        sram_bits=memory_bits(netlist),
-        netlist=netlist,
-        area=area,
-    )
-
-
-def _total(
-    name: str, top: str, blocks: dict[str, Block], results: dict[str, _Synthesis]
+def measure_design(
+    design: Design,
+    name: str,
+    *,
+    library: Library | None = None,
+    workers: int | None = None,
+    progress: Callable[[str, int], None] | None = None,
 ) -> Measurement:
-    """Add up the blocks, each times its instances."""
-    graph = {name: set(block.children) for name, block in blocks.items()}
-    order = list(TopologicalSorter(graph).static_order())  # children first
-    timings: dict[str, Timing] = {}
-    for block in order:
-        children = {child: timings[child] for child in blocks[block].children}
-        timings[block] = block_timing(results[block].netlist, children)
-    instances = Counter({top: 1})
-    for block in reversed(order):
-        for child, count in blocks[block].children.items():
-            instances[child] += count * instances[block]
+    """Return what a design costs; see `measure`."""
 
-    measured = tuple(
-        BlockMeasurement(
-            name=block,
-            instances=instances[block],
-            cells=results[block].words.total(),
-            nand2=nand2_equivalents(results[block].gates),
-            flip_flops=count_flip_flops(results[block].gates),
-            sram_bits=results[block].sram_bits,
-            depth=timings[block].depth,
-            area=results[block].area,
+    def work(block: Block) -> tuple[Synthesis, CellArea | None]:
+        return synthesise(block), None if library is None else map_to(library, block)
+
+    results = in_order(design.blocks, work, workers, progress)
+    depths = {block: timing.depth for block, timing in timings_of(design).items()}
+    places = places_of(design)
+    measured = []
+    for block in reversed(design.order):  # parents first
+        (synthesis, area), groups = results[block], places[block]
+        measured.append(
+            BlockMeasurement(
+                name=block,
+                instances=sum(groups.values()),
+                cells=synthesis.cells,
+                nand2=nand2_equivalents(synthesis.gates),
+                flip_flops=count_flip_flops(synthesis.gates),
+                flip_flop_nand2=flip_flop_nand2(synthesis.gates),
+                memories=synthesis.memories,
+                sram_bits=sum(shape.bits * n for shape, n in synthesis.memories.items()),
+                depth=depths[block],
+                area=None if area is None else area.total,
+                flip_flop_area=None if area is None else area.flip_flops,
+                groups=dict(groups),
+            )
         )
-        for block in reversed(order)
-    )
-    areas = [block.area * block.instances for block in measured if block.area is not None]
+    return total_of(name, measured, depths[design.top])
+
+
+def total_of(name: str, blocks: list[BlockMeasurement], depth: int) -> Measurement:
+    """Add up the blocks, each times its instances."""
+    areas = [block.area * block.instances for block in blocks if block.area is not None]
     return Measurement(
         name=name,
-        cells=sum(block.cells * block.instances for block in measured),
-        nand2=sum(block.nand2 * block.instances for block in measured),
-        flip_flops=sum(block.flip_flops * block.instances for block in measured),
-        sram_bits=sum(block.sram_bits * block.instances for block in measured),
-        depth=timings[top].depth,
+        cells=sum(block.cells * block.instances for block in blocks),
+        nand2=sum(block.nand2 * block.instances for block in blocks),
+        flip_flops=sum(block.flip_flops * block.instances for block in blocks),
+        sram_bits=sum(block.sram_bits * block.instances for block in blocks),
+        depth=depth,
         area=sum(areas) if areas else None,
-        blocks=measured,
+        blocks=tuple(blocks),
     )
+
+
+def in_order(
+    blocks: Mapping[str, Block],
+    work: Callable[[Block], Result],
+    workers: int | None = None,
+    progress: Callable[[str, int], None] | None = None,
+) -> dict[str, Result]:
+    """Return what `work` says of every block, carried out side by side, the longest first.
+
+    Blocks of equal text are worked on once.
+    """
+    alike: dict[str, list[str]] = {}
+    for name, block in sorted(blocks.items(), key=lambda item: -len(item[1].text)):
+        alike.setdefault(synthesis_key(block), []).append(name)
+    results: dict[str, Result] = {}
+    with ThreadPoolExecutor(workers or os.cpu_count() or 2) as pool:
+        running = {pool.submit(work, blocks[names[0]]): names for names in alike.values()}
+        try:
+            for done in as_completed(running):
+                for name in running[done]:
+                    results[name] = done.result()
+                    if progress is not None:
+                        progress(name, len(blocks))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return results
+
+
+def places_of(design: Design) -> dict[str, Counter[str]]:
+    """Return of each block how many instances stand in each group.
+
+    One whose class has no group belongs to that of what instantiates it.
+    """
+    places: dict[str, Counter[str]] = {name: Counter() for name in design.blocks}
+    places[design.top][group_of(design.blocks[design.top].kind) or OTHER] = 1
+    for name in reversed(design.order):
+        for child, count in design.blocks[name].children.items():
+            own = group_of(design.blocks[child].kind)
+            for group, times in places[name].items():
+                places[child][own or group] += count * times
+    return places

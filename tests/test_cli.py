@@ -14,8 +14,6 @@ from spica.hw.errors import MachineError, UserError
 from spica.kernels.kernel import every_kernel
 from spica.sim.engines import ENGINES
 from spica.sim.saving import NOTHING
-from spica.synth.measure import BlockMeasurement, Measurement
-from spica.synth.yosys import YosysError
 
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")
 ON_RTL = ("run", "vecadd", "--preset", "core", "--size", "4")
@@ -150,7 +148,7 @@ def refused(capsys, *arguments):
         (("generate", "matrix", "-o", __file__), "--output must be a folder, and "),
         (("area", "matrix", "--liberty", "absent.lib"), "there is none at absent.lib"),
         (("area", "matrix", "--liberty", sys.executable), "holds no library (...)"),
-        (("area",), 'Command "area" parameter PRESET requires an argument.'),
+        (("area",), "a preset must be named, as in `spica area virgo`"),
         (("list", "everything"), "Unused"),
         (("list", "--json"), 'Command "list" parameter --json requires an argument.'),
         (("list", "--json", "--verbose"), "a file must be named, not --verbose"),
@@ -309,54 +307,6 @@ def test_list_names_all(capsys):
     plain = capsys.readouterr().out
     assert "\x1b" not in plain
     assert not set("─│┌╭") & set(plain)
-
-
-@pytest.fixture
-def measured(monkeypatch):
-    block = BlockMeasurement(
-        name="bank_1", instances=4, cells=7, nand2=100.5, flip_flops=3, sram_bits=64, depth=9
-    )
-    whole = Measurement(
-        name="matrix",
-        cells=28,
-        nand2=402.0,
-        flip_flops=12,
-        sram_bits=256,
-        depth=9,
-        area=None,
-        blocks=(block,),
-    )
-
-    def measure(config, name, *, liberty, progress):
-        progress("bank_1", 1)
-        return whole
-
-    monkeypatch.setattr("spica.cli.area.measure_cluster", measure)
-    return whole
-
-
-def test_area_is_a_table_and_json(measured, capsys, tmp_path):
-    target = tmp_path / "area.json"
-    assert main(("area", "matrix", "--json", str(target))) == 0
-    row = next(line for line in capsys.readouterr().out.splitlines() if "bank_1" in line)
-    assert row.split() == ["bank_1", "4", "7", "100", "3", "64", "9", "100.0%"]
-    written = json.loads(target.read_text())
-    assert written["preset"] == "matrix"
-    assert written["blocks"][0]["instances"] == 4
-    assert written["sram_nand2_estimate"] == 256 * 1.6
-    assert written["rules"]["nand2_weights"]["$_NAND_"] == 1
-
-
-def test_a_damaged_cell_library_is_bad_input(monkeypatch, capsys, tmp_path):
-    library = tmp_path / "cells.lib"
-    library.write_text("library (cells) { cell (A) {")
-
-    def measure(config, name, *, liberty, progress):
-        raise YosysError("syntax error in liberty file on line 1")
-
-    monkeypatch.setattr("spica.cli.area.measure_cluster", measure)
-    assert main(("area", "matrix", "--liberty", str(library))) == 2
-    assert "to the cells of" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_reader_that_leaves_is_no_error():

@@ -1,8 +1,6 @@
 """Costs of small components, against Yosys's own figures on the flattened netlist."""
 
-import os
 import random
-from pathlib import Path
 
 import pytest
 from amaranth import *
@@ -11,11 +9,13 @@ from amaranth.lib.wiring import In, Out
 
 from spica.hw.emit import SharedBlock
 from spica.hw.sram import Sram
-from spica.synth import measure as measuring
-from spica.synth.blocks import split_blocks
+from spica.synth import synthesis
+from spica.synth.blocks import modules_of, owners_of
 from spica.synth.depth import block_timing
+from spica.synth.design import rtlil_of
 from spica.synth.gates import cell_weight
-from spica.synth.measure import SCRIPT, measure, rtlil_of
+from spica.synth.measure import measure
+from spica.synth.synthesis import MAPPING
 from spica.synth.yosys import YosysError, run_yosys
 
 
@@ -110,16 +110,18 @@ def test_memories_stay_whole(chain):
 
 def flattened_depth(component, name):
     """Return what Yosys's `ltp` says of the netlist, flattened after mapping."""
-    text, top = rtlil_of(component, name)
-    parts = [f"attribute \\keep_hierarchy 1\n{block.text}" for block in split_blocks(text).values()]
-    mapping = SCRIPT.format(top=f"\\{top}").replace("block.il", "design.il")
-    script = f"""{mapping}
+    text, top, _ = rtlil_of(component, name)
+    boxes = " ".join(sorted(set(owners_of(modules_of(text), {}).values())))
+    script = f"""
+        read_rtlil design.il
+        setattr -mod -set keep_hierarchy 1 {boxes}
+        {MAPPING.format(top=top)}
         setattr -mod -unset keep_hierarchy *
         flatten -noscopeinfo
         opt_clean
         tee -q -o depth.txt ltp -noff {top}/* t:$mem* %d
     """
-    report = run_yosys(script, {"design.il": "".join(parts)}, ["depth.txt"])["depth.txt"]
+    report = run_yosys(script, {"design.il": text}, ["depth.txt"])["depth.txt"]
     return int(report.partition("(length=")[2].partition(")")[0])
 
 
@@ -171,7 +173,7 @@ def test_second_measurement_comes_from_the_cache(empty_cache, monkeypatch):
     def refuse(*arguments):
         raise AssertionError("Yosys ran again")
 
-    monkeypatch.setattr(measuring, "run_yosys", refuse)
+    monkeypatch.setattr(synthesis, "run_yosys", refuse)
     assert measure(MultiplyAdd(3), "element") == first
     with pytest.raises(AssertionError, match="ran again"):
         measure(MultiplyAdd(5), "element")
@@ -179,8 +181,10 @@ def test_second_measurement_comes_from_the_cache(empty_cache, monkeypatch):
 
 def test_a_damaged_cache_entry_is_computed_again(empty_cache, tmp_path):
     first = measure(MultiplyAdd(3), "element")
-    (entry,) = tmp_path.rglob("*.gz")
-    entry.write_bytes(entry.read_bytes()[:100])
+    entries = list(tmp_path.rglob("*.gz"))
+    assert entries
+    for entry in entries:
+        entry.write_bytes(entry.read_bytes()[: entry.stat().st_size // 2])
     assert measure(MultiplyAdd(3), "element") == first
 
 
@@ -210,42 +214,3 @@ def test_errors_of_yosys_are_told():
         run_yosys("nonsense\n", {}, [])
     with pytest.raises(YosysError, match=r"must write absent\.txt"):
         run_yosys("log hello\n", {}, ["absent.txt"])
-
-
-LIBRARY = """
-library (tiny) {
-  cell (NAND2) { area : 4; pin (A) { direction : input; } pin (B) { direction : input; }
-    pin (Y) { direction : output; function : "!(A & B)"; } }
-  cell (INV) { area : 2; pin (A) { direction : input; }
-    pin (Y) { direction : output; function : "!A"; } }
-  cell (BUF) { area : 4; pin (A) { direction : input; }
-    pin (Y) { direction : output; function : "A"; } }
-  cell (NOR2) { area : 4; pin (A) { direction : input; } pin (B) { direction : input; }
-    pin (Y) { direction : output; function : "!(A | B)"; } }
-  cell (DFF) { area : 20; ff (IQ, IQN) { clocked_on : "C"; next_state : "D"; }
-    pin (C) { direction : input; clock : true; } pin (D) { direction : input; }
-    pin (Q) { direction : output; function : "IQ"; } }
-}
-"""
-
-
-def test_area_in_a_cell_library(tmp_path):
-    library = tmp_path / "folder" / "tiny.lib"
-    library.parent.mkdir()
-    library.write_text(LIBRARY)
-    measured = measure(Chain(2), "chain", liberty=library)
-    top, element = measured.blocks
-    assert element.area is not None and top.area is not None and measured.area is not None
-    assert element.area > 20 * element.flip_flops
-    assert element.area % 2 == 0
-    assert measured.area == top.area + 2 * element.area
-
-
-if PDK := os.environ.get("SPICA_PDK"):
-    NAND2 = {"sky130_fd_sc_hd__tt_025C_1v80": 3.7536, "sg13g2_stdcell_typ_1p20V_25C": 7.2576}
-
-    @pytest.mark.parametrize("library", sorted(Path(PDK).glob("*.lib")), ids=lambda path: path.stem)
-    def test_nand2_equivalents_are_those_of_real_libraries(library):
-        measured = measure(MultiplyAdd(8), "element", liberty=library)
-        assert measured.area is not None
-        assert measured.area / NAND2[library.stem] == pytest.approx(measured.nand2, rel=0.15)

@@ -1,0 +1,65 @@
+"""A table as it is printed and as it stands in a page of Markdown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from .options import new_table
+
+__all__ = ["Sheet"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """A table of texts.
+
+    Parameters
+    ----------
+    title : str
+        What it shows.
+    column : str
+        Head of the first column, which holds names.
+    numbers : sequence of str
+        Heads of all others, which hold numbers.
+    rows : sequence of sequence of str
+        A cell for each column.
+    sums : sequence of str
+        The last row, set apart; nothing where there is none.
+    notes : sequence of str
+        Sentences below it.
+    """
+
+    title: str
+    column: str
+    numbers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    sums: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    def printed(self) -> Table:
+        """Return it for a console."""
+        table = new_table(self.title, self.column, numbers=self.numbers)
+        for row in self.rows:
+            table.add_row(*row)
+        if self.sums:
+            table.add_section()
+            table.add_row(*self.sums)
+        return table
+
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        lines = [f"## {self.title}", "", line_of([self.column, *self.numbers])]
+        lines.append(line_of(["---", *("---:" for _ in self.numbers)]))
+        lines += [line_of(row) for row in self.rows]
+        if self.sums:
+            lines.append(line_of([f"**{cell}**" if cell else "" for cell in self.sums]))
+        for note in self.notes:
+            lines += ["", note]
+        return "\n".join(lines) + "\n"
+
+
+def line_of(cells: Sequence[str]) -> str:
+    """Return a row of a table in Markdown."""
+    escaped = [cell.replace("|", r"\|") for cell in cells]
+    return f"| {' | '.join(escaped)} |"

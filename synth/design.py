@@ -1,0 +1,109 @@
+"""A component as synthesis sees it: RTLIL cut into distinct blocks, each of a known class."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from importlib.metadata import version
+from pathlib import Path
+
+from amaranth.hdl import Fragment
+from amaranth.lib import wiring
+
+from ..hw.cache import digest
+from ..hw.config import ClusterConfig
+from ..hw.emit import (
+    Emitter,
+    SharedBlock,
+    describe,
+    module_name,
+    no_garbage_collection,
+    signature_ports,
+)
+from .blocks import Block, split_blocks
+from .cache import cached, source_key
+from .groups import class_name
+
+__all__ = ["Design", "cluster_design", "design_of", "rtlil_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """The distinct blocks of a component.
+
+    Parameters
+    ----------
+    top : str
+        Name of the block that is the whole.
+    blocks : mapping of str to Block
+        All of them by name.
+    """
+
+    top: str
+    blocks: Mapping[str, Block]
+
+    @property
+    def order(self) -> list[str]:
+        """Names of all blocks, each behind those it instantiates."""
+        children = {name: set(block.children) for name, block in self.blocks.items()}
+        return list(TopologicalSorter(children).static_order())
+
+
+class ClassifyingEmitter(Emitter):
+    """An emitter that notes of which class each module is, those elaborated in place too."""
+
+    def __init__(self):
+        super().__init__()
+        self.classes: dict[str, str] = {}
+
+    def instance(self, block: SharedBlock):
+        self.classes[module_name(block)] = class_name(type(block))
+        return super().instance(block)
+
+    def convert(self, elaboratable, ports, name: str):
+        fragment = Fragment.get(elaboratable, self)
+        self.note(fragment, name)
+        return super().convert(fragment, ports, name)
+
+    def note(self, fragment, name: str):
+        """Note the class of a fragment and of those below it."""
+        for origin in fragment.origins or ():
+            if isinstance(origin, wiring.Component):
+                self.classes.setdefault(name, class_name(type(origin)))
+        for child, child_name, _ in fragment.subfragments:
+            self.note(child, f"{name}.{child_name}")
+
+
+def rtlil_of(component, name: str) -> tuple[str, str, dict[str, str]]:
+    """Return the RTLIL of `component` and every shared block below it, its top, all classes.
+
+    A shared block keeps the module name it has everywhere, so that its synthesis is found in the
+    cache whether it is measured by itself or as part of a cluster.
+    """
+    emitter = ClassifyingEmitter()
+    with no_garbage_collection():
+        if isinstance(component, SharedBlock):
+            Fragment.get(component, emitter)
+            return "".join(emitter.modules.values()), module_name(component), emitter.classes
+        text, _ = emitter.convert(component, list(signature_ports(component, "_")), name)
+        return text + "".join(emitter.modules.values()), name, emitter.classes
+
+
+def design_of(component, name: str) -> Design:
+    """Return the blocks of `component`, cut as well where a group of `synth.groups` begins."""
+    text, top, classes = rtlil_of(component, name)
+    return Design(top=top, blocks=split_blocks(text, classes))
+
+
+def cluster_design(config: ClusterConfig, name: str) -> Design:
+    """Return the blocks of a cluster; from the cache, if it was elaborated before."""
+
+    def elaborate() -> Design:
+        from ..hw.cluster import Cluster  # all gateware, which a known design needs not
+
+        return design_of(Cluster(config), name)
+
+    rooms = Path(__file__).parents[1]
+    sources = [source_key(rooms / room) for room in ("hw", "synth")]
+    return cached(
+        "design", digest([version("amaranth"), *sources, describe(config), name]), elaborate
+    )

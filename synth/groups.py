@@ -1,0 +1,74 @@
+"""What users call the parts of a cluster, and which class of block belongs to which."""
+
+from collections.abc import Mapping
+
+__all__ = ["CONTAINERS", "GROUPS", "HELPERS", "class_name", "group_of"]
+
+#: Classes by group, in the order of tables. A class has its package in front, since an `Issue` is
+#: one thing in a core and another in a matrix unit. What is not named here belongs to what it
+#: stands in, as do the helpers that stand everywhere.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "front end": ("core.FrontEnd",),
+    "scheduler and scoreboard": (
+        "core.Core",
+        "core.Issue",
+        "core.WarpControl",
+        "core.DynamicRounding",
+    ),
+    "registers and collectors": ("core.RegisterFile", "core.Collectors", "core.Writeback"),
+    "INT": ("core.IntegerUnit",),
+    "FP32": ("core.Fp32Unit",),
+    "divide": ("core.DivideUnit",),
+    "SFU": ("core.SpecialUnit",),
+    "LSU": (
+        "core.LoadStoreUnit",
+        "memory.DataPath",
+        "memory.LaneGroups",
+        "memory.Transactions",
+        "memory.BeatOfLanes",
+        "memory.SharedLanes",
+        "memory.DeviceLanes",
+    ),
+    "tensor": ("tensor.DotProduct",),
+    "mesh": ("matrix.WeightStationaryMesh", "matrix.OutputStationaryMesh"),
+    "accumulator": ("matrix.Accumulator", "matrix.Drain"),
+    "sequencer": (
+        "matrix.MatrixUnit",
+        "matrix.MatrixArray",
+        "matrix.Command",
+        "matrix.Sequencer",
+    ),
+    "shared memory": ("memory.SharedMemory",),
+    "DMA": ("memory.Dma",),
+    "L1I": ("memory.InstructionCache",),
+    "L1D": ("memory.DataCache",),
+    "L2": ("memory.L2Slice",),
+    "interconnect": ("memory.CorePath", "memory.LineMasters", "memory.AxiMux", "Devices"),
+    "control": ("Cluster", "Control", "CoreControl", "Synchronizer", "core.CoreCounters"),
+}
+
+#: What consists of parts of several groups: whatever stands directly in one of these has a group
+#: of its own or is a helper.
+CONTAINERS = (
+    "Cluster",
+    "core.Core",
+    "matrix.MatrixUnit",
+    "matrix.MatrixArray",
+    "memory.CorePath",
+    "memory.DataPath",
+)
+HELPERS = ("Queue", "core.SkidBuffer", "memory.Merge")
+
+_GROUPS = {name: group for group, names in GROUPS.items() for name in names}
+
+
+def class_name(kind: type) -> str:
+    """Return the name of a class as it stands in `GROUPS`."""
+    room, _, path = kind.__module__.partition(".hw.")
+    package = path.partition(".")[0] + "." if room and "." in path else ""
+    return package + kind.__name__
+
+
+def group_of(name: str | None) -> str | None:
+    """Return the group of a class by its name in `GROUPS`; None if it has none of its own."""
+    return None if name is None else _GROUPS.get(name)

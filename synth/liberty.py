@@ -1,0 +1,147 @@
+"""Cell libraries in Liberty format, and what a block's gates and flip-flops cost in them."""
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from ..hw.cache import digest
+from ..hw.errors import UserError
+from .blocks import TOP, Block
+from .cache import cached
+from .synthesis import netlist_of, synthesis_key
+from .yosys import YosysError, run_yosys, yosys_version
+
+__all__ = ["CellArea", "Library", "map_to", "read_library"]
+
+CELL = re.compile(r'^\s*cell\s*\(\s*"?[^\s")]+"?\s*\)', re.MULTILINE)
+POWER = re.compile(r"\b(?:internal|leakage)_power\s*\([^()]*\)\s*\{")
+BRACE = re.compile(r"[{}]")
+AREA = re.compile(r"\barea\s*:\s*\"?([0-9.eE+-]+)")
+FUNCTION = re.compile(r'(?<![\w])function\s*:\s*"([^"]*)"')
+INPUT = re.compile(r'\bdirection\s*:\s*"?input\b')
+#: What says that an output is not (A and B), spaces and brackets around a single name aside.
+NAND2 = re.compile(r"!\((\w+)[&*](\w+)\)|\((\w+)[&*](\w+)\)'|!(\w+)[|+]!(\w+)|(\w+)'[|+](\w+)'")
+
+SCRIPT = """\
+read_json gates.json
+dfflibmap -liberty cells.lib
+abc -liberty cells.lib
+clean
+tee -q -o area.json stat -json -liberty cells.lib
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Library:
+    """A cell library.
+
+    Parameters
+    ----------
+    path : str
+        Where it came from.
+    text : str
+        All of it.
+    nand2 : float
+        Area of its smallest two-input NAND, in its unit, which is the square micrometre in all
+        open ones.
+    """
+
+    path: str
+    text: str
+    nand2: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellArea:
+    """Areas of a block's cells in a library: in all, and of flip-flops."""
+
+    total: float
+    flip_flops: float
+
+
+def read_library(path: Path) -> Library:
+    """Return the library of a file; refuse what a design cannot be mapped to."""
+    try:
+        text = path.read_text(errors="replace")
+    except OSError:
+        raise UserError(
+            f"--liberty must name a Liberty file, and there is none at {path}"
+        ) from None
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+    if not re.search(r"^\s*library\s*\(", text, re.MULTILINE):
+        raise UserError(f"--liberty must name a Liberty file, and {path} holds no library (...)")
+    text = without_power(text)
+    starts = [found.start() for found in CELL.finditer(text)]
+    cells = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    if not any(re.search(r"\bff\s*\(", cell) for cell in cells):
+        raise UserError(
+            f"--liberty must hold a flip-flop, a cell with ff (...), to map registers to; {path} "
+            f"has none in {len(cells)} cells"
+        )
+    areas = [area for cell in cells if (area := nand2_area(cell)) is not None]
+    if not areas:
+        raise UserError(
+            f"--liberty must hold a NAND of two inputs with an area, the unit of gate equivalents; "
+            f"{path} has none in {len(cells)} cells"
+        )
+    return Library(path=str(path), text=text, nand2=min(areas))
+
+
+def without_power(text: str) -> str:
+    """Drop what a library says of power, half of it, which every run of Yosys would read."""
+    kept, at = [], 0
+    while found := POWER.search(text, at):
+        kept.append(text[at : found.start()])
+        depth, at = 1, found.end()
+        while depth:
+            brace = BRACE.search(text, at)
+            if brace is None:  # damaged: Yosys says where
+                return text
+            at = brace.end()
+            depth += 1 if brace[0] == "{" else -1
+    return "".join([*kept, text[at:]])
+
+
+def nand2_area(cell: str) -> float | None:
+    """Return the area of a cell if it is a NAND of two inputs."""
+    functions = FUNCTION.findall(cell)
+    if len(functions) != 1 or len(INPUT.findall(cell)) != 2:
+        return None
+    function = re.sub(r"\s+", "", functions[0])
+    function = re.sub(r"\((!?\w+'?)\)", r"\1", function)
+    if re.fullmatch(r"\(!\(.*\)\)", function):
+        function = function[1:-1]
+    area = AREA.search(cell)
+    if area is None or not NAND2.fullmatch(function):
+        return None
+    return float(area[1]) or None
+
+
+def map_to(library: Library, block: Block) -> CellArea:
+    """Return the area of a block's gates and flip-flops, without the blocks it instantiates."""
+
+    def synthesise() -> CellArea:
+        files = {"gates.json": netlist_of(block)["gates.json"], "cells.lib": library.text}
+        report = run_yosys(SCRIPT, files, ["area.json"])["area.json"]
+        module = json.loads(report)["modules"][f"\\{TOP}"]
+        require_mapped(module["num_cells_by_type"] if module["num_cells"] else {}, block)
+        return CellArea(
+            total=module.get("area", 0.0), flip_flops=module.get("sequential_area", 0.0)
+        )
+
+    key = digest([yosys_version(), SCRIPT, synthesis_key(block), library.text])
+    try:
+        return cached("library", key, synthesise)
+    except YosysError as error:
+        raise UserError(
+            f"cannot map {block.name} to the cells of {library.path}: {error}"
+        ) from None
+
+
+def require_mapped(cells: dict[str, int], block: Block):
+    """Raise if a gate or register found no cell."""
+    left = [cell for cell in cells if cell.startswith("$") and not cell.startswith("$mem")]
+    if left:
+        raise YosysError(f"it has none for {', '.join(sorted(left))}")

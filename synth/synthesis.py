@@ -1,0 +1,98 @@
+"""Synthesis of one block by itself: its cells, gates and memories, and its netlist."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..hw.cache import digest
+from .blocks import TOP, Block
+from .cache import cached, source_key
+from .memories import MemoryShape, memories_of
+from .yosys import run_yosys, yosys_version
+
+__all__ = ["MAPPING", "Synthesis", "netlist_of", "synthesis_key", "synthesise"]
+
+#: `synth` without its `memory_map`: memories stay whole. Word-level cells are counted first.
+MAPPING = """
+hierarchy -check -top {top}
+proc
+flatten -noscopeinfo
+chformal -remove
+opt
+tee -q -o words.json stat -json
+synth -run coarse:fine
+opt -fast -full
+memory_map -rom-only
+opt -full
+techmap
+opt -fast
+abc
+opt -fast
+clean
+write_json gates.json
+"""
+SCRIPT = "read_rtlil block.il" + MAPPING.format(top=TOP)
+
+#: Cells that are bookkeeping of Yosys, not hardware.
+NOT_HARDWARE = {"$meminit", "$meminit_v2", "$scopeinfo", "$print"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesis:
+    """What Yosys says of one block by itself, without the blocks it instantiates.
+
+    Parameters
+    ----------
+    cells : int
+        Word-level cells after ``proc; opt``.
+    gates : Counter of str
+        Gates and registers.
+    memories : Counter of MemoryShape
+        Memories, which stay whole.
+    """
+
+    cells: int
+    gates: Counter[str]
+    memories: Counter[MemoryShape]
+
+
+def synthesis_key(block: Block) -> str:
+    """Return a hash of all that the synthesis of a block depends on."""
+    return digest([yosys_version(), SCRIPT, block.text])
+
+
+def netlist_of(block: Block) -> dict[str, str]:
+    """Return the netlist in ``gates.json`` and word-level cells in ``words.json``, as texts."""
+    return cached(
+        "netlist",
+        synthesis_key(block),
+        lambda: run_yosys(SCRIPT, {"block.il": block.text}, ["words.json", "gates.json"]),
+    )
+
+
+def synthesise(block: Block) -> Synthesis:
+    """Return the synthesis of `block` from the cache or from Yosys."""
+    key = digest([synthesis_key(block), source_key(Path(__file__).parent)])
+    return cached("synth", key, lambda: counts_of(block))
+
+
+def counts_of(block: Block) -> Synthesis:
+    """Count what is in a block's netlist."""
+    texts = netlist_of(block)
+    words: Mapping[str, int] = json.loads(texts["words.json"])["modules"][f"\\{TOP}"].get(
+        "num_cells_by_type", {}
+    )
+    module = json.loads(texts["gates.json"])["modules"][TOP]
+    gates = Counter(cell["type"] for cell in module["cells"].values())
+    uncounted = NOT_HARDWARE | block.names.keys()
+    return Synthesis(
+        cells=sum(count for cell, count in words.items() if cell not in uncounted),
+        gates=Counter({
+            cell: count
+            for cell, count in gates.items()
+            if cell not in block.names and not cell.startswith("$mem")
+        }),
+        memories=memories_of(module),
+    )
