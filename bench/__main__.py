@@ -1,7 +1,7 @@
 """Measure what Spica claims: ``python -m bench [names] [--quick]``, from the repository's root.
 
-Each benchmark writes ``bench/results/<name>.json`` and prints its tables. Exit code 1 if a target
-is missed, which a slow or busy machine may also do to those that are times.
+Each benchmark writes ``bench/results/<name>.json`` and prints its tables; some draw pictures there.
+Exit code 1 if a target is missed, which a slow or busy machine may also do to those that are times.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from .target import target_table, targets_of
 #: The longest last.
 NAMES = (
     "budgets",
+    "area",
     "special",
     "iss",
     "kernels",
@@ -69,6 +70,8 @@ def run(name: str, quick: bool, folder: Path) -> dict:
         for part in module.measure(quick, progress):
             result = head | part | {"seconds": round(time.perf_counter() - started, 1)}
             place.write_text(json.dumps(result, indent=2) + "\n")
+    for file, picture in getattr(module, "pictures", lambda _: {})(result).items():
+        (folder / file).write_text(picture)
     out = standard_output()
     for table in module.tables(result):
         out.print(table)

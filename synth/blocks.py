@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .groups import group_of
 
-__all__ = ["Block", "modules_of", "owners_of", "split_blocks"]
+__all__ = ["START", "TOP", "Block", "modules_of", "owners_of", "split_blocks"]
 
 MODULE = re.compile(r"^module (\\\S+)$", re.MULTILINE)
 CELL = re.compile(r"^(  cell )(\\\S+)( )", re.MULTILINE)
@@ -17,6 +17,10 @@ END = re.compile(r"^end\n", re.MULTILINE)
 #: What a block is called while it is synthesised, so that equal blocks of different configs, whose
 #: names differ, are synthesised once.
 TOP = "top"
+
+#: What Yosys makes up has numbers of as many digits wherever it begins to count: it goes by the
+#: order of names, so that a block else became other gates elsewhere.
+START = "autoidx 1000000\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +34,8 @@ class Block:
     kind : str or None
         Name of its class, as in `synth.groups`, where it is known.
     text : str
-        RTLIL of the module, as `TOP`, of its private submodules, and of an empty module for each
-        other block it instantiates.
+        RTLIL of an empty module for each other block it instantiates, of the module, as `TOP`, and
+        of its private submodules.
     names : mapping of str to str
         Which block each of these empty modules stands for.
     children : Counter of str
@@ -117,7 +121,8 @@ def block_of(
         chunk = MODULE.sub(lambda found: f"module {renamed[found[1]]}", modules[module], count=1)
         chunks.append(CELL.sub(rename, chunk))
     stubs = [stub(short, modules[module]) for short, module in names.items()]
-    return Block(name=name, kind=kind, text="".join(chunks + stubs), names=names, children=children)
+    text = "".join([START, *stubs, *chunks])
+    return Block(name=name, kind=kind, text=text, names=names, children=children)
 
 
 def stub(name: str, module: str) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,14 @@ from .cache import cached, source_key
 from .memories import MemoryShape, memories_of
 from .yosys import run_yosys, yosys_version
 
-__all__ = ["MAPPING", "Synthesis", "netlist_of", "synthesis_key", "synthesise"]
+__all__ = [
+    "MAPPING",
+    "Synthesis",
+    "netlist_of",
+    "synthesis_key",
+    "synthesis_of",
+    "synthesise",
+]
 
 #: `synth` without its `memory_map`: memories stay whole. Word-level cells are counted first.
 MAPPING = """
@@ -80,19 +87,27 @@ def synthesise(block: Block) -> Synthesis:
 
 def counts_of(block: Block) -> Synthesis:
     """Count what is in a block's netlist."""
-    texts = netlist_of(block)
-    words: Mapping[str, int] = json.loads(texts["words.json"])["modules"][f"\\{TOP}"].get(
-        "num_cells_by_type", {}
-    )
-    module = json.loads(texts["gates.json"])["modules"][TOP]
-    gates = Counter(cell["type"] for cell in module["cells"].values())
-    uncounted = NOT_HARDWARE | block.names.keys()
+    words, gates = (json.loads(text)["modules"] for text in netlist_of(block).values())
+    return synthesis_of(words[f"\\{TOP}"], gates[TOP], block.names)
+
+
+def synthesis_of(words: dict, gates: dict, blocks: Container[str]) -> Synthesis:
+    """Count what ``stat`` found in a module at first, and ``write_json`` at last.
+
+    Instances of `blocks` are none of it.
+    """
+    counts: Mapping[str, int] = words.get("num_cells_by_type", {})
+    mapped = Counter(cell["type"] for cell in gates["cells"].values())
     return Synthesis(
-        cells=sum(count for cell, count in words.items() if cell not in uncounted),
+        cells=sum(
+            count
+            for cell, count in counts.items()
+            if cell not in NOT_HARDWARE and cell.removeprefix("\\") not in blocks
+        ),
         gates=Counter({
             cell: count
-            for cell, count in gates.items()
-            if cell not in block.names and not cell.startswith("$mem")
+            for cell, count in mapped.items()
+            if cell not in blocks and not cell.startswith("$mem")
         }),
-        memories=memories_of(module),
+        memories=memories_of(gates),
     )

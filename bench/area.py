@@ -1,0 +1,234 @@
+"""What machines cost: presets beside each other, ports of the matrix unit, sweeps of one field."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from spica.cli.options import new_table
+from spica.hw.config import PRESETS, ClusterConfig
+from spica.hw.memory.shared import SharedMemory, cluster_ports
+from spica.hw.override import override
+from spica.synth.area import area_report, measure_cluster
+from spica.synth.area_picture import area_picture
+from spica.synth.grouped import Pricing, group_measurements, total_measurement
+from spica.synth.measure import Measurement
+from spica.synth.measure import measure as measure_block
+
+from .target import Target
+
+__all__ = ["measure", "pictures", "tables"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """A machine for each value of some fields.
+
+    Parameters
+    ----------
+    preset : str
+        What is varied.
+    fields : sequence of str
+        All of them get the value.
+    values : sequence
+        In the order in which the machine grows.
+    settings : sequence of str
+        What is changed in all machines, so that each can be.
+    group : str
+        Of `synth.groups`: what must grow.
+    """
+
+    preset: str
+    fields: Sequence[str]
+    values: Sequence[int | str]
+    settings: Sequence[str] = ()
+    group: str
+
+    def machines(self) -> Iterator[tuple[str, ClusterConfig]]:
+        """Yield name and config of each machine."""
+        for value in self.values:
+            settings = [*self.settings, *(f"{field}={value}" for field in self.fields)]
+            yield str(value), override(PRESETS[self.preset], settings)
+
+
+WIDE = ("shared.subbanks=16",)
+SIDES = ("matrix.rows", "matrix.columns")
+#: Formats by what a multiplier of their significands costs.
+FORMATS = ("fp8_e4m3", "bf16", "fp16", "fp32")
+SWEEPS = {
+    "mesh": Sweep(
+        preset="matrix", fields=SIDES, values=(4, 8, 16, 32), settings=WIDE, group="mesh"
+    ),
+    "formats": Sweep(
+        preset="matrix", fields=("matrix.operand",), values=FORMATS, settings=WIDE, group="mesh"
+    ),
+    "banks": Sweep(
+        preset="core", fields=("shared.banks",), values=(1, 2, 4, 8, 16), group="shared memory"
+    ),
+    "collectors": Sweep(
+        preset="core",
+        fields=("core.collectors",),
+        values=(2, 4, 6, 8),
+        group="registers and collectors",
+    ),
+    "warps": Sweep(
+        preset="core",
+        fields=("core.warps",),
+        values=(2, 4, 8, 16),
+        group="scheduler and scoreboard",
+    ),
+    "lanes": Sweep(preset="core", fields=("core.threads",), values=(4, 8, 16), group="FP32"),
+}
+QUICK = {
+    "mesh": Sweep(preset="tiny_matrix", fields=SIDES, values=(2, 4), group="mesh"),
+    "banks": Sweep(
+        preset="tiny_matrix", fields=("shared.banks",), values=(1, 2, 4), group="shared memory"
+    ),
+}
+
+
+def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+    """Yield the result after every preset and sweep."""
+    result: dict = {"presets": {}, "sweeps": {}, "targets": []}
+    for preset in ["tiny_matrix"] if quick else ["virgo", "core", "matrix"]:
+        result["presets"][preset] = area_report(measured(PRESETS[preset], preset, tell))
+        yield result
+    preset = "tiny_matrix" if quick else "virgo"
+    tell("synthesising shared memory with and without ports of the matrix unit", 0, 0)
+    result["matrix_ports"] = matrix_ports(PRESETS[preset])
+    result["shared_memory_share"] = next(
+        group["share"]
+        for group in result["presets"][preset]["groups"]
+        if group["name"] == "shared memory"
+    )
+    yield result
+    for name, sweep in (QUICK if quick else SWEEPS).items():
+        points = [measured(config, value, tell) for value, config in sweep.machines()]
+        result["sweeps"][name] = sweep_report(sweep, points)
+        result["targets"] += [target.as_dict() for target in growth(name, sweep, points)]
+        yield result
+
+
+def measured(
+    config: ClusterConfig, name: str, tell: Callable[[str, int, int], None]
+) -> Measurement:
+    """Return what a cluster costs, telling how far it is."""
+    done = 0
+    tell(f"elaborating {name}", 0, 0)
+
+    def advance(_: str, blocks: int):
+        nonlocal done
+        done += 1
+        tell(f"synthesising {name}", done, blocks)
+
+    return measure_cluster(config, name, progress=advance)
+
+
+def matrix_ports(config: ClusterConfig) -> dict:
+    """Return what shared memory costs with the ports of the matrix unit, and without them."""
+    ports = cluster_ports(config)
+    others = len(ports.read_sizes) - 2 * len(config.matrices)
+    without = replace(ports, read_sizes=ports.read_sizes[-others:])
+    costs = {}
+    for name, requesters in (("with", ports), ("without", without)):
+        whole = total_measurement(measure_block(SharedMemory(requesters), name), Pricing())
+        costs[name] = {
+            "logic": whole.logic_nand2,
+            "flip_flops": whole.flip_flop_nand2,
+            "sram": whole.sram_nand2,
+            "in_all": whole.nand2,
+        }
+    added = {key: costs["with"][key] - costs["without"][key] for key in costs["with"]}
+    return costs | {
+        "increase": added["in_all"] / costs["without"]["in_all"],
+        "increase_without_sram": (added["logic"] + added["flip_flops"])
+        / (costs["without"]["logic"] + costs["without"]["flip_flops"]),
+    }
+
+
+def sweep_report(sweep: Sweep, points: Sequence[Measurement]) -> dict:
+    """Return a sweep for JSON."""
+    groups = [
+        (point.name, {g.name: g.nand2 for g in group_measurements(point, Pricing())})
+        for point in points
+    ]
+    return {
+        "preset": sweep.preset,
+        "fields": list(sweep.fields),
+        "settings": list(sweep.settings),
+        "grows": sweep.group,
+        "points": [
+            {
+                "value": point.name,
+                "cells": point.cells,
+                "nand2": point.nand2,
+                "flip_flops": point.flip_flops,
+                "sram_bits": point.sram_bits,
+                "depth": point.depth,
+                "groups": areas,
+            }
+            for point, (_, areas) in zip(points, groups, strict=True)
+        ],
+    }
+
+
+def growth(name: str, sweep: Sweep, points: Sequence[Measurement]) -> Iterator[Target]:
+    """Yield that of each machine the group costs more than that of the one before."""
+    costs = [
+        next(g.nand2 for g in group_measurements(point, Pricing()) if g.name == sweep.group)
+        for point in points
+    ]
+    for (before, after), point in zip(pairwise(costs), points[1:], strict=True):
+        yield Target(
+            name=f"{sweep.group} at {name} {point.name}, by the machine before",
+            value=after / before,
+            limit=1.0,
+            at_least=True,
+        )
+
+
+def pictures(result: dict) -> dict[str, str]:
+    """Return a picture of each sweep, by the name of its file."""
+    return {
+        f"area_{name}.svg": area_picture(
+            f"{sweep['preset']}: {' and '.join(sweep['fields'])}",
+            "NAND2 equivalents, SRAM among them",
+            [(point["value"], point["groups"]) for point in sweep["points"]],
+        )
+        for name, sweep in result["sweeps"].items()
+    }
+
+
+def tables(result: dict) -> Iterator:
+    """Yield presets by group, ports of the matrix unit, and the sweeps."""
+    for name, report in result["presets"].items():
+        yield group_table(name, report["groups"])
+    if "matrix_ports" in result:
+        ports = result["matrix_ports"]
+        table = new_table("Shared memory", "", numbers=["here", "published"])
+        table.add_row("ports of the matrix unit", f"{ports['increase']:+.1%}", "+9.6%")
+        table.add_row("the same without SRAM", f"{ports['increase_without_sram']:+.1%}", "")
+        table.add_row("share of the whole", f"{result['shared_memory_share']:.1%}", "5.5%")
+        yield table
+    for name, sweep in result["sweeps"].items():
+        numbers = [f"{name} {point['value']}" for point in sweep["points"]]
+        table = new_table(f"{sweep['preset']}, NAND2 equivalents", "group", numbers=numbers)
+        groups = dict.fromkeys(g for point in sweep["points"] for g in point["groups"])
+        for group in groups:
+            figures = [point["groups"].get(group, 0.0) for point in sweep["points"]]
+            table.add_row(group, *(f"{figure:,.0f}" for figure in figures))
+        yield table
+
+
+def group_table(name: str, groups: Sequence[dict]):
+    """Return the groups of a preset."""
+    numbers = ["logic", "flip-flops", "SRAM", "in all", "share", "depth"]
+    table = new_table(f"Area of {name}, NAND2 equivalents", "group", numbers=numbers)
+    for group in groups:
+        keys = ("logic_nand2", "flip_flop_nand2", "sram_nand2", "nand2")
+        table.add_row(
+            group["name"],
+            *(f"{group[key]:,.0f}" for key in keys),
+            f"{group['share']:.1%}",
+            f"{group['depth']}",
+        )
+    return table
