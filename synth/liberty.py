@@ -24,7 +24,10 @@ INPUT = re.compile(r'\bdirection\s*:\s*"?input\b')
 #: What says that an output is not (A and B), spaces and brackets around a single name aside.
 NAND2 = re.compile(r"!\((\w+)[&*](\w+)\)|\((\w+)[&*](\w+)\)'|!(\w+)[|+]!(\w+)|(\w+)'[|+](\w+)'")
 
+#: Yosys counts the names it makes up from here, lest it meets those of the netlist.
+START = "autoidx 100000000\n"
 SCRIPT = """\
+read_rtlil start.il
 read_json gates.json
 dfflibmap -liberty cells.lib
 abc -liberty cells.lib
@@ -123,7 +126,8 @@ def map_to(library: Library, block: Block) -> CellArea:
     """Return the area of a block's gates and flip-flops, without the blocks it instantiates."""
 
     def synthesise() -> CellArea:
-        files = {"gates.json": netlist_of(block)["gates.json"], "cells.lib": library.text}
+        gates = netlist_of(block)["gates.json"]
+        files = {"start.il": START, "gates.json": gates, "cells.lib": library.text}
         report = run_yosys(SCRIPT, files, ["area.json"])["area.json"]
         module = json.loads(report)["modules"][f"\\{TOP}"]
         require_mapped(module["num_cells_by_type"] if module["num_cells"] else {}, block)

@@ -104,6 +104,8 @@ MACROS = [
 def test_a_memory_is_tiled_by_the_least_area():
     two = tiling_of(MemoryShape(depth=512, width=40, ports="1r1w"), MACROS, 10.0)
     assert (str(two), two.area) == ("4 x wide", 4000.0)
+    begun = tiling_of(MemoryShape(depth=300, width=33, ports="1r1w"), MACROS[:1], 10.0)
+    assert (str(begun), begun.area) == ("4 x wide", 4000.0)
     deep = tiling_of(MemoryShape(depth=1000, width=8, ports="1r1w"), MACROS, 10.0)
     assert (str(deep), deep.area) == ("1 x deep", 900.0)
     one = tiling_of(MemoryShape(depth=512, width=40, ports="1rw"), MACROS, 10.0)
