@@ -18,7 +18,8 @@ LONGEST = (
     *("test_runtime", "test_kernels", "test_synchronizer_stress", "test_core_collectors"),
     *("test_shared_conflicts", "test_data_cache", "test_l2_slice", "test_instruction_cache"),
     *("test_core_load_store", "test_dma_control", "test_gemm", "test_mutants", "test_presets"),
-    *("test_core_counters_programs", "test_packaging", "test_cocotb"),
+    *("test_core_counters_programs", "test_packaging", "test_cocotb", "test_macro_machine"),
+    *("test_emitted_verilog",),
 )
 
 
