@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from ..hw.errors import UserError
@@ -30,6 +31,11 @@ read_verilog design.v board.v
 {synthesis} -top {top} -json design.json
 tee -q -o cells.json stat -json
 """
+#: What Yosys and nextpnr append to the name of a signal for what they make beside it.
+OWN_NAMES = re.compile(
+    r"(_(LUT4|CCU2C|PFUMX|L6MUX21|TRELLIS_\w+|DP16KD|MULT18X18D|SB_\w+|RDATA|WDATA|DO[AB]\d+)"
+    r"(?![a-z]).*|\$.*|(?<=memory)\.\d.*|(?<=storage)\.\d.*|\[\d+\])$"
+)
 #: Cells that count as four-input look-up tables: each, and how many of them one is.
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6, "SB_LUT4": 1}
 
@@ -209,8 +215,9 @@ def run_tool(package: str, function: str, arguments: list[str], folder: Path):
 
 
 def critical_signals(report: dict) -> list[str]:
-    """Return the nets along the slowest path between two registers."""
+    """Return the signals of the design along the slowest path between two registers."""
     for path in report.get("critical_paths", []):
         if path["from"] == path["to"] and "posedge" in path["from"]:
-            return [step["net"] for step in path["path"] if step.get("net")]
+            nets = (OWN_NAMES.sub("", step["net"]) for step in path["path"] if step.get("net"))
+            return [name for name, _ in groupby(nets)]
     return []

@@ -10,7 +10,7 @@ from spica.cli.fpga import FILES
 from spica.cli.main import main
 from spica.hw.errors import UserError
 from spica.synth.boards import DIES, Board, Pin, board_names, find_board
-from spica.synth.fpga import board_top, build_bitstream, constraints
+from spica.synth.fpga import board_top, build_bitstream, constraints, critical_signals
 
 pytest.importorskip("amaranth_boards")
 
@@ -45,6 +45,22 @@ def test_pins_of_boards():
     assert [(pin.site, pin.inverted) for pin in icebreaker.lights] == [("11", True), ("37", True)]
     assert "assign light_0 = ~passed;" in board_top(icebreaker, "design")
     assert "set_io serial 9" in constraints(icebreaker)
+
+
+def test_signals_of_the_slowest_path():
+    """As the tools name them, each once for all that lies between two."""
+    nets = (
+        *("top.rows_1.memory.0.3_DOB0[1]", "top.rows_1.memory.0.3_DOB0_LUT4_C_Z[2]"),
+        *("top.lane.sum.add_kept_TRELLIS_FF_Q_8_LSR[0]", "top.lane.plus.with_12_CCU2C_S1_7_B1"),
+        *("top.lane.plus.with_12_CCU2C_S0$CCU2_FCI_INT", "top.passed_SB_DFFESR_Q_E"),
+        "top.fifo.storage.0.1_RDATA_1[0]",
+    )
+    path = {"from": "posedge clk", "to": "posedge clk", "path": [{"net": net} for net in nets]}
+    ports = {"from": "<async>", "to": "posedge clk", "path": []}
+    assert critical_signals({"critical_paths": [ports, path]}) == [
+        *("top.rows_1.memory", "top.lane.sum.add_kept", "top.lane.plus.with_12", "top.passed"),
+        "top.fifo.storage",
+    ]
 
 
 def test_a_design_that_is_too_large(tmp_path):
