@@ -1,7 +1,8 @@
 """``spica area``: what presets cost, by the parts that users think of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from ..synth.grouped import Pricing, group_measurements
 from ..synth.liberty import read_library
 from ..synth.macros import read_macros
 from ..synth.measure import Measurement
+from ..synth.paths import DeepPath, deepest_paths
 from ..synth.technology import TECHNOLOGIES
 from ..synth.technology_area import Resources, measure_technology
 from .area_sheets import (
@@ -25,6 +27,7 @@ from .area_sheets import (
     comparison_sheet,
     group_sheet,
     memory_sheet,
+    path_sheet,
     resource_blocks_sheet,
     resource_sheet,
 )
@@ -50,6 +53,7 @@ def area(
     sram_table: Path | None = None,
     sweep: SweepOption = None,
     blocks: Annotated[bool, Parameter(negative=())] = False,
+    paths: int = 0,
     markdown: Path | None = None,
     plot: Path | None = None,
     settings: SetOption = (),
@@ -71,6 +75,8 @@ def area(
         Your SRAM macros, a CSV file of macro, ports, words, width, area_um2; with --liberty.
     blocks
         Print the blocks below the groups too, and the memories.
+    paths
+        Print so many of the deepest paths, each with the signals along it.
     markdown
         Write the tables to this file.
     plot
@@ -78,13 +84,16 @@ def area(
 
     """
     pricing = priced(tech, liberty, sram_table)
+    if paths < 0 or (paths and tech != "gates"):
+        raise UserError(f"--paths must be 0 or more, with --tech gates, not {paths} with {tech}")
     machines = machines_of(presets, settings, sweep)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise UserError(f"--plot must name a picture in SVG, as in area.svg, not {plot}")
     with JsonOutput(json) as output, optional(markdown) as page, optional(plot) as picture:
         with ProgressDisplay() as progress:
             if tech == "gates":
-                result = Gates(measured(machines, pricing, progress), pricing, blocks)
+                costs = measured(machines, pricing, progress)
+                result = Gates(costs, pricing, blocks, paths_of(machines, paths, progress))
             else:
                 result = Tables(resources(machines, tech, progress), tech, blocks)
         sheets = result.sheets()
@@ -104,8 +113,14 @@ class Gates:
 
     unit = "NAND2 equivalents, SRAM among them"
 
-    def __init__(self, machines: Sequence[Measurement], pricing: Pricing, blocks: bool):
-        self.machines, self.pricing, self.blocks = machines, pricing, blocks
+    def __init__(
+        self,
+        machines: Sequence[Measurement],
+        pricing: Pricing,
+        blocks: bool,
+        paths: Mapping[str, Sequence[DeepPath]],
+    ):
+        self.machines, self.pricing, self.blocks, self.paths = machines, pricing, blocks, paths
 
     def sheets(self) -> list[Sheet]:
         sheets = []
@@ -115,12 +130,20 @@ class Gates:
                 sheets.append(block_sheet(machine))
             if self.blocks or self.pricing.macros:
                 sheets.append(memory_sheet(machine, self.pricing))
+            if found := self.paths[machine.name]:
+                sheets.append(path_sheet(machine.name, found))
         if len(self.machines) > 1:
             sheets.append(comparison_sheet(self.machines, self.pricing))
         return sheets
 
     def report(self) -> dict:
-        return {"machines": [area_report(machine, self.pricing) for machine in self.machines]}
+        return {
+            "machines": [
+                area_report(machine, self.pricing)
+                | {"paths": [asdict(path) for path in self.paths[machine.name]]}
+                for machine in self.machines
+            ]
+        }
 
     def bars(self) -> list[tuple[str, dict[str, float]]]:
         return [
@@ -216,6 +239,17 @@ def measured(machines: Machines, pricing: Pricing, progress: ProgressDisplay) ->
         measure_cluster(config, name, liberty=pricing.library, progress=counting(progress, name))
         for name, config in machines.items()
     ]
+
+
+def paths_of(
+    machines: Machines, count: int, progress: ProgressDisplay
+) -> dict[str, list[DeepPath]]:
+    """Return the deepest paths of machines, after their synthesis."""
+    found: dict[str, list[DeepPath]] = {name: [] for name in machines}
+    for name, config in machines.items() if count else ():
+        progress(f"following the deepest paths of {name}", 0, 0)
+        found[name] = deepest_paths(cluster_design(config, name), count)
+    return found
 
 
 def resources(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ..synth.area import memory_rows
 from ..synth.grouped import GroupMeasurement, Pricing, group_measurements, total_measurement
 from ..synth.measure import Measurement
+from ..synth.paths import DeepPath
 from ..synth.technology import RESOURCES, Technology
 from ..synth.technology_area import Resources
 from .sheet import Sheet
@@ -14,6 +15,7 @@ __all__ = [
     "comparison_sheet",
     "group_sheet",
     "memory_sheet",
+    "path_sheet",
     "resource_blocks_sheet",
     "resource_sheet",
 ]
@@ -63,6 +65,21 @@ def group_sheet(measured: Measurement, pricing: Pricing) -> Sheet:
         rows=[row(group) for group in groups],
         sums=row(whole),
         notes=notes,
+    )
+
+
+def path_sheet(name: str, paths: Sequence[DeepPath]) -> Sheet:
+    """Return the deepest paths of a machine, and below it the signals along each."""
+    return Sheet(
+        title=f"Deepest paths of {name}, register to register",
+        column="in block",
+        numbers=["gates"],
+        rows=[[path.block, f"{path.depth}"] for path in paths],
+        notes=[
+            f"{path.block}, {path.depth} gates: "
+            + " > ".join(f"{signal} ({gates})" for signal, gates in path.signals)
+            for path in paths
+        ],
     )
 
 

@@ -7,8 +7,9 @@ memories and ports. Blocks are never flattened, so a large array costs no more t
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-__all__ = ["Timing", "block_timing"]
+__all__ = ["Arrivals", "Graph", "PortBit", "Timing", "arrivals_of", "block_timing", "graph_of"]
 
 REGISTER = re.compile(r"\$_(S?DFF|ALDFF|DFFSR|DLATCH|SR)\w*_$|\$mem")
 
@@ -39,8 +40,26 @@ class Timing:
     through: dict[PortBit, dict[PortBit, int]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Crossing:
+    """A bit of a port of another block that a block instantiates.
+
+    Parameters
+    ----------
+    instance, block : str
+        Name of the cell, and its type.
+    port_bit : PortBit
+        Where.
+
+    """
+
+    instance: str
+    block: str
+    port_bit: PortBit
+
+
 @dataclass(kw_only=True)
-class _Graph:
+class Graph:
     """The combinational logic of a block, bit by bit.
 
     Parameters
@@ -52,14 +71,24 @@ class _Graph:
     inputs : dict
         Bits that come from a port.
     ends : list
-        Bits that go to a register or memory, and the cells before it.
+        Bits that go to a register or memory, the cells before it, and where they enter the block
+        that has it, if that is another one.
+    outputs : dict
+        Of each bit of a port, what drives it.
+    leaving : dict
+        For each bit that another block drives, where it leaves that.
+    entering : dict
+        Of each instance of another block, what each bit of its inputs is.
 
     """
 
     edges: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     starts: dict[int, int] = field(default_factory=dict)
     inputs: dict[int, PortBit] = field(default_factory=dict)
-    ends: list[tuple[int, int]] = field(default_factory=list)
+    ends: list[tuple[int, int, Crossing | None]] = field(default_factory=list)
+    outputs: dict[PortBit, int] = field(default_factory=dict)
+    leaving: dict[int, Crossing] = field(default_factory=dict)
+    entering: dict[str, dict[PortBit, int]] = field(default_factory=dict)
 
     def add_cell(self, cell: dict):
         """Add a gate, whose outputs depend on all its inputs, or a register."""
@@ -70,28 +99,36 @@ class _Graph:
             wires = [bit for bit in bits if isinstance(bit, int)]
             (sources if directions[port] == "input" else sinks).extend(wires)
         if REGISTER.match(cell["type"]):
-            self.ends += [(bit, 0) for bit in sources]
+            self.ends += [(bit, 0, None) for bit in sources]
             self.starts.update(dict.fromkeys(sinks, 0))
         else:
             inputs = [(bit, 1) for bit in sources]
             self.edges.update(dict.fromkeys(sinks, inputs))
 
-    def add_child(self, cell: dict, timing: Timing):
+    def add_child(self, instance: str, cell: dict, timing: Timing):
         """Add an instance of another block, known by its timing alone."""
         connections = cell["connections"]
+        crossing = partial(Crossing, instance=instance, block=cell["type"])
+        self.entering[instance] = {
+            (port, index): bit
+            for port, bits in connections.items()
+            for index, bit in enumerate(bits)
+            if isinstance(bit, int)
+        }
 
         def wire(port_bit: PortBit):
             port, index = port_bit
             return connections[port][index] if port in connections else "x"
 
         self.ends += [
-            (bit, cells)
+            (bit, cells, crossing(port_bit=port_bit))
             for port_bit, cells in timing.after_input.items()
             if isinstance(bit := wire(port_bit), int)
         ]
         for port_bit in timing.before_output.keys() | timing.through.keys():
             if not isinstance(output := wire(port_bit), int):
                 continue
+            self.leaving[output] = crossing(port_bit=port_bit)
             if port_bit in timing.before_output:
                 self.starts[output] = timing.before_output[port_bit]
             self.edges[output] = [
@@ -125,17 +162,23 @@ class _Graph:
 
 
 @dataclass(kw_only=True)
-class _Arrivals:
+class Arrivals:
     """Of each bit: cells since a register (absent if none reaches it), and since each input."""
 
     register: dict[int, int]
     inputs: dict[int, dict[PortBit, int]]
 
+    def of(self, bit: int, origin: PortBit | None) -> int | None:
+        """Return the cells since a register, or since an input; None if it does not reach it."""
+        if origin is None:
+            return self.register.get(bit)
+        return self.inputs.get(bit, {}).get(origin)
+
     def deepest(self, bit: int) -> int:
         return max(self.register.get(bit, 0), *self.inputs.get(bit, {}).values(), 0)
 
 
-def arrivals_of(graph: _Graph) -> _Arrivals:
+def arrivals_of(graph: Graph) -> Arrivals:
     """Return how far every bit of `graph` is from registers and inputs."""
     register = dict(graph.starts)
     inputs = {bit: {port_bit: 0} for bit, port_bit in graph.inputs.items()}
@@ -147,11 +190,11 @@ def arrivals_of(graph: _Graph) -> _Arrivals:
             for port_bit, before in inputs.get(source, {}).items():
                 merged[port_bit] = max(merged.get(port_bit, 0), before + cells)
         inputs[bit] = merged
-    return _Arrivals(register=register, inputs=inputs)
+    return Arrivals(register=register, inputs=inputs)
 
 
-def block_timing(module: dict, children: Mapping[str, Timing]) -> Timing:
-    """Return the timing of one block.
+def graph_of(module: dict, children: Mapping[str, Timing]) -> Graph:
+    """Return the logic of one block.
 
     Parameters
     ----------
@@ -161,39 +204,43 @@ def block_timing(module: dict, children: Mapping[str, Timing]) -> Timing:
         Timing of every other block it instantiates.
 
     """
-    graph = _Graph()
-    for cell in module["cells"].values():
+    graph = Graph()
+    for instance, cell in module["cells"].items():
         if cell["type"] in children:
-            graph.add_child(cell, children[cell["type"]])
+            graph.add_child(instance, cell, children[cell["type"]])
         else:
             graph.add_cell(cell)
-    outputs: dict[PortBit, int] = {}
     for name, port in module["ports"].items():
         for index, bit in enumerate(port["bits"]):
             if port["direction"] == "input":
                 graph.inputs[bit] = (name, index)
             elif isinstance(bit, int):
-                outputs[name, index] = bit
+                graph.outputs[name, index] = bit
+    return graph
 
+
+def block_timing(module: dict, children: Mapping[str, Timing]) -> Timing:
+    """Return the timing of one block; see `graph_of`."""
+    graph = graph_of(module, children)
     arrivals = arrivals_of(graph)
     after_input: dict[PortBit, int] = {}
-    for bit, cells in graph.ends:
+    for bit, cells, _ in graph.ends:
         for port_bit, before in arrivals.inputs.get(bit, {}).items():
             after_input[port_bit] = max(after_input.get(port_bit, 0), before + cells)
     depths = [timing.depth for timing in children.values()]
     depths += [arrivals.deepest(bit) for bit in graph.edges]
-    depths += [arrivals.deepest(bit) + cells for bit, cells in graph.ends]
+    depths += [arrivals.deepest(bit) + cells for bit, cells, _ in graph.ends]
     return Timing(
         depth=max(depths, default=0),
         after_input=after_input,
         before_output={
             port_bit: arrivals.register[bit]
-            for port_bit, bit in outputs.items()
+            for port_bit, bit in graph.outputs.items()
             if bit in arrivals.register
         },
         through={
             port_bit: arrivals.inputs[bit]
-            for port_bit, bit in outputs.items()
+            for port_bit, bit in graph.outputs.items()
             if arrivals.inputs.get(bit)
         },
     )

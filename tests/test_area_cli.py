@@ -189,6 +189,8 @@ def test_markdown_and_a_picture(fake, tmp_path, capsys):
         (("--liberty", "tiny.lib", "--sram-table", "absent.csv"), "none at absent.csv"),
         (("--liberty", "tiny.lib", "--sram-table", "bare.lib"), "none called ports"),
         (("--liberty", "tiny.lib", "--tech", "ecp5"), "must come with --tech gates, not ecp5"),
+        (("--paths", "-1"), "--paths must be 0 or more"),
+        (("--paths", "2", "--tech", "ice40"), "with --tech gates, not 2 with ice40"),
         (("--plot", "area.png"), "must name a picture in SVG, as in area.svg, not area.png"),
         (("--plot", "macros.csv/area.svg"), "macros.csv is not a folder"),
         (("--markdown", "."), "an output must be a file"),
