@@ -13,7 +13,7 @@ from ..hw.override import override
 from ..hw.rtl import require_rtl
 from ..sim.self_test import BAUD, test_of, verdict_of
 from ..synth.boards import find_board
-from ..synth.fpga import Build, board_top, build_bitstream
+from ..synth.fpga import Build, board_top, build_bitstream, require_tools
 from .options import JsonOption, JsonOutput, SetOption, choose, new_table, standard_output
 from .progress import ProgressDisplay
 
@@ -62,6 +62,7 @@ def fpga(
 
     """
     target = find_board(board)
+    require_tools(target)
     known = PRESETS | ARRAYS
     config = known[choose("preset", preset, known)]
     try:

