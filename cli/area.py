@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
-from ..hw.override import override
 from ..hw.rtl import require_rtl
 from ..synth.area import area_report, measure_cluster
 from ..synth.area_picture import area_picture
@@ -32,7 +31,15 @@ from .area_sheets import (
     resource_sheet,
 )
 from .files import Draft
-from .options import JsonOption, JsonOutput, SetOption, choose, configured, standard_output
+from .options import (
+    JsonOption,
+    JsonOutput,
+    SetOption,
+    changed,
+    choose,
+    configured,
+    standard_output,
+)
 from .progress import ProgressDisplay
 from .sheet import Sheet
 
@@ -223,14 +230,10 @@ def machines_of(presets: Sequence[str], settings: Sequence[str], sweep: str | No
 
 def swept(config: ClusterConfig, field: str, values: Sequence[str]) -> Machines:
     """Return a machine for each value of a field, or of several that are joined by ``+``."""
-    machines = {}
-    for value in values:
-        try:
-            settings = [f"{name}={value}" for name in field.split("+")]
-            machines[f"{field}={value}"] = override(config, settings)
-        except ValueError as error:
-            raise UserError(f"cannot set {field}={value}: {error}") from None
-    return machines
+    return {
+        f"{field}={value}": changed(config, [f"{name}={value}" for name in field.split("+")])
+        for value in values
+    }
 
 
 def measured(machines: Machines, pricing: Pricing, progress: ProgressDisplay) -> list[Measurement]:

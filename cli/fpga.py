@@ -9,12 +9,19 @@ from cyclopts import Parameter
 from ..hw.config import ARRAYS, PRESETS, MatrixConfig
 from ..hw.emit import emit
 from ..hw.errors import UserError
-from ..hw.override import override
 from ..hw.rtl import require_rtl
 from ..sim.self_test import BAUD, test_of, verdict_of
 from ..synth.boards import find_board
 from ..synth.fpga import Build, board_top, build_bitstream, require_tools
-from .options import JsonOption, JsonOutput, SetOption, choose, new_table, standard_output
+from .options import (
+    JsonOption,
+    JsonOutput,
+    SetOption,
+    changed,
+    choose,
+    new_table,
+    standard_output,
+)
 from .progress import ProgressDisplay
 
 __all__ = ["fpga"]
@@ -64,11 +71,7 @@ def fpga(
     target = find_board(board)
     require_tools(target)
     known = PRESETS | ARRAYS
-    config = known[choose("preset", preset, known)]
-    try:
-        config = override(config, settings)
-    except ValueError as error:
-        raise UserError(f"cannot set {', '.join(settings)}: {error}") from None
+    config = changed(known[choose("preset", preset, known)], settings)
     if not isinstance(config, MatrixConfig):
         require_rtl(config)
     wanted = target.frequency if frequency is None else 1e6 * frequency

@@ -4,7 +4,7 @@ import difflib
 import json
 import sys
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 from rich import box
@@ -16,10 +16,13 @@ from ..hw.errors import UserError
 from ..hw.override import override
 from .files import Draft
 
+Config = TypeVar("Config")
+
 __all__ = [
     "JsonOption",
     "JsonOutput",
     "SetOption",
+    "changed",
     "choose",
     "configured",
     "new_table",
@@ -96,7 +99,11 @@ def choose(kind: str, name: str, known: Iterable[str]) -> str:
 
 def configured(preset: str, settings: Iterable[str]) -> ClusterConfig:
     """Return the config of `preset` with the user's settings."""
-    config = PRESETS[choose("preset", preset, PRESETS)]
+    return changed(PRESETS[choose("preset", preset, PRESETS)], settings)
+
+
+def changed(config: Config, settings: Iterable[str]) -> Config:
+    """Return a config with the user's settings."""
     try:
         return override(config, settings)
     except ValueError as error:

@@ -23,7 +23,7 @@ from .compiler import Progress
 from .golden.gemm import gemm
 from .run import RunOptions, pose
 
-__all__ = ["BAUD", "array_test", "self_test", "test_of", "verdict_of"]
+__all__ = ["BAUD", "array_test", "received", "self_test", "test_of", "verdict_of"]
 
 BAUD = 115_200
 #: Cycles of a simulation between two looks at its lights, and after how many it has failed.
@@ -160,3 +160,18 @@ def array_test(
 def stored(values: np.ndarray) -> list[list[int]]:
     """Return the bits of operands as unsigned numbers."""
     return values.view(np.dtype(f"u{values.itemsize}")).tolist()
+
+
+def received(line: np.ndarray, cycles_per_bit: int) -> bytes:
+    """Return the bytes that were sent on a serial line, given its level in every cycle."""
+    found, at = bytearray(), 0
+    while at + 10 * cycles_per_bit <= len(line):
+        if line[at]:
+            at += 1
+            continue
+        start, *bits, stop = line[at + cycles_per_bit // 2 :: cycles_per_bit][:10]
+        if start or not stop:
+            raise ValueError(f"a byte must have a stop bit, and that of cycle {at} has none")
+        found.append(sum(int(bit) << place for place, bit in enumerate(bits)))
+        at += 10 * cycles_per_bit - cycles_per_bit // 2
+    return bytes(found)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from spica.hw.config import ARRAYS, MatrixConfig
@@ -10,7 +9,7 @@ from spica.hw.emit import Emission, EmittedPort, emit
 from spica.hw.fpga.array_test import ArrayTest, ArrayTestConfig
 from spica.hw.fpga.report import report_of
 from spica.sim.block import BlockBench
-from spica.sim.self_test import BAUD, array_test, verdict_of
+from spica.sim.self_test import BAUD, array_test, received, verdict_of
 from spica.synth.boards import Board, Pin
 from spica.synth.fpga import WAKE_BITS, board_top
 
@@ -86,17 +85,4 @@ def test_lights_and_serial_line_of_a_board(passes):
     assert (passed[-1], failed[-1]) == (passes, not passes)
     # Those that it takes without a board around it.
     _, cycles = verdict_of(ArrayTest(config))
-    assert received(outputs["serial"]).startswith(2 * report_of(passes, cycles))
-
-
-def received(tx: np.ndarray) -> bytes:
-    """Return the bytes on a serial line."""
-    found, at = bytearray(), 0
-    while at + 10 * CYCLES_PER_BIT <= len(tx):
-        if tx[at]:
-            at += 1
-            continue
-        bits = tx[at + CYCLES_PER_BIT // 2 :: CYCLES_PER_BIT][:10]
-        found.append(int(np.packbits(bits[1:9].astype(np.uint8), bitorder="little")[0]))
-        at += 10 * CYCLES_PER_BIT - CYCLES_PER_BIT // 2
-    return bytes(found)
+    assert received(outputs["serial"], CYCLES_PER_BIT).startswith(2 * report_of(passes, cycles))

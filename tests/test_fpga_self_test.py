@@ -9,7 +9,7 @@ from spica.hw.config import PRESETS
 from spica.hw.emit import emit
 from spica.hw.fpga.self_test import SelfTest, report_of
 from spica.sim.block import BlockBench
-from spica.sim.self_test import BAUD, self_test
+from spica.sim.self_test import BAUD, received, self_test
 
 CYCLES_PER_BIT = 4
 SIZES = {"m": 19, "n": 17, "k": 37}
@@ -28,21 +28,6 @@ def run(config, cycles: int) -> dict[str, np.ndarray]:
         return bench.run(cycles=cycles)
 
 
-def received(tx: np.ndarray) -> bytes:
-    """Return the bytes on a serial line."""
-    found, at = bytearray(), 0
-    while at + 10 * CYCLES_PER_BIT <= len(tx):
-        if tx[at]:
-            at += 1
-            continue
-        bits = tx[at + CYCLES_PER_BIT // 2 :: CYCLES_PER_BIT][:10]
-        assert not bits[0]
-        assert bits[9]
-        found.append(int(np.packbits(bits[1:9].astype(np.uint8), bitorder="little")[0]))
-        at += 10 * CYCLES_PER_BIT - CYCLES_PER_BIT // 2
-    return bytes(found)
-
-
 def test_a_right_product_passes(config):
     outputs = run(config, 8000)
     assert (outputs["running"] + outputs["passed"] + outputs["failed"] == 1).all()
@@ -51,7 +36,7 @@ def test_a_right_product_passes(config):
     cycles = int(outputs["cycles"][-1])
     assert 500 < cycles < 4000
     line = report_of(True, cycles)
-    assert received(outputs["tx"]).startswith(line + line[:4])  # and again
+    assert received(outputs["tx"], CYCLES_PER_BIT).startswith(line + line[:4])  # and again
 
 
 def test_a_wrong_byte_fails(config):
@@ -62,7 +47,7 @@ def test_a_wrong_byte_fails(config):
     outputs = run(wrong, 8000)
     assert outputs["failed"][-1]
     assert not outputs["passed"].any()
-    assert received(outputs["tx"]).startswith(b"spica FAIL ")
+    assert received(outputs["tx"], CYCLES_PER_BIT).startswith(b"spica FAIL ")
 
 
 def test_what_it_compares_is_not_what_it_begins_with(config):
