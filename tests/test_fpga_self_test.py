@@ -7,7 +7,8 @@ import pytest
 
 from spica.hw.config import PRESETS
 from spica.hw.emit import emit
-from spica.hw.fpga.self_test import SelfTest, report_of
+from spica.hw.fpga.report import report_of
+from spica.hw.fpga.self_test import SelfTest
 from spica.sim.block import BlockBench
 from spica.sim.self_test import BAUD, received, self_test
 
@@ -39,6 +40,7 @@ def test_a_right_product_passes(config):
     assert received(outputs["tx"], CYCLES_PER_BIT).startswith(line + line[:4])  # and again
 
 
+@pytest.mark.slow
 def test_a_wrong_byte_fails(config):
     (window,) = config.windows
     after = bytearray(window.after)
