@@ -91,7 +91,8 @@ class L2Flush(SharedBlock):
         m.d.sync += taken.eq(0)
         with m.If(self.written):
             group = self.config.set_of(self.line)[low:]
-            m.d.sync += written.bit_select(group, 1).eq(1)
+            # A bit chosen on the left would become a tree of cases.
+            m.d.sync += written.eq(written | (1 << group))
         with m.FSM():
             with m.State("rests"):
                 m.d.comb += self.holds.eq(self.flush)
