@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from spica.cli.options import new_table
+from spica.cli.progress import counting_blocks
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.hw.memory.shared import SharedMemory, cluster_ports
 from spica.hw.override import override
@@ -112,15 +113,7 @@ def measured(
     config: ClusterConfig, name: str, tell: Callable[[str, int, int], None]
 ) -> Measurement:
     """Return what a cluster costs, telling how far it is."""
-    done = 0
-    tell(f"elaborating {name}", 0, 0)
-
-    def advance(_: str, blocks: int):
-        nonlocal done
-        done += 1
-        tell(f"synthesising {name}", done, blocks)
-
-    return measure_cluster(config, name, progress=advance)
+    return measure_cluster(config, name, progress=counting_blocks(tell, name))
 
 
 def matrix_ports(config: ClusterConfig) -> dict:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from spica.cli.options import new_table
+from spica.cli.progress import counting_blocks
 from spica.hw.config import PRESETS
 from spica.hw.core.core import Core
 from spica.sim.emissions import emit_cached
@@ -21,15 +22,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
     result: dict = {"presets": {}, "targets": []}
     for preset in ["tiny_matrix"] if quick else ["tiny_matrix", "matrix"]:
         config = PRESETS[preset]
-        done = 0
-
-        def advance(block: str, blocks: int, preset: str = preset):
-            nonlocal done
-            done += 1
-            tell(f"synthesising {preset}", done, blocks)
-
-        tell(f"synthesising {preset}", 0, 0)
-        measured = measure_cluster(config, preset, progress=advance)
+        measured = measure_cluster(config, preset, progress=counting_blocks(tell, preset))
         tell(f"generating {preset}", 0, 0)
         emission = emit_cached(config, preset)
         result["presets"][preset] = area_report(measured) | {

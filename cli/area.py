@@ -1,6 +1,6 @@
 """``spica area``: what presets cost, by the parts that users think of."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -40,7 +40,7 @@ from .options import (
     configured,
     standard_output,
 )
-from .progress import ProgressDisplay
+from .progress import ProgressDisplay, counting_blocks
 from .sheet import Sheet
 
 __all__ = ["area"]
@@ -239,7 +239,9 @@ def swept(config: ClusterConfig, field: str, values: Sequence[str]) -> Machines:
 def measured(machines: Machines, pricing: Pricing, progress: ProgressDisplay) -> list[Measurement]:
     """Return what machines cost."""
     return [
-        measure_cluster(config, name, liberty=pricing.library, progress=counting(progress, name))
+        measure_cluster(
+            config, name, liberty=pricing.library, progress=counting_blocks(progress, name)
+        )
         for name, config in machines.items()
     ]
 
@@ -265,24 +267,11 @@ def resources(
             measure_technology(
                 cluster_design(config, name),
                 TECHNOLOGIES[tech],
-                progress=counting(progress, name),
+                progress=counting_blocks(progress, name),
             ),
         )
         for name, config in machines.items()
     ]
-
-
-def counting(progress: ProgressDisplay, name: str) -> Callable[[str, int], None]:
-    """Return what shows how many blocks are done."""
-    done = 0
-    progress(f"elaborating {name}", 0, 0)
-
-    def advance(_: str, blocks: int):
-        nonlocal done
-        done += 1
-        progress(f"synthesising {name}", done, blocks)
-
-    return advance
 
 
 def optional(path: Path | None) -> AbstractContextManager[Draft | None]:

@@ -1,10 +1,12 @@
 """What goes on, on standard error: a bar on a terminal, a line per stage elsewhere."""
 
+from collections.abc import Callable
+
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .options import standard_error
 
-__all__ = ["ProgressDisplay"]
+__all__ = ["ProgressDisplay", "counting_blocks"]
 
 
 class ProgressDisplay:
@@ -47,3 +49,18 @@ class ProgressDisplay:
 
     def __exit__(self, *_):
         self.progress.stop()
+
+
+def counting_blocks(
+    tell: Callable[[str, int, int], object], name: str
+) -> Callable[[str, int], None]:
+    """Tell that a machine is elaborated; return what tells, after each block, how many are done."""
+    done = 0
+    tell(f"elaborating {name}", 0, 0)
+
+    def advance(_: str, blocks: int):
+        nonlocal done
+        done += 1
+        tell(f"synthesising {name}", done, blocks)
+
+    return advance

@@ -19,6 +19,7 @@ from ..hw.emit import (
     no_garbage_collection,
     signature_ports,
 )
+from ..hw.unchecked import unchecked_nets
 from .blocks import Block, split_blocks
 from .cache import cached, source_key
 from .groups import class_name
@@ -80,7 +81,7 @@ def rtlil_of(component, name: str) -> tuple[str, str, dict[str, str]]:
     cache whether it is measured by itself or as part of a cluster.
     """
     emitter = ClassifyingEmitter()
-    with no_garbage_collection():
+    with no_garbage_collection(), unchecked_nets():
         if isinstance(component, SharedBlock):
             Fragment.get(component, emitter)
             return "".join(emitter.modules.values()), module_name(component), emitter.classes

@@ -10,10 +10,15 @@ from ..hw.cache import digest
 from .blocks import TOP, Block
 from .cache import cached, source_key
 from .memories import MemoryShape, memories_of
-from .yosys import run_yosys, yosys_version
+from .yosys import run_at_once, yosys_version
 
 __all__ = [
+    "COUNT",
+    "ELABORATION",
+    "GATES",
     "MAPPING",
+    "WORDS",
+    "WRITE",
     "Synthesis",
     "netlist_of",
     "synthesis_key",
@@ -21,15 +26,36 @@ __all__ = [
     "synthesise",
 ]
 
-#: `synth` without its `memory_map`: memories stay whole. Word-level cells are counted first.
-MAPPING = """
+#: What is done to a design.
+ELABORATION = """
 hierarchy -check -top {top}
 proc
 flatten -noscopeinfo
 chformal -remove
+"""
+#: What is done to each block before its word-level cells are counted.
+WORDS = """
 opt
+"""
+COUNT = """
 tee -q -o words.json stat -json
-synth -run coarse:fine
+"""
+#: What is done to each block then: what `synth -run coarse:fine` does, which takes whole designs
+#: alone, and the rest of `synth` without its `memory_map`, so that memories stay whole.
+GATES = """
+opt_expr
+opt_clean
+opt -nodffe -nosdff
+fsm
+opt
+wreduce
+peepopt
+opt_clean
+alumacc
+share
+opt
+memory -nomap
+opt_clean
 opt -fast -full
 memory_map -rom-only
 opt -full
@@ -38,8 +64,12 @@ opt -fast
 abc
 opt -fast
 clean
+"""
+WRITE = """
 write_json gates.json
 """
+#: All of it, where a design is one block.
+MAPPING = ELABORATION + WORDS + COUNT + GATES + WRITE
 SCRIPT = "read_rtlil block.il" + MAPPING.format(top=TOP)
 
 #: Cells that are bookkeeping of Yosys, not hardware.
@@ -75,7 +105,7 @@ def netlist_of(block: Block) -> dict[str, str]:
     return cached(
         "netlist",
         synthesis_key(block),
-        lambda: run_yosys(SCRIPT, {"block.il": block.text}, ["words.json", "gates.json"]),
+        lambda: run_at_once(SCRIPT, {"block.il": block.text}, ["words.json", "gates.json"]),
     )
 
 

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 
 from .blocks import START, modules_of, owners_of
 from .gates import nand2_equivalents
-from .synthesis import MAPPING, Synthesis, synthesis_of
-from .yosys import run_yosys
+from .synthesis import COUNT, ELABORATION, GATES, MAPPING, WORDS, WRITE, Synthesis, synthesis_of
+from .unique_names import with_unique_names
+from .yosys import run_at_once
 
 __all__ = ["flat_nand2", "hierarchical"]
 
 #: Kept, so that what nobody looks at is counted as it is where each block stands alone.
-HIERARCHICAL = """
-read_rtlil design.il
-setattr -mod -set keep_hierarchy 1 -set keep 1 {blocks}
-"""
+KEEP = "setattr -mod -set keep_hierarchy 1 -set keep 1 {blocks}\n"
 RESULTS = ("words.json", "gates.json")
 
 
@@ -28,17 +26,33 @@ def hierarchical(text: str, top: str, kinds: Mapping[str, str]) -> dict[str, Syn
         As `rtlil_of` returns them.
 
     """
-    blocks = set(owners_of(modules_of(text), kinds).values())
-    script = HIERARCHICAL.format(blocks=" ".join(sorted(blocks))) + MAPPING.format(top=top)
-    texts = run_yosys(script, {"design.il": START + text}, RESULTS)
+    blocks = sorted(set(owners_of(modules_of(text), kinds).values()))
+    script = "".join([
+        "read_rtlil design.il\n",
+        KEEP.format(blocks=" ".join(blocks)),
+        ELABORATION.format(top=top),
+        each(blocks, WORDS),
+        COUNT,
+        each(blocks, GATES),
+        WRITE,
+    ])
+    texts = run_at_once(script, {"design.il": START + with_unique_names(text, kinds)}, RESULTS)
     words, gates = (json.loads(texts[name])["modules"] for name in RESULTS)
-    return {name: synthesis_of(words[f"\\{name}"], gates[name], blocks) for name in blocks}
+    return {name: synthesis_of(words[f"\\{name}"], gates[name], set(blocks)) for name in blocks}
+
+
+def each(blocks: list[str], passes: str) -> str:
+    """Return commands that do `passes` to one block after the other.
+
+    Passes repeat what they do until nothing changes in any module that they are given.
+    """
+    return "".join(f"select -module {block}\n{passes}select -clear\n" for block in blocks)
 
 
 def flat_nand2(text: str, top: str) -> float:
     """Return the NAND2 equivalents of a design that is flattened before it is optimised."""
     script = "read_rtlil design.il" + MAPPING.format(top=top)
-    texts = run_yosys(script, {"design.il": START + text}, RESULTS)
+    texts = run_at_once(script, {"design.il": START + text}, RESULTS)
     module = json.loads(texts["gates.json"])["modules"][top]
     cells = Counter(cell["type"] for cell in module["cells"].values())
     return nand2_equivalents(

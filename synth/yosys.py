@@ -9,7 +9,7 @@ from pathlib import Path
 from ..hw.verilog import YosysError
 from ..hw.verilog import run_yosys as run_in_folder
 
-__all__ = ["YosysError", "run_yosys", "yosys_version"]
+__all__ = ["YosysError", "run_at_once", "run_yosys", "yosys_version"]
 
 
 def yosys_version() -> str:
@@ -37,3 +37,13 @@ def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> 
         if missing := [result for result in results if not (folder / result).exists()]:
             raise YosysError(f"Yosys must write {', '.join(missing)}, which it did not")
         return {result: (folder / result).read_text() for result in results}
+
+
+def run_at_once(script: str, files: Mapping[str, str], results: Sequence[str]) -> dict[str, str]:
+    """Run `script` as `run_yosys` does, but as one command of Yosys.
+
+    Between commands Yosys gives the numbers of names that it dropped to new ones, and it orders
+    wires and cells by these numbers: what becomes of a block would depend on what was synthesised
+    before it. Within one command a new name has a higher number than all before it.
+    """
+    return run_yosys("script commands.ys\n", {**files, "commands.ys": script}, results)

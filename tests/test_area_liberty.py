@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from spica.hw.emit import SharedBlock
 from spica.hw.errors import UserError
+from spica.hw.float.multiply_add import MultiplyAdd, MultiplyAddConfig
 from spica.synth.liberty import read_library
 from spica.synth.measure import measure
 
@@ -28,22 +29,8 @@ NAND2 = GATE.format(name="NAND2", area=4, function="!(A & B)")
 NOR2 = GATE.format(name="NOR2", area=4, function="!(A | B)")
 
 
-class MultiplyAdd(SharedBlock):
-    """Register a * b + c."""
-
-    def __init__(self, config):
-        self.config = config
-        super().__init__({
-            "a": In(config),
-            "b": In(config),
-            "c": In(2 * config),
-            "sum": Out(2 * config),
-        })
-
-    def build(self, platform):
-        m = Module()
-        m.d.sync += self.sum.eq(self.a * self.b + self.c)
-        return m
+#: What multiplies, adds, and registers the sum.
+MULTIPLY_ADD = MultiplyAddConfig(operand="int8", accumulator="int32", latency=1)
 
 
 class Pair(SharedBlock):
@@ -51,7 +38,7 @@ class Pair(SharedBlock):
 
     def __init__(self, config):
         self.config = config
-        super().__init__({"a": In(config), "sum": Out(2 * config)})
+        super().__init__({"a": In(8), "sum": Out(32)})
 
     def build(self, platform):
         m = Module()
@@ -62,8 +49,8 @@ class Pair(SharedBlock):
             first.b.eq(~self.a),
             second.a.eq(self.a),
             second.b.eq(self.a),
-            second.c.eq(first.sum),
-            self.sum.eq(second.sum),
+            second.c.eq(first.o),
+            self.sum.eq(second.o),
         ]
         return m
 
@@ -84,7 +71,9 @@ def written(tmp_path):
 
 
 def test_area_in_a_cell_library(written):
-    measured = measure(Pair(4), "pair", liberty=written(NAND2, INVERTERS, NOR2, FLIP_FLOP))
+    measured = measure(
+        Pair(MULTIPLY_ADD), "pair", liberty=written(NAND2, INVERTERS, NOR2, FLIP_FLOP)
+    )
     top, element = measured.blocks
     assert element.area is not None and top.area is not None and measured.area is not None
     assert element.flip_flop_area == 20 * element.flip_flops
@@ -118,7 +107,9 @@ def test_libraries_that_are_refused(written, cells, sentence):
 
 def test_a_library_that_cannot_be_mapped_to_is_told(written):
     with pytest.raises(UserError, match=r"cannot map .* to the cells of"):
-        measure(MultiplyAdd(4), "element", liberty=written(NAND2, FLIP_FLOP, "cell (A) {"))
+        measure(
+            MultiplyAdd(MULTIPLY_ADD), "element", liberty=written(NAND2, FLIP_FLOP, "cell (A) {")
+        )
 
 
 if PDK := os.environ.get("SPICA_PDK"):
@@ -129,7 +120,7 @@ if PDK := os.environ.get("SPICA_PDK"):
 
     @pytest.mark.parametrize("library", sorted(Path(PDK).glob("*.lib")), ids=lambda path: path.stem)
     def test_nand2_equivalents_are_those_of_real_libraries(library):
-        measured = measure(MultiplyAdd(8), "element", liberty=library)
+        measured = measure(MultiplyAdd(MULTIPLY_ADD), "element", liberty=library)
         assert measured.area is not None
         nand2 = read_library(library).nand2
         assert nand2 == NAND2_AREAS[library.stem]

@@ -173,7 +173,7 @@ def test_second_measurement_comes_from_the_cache(empty_cache, monkeypatch):
     def refuse(*arguments):
         raise AssertionError("Yosys ran again")
 
-    monkeypatch.setattr(synthesis, "run_yosys", refuse)
+    monkeypatch.setattr(synthesis, "run_at_once", refuse)
     assert measure(MultiplyAdd(3), "element") == first
     with pytest.raises(AssertionError, match="ran again"):
         measure(MultiplyAdd(5), "element")
