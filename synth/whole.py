@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 
 from .blocks import START, modules_of, owners_of
 from .gates import nand2_equivalents
@@ -10,15 +11,39 @@ from .synthesis import COUNT, ELABORATION, GATES, MAPPING, WORDS, WRITE, Synthes
 from .unique_names import with_unique_names
 from .yosys import run_at_once
 
-__all__ = ["flat_nand2", "hierarchical"]
+__all__ = ["Whole", "flat_nand2", "hierarchical"]
 
 #: Kept, so that what nobody looks at is counted as it is where each block stands alone.
 KEEP = "setattr -mod -set keep_hierarchy 1 -set keep 1 {blocks}\n"
 RESULTS = ("words.json", "gates.json")
 
 
-def hierarchical(text: str, top: str, kinds: Mapping[str, str]) -> dict[str, Synthesis]:
-    """Return the synthesis of every block, from one run that flattens none of them.
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    """What one run of Yosys says of a design.
+
+    Parameters
+    ----------
+    blocks : mapping of str to Synthesis
+        Of each block one instance, without the blocks it instantiates.
+    instances : Counter of str
+        How many instances of each block there are.
+    """
+
+    blocks: Mapping[str, Synthesis]
+    instances: Counter[str]
+
+    @property
+    def nand2(self) -> float:
+        """NAND2 equivalents of all instances; memories are not among them."""
+        return sum(
+            nand2_equivalents(self.blocks[name].gates) * times
+            for name, times in self.instances.items()
+        )
+
+
+def hierarchical(text: str, top: str, kinds: Mapping[str, str]) -> Whole:
+    """Return the synthesis of a design in one run that flattens no block.
 
     Parameters
     ----------
@@ -38,7 +63,21 @@ def hierarchical(text: str, top: str, kinds: Mapping[str, str]) -> dict[str, Syn
     ])
     texts = run_at_once(script, {"design.il": START + with_unique_names(text, kinds)}, RESULTS)
     words, gates = (json.loads(texts[name])["modules"] for name in RESULTS)
-    return {name: synthesis_of(words[f"\\{name}"], gates[name], set(blocks)) for name in blocks}
+    return Whole(
+        blocks={
+            name: synthesis_of(words[f"\\{name}"], gates[name], set(blocks)) for name in blocks
+        },
+        instances=instances_below(top, gates, set(blocks)),
+    )
+
+
+def instances_below(top: str, modules: Mapping[str, dict], blocks: Container[str]) -> Counter[str]:
+    """Return how many instances of each block a netlist of modules holds, `top` among them."""
+    instances = Counter([top])
+    for cell in modules[top]["cells"].values():
+        if cell["type"] in blocks:
+            instances += instances_below(cell["type"], modules, blocks)
+    return instances
 
 
 def each(blocks: list[str], passes: str) -> str:

@@ -23,7 +23,6 @@ from spica.hw.sram import Sram
 from spica.synth import design as designs
 from spica.synth.blocks import CELL, modules_of
 from spica.synth.design import cluster_design, design_of, rtlil_of
-from spica.synth.gates import nand2_equivalents
 from spica.synth.grouped import Pricing, group_measurements, total_measurement
 from spica.synth.groups import CONTAINERS, GROUPS, HELPERS, group_of
 from spica.synth.measure import OTHER, measure, measure_design, places_of
@@ -98,14 +97,12 @@ def require_the_same_sum(component, name):
     text, top, kinds = rtlil_of(component, name)
     design = design_of(component, name)
     whole = hierarchical(text, top, kinds)
-    assert whole.keys() == design.blocks.keys()
+    assert whole.blocks.keys() == design.blocks.keys()
     for block in design.blocks.values():
-        assert synthesise(block) == whole[block.name], block.name
+        assert synthesise(block) == whole.blocks[block.name], block.name
     places = places_of(design)
-    inside = sum(
-        nand2_equivalents(block.gates) * sum(places[name].values()) for name, block in whole.items()
-    )
-    return measure_design(design, name).nand2, inside, flat_nand2(text, top)
+    assert whole.instances == {name: sum(groups.values()) for name, groups in places.items()}
+    return measure_design(design, name).nand2, whole.nand2, flat_nand2(text, top)
 
 
 def test_the_sum_of_blocks_is_one_synthesis_of_the_whole():
