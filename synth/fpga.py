@@ -112,8 +112,11 @@ endmodule
 """
 
 
-def constraints(board: Board) -> str:
-    """Return where the ports of `board_top` are, as the family's router reads it."""
+def constraints(board: Board, wanted: float) -> str:
+    """Return where the ports of `board_top` are, as the family's router reads it.
+
+    Its clock is routed for `wanted` hertz, whatever the board's own is.
+    """
     pins = {"clk": board.clock}
     pins |= {f"light_{number}": pin for number, pin in enumerate(board.lights)}
     if board.serial is not None:
@@ -128,7 +131,7 @@ def constraints(board: Board) -> str:
         if attributes:
             lines.append(f'IOBUF PORT "{port}" {attributes};')
     if board.family == "ecp5":
-        lines.append(f'FREQUENCY PORT "clk" {board.frequency / 1e6} MHZ;')
+        lines.append(f'FREQUENCY PORT "clk" {wanted / 1e6:g} MHZ;')
     return "\n".join(lines) + "\n"
 
 
@@ -177,7 +180,7 @@ def build_bitstream(
         )
     (folder / "design.json").write_text(made["design.json"])
     suffix = "lpf" if board.family == "ecp5" else "pcf"
-    (folder / f"board.{suffix}").write_text(constraints(board))
+    (folder / f"board.{suffix}").write_text(constraints(board, wanted))
     progress("placing and routing", 1, 3)
     routed = "design.config" if board.family == "ecp5" else "design.asc"
     package = board.package.lower()
@@ -186,7 +189,7 @@ def build_bitstream(
     arguments += ["--report", "report.json", "--log", "route.log", "-q"]
     if board.family == "ecp5":
         arguments += ["--package", board.package.replace("BG", "CABGA").replace("MG", "CSFBGA")]
-        arguments += ["--speed", board.speed, "--textcfg", routed]
+        arguments += ["--speed", board.speed, "--tmg-ripup", "--textcfg", routed]
     else:
         arguments += ["--package", package, "--asc", routed]
     run_tool(f"yowasp_nextpnr_{board.family}", f"run_nextpnr_{board.family}", arguments, folder)

@@ -24,6 +24,7 @@ DEPTH = 60
         ),
         (lambda: Add(AddConfig(latency=2)), "add", 95),
         (lambda: Multiply(MultiplyConfig(latency=4)), "multiply", 120),
+        (lambda: Multiply(MultiplyConfig(latency=5)), "multiply", 120),
         (lambda: Convert(ConvertConfig()), "convert", 30),
         (lambda: Unpack(UnpackConfig(form=FP16)), "unpack", 25),
     ],

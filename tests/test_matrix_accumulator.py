@@ -1,13 +1,14 @@
 """`hw.matrix.accumulator` against an array that golden additions update."""
 
 import random
+from collections import deque
 
 import numpy as np
 import pytest
 
 from spica.hw.config import MatrixConfig
 from spica.hw.emit import emit
-from spica.hw.matrix.accumulator import Accumulator
+from spica.hw.matrix.accumulator import STORED_LATENCY, Accumulator
 from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.floats import add, corners
 
@@ -46,7 +47,7 @@ class Plan:
         self.targets, self.sums, self.reads = [], [], []
         for cycle in range(cycles):
             address = rng.randrange(min(4, depth))
-            free = cycle - last_offer[address] >= config.add_latency + 2
+            free = cycle - last_offer[address] >= config.add_latency + STORED_LATENCY + 1
             accumulate = last_offer[address] >= 0 and free and rng.random() < 0.7
             sums = values.integers(0, 1 << 32, config.columns, np.uint32)
             sums = np.where(
@@ -62,7 +63,7 @@ class Plan:
             readable = [
                 row
                 for row in range(depth)
-                if 0 <= last_offer[row] <= cycle - config.add_latency - 2
+                if 0 <= last_offer[row] <= cycle - config.add_latency - STORED_LATENCY - 1
             ]
             row = rng.choice(readable) if readable and rng.random() < 0.6 else None
             self.reads.append(None if row is None else (row, stored[row].copy()))
@@ -82,27 +83,27 @@ def test_matches_golden_model(config):
     plan = Plan(config, seed=config.add_latency)
 
     async def testbench(ctx):
-        expected, answered = None, 0
+        expected, answered = deque([None] * STORED_LATENCY), 0
         pending = []
-        sums = 0
+        sums = deque([0] * STORED_LATENCY)
         for target, next_sums, read in zip(plan.targets, plan.sums, plan.reads, strict=True):
             address, accumulate = target or (0, 1)
             ctx.set(dut.target, {"address": address, "accumulate": accumulate})
             ctx.set(dut.target_valid, target is not None)
-            ctx.set(dut.sums, sums)
+            ctx.set(dut.sums, sums.popleft())
             ctx.set(dut.read.valid, read is not None)
             ctx.set(dut.read.payload, read[0] if read else address)
             same_bank = read is None or read[0] % 2 == address % 2
             waits = target is not None and bool(accumulate) and same_bank
             assert ctx.get(dut.read.ready) == (not waits)
-            pending = [*pending, target is not None][-1 - config.add_latency - 1 :]
+            pending = [*pending, target is not None][-1 - config.add_latency - STORED_LATENCY :]
             assert ctx.get(dut.writing) == any(pending[:-1])
             _, _, stored = await ctx.tick().sample(dut.stored)
-            if expected is not None:
-                assert stored == pack(expected)
+            expected.append(read[1] if read and not waits else None)
+            if (answer := expected.popleft()) is not None:
+                assert stored == pack(answer)
                 answered += 1
-            expected = read[1] if read and not waits else None
-            sums = pack(next_sums)
+            sums.append(pack(next_sums))
         assert answered > 20
 
     simulate(dut, testbench)
@@ -110,11 +111,12 @@ def test_matches_golden_model(config):
 
 def test_a_row_named_again_too_early_is_reported():
     dut = Accumulator(CONFIGS[1])
+    too_early = STORED_LATENCY + CONFIGS[1].add_latency
 
     async def testbench(ctx):
-        for cycle in range(6):
+        for cycle in range(too_early + 2):
             ctx.set(dut.target, {"address": 1, "accumulate": cycle != 0})
-            ctx.set(dut.target_valid, cycle in (0, 4))
+            ctx.set(dut.target_valid, cycle in (0, too_early))
             await ctx.tick()
 
     with pytest.raises(AssertionError):

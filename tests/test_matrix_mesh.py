@@ -7,6 +7,7 @@ import pytest
 
 from spica.hw.config import MatrixConfig
 from spica.hw.emit import emit
+from spica.hw.matrix.accumulator import STORED_LATENCY
 from spica.hw.matrix.mesh import WeightStationaryMesh, weight_stationary_latency
 from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.floats import multiply_add
@@ -140,7 +141,7 @@ def test_matches_golden_model(config, early):
         for cycle, sums in schedule.expected:
             assert seen[cycle + latency][0] == pack(sums, config.accumulator_format.width), cycle
         for cycle, (row, _) in enumerate(schedule.cycles):
-            _, target_valid, target = seen[cycle + latency - 1]
+            _, target_valid, target = seen[cycle + latency - STORED_LATENCY]
             assert target_valid == (row is not None)
             assert row is None or target.address == cycle % config.accumulator_rows
 
@@ -155,7 +156,7 @@ def test_in_flight_is_high_until_the_last_column_has_its_weight():
         ctx.set(dut.weights_valid, 1)
         await ctx.tick()
         ctx.set(dut.weights_valid, 0)
-        for _ in range(config.columns):
+        for _ in range(config.columns + 1):
             assert ctx.get(dut.in_flight)
             await ctx.tick()
         assert not ctx.get(dut.in_flight)

@@ -1,6 +1,7 @@
 """`hw.matrix.output_stationary` against one golden chain of multiply-adds per sum."""
 
 import random
+from collections import deque
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from amaranth.lib import wiring
 
 from spica.hw.config import MatrixConfig
 from spica.hw.emit import emit
+from spica.hw.matrix.accumulator import STORED_LATENCY
 from spica.hw.matrix.array import MatrixArray
 from spica.hw.matrix.element import output_slots
 from spica.hw.matrix.mesh import multiply_add_config
@@ -129,7 +131,7 @@ def test_matches_golden_model(config, bubbles):
     noise = {"a": [1] * config.rows, "b": [1] * config.columns, "first": 1, "last": 1}
 
     async def testbench(ctx):
-        ahead = None
+        ahead = deque([None] * STORED_LATENCY)
         for cycle in range(length):
             step = steps.cycles[cycle] if cycle < len(steps.cycles) else None
             # What is not valid must not matter.
@@ -139,11 +141,11 @@ def test_matches_golden_model(config, bubbles):
             sums, target_valid, target, in_flight = sampled[2:]
             if cycle in steps.rows:
                 expected_target, expected_sums = steps.rows[cycle]
-                assert ahead == expected_target
+                assert ahead.popleft() == expected_target
                 assert sums == pack(expected_sums, config.accumulator_format.width)
             else:
-                assert ahead is None
-            ahead = (target.address, target.accumulate) if target_valid else None
+                assert ahead.popleft() is None
+            ahead.append((target.address, target.accumulate) if target_valid else None)
             assert in_flight or not target_valid
         await ctx.tick()
         assert not ctx.get(dut.in_flight)

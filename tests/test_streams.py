@@ -1,4 +1,4 @@
-"""`hw.streams.Queue`: order, depth, latency, throughput, level."""
+"""Queues and register slices: order, depth, latency, throughput, level."""
 
 import gc
 import random
@@ -7,16 +7,16 @@ import re
 import pytest
 from amaranth.lib import data
 
-from spica.hw.streams import Queue
+from spica.hw.streams import Queue, RegisterSlice
 from spica.sim.bench import get, put, require_no_loop, simulate
 
 DEPTHS = [1, 2, 3, 16, 17, 40]
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
-@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("depth", [*DEPTHS, None])
 def test_keeps_order_and_loses_nothing(depth, stall):
-    dut = Queue(8, depth)
+    dut = RegisterSlice(8) if depth is None else Queue(8, depth)
     require_no_loop(dut)
     rng = random.Random(depth)
     payloads = [rng.choice([0, 255, rng.randrange(256)]) for _ in range(150)]
@@ -87,9 +87,40 @@ def test_one_payload_a_cycle(depth):
     simulate(dut, bench)
 
 
-def test_carries_structures():
+def test_a_slice_cuts_both_ways_and_passes_one_payload_a_cycle():
+    dut = RegisterSlice(8)
+
+    async def bench(ctx):
+        ctx.set(dut.i.valid, 1)
+        for n in range(20):
+            ctx.set(dut.i.payload, n)
+            ctx.set(dut.o.ready, 1)
+            assert ctx.get(dut.i.ready)
+            assert ctx.get(dut.o.valid) == (n > 0)
+            assert n == 0 or ctx.get(dut.o.payload) == n - 1
+            await ctx.tick()
+        # What is refused stays, one more is taken, and then nothing in the cycle that helps.
+        ctx.set(dut.o.ready, 0)
+        ctx.set(dut.i.payload, 20)
+        assert ctx.get(dut.i.ready)
+        await ctx.tick()
+        assert (ctx.get(dut.i.ready), ctx.get(dut.o.payload)) == (0, 19)
+        ctx.set(dut.o.ready, 1)
+        assert not ctx.get(dut.i.ready)
+        await ctx.tick()
+        assert (ctx.get(dut.i.ready), ctx.get(dut.o.payload)) == (1, 20)
+        ctx.set(dut.i.valid, 0)
+        assert ctx.get(dut.o.valid)
+        await ctx.tick()
+        assert not ctx.get(dut.o.valid)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("make", [lambda layout: Queue(layout, 2), RegisterSlice])
+def test_carries_structures(make):
     layout = data.StructLayout({"a": 3, "b": data.ArrayLayout(5, 2)})
-    dut = Queue(layout, 2)
+    dut = make(layout)
 
     async def bench(ctx):
         ctx.set(dut.i.payload, {"a": 5, "b": [31, 9]})

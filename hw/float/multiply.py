@@ -18,14 +18,17 @@ CUTS = (
     ("factors",),
     ("factors", "product"),
     ("unpack", "factors", "product"),
+    ("unpack", "factors", "product", "shift"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultiplyConfig(TwoOperandConfig):
-    """A multiplier; see `TwoOperandConfig`."""
+    """A multiplier; see `TwoOperandConfig`. Its latency is 1 to 5."""
 
     latency: int = 4
+
+    latencies = len(CUTS)
 
 
 class Multiply(TwoOperandUnit):
@@ -69,9 +72,18 @@ class Multiply(TwoOperandUnit):
                 exponent_width=len(exponent),
                 overflows=True,
                 underflows=True,
+                registered="shift" in cuts,
             )
         )
         m.d.comb += [rounder.exponent.eq(exponent), rounder.significand.eq(significand)]
+        sign, is_number, is_special = cut(
+            m,
+            "shifted",
+            registered="shift" in cuts,
+            sign=sign,
+            is_number=is_number,
+            is_special=is_special,
+        )
         magnitude = Mux(is_special, form.infinity, Mux(is_number, rounder.o, 0))
         is_nan = is_special & ~is_number
         rounded = Signal(form.width, reset_less=True)

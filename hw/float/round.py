@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..config.checks import require_integer
 from ..formats import IEEE, NAN, FloatFormat
 from .carry_select import CarrySelectAdd, CarrySelectAddConfig
+from .pipeline import cut
 from .rounding import FLAGS_LAYOUT, Rounding
 
 __all__ = ["Round", "RoundConfig", "rounds_up"]
@@ -63,6 +64,9 @@ class RoundConfig:
         Whether exceptions are reported.
     saturate : bool
         Whether what is too large becomes the largest number.
+    registered : bool
+        Whether a register stands between the shift of what is tiny and rounding, which then takes a
+        cycle. Not with `modes` or `flags`.
 
     """
 
@@ -75,6 +79,7 @@ class RoundConfig:
     modes: bool = False
     flags: bool = False
     saturate: bool = False
+    registered: bool = False
 
     def __post_init__(self):
         # Beside the format's own bits one for guard and one for sticky; whether a number without
@@ -82,6 +87,8 @@ class RoundConfig:
         least = self.form.significand_width + 2 + (self.flags and self.unnormalised)
         require_integer("significand_width", self.significand_width, least, 256)
         require_integer("exponent_width", self.exponent_width, self.form.exponent_width + 1, 32)
+        if self.registered and (self.modes or self.flags):
+            raise ValueError("modes and flags must be False where registered is True")
 
     @property
     def least_exponent(self) -> int:
@@ -92,9 +99,10 @@ class RoundConfig:
 class Round(wiring.Component):
     """Round and pack: ``o`` is the magnitude, all but the sign.
 
-    Combinational. `exponent` is the stored exponent of a significand with its top bit set. A
-    carry of rounding up runs from the fraction into the exponent, and from the largest finite
-    number to what `form.overflow` says. Ties go to the even code or away from zero. Without
+    Combinational, or a cycle later if `config.registered`. `exponent` is the stored exponent of a
+    significand with its top bit set. A carry of rounding up runs from the fraction into the
+    exponent, and from the largest finite number to what `form.overflow` says. Ties go to the even
+    code or away from zero. Without
     subnormals there is no zero: all that is below the least number becomes that.
 
     Parameters
@@ -139,6 +147,14 @@ class Round(wiring.Component):
         form = config.form
 
         significand, exponent, is_below = self.in_range(m)
+        significand, exponent, is_below = cut(
+            m,
+            "shifted",
+            registered=config.registered,
+            significand=significand,
+            exponent=exponent,
+            is_below=is_below,
+        )
         lowest = config.significand_width - form.significand_width
         exponent_width = config.exponent_width if config.overflows else form.exponent_width
         code = Signal(form.fraction_width + exponent_width)

@@ -1,6 +1,7 @@
 """What units of two stored floats have in common: config and ports."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -10,8 +11,6 @@ from ..emit import SharedBlock
 from ..formats import FP32, FloatFormat
 
 __all__ = ["TwoOperandConfig", "TwoOperandUnit"]
-
-LATENCIES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,15 +22,18 @@ class TwoOperandConfig:
     form : FloatFormat
         Format of operands and result, with infinities and subnormals.
     latency : int
-        Cycles from the operands to the result, 1 to 4.
+        Cycles from the operands to the result, 1 to `latencies`.
 
     """
 
     form: FloatFormat = FP32
     latency: int = 2
 
+    #: The most cycles that a unit can take.
+    latencies: ClassVar[int] = 4
+
     def __post_init__(self):
-        require_integer("latency", self.latency, 1, LATENCIES)
+        require_integer("latency", self.latency, 1, self.latencies)
         if not (self.form.has_infinity and self.form.signed and self.form.subnormals):
             raise ValueError(
                 f"form must have signs, infinities and subnormals, unlike {self.form.name}"

@@ -14,12 +14,17 @@ from ..formats import FloatFormat, IntFormat
 from ..sram import Sram
 
 __all__ = [
+    "STORED_LATENCY",
     "Accumulator",
     "AccumulatorLane",
     "LaneConfig",
     "accumulator_banks",
     "accumulator_target",
 ]
+
+#: Cycles from the read of a row to its sums: block RAMs of FPGAs answer late in a cycle, so a
+#: register takes what they say, before anything is done with it.
+STORED_LATENCY = 2
 
 
 def accumulator_target(config: MatrixConfig) -> data.StructLayout:
@@ -99,17 +104,18 @@ class AccumulatorLane(SharedBlock):
 class Accumulator(wiring.Component):
     """Add rows of partial sums to rows of an SRAM, or overwrite them, one row per cycle.
 
-    `target` comes one cycle before its `sums`; the row is written ``1 + add_latency`` cycles
-    after `target` and seen by reads in later cycles. So `target` may name a row again with
-    `accumulate` only ``2 + add_latency`` cycles later (simulation asserts it). There is no
+    `target` comes `STORED_LATENCY` cycles before its `sums`; the row is written ``STORED_LATENCY +
+    add_latency`` cycles after `target` and seen by reads in later cycles. So `target` may name a
+    row again with `accumulate` only ``STORED_LATENCY + add_latency + 1`` cycles later (simulation
+    asserts it). There is no
     back-pressure on `target`. Even rows are one SRAM and odd rows another (`accumulator_banks`):
     other reads wait while a row with `accumulate` takes the one read port of theirs, so that
     beside rows that are added to in their order every second cycle has room for one::
 
-        cycle     0        1      ...  1 + add_latency
+        cycle     0        1        2    ...  2 + add_latency
         target    x
-        sums               x
-        SRAM      read x               write x
+        sums                        x
+        SRAM      read x   answers            write x
 
     Parameters
     ----------
@@ -124,7 +130,7 @@ class Accumulator(wiring.Component):
     read : In(stream.Signature(address))
         Row to read for others.
     stored : Out(columns * accumulator width)
-        That row, in the cycle after it was accepted only.
+        That row, `STORED_LATENCY` cycles after it was accepted only.
     writing : Out(1)
         Some row that came is not yet written. Low in the cycle of its `target`.
 
@@ -171,20 +177,27 @@ class Accumulator(wiring.Component):
             ]
         # What was read, of the bank that had it.
         added_from, read_from = Signal(select, reset_less=True), Signal(select, reset_less=True)
-        m.d.sync += [added_from.eq(added), read_from.eq(wanted)]
+        addends = Signal(len(self.stored), reset_less=True)
+        stored = Signal(len(self.stored), reset_less=True)
         data_of = Array(rows.read_data for rows in banks)
-        addends = Signal(len(self.stored))
-        m.d.comb += [addends.eq(data_of[added_from]), self.stored.eq(data_of[read_from])]
+        m.d.sync += [
+            added_from.eq(added),
+            read_from.eq(wanted),
+            addends.eq(data_of[added_from]),
+            stored.eq(data_of[read_from]),
+        ]
+        m.d.comb += self.stored.eq(stored)
 
         # The last entry of each line is the row that leaves the adders.
         address_width = config.accumulator_address_width
-        valid_line = Signal(1 + config.add_latency)
-        address_line = Signal((1 + config.add_latency) * address_width, reset_less=True)
-        accumulate = Signal(reset_less=True)
+        cycles = STORED_LATENCY + config.add_latency
+        valid_line = Signal(cycles)
+        address_line = Signal(cycles * address_width, reset_less=True)
+        accumulates = Signal(STORED_LATENCY, reset_less=True)
         m.d.sync += [
             valid_line.eq(Cat(self.target_valid, valid_line)),
             address_line.eq(Cat(self.target.address, address_line)),
-            accumulate.eq(self.target.accumulate),
+            accumulates.eq(Cat(self.target.accumulate, accumulates)),
         ]
         m.d.comb += [
             self.writing.eq(valid_line.any()),
@@ -204,7 +217,7 @@ class Accumulator(wiring.Component):
             m.d.comb += [
                 lane.sum.eq(self.sums.word_select(column, width)),
                 lane.stored.eq(addends.word_select(column, width)),
-                lane.accumulate.eq(accumulate),
+                lane.accumulate.eq(accumulates[-1]),
                 sums.word_select(column, width).eq(lane.o),
             ]
         return m

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import MatrixConfig
-from .accumulator import Accumulator
+from .accumulator import STORED_LATENCY, Accumulator
 from .drain import Drain, drain_command
 from .element import output_slots
 from .mesh import (
@@ -127,7 +127,7 @@ class MatrixArray(wiring.Component):
     @property
     def revisit_latency(self) -> int:
         """Least cycles between two offers of an accumulator row, the later with `accumulate`."""
-        return self.config.add_latency + 2
+        return STORED_LATENCY + self.config.add_latency + 1
 
     def elaborate(self, platform):
         m = Module()

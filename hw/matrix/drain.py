@@ -12,6 +12,7 @@ from ..float.convert import Convert, ConvertConfig
 from ..float.multiply import Multiply, MultiplyConfig
 from ..formats import FloatFormat, IntFormat
 from ..streams import Queue
+from .accumulator import STORED_LATENCY
 from .drain_reader import DrainReader, drain_command
 
 __all__ = ["Drain", "DrainLane", "DrainLaneConfig", "drain_command"]
@@ -25,7 +26,7 @@ class DrainLaneConfig:
     narrow: FloatFormat | None
     scales: bool
 
-    scale_latency = 4
+    scale_latency = 5
 
     @property
     def latency(self) -> int:
@@ -120,7 +121,7 @@ class Drain(wiring.Component):
     read : Out(stream.Signature(address))
         To the accumulator.
     stored : In(columns * accumulator width)
-        Its answer, in the cycle after.
+        Its answer, `STORED_LATENCY` cycles after.
     o : Out(stream.Signature(8 * drain_bytes))
     pointer, end : Out(address width + 1)
         Rows from `pointer` up to `end` are not yet read.
@@ -182,7 +183,7 @@ class Drain(wiring.Component):
     @property
     def round_trip(self) -> int:
         """Cycles from a read to the use of the room it leaves behind when `o` never waits."""
-        return 1 + self.lane.latency + 3
+        return STORED_LATENCY + self.lane.latency + 3
 
     def elaborate(self, platform):
         m = Module()
@@ -213,7 +214,7 @@ class Drain(wiring.Component):
         with m.Elif(pause != 0):
             m.d.sync += pause.eq(pause - 1)
 
-        valid_line = Signal(1 + latency)
+        valid_line = Signal(STORED_LATENCY + latency)
         m.d.sync += valid_line.eq(Cat(self.row, valid_line))
         self.send(m, queue, self.convert(m, reader, is_wide), valid_line[-1], row_beats)
 
@@ -226,7 +227,7 @@ class Drain(wiring.Component):
         return m
 
     def convert(self, m, reader, is_wide):
-        """Return the row that was read ``1 + lane.latency`` cycles ago, as it is sent."""
+        """Return the row read ``STORED_LATENCY + lane.latency`` cycles ago, as it is sent."""
         width = self.config.accumulator_format.width
         wide, narrow = [], []
         for column in range(self.config.columns):

@@ -10,7 +10,7 @@ from amaranth.utils import bits_for, ceil_log2, exact_log2
 from ..config import ClusterConfig
 from ..memory.carry_select import carry_select
 from ..memory.ports import WideReadSignature
-from ..streams import Queue
+from ..streams import Queue, RegisterSlice
 from .operation import matrix_of
 from .transpose_stage import TransposeStage, transpose_line
 from .transposer import TransposerConfig
@@ -23,10 +23,10 @@ class Fetch(wiring.Component):
     """Read the lines of one operand in the order of the array and hold them until it takes them.
 
     One line per cycle, as stored or transposed. A line is asked for only when there is room for
-    it, so that responses are never refused; it is on `o` ``read_latency + 1`` cycles after its
-    request was accepted, or one more where `depth` is above 16; a transposed block, `rows` cycles
-    after its last line. Lines beyond the matrix that must not count are not read: they enter as
-    zeros.
+    it, so that responses are never refused; it is asked for in the cycle after its step
+    of the walk, and on `o` ``read_latency + 1`` cycles after its request was accepted, or one more
+    where `depth` is above 16; a transposed block, `rows` cycles after its last line. Lines beyond
+    the matrix that must not count are not read: they enter as zeros.
 
     Parameters
     ----------
@@ -82,7 +82,6 @@ class Fetch(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        request = self.memory.request
         layout = transpose_line(self.transposer)
         m.submodules.queue = queue = Queue(layout, self.depth)
 
@@ -97,23 +96,22 @@ class Fetch(wiring.Component):
         )
         address = self.walk(m, zero, tags, step)
         taken = queue.o.valid & queue.o.ready
+        # Between the walk and the memory, whose banks others ask for too.
+        line = data.StructLayout({"address": len(address), "zero": 1, "tags": tags.shape()})
+        m.submodules.asked = asked = RegisterSlice(line)
         m.d.comb += [
-            request.valid.eq(self.i.valid & room.any() & ~zero),
-            request.payload.eq(address << exact_log2(self.size)),
-            step.eq(self.i.valid & room.any() & (zero | request.ready)),
+            asked.i.valid.eq(self.i.valid & room.any()),
+            asked.i.p.address.eq(address),
+            asked.i.p.zero.eq(zero),
+            asked.i.p.tags.eq(tags),
+            step.eq(asked.i.valid & asked.i.ready),
         ]
         m.d.sync += room.eq(room - step + taken)
-
-        # What is known of a line travels beside its read; a line of zeros has nothing else.
-        latency, width = self.config.shared.read_latency, len(tags.as_value())
-        tag_line = Signal(latency * width, reset_less=True)
-        zeros = Signal(latency)
-        m.d.sync += [tag_line.eq(Cat(tags, tag_line)), zeros.eq(Cat(step & zero, zeros))]
-        arrived = data.View(tags.shape(), tag_line[-width:])
+        arrived, arrived_zero = self.ask(m, asked.o)
         beyond = Signal(self.elements)
         m.d.comb += [
             beyond.eq(C(-1, self.elements) << arrived.count),
-            queue.i.valid.eq(self.memory.response.valid | zeros[-1]),
+            queue.i.valid.eq(self.memory.response.valid | arrived_zero),
             queue.i.p.line.eq(
                 self.memory.response.payload
                 & ~Cat(bit.replicate(self.transposer.width) for bit in beyond)
@@ -121,8 +119,30 @@ class Fetch(wiring.Component):
             queue.i.p.transpose.eq(arrived.transpose),
             queue.i.p.keep.eq(arrived.keep),
         ]
-        self.deliver(m, queue, self.i.valid | (room != self.depth))
+        # A cycle late where a walk begins: until then no line of it is on its way.
+        walks = Signal()
+        m.d.sync += walks.eq(self.i.valid)
+        self.deliver(m, queue, walks | (room != self.depth))
         return m
+
+    def ask(self, m, line):
+        """Read a line; return what is known of the one that arrives, and whether it is zeros."""
+        request, latency = self.memory.request, self.config.shared.read_latency
+        m.d.comb += [
+            request.valid.eq(line.valid & ~line.p.zero),
+            request.payload.eq(line.p.address << exact_log2(self.size)),
+            line.ready.eq(line.p.zero | request.ready),
+        ]
+        # It travels beside the read; a line of zeros has nothing else.
+        tags = line.p.tags
+        width = len(tags.as_value())
+        tag_line = Signal(latency * width, reset_less=True)
+        zeros = Signal(latency)
+        m.d.sync += [
+            tag_line.eq(Cat(tags, tag_line)),
+            zeros.eq(Cat(line.valid & line.p.zero, zeros)),
+        ]
+        return data.View(tags.shape(), tag_line[-width:]), zeros[-1]
 
     def deliver(self, m, queue, more):
         """Connect the queue to `o`, through the transposer where there is one."""

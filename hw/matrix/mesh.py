@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from ..config import MatrixConfig
 from ..float.multiply_add import MultiplyAddConfig
 from ..float.unpack import Unpack, UnpackConfig, operand_layout
-from .accumulator import accumulator_target
+from .accumulator import STORED_LATENCY, accumulator_target
 from .element import WeightStationaryElement, weight_stationary_word
 from .skew import Skew, SkewConfig
 
@@ -54,26 +54,26 @@ def multiply_add_config(config: MatrixConfig) -> MultiplyAddConfig:
 
 def weight_stationary_latency(config: MatrixConfig) -> int:
     """Return the cycles from the offer of a row of A to its sums."""
-    return 3 + config.rows * config.element_latency + config.columns - 1
+    return 4 + config.rows * config.element_latency + config.columns - 1
 
 
 class WeightStationaryMesh(wiring.Component):
     """Multiply rows of A with the weights held: ``sums[j] = fma chain of a[r] * b[r][j]``.
 
     The chain begins at +0 in array row 0 and ends in the last. A row of A offered in cycle t has
-    all its sums in cycle ``t + weight_stationary_latency(config)``, and its target a cycle
-    earlier; one row of A and one of weights per cycle, no back-pressure. Array row r sees a row
-    of A ``r * element_latency`` cycles after array row 0, so weight row r may be offered
-    only when more than that many cycles have passed since the row of A with the last `swap`, and
-    must be offered no later than that many cycles after the row of A whose `swap` makes it
-    active::
+    all its sums in cycle ``t + weight_stationary_latency(config)``, and its target
+    `STORED_LATENCY` cycles earlier; one row of A and one of weights per cycle, no back-pressure.
+    Array row r sees a row of A ``r * element_latency`` cycles after array row 0, so weight row r
+    may be offered only when more than that many cycles have passed since the row of A with the
+    last `swap`, and must be offered no later than that many cycles after the row of A whose `swap`
+    makes it active::
 
-        cycle                    t         t + 1   t + 2   t + 3
+        cycle                    t         t + 1   t + 2   t + 3   t + 4
         a, swap offered          x
-        swap in element (0, 0)                     x
-        a in element (0, 0)                                x
+        swap in element (0, 0)                             x
+        a in element (0, 0)                                        x
         weight row 0 offered     w, latest
-        load in element (0, 0)             w
+        load in element (0, 0)                     w
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class WeightStationaryMesh(wiring.Component):
     weights : In(array_weights(config))
     weights_valid : In(1)
     target : Out(accumulator_target(config))
-        Where the sums of the next cycle go.
+        Where the sums in `STORED_LATENCY` cycles go.
     target_valid : Out(1)
     sums : Out(columns * accumulator width)
     in_flight : Out(1)
@@ -145,8 +145,8 @@ class WeightStationaryMesh(wiring.Component):
         return m
 
     def carry_target(self, m):
-        """Delay where the sums go until a cycle before them; return whether any is under way."""
-        cycles = weight_stationary_latency(self.config) - 1
+        """Delay where the sums go until shortly before them; return whether any is under way."""
+        cycles = weight_stationary_latency(self.config) - STORED_LATENCY
         layout = accumulator_target(self.config)
         width = Shape.cast(layout).width
         offered = Signal(layout)
@@ -169,15 +169,16 @@ class WeightStationaryMesh(wiring.Component):
         config = self.config
         width, step = config.operand_format.width, config.element_latency
         m.submodules.skew = skew = Skew(SkewConfig(lanes=config.rows, width=width, step=step))
-        offered = Signal(config.rows * width, reset_less=True)
-        held = Signal(config.rows * width, reset_less=True)
-        swaps = Signal((config.rows - 1) * step + 1, reset_less=True)
+        # A row comes two cycles behind its swap, and that a cycle behind a load.
+        waiting = Signal(3 * config.rows * width, reset_less=True)
+        swaps = Signal((config.rows - 1) * step + 2, reset_less=True)
+        loads = Signal(config.rows, reset_less=True)
         m.d.sync += [
-            offered.eq(self.row.a),
-            held.eq(offered),
+            waiting.eq(Cat(self.row.a, waiting)),
             swaps.eq(Cat(self.row_valid & self.row.swap, swaps)),
+            loads.eq(Mux(self.weights_valid, 1 << self.weights.row, 0)),
         ]
-        m.d.comb += skew.i.eq(held)
+        m.d.comb += skew.i.eq(waiting[-len(skew.i) :])
 
         words = []
         for row in range(config.rows):
@@ -192,8 +193,8 @@ class WeightStationaryMesh(wiring.Component):
             m.d.comb += unpack.i.eq(skew.o.word_select(row, width))
             m.d.sync += [
                 word.a.eq(unpack.o),
-                word.swap.eq(swaps[row * step]),
-                word.load.eq(self.weights_valid & (self.weights.row == row)),
+                word.swap.eq(swaps[row * step + 1]),
+                word.load.eq(loads[row]),
             ]
             words.append(word)
         return words
@@ -204,9 +205,10 @@ class WeightStationaryMesh(wiring.Component):
         width = config.operand_format.width
         m.submodules.skew_weights = skew = Skew(SkewConfig(lanes=config.columns, width=width))
         # In step with the load flag, which needs `columns` cycles to pass the last element.
-        pending = Signal(config.columns)
-        m.d.sync += pending.eq(Cat(self.weights_valid, pending))
-        m.d.comb += skew.i.eq(self.weights.b)
+        pending = Signal(config.columns + 1)
+        offered = Signal(len(skew.i), reset_less=True)
+        m.d.sync += [pending.eq(Cat(self.weights_valid, pending)), offered.eq(self.weights.b)]
+        m.d.comb += skew.i.eq(offered)
 
         weights = []
         for column in range(config.columns):

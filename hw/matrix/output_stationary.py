@@ -10,7 +10,7 @@ from amaranth.utils import ceil_log2
 from ..config import MatrixConfig
 from ..float.unpack import Unpack, UnpackConfig, operand_layout
 from ..formats import FloatFormat
-from .accumulator import accumulator_target
+from .accumulator import STORED_LATENCY, accumulator_target
 from .element import OutputStationaryElement, output_slots, output_stationary_word
 from .mesh import multiply_add_config
 from .skew import Skew, SkewConfig
@@ -114,9 +114,9 @@ class OutputStationaryMesh(wiring.Component):
     which a tile has no valid step leaves it alone. So L tiles are interleaved, for instance L
     neighbouring column blocks of C, which share each column of A. A tile's row r has its sums
     ``output_stationary_latency(config) + r * slots`` cycles after its last step, with slots =
-    max(2, L), and its target a cycle earlier. Two last steps whose distance is a multiple of
-    slots must be at least ``rows * slots`` cycles apart: then the rows of interleaved tiles leave
-    one per cycle, while the next tiles are computed::
+    max(2, L), and its target `STORED_LATENCY` cycles earlier. Two last steps whose distance is a
+    multiple of slots must be at least ``rows * slots`` cycles apart: then the rows of interleaved
+    tiles leave one per cycle, while the next tiles are computed::
 
         cycle (L = 2)  0   1   2   3   ...  2K    2K + 1
         tile           P   Q   P   Q   ...  R     S
@@ -132,7 +132,7 @@ class OutputStationaryMesh(wiring.Component):
     step : In(array_step(config))
     step_valid : In(1)
     target : Out(accumulator_target(config))
-        Where the sums of the next cycle go.
+        Where the sums in `STORED_LATENCY` cycles go.
     target_valid : Out(1)
     sums : Out(columns * accumulator width)
     in_flight : Out(1)
@@ -186,8 +186,8 @@ class OutputStationaryMesh(wiring.Component):
         return m
 
     def carry_target(self, m):
-        """Delay where sums go until a cycle before them; return whether any is under way."""
-        cycles = output_stationary_latency(self.config) - 1
+        """Delay where sums go until shortly before them; return whether any is under way."""
+        cycles = output_stationary_latency(self.config) - STORED_LATENCY
         layout = accumulator_target(self.config)
         width = Shape.cast(layout).width
         offered = Signal(layout)

@@ -155,7 +155,7 @@ class Sequencer(wiring.Component):
         config, matrix = self.config, matrix_of(self.config)
         # Rows of B enter in groups, the next of which is asked for meanwhile.
         group = 1 if self.is_weight_stationary else matrix.element_latency
-        reach = config.shared.read_latency + max(6, group + 2)
+        reach = config.shared.read_latency + max(7, group + 3)
         square = matrix.rows == matrix.columns
         a = Fetch(
             config,

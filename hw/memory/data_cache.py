@@ -65,6 +65,8 @@ class DataCache(SharedBlock):
         Writes are done, in their order; 1 if one failed.
     invalidate : In(1)
         What is asked for from the next cycle on is read anew.
+        Whoever says so keeps the clock in that cycle, as a core does of which a warp runs:
+        `busy` does not follow.
     line_read : Out(stream.Signature(line_read_layout(config)))
     line : In(stream.Signature(line_beat_layout(config)))
         Beats of one line in their order, of several lines in any.
@@ -153,7 +155,7 @@ class DataCache(SharedBlock):
             Cat(
                 (self.read.valid, self.write.valid, self.line.valid, self.line_written.valid),
                 (is_read, is_write, replayed, answers.o.valid, outgoing.o.valid),
-                (self.invalidate, tags.sweeping, misses.busy, stores.busy),
+                (tags.sweeping, misses.busy, stores.busy),
             ).any()
         )
         return m

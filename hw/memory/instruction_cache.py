@@ -69,6 +69,8 @@ class InstructionCache(SharedBlock):
     fetched : Out(ResponseSignature(fetch_response_layout(config.core)))
     invalidate : In(1)
         What is asked for from the next cycle on is read anew, for all warps.
+        Whoever says so keeps the clock in that cycle, as a core does of which a warp runs:
+        `busy` does not follow.
     read : Out(stream.Signature(read_layout(config)))
         The first beat of a line; all of them are to be read.
     line : In(ResponseSignature(line_layout(config)))
@@ -130,7 +132,7 @@ class InstructionCache(SharedBlock):
         m.d.comb += self.busy.eq(
             Cat(
                 (self.fetch.valid, self.line.valid, look_valid, replayed, proposes),
-                (self.invalidate, tags.sweeping, table.busy),
+                (tags.sweeping, table.busy),
             ).any()
         )
         return m
