@@ -140,11 +140,11 @@ def find_board(name: str) -> Board:
         pin
         for resource, number in sorted(platform.resources)
         if resource == "led" or resource == "rgb_led"
-        for pin in pins_of(platform.lookup(resource, number))
+        for pin in pins_of(platform, platform.lookup(resource, number))
     ]
     serial = None
     if ("uart", 0) in platform.resources:
-        (serial,) = pins_of(platform.lookup("uart"), only="tx")
+        (serial,) = pins_of(platform, platform.lookup("uart"), only="tx")
     sites = [pin.site for pin in (*lights, *([serial] if serial else []))]
     lights = [light for light in lights if sites.count(light.site) == 1]
     return Board(
@@ -152,15 +152,15 @@ def find_board(name: str) -> Board:
         device=platform.device,
         package=platform.package,
         speed=getattr(platform, "speed", ""),
-        clock=pins_of(clock)[0],
+        clock=pins_of(platform, clock)[0],
         frequency=clock.clock.frequency,
         lights=tuple(lights[:3]),
         serial=serial,
     )
 
 
-def pins_of(resource, only: str | None = None) -> list[Pin]:
-    """Return the pins of a resource, or those of one part of it."""
+def pins_of(platform, resource, only: str | None = None) -> list[Pin]:
+    """Return the pins of a resource of a board, or those of one part of it."""
     from amaranth.build import Subsignal
 
     found = []
@@ -169,9 +169,16 @@ def pins_of(resource, only: str | None = None) -> list[Pin]:
             named: Any = part
             if only in (None, named.name):
                 inside = SimpleNamespace(ios=named.ios, attrs={**resource.attrs, **named.attrs})
-                found += pins_of(inside)
+                found += pins_of(platform, inside)
         elif only is None:
-            attributes = tuple((name, str(value)) for name, value in resource.attrs.items())
+            # Where jumpers set a voltage, an attribute is a function of the board.
+            values = {
+                name: value(platform) if callable(value) else value
+                for name, value in resource.attrs.items()
+            }
+            attributes = tuple(
+                (name, str(value)) for name, value in values.items() if value is not None
+            )
             found += [
                 Pin(site=site, inverted=part.invert, attributes=attributes) for site in part.names
             ]

@@ -189,7 +189,7 @@ def build_bitstream(
     arguments += ["--report", "report.json", "--log", "route.log", "-q"]
     if board.family == "ecp5":
         arguments += ["--package", board.package.replace("BG", "CABGA").replace("MG", "CSFBGA")]
-        arguments += ["--speed", board.speed, "--tmg-ripup", "--textcfg", routed]
+        arguments += ["--speed", board.speed, "--textcfg", routed]
     else:
         arguments += ["--package", package, "--asc", routed]
     run_tool(f"yowasp_nextpnr_{board.family}", f"run_nextpnr_{board.family}", arguments, folder)

@@ -1,6 +1,7 @@
 """Boards, what stands between a test and their pins, and bad input to ``spica fpga``."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -35,6 +36,8 @@ def test_every_board_can_show_a_verdict():
         assert len(set(sites)) == len(sites), board.name
         text = constraints(board, 60e6)
         assert all(f" {site}" in text or f'"{site}"' in text for site in sites)
+        electrical = [line for line in text.splitlines() if line.startswith("IOBUF")]
+        assert all(re.fullmatch(r'IOBUF PORT "\w+"( \w+=\w+)+;', line) for line in electrical)
         ports = board_top(board, "design").partition(";")[0]
         assert ports.count("output") == len(sites) - 1
 
