@@ -10,20 +10,23 @@ from .timing import command
 
 __all__ = ["measure", "tables"]
 
-#: Board, preset and the MHz asked for; what it must reach and in which time at most.
+#: Adders in more steps than an ASIC needs.
+STEPS = ("matrix.add_latency=4", "matrix.multiply_add_latency=4")
+#: Board, preset and settings, the MHz asked for; what it must reach and in which time at most.
 BUILDS = (
-    ("icebreaker", "nano", 12, 12, 120),
-    ("ice40_hx8k_b_evn", "nano", 12, 12, 120),
-    ("ulx3s_85f", "tiny_matrix", 60, 60, 1200),
+    ("icebreaker", "nano", (), 12, 12, 120),
+    ("ice40_hx8k_b_evn", "nano", (), 12, 12, 120),
+    ("ecp5_5g_evn", "tiny_matrix", STEPS, 60, 60, 1200),
+    ("ulx3s_85f", "tiny_matrix", STEPS, 60, 25, 1200),
 )
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
     """Yield the result after every build."""
     result: dict = {"builds": [], "targets": []}
-    for board, preset, wanted, least, seconds in BUILDS[: 1 if quick else None]:
+    for board, preset, settings, wanted, least, seconds in BUILDS[: 1 if quick else None]:
         tell(f"{preset} for {board}", len(result["builds"]), len(BUILDS))
-        found = build(board, preset, wanted)
+        found = build(board, preset, settings, wanted)
         result["builds"].append(found)
         targets = (
             Target(
@@ -44,10 +47,12 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
         yield result
 
 
-def build(board: str, preset: str, wanted: float) -> dict:
+def build(board: str, preset: str, settings: tuple[str, ...], wanted: float) -> dict:
     """Return what ``spica fpga`` says of a build with nothing in the cache, and its time."""
     with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
         arguments = ["fpga", board, "--preset", preset, "--frequency", str(wanted)]
+        for setting in settings:
+            arguments += ["--set", setting]
         times, found = command([*arguments, "-o", f"{name}/build"], f"{name}/cache")
         return found | times
 
