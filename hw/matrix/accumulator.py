@@ -51,7 +51,7 @@ class LaneConfig:
 
 
 class AccumulatorLane(SharedBlock):
-    """``o = sum + stored`` if `accumulate`, else ``o = sum``, `config.latency` cycles later.
+    """``o = sum + addend``, `config.latency` cycles later.
 
     One sum per cycle, no back-pressure.
 
@@ -62,15 +62,13 @@ class AccumulatorLane(SharedBlock):
     Members
     -------
     sum : In(config.form.width)
-    stored : In(config.form.width)
-    accumulate : In(1)
+    addend : In(config.form.width)
     o : Out(config.form.width)
 
     """
 
     sum: Signal
-    stored: Signal
-    accumulate: Signal
+    addend: Signal
     o: Signal
 
     def __init__(self, config: LaneConfig):
@@ -78,21 +76,18 @@ class AccumulatorLane(SharedBlock):
         width = config.form.width
         super().__init__({
             "sum": In(width),
-            "stored": In(width),
-            "accumulate": In(1),
+            "addend": In(width),
             "o": Out(width),
         })
 
     def build(self, platform):
         m = Module()
         config = self.config
-        addend = Signal(config.form.width)
-        m.d.comb += addend.eq(Mux(self.accumulate, self.stored, config.identity))
         if isinstance(config.form, FloatFormat):
             m.submodules.add = add = Add(AddConfig(form=config.form, latency=config.latency))
-            m.d.comb += [add.a.eq(self.sum), add.b.eq(addend), self.o.eq(add.o)]
+            m.d.comb += [add.a.eq(self.sum), add.b.eq(self.addend), self.o.eq(add.o)]
             return m
-        total = (self.sum + addend)[: config.form.width]
+        total = (self.sum + self.addend)[: config.form.width]
         for cycle in range(config.latency):
             stage = Signal(config.form.width, reset_less=True, name=f"total_{cycle}")
             m.d.sync += stage.eq(total)
@@ -175,15 +170,19 @@ class Accumulator(wiring.Component):
                     Mux(takes, self.target.address[select:], self.read.payload[select:])
                 ),
             ]
+        lane_config = LaneConfig(form=config.accumulator_format, latency=config.add_latency)
+        identities = Const(lane_config.identity, width).replicate(config.columns)
         # What was read, of the bank that had it.
         added_from, read_from = Signal(select, reset_less=True), Signal(select, reset_less=True)
+        accumulates = Signal(reset_less=True)
         addends = Signal(len(self.stored), reset_less=True)
         stored = Signal(len(self.stored), reset_less=True)
         data_of = Array(rows.read_data for rows in banks)
         m.d.sync += [
             added_from.eq(added),
             read_from.eq(wanted),
-            addends.eq(data_of[added_from]),
+            accumulates.eq(self.target.accumulate),
+            addends.eq(Mux(accumulates, data_of[added_from], identities)),
             stored.eq(data_of[read_from]),
         ]
         m.d.comb += self.stored.eq(stored)
@@ -193,11 +192,9 @@ class Accumulator(wiring.Component):
         cycles = STORED_LATENCY + config.add_latency
         valid_line = Signal(cycles)
         address_line = Signal(cycles * address_width, reset_less=True)
-        accumulates = Signal(STORED_LATENCY, reset_less=True)
         m.d.sync += [
             valid_line.eq(Cat(self.target_valid, valid_line)),
             address_line.eq(Cat(self.target.address, address_line)),
-            accumulates.eq(Cat(self.target.accumulate, accumulates)),
         ]
         m.d.comb += [
             self.writing.eq(valid_line.any()),
@@ -211,13 +208,11 @@ class Accumulator(wiring.Component):
                 rows.write_data.eq(sums),
             ]
 
-        lane_config = LaneConfig(form=config.accumulator_format, latency=config.add_latency)
         for column in range(config.columns):
             m.submodules[f"lane_{column}"] = lane = AccumulatorLane(lane_config)
             m.d.comb += [
                 lane.sum.eq(self.sums.word_select(column, width)),
-                lane.stored.eq(addends.word_select(column, width)),
-                lane.accumulate.eq(accumulates[-1]),
+                lane.addend.eq(addends.word_select(column, width)),
                 sums.word_select(column, width).eq(lane.o),
             ]
         return m
