@@ -25,7 +25,7 @@ class SignificandProductConfig:
     width : int
         Bits of each factor.
     registered : bool
-        Whether the product is registered; that of halves is summed after the register.
+        Whether the product is registered; that of halves as two words, summed after the register.
 
     """
 
@@ -82,24 +82,19 @@ class SignificandProduct(wiring.Component):
         a, b = self.a, self.b
         width = self.config.width
         half = width // 2
-        low, low_high, high_low, high = self.cut(
-            m,
-            low=a[:half] * b[:half],
-            low_high=a[:half] * b[half:],
-            high_low=a[half:] * b[:half],
-            high=a[half:] * b[half:],
-        )
+        low, high = a[:half] * b[:half], a[half:] * b[half:]
+        low_high, high_low = a[:half] * b[half:], a[half:] * b[:half]
         # Full adders make two words of three.
         upper = Cat(low[half:], high)
         halves = low_high ^ high_low
-        partial = Signal(len(upper))
-        carries = Signal(len(upper))
-        m.d.comb += [
-            partial.eq(upper ^ halves),
-            carries.eq(((low_high & high_low) | (upper & halves)) << 1),
-        ]
+        lowest, partial, carries = self.cut(
+            m,
+            lowest=low[:half],
+            partial=(upper ^ halves)[: len(upper)],
+            carries=(low_high & high_low) | (upper[: len(halves)] & halves),
+        )
         m.submodules.sum = total = CarrySelectAdd(
             CarrySelectAddConfig(width=len(upper), blocks=(len(upper) // 3, len(upper) * 2 // 3))
         )
-        m.d.comb += [total.a.eq(partial), total.b.eq(carries)]
-        return Cat(low[:half], total.o)
+        m.d.comb += [total.a.eq(partial), total.b.eq(carries << 1)]
+        return Cat(lowest, total.o)
