@@ -84,18 +84,19 @@ class Compare(SharedBlock):
         picked = Mux(picks_a, self.a, self.b)
         if form.has_nan:
             picked = Mux(a_is_nan & b_is_nan, form.nan, picked)
+        zeros_hold = is_ordered & are_zeros
+        codes_hold = is_ordered & ~are_zeros
+        m.d.comb += self.flags.invalid.eq(a_is_signalling | b_is_signalling)
         with m.Switch(self.operation):
             with m.Case(Comparison.EQUAL):
-                m.d.comb += self.o.eq(is_ordered & (is_equal | are_zeros))
+                m.d.comb += self.o.eq(is_equal & codes_hold | zeros_hold)
             with m.Case(Comparison.LESS):
-                m.d.comb += self.o.eq(is_ordered & is_less & ~are_zeros)
+                m.d.comb += [self.o.eq(is_less & codes_hold), self.flags.invalid.eq(~is_ordered)]
             with m.Case(Comparison.LESS_EQUAL):
-                m.d.comb += self.o.eq(is_ordered & (is_a_first | are_zeros))
+                m.d.comb += self.o.eq(is_a_first & codes_hold | zeros_hold)
+                m.d.comb += self.flags.invalid.eq(~is_ordered)
             with m.Default():
                 m.d.comb += self.o.eq(picked)
-        is_quiet = (self.operation != Comparison.LESS) & (self.operation != Comparison.LESS_EQUAL)
-        is_invalid = Mux(is_quiet, a_is_signalling | b_is_signalling, ~is_ordered)
-        m.d.comb += self.flags.invalid.eq(is_invalid)
         return m
 
     def ordered(self, m):
