@@ -7,6 +7,7 @@ from . import (
     misses,
     prefetchers,
     queues,
+    register_slices,
     scoreboards,
     slices,
     synchronizers,
@@ -17,6 +18,7 @@ __all__ = ["PROOFS"]
 
 PROOFS = (
     *queues.PROOFS,
+    *register_slices.PROOFS,
     *arbiters.PROOFS,
     *misses.PROOFS,
     *miss_tables.PROOFS,

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from amaranth import *
 
-from spica.hw.core.skid_buffer import SkidBuffer
 from spica.hw.streams import Queue
 
 from .proof import Fault, Proof
@@ -82,63 +81,7 @@ class QueueOrder(Properties):
         return Mux(place >= self.places, place - self.places, place)
 
 
-class SkidOrder(Properties):
-    """What comes goes in the same cycle, or is the next to go, unchanged; one is kept at most."""
-
-    def __init__(self, width: int):
-        self.width = width
-        super().__init__(
-            free={"valid": 1, "payload": width, "ready": 1},
-            inside={"is_full": ("skid.is_full", 1), "kept": ("skid.kept", width)},
-        )
-
-    def state(self, m):
-        m.submodules.skid = skid = SkidBuffer(self.width)
-        self.held, self.value = held, value = Signal(), Signal(self.width)
-        came, went = Signal(), Signal()
-        m.d.comb += [
-            skid.i.valid.eq(self.valid),
-            skid.i.payload.eq(self.payload),
-            skid.o.ready.eq(self.ready),
-            came.eq(skid.i.valid & skid.i.ready),
-            went.eq(skid.o.valid & skid.o.ready),
-            Assert(skid.i.ready == ~held),
-            Assert(skid.o.valid == (held | self.valid)),
-            Assert(~skid.o.valid | (skid.o.payload == Mux(held, value, self.payload))),
-        ]
-        m.d.sync += held.eq(held + came - went)
-        with m.If(came):
-            m.d.sync += value.eq(self.payload)
-
-    def relate(self, m):
-        m.d.comb += [
-            Assert(self.is_full == self.held),
-            Assert(~self.held | (self.kept == self.value)),
-        ]
-
-
 QUEUE = "hw/streams.py"
-SKID = "hw/core/skid_buffer.py"
-SKID_FAULTS = (
-    Fault(
-        what="what is kept changes with what is refused behind it",
-        file=SKID,
-        old="with m.If(~is_full):",
-        new="with m.If(self.i.valid):",
-    ),
-    Fault(
-        what="what is kept is forgotten if refused again",
-        file=SKID,
-        old="is_full.eq(self.o.valid & ~self.o.ready)",
-        new="is_full.eq(self.i.valid & ~self.o.ready)",
-    ),
-    Fault(
-        what="what is kept is passed by",
-        file=SKID,
-        old="Mux(is_full, Value.cast(kept), Value.cast(self.i.payload))",
-        new="Mux(is_full & ~self.i.valid, Value.cast(kept), Value.cast(self.i.payload))",
-    ),
-)
 FAULTS = (
     Fault(
         what="a full queue accepts",
@@ -188,13 +131,5 @@ PROOFS = (
         kind=QueueOrder,
         arguments=(17,),
         faults=(replace(FAULTS[1], depth=6), replace(FAULTS[3], depth=6)),
-    ),
-    Proof(
-        name="skid_buffer",
-        says="what comes goes at once or as the next, once, unchanged; one is kept at most",
-        size="2 bits",
-        kind=SkidOrder,
-        arguments=(2,),
-        faults=SKID_FAULTS,
     ),
 )

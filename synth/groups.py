@@ -57,7 +57,7 @@ CONTAINERS = (
     "memory.CorePath",
     "memory.DataPath",
 )
-HELPERS = ("Queue", "core.SkidBuffer", "memory.Merge")
+HELPERS = ("Queue", "SkidBuffer", "memory.Merge")
 
 _GROUPS = {name: group for group, names in GROUPS.items() for name in names}
 

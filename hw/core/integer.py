@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import CoreConfig
 from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ..register_slices import SkidBuffer
 from ..streams import ResponseSignature
 from .beats import BeatsConfig, FromBeats, ToBeats
 from .branch import Branch
@@ -16,7 +17,6 @@ from .layouts import branch_layout, operation_layout, result_layout
 from .multiply_lane import MultiplyLane, MultiplyLaneConfig
 from .operations import Port
 from .result_slots import ResultSlots, ResultSlotsConfig
-from .skid_buffer import SkidBuffer
 
 __all__ = ["IntegerUnit"]
 

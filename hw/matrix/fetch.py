@@ -10,7 +10,8 @@ from amaranth.utils import bits_for, ceil_log2, exact_log2
 from ..config import ClusterConfig
 from ..memory.carry_select import carry_select
 from ..memory.ports import WideReadSignature
-from ..streams import Queue, RegisterSlice
+from ..register_slices import RegisterSlice
+from ..streams import Queue
 from .operation import matrix_of
 from .transpose_stage import TransposeStage, transpose_line
 from .transposer import TransposerConfig

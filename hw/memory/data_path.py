@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import WORD_BYTES, ClusterConfig
 from ..core.layouts import data_request_layout, data_response_layout
-from ..core.skid_buffer import SkidBuffer
 from ..emit import SharedBlock
+from ..register_slices import SkidBuffer
 from ..registers import RegisterSignature
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select

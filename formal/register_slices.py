@@ -1,0 +1,154 @@
+"""Register slices lose nothing, double nothing, keep the order, and keep their latency."""
+
+from amaranth import *
+
+from spica.hw.register_slices import RegisterSlice, SkidBuffer
+
+from .proof import Fault, Proof
+from .properties import Assert, Properties
+
+__all__ = ["PROOFS"]
+
+WIDTH = 2
+
+
+class SkidOrder(Properties):
+    """What comes goes in the same cycle, or is the next to go, unchanged; one is kept at most."""
+
+    def __init__(self, width: int):
+        self.width = width
+        super().__init__(
+            free={"valid": 1, "payload": width, "ready": 1},
+            inside={"is_full": ("skid.is_full", 1), "kept": ("skid.kept", width)},
+        )
+
+    def state(self, m):
+        m.submodules.skid = skid = SkidBuffer(self.width)
+        self.held, self.value = held, value = Signal(), Signal(self.width)
+        came, went = Signal(), Signal()
+        m.d.comb += [
+            skid.i.valid.eq(self.valid),
+            skid.i.payload.eq(self.payload),
+            skid.o.ready.eq(self.ready),
+            came.eq(skid.i.valid & skid.i.ready),
+            went.eq(skid.o.valid & skid.o.ready),
+            Assert(skid.i.ready == ~held),
+            Assert(skid.o.valid == (held | self.valid)),
+            Assert(~skid.o.valid | (skid.o.payload == Mux(held, value, self.payload))),
+        ]
+        m.d.sync += held.eq(held + came - went)
+        with m.If(came):
+            m.d.sync += value.eq(self.payload)
+
+    def relate(self, m):
+        m.d.comb += [
+            Assert(self.is_full == self.held),
+            Assert(~self.held | (self.kept == self.value)),
+        ]
+
+
+class SliceOrder(Properties):
+    """What comes goes in the next cycle at the earliest, in its order; two are kept at most."""
+
+    def __init__(self, width: int):
+        self.width = width
+        super().__init__(
+            free={"valid": 1, "payload": width, "ready": 1},
+            inside={
+                "is_full": ("slice.refused.is_full", 1),
+                "kept": ("slice.refused.kept", width),
+            },
+        )
+
+    def state(self, m):
+        m.submodules.slice = cut = RegisterSlice(self.width)
+        self.held = held = Signal(range(3))
+        first = Signal(self.width)
+        self.second = second = Signal(self.width)
+        came, went = Signal(), Signal()
+        m.d.comb += [
+            cut.i.valid.eq(self.valid),
+            cut.i.payload.eq(self.payload),
+            cut.o.ready.eq(self.ready),
+            came.eq(cut.i.valid & cut.i.ready),
+            went.eq(cut.o.valid & cut.o.ready),
+            Assert(held <= 2),
+            Assert(cut.i.ready == (held != 2)),
+            Assert(cut.o.valid == (held != 0)),
+            Assert(~cut.o.valid | (cut.o.payload == first)),
+        ]
+        m.d.sync += held.eq(held + came - went)
+        with m.If(went & (held == 2)):
+            m.d.sync += first.eq(second)
+        with m.Elif(came & (went | (held == 0))):
+            m.d.sync += first.eq(self.payload)
+        with m.If(came):
+            m.d.sync += second.eq(self.payload)
+
+    def relate(self, m):
+        m.d.comb += [
+            Assert(self.is_full == (self.held == 2)),
+            Assert(~self.is_full | (self.kept == self.second)),
+        ]
+
+
+SLICES = "hw/register_slices.py"
+SKID_FAULTS = (
+    Fault(
+        what="what is kept changes with what is refused behind it",
+        file=SLICES,
+        old="with m.If(~is_full):",
+        new="with m.If(self.i.valid):",
+    ),
+    Fault(
+        what="what is kept is forgotten if refused again",
+        file=SLICES,
+        old="is_full.eq(self.o.valid & ~self.o.ready)",
+        new="is_full.eq(self.i.valid & ~self.o.ready)",
+    ),
+    Fault(
+        what="what is kept is passed by",
+        file=SLICES,
+        old="Mux(is_full, Value.cast(kept), Value.cast(self.i.payload))",
+        new="Mux(is_full & ~self.i.valid, Value.cast(kept), Value.cast(self.i.payload))",
+    ),
+)
+SLICE_FAULTS = (
+    Fault(
+        what="what leaves is replaced while it is refused",
+        file=SLICES,
+        old="with m.If(refused.o.ready):",
+        new="with m.If(refused.o.ready | refused.o.valid):",
+    ),
+    Fault(
+        what="what leaves is offered again",
+        file=SLICES,
+        old="valid.eq(refused.o.valid)",
+        new="valid.eq(refused.o.valid | valid)",
+    ),
+    Fault(
+        what="what is refused goes on",
+        file=SLICES,
+        old="refused.o.ready.eq(self.o.ready | ~valid)",
+        new="refused.o.ready.eq(1)",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="skid_buffer",
+        says="what comes goes at once or as the next, once, unchanged; one is kept at most",
+        size="2 bits",
+        kind=SkidOrder,
+        arguments=(WIDTH,),
+        faults=SKID_FAULTS,
+    ),
+    Proof(
+        name="register_slice",
+        says="what comes goes in the next cycle or behind those before it; two are kept at most",
+        size="2 bits",
+        kind=SliceOrder,
+        arguments=(WIDTH,),
+        faults=SLICE_FAULTS,
+    ),
+)

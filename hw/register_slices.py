@@ -1,0 +1,80 @@
+"""Register slices: they cut the paths of a stream, one way or both, and keep its order."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["RegisterSlice", "SkidBuffer"]
+
+
+class Slice(wiring.Component):
+    """A stream in and the same out.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of the payload.
+
+    Members
+    -------
+    i : In(stream.Signature(shape))
+    o : Out(stream.Signature(shape))
+    """
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, shape):
+        self.shape = shape
+        super().__init__({
+            "i": In(stream.Signature(shape)),
+            "o": Out(stream.Signature(shape)),
+        })
+
+
+class SkidBuffer(Slice):
+    """Passes a stream on in the same cycle, and keeps one payload that is refused.
+
+    `i.ready` is a register: the path from `o.ready` to those who send ends here. Latency 0, one
+    payload per cycle. Parameters and members are those of every slice: `shape`, `i`, `o`.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        is_full = Signal()
+        kept = Signal(self.shape, reset_less=True)
+        m.d.comb += [
+            self.i.ready.eq(~is_full),
+            self.o.valid.eq(is_full | self.i.valid),
+            Value.cast(self.o.payload).eq(
+                Mux(is_full, Value.cast(kept), Value.cast(self.i.payload))
+            ),
+        ]
+        m.d.sync += is_full.eq(self.o.valid & ~self.o.ready)
+        with m.If(~is_full):
+            m.d.sync += kept.eq(self.i.payload)
+        return m
+
+
+class RegisterSlice(Slice):
+    """A register for what leaves, behind a `SkidBuffer`: nothing passes within a cycle.
+
+    Neither `valid` and payload nor `ready`. Latency 1 cycle, one payload per cycle. Where a `Queue`
+    of 2 reads a memory that tools make of look-up tables, a slice is faster by that. Parameters and
+    members are those of every slice: `shape`, `i`, `o`.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.refused = refused = SkidBuffer(self.shape)
+        wiring.connect(m, wiring.flipped(self.i), refused.i)
+        valid = Signal()
+        payload = Signal(self.shape, reset_less=True)
+        m.d.comb += [
+            self.o.valid.eq(valid),
+            Value.cast(self.o.payload).eq(Value.cast(payload)),
+            refused.o.ready.eq(self.o.ready | ~valid),
+        ]
+        with m.If(refused.o.ready):
+            m.d.sync += [valid.eq(refused.o.valid), payload.eq(refused.o.payload)]
+        return m
