@@ -167,6 +167,9 @@ class Core(SharedBlock):
         self.tell_control(m, control, counters, writeback)
         self.count(m, counters, issue, collectors, registers, control, writeback)
         show(m, self.observed, issue, collectors, units, writeback)
+        if platform is None:
+            empties = self.invalidate | self.invalidate_data
+            m.d.sync += Assert(self.busy | ~empties, "who empties caches keeps the clock")
         return m
 
     def connect_outside(self, m: Module, front_end, memory, control):

@@ -102,10 +102,10 @@ class Accumulator(wiring.Component):
     `target` comes `STORED_LATENCY` cycles before its `sums`; the row is written ``STORED_LATENCY +
     add_latency`` cycles after `target` and seen by reads in later cycles. So `target` may name a
     row again with `accumulate` only ``STORED_LATENCY + add_latency + 1`` cycles later (simulation
-    asserts it). There is no
-    back-pressure on `target`. Even rows are one SRAM and odd rows another (`accumulator_banks`):
-    other reads wait while a row with `accumulate` takes the one read port of theirs, so that
-    beside rows that are added to in their order every second cycle has room for one::
+    asserts it). There is no back-pressure on `target`. Even rows are one SRAM and odd rows another
+    (`accumulator_banks`): other reads wait while a row with `accumulate` takes the one read port of
+    theirs, so that beside rows that are added to in their order every second cycle has room for
+    one::
 
         cycle     0        1        2    ...  2 + add_latency
         target    x
