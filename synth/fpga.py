@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..hw.errors import UserError
 from .boards import Board
+from .technology import flow
 from .yosys import run_yosys
 
 __all__ = ["Build", "board_top", "build_bitstream", "require_tools"]
@@ -31,7 +32,8 @@ SYNTHESIS = {
 }
 SCRIPT = """\
 read_verilog design.v board.v
-{synthesis} -top {top} -json design.json
+{synthesis}
+write_json design.json
 tee -q -o cells.json stat -json
 """
 #: What Yosys and nextpnr append to the name of a signal for what they make beside it.
@@ -169,7 +171,7 @@ def build_bitstream(
     (synthesis,) = (flow for device, flow in SYNTHESIS.items() if board.device.startswith(device))
     files = {"design.v": verilog, "board.v": board_top(board, design)}
     made = run_yosys(
-        SCRIPT.format(synthesis=synthesis, top=TOP), files, ["design.json", "cells.json"]
+        SCRIPT.format(synthesis=flow(synthesis, TOP)), files, ["design.json", "cells.json"]
     )
     cells = json.loads(made["cells.json"])["modules"][f"\\{TOP}"]["num_cells_by_type"]
     needed = sum(LUTS.get(cell, 0) * count for cell, count in cells.items())

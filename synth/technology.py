@@ -10,7 +10,7 @@ from .blocks import TOP, Block
 from .cache import cached
 from .yosys import run_yosys, yosys_version
 
-__all__ = ["RESOURCES", "TECHNOLOGIES", "Technology", "resources_in"]
+__all__ = ["RESOURCES", "TECHNOLOGIES", "Technology", "flow", "resources_in"]
 
 RESOURCES = ("lut", "ff", "bram", "dsp")
 
@@ -55,8 +55,18 @@ class Technology:
         return (
             f"read_rtlil block.il\n{SRAM_CONTRACT}\nhierarchy -check -top {TOP}\nproc\n"
             "flatten -noscopeinfo\n"
-            f"chformal -remove\n{self.command} -top {TOP}\ntee -q -o cells.json stat -json\n"
+            f"chformal -remove\n{flow(self.command, TOP)}\ntee -q -o cells.json stat -json\n"
         )
+
+
+def flow(command: str, top: str) -> str:
+    """Return what synthesises a module for a family of FPGAs by one of Yosys's commands.
+
+    Signals are nets of one bit before they become look-up tables: what is named like a bit of
+    another signal ends that step otherwise (Yosys's issue 4349).
+    """
+    run = f"{command} -top {top} -run"
+    return f"{run} :map_luts\nsplitnets\n{run} map_luts:"
 
 
 def each(resource: str, amount: float, *names: str) -> dict[str, dict[str, float]]:

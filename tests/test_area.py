@@ -229,6 +229,13 @@ def test_resources_of_fpgas(tech, expected):
     assert sum(one["ff"] * n for n, one in taken.blocks.values()) == 2 * 16
 
 
+def test_signals_that_are_named_like_bits_of_others():
+    """Of this block Yosys's mapping to look-up tables makes names that others have already."""
+    blocks = cluster_design(TINY, "tiny").blocks
+    (lanes,) = (block for name, block in blocks.items() if name.startswith("float_lanes"))
+    assert resources_in(TECHNOLOGIES["ecp5"], lanes)["lut"] > 1000
+
+
 def test_a_cell_that_is_not_known_is_refused():
     (block,) = design_of(Adder(4), "adder").blocks.values()
     blind = replace(TECHNOLOGIES["ice40"], cells={})
