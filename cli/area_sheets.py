@@ -178,7 +178,7 @@ def resource_row(name: str, sums, taken: Resources) -> list[str]:
     """Return a row of resources."""
     whole = taken.whole["lut"]
     share = f"{sums['lut'] / whole:.1%}" if whole else ""
-    return [name, *(f"{sums[resource]:,g}" for resource in RESOURCES), share]
+    return [name, *(f"{sums[resource]:,.12g}" for resource in RESOURCES), share]
 
 
 def resource_blocks_sheet(name: str, taken: Resources) -> Sheet:
@@ -189,7 +189,7 @@ def resource_blocks_sheet(name: str, taken: Resources) -> Sheet:
         column="block",
         numbers=["instances", *(resource.upper() for resource in RESOURCES)],
         rows=[
-            [block, f"{instances:,}", *(f"{one[resource]:,g}" for resource in RESOURCES)]
+            [block, f"{instances:,}", *(f"{one[resource]:,.12g}" for resource in RESOURCES)]
             for block, (instances, one) in blocks
         ],
     )

@@ -74,7 +74,8 @@ def fake(monkeypatch):
 
     def take(design, technology, *, progress):
         progress("bank_1", 1)
-        groups = {"mesh": Counter(lut=300, ff=20, dsp=4), "DMA": Counter(lut=100, bram=1.5)}
+        groups = {"mesh": Counter(lut=3_000_003, ff=20, dsp=4)}
+        groups["DMA"] = Counter(lut=1_000_001, bram=1.5)
         whole = groups["mesh"] + groups["DMA"]
         return Resources(whole=whole, groups=groups, blocks={"mesh_1": (2, Counter(lut=150))})
 
@@ -153,12 +154,12 @@ def test_look_up_tables(fake, capsys, tmp_path):
     target = tmp_path / "taken.json"
     assert main(("area", "tiny", "--tech", "ecp5", "--blocks", "--json", str(target))) == 0
     out = capsys.readouterr().out
-    assert row_of(out, "mesh ") == ["mesh", "300", "20", "0", "4", "75.0%"]
-    assert row_of(out, "in all") == ["in", "all", "400", "20", "1.5", "4", "100.0%"]
+    assert row_of(out, "mesh ") == ["mesh", "3,000,003", "20", "0", "4", "75.0%"]
+    assert row_of(out, "in all") == ["in", "all", "4,000,004", "20", "1.5", "4", "100.0%"]
     assert row_of(out, "mesh_1") == ["mesh_1", "2", "150", "0", "0", "0"]
     assert "Each block is synthesised by itself" in out
     (written,) = json.loads(target.read_text())["machines"]
-    assert written["groups"]["DMA"] == {"lut": 100, "bram": 1.5}
+    assert written["groups"]["DMA"] == {"lut": 1_000_001, "bram": 1.5}
 
 
 def test_markdown_and_a_picture(fake, tmp_path, capsys):
