@@ -41,6 +41,9 @@ OWN_NAMES = re.compile(
     r"(_(LUT4|CCU2C|PFUMX|L6MUX21|TRELLIS_\w+|DP16KD|MULT18X18D|SB_\w+|RDATA|WDATA|DO[AB]\d+)"
     r"(?![a-z]).*|\$.*|(?<=memory)\.\d.*|(?<=storage)\.\d.*|\[\d+\])$"
 )
+BIT = re.compile(r"\[\d+\]$")
+#: What Verilog calls signals that have no name.
+NAMELESS = re.compile(r"\._\d+_$")
 #: Cells that count as four-input look-up tables: each, and how many of them one is.
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6, "SB_LUT4": 1}
 
@@ -236,6 +239,7 @@ def critical_signals(report: dict) -> list[str]:
     """Return the signals of the design along the slowest path between two registers."""
     for path in report.get("critical_paths", []):
         if path["from"] == path["to"] and "posedge" in path["from"]:
-            nets = (OWN_NAMES.sub("", step["net"]) for step in path["path"] if step.get("net"))
-            return [name for name, _ in groupby(nets)]
+            nets = (step["net"] for step in path["path"] if step.get("net"))
+            signals = (BIT.sub("", OWN_NAMES.sub("", net)) for net in nets)
+            return [name for name, _ in groupby(signals) if not NAMELESS.search(name)]
     return []

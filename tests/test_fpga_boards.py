@@ -62,13 +62,13 @@ def test_signals_of_the_slowest_path():
         *("top.rows_1.memory.0.3_DOB0[1]", "top.rows_1.memory.0.3_DOB0_LUT4_C_Z[2]"),
         *("top.lane.sum.add_kept_TRELLIS_FF_Q_8_LSR[0]", "top.lane.plus.with_12_CCU2C_S1_7_B1"),
         *("top.lane.plus.with_12_CCU2C_S0$CCU2_FCI_INT", "top.passed_SB_DFFESR_Q_E"),
-        "top.fifo.storage.0.1_RDATA_1[0]",
+        *("top.fifo.storage.0.1_RDATA_1[0]", "top.reader.after[2]_TRELLIS_FF_Q_DI", "top._0_[8]"),
     )
     path = {"from": "posedge clk", "to": "posedge clk", "path": [{"net": net} for net in nets]}
     ports = {"from": "<async>", "to": "posedge clk", "path": []}
     assert critical_signals({"critical_paths": [ports, path]}) == [
         *("top.rows_1.memory", "top.lane.sum.add_kept", "top.lane.plus.with_12", "top.passed"),
-        "top.fifo.storage",
+        *("top.fifo.storage", "top.reader.after"),
     ]
 
 
