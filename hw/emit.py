@@ -18,6 +18,7 @@ from amaranth.hdl._xfrm import DomainCollector
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from .blank_memories import blank_memories
 from .emission import Emission, EmittedModule, EmittedPort, EmittedSram
 from .lower import lowered_design
 from .sram_macros import MacroLimits, SramShape
@@ -251,7 +252,7 @@ def emit(
         component = Cluster(component)
     emitter = Emitter(component, simulated, limits)
     ports = list(signature_ports(component, "_"))
-    with no_garbage_collection(), unchecked_nets():
+    with no_garbage_collection(), unchecked_nets(), blank_memories():
         text, domains = emitter.convert(component, ports, name)
         texts = [text, *emitter.modules.values()]
         # Yosys is another process: what it runs for is time to throw the netlists away.

@@ -80,7 +80,7 @@ def without_blank_memories(text: str) -> str:
     They would become one line of Verilog per word, and nothing may rely on them.
     """
     return re.sub(
-        r"^  cell \$meminit_v2 \S+\n(?:(?!  end\n).*\n)*?    connect \\DATA \d+'0+\n"
+        r"^  cell \$meminit_v2 \S+\n(?:(?!  end\n).*\n)*?    connect \\DATA (?:\d+'0+|\{ *\})\n"
         r"(?:(?!  end\n).*\n)*  end\n",
         "",
         text,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from amaranth import *
+from amaranth.back import rtlil
 from amaranth.hdl import Fragment, _nir
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -221,6 +222,14 @@ def test_unchecked_nets_are_the_same(emission, monkeypatch):
     assert emit(Top(), "top").verilog == emission.verilog
     with pytest.raises(AssertionError):  # the check is back
         _nir.Value([1.5])
+
+
+def test_zeros_of_memories_are_left_out_early_or_late(monkeypatch):
+    whole = rtlil.ModuleEmitter.emit_memory
+    early = emit(Storage(), "storage").verilog
+    assert rtlil.ModuleEmitter.emit_memory is whole
+    monkeypatch.setattr("spica.hw.emit.blank_memories", nullcontext)
+    assert emit(Storage(), "storage").verilog == early
 
 
 def test_declared_domain_is_refused():
