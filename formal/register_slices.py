@@ -12,31 +12,47 @@ __all__ = ["PROOFS"]
 WIDTH = 2
 
 
-class SkidOrder(Properties):
-    """What comes goes in the same cycle, or is the next to go, unchanged; one is kept at most."""
+class Order(Properties):
+    """A slice that anybody sends to and anybody takes from, and how many payloads it holds."""
 
-    def __init__(self, width: int):
+    def __init__(self, width: int, skid: str):
         self.width = width
         super().__init__(
             free={"valid": 1, "payload": width, "ready": 1},
-            inside={"is_full": ("skid.is_full", 1), "kept": ("skid.kept", width)},
+            inside={"is_full": (f"{skid}.is_full", 1), "kept": (f"{skid}.kept", width)},
         )
+
+    def drive(self, m, cut, places: int):
+        """Connect a slice of so many places, and return whether a payload comes and goes."""
+        came, went = Signal(), Signal()
+        self.held = Signal(range(places + 1))
+        m.d.comb += [
+            cut.i.valid.eq(self.valid),
+            cut.i.payload.eq(self.payload),
+            cut.o.ready.eq(self.ready),
+            came.eq(cut.i.valid & cut.i.ready),
+            went.eq(cut.o.valid & cut.o.ready),
+        ]
+        m.d.sync += self.held.eq(self.held + came - went)
+        return came, went
+
+
+class SkidOrder(Order):
+    """What comes goes in the same cycle, or is the next to go, unchanged; one is kept at most."""
+
+    def __init__(self, width: int):
+        super().__init__(width, "skid")
 
     def state(self, m):
         m.submodules.skid = skid = SkidBuffer(self.width)
-        self.held, self.value = held, value = Signal(), Signal(self.width)
-        came, went = Signal(), Signal()
+        came, _ = self.drive(m, skid, 1)
+        held = self.held
+        self.value = value = Signal(self.width)
         m.d.comb += [
-            skid.i.valid.eq(self.valid),
-            skid.i.payload.eq(self.payload),
-            skid.o.ready.eq(self.ready),
-            came.eq(skid.i.valid & skid.i.ready),
-            went.eq(skid.o.valid & skid.o.ready),
             Assert(skid.i.ready == ~held),
             Assert(skid.o.valid == (held | self.valid)),
             Assert(~skid.o.valid | (skid.o.payload == Mux(held, value, self.payload))),
         ]
-        m.d.sync += held.eq(held + came - went)
         with m.If(came):
             m.d.sync += value.eq(self.payload)
 
@@ -47,37 +63,24 @@ class SkidOrder(Properties):
         ]
 
 
-class SliceOrder(Properties):
+class SliceOrder(Order):
     """What comes goes in the next cycle at the earliest, in its order; two are kept at most."""
 
     def __init__(self, width: int):
-        self.width = width
-        super().__init__(
-            free={"valid": 1, "payload": width, "ready": 1},
-            inside={
-                "is_full": ("slice.refused.is_full", 1),
-                "kept": ("slice.refused.kept", width),
-            },
-        )
+        super().__init__(width, "slice.refused")
 
     def state(self, m):
         m.submodules.slice = cut = RegisterSlice(self.width)
-        self.held = held = Signal(range(3))
+        came, went = self.drive(m, cut, 2)
+        held = self.held
         first = Signal(self.width)
         self.second = second = Signal(self.width)
-        came, went = Signal(), Signal()
         m.d.comb += [
-            cut.i.valid.eq(self.valid),
-            cut.i.payload.eq(self.payload),
-            cut.o.ready.eq(self.ready),
-            came.eq(cut.i.valid & cut.i.ready),
-            went.eq(cut.o.valid & cut.o.ready),
             Assert(held <= 2),
             Assert(cut.i.ready == (held != 2)),
             Assert(cut.o.valid == (held != 0)),
             Assert(~cut.o.valid | (cut.o.payload == first)),
         ]
-        m.d.sync += held.eq(held + came - went)
         with m.If(went & (held == 2)):
             m.d.sync += first.eq(second)
         with m.Elif(came & (went | (held == 0))):
