@@ -14,15 +14,7 @@ from spica.sim.run import RunOptions, pose, run_gemm, versions
 from spica.sim.verilated import find_verilator
 
 from .target import Target
-from .timing import (
-    Times,
-    command,
-    emission_target,
-    process_table,
-    speed,
-    speed_table,
-    timed,
-)
+from .timing import Times, command, emission_target, process_table, speed, speed_table, timed
 
 __all__ = ["measure", "tables"]
 

@@ -31,15 +31,7 @@ from .area_sheets import (
     resource_sheet,
 )
 from .files import Draft
-from .options import (
-    JsonOption,
-    JsonOutput,
-    SetOption,
-    changed,
-    choose,
-    configured,
-    standard_output,
-)
+from .options import JsonOption, JsonOutput, SetOption, changed, choose, configured, standard_output
 from .progress import ProgressDisplay, counting_blocks
 from .sheet import Sheet
 

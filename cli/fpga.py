@@ -13,15 +13,7 @@ from ..hw.rtl import require_rtl
 from ..sim.self_test import BAUD, test_of, verdict_of
 from ..synth.boards import find_board
 from ..synth.fpga import Build, board_top, build_bitstream, require_tools
-from .options import (
-    JsonOption,
-    JsonOutput,
-    SetOption,
-    changed,
-    choose,
-    new_table,
-    standard_output,
-)
+from .options import JsonOption, JsonOutput, SetOption, changed, choose, new_table, standard_output
 from .progress import ProgressDisplay
 
 __all__ = ["fpga"]

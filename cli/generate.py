@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.artifacts import MARK, artifacts
-from ..hw.emit import Emission
+from ..hw.emission import Emission
 from ..hw.errors import UserError
 from ..hw.rtl import require_rtl
 from ..hw.sram_macros import MacroLimits

@@ -20,7 +20,7 @@ from .address_map import (
 )
 from .config import ClusterConfig
 from .counters import counter_table
-from .emit import Emission
+from .emission import Emission
 from .isa.commands import CISC_MAPS
 
 __all__ = ["MARK", "artifacts", "c_header", "description", "register_blocks", "sizes"]

@@ -23,9 +23,9 @@ from .address_map import (
 from .axi import Axi4LiteSignature
 from .config import ClusterConfig
 from .counters import COUNTERS_ADDRESS_WIDTH, Counters, counter_events
-from .emit import SharedBlock
 from .register_bridge import RegisterBlock, RegisterBridge, RegisterBridgeConfig, decode
 from .registers import RegisterSignature
+from .shared_block import SharedBlock
 
 __all__ = ["Control", "ControlRegisters", "control_map"]
 

@@ -12,12 +12,12 @@ from .address_map import core_registers
 from .config import ClusterConfig
 from .core.faults import fault_layout
 from .core.memory_layouts import memory_fault_layout
-from .emit import SharedBlock
 from .flush_control import FlushControl
 from .memory.arbiter import lowest, select
 from .memory.merge import Merge
 from .register_bridge import decode
 from .registers import RegisterSignature
+from .shared_block import SharedBlock
 from .streams import Queue, ResponseSignature
 
 __all__ = ["CONSOLE_BYTES", "CoreControl"]

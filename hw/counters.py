@@ -12,9 +12,9 @@ from amaranth.utils import exact_log2
 
 from .address_map import COUNTERS_BASE, COUNTERS_END, numbered
 from .config import WORD_BYTES, ClusterConfig
-from .emit import SharedBlock
 from .memory.shared import cluster_ports, port_names
 from .registers import RegisterSignature
+from .shared_block import SharedBlock
 
 __all__ = ["Counter", "Counters", "counter_events", "counter_table"]
 

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from .address_map import MATRIX, MATRIX_STRIDE, WINDOW_BYTES, unit_bases
 from .config import ClusterConfig
-from .emit import SharedBlock
 from .memory.arbiter import Arbiter, select
 from .registers import RegisterSignature, register_request
+from .shared_block import SharedBlock
 
 __all__ = ["Devices"]
 

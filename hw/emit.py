@@ -1,8 +1,6 @@
-"""Elaborate once, instantiate many: turn components into Verilog with one module per kind."""
+"""Emitter: converts a component to Verilog, each distinct shared block below it once."""
 
-import dataclasses
 import gc
-import hashlib
 import re
 from collections import Counter
 from contextlib import contextmanager
@@ -18,73 +16,14 @@ from amaranth.hdl._xfrm import DomainCollector
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from .blank_memories import blank_memories
+from .amaranth_patches import patched_amaranth
 from .emission import Emission, EmittedModule, EmittedPort, EmittedSram
 from .lower import lowered_design
+from .shared_block import EmissionPlatform, SharedBlock, describe, module_name
 from .sram_macros import MacroLimits, SramShape
-from .unchecked import unchecked_nets
 from .verilog import verilog_from_rtlil
 
-__all__ = [
-    "Emission",
-    "EmittedModule",
-    "EmittedPort",
-    "Emitter",
-    "SharedBlock",
-    "describe",
-    "domain_ports",
-    "emit",
-    "is_simulated",
-    "signature_ports",
-    "used_domains",
-]
-
-
-class SharedBlock(wiring.Component):
-    """A component that is emitted once per distinct config.
-
-    Subclasses take `config` (a frozen dataclass, or a plain value) as their only argument, and
-    define `build` in place of `elaborate`. Under Amaranth's simulator the block elaborates
-    inline, as any other. A parent moves its registers to other domains with `DomainRenamer`;
-    `EnableInserter` and `ResetInserter` do not reach into it.
-    """
-
-    config: Any
-
-    def build(self, platform):
-        """Return the module, as `elaborate` of an ordinary component does."""
-        raise NotImplementedError
-
-    def elaborate(self, platform):
-        return platform.instance(self) if isinstance(platform, Emitter) else self.build(platform)
-
-
-def describe(value) -> str:
-    """Return a text that is equal exactly for equal configs, in every process."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = ", ".join(
-            f"{field.name}={describe(getattr(value, field.name))}"
-            for field in dataclasses.fields(value)
-        )
-        return f"{type(value).__qualname__}({fields})"
-    if isinstance(value, tuple | list):
-        return f"({', '.join(map(describe, value))})"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{describe(k)}: {describe(v)}' for k, v in value.items())}}}"
-    if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(map(describe, value)))}}}"
-    text = repr(value)
-    if " at 0x" in text:
-        raise TypeError(f"config must have a repr that tells all, not {text}")
-    return text
-
-
-def module_name(block: SharedBlock) -> str:
-    """Return the name of a block's module: its class, and a hash of class and config."""
-    kind = type(block)
-    qualified = f"{kind.__module__}.{kind.__qualname__} {describe(block.config)}"
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind.__name__)
-    return f"{words.lower()}_{hashlib.sha256(qualified.encode()).hexdigest()[:8]}"
+__all__ = ["Emitter", "domain_ports", "emit", "signature_ports", "used_domains"]
 
 
 def domain_ports(domain: str) -> tuple[str, str]:
@@ -118,27 +57,27 @@ def used_domains(fragment) -> list[str]:
     return sorted(collector.used_domains - {"comb"}, key=lambda domain: (domain != "sync", domain))
 
 
-class Emitter:
+class Emitter(EmissionPlatform):
     """The platform to elaborate for when the result is Verilog.
 
     Parameters
     ----------
     top : Component or None
-        What becomes the top module, and so no instance, should it be a shared block.
+        The top module. A shared block that is the top is built in place, not instantiated.
     simulated : bool
-        Whether the Verilog is for a simulator alone: what is written in parts for synthesis, as
+        Whether the Verilog is for a simulator only. Logic that synthesis needs in parts, such as
         the blocks of an adder, is then written in one piece.
     limits : MacroLimits or None
-        From what size on memories are left to macros; None keeps all.
+        Smallest memories that become SRAM macros; None keeps all memories.
 
     Attributes
     ----------
     modules : dict of str to str
-        RTLIL text of every distinct shared block, by module name.
+        RTLIL text of each distinct shared block, by module name.
     blocks : dict of str to SharedBlock
-        The first block of each kind.
+        The first block of each module.
     macros : dict of str to SramShape
-        Of each wrapper of macros, by module name.
+        Shape of each SRAM macro wrapper, by module name.
 
     """
 
@@ -157,15 +96,24 @@ class Emitter:
         self.domains: dict[str, list[str]] = {}
 
     def instance(self, block: SharedBlock):
-        """Return an Instance that stands for `block`; the first of its kind is converted."""
+        """Return an `Instance` of the module of `block`; convert the first block of each module.
+
+        Raises
+        ------
+        ValueError
+            If another class, or a config of another class, has the same module name.
+
+        """
         if block is self.top:
             return block.build(self)
         name = module_name(block)
-        if name not in self.modules:
+        if name in self.blocks:
+            refuse_clash(block, self.blocks[name])
+        else:
+            self.blocks[name] = block
             ports = list(signature_ports(block, "__"))
             text, self.domains[name] = self.convert(block.build(self), ports, name)
             self.modules[name] = text
-            self.blocks[name] = block
         connections: dict[str, Any] = {}
         for domain in self.domains[name]:
             clock, reset = domain_ports(domain)
@@ -176,14 +124,14 @@ class Emitter:
         return Instance(name, **connections)
 
     def macro(self, shape: SramShape) -> str | None:
-        """Return the wrapper that a memory is an instance of; None if it is none."""
+        """Return the name of the SRAM macro wrapper for `shape`, or None to keep the memory."""
         if self.limits is None or not self.limits.admit(shape):
             return None
         self.macros[shape.name] = shape
         return shape.name
 
     def convert(self, elaboratable, ports, name: str) -> tuple[str, list[str]]:
-        """Return the RTLIL of one module, and the domains it uses in a fixed order."""
+        """Return the RTLIL of one module, and the clock domains it uses in a fixed order."""
         fragment = Fragment.get(elaboratable, self)
         names = used_domains(fragment)
         domains: list[Any] = [ClockDomain(domain) for domain in names]
@@ -203,13 +151,18 @@ class Emitter:
         return text, names
 
 
-def is_simulated(platform) -> bool:
-    """Return whether what is built becomes Verilog for a simulator alone."""
-    return isinstance(platform, Emitter) and platform.simulated
+def refuse_clash(block: SharedBlock, first: SharedBlock) -> None:
+    """Raise if two blocks with one module name differ in their class or their config's class."""
+    for new, old in ((type(block), type(first)), (type(block.config), type(first.config))):
+        if new is not old:
+            raise ValueError(
+                f"classes of shared blocks and configs must have distinct names, not "
+                f"{new.__qualname__} in both {old.__module__} and {new.__module__}"
+            )
 
 
 def count_instances(top: str, texts: list[str]) -> Counter:
-    """Return how often each module occurs below `top`."""
+    """Return the number of instances of each module below `top`."""
     children: dict[str, Counter] = {}
     for text in texts:
         for name, body in re.findall(r"^module \\(\S+)\n(.*?)^end$", text, re.M | re.S):
@@ -227,7 +180,7 @@ def count_instances(top: str, texts: list[str]) -> Counter:
 
 @contextmanager
 def no_garbage_collection():
-    """Hold the collector back: a netlist is millions of live objects it would walk in vain."""
+    """Suspend the garbage collector: a netlist is millions of live objects."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -238,24 +191,36 @@ def no_garbage_collection():
 
 
 def emit(
-    component, name: str, *, simulated: bool = False, limits: MacroLimits | None = None
+    component: wiring.Component,
+    name: str,
+    *,
+    simulated: bool = False,
+    limits: MacroLimits | None = None,
 ) -> Emission:
-    """Convert a component, or the cluster of a config, and all below it to Verilog.
+    """Convert a component and all blocks below it to Verilog.
 
     Members of the top's signature become ports with single underscores (``m_axi0_awaddr``).
-    What is `simulated` does the same in every cycle, in fewer operations and deeper logic.
-    Memories that `limits` admit become instances of wrappers of macros (`Emitter`).
-    """
-    if not isinstance(component, wiring.Component):
-        from .cluster import Cluster  # the cluster itself imports this module
 
-        component = Cluster(component)
+    Parameters
+    ----------
+    component : Component
+        The top.
+    name : str
+        Name of the top module.
+    simulated : bool
+        Whether the Verilog is for a simulator only: equal in every cycle, with fewer operations
+        and deeper logic.
+    limits : MacroLimits or None
+        Smallest memories that become instances of SRAM macro wrappers; None keeps all memories.
+
+    """
     emitter = Emitter(component, simulated, limits)
     ports = list(signature_ports(component, "_"))
-    with no_garbage_collection(), unchecked_nets(), blank_memories():
-        text, domains = emitter.convert(component, ports, name)
+    with no_garbage_collection():
+        with patched_amaranth():
+            text, domains = emitter.convert(component, ports, name)
         texts = [text, *emitter.modules.values()]
-        # Yosys is another process: what it runs for is time to throw the netlists away.
+        # Yosys runs in another process: the netlists are collected while it works.
         verilog = verilog_from_rtlil("".join(texts), meanwhile=gc.collect)
     totals = count_instances(name, texts)
     clocks = [EmittedPort(port, "input", 1) for d in domains for port in domain_ports(d)]

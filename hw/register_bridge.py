@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from .axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR, Axi4LiteSignature
 from .config.checks import require_integer
-from .emit import SharedBlock
 from .registers import RegisterSignature
+from .shared_block import SharedBlock
 
 __all__ = ["RegisterBlock", "RegisterBridge", "RegisterBridgeConfig", "decode"]
 

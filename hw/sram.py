@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .emit import Emitter
+from .shared_block import EmissionPlatform
 from .sram_macros import ONE_PORT, TWO_PORTS, SramShape
 
 __all__ = ["Sram"]
@@ -70,7 +70,7 @@ class Sram(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        macro = platform.macro(self.shape) if isinstance(platform, Emitter) else None
+        macro = platform.macro(self.shape) if isinstance(platform, EmissionPlatform) else None
         if macro is not None:
             self.leave_to(m, macro)
             return m

@@ -7,7 +7,8 @@ from amaranth import *
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
-from ..hw.emit import EmittedPort, signature_ports, used_domains
+from ..hw.emission import EmittedPort
+from ..hw.emit import signature_ports, used_domains
 from .bench import make_simulator
 from .binding import Layout, PackedPort
 from .dram import Harness

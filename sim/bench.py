@@ -7,7 +7,7 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  
 from amaranth.hdl import Elaboratable
 from amaranth.sim import Simulator
 
-from ..hw.emit import describe
+from ..hw.shared_block import describe
 
 __all__ = ["PERIOD", "get", "make_simulator", "put", "require_no_loop", "simulate"]
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..hw.emit import Emission, EmittedPort, domain_ports
+from ..hw.emission import Emission, EmittedPort
+from ..hw.emit import domain_ports
 from .driven_top import DRIVE
 
 __all__ = ["Layout", "PackedPort", "binding_header"]

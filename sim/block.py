@@ -5,7 +5,8 @@ import re
 import numpy as np
 from amaranth.lib import wiring
 
-from ..hw.emit import Emission, emit
+from ..hw.emission import Emission
+from ..hw.emit import emit
 from .binding import Layout, PackedPort
 from .compiler import Progress
 from .verilated import build_model

@@ -1,6 +1,7 @@
 """A top module for Verilator whose inputs change at an event of their own, between clock edges."""
 
-from ..hw.emit import Emission, EmittedPort, domain_ports
+from ..hw.emission import Emission, EmittedPort
+from ..hw.emit import domain_ports
 
 __all__ = ["DRIVE", "TOP", "driven_top"]
 

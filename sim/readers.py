@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..hw.emit import Emission
+from ..hw.emission import Emission
 from ..hw.errors import UserError
 from ..hw.verilog import YosysError, run_yosys
 

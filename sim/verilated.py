@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..hw.cache import cached, digest
-from ..hw.emit import Emission
+from ..hw.emission import Emission
 from ..hw.errors import UserError
 from .ahead import build_ahead
 from .binding import binding_header

@@ -39,7 +39,5 @@ def cached(kind: str, key: str, compute: Callable[[], Any]) -> Any:
 
 @functools.cache
 def source_key(folder: Path) -> str:
-    """Return a hash of the sources in a folder, on which depends what they compute."""
-    return digest(
-        f"{path.relative_to(folder)}\n{path.read_text()}" for path in sorted(folder.rglob("*.py"))
-    )
+    """Return a hash of the texts of all sources in a folder, whatever their paths."""
+    return digest(sorted(path.read_text() for path in folder.rglob("*.py")))

@@ -9,17 +9,11 @@ from pathlib import Path
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
+from ..hw.amaranth_patches import blank_memories, patched_amaranth
 from ..hw.cache import digest
 from ..hw.config import ClusterConfig
-from ..hw.emit import (
-    Emitter,
-    SharedBlock,
-    describe,
-    module_name,
-    no_garbage_collection,
-    signature_ports,
-)
-from ..hw.unchecked import unchecked_nets
+from ..hw.emit import Emitter, no_garbage_collection, signature_ports
+from ..hw.shared_block import SharedBlock, describe, module_name
 from .blocks import Block, split_blocks
 from .cache import cached, source_key
 from .groups import class_name
@@ -81,7 +75,7 @@ def rtlil_of(component, name: str) -> tuple[str, str, dict[str, str]]:
     cache whether it is measured by itself or as part of a cluster.
     """
     emitter = ClassifyingEmitter()
-    with no_garbage_collection(), unchecked_nets():
+    with no_garbage_collection(), patched_amaranth(blank_memories):
         if isinstance(component, SharedBlock):
             Fragment.get(component, emitter)
             return "".join(emitter.modules.values()), module_name(component), emitter.classes

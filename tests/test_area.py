@@ -16,9 +16,9 @@ from spica.hw.config import PRESETS, MatrixConfig, SharedMemoryConfig
 from spica.hw.core.collectors import Collectors
 from spica.hw.core.integer import IntegerUnit
 from spica.hw.core.scoreboard import Scoreboard
-from spica.hw.emit import SharedBlock
 from spica.hw.matrix.mesh import WeightStationaryMesh
 from spica.hw.memory.shared import SharedMemory, SharedMemoryPorts, cluster_ports
+from spica.hw.shared_block import SharedBlock
 from spica.hw.sram import Sram
 from spica.synth import design as designs
 from spica.synth.blocks import CELL, modules_of

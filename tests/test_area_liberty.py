@@ -7,9 +7,9 @@ import pytest
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.emit import SharedBlock
 from spica.hw.errors import UserError
 from spica.hw.float.multiply_add import MultiplyAdd, MultiplyAddConfig
+from spica.hw.shared_block import SharedBlock
 from spica.synth.liberty import read_library
 from spica.synth.measure import measure
 

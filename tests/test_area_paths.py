@@ -4,7 +4,7 @@ import pytest
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.emit import SharedBlock
+from spica.hw.shared_block import SharedBlock
 from spica.synth.design import design_of
 from spica.synth.measure import measure
 from spica.synth.paths import deepest_paths

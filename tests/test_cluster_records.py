@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from spica.hw.emit import EmittedPort
+from spica.hw.emission import EmittedPort
 from spica.hw.errors import UserError
 from spica.sim.binding import Layout
 from spica.sim.cluster_records import ALL, ClusterRecording, RecordedSignal, SignalKind

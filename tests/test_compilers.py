@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from spica.hw.cluster import Cluster
 from spica.hw.config import PRESETS
 from spica.hw.emit import emit
 from spica.sim.compiler import find_compiler
@@ -28,4 +29,4 @@ def test_model_is_built(name, monkeypatch, tmp_path):
     monkeypatch.setenv("SPICA_CXX", name)
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
     assert find_compiler().command == (name,)
-    assert build_model(emit(PRESETS["tiny"], "tiny"), optimize=1).exists()
+    assert build_model(emit(Cluster(PRESETS["tiny"]), "tiny"), optimize=1).exists()

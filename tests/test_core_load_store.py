@@ -10,13 +10,7 @@ from spica.hw.core.load_store import LoadStoreUnit
 from spica.hw.core.memory_layouts import MemoryFault, beats, slots
 from spica.hw.core.operations import MemoryOperation
 from spica.hw.emit import emit
-from spica.sim.golden.core_memory import (
-    Fault,
-    SequentialMemory,
-    fault_of,
-    requests_of,
-    size_of,
-)
+from spica.sim.golden.core_memory import Fault, SequentialMemory, fault_of, requests_of, size_of
 from spica.sim.load_store_bench import (
     BASE,
     WORD,

@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In
 from spica.hw.address_map import DRAM_BASE, ENTRY
 from spica.hw.core.operations import Port
 from spica.hw.cores import Cores
-from spica.hw.emit import EmittedPort, signature_ports
+from spica.hw.emission import EmittedPort
+from spica.hw.emit import signature_ports
 from spica.hw.isa.program import assemble_program
 from spica.sim.binding import Layout
 from spica.sim.core_harness import CoreHarness

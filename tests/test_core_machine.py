@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.address_map import (
-    CONSOLE_BASE,
-    COUNTER_DUMP,
-    DMA_BASE,
-    DRAM_BASE,
-    ENTRY,
-    SHARED_BASE,
-)
+from spica.hw.address_map import CONSOLE_BASE, COUNTER_DUMP, DMA_BASE, DRAM_BASE, ENTRY, SHARED_BASE
 from spica.hw.core.faults import FaultCause
 from spica.hw.core.memory_layouts import MemoryFault
 from spica.hw.errors import UserError

@@ -8,7 +8,7 @@ import pytest
 
 from spica.hw.address_map import CONSOLE_BASE, DRAM_BASE, DRAM_END, ENTRY, SHARED_BASE
 from spica.hw.cores import CoreSignature
-from spica.hw.emit import EmittedPort
+from spica.hw.emission import EmittedPort
 from spica.sim.binding import Layout
 from spica.sim.core_harness import CoreHarness
 from spica.sim.core_memory import CoreMemoryConfig

@@ -6,13 +6,7 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.operations import Port
-from spica.hw.core.scoreboard import (
-    FIXED_PORTS,
-    REACH,
-    VARIABLE_PORTS,
-    Scoreboard,
-    release_delay,
-)
+from spica.hw.core.scoreboard import FIXED_PORTS, REACH, VARIABLE_PORTS, Scoreboard, release_delay
 from spica.hw.core.stall_reason import WARP_REASONS, StallReason
 from spica.hw.core.warp_scoreboard import UNDER_WAY
 from spica.sim.bench import require_no_loop, simulate

@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.formats import (
-    BF16,
-    E8M0,
-    FP4_E2M1,
-    FP8_E4M3,
-    FP8_E5M2,
-    FP16,
-    FP32,
-    TF32,
-    UE4M3,
-)
+from spica.hw.formats import BF16, E8M0, FP4_E2M1, FP8_E4M3, FP8_E5M2, FP16, FP32, TF32, UE4M3
 from spica.hw.tensor.config import DotProductConfig
 from spica.hw.tensor.tree import Tree, tree_plan
 from spica.hw.tensor.tree_add import TreeAdd, TreeAddConfig

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import Flow
 
 from spica.hw.address_map import DRAM_BASE, DRAM_END
 from spica.hw.axi import Axi4Signature
-from spica.hw.emit import EmittedPort
+from spica.hw.emission import EmittedPort
 from spica.hw.errors import UserError
 from spica.sim.binding import Layout
 from spica.sim.dram import DramConfig, Fault, Harness, traffic

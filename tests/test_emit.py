@@ -4,7 +4,8 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import nullcontext
+import threading
+import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,8 +16,10 @@ from amaranth.hdl import Fragment, _nir
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from spica.hw import amaranth_patches
 from spica.hw.axi import Axi4Signature
-from spica.hw.emit import SharedBlock, describe, emit, module_name
+from spica.hw.emit import emit
+from spica.hw.shared_block import SharedBlock, describe, module_name
 from spica.hw.sram import Sram
 from spica.sim.lint import lint
 
@@ -217,18 +220,86 @@ def test_same_bytes_in_every_process(emission):
         assert run.stdout == emission.verilog
 
 
-def test_unchecked_nets_are_the_same(emission, monkeypatch):
-    monkeypatch.setattr("spica.hw.emit.unchecked_nets", nullcontext)
+def test_patches_change_no_byte(emission, monkeypatch):
+    monkeypatch.setattr("spica.hw.amaranth_patches.PATCHES", ())
     assert emit(Top(), "top").verilog == emission.verilog
-    with pytest.raises(AssertionError):  # the check is back
-        _nir.Value([1.5])
+    blank = emit(Storage(), "storage").verilog
+    monkeypatch.undo()
+    assert emit(Storage(), "storage").verilog == blank
 
 
-def test_zeros_of_memories_are_left_out_early_or_late(monkeypatch):
-    early = emit(Storage(), "storage").verilog
-    assert f"connect \\DATA {64 * 8}'{'0' * 64 * 8}" in rtlil.convert(Storage())  # elsewhere kept
-    monkeypatch.setattr("spica.hw.emit.blank_memories", nullcontext)
-    assert emit(Storage(), "storage").verilog == early
+def test_patches_are_off_outside_an_emission():
+    with amaranth_patches.LOCK:  # no other thread emits meanwhile
+        with pytest.raises(AssertionError):
+            _nir.Value([1.5])
+        assert f"connect \\DATA {64 * 8}'{'0' * 64 * 8}" in rtlil.convert(Storage())
+
+
+def test_overlapping_emissions_restore_amaranth(emission):
+    """The second emission begins while the first one is patched, and ends after it."""
+    patched, begun, ended = threading.Event(), threading.Event(), threading.Event()
+    texts = {}
+
+    class First(Top):
+        def elaborate(self, platform):
+            patched.set()
+            assert begun.wait(60)
+            time.sleep(0.1)  # the other thread reaches its conversion, or the lock
+            return super().elaborate(platform)
+
+    class Second(Top):
+        def elaborate(self, platform):
+            assert ended.wait(60)
+            assert _nir.Value.__new__ is not originals[0]
+            return super().elaborate(platform)
+
+    def first():
+        texts["first"] = emit(First(), "top").verilog
+        ended.set()
+
+    def second():
+        assert patched.wait(60)
+        begun.set()
+        texts["second"] = emit(Second(), "top").verilog
+
+    with amaranth_patches.LOCK:
+        originals = _nir.Value.__new__, rtlil.ModuleEmitter.emit_memory
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert texts == {"first": emission.verilog, "second": emission.verilog}
+    with amaranth_patches.LOCK:
+        assert (_nir.Value.__new__, rtlil.ModuleEmitter.emit_memory) == originals
+
+
+def test_patches_are_restored_after_an_error():
+    class Broken(wiring.Component):
+        o: Out(1)
+
+        def elaborate(self, platform):
+            raise ZeroDivisionError
+
+    with amaranth_patches.LOCK:
+        before = _nir.Value.__new__, rtlil.ModuleEmitter.emit_memory
+        with pytest.raises(ZeroDivisionError):
+            emit(Broken(), "broken")
+        assert (_nir.Value.__new__, rtlil.ModuleEmitter.emit_memory) == before
+
+
+@pytest.mark.parametrize(
+    ("version", "good"), [("0.5.10", True), ("0.5.99", True), ("0.6.0", False)]
+)
+def test_patches_are_for_known_versions_of_amaranth(monkeypatch, version, good):
+    monkeypatch.setattr("importlib.metadata.version", lambda name: version)
+    if good:
+        with amaranth_patches.patched_amaranth():
+            pass
+        return
+    message = "Amaranth must be at least 0.5.10 and below 0.6 for emission, not 0.6.0"
+    with pytest.raises(RuntimeError, match=message), amaranth_patches.patched_amaranth():
+        pass
 
 
 def test_declared_domain_is_refused():
@@ -256,6 +327,33 @@ def test_names_tell_class_and_every_field():
     assert name_of(Pair(ElementConfig())) != name
     for change in ({"width": 9}, {"deep": True}, {"note": "hidden from repr"}):
         assert name_of(ScaleStep(replace(ElementConfig(), **change))) != name
+
+
+def test_module_names_do_not_depend_on_files():
+    kind = type("Wire", (Wire,), {"__module__": "elsewhere"})
+    kind.__qualname__ = Wire.__qualname__
+    assert name_of(kind(8)) == name_of(Wire(8))
+
+
+def test_two_classes_of_one_name_are_refused():
+    """A second class `Wire` with an equal config would silently get the first one's module."""
+    kind = type("Wire", (Wire,), {"__module__": "elsewhere"})
+    kind.__qualname__ = Wire.__qualname__
+
+    class Both(wiring.Component):
+        i: In(8)
+        o: Out(8)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.first = first = Wire(8)
+            m.submodules.second = second = kind(8)
+            m.d.comb += [first.i.eq(self.i), second.i.eq(first.o), self.o.eq(second.o)]
+            return m
+
+    message = f"must have distinct names, not Wire in both {Wire.__module__} and elsewhere"
+    with pytest.raises(ValueError, match=message):
+        emit(Both(), "both")
 
 
 def test_shared_block_can_be_the_top():

@@ -7,8 +7,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from spica.hw.axi import BURST_INCR, Axi4LiteSignature, Axi4Signature
-from spica.hw.emit import SharedBlock
 from spica.hw.errors import MachineError, UserError
+from spica.hw.shared_block import SharedBlock
 from spica.sim.dram import DramConfig, Fault
 from spica.sim.machine import Machine
 

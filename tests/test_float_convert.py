@@ -8,18 +8,7 @@ from amaranth import *
 from amaranth.back import rtlil
 
 from spica.hw.float.convert import Convert, ConvertConfig
-from spica.hw.formats import (
-    BF16,
-    E8M0,
-    FP4_E2M1,
-    FP8_E4M3,
-    FP8_E5M2,
-    FP16,
-    FP32,
-    INT8,
-    TF32,
-    UE4M3,
-)
+from spica.hw.formats import BF16, E8M0, FP4_E2M1, FP8_E4M3, FP8_E5M2, FP16, FP32, INT8, TF32, UE4M3
 from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden import floats
 from spica.sim.units.conversions import (

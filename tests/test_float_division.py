@@ -11,16 +11,7 @@ from amaranth import *
 from spica.hw.emit import emit
 from spica.hw.float.divide_sqrt import DivideSqrt, DivideSqrtConfig, Operation
 from spica.hw.float.rounding import FLAGS, Rounding
-from spica.hw.formats import (
-    BF16,
-    E8M0,
-    FP6_E3M2,
-    FP8_E4M3,
-    FP8_E5M2,
-    FP16,
-    FP32,
-    FloatFormat,
-)
+from spica.hw.formats import BF16, E8M0, FP6_E3M2, FP8_E4M3, FP8_E5M2, FP16, FP32, FloatFormat
 from spica.sim.bench import get, put, require_no_loop, simulate
 from spica.sim.golden import floats, operands
 from spica.sim.golden.division import divide, square_root

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.config import ARRAYS, MatrixConfig
-from spica.hw.emit import Emission, EmittedPort, emit
+from spica.hw.emission import Emission, EmittedPort
+from spica.hw.emit import emit
 from spica.hw.fpga.array_test import ArrayTest, ArrayTestConfig
 from spica.hw.fpga.report import report_of
 from spica.sim.block import BlockBench

@@ -11,13 +11,7 @@ from spica.cli.fpga import FILES
 from spica.cli.main import main
 from spica.hw.errors import UserError
 from spica.synth.boards import DIES, Board, Pin, board_names, find_board
-from spica.synth.fpga import (
-    board_top,
-    build_bitstream,
-    constraints,
-    critical_signals,
-    run_tool,
-)
+from spica.synth.fpga import board_top, build_bitstream, constraints, critical_signals, run_tool
 
 pytest.importorskip("amaranth_boards")
 

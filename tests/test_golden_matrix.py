@@ -11,11 +11,7 @@ import pytest
 from spica.hw.address_map import DRAM_BASE, MATRIX_BASE, SHARED_BASE
 from spica.hw.config import PRESETS
 from spica.hw.formats import FloatFormat
-from spica.hw.isa.commands import (
-    Function,
-    bounds_sizes,
-    encode,
-)
+from spica.hw.isa.commands import Function, bounds_sizes, encode
 from spica.kernels.elements import dtype_of
 from spica.sim.bench import simulate
 from spica.sim.device_bench import DRAM_BYTES, SmallMemory, random_writes, rocc_writes

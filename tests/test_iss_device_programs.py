@@ -5,15 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.address_map import (
-    DMA,
-    DMA_BASE,
-    DRAM_BASE,
-    ENTRY,
-    MATRIX,
-    MATRIX_BASE,
-    SHARED_BASE,
-)
+from spica.hw.address_map import DMA, DMA_BASE, DRAM_BASE, ENTRY, MATRIX, MATRIX_BASE, SHARED_BASE
 from spica.hw.config import PRESETS
 from spica.hw.isa.commands import Function, encode_cisc, rocc_word
 from spica.hw.isa.program import assemble_program

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.address_map import (
-    ENTRY,
-    SHARED_BASE,
-)
+from spica.hw.address_map import ENTRY, SHARED_BASE
 from spica.hw.formats import FP32
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS

@@ -5,12 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.address_map import (
-    CONSOLE_BASE,
-    DMA_BASE,
-    ENTRY,
-    SHARED_BASE,
-)
+from spica.hw.address_map import CONSOLE_BASE, DMA_BASE, ENTRY, SHARED_BASE
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.errors import UserError
 from spica.hw.isa.program import assemble_program

@@ -5,13 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.address_map import (
-    COUNTER_DUMP,
-    DRAM_BASE,
-    DRAM_END,
-    ENTRY,
-    SHARED_BASE,
-)
+from spica.hw.address_map import COUNTER_DUMP, DRAM_BASE, DRAM_END, ENTRY, SHARED_BASE
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.errors import UserError
 from spica.hw.isa.program import assemble_program

@@ -12,7 +12,7 @@ from spica.hw.address_map import ENTRY
 from spica.hw.config import PRESETS
 from spica.hw.core.stall_reason import StallReason
 from spica.hw.counters import counter_table
-from spica.hw.emit import EmittedPort
+from spica.hw.emission import EmittedPort
 from spica.hw.errors import MachineError, UserError
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from spica.hw.cluster import gated_domains
+from spica.hw.cluster import Cluster, gated_domains
 from spica.hw.config import PRESETS
 from spica.hw.emit import emit
 from spica.sim.emissions import emit_cached
@@ -37,10 +37,11 @@ MASTER = {
 def test_same_bytes_in_every_process(preset):
     program = (
         "import hashlib; from spica.hw.config import PRESETS; from spica.hw.emit import emit; "
-        f"text = emit(PRESETS[{preset!r}], {preset!r}).verilog; "
+        "from spica.hw.cluster import Cluster; "
+        f"text = emit(Cluster(PRESETS[{preset!r}]), {preset!r}).verilog; "
         "print(hashlib.sha256(text.encode()).hexdigest())"
     )
-    here = hashlib.sha256(emit(PRESETS[preset], preset).verilog.encode()).hexdigest()
+    here = hashlib.sha256(emit(Cluster(PRESETS[preset]), preset).verilog.encode()).hexdigest()
     for seed in ("0", "12345"):
         run = subprocess.run(
             [sys.executable, "-c", program],

@@ -6,13 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from spica.hw.config import (
-    AxiConfig,
-    ClusterConfig,
-    DmaConfig,
-    MatrixConfig,
-    SharedMemoryConfig,
-)
+from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, MatrixConfig, SharedMemoryConfig
 from spica.sim.dram import DramConfig
 from spica.sim.gemm_bench import NARROW, GemmBench
 from spica.sim.machine import Machine

@@ -4,6 +4,7 @@ from unittest.mock import patch
 
 import pytest
 
+from spica.hw.cluster import Cluster
 from spica.hw.config import PRESETS
 from spica.hw.emit import emit
 from spica.hw.float.carry_select import CarrySelectAdd, CarrySelectAddConfig
@@ -29,7 +30,7 @@ def adders_of(preset: str) -> set[CarrySelectAddConfig]:
         return elaborate(self, platform)
 
     with patch.object(CarrySelectAdd, "elaborate", noted):
-        verilog = emit(PRESETS[preset], preset, simulated=True).verilog
+        verilog = emit(Cluster(PRESETS[preset]), preset, simulated=True).verilog
     assert "without_" not in verilog
     return found
 

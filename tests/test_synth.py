@@ -7,7 +7,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.emit import SharedBlock
+from spica.hw.shared_block import SharedBlock
 from spica.hw.sram import Sram
 from spica.synth import synthesis
 from spica.synth.blocks import modules_of, owners_of

@@ -5,7 +5,7 @@ import re
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.emit import SharedBlock
+from spica.hw.shared_block import SharedBlock
 from spica.hw.sram import Sram
 from spica.synth.blocks import modules_of, split_blocks
 from spica.synth.design import rtlil_of

@@ -5,8 +5,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
 from ..memory.arbiter import lowest
+from ..shared_block import SharedBlock
 from .register_map import RegisterMap, request_layout
 
 __all__ = ["BankRequests", "rotate_left", "rotate_right"]

@@ -9,8 +9,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
 from ..memory.arbiter import lowest, select
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .layouts import (
     OPERANDS,

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .control_operand import control_layout
 from .divergence_stack import StackChange, divergence_layout
 from .faults import FaultCause

@@ -5,8 +5,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
 from ..isa.csr import COUNTERS
+from ..shared_block import SharedBlock
 from .barrier import ones
 from .collectors import collector_events
 from .operations import Port

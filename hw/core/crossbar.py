@@ -7,7 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .age_order import pick, word_at
 from .bank_requests import rotate_left, rotate_right

@@ -10,9 +10,9 @@ from amaranth.utils import ceil_log2
 
 from ..address_map import SHARED_BASE
 from ..config import ClusterConfig
-from ..emit import SharedBlock
 from ..isa.csr import COUNTER_NUMBERS, CSRS
 from ..memory.arbiter import select
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from ..sram_macros import ONE_PORT
 from .layouts import warp_shape

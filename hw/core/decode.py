@@ -7,8 +7,8 @@ from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
 from ..float.rounding import DYNAMIC, Rounding
+from ..shared_block import SharedBlock
 from .decode_table import EXIT_CODE_REGISTER, RULES, Rule
 from .layouts import decoded_layout
 from .operations import OPERATION_WIDTH, ControlOperation, Port

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
 from ..memory.arbiter import select
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from ..sram_macros import ONE_PORT
 from .layouts import warp_shape

@@ -8,12 +8,12 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_choice
-from ..emit import SharedBlock
 from ..float.digit_recurrence import DigitRecurrence, DigitRecurrenceConfig
 from ..float.divide_sqrt_config import DivideSqrtConfig, Operation
 from ..float.divide_sqrt_finish import Finish
 from ..float.divide_sqrt_setup import Setup, start_layout
 from ..float.rounding import FLAGS_LAYOUT, Rounding
+from ..shared_block import SharedBlock
 from .integer_divide import START_LAYOUT, integer_result, integer_start, is_integer
 from .operations import DivideOperation
 

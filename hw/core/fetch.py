@@ -7,8 +7,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
 from ..memory.arbiter import Arbiter, select
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .front_layouts import (
     fetch_request_layout,

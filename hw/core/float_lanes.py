@@ -7,11 +7,11 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
-from ..emit import SharedBlock
 from ..float.fma import Fma, FmaConfig
 from ..float.pipeline import cut, delayed
 from ..float.rounding import FLAGS_LAYOUT, Rounding
 from ..formats import FP32
+from ..shared_block import SharedBlock
 from .float_conversion import AfterFma, BeforeFma
 from .float_lane_values import each
 from .float_simple import FloatSimple

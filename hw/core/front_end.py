@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .decode import Decode
 from .fetch import Fetch

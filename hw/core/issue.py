@@ -11,13 +11,7 @@ from .issue_slot import IssueSlot
 from .layouts import OPERANDS, issue_layout
 from .operations import Port
 from .scheduler import Scheduler
-from .scoreboard import (
-    FIXED_PORTS,
-    VARIABLE_PORTS,
-    Scoreboard,
-    done_layout,
-    register_event_layout,
-)
+from .scoreboard import FIXED_PORTS, VARIABLE_PORTS, Scoreboard, done_layout, register_event_layout
 from .stall_reason import StallReason, nearest_reason
 
 __all__ = ["Issue"]

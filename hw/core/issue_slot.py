@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .layouts import OPERANDS, issue_layout
 from .scoreboard import done_layout
 

@@ -7,8 +7,8 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
-from ..emit import SharedBlock
 from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ..shared_block import SharedBlock
 
 __all__ = ["MultiplyLane", "MultiplyLaneConfig"]
 

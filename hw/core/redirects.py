@@ -7,8 +7,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
 from ..memory.arbiter import lowest, number_of, select
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .faults import FaultCause, fault_layout
 from .front_layouts import redirect_layout

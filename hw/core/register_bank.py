@@ -5,8 +5,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
 from ..memory.arbiter import Arbiter
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from .age_order import oldest, pick
 from .register_map import RegisterMap

@@ -4,8 +4,8 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..emit import SharedBlock
 from ..memory.arbiter import Arbiter, lowest
+from ..shared_block import SharedBlock
 
 __all__ = ["PATIENCE", "TwoLevel", "members"]
 

@@ -7,7 +7,7 @@ from amaranth.utils import ceil_log2
 
 from ..address_map import ENTRY
 from ..config import CoreConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .front_layouts import entry_layout, head_layout, pairs, position_width
 
 __all__ = ["WarpBuffer"]

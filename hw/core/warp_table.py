@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 
 __all__ = ["WarpTable"]
 

@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
-from ..emit import is_simulated
+from ..shared_block import is_simulated
 
 __all__ = ["CarrySelectAdd", "CarrySelectAddConfig"]
 

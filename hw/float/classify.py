@@ -6,8 +6,8 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..formats import FP32, IEEE, NAN, FloatFormat
+from ..shared_block import SharedBlock
 
 __all__ = ["CLASS_LAYOUT", "Classify", "ClassifyConfig"]
 

@@ -6,8 +6,8 @@ from amaranth import *
 from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..formats import FP32, IEEE, NAN, FloatFormat
+from ..shared_block import SharedBlock
 from .rounding import FLAGS_LAYOUT
 
 __all__ = ["Compare", "CompareConfig", "Comparison"]

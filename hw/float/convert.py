@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..formats import FP16, FP32, IEEE, NAN, FloatFormat
+from ..shared_block import SharedBlock
 from .normalise import Normalise, NormaliseConfig
 from .round import Round, RoundConfig
 from .rounding import Rounding

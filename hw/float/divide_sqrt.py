@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .digit_recurrence import DigitRecurrence
 from .divide_sqrt_config import DivideSqrtConfig, Operation
 from .divide_sqrt_finish import Finish

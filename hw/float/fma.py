@@ -7,8 +7,8 @@ from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
-from ..emit import SharedBlock
 from ..formats import FP32, FloatFormat
+from ..shared_block import SharedBlock
 from .fused_sum import FusedSum, FusedSumConfig
 from .normalise import Normalise, NormaliseConfig
 from .pipeline import cut, delayed

@@ -7,8 +7,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
-from ..emit import SharedBlock
 from ..formats import FP32, INT32, FloatFormat, IntFormat
+from ..shared_block import SharedBlock
 from .carry_select import CarrySelectAdd, CarrySelectAddConfig
 from .normalise import Normalise, NormaliseConfig
 from .pipeline import cut

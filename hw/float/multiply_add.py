@@ -7,8 +7,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_choice, require_integer
-from ..emit import SharedBlock
 from ..formats import FORMATS, FloatFormat, IntFormat
+from ..shared_block import SharedBlock
 from .fused_sum import FusedSum, FusedSumConfig
 from .pipeline import cut, delayed
 from .product import Product, ProductConfig

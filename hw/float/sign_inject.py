@@ -6,8 +6,8 @@ from amaranth import *
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..formats import FP32, FloatFormat
+from ..shared_block import SharedBlock
 
 __all__ = ["SignInject", "SignInjectConfig", "SignOperation"]
 

@@ -7,8 +7,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
-from ..emit import SharedBlock
 from ..formats import FP32, IEEE, INT32, NAN, FloatFormat, IntFormat
+from ..shared_block import SharedBlock
 from .carry_select import CarrySelectAdd, CarrySelectAddConfig
 from .pipeline import cut
 from .round import rounds_up

@@ -7,8 +7,8 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
-from ..emit import SharedBlock
 from ..formats import FP32, FloatFormat
+from ..shared_block import SharedBlock
 
 __all__ = ["TwoOperandConfig", "TwoOperandUnit"]
 

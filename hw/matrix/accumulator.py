@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config import MatrixConfig
-from ..emit import SharedBlock
 from ..float.add import Add, AddConfig
 from ..formats import FloatFormat, IntFormat
+from ..shared_block import SharedBlock
 from ..sram import Sram
 
 __all__ = [

@@ -7,10 +7,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import MatrixConfig
-from ..emit import SharedBlock
 from ..float.convert import Convert, ConvertConfig
 from ..float.multiply import Multiply, MultiplyConfig
 from ..formats import FloatFormat, IntFormat
+from ..shared_block import SharedBlock
 from ..streams import Queue
 from .accumulator import STORED_LATENCY
 from .drain_reader import DrainReader, drain_command

@@ -4,8 +4,8 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..float.multiply_add import MultiplyAdd, MultiplyAddConfig
+from ..shared_block import SharedBlock
 
 __all__ = [
     "OutputStationaryElement",

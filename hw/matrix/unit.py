@@ -7,9 +7,9 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
 from ..memory.ports import WideReadSignature, dma_done, dma_job
 from ..registers import RegisterSignature
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .array import MatrixArray, matrix_events
 from .command import Command

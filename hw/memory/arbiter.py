@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 
 __all__ = ["Arbiter", "lowest", "number_of", "one_hot", "select"]
 

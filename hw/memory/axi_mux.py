@@ -10,7 +10,7 @@ from amaranth.utils import ceil_log2
 
 from ..axi import Axi4Signature, whole_beats
 from ..config.checks import require_integer, require_power_of_two
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import Queue
 from .merge import Merge
 

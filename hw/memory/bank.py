@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ..config import WORD_BYTES, SharedMemoryConfig
 from ..config.checks import require_power_of_two
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .arbiter import Arbiter, one_hot, select
 from .subbank import Subbank
 

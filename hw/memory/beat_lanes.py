@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config import WORD_BYTES, ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .path_layouts import group_layout, lanes_of
 
 __all__ = ["BeatOfLanes", "word_of"]

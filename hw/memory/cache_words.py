@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from .arbiter import select
 from .line_miss import MissConfig

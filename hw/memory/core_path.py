@@ -10,8 +10,8 @@ from ..axi import Axi4Signature
 from ..config import ClusterConfig
 from ..core.front_layouts import fetch_request_layout, fetch_response_layout
 from ..core.layouts import data_request_layout, data_response_layout
-from ..emit import SharedBlock
 from ..registers import RegisterSignature
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .axi_mux import AxiMuxConfig
 from .cache_reads import CacheReadsSignature

@@ -4,8 +4,8 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..emit import SharedBlock
 from ..register_slices import SkidBuffer
+from ..shared_block import SharedBlock
 from ..streams import Queue
 from .cache_beats import CacheBeats
 from .data_cache_layouts import (

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import WORD_BYTES, ClusterConfig
 from ..core.layouts import data_request_layout, data_response_layout
-from ..emit import SharedBlock
 from ..register_slices import SkidBuffer
 from ..registers import RegisterSignature
+from ..shared_block import SharedBlock
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select
 from .beat_lanes import BeatOfLanes, word_of

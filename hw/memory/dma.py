@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ..address_map import numbered
 from ..axi import Axi4Signature
 from ..config import ClusterConfig
-from ..emit import SharedBlock
 from ..registers import RegisterSignature
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .axi_channels import connect_axi
 from .dma_layouts import dma_retired, dma_work

@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..address_map import DMA
 from ..config import ClusterConfig
-from ..emit import SharedBlock
 from ..registers import RegisterSignature
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .dma_layouts import dma_request, dma_retired
 from .ports import Direction

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .carry_select import carry_select
 from .dma_layouts import port_width
 from .ports import Direction, dma_job

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .dma_layouts import dma_line, dma_retired, dma_work, port_width
 from .drain_walker import DrainWalker
 from .job_tracker import JobTracker

@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ..config import ClusterConfig
 from ..core.front_layouts import fetch_request_layout, fetch_response_layout
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import Queue, ResponseSignature
 from .cache_tags import CacheTags
 from .cache_words import CacheWords

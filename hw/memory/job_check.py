@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..address_map import DRAM_BASE, DRAM_END
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .carry_select import carry_select
 from .dma_layouts import dma_request, dma_work
 from .ports import Direction

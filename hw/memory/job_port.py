@@ -7,8 +7,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
 from ..registers import RegisterSignature
+from ..shared_block import SharedBlock
 from ..streams import Queue, ResponseSignature
 from .dma_layouts import dma_request, dma_retired, dma_work, port_width
 from .dma_registers import DmaRegisters

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..address_map import DRAM_END
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .l2_layouts import L2SliceConfig, operation_layout
 from .stream_prefetcher import StreamConfig, StreamPrefetcher
 

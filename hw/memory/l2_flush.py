@@ -5,7 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .l2_layouts import L2SliceConfig, operation_layout
 
 __all__ = ["GROUPS", "L2Flush"]

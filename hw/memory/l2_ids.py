@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .l2_layouts import L2SliceConfig
 from .l2_table import L2Table, TableShape
 

@@ -4,14 +4,8 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
-from .l2_layouts import (
-    L2SliceConfig,
-    access_layout,
-    change_layout,
-    found_layout,
-    operation_layout,
-)
+from ..shared_block import SharedBlock
+from .l2_layouts import L2SliceConfig, access_layout, change_layout, found_layout, operation_layout
 from .l2_slot_states import outcome_layout
 from .l2_write_backs import put_layout
 

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import Queue
 from .arbiter import lowest, select
 from .l2_layouts import L2SliceConfig, response_layout

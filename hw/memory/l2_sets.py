@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .arbiter import lowest, number_of, select
 from .l2_layouts import (
     L2SliceConfig,

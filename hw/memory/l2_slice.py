@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import Queue
 from .l2_ahead import L2Ahead
 from .l2_axi import answer, check_bursts, read_dram, take_reads, take_writes, write_dram

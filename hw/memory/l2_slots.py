@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from .arbiter import Arbiter, lowest, number_of, one_hot
 from .l2_arrivals import L2Arrivals, came_layout

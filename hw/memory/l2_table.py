@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..sram import Sram
 
 __all__ = ["L2Table", "TableShape"]

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from ..streams import Queue
 from .arbiter import lowest, number_of, one_hot

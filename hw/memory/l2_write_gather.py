@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from ..streams import Queue
 from .arbiter import one_hot

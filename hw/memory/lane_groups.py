@@ -19,7 +19,7 @@ from ..address_map import (
 )
 from ..config import WORD_BYTES, ClusterConfig
 from ..core.layouts import data_request_layout
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .arbiter import lowest, select
 from .path_layouts import Target, core_of, group_layout, lanes_of, place_width
 

@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ..axi import Axi4Signature, whole_beats
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select
 from .data_cache_layouts import beat_write_layout, line_beat_layout, line_read_layout

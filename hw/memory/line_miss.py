@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
 from ..config import CacheConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 
 __all__ = ["LineMiss", "MissConfig", "fill_layout"]
 

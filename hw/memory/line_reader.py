@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import Queue
 from .dma_layouts import dma_segment
 from .ports import WideReadSignature

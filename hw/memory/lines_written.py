@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .line_miss import MissConfig
 
 __all__ = ["LinesWritten"]

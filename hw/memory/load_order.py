@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .dma_layouts import port_width
 
 __all__ = ["LoadOrder"]

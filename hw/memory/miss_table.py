@@ -7,7 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import ceil_log2
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .arbiter import Arbiter, lowest, number_of, select
 from .line_miss import LineMiss, MissConfig, fill_layout

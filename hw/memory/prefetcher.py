@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ..config import CacheConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 
 __all__ = ["Prefetcher"]
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .dma_layouts import dma_line, dma_plan, owner_width
 
 __all__ = ["Realigner", "bytes_from", "bytes_up_to", "expand_mask", "rotate_bytes"]

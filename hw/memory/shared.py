@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ..address_map import numbered
 from ..config import WORD_BYTES, ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .arbiter import one_hot
 from .bank import Bank, SharedMemoryPorts
 from .ports import NarrowSignature, WideReadSignature, WideWriteSignature

@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from ..config import WORD_BYTES, ClusterConfig
 from ..core.layouts import data_response_layout
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .arbiter import lowest, select
 from .path_layouts import core_of, group_layout, lanes_of

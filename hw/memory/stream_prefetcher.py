@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config.checks import require_integer
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .arbiter import Arbiter, lowest, select
 
 __all__ = ["BEHIND", "BEYOND", "STREAMS", "StreamConfig", "StreamPrefetcher"]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config import SharedMemoryConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from .arbiter import Arbiter, select
 

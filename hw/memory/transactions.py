@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from .arbiter import lowest, select
 from .path_layouts import answer_layout, core_of, group_layout

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import Queue
 from .dma_layouts import dma_line, dma_plan, dma_segment
 from .line_reader import LineReader, lines_ahead

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config.checks import require_power_of_two
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..sram import Sram
 from .arbiter import lowest, number_of, one_hot, select
 

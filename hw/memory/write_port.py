@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from ..streams import Queue
 from .dma_layouts import dma_line
 from .merge import Merge

@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.lib import data
 
-from ..emit import SharedBlock
+from ..shared_block import SharedBlock
 from .config import DotProductConfig
 from .fused_chunk import FusedChunk, dot_product_members
 from .tree import Tree

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ..shared_block import SharedBlock
 
 __all__ = ["FusedAlign", "FusedAlignConfig", "places_below"]
 

@@ -4,9 +4,9 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..float.pipeline import cut
 from ..float.prefix_add import PrefixAdd, PrefixAddConfig
+from ..shared_block import SharedBlock
 from .config import DotProductConfig
 from .fused import FusedSizes
 from .fused_align import FusedAlign, FusedAlignConfig, places_below

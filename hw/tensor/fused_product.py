@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..formats import FloatFormat
+from ..shared_block import SharedBlock
 
 __all__ = ["FusedProduct", "FusedProductConfig", "decode"]
 

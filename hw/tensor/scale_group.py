@@ -6,10 +6,10 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..float.pipeline import cut
 from ..float.prefix_add import PrefixAdd, PrefixAddConfig
 from ..formats import FloatFormat
+from ..shared_block import SharedBlock
 from .fused_product import decode
 from .fused_total import carry_save, magnitude_of
 

@@ -7,11 +7,11 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
-from ..emit import SharedBlock
 from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..float.normalise import Normalise, NormaliseConfig
 from ..float.pipeline import cut
 from ..formats import FP32, FloatFormat
+from ..shared_block import SharedBlock
 
 __all__ = ["TreeAdd", "TreeAddConfig"]
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ..emit import SharedBlock
 from ..float.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..float.normalise import Normalise, NormaliseConfig
 from ..float.pipeline import cut
 from ..formats import FP16, FP32, FloatFormat
+from ..shared_block import SharedBlock
 
 __all__ = ["TreeProduct", "TreeProductConfig"]
 

@@ -8,18 +8,7 @@ order, but those to one beat in theirs. The DMA has no copy.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .memory_steps import (
-    Agent,
-    Await,
-    Copy,
-    Fence,
-    FenceI,
-    Fetch,
-    Load,
-    Places,
-    Step,
-    Store,
-)
+from .memory_steps import Agent, Await, Copy, Fence, FenceI, Fetch, Load, Places, Step, Store
 
 __all__ = ["Outcome", "outcomes"]
 

@@ -70,7 +70,7 @@ class UnitBench:
         def build(directory: Path) -> None:
             (directory / "rack.pickle").write_bytes(pickle.dumps(emit_rack(every_unit())))
 
-        texts = [f"{path.name}\n{path.read_text()}" for path in sources]
+        texts = sorted(path.read_text() for path in sources)
         path = cached("units", digest([*generator_key(), *texts]), build) / "rack.pickle"
         return cls(every_unit(), progress=progress, rack=pickle.loads(path.read_bytes()))
 

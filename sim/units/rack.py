@@ -7,7 +7,8 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...hw.emit import Emission, emit
+from ...hw.emission import Emission
+from ...hw.emit import emit
 from .lanes import Lanes, Port, ports_of
 from .unit import Unit
 

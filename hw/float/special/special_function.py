@@ -6,8 +6,8 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
-from ...emit import SharedBlock
 from ...formats import FP32
+from ...shared_block import SharedBlock
 from ..normalise import Normalise, NormaliseConfig
 from ..pipeline import cut
 from ..round import Round, RoundConfig

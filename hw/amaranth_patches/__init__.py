@@ -1,0 +1,68 @@
+"""Patches of Amaranth: applied together, under one lock, while a design is converted.
+
+Each module below holds one patch with its reason, its upstream discussion and the condition under
+which it goes.
+"""
+
+import importlib.metadata
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+from .blank_memories import blank_memories
+from .unchecked_nets import unchecked_nets
+
+__all__ = ["LOCK", "PATCHES", "blank_memories", "patched_amaranth", "unchecked_nets"]
+
+Patch = Callable[[], AbstractContextManager[None]]
+
+#: All patches, in the order in which they are applied.
+PATCHES: tuple[Patch, ...] = (unchecked_nets, blank_memories)
+
+#: Held while Amaranth is patched. A patch replaces attributes of Amaranth's classes for the whole
+#: process, so two conversions that overlapped would restore each other's replacements. Conversions
+#: are pure Python and would not run in parallel without the lock either.
+LOCK = threading.RLock()
+
+#: The patches replace private functions: other versions may have others.
+FIRST_VERSION, END_VERSION = (0, 5, 10), (0, 6)
+
+_depth = 0
+
+
+@contextmanager
+def patched_amaranth(*without: Patch) -> Iterator[None]:
+    """Apply every patch but those in `without`, and restore Amaranth at the end.
+
+    Other threads that enter wait until Amaranth is restored. A nested entry in the same thread
+    keeps the patches of the outer one.
+
+    Raises
+    ------
+    RuntimeError
+        If the installed Amaranth is not a version that the patches were written for.
+
+    """
+    global _depth
+    require_version(importlib.metadata.version("amaranth"))
+    with LOCK, ExitStack() as stack:
+        if not _depth:
+            for patch in PATCHES:
+                if patch not in without:
+                    stack.enter_context(patch())
+        _depth += 1
+        try:
+            yield
+        finally:
+            _depth -= 1
+
+
+def require_version(version: str) -> None:
+    """Raise unless the patches were written for `version` of Amaranth."""
+    numbers = tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
+    if not FIRST_VERSION <= numbers < END_VERSION:
+        first, end = (".".join(map(str, bound)) for bound in (FIRST_VERSION, END_VERSION))
+        raise RuntimeError(
+            f"Amaranth must be at least {first} and below {end} for emission, not {version}: "
+            f"pip install 'amaranth ~= {first}'"
+        )
