@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from math import log2
 
 from spica.cli.options import new_table
-from spica.hw.float.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES, Operation
+from spica.hw.core.operations import SpecialOperation
+from spica.hw.float.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES
 from spica.hw.float.special.interpolate import Coefficients
 from spica.hw.float.special.special_function import SpecialFunction, SpecialFunctionConfig
 from spica.sim.golden.special_errors import SWEEPS, Errors, Sweep, measured
@@ -84,7 +85,7 @@ def targets(sweep: Sweep, errors: Errors) -> Iterator[Target]:
     """Yield what a sweep's errors must not exceed."""
     name = f"{sweep.operation.name.lower()}, {sweep.text}"
     yield Target(name=name, value=errors.ulp, limit=FAITHFUL, unit="ulp")
-    if sweep.operation in (Operation.SIN, Operation.COS):
+    if sweep.operation in (SpecialOperation.SIN, SpecialOperation.COS):
         yield Target(name=f"{name}, absolute", value=errors.absolute, limit=ABSOLUTE)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pages
 from pages import row, table
 
-from spica.hw.float.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES, Operation
+from spica.hw.core.operations import SpecialOperation
+from spica.hw.float.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES
 from spica.sim.golden.special_errors import SWEEPS, Errors, Sweep, measured
 
 PAGE = Path(__file__).with_name("special_functions.md")
@@ -48,7 +49,7 @@ def tables() -> str:
 
 def error_cells(sweep: Sweep, result: Errors) -> list[str]:
     """Return the texts of one sweep over all its numbers."""
-    is_circular = sweep.operation in (Operation.SIN, Operation.COS)
+    is_circular = sweep.operation in (SpecialOperation.SIN, SpecialOperation.COS)
     return [
         f"`{sweep.operation.name.lower()}`",
         sweep.text,

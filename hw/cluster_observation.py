@@ -8,14 +8,18 @@ from amaranth.lib.wiring import Out
 
 from .axi import Axi4Signature
 from .config import ClusterConfig
-from .core.front_layouts import fetch_request_layout, fetch_response_layout
-from .core.layouts import data_request_layout, data_response_layout
 from .core.observation import ObservationSignature
 from .cores import core_domains
 from .counters import counter_table
+from .lib.interfaces.core_memory import (
+    data_request_layout,
+    data_response_layout,
+    fetch_request_layout,
+    fetch_response_layout,
+)
 from .memory.cache_reads import CacheReadsSignature, show_reads
+from .memory.l1_layouts import data_misses
 from .memory.l2_place import cluster_l2
-from .memory.path_layouts import data_misses
 from .memory.ports import wide_write
 from .memory.shared import cluster_ports
 from .spread import ShownSignature, SpreadResponseSignature, show_stream, spread

@@ -8,9 +8,13 @@ from amaranth.lib.wiring import In, Out, connect
 
 from .config import ClusterConfig
 from .core.core import Core
-from .core.front_layouts import fetch_request_layout, fetch_response_layout
-from .core.layouts import data_request_layout, data_response_layout
 from .core.observation import ObservationSignature
+from .lib.interfaces.core_memory import (
+    data_request_layout,
+    data_response_layout,
+    fetch_request_layout,
+    fetch_response_layout,
+)
 from .spread import SpreadResponseSignature, SpreadSignature, gather, spread
 from .synchronizer import Synchronizer
 

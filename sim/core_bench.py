@@ -9,8 +9,8 @@ from amaranth import Value
 from ..hw.address_map import ENTRY
 from ..hw.config import ClusterConfig
 from ..hw.core.core import Core
-from ..hw.core.front_layouts import fetch_request_layout, fetch_response_layout
 from ..hw.isa.program import assemble_program
+from ..hw.lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from .bench import simulate
 from .iss.machine import Iss
 from .iss.outcome import Stop

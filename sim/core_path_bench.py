@@ -8,8 +8,12 @@ from amaranth import EnableInserter, Module, Value
 
 from ..hw.address_map import DRAM_BASE, DRAM_END
 from ..hw.config import WORD_BYTES, ClusterConfig
-from ..hw.core.front_layouts import fetch_request_layout, fetch_response_layout
-from ..hw.core.layouts import data_request_layout, data_response_layout
+from ..hw.lib.interfaces.core_memory import (
+    data_request_layout,
+    data_response_layout,
+    fetch_request_layout,
+    fetch_response_layout,
+)
 from ..hw.memory.core_path import CorePath
 from .beat_memory import BeatMemory
 from .bench import simulate

@@ -7,9 +7,9 @@ from amaranth import Module, Value
 
 from ..hw.address_map import DRAM_BASE, DRAM_END
 from ..hw.config import ClusterConfig
-from ..hw.core.front_layouts import fetch_response_layout
+from ..hw.lib.interfaces.core_memory import fetch_response_layout
 from ..hw.memory.instruction_cache import InstructionCache
-from ..hw.memory.path_layouts import core_of
+from ..hw.memory.l1_layouts import core_of
 from .bench import simulate
 from .golden.instruction_cache import Beat, CacheModel, Cycle, Pair
 from .packing import Packing

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from amaranth import Value
 
 from ..hw.config import CoreConfig
-from ..hw.core.layouts import data_request_layout, data_response_layout
 from ..hw.core.operations import Port
+from ..hw.lib.interfaces.core_memory import data_request_layout, data_response_layout
 from .golden.core_memory import Request
 from .packing import Packing
 

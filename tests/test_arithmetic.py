@@ -6,10 +6,10 @@ One executable holds all units; see `spica.sim.units`.
 import numpy as np
 import pytest
 
+from spica.hw.core.operations import SpecialOperation
 from spica.hw.float.compare import Comparison
 from spica.hw.float.fma import FmaOperation
 from spica.hw.float.sign_inject import SignOperation
-from spica.hw.float.special.functions import Operation
 from spica.sim.units import every_unit
 from spica.sim.units.bench import UnitBench
 from spica.sim.units.check import Comparison as Compared
@@ -25,7 +25,7 @@ OPERATIONS = {
     "sign_inject": len(SignOperation),
     "from_integer": 2,
     "to_integer": 2,
-    "special_function": len(Operation),
+    "special_function": len(SpecialOperation),
 }
 
 

@@ -8,10 +8,11 @@ from amaranth.lib import data
 
 from spica.hw.address_map import ENTRY
 from spica.hw.config import CoreConfig
-from spica.hw.core.front_layouts import entry_layout, pairs, position_width
+from spica.hw.core.front_layouts import entry_layout, position_width
 from spica.hw.core.instruction_buffer import InstructionBuffer
 from spica.hw.core.layouts import decoded_layout
 from spica.hw.core.warp_buffer import WarpBuffer
+from spica.hw.lib.interfaces.core_memory import pairs
 from spica.sim.bench import require_no_loop, simulate
 from spica.synth.measure import measure
 

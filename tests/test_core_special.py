@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from spica.hw.config import CoreConfig
+from spica.hw.core.operations import SpecialOperation
 from spica.hw.core.result_queue import ResultQueueConfig
 from spica.hw.core.special import SpecialUnit
 from spica.hw.emit import emit
-from spica.hw.float.special.functions import Operation
 from spica.sim.golden.core_float import special_result
 from spica.sim.golden.special import special_function
 from spica.sim.lane_bench import Warps, run_unit, timed
@@ -24,7 +24,7 @@ def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
     warps = Warps(config, seed)
     operations = []
     for number in range(count):
-        operation = list(Operation)[number % len(Operation)]
+        operation = list(SpecialOperation)[number % len(SpecialOperation)]
         vectors = special_operands(np.random.default_rng(seed + number), 400)
         chosen = vectors["a"][vectors["operation"] == operation][: config.threads]
         operations.append(warps.operation(operation, [chosen]))
@@ -53,8 +53,10 @@ def test_results_are_those_of_the_function():
     config = CoreConfig(warps=1, threads=3)
     a = [0x3F80_0000, 0x4000_0000, 0xC080_0000]
     warps = Warps(config, 1)
-    operations = [warps.operation(operation, [a], mask=0b111) for operation in Operation]
-    for operation, result in zip(Operation, run_unit(SpecialUnit(config), operations), strict=True):
+    operations = [warps.operation(operation, [a], mask=0b111) for operation in SpecialOperation]
+    for operation, result in zip(
+        SpecialOperation, run_unit(SpecialUnit(config), operations), strict=True
+    ):
         assert result["values"] == special_function(np.full(3, operation), np.array(a)).tolist()
         assert result["flags"] == 0
 

@@ -9,6 +9,7 @@ from spica.hw.formats import FORMATS
 from spica.hw.tensor.config import DotProductConfig
 from spica.hw.tensor.dot_product import DotProduct
 from spica.hw.tensor.fused import FusedSizes
+from spica.hw.tensor.latency import dot_product_latency
 from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.dot import dot_product
 from spica.sim.golden.dot_operands import dot_operands
@@ -46,13 +47,13 @@ def run(dut, operands):
     results = []
 
     async def testbench(ctx):
-        for cycle in range(count + dut.config.latency):
+        for cycle in range(count + dot_product_latency(dut.config)):
             for name in names if cycle < count else ():
                 ctx.set(getattr(dut, name), operands[name][cycle].tolist())
             results.append((await ctx.tick().sample(dut.o))[2])
 
     simulate(dut, testbench)
-    return np.array(results[dut.config.latency :], np.uint32)
+    return np.array(results[dot_product_latency(dut.config) :], np.uint32)
 
 
 @pytest.mark.parametrize("name", SIMULATED)
@@ -71,7 +72,7 @@ def test_hardware_matches_golden_model(name):
 )
 def test_latency(name, cycles):
     config = SIMULATED[name]
-    assert config.latency == cycles
+    assert dot_product_latency(config) == cycles
     operands = {
         "a": np.zeros((12, config.terms), np.uint32),
         "b": np.zeros((12, config.terms), np.uint32),

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat
 
+from spica.hw.core.operations import SpecialOperation
 from spica.hw.float.special import functions as special
 from spica.hw.float.special.coefficients import COEFFICIENTS, INVERSE_TURN, INVERSE_TURN_WIDTH
-from spica.hw.float.special.functions import TABLES, Operation
+from spica.hw.float.special.functions import TABLES
 from spica.hw.float.special.interpolate import Square
 from spica.hw.float.special.special_function import SpecialFunction, SpecialFunctionConfig
 from spica.hw.formats import FP32
@@ -63,7 +64,7 @@ def check(operation, a, results, expected):
     """Fail with the first operands whose results are wrong."""
     wrong = np.nonzero(results != expected)[0]
     shown = [
-        f"{Operation(int(operation[k])).name} {int(a[k]):#x}: {int(results[k]):#x}, "
+        f"{SpecialOperation(int(operation[k])).name} {int(a[k]):#x}: {int(results[k]):#x}, "
         f"not {int(expected[k]):#x}"
         for k in wrong[:5]
     ]
@@ -82,43 +83,53 @@ def test_unit_matches_golden_model(latency):
 def test_latency(latency):
     a = np.array([INFINITY, INFINITY, ONE, INFINITY, INFINITY, INFINITY], np.uint32)
     dut = SpecialFunction(SpecialFunctionConfig(latency=latency))
-    results = run(dut, np.full(len(a), Operation.RCP), a, latency)
+    results = run(dut, np.full(len(a), SpecialOperation.RCP), a, latency)
     assert np.nonzero(results)[0].tolist() == [2]
 
 
-#: Operation, operand and result, all as stored.
+#: SpecialOperation, operand and result, all as stored.
 KNOWN = [
-    *[(Operation.RCP, a, o) for a, o in [(0, INFINITY), (INFINITY, 0), (ONE, ONE), (1, INFINITY)]],
-    *[(Operation.RCP, a | SIGN, o | SIGN) for a, o in [(0, INFINITY), (INFINITY, 0), (ONE, ONE)]],
+    *[
+        (SpecialOperation.RCP, a, o)
+        for a, o in [(0, INFINITY), (INFINITY, 0), (ONE, ONE), (1, INFINITY)]
+    ],
+    *[
+        (SpecialOperation.RCP, a | SIGN, o | SIGN)
+        for a, o in [(0, INFINITY), (INFINITY, 0), (ONE, ONE)]
+    ],
     # The largest number with a finite reciprocal's neighbours, and a subnormal result.
-    (Operation.RCP, 1 << 21, INFINITY),
-    (Operation.RCP, 1 << 22, 254 << 23),
-    (Operation.RCP, 254 << 23, 1 << 22),
-    (Operation.RSQRT, 0, INFINITY),
-    (Operation.RSQRT, SIGN, INFINITY | SIGN),
-    (Operation.RSQRT, INFINITY, 0),
-    *[(Operation.RSQRT, a | SIGN, NAN) for a in (1, ONE, INFINITY)],
-    (Operation.RSQRT, ONE, ONE),
-    (Operation.RSQRT, ONE + (2 << 23), ONE - (1 << 23)),
-    (Operation.RSQRT, 1 << 1, ONE + (74 << 23)),
-    *[(Operation.EXP2, a, ONE) for a in (0, SIGN, 1, SIGN | 1, 0x33000000)],
-    (Operation.EXP2, INFINITY, INFINITY),
-    (Operation.EXP2, INFINITY | SIGN, 0),
-    (Operation.EXP2, 0x43000000, INFINITY),
-    (Operation.EXP2, 0x42FE0000, 254 << 23),
-    (Operation.EXP2, 0xC2FC0000, 1 << 23),
-    (Operation.EXP2, 0xC3150000, 1),
-    (Operation.EXP2, 0xC3160000, 0),
-    (Operation.EXP2, 0xC3800000, 0),
-    *[(Operation.LOG2, a, INFINITY | SIGN) for a in (0, SIGN)],
-    *[(Operation.LOG2, a | SIGN, NAN) for a in (1, ONE, INFINITY)],
-    (Operation.LOG2, INFINITY, INFINITY),
-    (Operation.LOG2, ONE, 0),
-    (Operation.LOG2, 1, 0xC3150000),
-    *[(Operation.SIN, a, a) for a in (0, SIGN, 1, SIGN | 1, 1 << 23, 0x39000000)],
-    *[(Operation.COS, a, ONE) for a in (0, SIGN, 1, SIGN | 1, 0x39000000)],
+    (SpecialOperation.RCP, 1 << 21, INFINITY),
+    (SpecialOperation.RCP, 1 << 22, 254 << 23),
+    (SpecialOperation.RCP, 254 << 23, 1 << 22),
+    (SpecialOperation.RSQRT, 0, INFINITY),
+    (SpecialOperation.RSQRT, SIGN, INFINITY | SIGN),
+    (SpecialOperation.RSQRT, INFINITY, 0),
+    *[(SpecialOperation.RSQRT, a | SIGN, NAN) for a in (1, ONE, INFINITY)],
+    (SpecialOperation.RSQRT, ONE, ONE),
+    (SpecialOperation.RSQRT, ONE + (2 << 23), ONE - (1 << 23)),
+    (SpecialOperation.RSQRT, 1 << 1, ONE + (74 << 23)),
+    *[(SpecialOperation.EXP2, a, ONE) for a in (0, SIGN, 1, SIGN | 1, 0x33000000)],
+    (SpecialOperation.EXP2, INFINITY, INFINITY),
+    (SpecialOperation.EXP2, INFINITY | SIGN, 0),
+    (SpecialOperation.EXP2, 0x43000000, INFINITY),
+    (SpecialOperation.EXP2, 0x42FE0000, 254 << 23),
+    (SpecialOperation.EXP2, 0xC2FC0000, 1 << 23),
+    (SpecialOperation.EXP2, 0xC3150000, 1),
+    (SpecialOperation.EXP2, 0xC3160000, 0),
+    (SpecialOperation.EXP2, 0xC3800000, 0),
+    *[(SpecialOperation.LOG2, a, INFINITY | SIGN) for a in (0, SIGN)],
+    *[(SpecialOperation.LOG2, a | SIGN, NAN) for a in (1, ONE, INFINITY)],
+    (SpecialOperation.LOG2, INFINITY, INFINITY),
+    (SpecialOperation.LOG2, ONE, 0),
+    (SpecialOperation.LOG2, 1, 0xC3150000),
+    *[(SpecialOperation.SIN, a, a) for a in (0, SIGN, 1, SIGN | 1, 1 << 23, 0x39000000)],
+    *[(SpecialOperation.COS, a, ONE) for a in (0, SIGN, 1, SIGN | 1, 0x39000000)],
     *[(circular, INFINITY | s, NAN) for circular in (4, 5) for s in (0, SIGN)],
-    *[(operation, a, NAN) for operation in Operation for a in (NAN, NAN | SIGN, INFINITY + 1)],
+    *[
+        (operation, a, NAN)
+        for operation in SpecialOperation
+        for a in (NAN, NAN | SIGN, INFINITY + 1)
+    ],
 ]
 
 
@@ -133,7 +144,10 @@ def test_where_segments_change_their_length():
     """Of rsqrt, odd and even; of log2; of the sine, as itself and as a cosine."""
     borders = [1.25, 2.5, 1.40625, 0.703125, np.pi / 8, 7 * np.pi / 8, 5 * np.pi / 8]
     operations = (
-        [Operation.RSQRT] * 2 + [Operation.LOG2] * 2 + [Operation.SIN] * 2 + [Operation.COS]
+        [SpecialOperation.RSQRT] * 2
+        + [SpecialOperation.LOG2] * 2
+        + [SpecialOperation.SIN] * 2
+        + [SpecialOperation.COS]
     )
     moves = np.array([-900, -30, -1, 0, 1, 30, 900])
     a = (stored(borders).astype(np.int64)[:, np.newaxis] + moves).ravel()
@@ -143,9 +157,11 @@ def test_where_segments_change_their_length():
     check(operation, a, results, special_function(operation, a))
 
 
-@pytest.mark.parametrize("operation", [Operation.RCP, Operation.RSQRT, Operation.LOG2])
+@pytest.mark.parametrize(
+    "operation", [SpecialOperation.RCP, SpecialOperation.RSQRT, SpecialOperation.LOG2]
+)
 def test_powers_of_two_are_exact(operation):
-    step = 2 if operation == Operation.RSQRT else 1
+    step = 2 if operation == SpecialOperation.RSQRT else 1
     exponents = np.arange(-148, 128, step)
     a = stored(np.ldexp(1.0, exponents))
     assert np.array_equal(special_function(operation, a), stored(exact(operation, a)))
@@ -153,20 +169,22 @@ def test_powers_of_two_are_exact(operation):
 
 def test_powers_at_integers_are_exact():
     whole = np.arange(-149, 128)
-    results = special_function(Operation.EXP2, stored(whole))
+    results = special_function(SpecialOperation.EXP2, stored(whole))
     assert np.array_equal(results, stored(np.ldexp(1.0, whole)))
 
 
-@pytest.mark.parametrize("operation", [Operation.RCP, Operation.SIN, Operation.COS])
+@pytest.mark.parametrize(
+    "operation", [SpecialOperation.RCP, SpecialOperation.SIN, SpecialOperation.COS]
+)
 def test_symmetry(operation):
     a = special_operands(np.random.default_rng(5), 50_000)["a"] & np.uint32(FP32.magnitude_mask)
     a = a[a <= INFINITY]
     results = special_function(operation, a)
-    turned = np.where((results == NAN) | (operation == Operation.COS), 0, SIGN)
+    turned = np.where((results == NAN) | (operation == SpecialOperation.COS), 0, SIGN)
     assert np.array_equal(special_function(operation, a | np.uint32(SIGN)), results ^ turned)
 
 
-@pytest.mark.parametrize("operation", [Operation.SIN, Operation.COS])
+@pytest.mark.parametrize("operation", [SpecialOperation.SIN, SpecialOperation.COS])
 def test_circular_functions_stay_within_one(operation):
     near = np.rint(np.exp2(np.random.default_rng(6).uniform(0, 60, 50_000))) * (np.pi / 2)
     a = stored(near)
@@ -176,10 +194,10 @@ def test_circular_functions_stay_within_one(operation):
 @pytest.mark.parametrize(
     ("operation", "exponents"),
     [
-        (Operation.RCP, (0, 0)),
-        (Operation.RSQRT, (0, 1)),
-        (Operation.EXP2, (-2, 2)),
-        (Operation.LOG2, (-2, 1)),
+        (SpecialOperation.RCP, (0, 0)),
+        (SpecialOperation.RSQRT, (0, 1)),
+        (SpecialOperation.EXP2, (-2, 2)),
+        (SpecialOperation.LOG2, (-2, 1)),
     ],
 )
 def test_monotonic(operation, exponents):
@@ -189,7 +207,7 @@ def test_monotonic(operation, exponents):
     borders = np.arange(first, last, 1 << 15)[:, np.newaxis] + np.arange(-8, 8)
     a = np.unique(np.concatenate([borders.ravel(), np.arange(first, last, 251)]))
     values = floats.decode(special_function(operation, a), FP32)
-    falling = operation in (Operation.RCP, Operation.RSQRT)
+    falling = operation in (SpecialOperation.RCP, SpecialOperation.RSQRT)
     assert np.all(np.diff(-values if falling else values) >= 0)
 
 
@@ -197,7 +215,7 @@ def bounded(sweep, stride):
     """Check the errors of a sweep and return them."""
     errors = measured(sweep, stride)
     assert errors.ulp < BOUND, f"{errors.ulp} at {errors.worst:#x}"
-    if sweep.operation in (Operation.SIN, Operation.COS):
+    if sweep.operation in (SpecialOperation.SIN, SpecialOperation.COS):
         assert errors.absolute < ABSOLUTE_BOUND
     assert errors.correct_share > 0.75
     return errors
@@ -240,7 +258,7 @@ def test_errors_of_every_power():
         before = rounded[-1]
 
 
-@pytest.mark.parametrize("operation", [Operation.SIN, Operation.COS])
+@pytest.mark.parametrize("operation", [SpecialOperation.SIN, SpecialOperation.COS])
 def test_large_angles(operation):
     """Against mpmath, which reduces any angle exactly."""
     rng = np.random.default_rng(7)
@@ -248,19 +266,19 @@ def test_large_angles(operation):
     # The FP32 number nearest to a multiple of a right angle, and those around it.
     worst = stored(np.ldexp(16367173.0, 72)) + np.arange(-3, 4).astype(np.uint32)
     a = np.concatenate([random, worst, stored(np.rint(rng.uniform(0, 1e6, 500)) * (np.pi / 2))])
-    function = mp.sin if operation == Operation.SIN else mp.cos
+    function = mp.sin if operation == SpecialOperation.SIN else mp.cos
     with mp.workprec(200):
         expected = np.array([float(function(mp.mpf(float(x)))) for x in floats.decode(a, FP32)])
     results = floats.decode(special_function(operation, a), FP32)
     assert np.abs(results - expected).max() < ABSOLUTE_BOUND
 
 
-@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("operation", SpecialOperation)
 def test_against_mpmath(operation):
     """That NumPy's functions, which errors are measured with, are not wrong themselves."""
     a = special_operands(np.random.default_rng(8), 3000)["a"]
     a = a[(a > 0) & (a < INFINITY)]
-    if operation == Operation.EXP2:
+    if operation == SpecialOperation.EXP2:
         a = a[a < 0x43000000]
     functions = [lambda x: 1 / x, lambda x: 1 / mp.sqrt(x), lambda x: mp.mpf(2) ** x]
     functions += [lambda x: mp.log(x) / mp.log(2), mp.sin, mp.cos]

@@ -8,7 +8,7 @@ import pytest
 from spica.hw.address_map import DRAM_BASE, DRAM_END
 from spica.hw.config import PRESETS, AxiConfig, CacheConfig, ClusterConfig, CoreConfig
 from spica.hw.memory.instruction_cache import InstructionCache
-from spica.hw.memory.path_layouts import instruction_cache_events, instruction_misses
+from spica.hw.memory.l1_layouts import instruction_cache_events, instruction_misses
 from spica.sim.bench import require_no_loop
 from spica.sim.cluster_programs import run_program
 from spica.sim.dram import DramConfig

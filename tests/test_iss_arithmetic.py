@@ -5,10 +5,10 @@ from functools import lru_cache, partial
 import numpy as np
 import pytest
 
+from spica.hw.core.operations import SpecialOperation
 from spica.hw.float.compare import Comparison
 from spica.hw.float.fma import FmaOperation
 from spica.hw.float.rounding import FLAGS, Rounding
-from spica.hw.float.special.functions import Operation
 from spica.hw.formats import FP32
 from spica.sim.golden import conversions, division, operands
 from spica.sim.golden import special as golden_special
@@ -54,9 +54,19 @@ CASES = [
     *((operation, Rounding.NEAREST_EVEN) for operation in OPERANDS if operation not in MODAL),
 ]
 BINADES = [
-    *((Operation.RCP, 0), (Operation.RSQRT, 0), (Operation.RSQRT, 1), (Operation.EXP2, 0)),
-    *((Operation.LOG2, 0), (Operation.LOG2, -1), (Operation.LOG2, 5)),
-    *((Operation.SIN, -3), (Operation.SIN, 1), (Operation.COS, -1), (Operation.COS, 20)),
+    *(
+        (SpecialOperation.RCP, 0),
+        (SpecialOperation.RSQRT, 0),
+        (SpecialOperation.RSQRT, 1),
+        (SpecialOperation.EXP2, 0),
+    ),
+    *((SpecialOperation.LOG2, 0), (SpecialOperation.LOG2, -1), (SpecialOperation.LOG2, 5)),
+    *(
+        (SpecialOperation.SIN, -3),
+        (SpecialOperation.SIN, 1),
+        (SpecialOperation.COS, -1),
+        (SpecialOperation.COS, 20),
+    ),
 ]
 
 
@@ -249,10 +259,10 @@ def check_special(function, a, got):
     """Fail with the first operands of which the results are not the golden ones."""
     expected = golden_special.special_function(function, a)
     zeros = np.zeros(len(a), np.uint32)
-    check(Operation(function).name, None, (a,), (got, zeros), (expected, zeros))
+    check(SpecialOperation(function).name, None, (a,), (got, zeros), (expected, zeros))
 
 
-@pytest.mark.parametrize("function", Operation)
+@pytest.mark.parametrize("function", SpecialOperation)
 def test_special_function_is_the_golden_one(function):
     a = special_inputs(function)
     check_special(function, a, special_function(function, a))
@@ -260,7 +270,7 @@ def test_special_function_is_the_golden_one(function):
 
 @pytest.mark.parametrize("kind", [Processor.DOWN, Processor.FLUSHING])
 def test_special_functions_do_not_depend_on_the_state_of_the_processor(kind):
-    for function in Operation:
+    for function in SpecialOperation:
         a = special_inputs(function)
         expected = special_function(function, a)
         with on_processor(kind):

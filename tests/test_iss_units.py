@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spica.hw.address_map import ENTRY, SHARED_BASE
-from spica.hw.float.special.functions import Operation
+from spica.hw.core.operations import SpecialOperation
 from spica.hw.formats import FP16, FP32
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.sim.golden import fragments
@@ -68,7 +68,7 @@ def test_float_instructions_are_those_of_qemu_in_every_lane(name, threads):
         assert iss.warp(0, 0).fflags == np.bitwise_or.reduce(flags[active])
 
 
-@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("operation", SpecialOperation)
 def test_special_functions_are_the_golden_model_s(operation):
     rng = np.random.default_rng(int(operation))
     name = f"f{operation.name.lower()}.s"

@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from spica.hw.config import PRESETS, CoreConfig, SharedMemoryConfig
-from spica.hw.core.layouts import data_response_layout
+from spica.hw.lib.interfaces.core_memory import data_response_layout
 from spica.hw.memory.path_layouts import Target, group_layout
 from spica.hw.memory.shared import SharedMemory, cluster_ports
 from spica.hw.memory.shared_lanes import SharedLanes

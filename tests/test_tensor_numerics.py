@@ -12,6 +12,7 @@ import pytest
 from spica.hw.formats import FORMATS
 from spica.hw.tensor.config import DotProductConfig
 from spica.hw.tensor.dot_product import DotProduct
+from spica.hw.tensor.latency import dot_product_latency
 from spica.hw.tensor.numerics import NUMERICS
 from spica.sim.golden import floats
 from spica.sim.golden.dot import dot_product
@@ -114,7 +115,7 @@ def hardware():
             name=name.replace(" ", "_"),
             group="Dot product",
             component=partial(DotProduct, config_of(name)),
-            latency=config_of(name).latency,
+            latency=dot_product_latency(config_of(name)),
             operands=partial(dot_operands, config_of(name)),
             golden=lambda **inputs: inputs,  # nobody asks
             oracle="published figures",

@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import data_response_layout, warp_shape
 from ..memory.arbiter import lowest
 from ..sram import Sram
 from ..streams import ResponseSignature
 from .address import load_value
-from .layouts import data_response_layout, warp_shape
 from .memory_layouts import (
     MemoryFault,
     access_layout,

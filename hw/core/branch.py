@@ -7,8 +7,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import warp_shape
 from ..streams import ResponseSignature
-from .layouts import branch_layout, warp_shape
+from .layouts import branch_layout
 
 __all__ = ["Branch", "decision_layout"]
 

@@ -9,17 +9,11 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import warp_shape
 from ..memory.arbiter import lowest, select
 from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
-from .layouts import (
-    OPERANDS,
-    issue_layout,
-    operation_layout,
-    read_layout,
-    result_layout,
-    warp_shape,
-)
+from .layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
 from .operations import Port
 from .register_map import request_layout
 

@@ -4,8 +4,9 @@ from amaranth import *
 from amaranth.lib import data
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import warp_shape
 from ..memory.arbiter import select
-from .layouts import REGISTER_WIDTH, warp_shape
+from .layouts import REGISTER_WIDTH
 from .operations import OPERATION_WIDTH
 
 __all__ = ["EXIT_CODE_OPERAND", "control_layout", "reduce_operands"]

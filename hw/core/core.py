@@ -7,6 +7,12 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
+from ..lib.interfaces.core_memory import (
+    data_request_layout,
+    data_response_layout,
+    fetch_request_layout,
+    fetch_response_layout,
+)
 from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .address import is_store
@@ -19,10 +25,8 @@ from .dynamic_rounding import DynamicRounding
 from .faults import fault_layout
 from .fp32 import Fp32Unit
 from .front_end import FrontEnd
-from .front_layouts import fetch_request_layout, fetch_response_layout
 from .integer import IntegerUnit
 from .issue import Issue
-from .layouts import data_request_layout, data_response_layout
 from .load_store import LoadStoreUnit
 from .memory_layouts import memory_fault_layout
 from .observation import ObservationSignature, show

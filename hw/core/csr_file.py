@@ -11,11 +11,11 @@ from amaranth.utils import ceil_log2
 from ..address_map import SHARED_BASE
 from ..config import ClusterConfig
 from ..isa.csr import COUNTER_NUMBERS, CSRS
+from ..lib.interfaces.core_memory import warp_shape
 from ..memory.arbiter import select
 from ..shared_block import SharedBlock
 from ..sram import Sram
 from ..sram_macros import ONE_PORT
-from .layouts import warp_shape
 
 __all__ = ["ISA", "CsrFile", "core_shape", "flags_layout"]
 

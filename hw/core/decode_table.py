@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ..float.special.functions import Operation as SpecialOperation
 from ..isa.encoding import IMMEDIATES, RegisterFile
 from ..isa.instructions import INSTRUCTIONS, Instruction, Unit
 from .operations import (
@@ -12,6 +11,7 @@ from .operations import (
     IntegerOperation,
     MemoryOperation,
     Port,
+    SpecialOperation,
 )
 
 __all__ = ["EXIT_CODE_REGISTER", "RULES", "Rule"]

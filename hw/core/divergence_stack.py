@@ -6,11 +6,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import warp_shape
 from ..memory.arbiter import select
 from ..shared_block import SharedBlock
 from ..sram import Sram
 from ..sram_macros import ONE_PORT
-from .layouts import warp_shape
 
 __all__ = ["DivergenceStack", "StackChange", "divergence_layout"]
 

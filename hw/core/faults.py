@@ -3,7 +3,7 @@
 from amaranth.lib import data, enum
 
 from ..config import CoreConfig
-from .layouts import warp_shape
+from ..lib.interfaces.core_memory import warp_shape
 
 __all__ = ["FaultCause", "fault_layout"]
 

@@ -7,15 +7,11 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from ..memory.arbiter import Arbiter, select
 from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
-from .front_layouts import (
-    fetch_request_layout,
-    fetch_response_layout,
-    position_width,
-    redirect_layout,
-)
+from .front_layouts import position_width, redirect_layout
 from .warp_fetch import WarpFetch
 
 __all__ = ["Fetch"]

@@ -7,17 +7,12 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .decode import Decode
 from .fetch import Fetch
-from .front_layouts import (
-    entry_layout,
-    fetch_request_layout,
-    fetch_response_layout,
-    head_layout,
-    redirect_layout,
-)
+from .front_layouts import entry_layout, head_layout, redirect_layout
 from .instruction_buffer import InstructionBuffer
 
 __all__ = ["FrontEnd"]

@@ -4,46 +4,20 @@ from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from ..config import CoreConfig
-from .layouts import decoded_layout, warp_shape
+from ..lib.interfaces.core_memory import warp_shape
+from .layouts import decoded_layout
 
 __all__ = [
     "entry_layout",
-    "fetch_request_layout",
-    "fetch_response_layout",
-    "fetch_tag_layout",
     "head_layout",
-    "pairs",
     "position_width",
     "redirect_layout",
 ]
 
 
-def pairs(config: CoreConfig) -> int:
-    """Return how many pairs of instructions a warp's buffer has room for, a power of two."""
-    return 1 << max(0, ceil_log2(config.instruction_buffer) - 1)
-
-
 def position_width(config: CoreConfig) -> int:
     """Bits of a word's number that tell the next to be taken from the next to be fetched."""
     return ceil_log2(config.instruction_buffer + 2)
-
-
-def fetch_tag_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what names a pair of words under way: the warp, and its place in the buffer."""
-    return data.StructLayout({"warp": warp_shape(config), "pair": ceil_log2(pairs(config))})
-
-
-def fetch_request_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a request for the two words at ``address``, a multiple of 8."""
-    return data.StructLayout({"address": 32, "tag": fetch_tag_layout(config)})
-
-
-def fetch_response_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of two words, the one at the lower address in the lower half of ``data``.
-
-    ``error`` tells that there is no memory at their address.
-    """
-    return data.StructLayout({"tag": fetch_tag_layout(config), "data": 64, "error": 1})
 
 
 def redirect_layout(config: CoreConfig) -> data.StructLayout:

@@ -7,15 +7,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import fetch_tag_layout
 from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
-from .front_layouts import (
-    entry_layout,
-    fetch_tag_layout,
-    head_layout,
-    position_width,
-    redirect_layout,
-)
+from .front_layouts import entry_layout, head_layout, position_width, redirect_layout
 from .warp_buffer import WarpBuffer
 
 __all__ = ["InstructionBuffer", "push_layout"]

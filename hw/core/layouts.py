@@ -1,24 +1,21 @@
 """What flows between the boxes of a core."""
 
 from amaranth.lib import data
-from amaranth.utils import ceil_log2
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import warp_shape
 from .operations import OPERATION_WIDTH, Port
 
 __all__ = [
     "REGISTERS",
     "REGISTER_WIDTH",
     "branch_layout",
-    "data_request_layout",
-    "data_response_layout",
     "decoded_layout",
     "issue_layout",
     "operation_layout",
     "read_layout",
     "register_layout",
     "result_layout",
-    "warp_shape",
 ]
 
 #: Registers of a thread: x0 to x31 are 0 to 31, f0 to f31 are 32 to 63. x0 is read as an operand
@@ -26,11 +23,6 @@ __all__ = [
 REGISTERS = 64
 REGISTER_WIDTH = 6
 OPERANDS = 3
-
-
-def warp_shape(config: CoreConfig) -> int:
-    """Bits of a warp's number, at least one."""
-    return max(1, ceil_log2(config.warps))
 
 
 def decoded_layout() -> data.StructLayout:
@@ -127,38 +119,6 @@ def branch_layout(config: CoreConfig) -> data.StructLayout:
         "pc": 32,
         "target": 32,
         "disagree": config.threads,
-    })
-
-
-def data_request_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a memory access of up to as many threads as the port has lanes.
-
-    ``tag`` comes back with the response. ``data`` is aligned to its byte lanes: the word at
-    ``address & ~3``, of which ``strobes`` are stored.
-    """
-    lanes = config.lanes(Port.MEMORY.name)
-    return data.StructLayout({
-        "tag": config.tag_width,
-        "is_store": 1,
-        "mask": lanes,
-        "address": data.ArrayLayout(32, lanes),
-        "data": data.ArrayLayout(32, lanes),
-        "strobes": data.ArrayLayout(4, lanes),
-    })
-
-
-def data_response_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what memory answers: whole words for the threads of ``mask``.
-
-    A request may be answered in parts, in any order among requests; a store is answered too, when
-    it is seen by all. ``error`` tells the threads whose address is no memory.
-    """
-    lanes = config.lanes(Port.MEMORY.name)
-    return data.StructLayout({
-        "tag": config.tag_width,
-        "mask": lanes,
-        "error": lanes,
-        "data": data.ArrayLayout(32, lanes),
     })
 
 

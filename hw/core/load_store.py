@@ -8,16 +8,11 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import data_request_layout, data_response_layout, warp_shape
 from ..memory.arbiter import lowest, select
 from ..streams import ResponseSignature
 from .access_table import AccessTable
-from .layouts import (
-    data_request_layout,
-    data_response_layout,
-    operation_layout,
-    result_layout,
-    warp_shape,
-)
+from .layouts import operation_layout, result_layout
 from .memory_layouts import memory_fault_layout, slots
 from .request_stage import RequestStage
 from .result_store import ResultStore

@@ -4,7 +4,8 @@ from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
 from ..config import CoreConfig
-from .layouts import REGISTER_WIDTH, warp_shape
+from ..lib.interfaces.core_memory import warp_shape
+from .layouts import REGISTER_WIDTH
 from .operations import Port
 
 __all__ = [

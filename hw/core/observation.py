@@ -8,9 +8,10 @@ from amaranth.lib.wiring import Out
 
 from ..config import CoreConfig
 from ..isa.csr import COUNTERS
+from ..lib.interfaces.core_memory import warp_shape
 from ..spread import SpreadResponseSignature, spread
 from .faults import fault_layout
-from .layouts import result_layout, warp_shape
+from .layouts import result_layout
 from .memory_layouts import memory_fault_layout
 from .operations import Port
 from .stall_reason import StallReason

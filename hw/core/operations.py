@@ -10,6 +10,7 @@ __all__ = [
     "IntegerOperation",
     "MemoryOperation",
     "Port",
+    "SpecialOperation",
 ]
 
 #: Bits of an operation, whatever the port.
@@ -120,3 +121,14 @@ class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     CSRRC = 14
     END = 16  #: ecall, ebreak
     ILLEGAL = 31  #: no instruction, or one this core does not have
+
+
+class SpecialOperation(enum.IntEnum, shape=3):
+    """The six functions, as instructions encode them."""
+
+    RCP = 0
+    RSQRT = 1
+    EXP2 = 2
+    LOG2 = 3
+    SIN = 4
+    COS = 5

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
-from .layouts import warp_shape
+from ..lib.interfaces.core_memory import warp_shape
 from .operations import Port
 
 __all__ = ["Order"]

@@ -7,10 +7,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import data_request_layout
 from ..memory.carry_select import carry_select
 from ..streams import ResponseSignature
 from .address import is_misaligned, is_store, is_unaddressable, store_strobes, store_word
-from .layouts import data_request_layout, operation_layout
+from .layouts import operation_layout
 from .memory_layouts import (
     MemoryFault,
     access_layout,

@@ -5,8 +5,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import warp_shape
 from .front_layouts import head_layout
-from .layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, warp_shape
+from .layouts import OPERANDS, REGISTER_WIDTH, REGISTERS
 from .operations import Port
 from .stall_reason import StallReason, reason_of_each, waits_layout
 from .warp_scoreboard import WarpScoreboard, releases

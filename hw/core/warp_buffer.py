@@ -7,8 +7,9 @@ from amaranth.utils import ceil_log2
 
 from ..address_map import ENTRY
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import pairs
 from ..shared_block import SharedBlock
-from .front_layouts import entry_layout, head_layout, pairs, position_width
+from .front_layouts import entry_layout, head_layout, position_width
 
 __all__ = ["WarpBuffer"]
 

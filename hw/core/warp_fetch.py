@@ -6,8 +6,9 @@ from amaranth.utils import ceil_log2
 
 from ..address_map import ENTRY
 from ..config import CoreConfig
+from ..lib.interfaces.core_memory import pairs
 from ..shared_block import SharedBlock
-from .front_layouts import pairs, position_width
+from .front_layouts import position_width
 
 __all__ = ["WarpFetch"]
 

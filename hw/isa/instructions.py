@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..float.special.functions import Operation as SpecialOperation
+from ..core.operations import SpecialOperation
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
 
 __all__ = ["INSTRUCTIONS", "Instruction", "Unit", "find"]

@@ -8,8 +8,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..axi import Axi4Signature
 from ..config import ClusterConfig
-from ..core.front_layouts import fetch_request_layout, fetch_response_layout
-from ..core.layouts import data_request_layout, data_response_layout
+from ..lib.interfaces.core_memory import (
+    data_request_layout,
+    data_response_layout,
+    fetch_request_layout,
+    fetch_response_layout,
+)
 from ..registers import RegisterSignature
 from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
@@ -17,8 +21,9 @@ from .axi_mux import AxiMuxConfig
 from .cache_reads import CacheReadsSignature
 from .data_path import DataPath
 from .instruction_cache import InstructionCache
+from .l1_layouts import core_id_width, core_of, data_misses
 from .line_masters import LineMasters
-from .path_layouts import WINDOW_WIDTH, core_id_width, core_of, data_misses, path_events
+from .path_layouts import WINDOW_WIDTH, path_events
 from .ports import NarrowSignature
 
 __all__ = ["CorePath", "cluster_mux"]

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import WORD_BYTES, ClusterConfig
-from ..core.layouts import data_request_layout, data_response_layout
+from ..lib.interfaces.core_memory import data_request_layout, data_response_layout
 from ..register_slices import SkidBuffer
 from ..registers import RegisterSignature
 from ..shared_block import SharedBlock
@@ -23,17 +23,10 @@ from .data_cache_layouts import (
     line_read_layout,
 )
 from .device_lanes import DeviceLanes
+from .l1_layouts import core_of, data_misses
 from .lane_groups import LaneGroups
 from .merge import Merge
-from .path_layouts import (
-    WINDOW_WIDTH,
-    Target,
-    answer_layout,
-    core_of,
-    data_misses,
-    group_layout,
-    lanes_of,
-)
+from .path_layouts import WINDOW_WIDTH, Target, answer_layout, group_layout, lanes_of
 from .ports import NarrowSignature
 from .shared_lanes import SharedLanes
 from .transactions import Transactions

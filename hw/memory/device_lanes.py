@@ -9,12 +9,13 @@ from amaranth.utils import exact_log2
 
 from ..address_map import SHARED_BASE, WINDOW_BYTES
 from ..config import WORD_BYTES, ClusterConfig
-from ..core.layouts import data_response_layout
+from ..lib.interfaces.core_memory import data_response_layout
 from ..registers import RegisterSignature
 from ..shared_block import SharedBlock
 from ..streams import Queue
 from .arbiter import select
-from .path_layouts import WINDOW_WIDTH, core_of, device_layout, group_layout, lanes_of
+from .l1_layouts import core_of
+from .path_layouts import WINDOW_WIDTH, device_layout, group_layout, lanes_of
 
 __all__ = ["DeviceLanes"]
 

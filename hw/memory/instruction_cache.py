@@ -8,14 +8,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ..config import ClusterConfig
-from ..core.front_layouts import fetch_request_layout, fetch_response_layout
+from ..lib.address_range import is_dram
+from ..lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from ..shared_block import SharedBlock
 from ..streams import Queue, ResponseSignature
 from .cache_tags import CacheTags
 from .cache_words import CacheWords
-from .lane_groups import is_dram
-from .miss_table import MissTable, replay_layout
-from .path_layouts import (
+from .l1_layouts import (
     PAIR_BYTES,
     core_of,
     instruction_cache_events,
@@ -23,6 +22,7 @@ from .path_layouts import (
     line_layout,
     read_layout,
 )
+from .miss_table import MissTable, replay_layout
 from .prefetcher import Prefetcher
 
 __all__ = ["InstructionCache"]

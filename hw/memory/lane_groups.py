@@ -10,37 +10,20 @@ from ..address_map import (
     CONSOLE_LANES,
     COUNTER_DUMP,
     COUNTER_DUMP_BYTES,
-    DRAM_BASE,
-    DRAM_END,
     MATRIX_STRIDE,
     PRINT_BYTES,
     SHARED_BASE,
     unit_bases,
 )
 from ..config import WORD_BYTES, ClusterConfig
-from ..core.layouts import data_request_layout
+from ..lib.address_range import is_dram, within
+from ..lib.interfaces.core_memory import data_request_layout
 from ..shared_block import SharedBlock
 from .arbiter import lowest, select
-from .path_layouts import Target, core_of, group_layout, lanes_of, place_width
+from .l1_layouts import core_of
+from .path_layouts import Target, group_layout, lanes_of, place_width
 
-__all__ = ["LaneGroups", "is_dram"]
-
-
-def within(address: Value, start: int, end: int) -> Value:
-    """Return whether a byte address lies from `start` to before `end`.
-
-    Bits that are 0 in both are not compared.
-    """
-    free = min((start & -start), (end & -end)).bit_length() - 1
-    upper = address[free:]
-    if end - start == 1 << free:
-        return upper == start >> free
-    return (upper >= start >> free) & (upper < end >> free)
-
-
-def is_dram(address: Value) -> Value:
-    """Return whether a byte address is one of DRAM."""
-    return within(address, DRAM_BASE, DRAM_END)
+__all__ = ["LaneGroups"]
 
 
 def is_register(config: ClusterConfig, address: Value) -> Value:

@@ -13,8 +13,7 @@ from ..shared_block import SharedBlock
 from ..streams import Queue, ResponseSignature
 from .arbiter import lowest, select
 from .data_cache_layouts import beat_write_layout, line_beat_layout, line_read_layout
-from .merge import Merge
-from .path_layouts import (
+from .l1_layouts import (
     core_id_width,
     data_misses,
     id_width,
@@ -22,6 +21,7 @@ from .path_layouts import (
     line_layout,
     read_layout,
 )
+from .merge import Merge
 from .write_combiner import WriteCombiner, WriteCombinerConfig
 
 __all__ = ["PATIENCE", "LineMasters"]

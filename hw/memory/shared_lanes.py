@@ -6,11 +6,12 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config import WORD_BYTES, ClusterConfig
-from ..core.layouts import data_response_layout
+from ..lib.interfaces.core_memory import data_response_layout
 from ..shared_block import SharedBlock
 from ..streams import ResponseSignature
 from .arbiter import lowest, select
-from .path_layouts import core_of, group_layout, lanes_of
+from .l1_layouts import core_of
+from .path_layouts import group_layout, lanes_of
 from .ports import NarrowSignature
 
 __all__ = ["SharedLanes"]

@@ -9,7 +9,8 @@ from ..config import ClusterConfig
 from ..shared_block import SharedBlock
 from ..sram import Sram
 from .arbiter import lowest, select
-from .path_layouts import answer_layout, core_of, group_layout
+from .l1_layouts import core_of
+from .path_layouts import answer_layout, group_layout
 
 __all__ = ["Transactions", "asked_layout"]
 

@@ -102,17 +102,6 @@ class DotProductConfig:
         return first, *[replace(first, addend=self.result)] * (self.chunks - 1)
 
     @property
-    def latency(self) -> int:
-        """Cycles from the operands to the result."""
-        # These import this module.
-        from .fused import FusedSizes
-        from .tree import tree_latency
-
-        if self.is_tree:
-            return tree_latency(self)
-        return sum(FusedSizes(dot=chunk).latency for chunk in self.chunk_configs)
-
-    @property
     def scales(self) -> int:
         """Scales of each factor, 0 if there are none."""
         return self.terms // self.offer.block if self.scale else 0

@@ -5,6 +5,7 @@ from amaranth.lib import data
 
 from ..shared_block import SharedBlock
 from .config import DotProductConfig
+from .fused import FusedSizes
 from .fused_chunk import FusedChunk, dot_product_members
 from .tree import Tree
 
@@ -14,8 +15,8 @@ __all__ = ["DotProduct"]
 class DotProduct(SharedBlock):
     """``o = c + a[0] * b[0] + a[1] * b[1] + ...`` as `config.numerics` computes it.
 
-    Latency `config.latency`, one result per cycle, no handshake. A dot product of more terms than
-    one fused sum takes is a chain of them in the order of the terms, each rounded.
+    Latency `dot_product_latency(config)`, one result per cycle, no handshake. A dot product of more
+    terms than one fused sum takes is a chain of them in the order of the terms, each rounded.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class DotProduct(SharedBlock):
                 m.d.comb += [fused.a_scale.eq(self.a_scale), fused.b_scale.eq(self.b_scale)]
             m.d.comb += fused.c.eq(total)
             total = fused.o
-            waited += chunk.latency
+            waited += FusedSizes(dot=chunk).latency
         m.d.comb += self.o.eq(total)
 
     def delayed(self, m, name, value, cycles):

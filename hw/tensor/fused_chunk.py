@@ -35,7 +35,7 @@ def dot_product_members(config: DotProductConfig) -> dict:
 class FusedChunk(SharedBlock):
     """``o = c + a[0] * b[0] + a[1] * b[1] + ...`` with one alignment and one rounding.
 
-    Latency `config.latency`, one result per cycle, no handshake. The stages, of which those in
+    Latency `FusedSizes.latency`, one result per cycle, no handshake. The stages, of which those in
     `FusedSizes.cuts` and the last end in a register:
 
     ========== ===========================================================================

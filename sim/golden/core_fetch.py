@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from ...hw.address_map import ENTRY
 from ...hw.config import CoreConfig
-from ...hw.core.front_layouts import pairs
+from ...hw.lib.interfaces.core_memory import pairs
 
 __all__ = ["FetchModel", "Request"]
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from ...hw.core.operations import SpecialOperation
 from ...hw.float.fma import FmaOperation
-from ...hw.float.special.functions import Operation
 from ...hw.formats import FP32
 from .fma import fma
 from .special import special_function
@@ -42,8 +42,8 @@ def gelu_of_biased(total: np.ndarray, bias: np.ndarray, c_format: str) -> np.nda
     with np.errstate(all="ignore"):
         x = total.astype(np.float32) + bias[None, :]
         exponent = x * fused(x * x, k1, k0)
-        divisor = fused(special(Operation.EXP2, exponent), scale, scale)
-        y = x * special(Operation.RCP, divisor)
+        divisor = fused(special(SpecialOperation.EXP2, exponent), scale, scale)
+        y = x * special(SpecialOperation.RCP, divisor)
         if c_format == "fp16":
             y = y.astype(np.float64) / np.float64(SCALE)
             result = y.astype(np.float16)
@@ -58,7 +58,7 @@ def fused(a, b, c) -> np.ndarray:
     return fma(FmaOperation.FMADD, first, second, third)[0].view(np.float32)
 
 
-def special(operation: Operation, a: np.ndarray) -> np.ndarray:
+def special(operation: SpecialOperation, a: np.ndarray) -> np.ndarray:
     """Return a special function of FP32."""
     a = np.where(np.isnan(a), np.uint32(FP32.nan), a.view(np.uint32))
     return special_function(operation, a.ravel()).view(np.float32).reshape(a.shape)

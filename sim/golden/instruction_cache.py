@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ...hw.address_map import DRAM_BASE, DRAM_END
 from ...hw.config import ClusterConfig
-from ...hw.memory.path_layouts import PAIR_BYTES, instruction_misses
+from ...hw.memory.l1_layouts import PAIR_BYTES, instruction_misses
 
 __all__ = ["Beat", "CacheModel", "Cycle", "Look", "Pair"]
 

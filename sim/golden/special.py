@@ -10,9 +10,10 @@ from functools import cache
 
 import numpy as np
 
+from ...hw.core.operations import SpecialOperation
 from ...hw.float.special import functions as special
 from ...hw.float.special.coefficients import COEFFICIENTS, INVERSE_TURN, INVERSE_TURN_WIDTH
-from ...hw.float.special.functions import TABLES, Operation
+from ...hw.float.special.functions import TABLES
 from ...hw.formats import FP32
 from . import floats
 from .special_arithmetic import DIGIT_MAGNITUDE, interpolate, truncated_product
@@ -218,7 +219,7 @@ def special_function(operation, a) -> np.ndarray:
     """Return the functions `operation` (one, or one for each) of stored FP32 numbers, stored."""
     a, operation = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(operation))
     result = np.empty(a.shape, np.uint32)
-    for one in Operation:
+    for one in SpecialOperation:
         (chosen,) = np.nonzero(operation == one)
         for start in range(0, len(chosen), CHUNK):
             part = chosen[start : start + CHUNK]
@@ -228,16 +229,16 @@ def special_function(operation, a) -> np.ndarray:
 
 #: Values at +0, -0, +infinity and -infinity.
 LIMITS = {
-    Operation.RCP: (np.inf, -np.inf, 0.0, -0.0),
-    Operation.RSQRT: (np.inf, -np.inf, 0.0, np.nan),
-    Operation.EXP2: (1.0, 1.0, np.inf, 0.0),
-    Operation.LOG2: (-np.inf, -np.inf, np.inf, np.nan),
-    Operation.SIN: (0.0, -0.0, np.nan, np.nan),
-    Operation.COS: (1.0, 1.0, np.nan, np.nan),
+    SpecialOperation.RCP: (np.inf, -np.inf, 0.0, -0.0),
+    SpecialOperation.RSQRT: (np.inf, -np.inf, 0.0, np.nan),
+    SpecialOperation.EXP2: (1.0, 1.0, np.inf, 0.0),
+    SpecialOperation.LOG2: (-np.inf, -np.inf, np.inf, np.nan),
+    SpecialOperation.SIN: (0.0, -0.0, np.nan, np.nan),
+    SpecialOperation.COS: (1.0, 1.0, np.nan, np.nan),
 }
 
 
-def one_function(operation: Operation, a: np.ndarray) -> np.ndarray:
+def one_function(operation: SpecialOperation, a: np.ndarray) -> np.ndarray:
     """Return one function of stored numbers, stored."""
     is_negative = a >> 31 == 1
     stored = a & FP32.magnitude_mask
@@ -246,20 +247,20 @@ def one_function(operation: Operation, a: np.ndarray) -> np.ndarray:
     # Whatever is no positive number is replaced while numbers are computed.
     is_number = (stored > 0) & (stored < FP32.infinity)
     safe = np.where(is_number, a, one)
-    if operation in (Operation.RSQRT, Operation.LOG2):
+    if operation in (SpecialOperation.RSQRT, SpecialOperation.LOG2):
         safe = safe & FP32.magnitude_mask
     match operation:
-        case Operation.RCP:
+        case SpecialOperation.RCP:
             value = reciprocal(safe)
             value = np.where(is_negative, -value, value)
-        case Operation.RSQRT:
+        case SpecialOperation.RSQRT:
             value = np.where(is_negative, np.nan, reciprocal_root(safe))
-        case Operation.EXP2:
+        case SpecialOperation.EXP2:
             value = exponential(safe)
-        case Operation.LOG2:
+        case SpecialOperation.LOG2:
             value = np.where(is_negative, np.nan, logarithm(safe))
         case _:
-            value = circular(safe, operation == Operation.COS)
+            value = circular(safe, operation == SpecialOperation.COS)
     for limit, at_limit in zip(limits, LIMITS[operation], strict=True):
         value = np.where(a == limit, at_limit, value)
     value = np.where(stored > FP32.infinity, np.nan, value)

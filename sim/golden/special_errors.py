@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...hw.float.special.functions import Operation
+from ...hw.core.operations import SpecialOperation
 from ...hw.formats import FP32
 from . import floats
 from .special import special_function
@@ -20,12 +20,12 @@ CHUNK = 1 << 18
 NEGATIVE = 1 << 31
 
 EXACT = {
-    Operation.RCP: lambda x: 1 / x,
-    Operation.RSQRT: lambda x: 1 / np.sqrt(x),
-    Operation.EXP2: np.exp2,
-    Operation.LOG2: np.log2,
-    Operation.SIN: np.sin,
-    Operation.COS: np.cos,
+    SpecialOperation.RCP: lambda x: 1 / x,
+    SpecialOperation.RSQRT: lambda x: 1 / np.sqrt(x),
+    SpecialOperation.EXP2: np.exp2,
+    SpecialOperation.LOG2: np.log2,
+    SpecialOperation.SIN: np.sin,
+    SpecialOperation.COS: np.cos,
 }
 
 
@@ -35,7 +35,7 @@ class Sweep:
 
     Parameters
     ----------
-    operation : Operation
+    operation : SpecialOperation
     text : str
         Which numbers.
     exponents : range
@@ -47,7 +47,7 @@ class Sweep:
 
     """
 
-    operation: Operation
+    operation: SpecialOperation
     text: str
     exponents: range
     negative: bool = False
@@ -74,30 +74,30 @@ def binades(first: int, last: int) -> range:
 
 #: Sweeps by function. For rcp and rsqrt one and two powers of two show every error there is.
 SWEEPS = (
-    Sweep(Operation.RCP, "1 to 2", binades(0, 0)),
-    Sweep(Operation.RCP, "2^126 to 2^128, subnormal results", binades(126, 127)),
-    Sweep(Operation.RSQRT, "1 to 4", binades(0, 1)),
-    Sweep(Operation.RSQRT, "subnormal numbers", range(1)),
-    Sweep(Operation.EXP2, "1 to 2", binades(0, 0)),
-    Sweep(Operation.EXP2, "2^-6 to 1", binades(-6, -1)),
-    Sweep(Operation.EXP2, "-1 to -2^-6", binades(-6, -1), negative=True),
-    Sweep(Operation.EXP2, "-256 to -64, subnormal results", binades(6, 7), negative=True),
-    Sweep(Operation.LOG2, "1/4 to 1/2", binades(-2, -2)),
-    Sweep(Operation.LOG2, "1/2 to 1", binades(-1, -1)),
-    Sweep(Operation.LOG2, "1 to 2", binades(0, 0)),
-    Sweep(Operation.LOG2, "2 to 8", binades(1, 2)),
-    Sweep(Operation.LOG2, "2^127 to 2^128", binades(127, 127)),
-    Sweep(Operation.LOG2, "subnormal numbers", range(1)),
-    Sweep(Operation.SIN, "2^-16 to 2^-8", binades(-16, -9)),
-    Sweep(Operation.SIN, "2^-8 to 1", binades(-8, -1)),
-    Sweep(Operation.SIN, "1 to 8", binades(0, 2), floor=0.25),
-    Sweep(Operation.SIN, "2^20 to 2^21", binades(20, 20), floor=0.25),
-    Sweep(Operation.SIN, "2^127 to 2^128", binades(127, 127), floor=0.25),
-    Sweep(Operation.COS, "2^-16 to 2^-8", binades(-16, -9)),
-    Sweep(Operation.COS, "2^-8 to 1", binades(-8, -1)),
-    Sweep(Operation.COS, "1 to 8", binades(0, 2), floor=0.25),
-    Sweep(Operation.COS, "2^20 to 2^21", binades(20, 20), floor=0.25),
-    Sweep(Operation.COS, "2^127 to 2^128", binades(127, 127), floor=0.25),
+    Sweep(SpecialOperation.RCP, "1 to 2", binades(0, 0)),
+    Sweep(SpecialOperation.RCP, "2^126 to 2^128, subnormal results", binades(126, 127)),
+    Sweep(SpecialOperation.RSQRT, "1 to 4", binades(0, 1)),
+    Sweep(SpecialOperation.RSQRT, "subnormal numbers", range(1)),
+    Sweep(SpecialOperation.EXP2, "1 to 2", binades(0, 0)),
+    Sweep(SpecialOperation.EXP2, "2^-6 to 1", binades(-6, -1)),
+    Sweep(SpecialOperation.EXP2, "-1 to -2^-6", binades(-6, -1), negative=True),
+    Sweep(SpecialOperation.EXP2, "-256 to -64, subnormal results", binades(6, 7), negative=True),
+    Sweep(SpecialOperation.LOG2, "1/4 to 1/2", binades(-2, -2)),
+    Sweep(SpecialOperation.LOG2, "1/2 to 1", binades(-1, -1)),
+    Sweep(SpecialOperation.LOG2, "1 to 2", binades(0, 0)),
+    Sweep(SpecialOperation.LOG2, "2 to 8", binades(1, 2)),
+    Sweep(SpecialOperation.LOG2, "2^127 to 2^128", binades(127, 127)),
+    Sweep(SpecialOperation.LOG2, "subnormal numbers", range(1)),
+    Sweep(SpecialOperation.SIN, "2^-16 to 2^-8", binades(-16, -9)),
+    Sweep(SpecialOperation.SIN, "2^-8 to 1", binades(-8, -1)),
+    Sweep(SpecialOperation.SIN, "1 to 8", binades(0, 2), floor=0.25),
+    Sweep(SpecialOperation.SIN, "2^20 to 2^21", binades(20, 20), floor=0.25),
+    Sweep(SpecialOperation.SIN, "2^127 to 2^128", binades(127, 127), floor=0.25),
+    Sweep(SpecialOperation.COS, "2^-16 to 2^-8", binades(-16, -9)),
+    Sweep(SpecialOperation.COS, "2^-8 to 1", binades(-8, -1)),
+    Sweep(SpecialOperation.COS, "1 to 8", binades(0, 2), floor=0.25),
+    Sweep(SpecialOperation.COS, "2^20 to 2^21", binades(20, 20), floor=0.25),
+    Sweep(SpecialOperation.COS, "2^127 to 2^128", binades(127, 127), floor=0.25),
 )
 
 
@@ -134,7 +134,7 @@ def units_in_last_place(values: np.ndarray) -> np.ndarray:
     return np.ldexp(1.0, np.maximum(last, FP32.least_exponent))
 
 
-def exact(operation: Operation, stored: np.ndarray) -> np.ndarray:
+def exact(operation: SpecialOperation, stored: np.ndarray) -> np.ndarray:
     """Return the function of stored numbers in float64."""
     with np.errstate(all="ignore"):
         return EXACT[operation](floats.decode(stored, FP32))

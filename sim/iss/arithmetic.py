@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from ...hw.cache import cached, digest
+from ...hw.core.operations import SpecialOperation
 from ...hw.float.rounding import Rounding
-from ...hw.float.special.functions import Operation
 from ..compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
 from .library import FLAGS, NATIVE
@@ -174,7 +174,7 @@ def compute_warps(
     return results, flags
 
 
-def special_function(operation: Operation, a) -> np.ndarray:
+def special_function(operation: SpecialOperation, a) -> np.ndarray:
     """Return a special function of stored numbers, stored."""
     a = np.ascontiguousarray(a, np.uint32)
     results = np.zeros_like(a)

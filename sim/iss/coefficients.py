@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from ...hw.core.operations import SpecialOperation
 from ...hw.float.special import functions as special
 from ...hw.float.special.coefficients import COEFFICIENTS, INVERSE_TURN, INVERSE_TURN_WIDTH
-from ...hw.float.special.functions import TABLES, Operation, Table
+from ...hw.float.special.functions import TABLES, Table
 from ...hw.formats import FP32
 
 __all__ = ["special_header"]
@@ -36,7 +37,7 @@ CONSTANTS = (
 
 def special_header() -> str:
     """Return the text of ``special_tables.hpp``."""
-    names = ", ".join(f"{one.name.capitalize()} = {one.value}" for one in Operation)
+    names = ", ".join(f"{one.name.capitalize()} = {one.value}" for one in SpecialOperation)
     parts = [
         "// Generated: constants and tables of the special functions.",
         "#pragma once",

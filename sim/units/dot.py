@@ -7,6 +7,7 @@ import numpy as np
 
 from ...hw.tensor.config import DotProductConfig
 from ...hw.tensor.dot_product import DotProduct
+from ...hw.tensor.latency import dot_product_latency
 from ..golden.dot import dot_product
 from ..golden.dot_operands import dot_operands
 from .unit import Unit
@@ -71,7 +72,7 @@ def dot_unit(
         name=name,
         group="Dot product",
         component=partial(DotProduct, config),
-        latency=config.latency,
+        latency=dot_product_latency(config),
         operands=partial(operands, config),
         golden=partial(golden, config),
         oracle=oracle,

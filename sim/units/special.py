@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...hw.float.special.functions import Operation
+from ...hw.core.operations import SpecialOperation
 from ...hw.float.special.special_function import SpecialFunction, SpecialFunctionConfig
 from ...hw.formats import FP32
 from ..golden import floats, operands
@@ -53,6 +53,6 @@ def special_operands(rng: np.random.Generator, count: int) -> dict[str, np.ndarr
     moved = (near.astype(np.int64) + rng.integers(-2, 3, count)) & 0xFFFF_FFFF
     anywhere = operands.random_bits(rng, FP32, count)
     return {
-        "operation": rng.integers(0, len(Operation), count),
+        "operation": rng.integers(0, len(SpecialOperation), count),
         "a": np.where(rng.random(count) < 0.3, anywhere, moved).astype(np.uint32),
     }

@@ -4,8 +4,8 @@ from amaranth import *
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...core.operations import SpecialOperation
 from ...formats import FP32
-from .functions import Operation
 
 __all__ = ["Class", "Classify"]
 
@@ -29,7 +29,7 @@ class Classify(wiring.Component):
 
     Members
     -------
-    operation : In(Operation)
+    operation : In(SpecialOperation)
     a : In(32)
         As stored.
     o : Out(Class)
@@ -42,7 +42,7 @@ class Classify(wiring.Component):
 
     def __init__(self):
         super().__init__({
-            "operation": In(Operation),
+            "operation": In(SpecialOperation),
             "a": In(FP32.width),
             "o": Out(Class),
         })
@@ -55,23 +55,23 @@ class Classify(wiring.Component):
         is_nan = is_special & magnitude[: FP32.fraction_width].any()
         is_negative = sign & ~is_zero
         with m.Switch(self.operation):
-            with m.Case(Operation.RCP):
+            with m.Case(SpecialOperation.RCP):
                 with m.If(is_zero):
                     m.d.comb += self.o.eq(Class.INFINITY)
                 with m.Elif(is_special):
                     m.d.comb += self.o.eq(Class.ZERO)
-            with m.Case(Operation.RSQRT):
+            with m.Case(SpecialOperation.RSQRT):
                 with m.If(is_negative):
                     m.d.comb += self.o.eq(Class.NAN)
                 with m.Elif(is_zero):
                     m.d.comb += self.o.eq(Class.INFINITY)
                 with m.Elif(is_special):
                     m.d.comb += self.o.eq(Class.ZERO)
-            with m.Case(Operation.EXP2):
+            with m.Case(SpecialOperation.EXP2):
                 is_huge = magnitude[FP32.fraction_width :] >= HUGE_POWER
                 beyond = Mux(sign, Class.ZERO, Class.INFINITY)
                 m.d.comb += self.o.eq(Mux(is_huge, beyond, Class.NUMBER))
-            with m.Case(Operation.LOG2):
+            with m.Case(SpecialOperation.LOG2):
                 with m.If(is_negative):
                     m.d.comb += self.o.eq(Class.NAN)
                 with m.Elif(is_zero | is_special):
@@ -81,7 +81,7 @@ class Classify(wiring.Component):
             with m.Default():
                 with m.If(is_special):
                     m.d.comb += self.o.eq(Class.NAN)
-                with m.Elif(is_zero & (self.operation != Operation.COS)):
+                with m.Elif(is_zero & (self.operation != SpecialOperation.COS)):
                     m.d.comb += self.o.eq(Class.ZERO)
         with m.If(is_nan):
             m.d.comb += self.o.eq(Class.NAN)

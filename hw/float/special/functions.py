@@ -8,8 +8,6 @@ so one set of widths serves them all. A word with a width of n below is an integ
 
 from dataclasses import dataclass
 
-from amaranth.lib import enum
-
 __all__ = [
     "ARGUMENT_WIDTH",
     "C0_WIDTH",
@@ -36,21 +34,9 @@ __all__ = [
     "TURN_WIDTH",
     "VALUE_WIDTH",
     "WINDOW_WIDTH",
-    "Operation",
     "Piece",
     "Table",
 ]
-
-
-class Operation(enum.IntEnum, shape=3):
-    """The six functions, as instructions encode them."""
-
-    RCP = 0
-    RSQRT = 1
-    EXP2 = 2
-    LOG2 = 3
-    SIN = 4
-    COS = 5
 
 
 @dataclass(frozen=True)

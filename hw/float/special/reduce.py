@@ -4,6 +4,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...core.operations import SpecialOperation
 from ...formats import FP32
 from ..carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..normalise import Normalise, NormaliseConfig
@@ -15,7 +16,6 @@ from .functions import (
     LOG2_UPPER_WIDTH,
     TINY_ANGLE,
     TURN_WIDTH,
-    Operation,
 )
 from .interpolate import SELECT_WIDTH, selection
 from .turns import Turns
@@ -31,7 +31,7 @@ SHIFT_WIDTH = 6
 #: What a function is reduced to: its value is ``table(argument) * factor`` and a power of two.
 #: A factor of 1 stands for none. `scale` is what that power's exponent depends on.
 REDUCED_LAYOUT = data.StructLayout({
-    "operation": Operation,
+    "operation": SpecialOperation,
     "select": SELECT_WIDTH,
     "argument": ARGUMENT_WIDTH,
     "factor": FACTOR_WIDTH + 1,
@@ -65,7 +65,7 @@ class Reduce(wiring.Component):
 
     Members
     -------
-    operation : In(Operation)
+    operation : In(SpecialOperation)
     a : In(32)
         As stored.
     o : Out(REDUCED_LAYOUT)
@@ -79,7 +79,7 @@ class Reduce(wiring.Component):
     def __init__(self, cuts: tuple[str, ...]):
         self.cuts = cuts
         super().__init__({
-            "operation": In(Operation),
+            "operation": In(SpecialOperation),
             "a": In(FP32.width),
             "o": Out(REDUCED_LAYOUT),
         })
@@ -103,14 +103,14 @@ class Reduce(wiring.Component):
         is_cosine = Signal()
         quadrant = Signal(2)
         m.d.comb += [
-            quadrant.eq(octant[1:] + (kind["operation"] == Operation.COS)),
+            quadrant.eq(octant[1:] + (kind["operation"] == SpecialOperation.COS)),
             is_cosine.eq(quadrant[0] ^ octant[0]),
         ]
         kind["sign"] = Mux(
             kind["is_circular"],
-            (kind["sign"] & (kind["operation"] == Operation.SIN)) ^ quadrant[1],
+            (kind["sign"] & (kind["operation"] == SpecialOperation.SIN)) ^ quadrant[1],
             # Powers are positive, and a logarithm's sign is not its operand's.
-            kind["sign"] & (kind["operation"] <= Operation.RSQRT),
+            kind["sign"] & (kind["operation"] <= SpecialOperation.RSQRT),
         )
         *flags, exponent, is_cosine, shift, word = cut(
             m,
@@ -135,7 +135,7 @@ class Reduce(wiring.Component):
         fraction = self.a[: FP32.fraction_width]
         exponent = self.a[FP32.fraction_width : -1]
         is_circular = self.operation[2]
-        is_log2 = self.operation == Operation.LOG2
+        is_log2 = self.operation == SpecialOperation.LOG2
         is_normal = exponent.any()
         is_upper = is_log2 & is_normal & (fraction[-LOG2_UPPER_WIDTH:] >= LOG2_UPPER)
         is_near = is_normal & (exponent == FP32.bias - is_upper)
@@ -153,11 +153,11 @@ class Reduce(wiring.Component):
         """Return two words to add, and whether they are an angle's below 1/2 radian."""
         significand = Signal(FP32.significand_width)
         m.d.comb += significand.eq(Cat(self.a[: FP32.fraction_width], kind["is_normal"]))
-        is_power = kind["operation"] == Operation.EXP2
+        is_power = kind["operation"] == SpecialOperation.EXP2
         is_negated = Signal()
         m.d.comb += is_negated.eq(Mux(is_power, kind["sign"], kind["is_upper"]))
         # A fraction has its first bit where a significand has its hidden one; halved, one below.
-        is_fraction = (kind["operation"] == Operation.LOG2) & kind["is_normal"]
+        is_fraction = (kind["operation"] == SpecialOperation.LOG2) & kind["is_normal"]
         placed = Signal(FP32.significand_width)
         m.d.comb += placed.eq(
             Mux(
@@ -199,7 +199,7 @@ class Reduce(wiring.Component):
     def shift(self, kind, is_small, exponent):
         """Return by how much the word is shifted right: of a power, or a small angle."""
         places = Mux(is_small, FP32.bias - 2, FP32.bias + 7) - exponent
-        is_shifted = is_small | (kind["operation"] == Operation.EXP2)
+        is_shifted = is_small | (kind["operation"] == SpecialOperation.EXP2)
         is_far = places[SHIFT_WIDTH : FP32.exponent_width].any()
         shift = places[:SHIFT_WIDTH] | is_far.replicate(SHIFT_WIDTH)
         return shift & is_shifted.replicate(SHIFT_WIDTH)
@@ -215,9 +215,9 @@ class Reduce(wiring.Component):
         argument, is_upper = self.argument(m, kind, normalise.o, shifted)
 
         has_sine = kind["is_circular"] & ~kind["is_tiny"] & ~is_cosine
-        is_log2 = kind["operation"] == Operation.LOG2
+        is_log2 = kind["operation"] == SpecialOperation.LOG2
         is_normalised = has_sine | (is_log2 & ~kind["is_far"])
-        is_sine_itself = kind["is_tiny"] & (kind["operation"] == Operation.SIN)
+        is_sine_itself = kind["is_tiny"] & (kind["operation"] == SpecialOperation.SIN)
         factor = Mux(
             kind["is_far"],
             argument << (FACTOR_WIDTH - ARGUMENT_WIDTH),
@@ -233,7 +233,7 @@ class Reduce(wiring.Component):
             (exponent | ~kind["is_normal"]) - Mux(kind["is_normal"], 0, normalise.shift)
         )
         scale = Mux(is_normalised, normalise.shift + shift, number)
-        is_power = kind["operation"] == Operation.EXP2
+        is_power = kind["operation"] == SpecialOperation.EXP2
         return {
             "operation": kind["operation"],
             "select": self.select(kind, is_cosine, is_upper, number),
@@ -250,14 +250,14 @@ class Reduce(wiring.Component):
 
     def argument(self, m, kind, normalised, shifted):
         """Return the table's argument, and whether a logarithm's is that of a halved number."""
-        is_log2 = kind["operation"] == Operation.LOG2
+        is_log2 = kind["operation"] == SpecialOperation.LOG2
         is_angle = kind["is_circular"] & ~kind["is_tiny"]
         fraction = normalised[-1 - ARGUMENT_WIDTH : -1]
         # Only now known of a subnormal, whose logarithm is so far from zero that the complement
         # does for the difference from 2.
         is_complement = is_log2 & ~kind["is_normal"] & (fraction[-LOG2_UPPER_WIDTH:] >= LOG2_UPPER)
         argument = Signal(ARGUMENT_WIDTH)
-        with m.If(kind["operation"] == Operation.EXP2):
+        with m.If(kind["operation"] == SpecialOperation.EXP2):
             m.d.comb += argument.eq(shifted)
         with m.Elif(is_angle | (is_log2 & kind["is_normal"])):
             m.d.comb += argument.eq(shifted[TURN_WIDTH - ARGUMENT_WIDTH :])

@@ -6,6 +6,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
+from ...core.operations import SpecialOperation
 from ...formats import FP32
 from ...shared_block import SharedBlock
 from ..normalise import Normalise, NormaliseConfig
@@ -14,11 +15,10 @@ from ..round import Round, RoundConfig
 from . import functions as special
 from .carry_save import product_rows, total
 from .classify import Class, Classify
-from .functions import Operation
 from .interpolate import Interpolate
 from .reduce import Reduce
 
-__all__ = ["Operation", "SpecialFunction", "SpecialFunctionConfig"]
+__all__ = ["SpecialFunction", "SpecialFunctionConfig", "SpecialOperation"]
 
 #: Stages whose results are registered, by latency; the result always is.
 STAGES = ("addends", "word", "reduced", "coefficients", "value", "product", "normalised")
@@ -75,7 +75,7 @@ class SpecialFunction(SharedBlock):
 
     Members
     -------
-    operation : In(Operation)
+    operation : In(SpecialOperation)
         The two codes left give anything.
     a : In(32)
     o : Out(32)
@@ -89,7 +89,7 @@ class SpecialFunction(SharedBlock):
     def __init__(self, config: SpecialFunctionConfig):
         self.config = config
         super().__init__({
-            "operation": In(Operation),
+            "operation": In(SpecialOperation),
             "a": In(FP32.width),
             "o": Out(FP32.width),
         })
@@ -140,18 +140,18 @@ class SpecialFunction(SharedBlock):
         term = Signal(EXPONENT_WIDTH)
         carry = Signal()
         with m.Switch(reduced.operation):
-            with m.Case(Operation.RCP):
+            with m.Case(SpecialOperation.RCP):
                 m.d.comb += [base.eq(TOP + FP32.bias), term.eq(~scale), carry.eq(1)]
-            with m.Case(Operation.RSQRT):
+            with m.Case(SpecialOperation.RSQRT):
                 # Half the exponent, rounded down.
                 m.d.comb += [
                     base.eq(TOP + FP32.bias // 2 + 1),
                     term.eq(~(scale >> 1)),
                     carry.eq(~scale[0]),
                 ]
-            with m.Case(Operation.EXP2):
+            with m.Case(SpecialOperation.EXP2):
                 m.d.comb += [base.eq(TOP + 1), term.eq(scale)]
-            with m.Case(Operation.LOG2):
+            with m.Case(SpecialOperation.LOG2):
                 # The product is half of the logarithm; near 0, of its normalised factor.
                 with m.If(reduced.is_far):
                     m.d.comb += base.eq(TOP + 1)
@@ -160,12 +160,12 @@ class SpecialFunction(SharedBlock):
             with m.Default():
                 with m.If(reduced.has_factor):
                     m.d.comb += [base.eq(TOP - 1), term.eq(~scale), carry.eq(1)]
-                with m.Elif(reduced.is_tiny & (reduced.operation == Operation.SIN)):
+                with m.Elif(reduced.is_tiny & (reduced.operation == SpecialOperation.SIN)):
                     m.d.comb += [base.eq(TOP - FP32.bias), term.eq(scale)]
                 with m.Else():
                     m.d.comb += base.eq(TOP)
 
-        is_log2 = reduced.operation == Operation.LOG2
+        is_log2 = reduced.operation == SpecialOperation.LOG2
         whole = Signal(signed(EXPONENT_WIDTH))
         m.d.comb += whole.eq(scale + reduced.is_upper - FP32.bias)
         is_below = whole[-1]

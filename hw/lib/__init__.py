@@ -1,0 +1,1 @@
+"""Building blocks that any other block may use."""

@@ -1,0 +1,1 @@
+"""Signatures and layouts that blocks exchange."""
