@@ -127,11 +127,12 @@ def compare(before: dict, after: dict) -> tuple[list[str], int]:
             different += 1
             continue
         old, new = facts(name, before[name]), facts(name, after[name])
-        equal = old == new
-        different += not equal
-        cycles = [f"{fact.get('cycles') or '':,}" if fact.get("cycles") else "" for fact in (old, new)]
+        different += old != new
+        cycles = [f"{fact['cycles']:,}" if fact.get("cycles") else "" for fact in (old, new)]
         count = sum((old.get("counters") or old.get("areas") or Counter()).values())
-        rows.append(f"| {name} | {cycles[0]} | {cycles[1]} | {count} | {'yes' if equal else 'NO'} |")
+        rows.append(
+            f"| {name} | {' | '.join(cycles)} | {count} | {'yes' if old == new else 'NO'} |"
+        )
     return rows, different
 
 

@@ -1,4 +1,4 @@
-"""A DRAM behind an AXI4 master in Amaranth's simulator, which checks the rules of the bus."""
+"""AXI4 memory for Amaranth's simulator that checks the protocol."""
 
 import random
 from collections import deque
@@ -16,33 +16,33 @@ CHANNEL_MEMBERS = {
 
 
 class AxiMemory:
-    """Answer one AXI4 master from a memory, a cycle at a time, and assert the rules of AXI4.
+    """AXI4 memory of one master, one cycle at a time, that asserts the rules of AXI4.
 
-    All outputs are registered. Rules: a valid that was refused stays, with the same payload; a
-    burst lies within 4 KB and has whole beats; `wlast` with exactly the last beat; every write
-    has strobes within its burst; ids are 0; no more than the allowed reads in flight.
+    All outputs are registered. Rules: a refused valid stays, with the same payload; a burst lies
+    within 4 KB and has whole beats; `wlast` comes with exactly the last beat; every beat has a
+    strobe; ids are 0; the reads in flight do not exceed `outstanding`.
 
     Parameters
     ----------
     axi : interface of Axi4Signature
-        Seen from outside.
+        Seen from outside the master.
     memory : SparseMemory
     config : AxiConfig
     rng : random.Random
     latency : int
         Cycles from a burst's address to its first beat or its response.
     jitter : int
-        Cycles of latency more, at random; order is kept.
+        Maximum additional random latency in cycles; order is kept.
     stall : float
-        Probability that a channel pauses, per channel and cycle.
+        Probability of a pause, per channel and cycle.
     slow : str
-        A channel (``aw``, ``w`` or ``ar``) that pauses nine cycles of ten.
+        Channel (``aw``, ``w`` or ``ar``) that pauses in 9 of 10 cycles.
     outstanding : int
-        Reads in flight that are allowed.
+        Maximum reads in flight.
     response : callable
-        Response code of an access to an address.
+        Returns the response code for an address.
     index : int
-        Which of the interleaved masters this is.
+        Number of this master among the interleaved ones.
 
     """
 
@@ -73,20 +73,20 @@ class AxiMemory:
         self.driven: dict[str, int] = dict.fromkeys(self.answers, 0)
         self.refused: dict[str, tuple] = {}
         self.now = 0
-        self.flight = 0  # read bursts whose last beat was not taken
+        self.flight = 0  # read bursts whose last beat was not accepted
         self.reads: deque = deque()  # beats: (time, data, response, last)
-        self.bursts: deque = deque()  # write bursts that wait for beats
-        self.beats: deque = deque()  # beats that wait for their burst
+        self.bursts: deque = deque()  # write bursts without all their beats
+        self.beats: deque = deque()  # beats not yet assigned to a burst
         self.replies: deque = deque()  # (time, response)
         self.read_beats = self.write_beats = 0
 
     @property
     def idle(self) -> bool:
-        """Nothing is owed on either side."""
+        """No beat or response is outstanding on either side."""
         return not (self.reads or self.bursts or self.beats or self.replies)
 
     def step(self, values) -> list[int]:
-        """Take what the master shows before a clock edge; return what to drive after it."""
+        """Sample the master's outputs before a clock edge; return the inputs to drive after it."""
         seen = dict(zip(self.names, values, strict=True))
         self.check_stable(seen)
         driven = self.driven
@@ -128,11 +128,11 @@ class AxiMemory:
         assert address % 4096 + beats * size <= 4096, f"burst at {address:#x} crosses 4 KB"
         first = address // self.config.interleave_bytes
         last = (address + beats * size - 1) // self.config.interleave_bytes
-        assert first == last, f"burst at {address:#x} goes over to the next master"
-        assert first % self.config.masters == self.index, f"{address:#x} on the wrong master"
+        assert first == last, f"burst at {address:#x} crosses an interleave block"
+        assert first % self.config.masters == self.index, f"{address:#x} is on the wrong master"
 
     def after(self, earlier) -> int:
-        """Return when an answer may come: after its latency and after `earlier` ones."""
+        """Return the earliest time of an answer: after its latency and after `earlier` ones."""
         due = self.now + self.latency + self.rng.randint(0, self.jitter)
         return max(due, earlier[-1][0]) if earlier else due
 
@@ -163,7 +163,7 @@ class AxiMemory:
             self.replies.append((self.after(self.replies), code))
 
     def answer(self, seen) -> dict[str, int]:
-        """Choose the next cycle's outputs; an offer that was refused stays."""
+        """Select the outputs of the next cycle; a refused offer stays."""
         before, rng, stall = self.driven, self.rng, self.stall
         nxt = {"rvalid": 0, "bvalid": 0}
         for channel in CHANNEL_MEMBERS:

@@ -6,13 +6,13 @@ __all__ = ["read", "send", "write"]
 
 
 async def pause(ctx, rng, stall):
-    """Let cycles pass while a coin of `stall` says so."""
+    """Skip cycles, each with probability `stall`."""
     while rng.random() < stall:
         await ctx.tick()
 
 
 async def send(ctx, bus, channel, values, rng, stall):
-    """Offer one address or one data word until it is taken."""
+    """Offer an address or a data word until it is accepted."""
     await pause(ctx, rng, stall)
     for member, value in values.items():
         ctx.set(getattr(bus, channel + member), value)

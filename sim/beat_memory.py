@@ -1,4 +1,4 @@
-"""A DRAM behind an AXI4 master: late, stalling, beats of reads of several ids shuffled."""
+"""AXI4 memory with random latency and stalls, and interleaved beats of reads of several ids."""
 
 import random
 from collections import deque
@@ -19,7 +19,7 @@ CHANNELS = {
 
 @dataclass
 class Pending:
-    """A beat of a read that is not answered: sampled somewhen from `due` on."""
+    """A beat of a read to be answered; sampled at some time from `due` on."""
 
     id: int
     address: int
@@ -29,30 +29,30 @@ class Pending:
 
 
 class BeatMemory:
-    """Answer one AXI4 master from a memory, a cycle at a time, and assert the rules of AXI4.
+    """AXI4 memory of one master, one cycle at a time, that asserts the rules of AXI4.
 
-    Reads see memory at a random time between address and answer; those of different ids are
+    A read samples memory at a random time between address and answer. Reads of different ids are
     answered in any order, also beat by beat. A write takes effect at a random time before its
-    response, but for its beats that are refused; those of one id in order, others in any. It is an
-    error too if a write response is refused: somebody else's may be behind it.
+    response, except for its refused beats. Writes of one id are in order, others in any order. A
+    refused write response is an error too, as it blocks responses of other masters.
 
     Parameters
     ----------
     axi : interface of Axi4Signature
-        Seen from outside.
+        Seen from outside the master.
     memory : SparseMemory
     config : AxiConfig
     rng : random.Random
     index : int
-        Which of the interleaved masters this is.
+        Number of this master among the interleaved ones.
     jitter : int
-        Cycles that an access may take more than one, at random.
+        Maximum additional random cycles of an access.
     stall : float
-        Probability that a channel pauses, per channel and cycle.
+        Probability of a pause, per channel and cycle.
     broken : range
-        Addresses that answer with SLVERR.
+        Addresses that are answered with SLVERR.
     refused : range
-        Addresses of which writes do.
+        Addresses whose writes are answered with SLVERR.
 
     Attributes
     ----------
@@ -87,24 +87,24 @@ class BeatMemory:
         self.refused: dict[str, tuple] = {}
         self.now = 0
         self.reads: list[Pending] = []
-        self.bursts: deque = deque()  # (id, address, beats) that wait for their beats
+        self.bursts: deque = deque()  # (id, address, beats) without all their beats
         self.beats: deque = deque()  # (value, strobes)
-        self.writes: list = []  # (id, [(address, value, strobes), …], due) not done yet
+        self.writes: list = []  # (id, [(address, value, strobes), …], due) not applied yet
         self.replies: list = []  # (id, response)
         self.bursts_read: list[tuple[int, int]] = []
         self.bursts_written: list[tuple[int, int]] = []
 
     @property
     def idle(self) -> bool:
-        """Nothing is owed on either side."""
+        """No beat or response is outstanding on either side."""
         owed = (self.reads, self.bursts, self.beats, self.writes, self.replies)
         return not any(owed) and not (self.driven["rvalid"] or self.driven["bvalid"])
 
     def step(self, values) -> list[int]:
-        """Take what the master shows before a clock edge; return what to drive after it."""
+        """Sample the master's outputs before a clock edge; return the inputs to drive after it."""
         seen = dict(zip(self.names, values, strict=True))
         driven = self.driven
-        assert seen["bready"] or not driven["bvalid"], "a response is refused, and those behind it"
+        assert seen["bready"] or not driven["bvalid"], "a write response is refused"
         for channel, members in CHANNELS.items():
             self.check_stable(channel, seen, tuple(seen[name] for name in members))
         if seen["arvalid"] and driven["arready"]:
@@ -126,17 +126,17 @@ class BeatMemory:
         return [self.driven[name] for name in self.answers]
 
     def begin_writes(self):
-        """Begin the writes of which all beats have come."""
+        """Begin the writes whose beats have all arrived."""
         size = self.config.beat_bytes
         while self.bursts and len(self.beats) >= self.bursts[0][2]:
             name, address, count = self.bursts.popleft()
             beats = [self.beats.popleft() for _ in range(count)]
-            assert [last for *_, last in beats] == [0] * (count - 1) + [1], "wlast is the last's"
+            assert [last for *_, last in beats] == [0] * (count - 1) + [1], "wlast is wrong"
             values = [(address + n * size, *beat[:2]) for n, beat in enumerate(beats)]
             self.writes.append((name, values, self.after()))
 
     def after(self) -> int:
-        """Return when an access may be done."""
+        """Return the due cycle of an access."""
         return self.now + self.rng.randint(0, self.jitter)
 
     def check_stable(self, channel, seen, payload):
@@ -155,10 +155,10 @@ class BeatMemory:
         assert last // self.config.interleave_bytes == address // self.config.interleave_bytes
         assert seen[f"{channel}burst"] == BURST_INCR and address % size == 0
         master = address // self.config.interleave_bytes % self.config.masters
-        assert master == self.index, f"{address:#x} on the wrong master"
+        assert master == self.index, f"{address:#x} is on the wrong master"
 
     def progress(self):
-        """Sample reads and carry out writes whose time has come."""
+        """Sample the reads and apply the writes that are due."""
         size = self.config.beat_bytes
         for read in self.reads:
             if read.value is None and read.due <= self.now:
@@ -177,13 +177,13 @@ class BeatMemory:
             self.replies.append((name, RESPONSE_SLAVE_ERROR if any(fails) else RESPONSE_OKAY))
 
     def answer(self, seen) -> dict[str, int]:
-        """Choose the next cycle's outputs; an offer that was refused stays."""
+        """Select the outputs of the next cycle; a refused offer stays."""
         before, rng = self.driven, self.rng
         chosen = {f"{c}ready": int(rng.random() >= self.stall) for c in CHANNELS}
         if not before["rvalid"] or seen["rready"]:
             chosen["rvalid"] = 0
             done, ids = [], set()
-            for read in self.reads:  # of one id only the first
+            for read in self.reads:  # only the first of each id
                 if read.id not in ids and read.value is not None:
                     done.append(read)
                 ids.add(read.id)

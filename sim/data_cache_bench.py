@@ -1,4 +1,4 @@
-"""A bench around the cache of data: reads and writes on one side, a memory on the other."""
+"""Bench of the L1 data cache: reads and writes on one side, a memory on the other."""
 
 import random
 from collections import Counter, deque
@@ -23,7 +23,7 @@ OUTPUTS = ("answer", "written", "line_read", "line_write")
 
 @dataclass
 class Write:
-    """A write of a beat, by its number; ``is_done`` where memory has it already."""
+    """A write of a beat, by number; ``is_done`` once memory has applied it."""
 
     beat: int
     value: bytes
@@ -32,10 +32,10 @@ class Write:
 
 
 class DataCacheBench:
-    """Requests and a memory around a cache; every answer is checked against the order.
+    """Bench of a `DataCache`: checks every answer against the order of acceptance.
 
-    Beats are numbered from the first of DRAM. It is an error too if a line is read while a write
-    to it is under way, or the other way round: memory may do them in any order.
+    Beats are numbered from the start of DRAM. A read of a line during a write to it, or a write
+    during a read, is an error too, as memory may apply them in any order.
 
     Parameters
     ----------
@@ -44,20 +44,20 @@ class DataCacheBench:
     latency : int
         Cycles from an accepted read or write to its first beat or response.
     jitter : int
-        Cycles that these may take longer, at random; then beats of several lines are mixed.
+        Maximum additional random cycles; with any, beats of several lines are interleaved.
     stall : float
-        Probability of a pause: of requests, of answers, of memory in both directions.
+        Probability of a pause of requests, of answers, and of memory in both directions.
     broken, refused : collections of int
-        Beats that cannot be read, or not be written.
+        Beats that fail to be read, and to be written.
 
     Attributes
     ----------
     lines_read : list of int
         First beats of the lines that were read.
     latencies : list of int
-        Of each answer, in their order, the cycles since its read was accepted.
+        Cycles from the acceptance of a read to its answer, in the order of the answers.
     cycles : list of int
-        In which each was answered.
+        Cycle of each answer.
     writes : list of int
         Cycles in which writes were accepted.
     errors : Counter
@@ -88,11 +88,11 @@ class DataCacheBench:
         self.stored: dict[int, bytearray] = {}
         self.first = DRAM_BASE // config.beat_bytes
         self.cycle = 0
-        self.was_refused = False  # a beat, in the last cycle
-        self.lines: list[deque] = []  # (due, entry, beat, value or None) of lines being read
-        self.under_way: deque[Write] = deque()  # writes the cache accepted
-        self.passed: deque[Write] = deque()  # those of them that memory accepted
-        self.responses: deque[int] = deque()  # when those are due
+        self.was_refused = False  # whether a beat was refused in the last cycle
+        self.lines: list[deque] = []  # (due, entry, beat, value or None) of lines in flight
+        self.under_way: deque[Write] = deque()  # writes accepted by the cache
+        self.passed: deque[Write] = deque()  # the first of these, accepted by memory
+        self.responses: deque[int] = deque()  # due cycles of their responses
         self.offers: dict[str, dict | None] = {name: None for name in INPUTS}
         self.since: dict[int, int] = {}
         self.lines_read: list[int] = []
@@ -102,21 +102,21 @@ class DataCacheBench:
         self.errors, self.events = Counter(), Counter()
 
     def contents(self, beat: int) -> bytes:
-        """Return what a beat holds at first."""
+        """Return the initial contents of a beat."""
         return random.Random(beat).randbytes(self.config.beat_bytes)
 
     def held(self, beat: int) -> bytearray:
-        """Return what a beat of DRAM holds now."""
+        """Return the current contents of a beat of DRAM."""
         if beat not in self.stored:
             self.stored[beat] = bytearray(self.contents(beat))
         return self.stored[beat]
 
     def pauses(self) -> bool:
-        """Return whether somebody pauses in this cycle."""
+        """Return, at random, whether to pause in this cycle."""
         return self.rng.random() < self.stall
 
     def due(self) -> int:
-        """Return when something is to be done that comes now."""
+        """Return the cycle in which an access accepted now is due."""
         return self.cycle + self.latency + self.rng.randint(0, self.jitter)
 
     def line_of(self, beat: int) -> int:
@@ -124,7 +124,7 @@ class DataCacheBench:
         return beat // self.config.beats
 
     def offer(self, reads: deque, writes: deque):
-        """Choose what is offered to the cache; what was refused stays."""
+        """Select the inputs offered to the cache; a refused offer stays."""
         offers = self.offers
         if offers["read"] is None and reads and not self.pauses():
             free = [n for n in range(self.config.waiters) if n not in self.model.pending]
@@ -150,14 +150,14 @@ class DataCacheBench:
             offers["line_written"] = {"error": self.passed[0].beat in self.refused}
 
     def beat_of(self, line: deque) -> dict:
-        """Read the next beat of a line, unless it was read before."""
+        """Return the next beat of a line, read now unless it was read before."""
         _, entry, beat, value = line[0]
         data = self.held(beat) if value is None else value
         number = int.from_bytes(data, "little")
         return {"id": entry, "data": number, "error": beat in self.broken}
 
     def take_line_read(self, got: dict):
-        """Begin to read a line: some beats at once, others when they are sent."""
+        """Begin a read of a line: some beats are read at once, others when they are sent."""
         beat = got["beat"] - self.first
         assert beat % self.config.beats == 0
         line = self.line_of(beat)
@@ -171,18 +171,18 @@ class DataCacheBench:
         )
 
     def take_line(self, got: dict):
-        """Note that a beat was taken."""
+        """Account for a beat accepted by the cache."""
         line = next(line for line in self.lines if line[0][1] == got["id"])
         line.popleft()
         self.lines = [line for line in self.lines if line]
 
     def accept_read(self, got: dict):
-        """Note that the cache accepted a read."""
+        """Account for a read accepted by the cache."""
         self.model.read(got["id"], got["beat"] - self.first)
         self.since[got["id"]] = self.cycle
 
     def accept_write(self, got: dict):
-        """Note that the cache accepted a write."""
+        """Account for a write accepted by the cache."""
         value = got["data"].to_bytes(self.config.beat_bytes, "little")
         write = Write(got["beat"] - self.first, value, got["strobes"])
         being_read = {self.line_of(line[0][2]) for line in self.lines}
@@ -192,7 +192,7 @@ class DataCacheBench:
         self.writes.append(self.cycle)
 
     def take_line_write(self, got: dict):
-        """Begin a write: do it at once, with those before it, or when it is answered."""
+        """Begin a write in memory: apply it at once with those before it, or at its response."""
         write = self.under_way[len(self.passed)]
         data = int.from_bytes(write.value, "little")
         assert got == {"beat": self.first + write.beat, "data": data, "strobes": write.strobes}
@@ -203,7 +203,7 @@ class DataCacheBench:
                 self.do(each)
 
     def do(self, write: Write):
-        """Write a beat, once."""
+        """Apply a write, once."""
         if not write.is_done and write.beat not in self.refused:
             for n in range(self.config.beat_bytes):
                 if write.strobes >> n & 1:
@@ -211,7 +211,7 @@ class DataCacheBench:
         write.is_done = True
 
     def take_answer(self, got: dict):
-        """Check what was answered."""
+        """Check an answer to a read."""
         beat = self.model.pending[got["id"]].beat
         assert got["error"] == (beat in self.broken), f"beat {beat}"
         value = got["data"].to_bytes(self.config.beat_bytes, "little")
@@ -221,7 +221,7 @@ class DataCacheBench:
         self.cycles.append(self.cycle)
 
     def take_written(self, got: int) -> bool:
-        """Check what came of a write; return whether it failed."""
+        """Check a completed write; return whether it failed."""
         write = self.passed.popleft()
         assert self.under_way.popleft() is write
         self.responses.popleft()
@@ -231,7 +231,7 @@ class DataCacheBench:
         return bool(got)
 
     def change(self):
-        """Let somebody else write all that is being read, and one beat that was."""
+        """Write all lines in flight, and one that was read, as another master."""
         lines = {self.line_of(line[0][2]) for line in self.lines}
         lines.update(
             self.line_of(beat)
@@ -243,19 +243,19 @@ class DataCacheBench:
             written.add(offered["beat"] - self.first)
         for line in lines:
             for beat in range(line * self.config.beats, (line + 1) * self.config.beats):
-                if beat not in written:  # else nobody knows whose write is the last
+                if beat not in written:  # otherwise the order of the writes is undefined
                     value = self.rng.randbytes(self.config.beat_bytes)
                     self.model.change(beat, value)
                     self.stored[beat] = bytearray(value)
 
     def settle(self, seen: dict, willing: dict) -> bool:
-        """Account for what was handed over in a cycle; return whether all lines are forgotten."""
+        """Account for the transfers of a cycle; return whether the cache is invalidated."""
         given = {n: offer for n, offer in self.offers.items() if offer is not None and seen[n]}
         taken = {n: seen[n] for n in OUTPUTS if seen[n] is not None and willing[n]}
         assert not ("read" in given and "write" in given)
         assert ("written" in taken) == ("line_written" in given)
         is_refused = self.offers["line"] is not None and "line" not in given
-        assert not (is_refused and self.was_refused), "a beat is refused twice"
+        assert not (is_refused and self.was_refused), "a beat is refused in two cycles in a row"
         self.was_refused = is_refused
         if "answer" in taken:
             self.take_answer(taken["answer"])
@@ -273,12 +273,12 @@ class DataCacheBench:
         return fails
 
     def is_idle(self) -> bool:
-        """Return whether nothing is under way."""
+        """Return whether no request is in progress."""
         offered = any(offer is not None for offer in self.offers.values())
         return not (offered or self.model.pending or self.under_way or self.lines)
 
     def drive(self, ctx, invalidate: bool) -> dict:
-        """Set all inputs for a cycle; return which outputs are taken."""
+        """Drive all inputs for a cycle; return the `ready` of each output."""
         dut = self.dut
         for name in INPUTS:
             port, offer = getattr(dut, name), self.offers[name]
@@ -295,10 +295,10 @@ class DataCacheBench:
         return willing
 
     def run(self, reads=(), writes=(), *, invalidations=(), changes=(), timeout: int = 30_000):
-        """Offer reads (of beats) and writes, each in their order; None is a pause of a cycle.
+        """Offer reads (of beats) and writes, each in order; None is a pause of one cycle.
 
-        In the cycles `invalidations` the cache is told to forget, in those of `changes` somebody
-        else writes what is being read. Ends when nothing is under way any more.
+        The cache is invalidated in the cycles `invalidations`. Another master writes the lines in
+        flight in the cycles `changes`. Ends when no request is in progress.
         """
         reads, writes = deque(reads), deque(writes)
         dut = self.dut

@@ -1,4 +1,4 @@
-"""Devices with a small memory, and a program's accesses to them one by one."""
+"""Bench of `Devices` with a small memory: register accesses and random commands."""
 
 import random
 
@@ -22,19 +22,19 @@ from .iss.devices import Devices
 
 __all__ = ["DRAM_BYTES", "DeviceBench", "SmallMemory", "random_writes", "rocc_writes"]
 
-#: Bytes of DRAM that exist.
+#: Bytes of DRAM in the bench.
 DRAM_BYTES = 1 << 16
 
 
 class SmallMemory:
-    """The first bytes of DRAM, and shared memory, as arrays of bytes."""
+    """Memory of the bench: the first bytes of DRAM, and shared memory, as byte arrays."""
 
     def __init__(self, dram: np.ndarray, shared: np.ndarray):
         self.dram = dram
         self.shared = shared
 
     def at(self, address: int, nbytes: int) -> np.ndarray:
-        """Return bytes to read or to change."""
+        """Return a writable view of bytes."""
         is_shared = address >= SHARED_BASE
         base, data = (SHARED_BASE, self.shared) if is_shared else (DRAM_BASE, self.dram)
         assert base <= address and address + nbytes <= base + len(data), hex(address)
@@ -45,12 +45,12 @@ class SmallMemory:
         return self.at(address, nbytes).copy()
 
     def write(self, address: int, data: bytes) -> None:
-        """Change bytes."""
+        """Write bytes."""
         self.at(address, len(data))[:] = np.frombuffer(data, np.uint8)
 
 
 def rocc_writes(function: Function, rs1: int = 0, rs2: int = 0) -> list[tuple[int, int]]:
-    """Return the writes, (offset in the unit's registers, data), of one RoCC command."""
+    """Return the register writes (offset, data) of one RoCC command."""
     operands = (rs1 & 0xFFFF_FFFF, rs1 >> 32, rs2 & 0xFFFF_FFFF, rs2 >> 32)
     names = ("rs1_low", "rs1_high", "rs2_low", "rs2_high")
     writes = [(MATRIX[name].offset, word) for name, word in zip(names, operands, strict=True)]
@@ -58,7 +58,7 @@ def rocc_writes(function: Function, rs1: int = 0, rs2: int = 0) -> list[tuple[in
 
 
 def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, int]]:
-    """Return the writes of a random command, legal in most cases; its jobs stay in `DRAM_BYTES`."""
+    """Return the writes of a random command, mostly legal, with addresses in `DRAM_BYTES`."""
     matrix, size = config.matrix, config.shared.size
     assert matrix is not None
     units = (matrix.rows, matrix.columns, matrix.rows)
@@ -102,7 +102,7 @@ def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, 
         return rocc_writes(Function.LOOP_WS, control, parts | turn | row << 32)
     code = rng.choice([*CISC_MAPS[matrix.cisc_map], 31])
     bytes_of = [rng.randrange(16) for _ in range(3)]
-    # A stride of two bytes of a word would be long: those have commands of their own.
+    # A stride with two bytes of a word would be long; strides have commands of their own.
     if code in (8, 11):
         bytes_of = [rng.randrange(60), 0, 0]
     word = code | bytes_of[0] << 8 | bytes_of[1] << 16 | bytes_of[2] << 24
@@ -110,13 +110,13 @@ def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, 
 
 
 class DeviceBench:
-    """The devices of a cluster, and memory in which every byte of DRAM differs from shared memory.
+    """Bench of a cluster's devices; initial bytes of DRAM and of shared memory are disjoint.
 
     Parameters
     ----------
     config : ClusterConfig
     **options
-        Of `Devices`.
+        Options of `Devices`.
 
     """
 
@@ -128,7 +128,7 @@ class DeviceBench:
         self.devices = Devices(config, self.memory, **options)
 
     def dma(self, *, start: int = 0, **values: int):
-        """Write registers of the DMA, then start a job."""
+        """Write the DMA's registers, then start a descriptor."""
         for name, value in (values | {"start": start}).items():
             self.devices.write(DMA_BASE + DMA[name].offset, value)
 
@@ -146,7 +146,7 @@ class DeviceBench:
         return self.devices.read(MATRIX_BASE + MATRIX[name].offset)
 
     def loop(self, parts: int, *, rs1=0, blocks=(2, 2, 2), a_row=0, b_end=2048, c_row=0):
-        """Issue LOOP_WS with its bounds and places; rows of matrices in DRAM are 8 elements."""
+        """Issue LOOP_WS with its bounds and addresses; matrix rows in DRAM are 8 elements."""
         sizes = encode(bounds_sizes, **dict(zip("ijk", blocks, strict=True)))
         self.rocc(Function.BOUNDS, 0, sizes)
         self.rocc(Function.SPAD_AB, a_row, b_end)

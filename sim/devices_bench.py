@@ -1,4 +1,4 @@
-"""A bench around the registers of units: units that hold, a host, cores with their words."""
+"""Bench of the unit register bus: units that stall, hosts, and cores with command words."""
 
 import random
 from collections import deque
@@ -16,7 +16,7 @@ __all__ = ["Asker", "DevicesBench", "Program", "Speaker", "Unit", "answer_to"]
 
 
 class Unit:
-    """A unit behind its registers: holds at random, answers with what it was asked, noted."""
+    """Unit behind its registers: stalls at random, logs each access, answers a hash of it."""
 
     def __init__(self, port, rng: random.Random, stall: float):
         self.rng, self.stall = rng, stall
@@ -28,7 +28,7 @@ class Unit:
 
     def step(self, cycle: int, values) -> list[int]:
         valid, payload = values
-        assert self.held is None or (valid and payload == self.held), "an offer was changed"
+        assert self.held is None or (valid and payload == self.held), "a refused offer changed"
         taken = valid and self.ready
         self.held = payload if valid and not taken else None
         answer = 0
@@ -42,12 +42,12 @@ class Unit:
 
 
 def answer_to(address: int, write: int, data: int) -> int:
-    """Return the bits of the response of a unit: data, and above them whether it refuses."""
+    """Return the response of a unit as bits: the data, with the error bit above."""
     return int(address >= 0xC0) << 32 | (address * 0x01010101 ^ data ^ write) & 0xFFFF_FFFF
 
 
 class Asker:
-    """The host, or a core: offers accesses one after the other, and checks what comes back."""
+    """Requester (host or core): offers accesses one at a time, and checks response timing."""
 
     def __init__(self, port, width: int, accesses, rng: random.Random, stall: float):
         self.rng, self.stall, self.todo = rng, stall, deque(accesses)
@@ -62,11 +62,11 @@ class Asker:
 
     def step(self, cycle: int, values) -> list[int]:
         ready, valid, payload = values
-        assert valid == (self.due is not None), "a response that is not a cycle after its request"
+        assert valid == (self.due is not None), "a response is not 1 cycle after its request"
         if self.due is not None:
             self.answers.append((self.due, payload))
             self.due = None
-        assert self.offered is not None or not ready, "ready for nothing"
+        assert self.offered is not None or not ready, "ready is high without a request"
         if self.offered is not None and ready:
             self.waits.append(cycle - self.since)
             self.due, self.offered = self.offered, None
@@ -83,7 +83,7 @@ class Asker:
 
 
 class Speaker:
-    """A core's command words."""
+    """Source of a core's command words."""
 
     def __init__(self, port, words, rng: random.Random, stall: float):
         self.rng, self.stall, self.todo = rng, stall, deque(words)
@@ -105,7 +105,7 @@ class Speaker:
 
 
 class DevicesBench:
-    """Devices with units, a host at each of them, and cores."""
+    """Bench of `Devices` with units, a host for each of them, and cores."""
 
     def __init__(self, config: ClusterConfig, seed: int, *, stall=0.0, holds=None):
         self.config, self.rng, self.stall = config, random.Random(seed), stall
@@ -154,7 +154,7 @@ class DevicesBench:
 
 
 class Program:
-    """One warp: words and accesses to a register, each after the one before it was taken."""
+    """One warp: command words and accesses to a register, strictly one after the other."""
 
     def __init__(self, core: Asker, speaker: Speaker, rng: random.Random, count: int):
         self.packing, self.rng = core.packing, rng

@@ -1,4 +1,4 @@
-"""A bench around the DMA: memories that answer it, jobs that are given to it."""
+"""Bench of the DMA: memories, register accesses and descriptors."""
 
 import random
 from collections import deque
@@ -21,7 +21,7 @@ __all__ = ["DmaBench", "SharedModel", "words_of"]
 
 
 class SharedModel:
-    """Shared memory as the DMA sees it: random grants, reads of fixed latency.
+    """Model of shared memory at the DMA: random grants, reads of fixed latency.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class SharedModel:
         self.last_write = 0
 
     def step(self, values) -> list[int]:
-        """Take the requests before a clock edge; return what to drive after it."""
+        """Sample the requests before a clock edge; return the values to drive after it."""
         self.now += 1
         size, answers = self.size, []
         for c in range(self.masters):
@@ -63,7 +63,7 @@ class SharedModel:
             valid, address, value, mask = values[6 * c + 2 : 6 * c + 6]
             if valid and self.driven[4 * c + 1]:
                 assert address % size == 0
-                assert mask, "a write without a byte"
+                assert mask, "a write has no byte in its mask"
                 self.last_write = self.now
                 self.memory.write_masked(address, value, mask, size)
         self.waiting.append(answers)
@@ -75,7 +75,7 @@ class SharedModel:
 
 
 class SharedWatch:
-    """Repeat in a model what the DMA writes into the real shared memory.
+    """Mirror of the DMA's writes to the real shared memory, in a model.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class SharedWatch:
             self.samples += [taken, payload.address, payload.data, payload.mask]
 
     def step(self, values) -> list[int]:
-        """Take the writes of a cycle."""
+        """Apply the writes of a cycle."""
         self.now += 1
         for c in range(self.masters):
             taken, address, value, mask = values[4 * c : 4 * c + 4]
@@ -109,7 +109,7 @@ class SharedWatch:
 
 
 def with_shared_memory(config: ClusterConfig, dut) -> Module:
-    """Return the DMA with the real shared memory at its ports."""
+    """Return a module with the DMA connected to the real shared memory."""
     m = Module()
     m.submodules.dma = dut
     m.submodules.shared = shared = SharedMemory(cluster_ports(config))
@@ -121,7 +121,7 @@ def with_shared_memory(config: ClusterConfig, dut) -> Module:
 
 
 def words_of(job: DmaJob) -> dict[str, int]:
-    """Return the register values that describe a job to the host port."""
+    """Return the values of the host's registers for a descriptor."""
     return {
         "dram": job.dram,
         "dram_pitch": job.dram_pitch,
@@ -134,20 +134,20 @@ def words_of(job: DmaJob) -> dict[str, int]:
 
 
 class DmaBench:
-    """A DMA with DRAM, shared memory, a host and matrix units around it.
+    """Bench of a `Dma` with DRAM, shared memory, a host and matrix units.
 
     Parameters
     ----------
     config : ClusterConfig
     seed : int
     stall : float
-        Probability of a pause, everywhere.
+        Probability of a pause, on all interfaces.
     shared_stall : float or None
-        The same for shared memory, where it differs.
+        Probability for shared memory, if it differs.
     real : bool
         Whether to use the real shared memory instead of a model.
     gated : bool
-        Whether to withhold the DMA's clock while it is not busy.
+        Whether to gate the DMA's clock while it is not busy.
     **dram
         Further arguments of `AxiMemory`.
 
@@ -197,7 +197,7 @@ class DmaBench:
         self.busy = 0
 
     async def serve(self, ctx, finish):
-        """Answer every port each cycle until `finish()` is true."""
+        """Serve every port each cycle until `finish()` is true."""
         dut = self.dut
         parts = [*self.masters, self.shared, *self.units]
         samples = [signal for part in parts for signal in part.samples]
@@ -216,7 +216,7 @@ class DmaBench:
             ctx.set(target, word)
 
     async def access(self, ctx, name_or_offset, value=None, port=0):
-        """Write a register, or read it where `value` is None; return (data, error)."""
+        """Write a register, or read it if `value` is None; return (data, error)."""
         bus = getattr(self.dut, numbered("registers", port))
         offset = DMA[name_or_offset].offset if isinstance(name_or_offset, str) else name_or_offset
         payload = {"address": offset, "write": value is not None, "data": value or 0}
@@ -233,7 +233,7 @@ class DmaBench:
             await ctx.tick().repeat(10)
 
     def run_host(self, bench, timeout: int = 100_000):
-        """Run a host's testbench with everything answering, then until the DMA is idle."""
+        """Run a testbench of the host, then continue until the DMA is idle."""
         over = False
 
         async def host(ctx):
@@ -247,12 +247,12 @@ class DmaBench:
         simulate(self.top, host, serve, timeout=timeout)
 
     async def start(self, ctx, job: DmaJob, port=0):
-        """Give a LOAD or STORE to a block of registers."""
+        """Write a LOAD or STORE to a block of registers."""
         for name, value in words_of(job).items():
             await self.access(ctx, name, value, port=port)
 
     def run_jobs(self, *jobs_of_units, timeout: int = 100_000):
-        """Give jobs, with tags of their order, to the ports of matrix units; wait for all."""
+        """Issue descriptors, with tags in order, to the matrix units' ports; wait for all."""
         for unit, jobs in zip(self.units, jobs_of_units, strict=False):
             unit.jobs.extend(replace(job, tag=k % 15 + 1) for k, job in enumerate(jobs))
         total = sum(map(len, jobs_of_units))

@@ -1,4 +1,4 @@
-"""Random DMA jobs, and the check of their outcome against the golden model."""
+"""Random DMA descriptors, and the comparison of their outcome with the golden model."""
 
 import copy
 import random
@@ -12,17 +12,17 @@ __all__ = ["SOURCE", "TARGET", "check_jobs", "random_jobs"]
 
 LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
 
-#: Where jobs read in DRAM, and where they write: both ends of a job are never in one of them.
+#: Sources and destinations in DRAM; no descriptor has both ends in one of them.
 SOURCE, TARGET = DRAM_BASE + 0x100_0000, DRAM_BASE + 0x3000_0000
 
 
 class Jobs:
-    """Random jobs whose destinations do not overlap each other, any source, or other units'."""
+    """Random descriptors with destinations apart from each other, sources and other units."""
 
     def __init__(self, config, rng, number=0, units=1):
         self.config, self.rng = config, rng
         part = config.shared.size // 2 // units
-        # Loads write below the half, stores read above.
+        # Loads write below the middle of shared memory, stores read above it.
         self.local, self.local_end = number * part, (number + 1) * part
         self.source, self.target = SOURCE + (number << 24), TARGET + (number << 26)
 
@@ -36,7 +36,7 @@ class Jobs:
         return max(1, min(rows, limit // (width + gap))), width, gap
 
     def place(self, at, rows, width):
-        """Return (address, pitch, end) of rows in DRAM from `at` on."""
+        """Return (address, pitch, end) of rows in DRAM at or after `at`."""
         rng = self.rng
         address = at + rng.choice([0, 64, rng.randrange(64), 4096 - width // 2 - at % 4096])
         address = max(at, address)
@@ -44,7 +44,7 @@ class Jobs:
         return address, pitch, address + rows * pitch + width
 
     def next(self, direction):
-        """Return a job, or None when shared memory is full."""
+        """Return a descriptor, or None if shared memory is full."""
         rng, limit = self.rng, self.local_end - self.local - 8
         if direction in (LOAD, SPILL) and limit < 100:
             return None
@@ -68,7 +68,7 @@ class Jobs:
 
 
 def fill_memories(bench, jobs, rng):
-    """Put random bytes where jobs read, and around where they write."""
+    """Fill sources, and the surroundings of destinations, with random bytes."""
     bench.local.write(0, rng.randbytes(bench.config.shared.size))
     for job in jobs:
         if not is_refused(bench.config, job) and job.direction != SPILL:
@@ -77,14 +77,14 @@ def fill_memories(bench, jobs, rng):
 
 
 def random_jobs(config, rng, directions, count, number=0):
-    """Return up to `count` jobs of unit `number`, of some directions, to run in any order."""
+    """Return up to `count` descriptors of unit `number`, independent of each other's order."""
     source = Jobs(config.unit(number), rng, number, len(config.matrices))
     jobs = [source.next(rng.choice(directions)) for _ in range(count)]
     return [job for job in jobs if job is not None]
 
 
 def check_jobs(config, *jobs_of_units, seed, stall, **dram):
-    """Run jobs of each unit; compare both memories and all completions with the golden model."""
+    """Run descriptors of each unit; compare memories and completions with the golden model."""
     rng = random.Random(seed)
     bench = DmaBench(config, seed=seed, stall=stall, **dram)
     fill_memories(bench, [job for jobs in jobs_of_units for job in jobs], rng)
@@ -109,7 +109,7 @@ def check_jobs(config, *jobs_of_units, seed, stall, **dram):
 
 
 def check_completions(unit, jobs, refused):
-    """Raise unless every job of a unit was told to be done, loads and others in order."""
+    """Raise unless every descriptor of a unit completed, loads and the others each in order."""
     assert not unit.beats
     tags = [done["tag"] for done in unit.done]
     for is_load in (True, False):

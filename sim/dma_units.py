@@ -1,4 +1,4 @@
-"""A matrix unit as the DMA sees it: jobs, results for them, and completions."""
+"""Model of a matrix unit at the DMA: descriptors, results, and completions."""
 
 import random
 from collections import deque
@@ -11,13 +11,13 @@ __all__ = ["UnitSide"]
 
 
 class UnitSide:
-    """What one matrix unit shows to its port of the DMA, with pauses.
+    """Side of one matrix unit at its port of the DMA, with pauses.
 
     Parameters
     ----------
     dut : Dma
     number : int
-        Of the unit.
+        Number of the unit.
     rng : random.Random
     stall : float
         Probability of a pause.
@@ -38,7 +38,7 @@ class UnitSide:
         self.done: list[dict] = []
 
     def step(self, values) -> list[int]:
-        """Take what the DMA did before a clock edge; return what to drive after it."""
+        """Sample the DMA's outputs before a clock edge; return the values to drive after it."""
         job_ready, drain_ready, done_valid, done = values
         if done_valid:
             names = ("tag", "direction", "error")

@@ -1,4 +1,4 @@
-"""The DRAM model's parameters, and the C++ harness that holds it."""
+"""Parameters of the DRAM model, and the C++ harness that contains it."""
 
 import ctypes
 import dataclasses
@@ -25,15 +25,15 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class DramConfig:
-    """Timing of DRAM behind the AXI masters, one channel each; every figure counts clock cycles.
+    """Timing of DRAM behind the AXI masters, one channel each; all times are in clock cycles.
 
-    A read that meets a quiet channel has its first beat `latency` cycles after its address was
-    accepted; bursts that follow stream at the channel's share of `bytes_per_cycle`.
+    The first beat of a read at an idle channel comes `latency` cycles after its address was
+    accepted. Further bursts stream at the channel's share of `bytes_per_cycle`.
 
     Parameters
     ----------
     bytes_per_cycle : float
-        Bandwidth of all channels together, reads and writes added.
+        Bandwidth of all channels together, sum of reads and writes.
     latency : int
         Cycles from an accepted read address to its first beat, and from the last beat of a write
         to its response.
@@ -42,22 +42,22 @@ class DramConfig:
     row_bytes : int
         Bytes of an open row; a power of two.
     row_cycle : int
-        Cycles between two rows of one bank. An access to the open row does not wait.
+        Cycles between two rows of one bank. An access to the open row has no delay.
     activate_gap : int
         Cycles between rows opened in different banks of a channel.
     turnaround : int
-        Cycles the bus loses when it changes between reads and writes.
+        Cycles lost when the bus changes between reads and writes.
     read_queue : int
-        Read bursts a channel accepts before the first is answered.
+        Read bursts that a channel accepts before the first is answered.
     write_buffer_bytes : int
-        Bytes of writes a channel holds before they are in DRAM; a multiple of 4096.
+        Bytes of writes that a channel buffers before DRAM; a multiple of 4096.
     stall : float
-        Share of cycles in which any of the ready or valid signals is held back at random.
+        Fraction of cycles in which a ready or valid signal is held low, at random.
     jitter : int
-        Cycles, at random, that a read may take longer, so that reads overtake each other, and a
-        write; in memory it is then at any time before its response.
+        Maximum additional random cycles of a read, so that reads overtake each other, and of a
+        write, which then takes effect at any time before its response.
     seed : int
-        Of the random stalls and of the jitter.
+        Seed of the random stalls and of the jitter.
 
     """
 
@@ -99,7 +99,7 @@ class DramConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A range of addresses whose reads or writes are answered with SLVERR."""
+    """Address range whose reads or writes are answered with SLVERR."""
 
     start: int
     end: int
@@ -109,7 +109,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class ChannelStatistics:
-    """What one channel did: `bus_cycles` it moved data, `read_wait_cycles` reads queued."""
+    """Counters of a channel: `bus_cycles` with data, `read_wait_cycles` of queued reads."""
 
     read_bytes: int
     write_bytes: int
@@ -121,7 +121,7 @@ class ChannelStatistics:
     read_wait_cycles: int
 
     def since(self, earlier: "ChannelStatistics") -> "ChannelStatistics":
-        """Return what was done after `earlier`."""
+        """Return the counts since `earlier`."""
         before, after = dataclasses.astuple(earlier), dataclasses.astuple(self)
         return ChannelStatistics(*(b - a for a, b in zip(before, after, strict=True)))
 
@@ -143,12 +143,12 @@ class Parameters(ctypes.Structure):
 
 
 class RawStatistics(ctypes.Structure):
-    """`ChannelStatistics` of native/dram.hpp; bus time in 1/65536 cycles."""
+    """`ChannelStatistics` of native/dram.hpp, with bus time in 1/65536 cycles."""
 
     _fields_ = [(field.name, ctypes.c_uint64) for field in dataclasses.fields(ChannelStatistics)]
 
     def statistics(self) -> ChannelStatistics:
-        """Return them with bus time in cycles."""
+        """Return the statistics with bus time in cycles."""
         values = {field[0]: getattr(self, field[0]) for field in self._fields_}
         values["bus_cycles"] /= 65536
         return ChannelStatistics(**values)
@@ -176,12 +176,12 @@ class HarnessState(ctypes.Structure):
 
 
 class Harness:
-    """DRAM, AXI ports, host and watchdog: the C++ objects, of whichever library holds them.
+    """C++ harness of a run: DRAM, AXI ports, host and watchdog, from a compiled library.
 
     Parameters
     ----------
     library : Path
-        A library built with the harness.
+        Library that was built with the harness.
     table : str
         Ports of the design (`Layout.table`).
     dram : DramConfig
@@ -232,7 +232,7 @@ class Harness:
     def begin(
         self, commands: np.ndarray, *, max_cycles: int, watchdog: int, stop_on_error: bool
     ) -> None:
-        """Hand the host a command list."""
+        """Start a command list of the host."""
         self.library.harness_begin(
             self.handle,
             ctypes.c_void_p(commands.ctypes.data),
@@ -243,7 +243,7 @@ class Harness:
         )
 
     def go_on(self, max_cycles: int) -> None:
-        """Let a list that its limit stopped go on, up to this cycle of it."""
+        """Continue a list that reached its cycle limit, up to a new limit."""
         self.library.harness_go_on(self.handle, ctypes.c_uint64(max_cycles))
 
     def commands(self) -> np.ndarray:
@@ -255,19 +255,19 @@ class Harness:
         return np.frombuffer(data, np.uint32).reshape(-1, 4)
 
     def state(self) -> HarnessState:
-        """Return where the run stands."""
+        """Return the state of the run."""
         state = HarnessState()
         self.library.harness_state(self.handle, ctypes.byref(state))
         return state
 
     def reads(self) -> np.ndarray:
-        """Return the results of the list's READ commands so far."""
+        """Return the results of the READ commands so far."""
         values = np.zeros(self.state().reads, np.uint32)
         self.library.harness_reads(self.handle, ctypes.c_void_p(values.ctypes.data))
         return values
 
     def errors(self) -> list[tuple[int, int, int]]:
-        """Return command, address and response of every access that was refused."""
+        """Return command, address and response of every refused access."""
         found = []
         for index in range(self.state().errors):
             triple = (ctypes.c_uint32 * 3)()
@@ -276,17 +276,17 @@ class Harness:
         return found
 
     def violation(self) -> str:
-        """Return the first break of the AXI rules, or nothing."""
+        """Return the first violation of the AXI rules, or an empty string."""
         text = ctypes.create_string_buffer(512)
         self.library.harness_violation(self.handle, text, ctypes.c_uint64(511))
         return text.value.decode()
 
     def statistics(self) -> list[ChannelStatistics]:
-        """Return what each channel did since it was made."""
+        """Return the statistics of each channel since its creation."""
         return [self.channel(number)[0] for number in range(self.channels)]
 
     def channel(self, number: int) -> tuple[ChannelStatistics, int, int]:
-        """Return a channel's statistics, and its reads and writes not yet answered."""
+        """Return a channel's statistics, and its outstanding reads and writes."""
         raw, outstanding = RawStatistics(), (ctypes.c_uint64 * 2)()
         self.library.harness_channel(self.handle, number, ctypes.byref(raw), outstanding)
         return raw.statistics(), outstanding[0], outstanding[1]
@@ -304,13 +304,13 @@ class Harness:
             )
 
     def write(self, address: int, data: bytes) -> None:
-        """Put bytes into DRAM."""
+        """Write bytes to DRAM."""
         size = ctypes.c_uint64(len(data))
         if not self.library.memory_write(self.handle, ctypes.c_uint64(address), data, size):
             raise UserError(outside(address, len(data)))
 
     def read(self, address: int, size: int) -> np.ndarray:
-        """Return bytes of DRAM."""
+        """Read bytes of DRAM."""
         data = np.empty(size, np.uint8)
         if not self.library.memory_read(
             self.handle,
@@ -323,7 +323,7 @@ class Harness:
 
 
 def outside(address: int, size: int) -> str:
-    """Return the sentence about bytes that are not DRAM."""
+    """Return the error message for bytes outside DRAM."""
     return (
         f"DRAM addresses must lie in 0x{DRAM_BASE:08X} to 0x{DRAM_END - 1:08X}, "
         f"not {size} bytes at 0x{address:08X}"
@@ -333,9 +333,9 @@ def outside(address: int, size: int) -> str:
 def traffic(
     channels: Sequence[ChannelStatistics], cycles: int, bytes_per_cycle: float | None = None
 ) -> dict[str, float]:
-    """Return what moved through all channels in so many cycles.
+    """Return the bytes moved through all channels in `cycles`, and the bandwidth used.
 
-    With the peak in bytes per cycle, `dram_utilization` is the share of it that was used.
+    With the peak `bytes_per_cycle`, `dram_utilization` is the fraction of it that was used.
     """
     read = sum(channel.read_bytes for channel in channels)
     written = sum(channel.write_bytes for channel in channels)

@@ -1,4 +1,4 @@
-"""A bench around the cache of instructions: fetches on one side, a memory on the other."""
+"""Bench of the L1 instruction cache: fetches on one side, a memory on the other."""
 
 import random
 from collections import Counter, deque
@@ -18,7 +18,7 @@ __all__ = ["CacheBench"]
 
 
 class CacheBench:
-    """A memory and fetches around a cache and its model, which are compared in every cycle.
+    """Bench of an `InstructionCache`: compares it with its model in every cycle.
 
     Parameters
     ----------
@@ -27,20 +27,20 @@ class CacheBench:
     latency : int
         Cycles from an accepted read to its first beat.
     jitter : int
-        Cycles that a read may take longer, at random; then beats of several lines are mixed.
+        Maximum additional random cycles; with any, beats of several lines are interleaved.
     stall : float
-        Probability of a pause: of fetches, of reads, of beats.
+        Probability of a pause of fetches, of reads, of beats.
     broken : range
-        Addresses whose beats are errors.
+        Addresses whose beats have an error.
 
     Attributes
     ----------
     reads : list of int
         Addresses of the lines that were read.
     latencies : list of int
-        Of each answer, in their order, the cycles since its fetch was accepted.
+        Cycles from the acceptance of a fetch to its answer, in the order of the answers.
     cycles : list of int
-        In which each was answered.
+        Cycle of each answer.
     events : Counter
         Events of all cycles.
 
@@ -67,20 +67,20 @@ class CacheBench:
         self.pair_width = (misses.waiters // core_of(config).warps).bit_length() - 1
         self.image = random.Random(1).randbytes(1 << 16)
         self.cycle = 0
-        self.lines: list = []  # deques of (due, beat) of each line that is being read
-        self.accepted: dict[int, tuple[int, int]] = {}  # address and cycle by waiter
+        self.lines: list = []  # deques of (due, beat) of each line in flight
+        self.accepted: dict[int, tuple[int, int]] = {}  # address and cycle, by request number
         self.reads: list[int] = []
         self.latencies: list[int] = []
         self.cycles: list[int] = []
         self.events: Counter[str] = Counter()
 
     def word(self, address: int, size: int) -> int:
-        """Return what DRAM holds."""
+        """Return the contents of DRAM at `address`, as a number."""
         at = address % len(self.image)
         return int.from_bytes(self.image[at : at + size], "little")
 
     def comes(self) -> Beat | None:
-        """Return a beat that is due, of any line."""
+        """Return a beat that is due, of any line, or None."""
         due = [line for line in self.lines if line[0][0] <= self.cycle]
         if not due or self.rng.random() < self.stall:
             return None
@@ -90,7 +90,7 @@ class CacheBench:
         return beat
 
     def read(self, entry: int, address: int):
-        """Begin to read a line."""
+        """Begin a read of a line."""
         self.reads.append(address)
         due = self.cycle + self.latency + self.rng.randint(0, self.jitter)
         line = deque()
@@ -100,7 +100,7 @@ class CacheBench:
         self.lines.append(line)
 
     def account(self, shown: Cycle):
-        """Check what was answered against memory."""
+        """Check an answer against memory."""
         if shown.fetched is None:
             return
         address, since = self.accepted.pop(shown.fetched.waiter)
@@ -110,7 +110,7 @@ class CacheBench:
         self.cycles.append(self.cycle)
 
     def run(self, fetches, *, invalidations=(), timeout: int = 30_000):
-        """Offer all pairs (waiter, address) in their order, each when its waiter is free."""
+        """Offer all pairs (number, address) in order, each when its number is free."""
         waiting = deque(fetches)
         dut = self.dut
         tag = dut.fetch.payload.tag
@@ -159,7 +159,7 @@ class CacheBench:
         simulate(top, bench, timeout=timeout)
 
     def shown(self, seen) -> Cycle:
-        """Return what showed."""
+        """Return the sampled outputs as a `Cycle`."""
         ready, valid, payload, read_valid, entry, beat, busy, happened = seen
         fetched = None
         if valid:

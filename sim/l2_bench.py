@@ -1,4 +1,4 @@
-"""A bench around a slice of the L2 cache: bursts of many ids on one side, DRAM on the other."""
+"""Bench of an L2 slice: bursts of many ids on one side, DRAM on the other."""
 
 import random
 from collections import Counter, deque
@@ -16,26 +16,26 @@ __all__ = ["Burst", "L2Bench"]
 
 
 class L2Bench:
-    """Bursts, and a model of what each may see: memory at one point, in the order of writes.
+    """Bench of an `L2Slice` with a model of its coherence: one order of writes for each byte.
 
-    A byte has the values it was given in the order of the write bursts. A read sees one that was
-    given before it was answered, and none older than the last of those that were replied to, or
-    read, before it was asked for; nor older than what an earlier read of its id sees.
+    A byte takes its values in the order of the write bursts. A read returns a value written
+    before its answer. The value must not be older than the last that was replied to, or read,
+    before the request, nor older than that of an earlier read of its id.
 
     Parameters
     ----------
     config : L2SliceConfig
     rng : random.Random
     span : int
-        Bytes of memory, from `base` on.
+        Bytes of memory from `base`.
     latency, jitter : int
-        Cycles that DRAM takes, and more of them at random.
+        Latency of DRAM in cycles, and its maximum additional random cycles.
     stall : float
         Probability of a pause, per channel and cycle, on both sides.
     broken : range
-        Addresses that DRAM refuses, besides those behind `span`.
+        Addresses that DRAM refuses, in addition to those after `span`.
     gated : bool
-        Whether the slice's clock is withheld in cycles in which it is not busy.
+        Whether to gate the slice's clock while it is not busy.
 
     """
 
@@ -66,26 +66,26 @@ class L2Bench:
         self.cycle = 0
         self.events: Counter = Counter()
         self.failed = 0
-        # On the near side
+        # Requester side
         self.asked: dict[int, deque[Burst]] = {}
-        self.written: deque[Burst] = deque()  # whose address was taken
-        self.came: list = []  # beats that were taken and are not of a whole burst
+        self.written: deque[Burst] = deque()  # writes whose address was accepted
+        self.came: list = []  # accepted beats of incomplete bursts
         self.owed: dict[int, deque[tuple[Burst, dict[int, int]]]] = {}
 
     @property
     def fetched(self) -> list[tuple[int, int]]:
-        """Address and beats of each read of DRAM."""
+        """Address and beats of each DRAM read."""
         return self.dram.fetched
 
     @property
     def stored(self) -> list[tuple[int, int, int]]:
-        """Address, beats, and bytes of each write there."""
+        """Address, beats and bytes of each DRAM write."""
         return self.dram.stored
 
-    # What is asked for
+    # Requests
 
     def accept(self, seen, offers):
-        """Note what the slice took, and check what it gave."""
+        """Account for requests accepted by the slice, and check its responses."""
         near, size = self.near, self.config.beat_bytes
         for channel in FORWARD:
             if not near.moved(channel, seen):
@@ -112,7 +112,7 @@ class L2Bench:
                 self.floor[at] = max(self.floor[at], index)
 
     def give(self, burst: Burst):
-        """Give bytes the values of a write that came whole."""
+        """Add the values of a complete write to the history of its bytes."""
         assert burst.writes is not None
         burst.since, indices, size = self.cycle, {}, self.config.beat_bytes
         for number, (value, strobes) in enumerate(burst.writes):
@@ -142,7 +142,7 @@ class L2Bench:
             burst.ended = self.cycle
 
     def see(self, burst: Burst, at: int, value: int):
-        """Check a byte of a read, and what others may see after it."""
+        """Check a byte of a read, and raise the oldest value allowed for later reads."""
         values = self.history[at]
         oldest = burst.floors[at]
         index = next((n for n in range(oldest, len(values)) if values[n] == value), None)
@@ -159,11 +159,11 @@ class L2Bench:
 
     @property
     def waits(self) -> bool:
-        """Something asked for is not answered."""
+        """Whether a request is not answered yet."""
         return bool(any(self.asked.values()) or any(self.owed.values()) or self.written)
 
     def offer(self, offers, reads, writes, beats) -> dict[str, int]:
-        """Choose what is offered next, and what is taken."""
+        """Select the next offers and `ready` signals."""
         rng, values = self.rng, {}
         for channel, waiting in (("ar", reads), ("aw", writes), ("w", beats)):
             if channel not in offers and waiting and rng.random() >= self.stall:
@@ -180,9 +180,9 @@ class L2Bench:
         return values | {f"{c}ready": int(rng.random() >= self.stall) for c in BACK}
 
     def run(self, *phases, timeout: int = 20_000):
-        """Ask for the bursts of each phase in their order, reads and writes side by side.
+        """Issue the bursts of each phase in order, reads and writes in parallel.
 
-        A phase ``"flush"`` has all written back.
+        The phase ``"flush"`` flushes the slice.
         """
 
         async def bench(ctx):
@@ -211,7 +211,7 @@ class L2Bench:
         simulate(top, bench, timeout=timeout)
 
     async def step(self, ctx, offers) -> bool:
-        """Go on by one cycle; return whether all is flushed."""
+        """Advance one cycle; return whether the flush is complete."""
         dut, near, far = self.dut, self.near, self.dram.wires
         _, _, events, failed, flushed, *seen = await ctx.tick().sample(
             Value.cast(dut.events), dut.failed, dut.flushed, *near.samples, *far.samples
@@ -228,7 +228,7 @@ class L2Bench:
         return bool(flushed)
 
     async def flush(self, ctx):
-        """Have all written back, and check that DRAM has it."""
+        """Flush the slice, and compare DRAM with all writes."""
         self.near.set(ctx, {"arvalid": 0, "awvalid": 0, "wvalid": 0})
         ctx.set(self.dut.flush, 1)
         while not await self.step(ctx, {}):
@@ -236,16 +236,16 @@ class L2Bench:
         ctx.set(self.dut.flush, 0)
         await self.step(ctx, {})
         expected = bytes(values[-1] for values in self.history)
-        assert bytes(self.dram.memory) == expected, "DRAM is not what was written"
+        assert bytes(self.dram.memory) == expected, "DRAM differs from what was written"
 
     def reads(self, identity: int, lines, beats: int | None = None) -> list[Burst]:
-        """Return a read of each line, or of its first beats."""
+        """Return a read of each line, or of its first `beats`."""
         count = self.config.beats if beats is None else beats
         size = self.config.l2.line_bytes
         return [Burst(identity, self.base + size * line, count) for line in lines]
 
     def writes(self, identity: int, lines, strobes: int | None = None) -> list[Burst]:
-        """Return a write of each line: all of it, or the same bytes of each beat."""
+        """Return a write of each line, in whole, or with the same strobes in each beat."""
         mask = (1 << self.config.beat_bytes) - 1 if strobes is None else strobes
         bursts = self.reads(identity, lines)
         for burst in bursts:
@@ -254,7 +254,7 @@ class L2Bench:
         return bursts
 
     def random_bursts(self, count: int, *, lines, ids, writes: float = 0.5) -> list[Burst]:
-        """Return bursts of some ids at some lines: parts of them, with all kinds of strobes."""
+        """Return random bursts of some ids at some lines, with all kinds of strobes."""
         rng, config = self.rng, self.config
         bursts = []
         for _ in range(count):

@@ -1,4 +1,4 @@
-"""DRAM behind a slice of the L2 cache."""
+"""DRAM model behind an L2 slice."""
 
 import random
 from collections import deque
@@ -13,7 +13,7 @@ __all__ = ["L2Dram"]
 
 @dataclass
 class Fetch:
-    """A read burst at DRAM, each beat sampled somewhen from `due` on."""
+    """A read burst at DRAM; each beat is sampled at some time from `due` on."""
 
     id: int
     address: int
@@ -23,26 +23,26 @@ class Fetch:
 
 
 class L2Dram:
-    """Memory that takes a while, and answers reads of different ids in any order, beat by beat.
+    """DRAM with latency, which answers reads of different ids in any order, beat by beat.
 
-    A read sees what is there at some time between; writes take effect at some time before they
-    are replied to, in their order.
+    A read samples memory at some time before its answer. Writes take effect in order, at some
+    time before their replies.
 
     Parameters
     ----------
     config : L2SliceConfig
     wires : Wires
-        Those to it.
+        Wires between the slice and DRAM.
     rng : random.Random
     memory : bytearray
-        What is there, from `base` on.
+        Contents from `base`.
     base : int
     latency, jitter : int
-        Cycles that it takes, and more of them at random.
+        Latency in cycles, and maximum additional random cycles.
     stall : float
         Probability of a pause, per channel and cycle.
     broken : range
-        Addresses that it refuses, besides those behind `memory`.
+        Addresses that it refuses, in addition to those after `memory`.
 
     """
 
@@ -72,17 +72,17 @@ class L2Dram:
 
     @property
     def busy(self) -> bool:
-        """Something is under way."""
+        """Whether an access is in progress."""
         return bool(self.writes or self.bursts or self.fetches)
 
     def serve(self, seen, cycle: int) -> dict[str, int]:
-        """Take what goes to DRAM; return what it answers."""
+        """Process the slice's outputs; return the inputs to drive."""
         wires, rng, size = self.wires, self.rng, self.config.beat_bytes
         for channel in ("ar", "aw"):
             if wires.moved(channel, seen):
                 self.check_burst(channel, seen)
         if wires.moved("ar", seen):
-            assert all(seen["arid"] != fetch.id for fetch in self.fetches), "an id twice"
+            assert all(seen["arid"] != fetch.id for fetch in self.fetches), "read id already in use"
             due = cycle + self.latency + rng.randint(0, self.jitter)
             self.fetches.append(Fetch(seen["arid"], seen["araddr"], seen["arlen"] + 1, due))
             self.fetched.append((seen["araddr"], seen["arlen"] + 1))
@@ -94,7 +94,7 @@ class L2Dram:
             address, count = self.bursts.popleft()
             due = cycle + self.latency + rng.randint(0, self.jitter)
             beats = [self.beats.popleft() for _ in range(count)]
-            assert [last for *_, last in beats] == [0] * (count - 1) + [1], "wlast"
+            assert [last for *_, last in beats] == [0] * (count - 1) + [1], "wlast is wrong"
             self.stored.append((address, count, sum(mask.bit_count() for _, mask, _ in beats)))
             self.writes.append((due, address, beats))
         while self.writes and self.writes[0][0] <= cycle and rng.random() >= self.stall:
@@ -109,14 +109,14 @@ class L2Dram:
         return self.respond(seen, cycle)
 
     def check_burst(self, channel: str, seen):
-        """Assert what a burst must be."""
+        """Assert the rules of a burst."""
         size, line = self.config.beat_bytes, self.config.l2.line_bytes
         address, beats = seen[f"{channel}addr"], seen[f"{channel}len"] + 1
         assert seen[f"{channel}burst"] == BURST_INCR and 1 << seen[f"{channel}size"] == size
-        assert address % size == 0 and address % line + beats * size <= line, "not in a line"
+        assert address % size == 0 and address % line + beats * size <= line, "crosses a line"
 
     def respond(self, seen, cycle: int) -> dict[str, int]:
-        """Choose the next cycle's answers of DRAM; an offer that was refused stays."""
+        """Select the DRAM responses of the next cycle; a refused offer stays."""
         wires, rng, size = self.wires, self.rng, self.config.beat_bytes
         values = {f"{channel}ready": int(rng.random() >= self.stall) for channel in FORWARD}
         if wires.moved("r", seen) or not wires.driven["rvalid"]:

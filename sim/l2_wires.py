@@ -1,4 +1,4 @@
-"""Bursts at a slice of the L2 cache, and the wires of one of its sides."""
+"""Bursts at an L2 slice, and the AXI wires of one of its sides."""
 
 from dataclasses import dataclass, field
 
@@ -12,20 +12,20 @@ PAYLOADS = {
     "r": ("rid", "rdata", "rresp", "rlast"),
     "b": ("bid", "bresp"),
 }
-#: Channels that a master drives; it takes the others.
+#: Channels that a master drives, and those that it receives.
 FORWARD, BACK = ("ar", "aw", "w"), ("r", "b")
 
 
 @dataclass
 class Burst:
-    """A read of `beats` beats, or a write of values and strobes; what comes of it is noted."""
+    """A read of `beats` beats, or a write of values and strobes, with its recorded results."""
 
     id: int
     address: int
     beats: int = 1
     writes: list[tuple[int, int]] | None = None
     since: int = -1
-    first: int = -1  # cycles of the first beat, and of the last or the reply
+    first: int = -1  # cycle of the first beat; `ended`: of the last beat or the reply
     ended: int = -1
     codes: list[int] = field(default_factory=list)
     values: list[int] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Burst:
 
 
 class Wires:
-    """One side of the slice: what it shows, what is driven, and that nothing refused changes."""
+    """One side of the slice: samples, drives, and checks that refused offers do not change."""
 
     def __init__(self, axi, shows, drives):
         self.axi, self.shows, self.drives = axi, shows, drives
@@ -48,21 +48,21 @@ class Wires:
         return [getattr(self.axi, name) for name in self.names]
 
     def check(self, seen):
-        """Assert that an offer that was refused is still there."""
+        """Assert that refused offers are stable."""
         for channel in self.shows:
             payload = [seen[name] for name in PAYLOADS[channel]]
             valid, before = seen[f"{channel}valid"], self.refused.pop(channel, None)
-            assert before is None or (valid and payload == before), f"{channel} did not wait"
+            assert before is None or (valid and payload == before), f"{channel} is not stable"
             if valid and not self.driven[f"{channel}ready"]:
                 self.refused[channel] = payload
 
     def moved(self, channel: str, seen) -> bool:
-        """Return whether something was handed over."""
+        """Return whether a transfer took place."""
         both = seen | self.driven
         return bool(both[f"{channel}valid"] and both[f"{channel}ready"])
 
     def set(self, ctx, values):
-        """Drive what differs from what is driven."""
+        """Drive the values that differ from the driven ones."""
         for name, value in values.items():
             if self.driven[name] != value:
                 ctx.set(getattr(self.axi, name), value)

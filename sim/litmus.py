@@ -1,4 +1,4 @@
-"""Runs litmus tests on a cluster and compares what was seen with what the model allows."""
+"""Litmus tests on a cluster, compared with the outcomes that the memory order allows."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -20,14 +20,14 @@ Values = tuple[int, ...]
 
 @dataclass
 class Seen:
-    """How often each outcome was seen: registers and words of DRAM; and those not allowed."""
+    """Counts of each outcome (registers, and words of DRAM), and messages for forbidden ones."""
 
     counts: Counter[tuple[Values, Values]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
     @property
     def registers(self) -> Counter[Values]:
-        """How often registers had which values."""
+        """Counts of each combination of register values."""
         found: Counter[Values] = Counter()
         for (registers, _), count in self.counts.items():
             found[registers] += count
@@ -36,7 +36,7 @@ class Seen:
 
 @cache
 def allowed(shape: Shape, beats: tuple[int | None, ...]) -> frozenset[tuple[Values, Values]]:
-    """Return all outcomes of a shape by the beats of its places, shared memory left out."""
+    """Return all allowed outcomes of a shape with these beats, without shared memory."""
     places = shape.places
     agents = [Agent(core, steps) for (core, _), steps in zip(shape.where, shape.steps, strict=True)]
     kept = [n for n, beat in enumerate(beats) if beat is not None]
@@ -51,7 +51,7 @@ def run_litmus(
     read: Callable[[int, int], np.ndarray],
     test: LitmusProgram,
 ) -> Seen:
-    """Run a test and look at each of its instances; `read` is the back door to DRAM."""
+    """Run a test and collect the outcome of each instance; `read` accesses DRAM directly."""
     run(test.program)
     shape, seen = test.shape, Seen()
     kept = read(OUT, 4 * KEPT * test.harts * test.rounds).view(np.uint32)
@@ -82,12 +82,12 @@ def run_litmus(
 
 
 def told(value: int) -> int:
-    """Return 1 for a product, which stands for what it is made of."""
+    """Return 1 for a product of the matrix unit, which stands for its inputs."""
     return 1 if value == PRODUCT else value
 
 
 def beats_of(test: LitmusProgram, where: dict[str, int]) -> tuple[int | None, ...]:
-    """Return which words are in a beat together: numbers from 0 on, None in shared memory."""
+    """Return the beat of each word, numbered from 0; None in shared memory."""
     size, numbers = test.config.axi.beat_bytes, {}
     return tuple(
         None if place.startswith("s") else numbers.setdefault(at // size, len(numbers))

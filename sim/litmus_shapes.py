@@ -1,4 +1,4 @@
-"""Small programs of a few agents that tell one order of memory from another."""
+"""Litmus tests: small programs of a few agents that distinguish memory orders."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from .golden.memory_steps import Await, Copy, Fence, FenceI, Fetch, Load, Step, 
 __all__ = ["SHAPES", "Shape"]
 
 F, FI, WAIT = Fence(), FenceI(), Await()
-#: Where two agents run, and four: core and warp.
+#: Core and warp of each agent, for two agents and for four.
 APART, TOGETHER = ((0, 0), (1, 0)), ((0, 0), (0, 1))
 FOUR = ((0, 0), (1, 0), (0, 1), (1, 1))
-#: With which fences, of the first and the second agent, something weak is to be seen.
+#: Fences of the first and second agent with which a weak outcome must be seen.
 SHOWN = {"message": ((0, 0), (1, 0)), "stores": ((0, 0), (1, 0), (0, 1)), "loads": ((0, 0),)}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What each agent does, and where: the core and the warp.
+    """A litmus test: the steps of each agent, and its core and warp in `where`.
 
-    Places that begin with ``s`` are in shared memory, with ``i`` hold instructions; what is copied
-    to one with ``c`` is a product of the matrix unit, which writes it over the DMA. `weak` has
-    values of registers that are allowed and must be seen: where it is empty, nothing is told of
-    what must be. With `beat` all places are in one beat of DRAM, else anywhere.
+    Places that begin with ``s`` are in shared memory; those with ``i`` hold instructions. A copy
+    to a place with ``c`` is a product of the matrix unit, which it writes through the DMA. `weak`
+    has register values that are allowed and must be seen; if it is empty, no outcome is required.
+    With `beat` all places are in one beat of DRAM, else anywhere.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Shape:
 
     @property
     def places(self) -> list[str]:
-        """Words by name, in the order of their names."""
+        """Names of the words, sorted."""
         names = set()
         for step in (step for steps in self.steps for step in steps):
             if isinstance(step, Copy):
@@ -44,7 +44,7 @@ class Shape:
 
     @property
     def single(self) -> bool:
-        """Whether one thread of a warp does it, as the DMA and the program counter are one."""
+        """Whether only one thread of a warp runs it, as DMA and program counter are shared."""
         kinds = {type(step) for steps in self.steps for step in steps}
         return bool(kinds & {Copy, Fetch})
 
@@ -65,12 +65,12 @@ def ld(place: str, register: str) -> Load:
 
 
 def optional(step: Step, there: bool) -> tuple[Step, ...]:
-    """Return a step or nothing."""
+    """Return a step if `there`, else none."""
     return (step,) if there else ()
 
 
 def fenced() -> Iterable[Shape]:
-    """Yield shapes of two agents without fences, and with one in each of them or in both."""
+    """Yield shapes of two agents, with no fence, with one in either, and in both."""
     for name, where in (("apart", APART), ("together", TOGETHER)):
         for fences in ((0, 0), (1, 0), (0, 1), (1, 1)):
             one, two = (optional(F, bool(there)) for there in fences)
@@ -87,7 +87,7 @@ def fenced() -> Iterable[Shape]:
 
 
 def coherent() -> Iterable[Shape]:
-    """Yield shapes about one word."""
+    """Yield shapes with one word."""
     for name, where in (("apart", APART), ("together", TOGETHER)):
         reads = (ld("x", "a"), ld("x", "b"))
         yield Shape(f"read-read-{name}", ((st("x"),), reads), where)
@@ -120,7 +120,7 @@ def several() -> Iterable[Shape]:
         yield Shape(f"independent-reads-{name}", ((st("x"),), (st("y"),), *readers), FOUR, weak)
         chain = ((st("x"),), (ld("x", "a"), *step, st("y")), (ld("y", "b"), *step, ld("x", "c")))
         yield Shape(f"chain-{name}", chain, ((0, 0), (1, 0), (0, 1)))
-        # A fence does not wait for stores of other warps of the core, though these were seen.
+        # A fence does not wait for stores of other warps of the core, even if these were read.
         shown = ((1, 1, 0),) if name == "none" else ()
         yield Shape(f"chain-of-a-core-{name}", chain, ((0, 0), (0, 1), (1, 0)), shown)
     shared = ((st("s1"), F, st("s2")), (ld("s2", "a"), F, ld("s1", "b")))
@@ -167,7 +167,7 @@ def products() -> Iterable[Shape]:
 
 
 def instructions() -> Iterable[Shape]:
-    """Yield shapes in which instructions are written and then carried out."""
+    """Yield shapes in which instructions are written and then executed."""
     run = Fetch("i", "z")
     for there in (False, True):
         name, fence = ("fence" if there else "none"), optional(FI, there)

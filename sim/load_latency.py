@@ -1,4 +1,4 @@
-"""How long loads of cores and reads of caches take: counts by cycles, and what they come to."""
+"""Latency of core loads and cache reads: histogram and quantiles."""
 
 import ctypes
 import math
@@ -10,9 +10,9 @@ from typing import Any
 
 __all__ = ["PLACES", "LoadCounts", "LoadLatency", "summed"]
 
-#: Where what is loaded may be, in the order of `LoadLatency::Place`.
+#: Memories of loads, in the order of `LoadLatency::Place`.
 PLACES = ("dram", "shared")
-#: Cycles below this have a bin each, above it there is one for each power of two.
+#: Latencies below this have one bin each; above there is one bin per power of two.
 FINE = 512
 BINS = FINE + 32
 
@@ -28,17 +28,17 @@ class LoadCounts(ctypes.Structure):
 
 @dataclass(frozen=True)
 class LoadLatency:
-    """Cycles of loads, from the request that memory accepts to the last of its answers.
+    """Latency of loads in cycles, from the accepted request to the last of its answers.
 
-    Or of the reads of a cache, likewise.
+    Also used for the reads of a cache.
 
     Attributes
     ----------
     bins : tuple of int
-        How many took each number of cycles below 512, and then from each power of two to the
+        Loads with each number of cycles below 512, and then from each power of two to the
         next.
     least, most : int
-        Cycles of the fastest and of the slowest, 0 where there are none.
+        Cycles of the fastest and of the slowest load, 0 without loads.
 
     """
 
@@ -48,7 +48,7 @@ class LoadLatency:
 
     @classmethod
     def of(cls, counts: LoadCounts) -> "LoadLatency":
-        """Return what C++ counted."""
+        """Return the latency counted by the C++ model."""
         return cls(tuple(counts.bins), counts.least, counts.most)
 
     def __add__(self, other: "LoadLatency") -> "LoadLatency":
@@ -58,11 +58,11 @@ class LoadLatency:
 
     @property
     def loads(self) -> int:
-        """How many there were."""
+        """Number of loads."""
         return sum(self.bins)
 
     def quantile(self, share: float) -> int:
-        """Return in how many cycles this share of all loads was done, the end of their bin."""
+        """Return the cycles within which this share of loads was done, rounded up to their bin."""
         if not self.loads:
             return 0
         wanted = max(1, math.ceil(share * self.loads))
@@ -72,7 +72,7 @@ class LoadLatency:
         return min(bin_range(place)[1], self.most)
 
     def as_dict(self, what: str = "loads") -> dict[str, Any]:
-        """Return the figures of a result file; the histogram by the fewest cycles of each bin."""
+        """Return the figures for a result file; the histogram is keyed by the start of each bin."""
         return {
             what: self.loads,
             "min": self.least,
@@ -86,7 +86,7 @@ class LoadLatency:
 
 
 def bin_range(place: int) -> tuple[int, int]:
-    """Return the fewest and the most cycles of a bin."""
+    """Return the first and the last cycle count of a bin."""
     if place < FINE:
         return place, place
     first = FINE << (place - FINE)
@@ -96,7 +96,7 @@ def bin_range(place: int) -> tuple[int, int]:
 def summed(
     parts: Sequence[LoadLatency], *, what: str = "loads", by: str = "core"
 ) -> dict[str, Any]:
-    """Return the figures of all parts together, and those of each without its histogram."""
+    """Return the figures of all parts together, and of each part without its histogram."""
     each = [part.as_dict(what) for part in parts]
     for part in each:
         del part["histogram"]

@@ -1,4 +1,4 @@
-"""What was read in a program of races, compared with all that may have been there."""
+"""Check of the values read in a program of races, against all allowed values."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,7 +10,7 @@ __all__ = ["final_memory", "wrong_reads"]
 
 
 def final_memory(races: MemoryRaces) -> bytes:
-    """Return what the lines hold in the end."""
+    """Return the final contents of the lines."""
     memory = races.first.copy()
     for kind, size in enumerate(SIZES):
         value = np.frombuffer(races.counts[kind].to_bytes(8, "little")[:size], np.uint8)
@@ -22,7 +22,7 @@ def final_memory(races: MemoryRaces) -> bytes:
 
 
 def wrong_reads(races: MemoryRaces, read: Callable[[int, int], np.ndarray]) -> Iterator[str]:
-    """Yield a sentence for each value that may not have been read."""
+    """Yield a message for each value that is not allowed."""
     log = read(LOG, 4 * races.harts * races.logged).view(np.uint32)
     log = log.reshape(races.harts, races.logged)
     owner = {int(at): (hart, kind) for (hart, kind), at in np.ndenumerate(races.pieces)}
@@ -40,7 +40,7 @@ def wrong_reads(races: MemoryRaces, read: Callable[[int, int], np.ndarray]) -> I
                     if kind != OF_DMA and owner[at][0] // threads == hart // threads:
                         least = most = burst.counts[kind] + number * burst.stores[kind] + one.stores
                     least = max(least, seen.get(at, 0))
-                    # The lowest number that looks like this: later ones may be any above it.
+                    # Lowest allowed number with these low bits; later reads may return any above.
                     found = least + (value - least) % (1 << bits)
                     if found > most:
                         yield (

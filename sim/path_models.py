@@ -1,4 +1,4 @@
-"""What lies behind the ports of a core's path in a bench: shared memory, and registers of units."""
+"""Models behind a core's memory unit in a bench: shared memory and unit registers."""
 
 import random
 from collections import deque
@@ -15,17 +15,17 @@ from .packing import Packing
 
 __all__ = ["REFUSED_OFFSET", "DeviceModel", "NarrowModel", "Registers", "register_address"]
 
-#: From this offset on, the registers of a unit are refused.
+#: Accesses to registers of a unit from this offset on are refused.
 REFUSED_OFFSET = 0xC0
 
 
 def register_address(config: ClusterConfig, unit: str, offset: int) -> int:
-    """Return where cores find a register of a unit."""
+    """Return the address of a unit's register, as seen by cores."""
     return SHARED_BASE + config.shared.size + unit_bases(len(config.matrices))[unit] + offset
 
 
 class NarrowModel:
-    """Shared memory behind narrow ports: random grants, answers of fixed latency."""
+    """Shared memory behind narrow ports, with random grants and fixed latency."""
 
     def __init__(self, dut: CorePath, memory, rng: random.Random, stall: float):
         config = dut.config
@@ -43,7 +43,7 @@ class NarrowModel:
         self.late = deque([(0, 0)] * len(ports) for _ in range(config.shared.read_latency - 1))
 
     def step(self, values) -> list[int]:
-        """Take requests before a clock edge, return what to drive after it."""
+        """Sample the requests before a clock edge; return the values to drive after it."""
         answers: list[tuple[int, int]] = []
         for p, (valid, payload) in enumerate(zip(values[::2], values[1::2], strict=True)):
             kept = self.refused.pop(p, None)
@@ -70,10 +70,10 @@ class NarrowModel:
 
 
 class Registers:
-    """Registers of units as a bench has them: words that count accesses, some of them refused.
+    """Unit registers of a bench: words that count accesses, some of which are refused.
 
-    A load returns what was stored last in the word, together with how many accesses there were,
-    so that it tells the order of all.
+    A load returns the word stored last, combined with the number of accesses so far. It thus
+    reveals the order of all accesses.
     """
 
     def __init__(self):
@@ -81,7 +81,7 @@ class Registers:
         self.log: list[tuple[int, int]] = []  # offset, whether it was a store
 
     def access(self, offset: int, is_store: int, value: int) -> int | None:
-        """Carry out an access; return what is loaded, None if it is refused."""
+        """Perform an access; return the loaded value, None if it is refused."""
         self.log.append((offset, is_store))
         if offset & 0xFF >= REFUSED_OFFSET:
             return None
@@ -92,9 +92,9 @@ class Registers:
 
 
 class DeviceModel:
-    """Units behind the path's port for registers: they hold at random, and answer a cycle later.
+    """Units behind the memory unit's register port: random stalls, response 1 cycle later.
 
-    Where `stall` is 0 an access is accepted in the cycle after it was offered, as `Devices` does.
+    With a `stall` of 0 an access is accepted in the cycle after it was offered, as by `Devices`.
     """
 
     def __init__(self, dut: CorePath, registers: Registers, rng: random.Random, stall: float):
@@ -111,16 +111,16 @@ class DeviceModel:
         self.ready, self.held = 0, None
 
     def step(self, values) -> list[int]:
-        """Take a request before a clock edge, return what to drive after it."""
+        """Sample a request before a clock edge; return the values to drive after it."""
         valid, payload = values
-        assert self.held is None or (valid and payload == self.held), "an offer was changed"
+        assert self.held is None or (valid and payload == self.held), "a refused offer changed"
         answers = 0, 0, 0
         self.held = payload if valid and not self.ready else None
         if valid and self.ready:
             request = self.packing.unpack(payload)
             access = request["address"], request["write"], request["data"]
             word = self.registers.access(*access)
-            # What comes back of a store, or of what is refused, is nobody's.
+            # Data of a store's response, or of a refused access, is undefined.
             noise = self.rng.getrandbits(32)
             loads = not request["write"]
             answers = 1, word if word is not None and loads else noise, int(word is None)

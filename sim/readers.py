@@ -1,4 +1,4 @@
-"""Whether others can read what is emitted: Icarus Verilog and Yosys."""
+"""Checks that other tools can read the emitted Verilog: Icarus Verilog and Yosys."""
 
 import shutil
 import subprocess
@@ -18,13 +18,13 @@ hierarchy -check -top {top}
 proc
 check -assert
 """
-#: Icarus reads attributes as numbers: that of what a wide register begins with has no meaning.
+#: Icarus warning for the initial-value attribute of a wide register, read as a number. Harmless.
 HARMLESS = "warning: verinum::as_long() truncated"
 SECONDS = 300
 
 
 def sources(emission: Emission) -> dict[str, str]:
-    """Return the files of an emission that are Verilog."""
+    """Return the Verilog files of an emission."""
     files = {f"{emission.name}.v": emission.verilog}
     if emission.srams is not None:
         files[f"{emission.name}_sram.v"] = emission.sram_models
@@ -32,16 +32,16 @@ def sources(emission: Emission) -> dict[str, str]:
 
 
 def call(command: list[str], directory: str) -> subprocess.CompletedProcess:
-    """Run a program of Icarus."""
+    """Run an Icarus program."""
     if shutil.which(command[0]) is None:
-        raise UserError(f"{command[0]} must be installed, and is not: apt-get install iverilog")
+        raise UserError(f"{command[0]} is not installed; install it by: apt-get install iverilog")
     return subprocess.run(
         command, cwd=directory, capture_output=True, text=True, timeout=SECONDS, check=False
     )
 
 
 def icarus_complaints(emission: Emission, standard: str) -> list[str]:
-    """Return what Icarus Verilog says of an emission, read by a standard (``2005``, ``2012``)."""
+    """Return the messages of Icarus Verilog for an emission, by standard (``2005``, ``2012``)."""
     files = sources(emission)
     with tempfile.TemporaryDirectory(prefix="spica-icarus-") as directory:
         for name, text in files.items():
@@ -53,7 +53,7 @@ def icarus_complaints(emission: Emission, standard: str) -> list[str]:
 
 
 def yosys_complaints(emission: Emission) -> list[str]:
-    """Return what Yosys finds wrong with an emission's modules and wires."""
+    """Return the problems that Yosys finds in an emission's modules and wires."""
     files = sources(emission)
     with tempfile.TemporaryDirectory(prefix="spica-yosys-") as directory:
         for name, text in files.items():
@@ -68,14 +68,14 @@ def yosys_complaints(emission: Emission) -> list[str]:
 
 
 def run_icarus(files: Mapping[str, str], top: str) -> str:
-    """Simulate in Icarus Verilog until the end; return what was printed.
+    """Simulate in Icarus Verilog until the end; return its output.
 
     Parameters
     ----------
     files : mapping
-        Texts by names; those of names in ``.v`` are compiled.
+        Texts by file name; those ending in ``.v`` are compiled.
     top : str
-        The module that is simulated.
+        Module to simulate.
 
     """
     with tempfile.TemporaryDirectory(prefix="spica-icarus-") as directory:
@@ -88,5 +88,5 @@ def run_icarus(files: Mapping[str, str], top: str) -> str:
         ):
             run = call(command, directory)
             if run.returncode:
-                raise UserError(f"{command[0]} ended early: {run.stderr or run.stdout}")
+                raise UserError(f"{command[0]} failed: {run.stderr or run.stdout}")
     return run.stdout

@@ -1,4 +1,4 @@
-"""What rows of lanes and streams of wide accesses cost at shared memory, alone and together."""
+"""Costs of rows of lanes and of wide streams at shared memory, alone and together."""
 
 import random
 from collections import Counter
@@ -24,7 +24,7 @@ __all__ = [
     "wide",
 ]
 
-#: A port for each of eight lanes, wide ports of lines and of parts of lines.
+#: Shared memory with a port for each of eight lanes, and wide ports of whole and partial lines.
 EIGHT_LANES = SharedMemoryPorts(
     memory=SharedMemoryConfig(size=8192, banks=4, subbanks=8, narrow_ports=8),
     read_sizes=(32, 32, 16),
@@ -38,22 +38,22 @@ LINE = MEMORY.line_bytes
 
 @dataclass(frozen=True)
 class Row:
-    """What each lane accesses: its word, and whether it stores."""
+    """One access per lane: addresses, and the lanes that store."""
 
     addresses: Sequence[int]
     stores: Sequence[bool]
 
 
 def strided(lanes: int, stride: int, *, start: int = 0, store: bool = False) -> Row:
-    """Return the row of lanes that are so many words apart."""
+    """Return a row of lanes `stride` words apart."""
     addresses = [WORD_BYTES * (start + stride * lane) for lane in range(lanes)]
     return Row(addresses, [store] * lanes)
 
 
 def conflict_rows(degree: int, *, seed: int, count: int = 20) -> list[Row]:
-    """Return rows of `EIGHT_LANES` of which so many lanes are in one subbank, at other lines.
+    """Return rows of `EIGHT_LANES` with `degree` lanes in one subbank, in different lines.
 
-    Each of the other lanes is alone in its subbank.
+    Every other lane is alone in its subbank.
     """
     rng = random.Random(seed)
     rows = []
@@ -68,9 +68,9 @@ def conflict_rows(degree: int, *, seed: int, count: int = 20) -> list[Row]:
 
 
 def row_costs(stress: SharedStress, rows: Sequence[Row]) -> list[int]:
-    """Return the cycles of each row: from that in which all lanes ask to that of the last grant."""
+    """Return the cycles of each row, from the request of all lanes to the last grant."""
     lanes = stress.config.memory.narrow_ports
-    gap = lanes + 1  # one at a time is the worst
+    gap = lanes + 1  # one lane at a time is the worst case
     addresses = np.full((lanes, gap * len(rows)), -1, np.int64)
     stores = np.zeros((lanes, gap * len(rows)), bool)
     addresses[:, ::gap] = np.array([row.addresses for row in rows]).T
@@ -81,23 +81,23 @@ def row_costs(stress: SharedStress, rows: Sequence[Row]) -> list[int]:
         f"narrow_{lane}": Wishes(addresses[lane], stores[lane], data, mask) for lane in range(lanes)
     })
     ends = np.array([run.accepted[f"narrow_{lane}"] for lane in range(lanes)]).max(axis=0)
-    # What is wished in a cycle is asked from the next on.
+    # A wish of one cycle is requested from the next cycle on.
     return (ends - gap * np.arange(len(rows))).tolist()
 
 
 @dataclass(frozen=True)
 class Load:
-    """What a port asks for in the long run.
+    """Continuous load of a port.
 
     Parameters
     ----------
     address : int
-        Of its first access.
+        Address of the first access.
     step : int
-        Bytes between accesses; it stays in the `span` bytes from `address` on.
+        Bytes between accesses, which wrap within the `span` bytes from `address`.
     span : int
     every : int
-        It asks in every cycle, in every second, and so on.
+        Period of the accesses in cycles: 1 for every cycle, 2 for every second, and so on.
     store : bool
 
     """
@@ -109,7 +109,7 @@ class Load:
     store: bool = False
 
     def wishes(self, cycles: int, size: int) -> Wishes:
-        """Return what it asks in so many cycles."""
+        """Return the wishes of `cycles` cycles, with accesses of `size` bytes."""
         moves = np.arange(cycles) // self.every
         places = self.address + self.step * moves % self.span
         address = np.where(np.arange(cycles) % self.every == 0, places, -1)
@@ -120,9 +120,9 @@ class Load:
 def bytes_per_cycle(
     stress: SharedStress, loads: Mapping[str, Load], cycles: int = 256
 ) -> dict[str, float]:
-    """Return what ports move side by side, bytes per cycle of ``read``, ``write``, ``narrow``.
+    """Return the bytes per cycle of ``read``, ``write`` and ``narrow`` ports under all loads.
 
-    Kinds that move nothing are left out; `cycles` must hold a whole number of turns of everybody.
+    Kinds without traffic are omitted. `cycles` must be a multiple of every arbitration period.
     """
     warm = 2 * len(stress.sizes)
     run = stress.run({
@@ -136,7 +136,7 @@ def bytes_per_cycle(
 
 
 def lanes_on(bank: int, *, every: int = 1, store: bool = False) -> dict[str, Load]:
-    """Return what makes all lanes of `EIGHT_LANES` go through a bank, a row in a line."""
+    """Return loads that take all lanes of `EIGHT_LANES` through a bank, one row per line."""
     return {
         f"narrow_{lane}": Load(bank * BANK + 4 * lane, LINE, BANK // 2, every, store)
         for lane in range(LANES)
@@ -144,12 +144,12 @@ def lanes_on(bank: int, *, every: int = 1, store: bool = False) -> dict[str, Loa
 
 
 def wide(bank: int, *, every: int = 1, store: bool = False, half: int = 0) -> Load:
-    """Return what makes a port go through the other half of a bank, line by line."""
+    """Return a load that takes a wide port through the other half of a bank, line by line."""
     return Load(bank * BANK + BANK // 2 + half, LINE, BANK // 2, every, store)
 
 
 ALL = 4 * LANES
-#: Wide accesses beside rows of lanes, and the bytes per cycle of each kind.
+#: Wide loads, lane loads beside them, and the expected bytes per cycle of each kind.
 BESIDE: dict[str, tuple[dict[str, Load], dict[str, Load], dict[str, float]]] = {
     "lanes alone": ({}, lanes_on(0), {"narrow": ALL}),
     "lanes of another bank": ({"read_0": wide(0)}, lanes_on(1), {"read": LINE, "narrow": ALL}),

@@ -1,4 +1,4 @@
-"""What requesters of shared memory ask: as lanes, DMA and matrix units do, and by chance."""
+"""Access patterns at shared memory: like lanes, DMA and matrix units, and random."""
 
 from collections.abc import Callable
 
@@ -11,9 +11,9 @@ from .shared_stress import Wishes
 
 __all__ = ["PHASE", "mixed_wishes", "port_wishes"]
 
-#: Cycles for which requesters keep to one pattern.
+#: Cycles of one pattern before a port changes to the next.
 PHASE = 128
-#: Lines that everybody meets in.
+#: Lines of the hot spot, shared by all requesters.
 HOT_LINES = 3
 
 Pattern = Callable[[np.random.Generator, SharedMemoryPorts, int, int, int], np.ndarray]
@@ -25,24 +25,24 @@ def bank_bytes(config: SharedMemoryPorts) -> int:
 
 
 def anywhere(rng, config, lane, size, cycles) -> np.ndarray:
-    """Return places by chance, of all memory."""
+    """Return random addresses in all of memory."""
     return rng.integers(0, config.memory.size, cycles)
 
 
 def hot(rng, config, lane, size, cycles) -> np.ndarray:
-    """Return places in a few lines at the start of a bank, or of each."""
+    """Return random addresses in a few lines at the start of one bank, or of each."""
     span = min(bank_bytes(config), HOT_LINES * config.memory.line_bytes)
     bank = rng.integers(0, config.memory.banks, cycles) if rng.random() < 0.5 else 0
     return bank * bank_bytes(config) + rng.integers(0, span, cycles)
 
 
 def stream(rng, config, lane, size, cycles) -> np.ndarray:
-    """Return one piece after the other, as the DMA goes through a row."""
+    """Return consecutive pieces, like the DMA in a row."""
     return rng.integers(0, config.memory.size) + size * np.arange(cycles)
 
 
 def column(rng, config, lane, size, cycles) -> np.ndarray:
-    """Return a piece of every line of a bank, as a matrix unit goes through a tile."""
+    """Return a piece of every line of a bank, like a matrix unit in a tile."""
     start = rng.integers(0, config.memory.banks) * bank_bytes(config)
     place = rng.integers(0, config.memory.line_bytes // size) * size
     step = config.memory.line_bytes * (1 << rng.integers(0, 3))
@@ -50,7 +50,7 @@ def column(rng, config, lane, size, cycles) -> np.ndarray:
 
 
 def row(rng, config, lane, size, cycles) -> np.ndarray:
-    """Return words as far apart as lanes of a warp access them, where all draw alike."""
+    """Return words at a common stride, like the lanes of a warp with the same random state."""
     stride = rng.integers(0, 2 * config.memory.subbanks + 1)
     start = rng.integers(0, config.memory.size // WORD_BYTES)
     return WORD_BYTES * (start + stride * lane + config.memory.subbanks * np.arange(cycles))
@@ -63,9 +63,9 @@ NARROW: tuple[Pattern, ...] = (anywhere, hot, row, row)
 def port_wishes(
     rng: np.random.Generator, config: SharedMemoryPorts, name: str, cycles: int, shared: int
 ) -> Wishes:
-    """Return the wishes of a port, of another pattern and rate in each phase.
+    """Return the wishes of a port, with a new pattern and rate in each phase.
 
-    Where a phase is one of rows, lanes choose alike, by the seed `shared`.
+    In a phase of rows all lanes choose alike, by the seed `shared`.
     """
     kind, _, number = name.partition("_")
     size = SharedTiming(config).sizes[name]
@@ -89,7 +89,7 @@ def port_wishes(
 
 
 def mixed_wishes(config: SharedMemoryPorts, cycles: int, seed: int) -> dict[str, Wishes]:
-    """Return wishes of every port: patterns of all kinds side by side."""
+    """Return wishes of every port, with patterns of all kinds in parallel."""
     rng = np.random.default_rng(seed)
     return {
         name: port_wishes(rng, config, name, cycles, seed) for name in SharedTiming(config).sizes

@@ -1,4 +1,4 @@
-"""Every port of shared memory under load for many cycles, beside the golden model of each cycle."""
+"""Stress test of every port of shared memory, compared with golden models in each cycle."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ __all__ = ["SharedStress", "StressRun", "Wishes"]
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a port would like to access in each cycle.
+    """Accesses that a port wishes to do, by cycle.
 
-    `address` is that of each cycle, -1 for nothing; `write` says which are writes. `data`, uint8
-    of (cycles, size), and `mask`, bool of the same, are of writes only.
+    `address` has one entry per cycle, -1 for none; `write` marks writes. `data`, uint8 of
+    (cycles, size), and `mask`, bool of the same shape, apply to writes only.
     """
 
     address: np.ndarray
@@ -32,28 +32,28 @@ class Wishes:
 
 @dataclass
 class StressRun:
-    """What a run did: accesses of each port, and the most cycles one of it was held."""
+    """Result of a run: accesses of each port, and the most cycles that one was stalled."""
 
     cycles: int
     accesses: Counter[str] = field(default_factory=Counter)
     longest_wait: Counter[str] = field(default_factory=Counter)
-    #: The cycle in which each access was accepted, by port.
+    #: Cycle of acceptance of each access, by port.
     accepted: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
 
 class SharedStress:
-    """Runs wishes on the gateware and on its model, and compares them in every cycle.
+    """Stress test: runs wishes on the RTL and on the models, compared in every cycle.
 
-    Compared are who is accepted, who is answered when and with what, the events and `busy`.
-    Memory is filled with random bytes first. State is kept from one `run` to the next.
+    The comparison covers acceptances, responses with their cycles and data, events and `busy`.
+    Memory is first filled with random bytes. State is kept from one `run` to the next.
 
     Parameters
     ----------
     config : SharedMemoryPorts
-        With a wide write port, or a narrow one.
+        With at least one wide write port or narrow port.
     seed : int
     optimize : int
-        0 to 3, for the C++ compiler: 0 for what runs a moment.
+        Level 0 to 3 of the C++ compiler; 0 suits short runs.
 
     """
 
@@ -71,7 +71,7 @@ class SharedStress:
         self.bench.close()
 
     def start(self) -> None:
-        """Reset the memory, and fill it."""
+        """Reset the memory, and fill it with random bytes."""
         self.bench.reset()
         self.timing = SharedTiming(self.config)
         self.model = SharedMemoryModel(self.config)
@@ -85,9 +85,9 @@ class SharedStress:
         self.run({name: Wishes(address, True, data, np.ones_like(data, bool))})
 
     def run(self, wishes: Mapping[str, Wishes]) -> StressRun:
-        """Run one cycle for each wish, and as many as it takes until all is done; compare."""
+        """Run one cycle for each wish, and further cycles until all accesses are done; compare."""
         cycles = max(len(each.address) for each in wishes.values())
-        # However long the last ones wait, each of them is served before those that come later.
+        # The last accesses of all ports are done within this many further cycles.
         total = cycles + 4 * len(self.sizes) + self.config.memory.read_latency
         inputs: dict[str, Any] = {}
         for name, each in wishes.items():
@@ -98,7 +98,7 @@ class SharedStress:
         return run
 
     def accesses_of(self, wishes: Mapping[str, Wishes]) -> dict[int, dict[str, Access]]:
-        """Return what is wished in each cycle."""
+        """Return the wished accesses of each cycle."""
         wished: dict[int, dict[str, Access]] = defaultdict(dict)
         for name, each in wishes.items():
             address = each.address.tolist()
@@ -115,7 +115,7 @@ class SharedStress:
         return wished
 
     def expect(self, found, wished, run: StressRun) -> None:
-        """Compare what came out with what the model says."""
+        """Compare all outputs with the models."""
         names = list(self.sizes)
         words = {name: words_of(found[f"{name}_word"], self.sizes[name]) for name in self.readers}
         answers = {name: found[f"{name}_answer"].tolist() for name in self.readers}
@@ -145,15 +145,15 @@ class SharedStress:
             for name, access in wished.get(cycle, {}).items():
                 self.offered.setdefault(name, access)
         run.accesses = Counter({name: len(each) for name, each in run.accepted.items()})
-        assert not (self.offered or self.due), "the run must end with nothing under way"
+        assert not (self.offered or self.due), "the run must end without accesses in progress"
 
     @property
     def readers(self) -> list[str]:
-        """Ports that are answered."""
+        """Ports with responses."""
         return [name for name in self.sizes if not name.startswith("write")]
 
     def accept(self, cycle: int, accepted: list[str]) -> None:
-        """Let accepted accesses take effect, reads first."""
+        """Apply the accepted accesses, reads first."""
         accesses = [(name, self.offered[name], self.sizes[name]) for name in accepted]
         due = self.due[cycle + self.config.memory.read_latency] if accesses else {}
         for name, access, size in accesses:
@@ -166,7 +166,7 @@ class SharedStress:
                 self.model.write(access.address, size, access.data, access.mask)
 
     def count(self, accepted: list[str]) -> None:
-        """Note what happened to lanes, which is told a cycle later."""
+        """Count the accesses of lanes, which are reported a cycle later."""
         taken = set(accepted)
         self.counted = Counter(
             "waits" if name not in taken else "writes" if access.write else "reads"
@@ -175,7 +175,7 @@ class SharedStress:
         )
 
     def events(self, accepted: list[str]) -> int:
-        """Return the events as a number; see `shared_events`."""
+        """Return the expected events as a number; see `shared_events`."""
         taken, value, at = set(accepted), 0, 0
         for kind, sizes in (("read", self.config.read_sizes), ("write", self.config.write_sizes)):
             for i, _ in enumerate(sizes):
@@ -190,7 +190,7 @@ class SharedStress:
 
 
 def port_inputs(name: str, wishes: Wishes, cycles: int, size: int) -> dict[str, np.ndarray]:
-    """Return the inputs of a port, none beyond its wishes."""
+    """Return the inputs of a port, idle after its wishes."""
     count = len(wishes.address)
     wish = np.zeros(cycles, np.uint8)
     address = np.zeros(cycles, np.uint32)
@@ -210,7 +210,7 @@ def port_inputs(name: str, wishes: Wishes, cycles: int, size: int) -> dict[str, 
 
 
 def as_input(rows: np.ndarray) -> np.ndarray:
-    """Return rows of bytes as numbers, those above 64 bits as words."""
+    """Return rows of bytes as one number each, or as 32-bit words above 64 bits."""
     cycles, size = rows.shape
     if size > 8:
         return rows.view(np.uint32)
@@ -226,7 +226,7 @@ def bits_of(mask: np.ndarray) -> list[int]:
 
 
 def words_of(rows: np.ndarray, size: int) -> list[int]:
-    """Return an output as numbers."""
+    """Return an output as one number per cycle."""
     if rows.ndim == 1:
         return rows.tolist()
     return [int.from_bytes(row.tobytes(), "little") for row in rows]

@@ -1,4 +1,4 @@
-"""A memory for benches of what loads and stores: slow, stalling, in parts, out of order."""
+"""Memory for benches of load-store units: latency, stalls, partial and reordered responses."""
 
 import random
 from collections.abc import Callable
@@ -17,7 +17,7 @@ __all__ = ["SimpleMemory"]
 
 @dataclass
 class _Owed:
-    """A request that has not been answered in full: since when it may be, and what with."""
+    """A request without a full answer: earliest cycle, remaining lanes, and data."""
 
     number: int
     due: int
@@ -29,10 +29,10 @@ class _Owed:
 
 @dataclass(kw_only=True)
 class SimpleMemory:
-    """Memory from `base` on, behind ports as `LoadStoreUnit` has them.
+    """Memory from `base`, behind ports like those of `LoadStoreUnit`.
 
-    A request takes effect when it is accepted, one lane after the other. It may be answered
-    `latency` cycles later, or up to `jitter` more; at most one answer leaves per cycle.
+    A request takes effect when it is accepted, one lane after the other. It is answered after
+    `latency` to `latency + jitter` cycles. At most one answer leaves per cycle.
 
     Parameters
     ----------
@@ -40,25 +40,25 @@ class SimpleMemory:
     base : int
         Address of the first byte.
     contents : bytearray
-        The bytes; accesses beyond them are refused.
+        The bytes; accesses outside them are refused.
     rng : random.Random
     latency : int
         Cycles from request to answer, at least 1.
     jitter : int
-        Cycles more that chance may add.
+        Maximum additional random cycles.
     stall : float
-        Probability that no request is accepted in a cycle.
+        Probability, per cycle, that no request is accepted.
     silence : float
-        Probability that nothing is answered in a cycle.
+        Probability, per cycle, that no request is answered.
     split : float
-        Probability that an answer is for some of the threads only.
+        Probability that an answer covers only some of the lanes.
     shuffle : bool
-        Whether any answer that is due may be the next, instead of the oldest.
+        Whether due answers leave in any order, instead of the oldest first.
 
     Attributes
     ----------
     requests : list of Request
-        What was accepted, without what lanes carry that are not active or not stored.
+        Accepted requests, without data of inactive lanes or unstored bytes.
     answers : list of tuple of int
         Number of the request, mask of lanes and cycle of each answer.
 
@@ -87,7 +87,7 @@ class SimpleMemory:
         self.response_packing = Packing(data_response_layout(self.config))
 
     async def serve(self, ctx, request, response, until: Callable[[], bool]) -> None:
-        """Accept and answer until told to stop: a testbench."""
+        """Run as a testbench: accept and answer requests until `until()` is true."""
         asked, answered = Value.cast(request.payload), Value.cast(response.payload)
         while not until():
             willing = self.rng.random() >= self.stall
@@ -104,10 +104,10 @@ class SimpleMemory:
         ctx.set(response.valid, 0)
 
     def _accept(self, tag, is_store, mask, address, data, strobes) -> None:
-        """Carry out a request, and remember that it is to be answered."""
+        """Apply a request, and queue its answer."""
         lanes = [lane for lane in range(self.lanes) if mask >> lane & 1]
         if any(each.tag == tag for each in self.owed):
-            raise AssertionError(f"tag {tag} is used while its request is under way")
+            raise AssertionError(f"tag {tag} is already in use by a request in progress")
         if not lanes:
             raise AssertionError("a request has no active lane")
         error, words, stored = 0, [0] * self.lanes, []
@@ -143,7 +143,7 @@ class SimpleMemory:
         return kept, strobes
 
     def _choose(self) -> dict | None:
-        """Return what is answered in this cycle, if anything is."""
+        """Return the answer of this cycle, if any."""
         due = [each for each in self.owed if each.due <= self.cycle]
         if not due or self.rng.random() < self.silence:
             return None
@@ -156,7 +156,7 @@ class SimpleMemory:
         if not chosen.mask:
             self.owed.remove(chosen)
         self.answers.append((chosen.number, mask, self.cycle))
-        # Lanes that are not answered carry anything.
+        # Lanes outside the answer carry undefined data.
         return {
             "tag": chosen.tag,
             "mask": mask,

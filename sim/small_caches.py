@@ -1,4 +1,4 @@
-"""A cluster whose caches have few lines, and the memories it is tried with."""
+"""Cluster with tiny caches, and the DRAM models it is tested with."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +21,7 @@ SMALL_CACHES = replace(
     core=CoreConfig(warps=2, threads=2, l1d=CacheConfig(size=256, ways=2, misses=2, prefetch=0)),
     l2=L2Config(size=512, ways=2, misses=4, write_backs=4),
 )
-#: Late and out of order; of little bandwidth; refusing, with few rows; near.
+#: High latency and out of order; low bandwidth; many stalls and few banks; low latency.
 MEMORIES = (
     DramConfig(latency=20, stall=0.3, jitter=60, seed=1),
     DramConfig(latency=60, stall=0.1, jitter=100, bytes_per_cycle=4.0, seed=2),
@@ -33,7 +33,7 @@ GATINGS = ("gated", "random", "ungated", "gated")
 
 @contextmanager
 def small_machines() -> Iterator[list[Machine]]:
-    """Give a machine for each of the memories, with clocks withheld in all ways."""
+    """Yield a machine for each DRAM model, with all kinds of clock gating."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(
@@ -44,7 +44,7 @@ def small_machines() -> Iterator[list[Machine]]:
 
 
 def place_alone(machine: Machine, program: PlacedProgram) -> None:
-    """Write a program to a machine, in DRAM that is empty but for it."""
+    """Write a program to a reset machine, whose DRAM holds nothing else."""
     machine.reset()
     machine.write(ENTRY, program.program.data)
     for address, data in program.data:
@@ -53,7 +53,7 @@ def place_alone(machine: Machine, program: PlacedProgram) -> None:
 
 
 def run_placed(machine: Machine, program: PlacedProgram, max_cycles: int = 10_000_000) -> Execution:
-    """Reset a machine and run a program on it to its end."""
+    """Reset a machine, and run a program on it to its end."""
     place_alone(machine, program)
     assert machine.config is not None
     return machine.execute(start_commands(machine.config.cores).array(), max_cycles)

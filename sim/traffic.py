@@ -8,26 +8,26 @@ __all__ = ["Traffic"]
 
 
 class Traffic:
-    """Drives every port of a `SharedMemory` with random accesses and checks every answer.
+    """Random traffic on every port of a `SharedMemory`, with a check of every answer.
 
-    Each cycle it samples what was accepted, applies it to the golden model, and expects the
-    data of accepted reads exactly `read_latency` cycles later and no response otherwise.
+    In each cycle it samples the accepted accesses and applies them to the golden model. It expects
+    the data of accepted reads exactly `read_latency` cycles later, and no other response.
 
     Parameters
     ----------
     dut : SharedMemory
     rng : random.Random
     stalls : dict of str to float
-        For ``read``, ``write`` and ``narrow`` ports, how likely one pauses before an access.
+        Probability of a pause before an access, for ``read``, ``write`` and ``narrow`` ports.
     addresses : sequence of int
-        Where accesses go, each rounded down to a multiple of its size.
+        Addresses of accesses, each rounded down to a multiple of the size.
 
     Attributes
     ----------
     accesses : int
-        How many were done.
+        Number of accepted accesses.
     longest_wait : dict of str to int
-        For each port, the most cycles in which an access of it was held.
+        Most cycles that an access of each port was stalled.
 
     """
 
@@ -61,7 +61,7 @@ class Traffic:
         return access
 
     def offer(self, ctx):
-        """Offer a new access on each port that has none, except when it pauses."""
+        """Offer a new access on each idle port, unless it pauses."""
         for name in self.names:
             if self.offered[name] is None:
                 request = getattr(self.dut, name).request
@@ -72,7 +72,7 @@ class Traffic:
                 ctx.set(request.valid, self.offered[name] is not None)
 
     def accept(self, cycle, ready):
-        """Apply the accesses that were accepted in `cycle`: reads first, then writes."""
+        """Apply the accesses accepted in `cycle`: reads first, then writes."""
         done = [name for name in self.names if ready[name] and self.offered[name]]
         latency = self.dut.config.memory.read_latency
         for name in done:
@@ -92,7 +92,7 @@ class Traffic:
         self.accesses += len(done)
 
     async def fill(self, ctx):
-        """Write zeros everywhere, through the first port that can write."""
+        """Write zeros to all of memory, through the first port that can write."""
         name = next(name for name in reversed(self.names) if not name.startswith("read"))
         size = self.sizes.get(name, 4)
         request = getattr(self.dut, name).request
@@ -105,7 +105,7 @@ class Traffic:
         await ctx.tick().repeat(self.dut.config.memory.read_latency)
 
     async def run(self, ctx, cycles):
-        """Drive and check for so many cycles."""
+        """Drive and check for `cycles` cycles."""
         dut = self.dut
         readies = [getattr(dut, name).request.ready for name in self.names]
         responses = [getattr(dut, name).response for name in self.expected]

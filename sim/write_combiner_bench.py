@@ -1,4 +1,4 @@
-"""A bench around a combiner of writes: each cycle as its golden model says."""
+"""Bench of the write combiner, compared with its golden model in every cycle."""
 
 import random
 from collections import deque
@@ -15,23 +15,23 @@ __all__ = ["CombinerBench"]
 
 
 class CombinerBench:
-    """Drive a `WriteCombiner` until all is sent; compare with `CombinedWrites` in each cycle.
+    """Bench of a `WriteCombiner`: runs until all is sent, compared with `CombinedWrites`.
 
     Parameters
     ----------
     config : WriteCombinerConfig
     rng : random.Random
     stall : float
-        Probability of a pause: of writes, bursts and beats.
+        Probability of a pause of writes, bursts and beats.
     takes : callable or None
-        Whether a burst and whether a beat is taken in a cycle, by its number; None: as `stall`.
+        Returns, for a cycle, `ready` of burst and beat; None for random values by `stall`.
 
     Attributes
     ----------
     writes : list of (int, tuple, Burst)
-        When each was accepted, what it was (beat, value, strobes), and its burst.
+        Cycle of acceptance, the write (beat, value, strobes), and its burst.
     bursts, beats : list of (int, dict)
-        When each was taken, and what it was.
+        Cycle of acceptance, and contents.
 
     """
 
@@ -49,17 +49,17 @@ class CombinerBench:
         self.model = CombinedWrites(config)
         self.cycle = 0
         self.offer: tuple[int, bytes, int] | None = None
-        self.beat: dict | None = None  # that is offered
+        self.beat: dict | None = None  # the offered beat
         self.writes: list[tuple[int, tuple, Burst]] = []
         self.bursts: list[tuple[int, dict]] = []
         self.beats: list[tuple[int, dict]] = []
 
     def pauses(self) -> bool:
-        """Return whether somebody pauses in this cycle."""
+        """Return, at random, whether to pause in this cycle."""
         return self.rng.random() < self.stall
 
     def run(self, writes: Iterable[tuple[int, bytes, int] | None], timeout: int = 20_000):
-        """Offer writes (beat, value, strobes) in their order; None is a pause of a cycle."""
+        """Offer writes (beat, value, strobes) in order; None is a pause of one cycle."""
         left, dut, config = deque(writes), self.dut, self.config
         ask, burst, beat = (
             Packing(layout)
@@ -93,7 +93,7 @@ class CombinerBench:
         simulate(top, bench, timeout=timeout)
 
     def settle(self, seen, asked: dict, sent: dict, takes):
-        """Compare what was seen in a cycle, and let the model go on."""
+        """Compare the outputs of a cycle with the model, and advance the model."""
         model = self.model
         ready, joins, line, burst_valid, beat_valid, busy = seen
         offered = model.offered()
@@ -127,7 +127,7 @@ class CombinerBench:
         model.step(taken, begun)
 
     def check_beat(self, sent: dict):
-        """Compare the bytes of a beat that have strobes."""
+        """Compare strobes, `last`, and the bytes that have strobes."""
         wanted = self.beat
         assert wanted is not None
         assert (sent["strobes"], sent["last"]) == (wanted["strobes"], wanted["last"])
@@ -136,7 +136,7 @@ class CombinerBench:
             assert not sent["strobes"] >> n & 1 or byte == value[n], (n, value, wanted)
 
     def memory(self) -> dict[int, list[int]]:
-        """Return what was written to each byte that was, one value after the other."""
+        """Return the values written to each byte, in order."""
         values: dict[int, list[int]] = {}
         beats = iter(self.beats)
         for _, burst in self.bursts:

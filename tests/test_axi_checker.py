@@ -34,7 +34,7 @@ def test_a_legal_write_is_done():
 @pytest.mark.parametrize(
     ("cycles", "message"),
     [
-        ([READ | {"arlen": 2}], "next master"),
+        ([READ | {"arlen": 2}], "crosses an interleave block"),
         ([READ | {"araddr": 0x8000_0000}], "wrong master"),
         ([READ | {"araddr": 0x8000_0FE0}], "crosses 4 KB"),
         ([READ | {"arid": 1}], "id is not 0"),

@@ -352,8 +352,8 @@ def test_a_write_that_failed_is_in_no_line():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"word_bytes": 8}, "word_bytes must be those of a beat, 32, not 8"),
-        ({"cache": CacheConfig()}, "cache.prefetch must be 0 in a cache of data, .*, not 6"),
+        ({"word_bytes": 8}, "word_bytes must equal beat_bytes, 32, not 8"),
+        ({"cache": CacheConfig()}, "cache.prefetch must be 0 in a data cache, .*, not 6"),
     ],
 )
 def test_what_it_cannot_be_is_refused(fields, message):

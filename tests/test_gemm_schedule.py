@@ -169,7 +169,7 @@ def test_the_model_misses_each_wait(register):
 def test_a_list_that_waits_for_ever_is_an_error():
     commands = CommandList()
     commands.wait_reached(HOST.dma.address("loads_done"), 1)
-    with pytest.raises(RuntimeError, match="is never 0x1"):
+    with pytest.raises(RuntimeError, match="never becomes 0x1"):
         ClusterModel(TINY, [], 0).run(commands.array())
 
 

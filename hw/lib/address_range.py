@@ -20,5 +20,5 @@ def within(address: Value, start: int, end: int) -> Value:
 
 
 def is_dram(address: Value) -> Value:
-    """Return whether a byte address is one of DRAM."""
+    """Return whether a byte address is in DRAM."""
     return within(address, DRAM_BASE, DRAM_END)

@@ -1,4 +1,4 @@
-"""Arbitration among equals, and the selection of what the chosen one brought."""
+"""Round-robin arbiter, and helpers for one-hot values."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -9,7 +9,7 @@ from ..shared_block import SharedBlock
 __all__ = ["Arbiter", "lowest", "number_of", "one_hot", "select"]
 
 
-#: Bits of which a carry finds the lowest that is set; more would be as deep as they are many.
+#: Widest value whose lowest set bit is found by a carry chain; wider ones are split in halves.
 CARRIED = 8
 
 
@@ -24,7 +24,7 @@ def lowest(requests: Value) -> Value:
 
 
 def one_hot(m: Module, index: Value, choices: int, name: str) -> Signal:
-    """Return a signal with the bit set that `index` names; `choices` is a power of two."""
+    """Return a signal with only bit `index` set; `choices` is a power of two."""
     chosen = Signal(choices, name=name)
     if choices == 1:
         m.d.comb += chosen.eq(1)
@@ -37,7 +37,7 @@ def one_hot(m: Module, index: Value, choices: int, name: str) -> Signal:
 
 
 def number_of(chosen: Value) -> Value:
-    """Return which bit of a one-hot value is set; its width is that of the highest number."""
+    """Return the index of the set bit of a one-hot value, as wide as the highest index needs."""
     return Cat(
         Cat(chosen[n] for n in range(len(chosen)) if n >> bit & 1).any()
         for bit in range(ceil_log2(len(chosen)))
@@ -45,9 +45,9 @@ def number_of(chosen: Value) -> Value:
 
 
 def select(grant: Value, values) -> Value:
-    """Return the one of `values` whose bit of the one-hot `grant` is set, else any of them.
+    """Return the one of `values` selected by the one-hot `grant`; undefined if `grant` is 0.
 
-    A balanced tree of multiplexers: ``len(values) - 1`` of them.
+    A balanced tree of ``len(values) - 1`` multiplexers.
     """
     if len(values) == 1:
         return Value.cast(values[0])
@@ -58,11 +58,11 @@ def select(grant: Value, values) -> Value:
 
 
 class Arbiter(SharedBlock):
-    """Round-robin choice: the first request after the one last taken, in a circle.
+    """Round-robin arbiter: grants the next request after the one taken last, in circular order.
 
     Combinational from `requests` to `grant`. A request that stays is granted after at most
-    ``requesters - 1`` others have been taken. While the grant is not taken the circle stands
-    still, and a lower number after the one last taken may still overtake.
+    ``requesters - 1`` others have been taken. The priority advances only when a grant is taken;
+    until then a lower requester after the last one taken may still overtake.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ class Arbiter(SharedBlock):
     Members
     -------
     requests : In(requesters)
-        Who asks.
+        Requests.
     grant : Out(requesters)
-        Who is chosen: one-hot, 0 where nobody asks.
+        The granted request: one-hot, 0 without a request.
     taken : In(1)
-        The grant was of use: the next choice begins after it; without a request, at the first.
+        The grant is used: the next search begins after it; without a request, at the first.
     """
 
     requests: Signal
@@ -90,14 +90,14 @@ class Arbiter(SharedBlock):
     def build(self, platform):
         m = Module()
         requesters = self.config
-        after = Signal(requesters)  # the requesters after the one last taken
+        after = Signal(requesters)  # requesters after the one taken last
         preferred = Signal(requesters)
-        seen = Signal(requesters)  # requests from which the lowest is chosen
+        seen = Signal(requesters)  # requests among which the lowest is granted
         m.d.comb += [
             preferred.eq(self.requests & after),
             seen.eq(Mux(preferred.any(), preferred, self.requests)),
         ]
-        # From the chosen one upwards every bit becomes set.
+        # Prefix OR: every bit from the granted one upwards becomes set.
         step = 1
         while step < requesters:
             further = Signal(requesters, name=f"seen_by_{2 * step}")

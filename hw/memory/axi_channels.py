@@ -1,4 +1,4 @@
-"""The DMA's channels under the names and with the constants of AXI4."""
+"""Connection of the DMA's read and write channels to AXI4 signals."""
 
 from amaranth import *
 
@@ -8,7 +8,7 @@ __all__ = ["connect_axi"]
 
 
 def connect_axi(m: Module, axi, read, write) -> None:
-    """Connect a `ReadChannel` and a `WriteChannel` to a master, an `Axi4Signature`."""
+    """Connect a `ReadChannel` and a `WriteChannel` to an AXI4 master, an `Axi4Signature`."""
     for letter, channel in (("ar", read), ("aw", write)):
         burst = channel.address
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Several AXI4 masters at one AXI4 slave."""
+"""AXI4 multiplexer: several masters at one slave."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from .merge import Merge
 
 __all__ = ["AxiMux", "AxiMuxConfig"]
 
-#: Write bursts whose data is awaited behind that of one.
+#: Write bursts issued whose data is still to be sent.
 BURSTS_AHEAD = 16
 
 
@@ -44,37 +44,37 @@ class AxiMuxConfig:
 
     @property
     def sources(self) -> int:
-        """Masters."""
+        """Number of masters."""
         return len(self.id_widths)
 
     @property
     def id_width(self) -> int:
-        """Bits of the widest of their ids."""
+        """Bits of the widest id of a master."""
         return max(self.id_widths)
 
     @property
     def source_width(self) -> int:
-        """Bits of an id that tell whose it is, above those it has there."""
+        """Bits of the master's number, above its own id."""
         return ceil_log2(self.sources)
 
     @property
     def outer_id_width(self) -> int:
-        """Bits of the ids of the bus."""
+        """Bits of an id at the slave."""
         return self.id_width + self.source_width
 
     def signature(self, id_width: int) -> Axi4Signature:
-        """Return the bus with ids of so many bits."""
+        """Return the AXI4 signature with ids of `id_width` bits."""
         return Axi4Signature(address_width=32, data_width=self.data_width, id_width=id_width)
 
 
 class AxiMux(SharedBlock):
-    """Pass the bursts of several masters on to one bus, and each its responses.
+    """AXI4 multiplexer: merges the bursts of several masters, and routes responses by their id.
 
-    Bursts take turns (round-robin, reads and writes apart) and leave 1 cycle after they came; a
-    payload per cycle and channel. Write data follows in the order of the bursts, from the cycle
-    after a burst left. Data and responses pass in the cycle they come; `rready` and `bready` are
-    those of the master whose response it is. All bursts must be incrementing, of whole beats.
-    Responses of one id of one master keep their order if the slave keeps that of one id.
+    Bursts are merged round-robin, reads and writes separately. Latency 1 cycle, one payload per
+    cycle and channel. Write data follows in the order of the bursts, from the cycle after a burst
+    left. Read data and responses pass combinationally; `rready` and `bready` are those of the
+    addressed master. All bursts must be incrementing, of whole beats. Responses to one id of one
+    master are in order if the slave keeps those of an id in order.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ class AxiMux(SharedBlock):
     -------
     i_0, i_1, … : In(Axi4Signature)
     o : Out(Axi4Signature)
-        Its ids have the number of the master above the master's id.
+        Its ids have the master's number above the master's id.
     busy : Out(1)
-        Something waits here, or comes in.
+        A burst waits here, or arrives.
     """
 
     o: Any
@@ -116,7 +116,7 @@ class AxiMux(SharedBlock):
         return m
 
     def pass_addresses(self, m: Module, letter: str, sources, order: Queue | None):
-        """Let bursts take turns, and note whose data comes next."""
+        """Merge bursts round-robin, and queue the source of each write's data."""
         layout = data.StructLayout({"id": self.config.id_width, "addr": 32, "len": 8})
         m.submodules[f"{letter}_merge"] = merge = Merge(layout, len(sources))
         for k, source in enumerate(sources):
@@ -146,7 +146,7 @@ class AxiMux(SharedBlock):
             ]
 
     def pass_data(self, m: Module, sources, order: Queue):
-        """Pass the beats of the master whose burst is next."""
+        """Connect the write data of the master whose burst is next."""
         o = self.o
         for k, source in enumerate(sources):
             with m.If(order.o.valid & (order.o.payload == k)):
@@ -161,7 +161,7 @@ class AxiMux(SharedBlock):
         m.d.comb += order.o.ready.eq(o.wvalid & o.wready & o.wlast)
 
     def pass_back(self, m: Module, letter: str, fields, sources):
-        """Give data or responses to the master that their id names."""
+        """Route read data or responses to the master in their id."""
         o, width = self.o, self.config.id_width
         whose = getattr(o, f"{letter}id")[width:]
         for k, source in enumerate(sources):

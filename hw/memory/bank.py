@@ -1,4 +1,4 @@
-"""One bank of shared memory: a line per cycle and path, shared by its requesters."""
+"""Bank of shared memory: one line per cycle and path, arbitrated between requesters."""
 
 from dataclasses import dataclass
 
@@ -18,12 +18,12 @@ __all__ = ["Bank", "SharedMemoryPorts"]
 
 @dataclass(frozen=True, kw_only=True)
 class SharedMemoryPorts:
-    """Shared memory with its requesters.
+    """Shared memory and its ports.
 
     Parameters
     ----------
     memory : SharedMemoryConfig
-        The storage, and the number of narrow ports.
+        Storage, and the number of narrow ports.
     read_sizes, write_sizes : tuple of int
         Bytes of each wide read and write port: powers of two from a word to a line.
 
@@ -50,12 +50,12 @@ class SharedMemoryPorts:
 
 
 class Bank(SharedBlock):
-    """A slice of shared memory: one wide read and one wide write per cycle, lanes besides.
+    """Bank: one wide read and one wide write per cycle, with lane accesses in free subbanks.
 
-    Combinational from requests to `ready`; `line` one cycle after a read. Wide requesters of one
-    path take turns (round-robin), also where they would use different subbanks. A read and a
-    write that are chosen in one cycle and meet in a line yield in turn: the loser goes one cycle
-    later. Lanes use what is left, per subbank (`Subbank`).
+    Combinational from requests to `ready`; `line` is valid one cycle after a read. Wide
+    requesters of one path are served round-robin, even if they access different subbanks. If the
+    selected read and write access one line, they yield in turn: the loser is served one cycle
+    later. Lanes use the subbanks that remain free (`Subbank`).
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Bank(SharedBlock):
     narrow_{n} : In(stream.Signature(StructLayout))
         Accesses of lanes: `address` within the bank, `write`, `data`, `mask`.
     line : Out(8 * line_bytes)
-        The word that each subbank read last.
+        The word read last from each subbank.
     """
 
     line: Signal
@@ -90,11 +90,11 @@ class Bank(SharedBlock):
         super().__init__(members | {"line": Out(8 * config.memory.line_bytes)})
 
     def line_of(self, address: Value) -> Value:
-        """Return the number of the line that holds a byte address within the bank."""
+        """Return the line of a byte address within the bank."""
         return address[exact_log2(self.config.memory.line_bytes) :]
 
     def places(self, m, name: str, address: Value, size: int) -> Signal:
-        """Return, one-hot, which piece of `size` bytes of its line an address names."""
+        """Return, one-hot, the piece of `size` bytes of its line that an address selects."""
         offset = address[exact_log2(size) : exact_log2(self.config.memory.line_bytes)]
         return one_hot(m, offset, self.config.memory.line_bytes // size, f"{name}_place")
 
@@ -135,9 +135,9 @@ class Bank(SharedBlock):
         return m
 
     def meet(self, reads: Value, writes: Value) -> Value:
-        """Return whether the chosen read and the chosen write are of one line.
+        """Return whether the selected read and the selected write access one line.
 
-        All pairs are compared beside the choice of a read, which is known late.
+        All pairs are compared in parallel with the selection of a read, which is known late.
         """
         read_lines = [
             self.line_of(getattr(self, f"read_{i}").payload)
@@ -154,7 +154,7 @@ class Bank(SharedBlock):
         return (reads & Cat(met)).any()
 
     def choose_read(self, m):
-        """Return the arbiter of the wide reads, the line it chose and the subbanks concerned."""
+        """Return the arbiter of the wide reads, the selected line and its subbanks."""
         sizes = self.config.read_sizes
         words = Signal(self.config.memory.subbanks, name="read_words")
         m.submodules.reader = reader = Arbiter(max(1, len(sizes)))
@@ -173,7 +173,7 @@ class Bank(SharedBlock):
         return reader, self.line_of(address), words
 
     def choose_write(self, m):
-        """Return the arbiter of the wide writes and what its choice writes to the line."""
+        """Return the arbiter of the wide writes and the selected write to the line."""
         memory = self.config.memory
         sizes = self.config.write_sizes
         m.submodules.writer = writer = Arbiter(max(1, len(sizes)))
@@ -190,7 +190,7 @@ class Bank(SharedBlock):
             places = self.places(m, f"write_{i}", access.address, size)
             choices["line"].append(self.line_of(access.address))
             choices["words"].append(Cat(place.replicate(size // WORD_BYTES) for place in places))
-            # Repeated over the line: the mask alone says where it goes.
+            # Repeated over the line: the mask selects the piece that is written.
             choices["data"].append(access.data.replicate(memory.line_bytes // size))
             choices["mask"].append(Cat(Mux(place, access.mask, 0) for place in places))
         if sizes:
@@ -200,7 +200,7 @@ class Bank(SharedBlock):
         return writer, written
 
     def connect_lane(self, m, n, subbanks):
-        """Offer lane n's access to the subbank that holds its word."""
+        """Connect lane n to the subbank that holds its word."""
         port = getattr(self, f"narrow_{n}")
         access = port.payload
         offset = access.address[exact_log2(WORD_BYTES) : exact_log2(len(subbanks) * WORD_BYTES)]

@@ -1,4 +1,4 @@
-"""Between the lanes of a group and the beat of DRAM that they touch."""
+"""Conversion between the lanes of a group and their beat of DRAM."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -13,13 +13,13 @@ __all__ = ["BeatOfLanes", "word_of"]
 
 
 def word_of(config: ClusterConfig, beat: Value, place: Value) -> Value:
-    """Return the word of a beat that a lane's place names."""
+    """Return the word of a beat that `place` selects."""
     words = config.axi.beat_bytes // WORD_BYTES
     return beat.word_select(place[: exact_log2(words)], 32)
 
 
 def latest(offers: list[tuple[Value, Value]]) -> tuple[Value, Value]:
-    """Return whether anything is offered, and the last of what is, by a balanced tree."""
+    """Return whether any offer is valid, and the value of the last valid one (balanced tree)."""
     while len(offers) > 1:
         pairs = [offers[k : k + 2] for k in range(0, len(offers), 2)]
         offers = [
@@ -29,9 +29,9 @@ def latest(offers: list[tuple[Value, Value]]) -> tuple[Value, Value]:
 
 
 class BeatOfLanes(SharedBlock):
-    """Put what the lanes of a group store where it belongs in their beat. Combinational.
+    """Beat assembly: places the stored words of a group's lanes in their beat. Combinational.
 
-    Of several lanes that store to one byte the highest wins.
+    If several lanes store to one byte, the highest lane wins.
 
     Parameters
     ----------

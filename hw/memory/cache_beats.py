@@ -1,4 +1,4 @@
-"""What is in the lines of a cache that is written byte by byte."""
+"""Data array of an L1 cache with byte writes."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -13,9 +13,9 @@ __all__ = ["CacheBeats"]
 
 
 class CacheBeats(SharedBlock):
-    """Keep the beats of all lines: written by bytes, read from several ways of a set.
+    """Data array: written by bytes, read by beats from several ways of a set.
 
-    A beat is read in 1 cycle; which way's it is, is told then.
+    Read latency 1 cycle. `way` selects among the ways in the cycle of the data.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ class CacheBeats(SharedBlock):
     Members
     -------
     read : In(config.cache.ways)
-        Ways that are read; no beat that is written in the same cycle.
+        Ways that are read. Never a beat that is written in the same cycle.
     read_set : In(config.cache.set_width)
     read_beat : In(exact_log2(config.beats))
         The beat's number in its line.
     way : In(config.cache.ways)
-        One-hot: whose beat is wanted of those that were read.
+        One-hot: the way whose beat is output, one of those read.
     beat : Out(8 * config.beat_bytes)
         Combinational from `way`.
     write : In(config.cache.ways)

@@ -1,4 +1,4 @@
-"""What is seen of the reads of a cache by who measures how long they take."""
+"""Monitor of a cache's reads, for latency measurement."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -8,20 +8,20 @@ __all__ = ["CacheReadsSignature", "show_reads"]
 
 
 class CacheReadsSignature(wiring.Signature):
-    """Reads as they are asked for and answered; those of one id are answered in their order.
+    """Monitor of reads as they are requested and answered, in order within one id.
 
     Parameters
     ----------
     id_width : int
-        Bits of an id; a port of it has one at least.
+        Bits of an id. Its ports have at least one bit.
 
     Members
     -------
     valid, ready : Out(1)
-        Read `id` is offered, and accepted if both are high.
+        Read `id` is offered; it is accepted if both are high.
     id : Out(id_width)
     answered : Out(1)
-        The last that is owed to `answered_id` is handed over.
+        The last beat of a response to `answered_id` is accepted.
     answered_id : Out(id_width)
     """
 
@@ -36,7 +36,7 @@ class CacheReadsSignature(wiring.Signature):
 
 
 def show_reads(m: Module, port, valid, ready, number, *, answered, answered_id) -> None:
-    """Show the reads of a cache on a port of `CacheReadsSignature`."""
+    """Drive a `CacheReadsSignature` monitor with the reads of a cache."""
     m.d.comb += [
         port.valid.eq(valid),
         port.ready.eq(ready),

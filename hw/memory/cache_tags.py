@@ -1,4 +1,4 @@
-"""Which lines a cache has."""
+"""Tag array of an L1 cache."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -12,14 +12,14 @@ __all__ = ["CacheTags"]
 
 
 class CacheTags(SharedBlock):
-    """Compare the tags of a set with that of an address; forget all of them where told to.
+    """Tag array: compares the tags of a set with `tag`; invalidates all sets on request.
 
-    A set is read in 1 cycle: `hits` and `valids` are of the set of the last cycle in which
-    `read` was high, and stay as they were then. Sets are forgotten one per cycle in which none
-    is written, after a reset as after `invalidate`; nothing may be read meanwhile.
+    Read latency 1 cycle: `hits` and `valids` refer to the set of the last cycle with `read`
+    high, as its contents were then. After a reset and after `invalidate` a sweep clears one set
+    per cycle in which no set is written. No set may be read meanwhile.
 
-    The memory has one port, so that nothing may be read either while a set is written; where a
-    class says otherwise in `PORTS`, only not that set.
+    The memory has one port, so no set may be read while one is written. A subclass
+    with `TWO_PORTS` excludes only the written set.
 
     Parameters
     ----------
@@ -28,23 +28,23 @@ class CacheTags(SharedBlock):
     Members
     -------
     read : In(1)
-        Not in a cycle of a write.
+        Never in a cycle of a write.
     read_set : In(config.set_width)
     tag : In(config.tag_width)
-        What is looked for in the set that was read.
+        Tag to compare with the set that was read.
     hits : Out(config.ways)
-        Ways that have it: combinational, one-hot or none.
+        Ways whose tag matches: combinational, one-hot or 0.
     valids : Out(config.ways)
-        Ways that have any line.
+        Ways that hold a valid line.
     write : In(config.ways)
-        Ways that are written, with what follows:
+        Ways that are written with `write_tag` and `write_valid`.
     write_set, write_tag : In
     write_valid : In(1)
-        Whether there is a line from now on.
+        The way holds a valid line from now on.
     invalidate : In(1)
-        Forget all that is written up to now, and begin in the next cycle.
+        Start a sweep in the next cycle, of all that was written until now.
     sweeping : Out(1)
-        That is not done yet.
+        The sweep is in progress.
     """
 
     read: Signal
@@ -59,7 +59,7 @@ class CacheTags(SharedBlock):
     invalidate: Signal
     sweeping: Signal
 
-    #: Of the memory.
+    #: Ports of the memory.
     PORTS = ONE_PORT
 
     def __init__(self, config: CacheConfig):
@@ -115,5 +115,5 @@ class CacheTags(SharedBlock):
         return m
 
     def mark(self, m: Module) -> tuple[Value, Value]:
-        """Return what is beside the tag of a line that is there, never 0; when to sweep."""
+        """Return the mark stored with the tag of a valid line, never 0, and when to sweep."""
         return C(1, 1), self.invalidate

@@ -1,4 +1,4 @@
-"""What is in the lines of a cache."""
+"""Data array of an L1 cache that is written by whole beats."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -13,9 +13,9 @@ __all__ = ["CacheWords"]
 
 
 class CacheWords(SharedBlock):
-    """Keep the words of all lines: written by beats, read by words of several ways of a set.
+    """Data array: written by beats, read by words from several ways of a set.
 
-    A word is read in 1 cycle; which way's it is, is told then.
+    Read latency 1 cycle. `way` selects among the ways in the cycle of the data.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ class CacheWords(SharedBlock):
     Members
     -------
     read : In(config.cache.ways)
-        Ways that are read; no beat that is written in the same cycle.
+        Ways that are read. Never a beat that is written in the same cycle.
     read_set : In(config.cache.set_width)
     read_place : In(config.place_width)
         The word's number in its line.
     way : In(config.cache.ways)
-        One-hot: whose word is wanted of those that were read.
+        One-hot: the way whose word is output, one of those read.
     word : Out(8 * config.word_bytes)
         Combinational from `way`.
     write : In(config.cache.ways)
@@ -66,7 +66,7 @@ class CacheWords(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        place = Signal(config.word_width, reset_less=True)  # in its beat
+        place = Signal(config.word_width, reset_less=True)  # of the word in its beat
         with m.If(self.read.any()):
             m.d.sync += place.eq(self.read_place)
         words = []

@@ -1,4 +1,4 @@
-"""Addition in halves, for addresses that would be too deep as one chain of carries."""
+"""Carry-select adder, for addresses whose carry chain would be too deep."""
 
 from amaranth import *
 
@@ -8,8 +8,8 @@ __all__ = ["carry_select"]
 def carry_select(a, b, width: int):
     """Return ``(a + b) mod 2**width`` with half the depth of a plain adder.
 
-    The upper half is added with and without a carry while the lower half finds out which.
-    Operands are unsigned; one narrower than `width` is extended with zeros.
+    The upper half is computed with and without a carry in, in parallel with the lower half.
+    Operands are unsigned. A narrower operand is zero-extended to `width`.
     """
     low = width // 2
     a, b = Value.cast(a), Value.cast(b)

@@ -1,4 +1,4 @@
-"""What lies between a core and the memories of its cluster."""
+"""Memory unit of a core: its caches and paths to AXI, shared memory and unit registers."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ __all__ = ["CorePath", "cluster_mux"]
 
 
 def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
-    """Return the multiplexer at each AXI master of a cluster with cores: the DMA, then they."""
+    """Return the config of the AXI multiplexer at each master: source 0 is the DMA, then cores."""
     return AxiMuxConfig(
         id_widths=(config.axi.id_width, *[core_id_width(config)] * config.cores),
         data_width=config.axi.data_width,
@@ -38,22 +38,23 @@ def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
 
 
 class CorePath(SharedBlock):
-    """Bring what a core asks for to its caches, and from there to AXI; to shared memory and units.
+    """Memory unit: connects a core to its L1 caches, AXI, shared memory and unit registers.
 
-    Instructions are those of `InstructionCache`, data those of `DataPath`; see both for what is
-    answered when. Neither sees what others write to DRAM before it is told to forget what it has.
-    A line that is missed is read in one burst; writes to a line that wait are one too.
+    See `InstructionCache` for instruction fetches and `DataPath` for loads and stores, with
+    their timing. Neither cache sees writes of other masters to DRAM before it is invalidated. A
+    missed line is read in one burst; pending writes to a line are combined to one burst.
 
     | cycle | a load that misses                                             |
     |-------|----------------------------------------------------------------|
     | 0     | `request` is accepted                                          |
     | 5     | the address of its line is offered                             |
-    | n     | the last beat comes                                            |
+    | n     | the last beat arrives                                          |
     | n + 6 | `response` to the lanes of one beat, one beat per cycle        |
 
-    A load that hits is answered after 6 cycles. The address of a store that makes its line whole
-    is offered after 4, of another one up to 16 later, its data a cycle after its address, and it is
-    answered 4 after its write response, or 5 with more than 16 transactions.
+    A load that hits is answered after 6 cycles. The address of a store that completes its line
+    is offered after 4 cycles, that of any other store up to 16 cycles later. Its data follows 1
+    cycle after its address. It is answered 4 cycles after its write response, or 5 cycles with
+    more than 16 transactions.
 
     Parameters
     ----------
@@ -65,13 +66,13 @@ class CorePath(SharedBlock):
     fetch, fetched, invalidate : see `InstructionCache`
     request, response, device, console, narrow_0, … : see `DataPath`
     invalidate_data : In(1)
-        What data is asked for from the next cycle on is as memory has it.
+        Requests for data from the next cycle on return the contents of memory.
     axi_0, axi_1, … : Out(Axi4Signature)
         See `LineMasters`.
     events : Out(path_events(config))
     reads : see `DataPath`
     busy : Out(1)
-        Combinational: something is under way, or comes in.
+        Combinational: a request is in progress, or arrives.
     """
 
     fetch: stream.Interface

@@ -1,4 +1,4 @@
-"""Between the data of a core and DRAM: a cache that is written through."""
+"""L1 data cache of a core, write-through."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -24,31 +24,32 @@ from .miss_table import replay_layout
 
 __all__ = ["DataCache"]
 
-#: Writes that wait for the way to memory.
+#: Writes queued for memory.
 WRITES_AHEAD = 2
 
 
 class DataCache(SharedBlock):
-    """Serve reads of beats from the lines last read; pass writes on, and keep lines up to date.
+    """L1 data cache: non-blocking, write-through, no allocation on a write.
 
     | cycle | a read                                | a write                             |
     |-------|---------------------------------------|-------------------------------------|
     | 0     | `read` is accepted                    | `write` is accepted                 |
-    | 1     | `answer`, if the cache has its line   | its line is written, `line_write`   |
-    | 2     | else `line_read`, unless under way    |                                     |
-    | n     | the last beat of the line comes       | `line_written` and `written`        |
-    | n + 2 | `answer`, and one per cycle of others |                                     |
+    | 1     | `answer`, if the cache hits           | its line is written, `line_write`   |
+    | 2     | else `line_read`, unless in flight    |                                     |
+    | n     | the last beat of the line arrives     | `line_written` and `written`        |
+    | n + 2 | `answer`; one per cycle of all others |                                     |
 
-    Each read returns what the writes accepted before it made of its beat, and nothing of those
-    after it: a write waits until lines it touches are there and all who wait for them are
-    answered, a missing line until the writes to it are done. No line is read for a write. One
-    request is accepted per cycle, reads and writes in turns where both come; up to `misses` lines
-    are read at a time, and reads that find theirs go on. A read that has no place to wait holds
-    those behind it. While who waited is answered, one per cycle, no read is accepted, nor one of a
-    beat in the cycle after a write to it; a beat that comes is refused in the cycle after a write,
-    but not in two. What cannot be read is answered with an error and not kept; after a write that
-    failed nothing is. After a reset nothing is accepted for a cycle for each set, nor after each
-    15th time the cache is emptied; otherwise that holds nobody.
+    Each read returns all writes to its beat accepted before it, and none accepted after it. A
+    write to a line in flight stalls until the line has arrived and its waiting reads are
+    answered. A miss stalls until the writes to its line are complete. A write reads no line. One
+    request is accepted per cycle, alternating if reads and writes compete. Up to `misses`
+    lines are in flight; hits proceed under misses. A read without a free MSHR stalls those
+    after it. No read is accepted while replays are answered, one per cycle, and no read of a
+    beat in the cycle after a write to it. An arriving beat is refused in the cycle after a
+    write, but never in two cycles in a row. A line that cannot be read is answered with an error
+    and not kept; a failed write invalidates the whole cache. No request is accepted for one
+    cycle per set after a reset and after every 15th invalidation; other invalidations stall
+    nothing.
 
     Parameters
     ----------
@@ -57,26 +58,25 @@ class DataCache(SharedBlock):
     Members
     -------
     read : In(stream.Signature(beat_read_layout(config)))
-        Its id is not under way.
+        Its id must not be in use.
     answer : Out(stream.Signature(beat_answer_layout(config)))
         In any order.
     write : In(stream.Signature(beat_write_layout(config)))
     written : Out(stream.Signature(1))
-        Writes are done, in their order; 1 if one failed.
+        Completed writes, in order; 1 if the write failed.
     invalidate : In(1)
-        What is asked for from the next cycle on is read anew.
-        Whoever says so keeps the clock in that cycle, as a core does of which a warp runs:
-        `busy` does not follow.
+        Requests from the next cycle on read their lines anew. The driver keeps the clock running
+        in that cycle, as a core with a running warp does: `busy` does not cover it.
     line_read : Out(stream.Signature(line_read_layout(config)))
     line : In(stream.Signature(line_beat_layout(config)))
-        Beats of one line in their order, of several lines in any.
+        Beats of one line in order, of several lines in any order.
     line_write : Out(stream.Signature(beat_write_layout(config)))
-        Those to one beat are to take effect in their order, others in any.
+        Writes to one beat must take effect in order, others in any order.
     line_written : In(stream.Signature(1))
-        They are done, in their order; 1 if one failed.
+        Completed writes, in order; 1 if the write failed.
     events : Out(data_cache_events(config))
     busy : Out(1)
-        Combinational: something is under way, or comes in.
+        Combinational: a request is in progress, or arrives.
     """
 
     read: stream.Interface
@@ -114,15 +114,15 @@ class DataCache(SharedBlock):
         m.submodules.beats = beats = CacheBeats(config)
         m.submodules.misses = misses = DataMisses(config)
         m.submodules.stores = stores = LinesWritten(config)
-        # Whether the core takes an answer is known late; what is looked up must not wait for that.
+        # `answer.ready` arrives late; the skid buffer keeps it off the path of the look-up.
         m.submodules.answers = answers = SkidBuffer(self.answer.payload.shape())
         m.submodules.outgoing = outgoing = Queue(self.write.payload.shape(), WRITES_AHEAD)
         connect(m, answers.o, flipped(self.answer))
         connect(m, outgoing.o, flipped(self.line_write))
 
         look = Signal(beat_write_layout(config), reset_less=True)
-        number = Signal(config.waiter_width, reset_less=True)  # of a read that is looked up
-        is_read, is_write = Signal(), Signal()  # that is looked up
+        number = Signal(config.waiter_width, reset_less=True)  # id of the read being looked up
+        is_read, is_write = Signal(), Signal()  # kind of the look-up
         reads, writes, leaves = Signal(), Signal(), Signal()
         is_present = self.look_up(m, look, number, is_read, tags, misses, stores)
         stays = (is_read | is_write) & ~leaves
@@ -161,7 +161,7 @@ class DataCache(SharedBlock):
         return m
 
     def place_of(self, beat: Value) -> Value:
-        """Return which beat of its line one is."""
+        """Return the number of a beat in its line."""
         return beat[: self.config.place_width]
 
     def line_of(self, beat: Value) -> Value:
@@ -173,9 +173,9 @@ class DataCache(SharedBlock):
         return self.line_of(beat)[: self.config.cache.set_width]
 
     def choose(self, m: Module, may_read, is_stored, may_write, reads: Signal, writes: Signal):
-        """Accept a read or a write, in turns where both may be.
+        """Accept a read or a write, alternating if both may proceed.
 
-        Where `is_stored`, a read waits for the last write alone, and no further one goes first.
+        With `is_stored`, the read stalls only for the write before it: no other write overtakes.
         """
         write_next, read_can, write_can = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -194,38 +194,38 @@ class DataCache(SharedBlock):
             m.d.sync += write_next.eq(reads)
 
     def tell_bank_waits(self, m: Module, may_read: Value, may_write: Value):
-        """Tell whether a read or a write waits for memories alone, given what else it needs."""
+        """Drive `events.bank_waits`: a request stalls only because the arrays are in use."""
         m.d.comb += self.events.bank_waits.eq(
             (self.read.valid & ~self.read.ready & may_read)
             | (self.write.valid & ~self.write.ready & may_write)
         )
 
     def is_stored(self, m: Module, is_write, look) -> Value:
-        """Return whether the beat to be read may be written in this cycle."""
-        index = self.config.place_width + self.config.cache.set_width  # tells where a beat is
+        """Return whether the array entry to be read may be written in this cycle."""
+        index = self.config.place_width + self.config.cache.set_width  # bits of the array address
         is_same = Signal()
         m.d.comb += is_same.eq(look.beat[:index] == self.read.payload.beat[:index])
         return is_write & is_same
 
     def finds_beats(self, misses) -> Value:
-        """Return whether a read may use memories now: for no replay, and where no beat comes."""
+        """Return whether a read may access the arrays: no replay, no beat arriving in its set."""
         is_filled = self.line.valid & self.fills_set_of(self.read.payload.beat, misses)
         return ~misses.replay.valid & ~is_filled
 
     def finds_line(self, is_write, misses) -> Value:
-        """Return whether a write may look for its line now, and write it in the next cycle.
+        """Return whether a write may look up its line, to write it in the next cycle.
 
-        A beat that comes is refused then; not for two writes in a row.
+        An arriving beat is refused in that next cycle, but not for two writes in a row.
         """
         is_filled = is_write | self.fills_set_of(self.write.payload.beat, misses)
         return ~(self.line.valid & is_filled)
 
     def fills_set_of(self, beat: Value, misses) -> Value:
-        """Return whether a beat that comes is of the same set as another."""
+        """Return whether the arriving beat is of the same set as `beat`."""
         return misses.fill.line[: self.config.cache.set_width] == self.set_of(beat)
 
     def is_in_order(self, m: Module, is_missing, look, misses) -> Value:
-        """Return whether nobody waits for the line that a write touches, nor will."""
+        """Return whether no read waits, or is about to wait, for the line of the offered write."""
         line, will_wait = self.line_of(self.write.payload.beat), Signal()
         m.d.comb += [
             misses.written.eq(line),
@@ -234,7 +234,7 @@ class DataCache(SharedBlock):
         return ~misses.meets & ~will_wait
 
     def look_up(self, m: Module, look, number, is_read, tags, misses, stores) -> Value:
-        """Look for a line, and wait for it if it is missing; return whether it is here."""
+        """Look up a line and allocate or join an MSHR on a miss; return whether the cache hits."""
         is_present, is_missing = Signal(), Signal()
         line = self.line_of(look.beat)
         m.d.comb += [
@@ -258,7 +258,7 @@ class DataCache(SharedBlock):
         return is_present
 
     def ask(self, m: Module, reads, writes, tags, beats, misses):
-        """Read what is asked for, or the beat of a replay."""
+        """Read the arrays for a request or a replay."""
         asked, replay = Signal.like(self.read.payload.beat), misses.replay
         m.d.comb += [
             asked.eq(Mux(writes, self.write.payload.beat, self.read.payload.beat)),
@@ -276,12 +276,12 @@ class DataCache(SharedBlock):
         ]
 
     def begin(self, m: Module, look, misses):
-        """Read lines in the order in which they are missed."""
+        """Request missing lines from memory, in order."""
         m.submodules.line_reads = line_reads = Queue(
             self.line_read.payload.shape(), self.config.cache.misses
         )
         m.d.comb += [
-            line_reads.i.valid.eq(misses.begins),  # all that may be under way fit
+            line_reads.i.valid.eq(misses.begins),  # the queue has room for every MSHR
             line_reads.i.payload.id.eq(misses.entry),
             line_reads.i.payload.beat.eq(
                 Cat(C(0, self.config.place_width), self.line_of(look.beat))
@@ -290,7 +290,7 @@ class DataCache(SharedBlock):
         connect(m, line_reads.o, flipped(self.line_read))
 
     def fill(self, m: Module, look, is_write, tags, beats, misses):
-        """Put beats into their lines, which are valid with the last; or a write into its line."""
+        """Write an arriving beat or a store to the arrays; a line's last beat makes it valid."""
         came, fill, comes = self.line.payload, misses.fill, Signal()
         last = C(1, 1) if self.config.beats == 1 else fill.beat.all()
         fill_set = fill.line[: self.config.cache.set_width]
@@ -323,9 +323,9 @@ class DataCache(SharedBlock):
             ]
 
     def reply(self, m: Module, hits, number, tags, beats, misses, answers) -> Value:
-        """Answer what is here, or what was replayed; return whether something was.
+        """Answer a hit or a replay; return whether a replay is answered.
 
-        Never both: what is here and not taken holds replays, and they hold reads.
+        Never both: a stalled hit pauses replays, and replays stall reads.
         """
         replayed = Signal(replay_layout(self.config), reset_less=True)
         replayed_valid = Signal()
@@ -343,7 +343,7 @@ class DataCache(SharedBlock):
         return replayed_valid
 
     def pass_on(self, m: Module, writes, tags, misses, stores, outgoing):
-        """Pass writes on, and what came of them back; forget all lines after one that failed."""
+        """Forward writes and their completions; invalidate all lines after a failed write."""
         forgets = Signal()
         m.d.comb += [
             outgoing.i.valid.eq(writes),

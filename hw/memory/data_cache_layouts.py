@@ -1,4 +1,4 @@
-"""What a cache of data is like, and what flows into it and out of it."""
+"""Config and record layouts of the L1 data cache."""
 
 from dataclasses import dataclass
 
@@ -21,43 +21,43 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class DataCacheConfig(MissConfig):
-    """A cache of data: whole beats are asked for, and nothing is read ahead.
+    """L1 data cache: requests are whole beats; no prefetch.
 
     Parameters
     ----------
     cache : CacheConfig
         With a `prefetch` of 0.
     beat_bytes, word_bytes : int
-        Bytes that come at a time and bytes of a request, the same. A power of two.
+        Bytes of a refill beat and of a request; equal. A power of two.
     waiters : int
-        Reads that may be under way at a time, and as many writes.
+        Reads in flight at a time, and as many writes.
 
     """
 
     def __post_init__(self):
         if self.word_bytes != self.beat_bytes:
             raise ValueError(
-                f"word_bytes must be those of a beat, {self.beat_bytes}, not {self.word_bytes}"
+                f"word_bytes must equal beat_bytes, {self.beat_bytes}, not {self.word_bytes}"
             )
         if self.cache.prefetch:
             raise ValueError(
-                f"cache.prefetch must be 0 in a cache of data, which reads nothing ahead, "
+                f"cache.prefetch must be 0 in a data cache, which never prefetches, "
                 f"not {self.cache.prefetch}"
             )
 
 
 def beat_width(config: DataCacheConfig) -> int:
-    """Bits of an address in beats."""
+    """Return the bits of an address in beats."""
     return 32 - exact_log2(config.beat_bytes)
 
 
 def beat_read_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Layout of a read of one beat; its id comes back with it."""
+    """Return the layout of a read of one beat; the answer returns its id."""
     return data.StructLayout({"id": config.waiter_width, "beat": beat_width(config)})
 
 
 def beat_answer_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Layout of a beat that was asked for, or of the reason why there is none."""
+    """Return the layout of the answer to a read: a beat, or an error."""
     return data.StructLayout({
         "id": config.waiter_width,
         "data": 8 * config.beat_bytes,
@@ -66,7 +66,7 @@ def beat_answer_layout(config: DataCacheConfig) -> data.StructLayout:
 
 
 def beat_write_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Layout of a write of one beat's bytes that have a bit in ``strobes``."""
+    """Return the layout of a write of one beat; ``strobes`` selects its bytes."""
     return data.StructLayout({
         "beat": beat_width(config),
         "data": 8 * config.beat_bytes,
@@ -75,12 +75,12 @@ def beat_write_layout(config: DataCacheConfig) -> data.StructLayout:
 
 
 def line_read_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Layout of a read of a whole line, given its first beat; its id comes back with each beat."""
+    """Return the layout of a read of a line, with its first beat; each beat returns its id."""
     return data.StructLayout({"id": entry_width(config), "beat": beat_width(config)})
 
 
 def line_beat_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Layout of the next beat of a line."""
+    """Return the layout of the next beat of a line."""
     return data.StructLayout({
         "id": entry_width(config),
         "data": 8 * config.beat_bytes,
@@ -89,14 +89,13 @@ def line_beat_layout(config: DataCacheConfig) -> data.StructLayout:
 
 
 def data_cache_events(_: DataCacheConfig) -> data.StructLayout:
-    """Layout of the events of a cycle.
+    """Return the layout of the events of a cycle.
 
-    ``reads``, ``writes``: one is accepted. ``misses``: a line is to be read. ``joins``: a read
-    waits for a line that was missed before. ``entry_waits``: one waits for a free entry of the
-    misses, or for a way. ``order_waits``: one waits for a write to its line, or a write for reads.
-    ``bank_waits``: one is not accepted, though nothing that is looked up holds it and there is
-    room, as the memories are in use: by a beat that comes, a waiter that is answered, the last
-    write or the other one of a read and a write, or as they are emptied.
+    ``reads``, ``writes``: one is accepted. ``misses``: a read of a line begins. ``joins``: a read
+    waits for a line in flight. ``entry_waits``: a read stalls as no MSHR or no way is free.
+    ``order_waits``: a read stalls for a write to its line, or a write for reads. ``bank_waits``: a
+    request is not accepted only because the arrays are in use: by an arriving beat, a replay, the
+    write before it, a competing request, or a sweep.
     """
     names = ("reads", "writes", "misses", "joins", "entry_waits", "order_waits", "bank_waits")
     return data.StructLayout(dict.fromkeys(names, 1))

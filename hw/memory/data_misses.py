@@ -1,4 +1,4 @@
-"""The lines that are being read into a cache of data, of which a write asks too."""
+"""MSHR file of the L1 data cache, with a check of written lines."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -10,7 +10,7 @@ __all__ = ["DataMisses"]
 
 
 class DataMisses(MissTable):
-    """A `MissTable` that tells whether a line that is `written` is still needed as it was.
+    """MSHR file that also reports whether the line `written` is in flight or awaited.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class DataMisses(MissTable):
     -------
     written : In(config.cache.line_width)
     meets : Out(1)
-        Combinational: that line is being read, or somebody still waits for it.
+        Combinational: the line is being read, or a request still waits for it.
     """
 
     written: Signal

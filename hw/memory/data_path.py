@@ -1,4 +1,4 @@
-"""From the data port of a core to its cache, shared memory, registers of units, the console."""
+"""Data memory unit of a core: L1 data cache, shared memory, unit registers and console."""
 
 from typing import Any
 
@@ -34,30 +34,31 @@ from .transactions import Transactions
 __all__ = ["DataPath"]
 
 
-#: Who answers, by the inputs of the merge.
+#: Sources of answers, in the order of the merge's inputs.
 ANSWERS = ("here", "loads", "stores")
 
 
 class DataPath(SharedBlock):
-    """Serve the loads and stores of a core; lanes that touch one beat of DRAM share an access.
+    """Data memory unit: serves loads and stores; lanes in one beat of DRAM share an access.
 
     | cycle | a load from DRAM                                                             |
     |-------|------------------------------------------------------------------------------|
     | 0     | `request` is accepted                                                        |
-    | 2     | `DataCache` is asked for its first beat; a beat more in each further cycle   |
-    | 3     | it answers, if it has the line                                               |
-    | 4     | else `line_read` is offered, unless the line is under way                    |
-    | n     | the last beat of the line comes                                              |
+    | 2     | its first beat is requested from `DataCache`; one more beat per cycle        |
+    | 3     | the cache answers a hit                                                      |
+    | 4     | on a miss `line_read` is offered, unless the line is in flight               |
+    | n     | the last beat of the line arrives                                            |
     | n + 2 | the cache answers                                                            |
 
-    A `response` comes 3 cycles after an answer of the cache: 6 after the request, where it has the
-    lines, and one beat per cycle; of lines that are missed one in two. Accesses to one beat take
-    effect in the order of their requests, of one request those of the lowest lane first; others in
-    any order. So do all accesses to registers of units, each lane by itself; one that its unit
-    holds holds nothing else. Responses come in parts and in any order, one per cycle, those of
-    shared memory first. A store to DRAM is answered 3 cycles after it is done, one to a register
-    when its unit has it. What nobody serves is answered with an error, as what DRAM itself or a
-    unit refuses. What others write to DRAM is seen after `invalidate`, at the latest.
+    A `response` follows 3 cycles after an answer of the cache. Hits thus have a latency of 6
+    cycles and a throughput of one beat per cycle, misses one beat per 2 cycles. Accesses to one
+    beat take effect in the order of their requests, within a request the lowest lane first;
+    others in any order. All accesses to unit registers are in order too, one lane at a time. One
+    that its unit stalls delays no other access. Responses are partial and in any order, one per
+    cycle, those of shared memory first. A store to DRAM is answered 3 cycles after it is done, a
+    store to a register when its unit accepts it. An access without a target is answered with an
+    error, like one that DRAM or a unit refuses. Writes of other masters to DRAM are visible at
+    the latest after `invalidate`.
 
     Parameters
     ----------
@@ -76,9 +77,9 @@ class DataPath(SharedBlock):
     console : Out(stream.Signature(8))
         Bytes stored to the console.
     reads : Out(CacheReadsSignature(…))
-        What the cache is asked for and answers, to be looked at.
+        Monitor of the cache's reads.
     busy : Out(1)
-        Combinational: something is under way, or comes in.
+        Combinational: a request is in progress, or arrives.
     """
 
     request: stream.Interface
@@ -122,7 +123,7 @@ class DataPath(SharedBlock):
         m.submodules.transactions = transactions = Transactions(config)
         m.submodules.cache = cache = DataCache(data_misses(config))
         m.submodules.answers = answers = Merge(answer_layout(config), len(ANSWERS))
-        # Whether a request's last group goes is known late; the core must not wait for that.
+        # The coalescer's `ready` is known late; the skid buffer keeps it out of the core's path.
         m.submodules.asked = asked = SkidBuffer(self.request.payload.shape())
         connect(m, flipped(self.request), asked.i)
         connect(m, asked.o, groups.i)
@@ -180,9 +181,9 @@ class DataPath(SharedBlock):
         return m
 
     def access(self, m: Module, group, transactions: Transactions, cache, answers) -> Value:
-        """Ask the cache, and bring what it answers; return whether the group goes there."""
+        """Access the cache and forward its answers; return whether it accepts the group."""
         m.submodules.stored = stored = BeatOfLanes(self.config)
-        # All transactions fit, so it is never full.
+        # One entry per transaction, so never full.
         depth = core_of(self.config).transactions
         m.submodules.order = order = Queue(len(transactions.entry), depth)
         loads, stores = (getattr(answers, f"i_{ANSWERS.index(n)}") for n in ("loads", "stores"))
@@ -213,7 +214,7 @@ class DataPath(SharedBlock):
         return (read.valid & read.ready) | (write.valid & write.ready)
 
     def answer_here(self, m: Module, group, transactions: Transactions, answers: Merge) -> Value:
-        """Answer what needs no memory; return whether the group goes."""
+        """Answer a group that needs no memory; return whether it is accepted."""
         answer = getattr(answers, f"i_{ANSWERS.index('here')}")
         first = Signal(lanes_of(self.config))
         numbers = range(len(first))
@@ -248,12 +249,12 @@ class DataPath(SharedBlock):
         return answer.valid & answer.ready
 
     def share(self, m: Module, group, others: Value):
-        """Bring groups to shared memory; return whether one goes, its answers, if any wait.
+        """Connect shared memory; return whether it accepts a group, its response, and its `busy`.
 
-        Told whether `others` have answers.
+        `others`: other responses wait.
         """
         m.submodules.shared = shared = SharedLanes(self.config)
-        # Whether a lane is granted is known late; whoever asks must not wait for that.
+        # Lane grants are known late; the skid buffer keeps them out of the coalescer's path.
         m.submodules.ahead = ahead = SkidBuffer(group_layout(self.config))
         m.d.comb += [
             ahead.i.valid.eq(group.valid & (group.payload.target == Target.SHARED)),
@@ -262,14 +263,14 @@ class DataPath(SharedBlock):
         connect(m, ahead.o, shared.i)
         for p in range(shared.ports):
             connect(m, getattr(shared, f"port_{p}"), flipped(getattr(self, f"narrow_{p}")))
-        # Lanes cannot be told to wait with their answers, so that others would for ever.
+        # Responses of shared memory cannot be stalled; the pause keeps the others from starving.
         m.d.sync += shared.pause.eq(others & shared.o.valid)
         return ahead.i.valid & ahead.i.ready, shared.o, shared.busy | ahead.o.valid
 
     def respond(self, m: Module, found, part, device):
-        """Answer lanes of shared memory, else those of a transaction and of devices in turns."""
+        """Respond to lanes of shared memory first, else to transactions and devices in turn."""
         answered, asked = Signal.like(self.response.payload), found.payload.asked
-        device_next, is_device = Signal(), Signal()  # if both are there; is what is answered
+        device_next, is_device = Signal(), Signal()  # turn of the device; the selection
         m.d.comb += [
             is_device.eq(device.valid & (device_next | ~found.valid)),
             answered.tag.eq(asked.tag),

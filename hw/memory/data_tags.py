@@ -1,4 +1,4 @@
-"""Which lines a cache has that is emptied often."""
+"""Tag array of a cache that is invalidated often."""
 
 from amaranth import *
 
@@ -7,18 +7,18 @@ from .cache_tags import CacheTags
 
 __all__ = ["EPOCHS", "DataTags"]
 
-#: Bits of the number of an epoch; 0 is none.
+#: Bits of an epoch's number; 0 marks an invalid way.
 EPOCH_WIDTH = 4
-#: How often a cache may be emptied before its sets must be.
+#: Invalidations between two sweeps of all sets.
 EPOCHS = (1 << EPOCH_WIDTH) - 1
 
 
 class DataTags(CacheTags):
-    """A `CacheTags` that forgets all at once: a line is there in the epoch in which it came.
+    """Tag array with epochs: a line is valid only in the epoch of its refill.
 
-    What was read before `invalidate` is forgotten in the cycle after it. Where the epochs begin
-    anew, each `EPOCHS` times, and after a reset, sets are forgotten one per cycle; nothing may be
-    read meanwhile.
+    `invalidate` begins the next epoch, so that all lines are invalid from the next cycle on.
+    After a reset, and when the epochs wrap around (every `EPOCHS` invalidations), the array is
+    swept, one set per cycle. No set may be read meanwhile.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class DataTags(CacheTags):
 
     Members
     -------
-    As of `CacheTags`, but that other sets than that which is written may be read.
+    As of `CacheTags`, except that a set may be read while another is written.
     """
 
     PORTS = TWO_PORTS

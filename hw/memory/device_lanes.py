@@ -1,4 +1,4 @@
-"""The lanes of one core at the registers of DMA and matrix units."""
+"""Port of one core to the register bus of the DMA and the matrix units."""
 
 from typing import Any
 
@@ -21,18 +21,18 @@ __all__ = ["DeviceLanes"]
 
 
 class DeviceLanes(SharedBlock):
-    """Carry out accesses to registers one after the other, in the order in which they come.
+    """Register port: performs accesses to unit registers one at a time, in order.
 
-    | cycle | what                                                             |
-    |-------|------------------------------------------------------------------|
-    | 0     | a group of one lane is accepted                                  |
-    | 2     | `registers.request`, if nothing is ahead (1 for up to 16 places) |
-    | n     | it is accepted                                                   |
-    | n + 1 | its answer is at `o`                                             |
-    | n + 2 | the next request, if the answer was taken                        |
+    | cycle | event                                                                     |
+    |-------|---------------------------------------------------------------------------|
+    | 0     | a group of one lane is accepted                                           |
+    | 2     | `registers.request`, if none is before it (cycle 1 with up to 16 entries) |
+    | n     | it is accepted                                                            |
+    | n + 1 | its answer is at `o`                                                      |
+    | n + 2 | the next request, if the answer was accepted                              |
 
-    There is a place for every access that a core may have under way, so whatever a unit holds,
-    `i` is never refused and nothing else of the core waits for it.
+    The queue holds every access that a core may have in flight. `i` is thus never refused, and a
+    unit that stalls an access delays no other work of the core.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class DeviceLanes(SharedBlock):
     Members
     -------
     i : In(stream.Signature(group_layout(config)))
-        Of one lane each.
+        Groups of one lane each.
     registers : Out(RegisterSignature(14))
         Byte addresses in the window of registers.
     o : Out(stream.Signature(data_response_layout(config.core)))
     busy : Out(1)
-        Accesses wait or are under way.
+        Accesses wait or are in flight.
     """
 
     i: stream.Interface
@@ -81,8 +81,7 @@ class DeviceLanes(SharedBlock):
         ]
         request, response = self.registers.request, self.registers.response
         first = waiting.o.payload
-        # Where the window does not begin at a multiple of its size, what is ahead of it is taken
-        # away.
+        # The window may start at an address that is no multiple of its size: subtract the offset.
         ahead = (SHARED_BASE + config.shared.size) % WINDOW_BYTES
         low = exact_log2(WORD_BYTES)
         asked, kept = Signal(), Signal()

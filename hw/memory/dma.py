@@ -1,4 +1,4 @@
-"""The DMA: 2-D copies between DRAM, shared memory and the accumulators of matrix units."""
+"""DMA engine: 2-D copies between DRAM, shared memory and the accumulators of matrix units."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -29,33 +29,33 @@ __all__ = ["Dma", "dma_events"]
 
 
 def dma_events(config: ClusterConfig) -> data.StructLayout:
-    """Layout of the events of a cycle: beats moved, bursts that waited, jobs completed."""
+    """Return the layout of a cycle's events: beats moved, bursts stalled, descriptors completed."""
     names = ("read_beats", "write_beats", "read_wait", "write_wait")
     channels = [f"{name}_{c}" for c in range(config.axi.masters) for name in names]
     return data.StructLayout(dict.fromkeys([*channels, "jobs"], 1))
 
 
 class Dma(SharedBlock):
-    """Carry out LOAD, STORE, DRAIN and SPILL jobs of the host and of the matrix units.
+    """DMA engine: executes LOAD, STORE, DRAIN and SPILL descriptors of the host and matrix units.
 
-    There is a port for each matrix unit, where its jobs and those of a block of registers come:
-    they are checked one after the other and queue by kind (`JobPort`). Loads start in order, up to
-    `dma.contexts` side by side sharing every master in turns, and complete in order. STORE,
-    DRAIN and SPILL are done one at a time, in order, beside the loads. Loads and the others are
-    not ordered with each other: whoever needs that waits for the completion, after which the
-    bytes are in shared memory, or the write responses have come.
+    Each matrix unit has a port, which also has a block of registers. A port checks descriptors
+    one at a time and queues them by kind (`JobPort`). Loads start in order, up to `dma.contexts`
+    at a time, share every master round-robin, and complete in order. STORE, DRAIN and SPILL are
+    executed one at a time, in order, in parallel with loads. Loads are not ordered with the
+    others: software that needs the order waits for the completion. After it the bytes are in
+    shared memory, or the write responses have arrived.
 
-    Several ports take turns, job by job, at the loads and at the others; orders hold within a
-    port. So the next load of a port begins after at most one of each other port, and none waits
-    for what another port has queued.
+    Several ports are served round-robin, one descriptor at a time, for loads and for the others.
+    Orders hold within a port. The next load of a port thus begins after at most one of each other
+    port, and no port waits for descriptors queued at another.
 
     Each row is cut at multiples of `axi.interleave_bytes` into bursts of whole beats, so none
-    crosses a 4 KB boundary; all have id 0 and come back in order. The first burst goes out about
-    16 cycles after the job; then each master moves a beat per cycle where DRAM and shared memory
-    are aligned alike modulo a beat.
+    crosses a 4 KB boundary. All have id 0 and return in order. The first burst leaves about 16
+    cycles after the descriptor. Each master then moves a beat per cycle if DRAM and shared memory
+    have equal alignment modulo a beat.
 
-    A refused job (see `JobCheck`) completes with an error and moves nothing; a job with an AXI
-    error response completes with an error after all its bursts.
+    A refused descriptor (see `JobCheck`) completes with an error and moves nothing. After an AXI
+    error response a descriptor completes with an error when all its bursts are done.
 
     Parameters
     ----------
@@ -66,18 +66,18 @@ class Dma(SharedBlock):
     registers, registers1, … : In(RegisterSignature(8))
         `address_map.DMA`, for each port.
     job, job1, … : In(stream.Signature(dma_job(config.shared)))
-        Jobs of each matrix unit.
+        Descriptors of each matrix unit.
     drain, drain1, … : In(stream.Signature(8 * drain_bytes))
-        Its results, for DRAIN and SPILL, in the order of the jobs.
+        Its results, for DRAIN and SPILL, in the order of the descriptors.
     done, done1, … : Out(ResponseSignature(dma_done))
-        Completions of its jobs.
+        Completions of its descriptors.
     axi_0, axi_1, … : Out(Axi4Signature)
     read_0, … : Out(WideReadSignature(config.shared, config.axi.beat_bytes))
     write_0, … : Out(WideWriteSignature(config.shared, config.axi.beat_bytes))
     busy : Out(1)
-        Combinational: anything to do, or any input valid.
+        Combinational: a descriptor is held, or any input is valid.
     error : Out(1)
-        Any bit of the register `error` of any port.
+        Any bit of the register `error` of any port is set.
     events : Out(dma_events(config))
     """
 
@@ -155,7 +155,7 @@ class Dma(SharedBlock):
         return m
 
     def port(self, m, number):
-        """Build the port of this number."""
+        """Build and connect port `number`."""
         port = JobPort(self.config)
         m.submodules[numbered("port", number)] = port
         connect(m, flipped(getattr(self, numbered("registers", number))), port.registers)
@@ -166,7 +166,7 @@ class Dma(SharedBlock):
         return port
 
     def in_turns(self, m, name, streams):
-        """Return the stream of the jobs of all ports."""
+        """Return the round-robin merge of the descriptors of all ports."""
         if len(streams) == 1:
             return streams[0]
         m.submodules[name] = merge = Merge(dma_work(self.config), len(streams))
@@ -176,7 +176,7 @@ class Dma(SharedBlock):
         return SimpleNamespace(payload=jobs.payload.payload, valid=jobs.valid, ready=jobs.ready)
 
     def take_results(self, m, writer):
-        """Give the writer the beats of the matrix unit whose job it does."""
+        """Connect the results of the matrix unit that drains to the writer."""
         with m.Switch(writer.unit):
             for number, _ in enumerate(self.config.matrices):
                 drain = getattr(self, numbered("drain", number))
@@ -188,7 +188,7 @@ class Dma(SharedBlock):
                     ]
 
     def loads_in_turn(self, m, loads, contexts):
-        """Give loads to the contexts in turn; return their completions, also in turn."""
+        """Assign loads to the contexts in rotation; return their completions, in the same order."""
         done = stream.Signature(dma_retired(self.config)).create(path=("loaded",))
         begins, ends = Signal(range(len(contexts))), Signal(range(len(contexts)))
         for k, context in enumerate(contexts):
@@ -207,7 +207,7 @@ class Dma(SharedBlock):
         return done
 
     def loads_by_port(self, m, loads, contexts):
-        """Give loads to the contexts that are free; return completions, in order for each port."""
+        """Assign loads to free contexts; return their completions, in order for each port."""
         m.submodules.order = order = LoadOrder(self.config)
         done = stream.Signature(dma_retired(self.config)).create(path=("loaded",))
         m.d.comb += [
@@ -229,7 +229,7 @@ class Dma(SharedBlock):
         return done
 
     def begin_writes(self, m, writes, writers):
-        """Begin the next STORE, DRAIN or SPILL when none is under way."""
+        """Begin the next STORE, DRAIN or SPILL if none is in progress."""
         free = ~Cat(writer.active for writer in writers).any()
         is_store = writes.payload.job.direction == Direction.STORE
         m.d.comb += writes.ready.eq(free)
@@ -240,7 +240,7 @@ class Dma(SharedBlock):
             ]
 
     def retire(self, m, ports, loaded, writers):
-        """Report one completion per cycle to its port: a write first, else a load."""
+        """Report one completion per cycle to its port: a write first, then a load."""
         retired = Signal(dma_retired(self.config))
         valid = Signal()
         m.d.comb += [retired.eq(loaded.payload), valid.eq(loaded.valid), loaded.ready.eq(1)]
@@ -260,7 +260,7 @@ class Dma(SharedBlock):
             ]
 
     def channel(self, m, c, contexts, writers):
-        """Build one master with its ports; return whose reads and whether a write failed."""
+        """Build one master; return its read errors per context, and its write error."""
         config = self.config
         m.submodules[f"read_channel_{c}"] = read = ReadChannel(config)
         m.submodules[f"write_channel_{c}"] = write = WriteChannel(config)

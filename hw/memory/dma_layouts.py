@@ -1,4 +1,4 @@
-"""What flows between the parts of the DMA: requests, jobs, segments, lines, completions."""
+"""Record layouts between the parts of the DMA."""
 
 from amaranth.lib import data
 from amaranth.utils import ceil_log2, exact_log2
@@ -21,23 +21,23 @@ LOCAL_FIELDS = ("local", "local_pitch")
 
 
 def owner_width(config: ClusterConfig) -> int:
-    """Bits that name who waits for a line: a load context, or the results of the matrix unit."""
+    """Return the bits of a beat's owner: a load context, or the matrix unit's results."""
     return ceil_log2(config.dma.contexts + 1)
 
 
 def port_width(config: ClusterConfig) -> int:
-    """Bits that name the port of a job; none where there is one port."""
+    """Return the bits of a descriptor port's number; 0 with one port."""
     return ceil_log2(config.dma_ports)
 
 
 def dma_request(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a job before it is checked: local fields in full, and whether the host asks."""
+    """Return the layout of an unchecked descriptor: local fields in full, and its source."""
     members = {name: field.shape for name, field in dma_job(config.shared)}
     return data.StructLayout(members | dict.fromkeys(LOCAL_FIELDS, 32) | {"host": 1})
 
 
 def dma_work(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a checked job and the port it came to; a refused one only completes."""
+    """Return the layout of a checked descriptor and its port; a refused one only completes."""
     return data.StructLayout({
         "job": dma_job(config.shared),
         "host": 1,
@@ -47,10 +47,10 @@ def dma_work(config: ClusterConfig) -> data.StructLayout:
 
 
 def dma_segment(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a piece of a row that lies within one interleaved block of DRAM.
+    """Return the layout of a segment: a piece of a row within one interleave block of DRAM.
 
-    A `zero` segment is filled in shared memory without a read; its `dram` only says which
-    channel does it.
+    A `zero` segment is filled in shared memory without a read; its `dram` only selects the
+    channel.
     """
     return data.StructLayout({
         "dram": 32,
@@ -61,7 +61,7 @@ def dma_segment(config: ClusterConfig) -> data.StructLayout:
 
 
 def dma_plan(config: ClusterConfig) -> data.StructLayout:
-    """Layout of one realignment: bytes that start at `offset` in a beat and end up at `address`."""
+    """Return the layout of a realignment: bytes from `offset` in a beat go to `address`."""
     return data.StructLayout({
         "offset": exact_log2(config.axi.beat_bytes),
         "address": 32,
@@ -72,7 +72,7 @@ def dma_plan(config: ClusterConfig) -> data.StructLayout:
 
 
 def dma_line(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a masked write of one beat; `last` ends what its owner waits for."""
+    """Return the layout of a masked write of one beat; `last` completes its owner's work."""
     size = config.axi.beat_bytes
     return data.StructLayout({
         "address": 32,
@@ -84,7 +84,7 @@ def dma_line(config: ClusterConfig) -> data.StructLayout:
 
 
 def dma_retired(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a completed job on its way to the one who asked."""
+    """Return the layout of a completed descriptor, on its way to the requester."""
     return data.StructLayout({
         "tag": 4,
         "direction": Direction,

@@ -1,4 +1,4 @@
-"""The DMA's registers: jobs of the host, and what became of them."""
+"""Registers of the DMA: descriptors of the host, and their results."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ __all__ = ["DmaRegisters"]
 
 
 class DmaRegisters(SharedBlock):
-    """Hold the fields of the next job, start it, count what was done.
+    """Register block: holds the fields of the next descriptor, starts it, counts completions.
 
-    A write of `start` is held until `request` is taken; any other access takes one cycle. An
-    access to no register, a read of a write-only or a write of a read-only one, and a `start`
-    other than 0 or 1 are refused in the response and do nothing.
+    A write of `start` stalls until `request` is accepted; any other access takes one cycle. The
+    response reports an error, without any effect, for an access outside the registers, a read of
+    a write-only register, a write of a read-only one, and a `start` other than 0 or 1.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class DmaRegisters(SharedBlock):
     registers : In(RegisterSignature(8))
     request : Out(stream.Signature(dma_request(config)))
     retired : In(ResponseSignature(dma_retired(config)))
-        Each job of this port that completes, of whomever.
+        Each descriptor of this port that completes, of any requester.
     failed : Out(1)
-        Any bit of the register `error`.
+        Any bit of the register `error` is set.
     """
 
     registers: Any
@@ -104,13 +104,13 @@ class DmaRegisters(SharedBlock):
         return m
 
     def count(self, m, started, clears):
-        """Return the registers that tell what became of the host's jobs."""
+        """Return the registers with the results of the host's descriptors."""
         running = Signal(8)
         loads_done, stores_done = Signal(32), Signal(32)
         error = Signal(2)
         retired = self.retired.payload
         ends = self.retired.valid & retired.host
-        # An error of the very cycle of a clear is kept.
+        # An error in the same cycle as a clear is kept.
         news = Cat(retired.failed, retired.refused) & ends.replicate(2)
         m.d.sync += [
             running.eq(running + started - ends),

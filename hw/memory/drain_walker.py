@@ -1,4 +1,4 @@
-"""Gives every beat of the matrix unit's results its address."""
+"""Address generator of the DMA for the results of matrix units."""
 
 from types import SimpleNamespace
 
@@ -14,25 +14,25 @@ from .ports import Direction, dma_job
 
 __all__ = ["DrainWalker", "drain_place"]
 
-#: Where a beat goes and how many of its low bytes.
+#: Destination of a beat, and the number of its low bytes to write.
 drain_place = data.StructLayout({"address": 32, "bytes": 8})
 
 
 def place_registers() -> SimpleNamespace:
-    """Return the registers of a walk through column blocks."""
+    """Return the registers of a walk over column blocks."""
     widths = {
         "address": 32,  # of the next beat
         "next_row": 32,
         "next_block": 32,
         "pitch": 32,
         "block": 8,
-        "block_left": 8,  # bytes of this row of the block from here on
-        "row_valid": 8,  # bytes of a row of this block that have a place
-        "valid_left": 8,  # the same from here on
-        "columns_left": 16,  # bytes of a row of the matrix after this block
+        "block_left": 8,  # bytes of this row of the block, from here on
+        "row_valid": 8,  # bytes of a row of this block within the matrix
+        "valid_left": 8,  # the same, from here on
+        "columns_left": 16,  # bytes of a row of the matrix, after this block
         "last_block": 1,
-        "rows": 16,  # after the first one
-        "rows_left": 16,  # of this block after this one
+        "rows": 16,  # after the first
+        "rows_left": 16,  # of this block, after this one
     }
     return SimpleNamespace(**{
         name: Signal(width, name=name, reset_less=True) for name, width in widths.items()
@@ -40,11 +40,11 @@ def place_registers() -> SimpleNamespace:
 
 
 class DrainWalker(SharedBlock):
-    """List the places of a job's beats: column block by column block, row by row, beat by beat.
+    """Address generator for results: by column block, then by row, then by beat.
 
-    A row of a block has ``ceil(block / drain_bytes)`` beats of the unit whose results they are. Of
-    the last block only the bytes within the matrix have a place; a beat beyond has 0 bytes. The
-    first place comes one cycle after the job, then one per cycle.
+    A row of a block has ``ceil(block / drain_bytes)`` beats of the matrix unit that drains. In the
+    last block only bytes within the matrix are written; a beat outside has 0 bytes. The first
+    address is valid one cycle after the descriptor, then one per cycle.
 
     Parameters
     ----------
@@ -54,10 +54,10 @@ class DrainWalker(SharedBlock):
     -------
     i : In(stream.Signature(dma_job(config.shared)))
     unit : In(port_width(config))
-        Number of the matrix unit that gives the beats of `i`.
+        Number of the matrix unit that drains for `i`.
     o : Out(stream.Signature(drain_place))
     busy : Out(1)
-        Places are yet to come.
+        Beats remain.
     """
 
     i: stream.Interface
@@ -110,7 +110,7 @@ class DrainWalker(SharedBlock):
         return m
 
     def beat_bytes(self, m) -> Value:
-        """Return the bytes of a beat of the job under way."""
+        """Return the bytes of a beat of the descriptor in progress."""
         sizes = [matrix.drain_bytes for matrix in self.config.matrices]
         if len(set(sizes)) == 1:
             return Const(sizes[0])
@@ -122,7 +122,7 @@ class DrainWalker(SharedBlock):
         return beat
 
     def enter_block(self, m, at, start, pitch, width, columns):
-        """Go to the first row of a block of `width` bytes, with `columns` of the matrix left."""
+        """Start the first row of a block of `width` bytes, with `columns` of the matrix left."""
         valid = Mux(columns < width, columns, width)
         m.d.sync += [
             at.address.eq(start),
@@ -136,7 +136,7 @@ class DrainWalker(SharedBlock):
         ]
 
     def begin(self, m, at, job):
-        """Stand at the first beat of a job."""
+        """Start at the first beat of a descriptor."""
         spills = job.direction == Direction.SPILL
         start = Mux(spills, job.local, job.dram)
         pitch = Mux(spills, job.local_pitch, job.dram_pitch)

@@ -1,4 +1,4 @@
-"""One DRAIN or SPILL in progress: the matrix unit's results on their way to memory."""
+"""Context of a DRAIN or SPILL in progress: writes a matrix unit's results to memory."""
 
 from types import SimpleNamespace
 
@@ -20,12 +20,12 @@ __all__ = ["DrainWriter"]
 
 
 class DrainWriter(SharedBlock):
-    """Put beats of results at any byte address as one or two masked lines.
+    """Drain context: writes result beats at any byte address, as one or two masked lines.
 
-    A beat leaves as a line the cycle after it was taken; one beat per cycle where it lies within
-    one line, one per two cycles where it crosses into the next. Lines go to the master of their
-    address, for a SPILL to the write port of that number. A refused job of non-zero size takes
-    its beats and drops them, so that the matrix unit does not wait forever.
+    A beat leaves as a line the cycle after it was accepted: one beat per cycle if it lies within
+    one line, one per 2 cycles if it crosses into the next. Lines go to the master of their
+    address, for a SPILL to the write port of that number. A refused descriptor of non-zero size
+    accepts its beats and drops them, so that the matrix unit does not stall forever.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class DrainWriter(SharedBlock):
     -------
     work : In(stream.Signature(dma_work(config)))
     drain : In(stream.Signature(8 * drain_bytes))
-        Beats as wide as the widest of the matrix units.
+        Beats as wide as those of the widest matrix unit.
     unit : Out(port_width(config))
-        Number of the matrix unit whose beats are taken.
+        Number of the matrix unit that drains.
     line_0, line_1, … : Out(stream.Signature(dma_line(config)))
         To each master.
     spill_0, spill_1, … : Out(stream.Signature(dma_line(config)))
@@ -104,12 +104,12 @@ class DrainWriter(SharedBlock):
         return m
 
     def place_beats(self, m, walker, tracker) -> SimpleNamespace:
-        """Pair beats with their places; return the line to give, and whether it is taken."""
+        """Pair beats with their addresses; return the line to write, and whether it is accepted."""
         size = self.config.axi.beat_bytes
         width = exact_log2(size)
         held = Signal(8 * size, reset_less=True)
         address = Signal(32, reset_less=True)
-        mask = Signal(2 * size, reset_less=True)  # over the line of the first byte and the next
+        mask = Signal(2 * size, reset_less=True)  # over the line of the first byte and its next
         valid, second, taken = Signal(), Signal(), Signal()
         moves, crosses = Signal(), Signal()
         place = walker.o.payload
@@ -145,7 +145,7 @@ class DrainWriter(SharedBlock):
         return SimpleNamespace(payload=line, valid=valid, taken=taken)
 
     def deal_lines(self, m, line, spills):
-        """Give a line to the master, or the write port, of its address."""
+        """Route a line to the master, or to the write port, of its address."""
         master = master_of(self.config, line.payload.address)
         for c in range(self.config.axi.masters):
             for kind, chosen in (("line", ~spills), ("spill", spills)):

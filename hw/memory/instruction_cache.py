@@ -1,4 +1,4 @@
-"""From the instruction port of a core to DRAM, through a cache."""
+"""L1 instruction cache of a core."""
 
 from typing import Any
 
@@ -29,9 +29,9 @@ __all__ = ["InstructionCache"]
 
 
 def look_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of what is looked up: ``wanted`` by a request of this ``tag``, else read ahead.
+    """Return the layout of a look-up: a request ``tag`` if ``wanted``, else a prefetch.
 
-    ``pair`` is its address, in pairs.
+    ``pair`` is the address, in pairs of instructions.
     """
     request = fetch_request_layout(core_of(config)).members
     return data.StructLayout({
@@ -42,21 +42,21 @@ def look_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 class InstructionCache(SharedBlock):
-    """Serve the instruction requests of a core from the lines it was last asked for.
+    """L1 instruction cache: non-blocking, set-associative, with a next-line prefetcher.
 
     | cycle | a pair of instructions                                                     |
     |-------|----------------------------------------------------------------------------|
     | 0     | `fetch` is accepted                                                        |
-    | 1     | `fetched`, if the cache has its line or nobody has; one per cycle          |
-    | 2     | else `read` of its line is offered, unless that is being read already      |
-    | n     | the last beat comes                                                        |
-    | n + 2 | `fetched`, and one per cycle of all that wait for the line, in any order   |
+    | 1     | `fetched`, if the cache hits or the address is not DRAM; one per cycle     |
+    | 2     | else `read` of its line is offered, unless the line is in flight           |
+    | n     | the last beat of the line arrives                                          |
+    | n + 2 | `fetched`; one per cycle of all that wait for the line, in any order       |
 
-    Requests behind a miss go on, up to `misses` lines at a time; where there is no room for one
-    more, it waits, and those behind it. Behind a line that is missed, or read ahead and used for
-    the first time, `prefetch` more are read in cycles in which nothing is asked for. What cannot
-    be read is answered with an error and not kept. In a cycle in which a beat comes nothing is
-    accepted, nor while the cache is emptied: a cycle for each set, after a reset too.
+    Requests after a miss proceed, with up to `misses` lines in flight. If no MSHR is free, the
+    request stalls, and those after it. After a line that is missed, or prefetched and used for
+    the first time, the next `prefetch` lines are read in cycles without a request. A line that
+    cannot be read is answered with an error and not kept. No request is accepted in a cycle in
+    which a beat arrives, or during a sweep: one cycle for each set, also after a reset.
 
     Parameters
     ----------
@@ -68,16 +68,15 @@ class InstructionCache(SharedBlock):
     fetch : In(stream.Signature(fetch_request_layout(config.core)))
     fetched : Out(ResponseSignature(fetch_response_layout(config.core)))
     invalidate : In(1)
-        What is asked for from the next cycle on is read anew, for all warps.
-        Whoever says so keeps the clock in that cycle, as a core does of which a warp runs:
-        `busy` does not follow.
+        Requests from the next cycle on read their lines anew, for all warps. The driver keeps the
+        clock running in that cycle, as a core with a running warp does: `busy` does not cover it.
     read : Out(stream.Signature(read_layout(config)))
-        The first beat of a line; all of them are to be read.
+        First beat of a line. All beats of the line are to be read.
     line : In(ResponseSignature(line_layout(config)))
-        Beats of one line in their order, of several lines in any.
+        Beats of one line in order, of several lines in any order.
     events : Out(instruction_cache_events())
     busy : Out(1)
-        Something is under way, or comes in.
+        A request is in progress, or arrives.
     """
 
     fetch: stream.Interface
@@ -146,13 +145,13 @@ class InstructionCache(SharedBlock):
         return line[: self.core.l1i.set_width]
 
     def asked(self, accepted: Value, proposed: Value) -> Value:
-        """Return what is looked up next: what was accepted, else what is read ahead."""
+        """Return the next look-up: the accepted request, else the proposed line."""
         asked, first = self.fetch.payload, Cat(C(0, self.misses.place_width), proposed)
         pair = asked.address[exact_log2(PAIR_BYTES) :]
         return Cat(accepted, asked.tag, Mux(accepted, pair, first))
 
     def ask(self, m: Module, accepted, probed, proposed, tags, words, table):
-        """Read what is asked for, or the tags of what is proposed; or the word of a replay."""
+        """Read the arrays for a request, the tags for a proposed line, or the word of a replay."""
         pair, replay = self.fetch.payload.address[exact_log2(PAIR_BYTES) :], table.replay
         replays = replay.valid
         asked = Signal(self.core.l1i.set_width)
@@ -160,14 +159,14 @@ class InstructionCache(SharedBlock):
             asked.eq(self.set_of(self.line_of(pair))),
             tags.read.eq(accepted | probed),
             tags.read_set.eq(Mux(probed, self.set_of(proposed), asked)),
-            # Of the other ways a beat of that number may be written now.
+            # A beat of the same number may be written to other ways in this cycle.
             words.read.eq(Mux(replays, replay.payload.way, accepted.replicate(self.core.l1i.ways))),
             words.read_set.eq(Mux(replays, replay.payload.set, asked)),
             words.read_place.eq(Mux(replays, replay.payload.place, pair)),
         ]
 
     def look_up(self, m: Module, look, look_valid, tags, table):
-        """Look for a line; return whether nobody has it, and whether it needs no other look."""
+        """Look up a line; return whether it is outside DRAM, and whether the look-up completes."""
         line, is_outside, is_served = self.line_of(look.pair), Signal(), Signal()
         present, tag = Signal(), look.tag
         m.d.comb += [
@@ -188,18 +187,18 @@ class InstructionCache(SharedBlock):
         return is_outside, is_served
 
     def begin(self, m: Module, look, table):
-        """Read lines in the order in which they are missed."""
+        """Request missing lines from memory, in order."""
         m.submodules.reads = reads = Queue(read_layout(self.config), self.core.l1i.misses)
         beat = Cat(C(0, exact_log2(self.misses.beats)), self.line_of(look.pair))
         m.d.comb += [
-            reads.i.valid.eq(table.begins),  # all that may be under way fit
+            reads.i.valid.eq(table.begins),  # the queue has room for every MSHR
             reads.i.payload.id.eq(table.entry),
             reads.i.payload.beat.eq(beat),
         ]
         connect(m, reads.o, flipped(self.read))
 
     def fill(self, m: Module, tags, words, table):
-        """Put beats into their lines, which are valid with the last."""
+        """Write arriving beats to the arrays; the line becomes valid with its last beat."""
         came, fill = self.line.payload, table.fill
         last = C(1, 1) if self.misses.beats == 1 else fill.beat.all()
         ways = Signal(self.core.l1i.ways)
@@ -219,7 +218,7 @@ class InstructionCache(SharedBlock):
         ]
 
     def prefetch(self, m: Module, look, look_valid, table, is_served, proposed: Signal) -> Value:
-        """Return whether the line `proposed` is to be looked up, that nobody asked for."""
+        """Return whether the line at `proposed` is to be looked up for a prefetch."""
         if not self.core.l1i.prefetch:
             return C(0, 1)
         m.submodules.prefetcher = prefetcher = Prefetcher(self.core.l1i)
@@ -233,9 +232,9 @@ class InstructionCache(SharedBlock):
         return prefetcher.proposes & table.spare & ~is_probe
 
     def answer(self, m: Module, look, look_valid, tags, words, table, is_outside) -> Value:
-        """Answer what is here, or what was replayed; return whether something was.
+        """Answer a hit or a replay; return whether a replay is answered.
 
-        Never both: nothing is accepted in a cycle in which something is replayed.
+        Never both, as no request is accepted in the cycle of a replay.
         """
         replayed = Signal(replay_layout(self.misses), reset_less=True)
         replayed_valid = Signal()
@@ -254,12 +253,12 @@ class InstructionCache(SharedBlock):
         return replayed_valid
 
     def tell(self, m: Module, accepted: Signal, waits: Value):
-        """Tell the events, given whether what is looked up waits."""
+        """Drive `events`; `waits`: the look-up stalls."""
         events, was_accepted = self.events, Signal()
         m.d.sync += was_accepted.eq(accepted)
         m.d.comb += [
             events.fetches.eq(accepted),
-            # What waits for a line is not answered in a cycle after one was accepted.
+            # A request that waits for a line is never answered in the cycle after an acceptance.
             events.fetch_misses.eq(was_accepted & ~self.fetched.valid),
             events.lines_fetched.eq(self.read.valid & self.read.ready),
             events.entry_waits.eq(waits),

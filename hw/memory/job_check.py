@@ -1,4 +1,4 @@
-"""Refuses DMA jobs that would leave memory."""
+"""Descriptor check of the DMA: refuses transfers outside memory."""
 
 from amaranth import *
 from amaranth.lib import stream
@@ -15,12 +15,12 @@ __all__ = ["JobCheck"]
 
 
 class JobCheck(SharedBlock):
-    """Find the end of a job on either side of the transfer and mark it refused if outside.
+    """Descriptor check: computes the end of a transfer on both sides and refuses invalid ones.
 
-    Refused are sizes of zero, bytes outside ``DRAM_BASE .. DRAM_END`` where DRAM takes part,
-    and bytes outside shared memory where that does. ``(rows - 1) * pitch`` is multiplied a bit
-    per cycle until no bit is left: latency 2 cycles and one per bit of ``rows - 1``; one job at a
-    time.
+    Refused are sizes of zero, bytes outside ``DRAM_BASE .. DRAM_END`` if DRAM takes part, and
+    bytes outside shared memory if that takes part. ``(rows - 1) * pitch`` is multiplied one bit
+    per cycle until no set bit is left. Latency 2 cycles and one per bit of ``rows - 1``; one
+    descriptor at a time.
 
     Parameters
     ----------
@@ -88,15 +88,15 @@ class JobCheck(SharedBlock):
         return m
 
     def multiply(self, m, taken, rows, step, bases, start, width):
-        """Return ``start + width + rows * step``, right once the second value is 0.
+        """Return ``start + width + rows * step``, and a value that is 0 once the sum is valid.
 
-        `rows` and `step` are taken a cycle before `start` and `width`. Of a sum of 2**33 or more
-        only that it is so is kept.
+        `rows` and `step` are sampled a cycle before `start` and `width`. For a sum of 2**33 or more
+        only the top bit is valid.
         """
         total = Signal(34, reset_less=True)
         shifted = Signal(33, reset_less=True)
         bits_left = Signal(16, reset_less=True)
-        lost = Signal(reset_less=True)  # bits of `shifted` went over its end
+        lost = Signal(reset_less=True)  # set bits of `shifted` were shifted out
         added = carry_select(total[:33], shifted, 34)
         with m.If(taken):
             m.d.sync += [shifted.eq(step), bits_left.eq(rows), lost.eq(0)]

@@ -1,4 +1,4 @@
-"""Where jobs come to the DMA: a block of registers, and the matrix unit beside it."""
+"""Descriptor port of the DMA: a block of registers and the matrix unit's requests."""
 
 from typing import Any
 
@@ -20,11 +20,12 @@ __all__ = ["JobPort"]
 
 
 class JobPort(SharedBlock):
-    """Check the jobs of both askers in turns and queue them by kind; tell each what became of them.
+    """Descriptor port: checks descriptors of both requesters and queues them by kind.
 
-    A job is in its queue 4 cycles after it was taken, and one more per bit of ``rows - 1``; one is
-    checked at a time. While a queue is full, a checked job for it holds up those behind it, of
-    this port only. The order within an asker is kept.
+    The requesters are served round-robin; each receives its completions. A descriptor is in its
+    queue 4 cycles after it was accepted, and one more per bit of ``rows - 1``; one is checked at
+    a time. A checked descriptor whose queue is full stalls those after it, of this port only.
+    Order is kept within a requester.
 
     Parameters
     ----------
@@ -33,21 +34,21 @@ class JobPort(SharedBlock):
     Members
     -------
     number : In(port_width(config))
-        Which port this is.
+        Number of this port.
     registers : In(RegisterSignature(8))
     job : In(stream.Signature(dma_job(config.shared)))
-        Jobs of the matrix unit, where there is one.
+        Descriptors of the matrix unit, if there is one.
     done : Out(ResponseSignature(dma_done))
-        Completions of the jobs of `job`.
+        Completions of the descriptors of `job`.
     load : Out(stream.Signature(dma_work(config)))
     write : Out(stream.Signature(dma_work(config)))
-        All that are not loads.
+        All except loads.
     retired : In(ResponseSignature(dma_retired(config)))
-        Each job of this port that completes.
+        Each descriptor of this port that completes.
     failed : Out(1)
-        Any bit of the register `error`.
+        Any bit of the register `error` is set.
     busy : Out(1)
-        Combinational: a job is here, or any input is valid.
+        Combinational: a descriptor is held, or any input is valid.
     """
 
     number: Signal
@@ -123,7 +124,7 @@ class JobPort(SharedBlock):
         return m
 
     def serve_matrix(self, m, asker):
-        """Take the jobs of the matrix unit, and tell it which are done."""
+        """Connect the matrix unit's descriptors and completions."""
         job, retired = self.job.payload, self.retired.payload
         m.d.comb += [
             asker.valid.eq(self.job.valid),

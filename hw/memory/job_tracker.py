@@ -1,4 +1,4 @@
-"""Knows when a DMA job is done."""
+"""Completion tracker of a DMA descriptor."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -13,10 +13,10 @@ __all__ = ["JobTracker"]
 
 
 class JobTracker(wiring.Component):
-    """Hold who asked for a job, count its unfinished pieces, and offer its completion.
+    """Completion tracker: holds the requester of a descriptor and counts its unfinished pieces.
 
-    The completion is offered from the cycle after the last piece finished (a refused job: from
-    the cycle after its start) until it is taken.
+    The completion is offered from the cycle after the last piece finished until it is accepted;
+    for a refused descriptor from the cycle after its start.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class JobTracker(wiring.Component):
         `work` begins.
     work : In(dma_work(config))
     walking : In(1)
-        Pieces are yet to come.
+        Pieces remain to be issued.
     issued : In(1)
         A piece begins.
     finished : In(config.axi.masters)
@@ -36,7 +36,7 @@ class JobTracker(wiring.Component):
     failed : In(1)
         AXI reported an error; ignored while not `active`.
     active : Out(1)
-        From the cycle after `start` until the completion was taken.
+        High from the cycle after `start` until the completion was accepted.
     done : Out(stream.Signature(dma_retired(config)))
     """
 
@@ -65,7 +65,7 @@ class JobTracker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         masters = self.config.axi.masters
-        # In flight, in the segment queues and between them, with room to spare.
+        # In flight, in the segment queues and between them, with a margin.
         pieces = masters * (max(self.config.dma.outstanding, WRITES_IN_FLIGHT) + 32)
         unfinished = Signal(ceil_log2(pieces))
         finishes = sum((self.finished[c] for c in range(1, masters)), self.finished[0])

@@ -21,19 +21,19 @@ __all__ = [
 ]
 
 
-#: Bytes of a request for instructions: two words.
+#: Bytes of an instruction fetch: two words.
 PAIR_BYTES = 8
 
 
 def core_of(config: ClusterConfig) -> CoreConfig:
-    """Return the config of the cores of a cluster that has some."""
+    """Return the config of the cores of a cluster; raise if it has none."""
     if config.core is None:
         raise ValueError("cores must be at least 1 to have memory, not 0")
     return config.core
 
 
 def instruction_misses(config: ClusterConfig) -> MissConfig:
-    """Return what misses of a core's instructions are like: each pair of each warp may wait."""
+    """Return the miss config of a core's L1I: each pair of each warp may wait."""
     core = core_of(config)
     return MissConfig(
         cache=core.l1i,
@@ -44,7 +44,7 @@ def instruction_misses(config: ClusterConfig) -> MissConfig:
 
 
 def data_misses(config: ClusterConfig) -> DataCacheConfig:
-    """Return what the cache of a core's data is like: each transaction may wait."""
+    """Return the config of a core's L1D: each transaction may wait."""
     core = core_of(config)
     return DataCacheConfig(
         cache=core.l1d,
@@ -55,18 +55,18 @@ def data_misses(config: ClusterConfig) -> DataCacheConfig:
 
 
 def id_width(config: ClusterConfig) -> int:
-    """Bits that name a line that one cache of a core reads."""
+    """Return the bits of an MSHR's number in either cache of a core."""
     core = core_of(config)
     return ceil_log2(max(core.l1i.misses, core.l1d.misses))
 
 
 def core_id_width(config: ClusterConfig) -> int:
-    """Bits of the ids of a core's bursts: those of its two caches, and which of them it is."""
+    """Return the bits of a core's AXI ids: MSHR number, and the cache above it."""
     return 1 + id_width(config)
 
 
 def read_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a read of a line, given its first beat; its id comes back with each beat."""
+    """Return the layout of a read of a line, with its first beat; each beat returns its id."""
     return data.StructLayout({
         "id": id_width(config),
         "beat": 32 - exact_log2(config.axi.beat_bytes),
@@ -74,7 +74,7 @@ def read_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 def line_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of the next beat of a line, or of the reason why there is none."""
+    """Return the layout of the next beat of a line, or of its error."""
     return data.StructLayout({
         "id": id_width(config),
         "data": config.axi.data_width,
@@ -83,13 +83,13 @@ def line_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 def instruction_cache_events() -> data.StructLayout:
-    """Layout of the events of a cycle in the cache of instructions.
+    """Return the layout of a cycle's events in the L1 instruction cache.
 
-    ``fetches``: one is accepted. ``fetch_misses``: one that was accepted in the last cycle is not
-    answered. ``lines_fetched``: a line is asked for, wanted or read ahead. ``entry_waits``: one
-    that is looked up waits for a free entry of the misses, or for a way. ``bank_waits``: one is not
-    accepted as the memories are in use: a beat comes, a waiter is answered, a line to be read ahead
-    is looked up, or the cache is emptied.
+    ``fetches``: a fetch is accepted. ``fetch_misses``: the fetch accepted in the last cycle is not
+    answered. ``lines_fetched``: a line is requested, on demand or as a prefetch. ``entry_waits``: a
+    look-up stalls as no MSHR or no way is free. ``bank_waits``: a fetch is not accepted as the
+    arrays are in use: a beat arrives, a replay is answered, a prefetch is looked up, or a sweep
+    is in progress.
     """
     names = ("fetches", "fetch_misses", "lines_fetched", "entry_waits", "bank_waits")
     return data.StructLayout(dict.fromkeys(names, 1))

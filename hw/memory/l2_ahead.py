@@ -1,4 +1,4 @@
-"""Lines that a slice of the L2 cache reads before somebody asks for them."""
+"""Prefetcher of an L2 slice."""
 
 from amaranth import *
 from amaranth.lib import stream
@@ -14,9 +14,9 @@ __all__ = ["L2Ahead"]
 
 
 class L2Ahead(SharedBlock):
-    """Offer to look up the lines that a `StreamPrefetcher` proposes, none beyond DRAM.
+    """Prefetcher: issues look-ups of the lines that a `StreamPrefetcher` proposes, within DRAM.
 
-    Up to three quarters of the places of reads that wait are taken by lines that are read ahead.
+    Prefetches use up to three quarters of the MSHRs.
 
     Parameters
     ----------
@@ -26,16 +26,16 @@ class L2Ahead(SharedBlock):
     Members
     -------
     asks, missed : In(1)
-        A read that leaves its line behind is looked up for the first time, and is missed.
+        A read that allocates is looked up for the first time, and misses.
     line : In(config.l2.line_width)
     begun, came : In(1)
-        A line that was offered is read from now on; another one came, or somebody wants it.
+        A prefetch begins. One in flight arrives, or a demand read takes it over.
     forget : In(1)
         See `StreamPrefetcher`.
     o : Out(stream.Signature(operation_layout(config)))
-        A read of no beats. What comes of it need not be told.
+        A read of no beats, whose outcome needs no report.
     busy : Out(1)
-        Something will be offered, or comes in.
+        A prefetch will be offered, or a line arrives.
     """
 
     asks: Signal
@@ -68,7 +68,7 @@ class L2Ahead(SharedBlock):
         )
         most = 3 * l2.misses // 4
         under_way, is_dram = Signal(range(l2.misses + 1)), Signal()
-        slice_number = Signal(low)  # of all lines that come here
+        slice_number = Signal(low)  # common to all lines of this slice
         proposed, may_go = Cat(slice_number, streams.o.payload), Signal()
         with m.If(self.asks):
             m.d.sync += slice_number.eq(self.line)
@@ -78,7 +78,7 @@ class L2Ahead(SharedBlock):
             streams.line.eq(self.line[low:]),
             streams.forget.eq(self.forget),
             is_dram.eq(proposed < DRAM_END // l2.line_bytes),
-            # What is offered in this cycle and was in the last are not counted yet.
+            # Offers of this cycle and of the last are not counted yet.
             may_go.eq(under_way < most - 1),
             self.o.valid.eq(streams.o.valid & is_dram & may_go),
             streams.o.ready.eq((self.o.ready & may_go) | ~is_dram),

@@ -1,4 +1,4 @@
-"""What DRAM brings for the reads that wait in a slice of the L2 cache."""
+"""Refill buffer of an L2 slice."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -13,7 +13,7 @@ __all__ = ["L2Arrivals", "came_layout"]
 
 
 def came_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of a beat of DRAM."""
+    """Return the layout of a beat from DRAM."""
     return data.StructLayout({
         "slot": config.slot_width,
         "data": config.data_width,
@@ -23,9 +23,9 @@ def came_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 class L2Arrivals(SharedBlock):
-    """Keep the beats of DRAM, of different lines in any order, until their line is whole.
+    """Refill buffer: collects beats of several lines, interleaved in any order, into lines.
 
-    Beats and their responses are read each in 1 cycle.
+    Read latency 1 cycle, for beats and for their responses.
 
     Parameters
     ----------
@@ -34,18 +34,18 @@ class L2Arrivals(SharedBlock):
     Members
     -------
     begin : In(config.l2.misses)
-        The line of this slot will be read, from beat `first` on.
+        The line of this MSHR will be read, from beat `first` on.
     first : In(config.beat_width)
     came_valid : In(1)
     came : In(came_layout(config))
     ends : Out(config.l2.misses)
-        It is the last beat for this slot.
+        The last beat for this MSHR arrives.
     read : In(1)
-        What came for slot `read_slot` is at `line` in the next cycle.
+        Data for MSHR `read_slot` is at `line` in the next cycle.
     read_slot : In(config.slot_width)
     line : Out(8 * config.l2.line_bytes)
     read_codes : In(1)
-        Its responses, of slot `codes_slot`, at `codes`.
+        Responses for MSHR `codes_slot` are at `codes` in the next cycle.
     codes_slot : In(config.slot_width)
     codes : Out(2 * config.beats)
     """
@@ -107,7 +107,7 @@ class L2Arrivals(SharedBlock):
         return m
 
     def place(self, m: Module, whose: Value) -> Signal:
-        """Return where the beat goes: the next place of its slot, of which each bit is kept."""
+        """Return the number of the arriving beat in its line, from a counter for each MSHR."""
         width = self.config.beat_width
         bits = [Signal.like(self.begin, name=f"place_{n}", reset_less=True) for n in range(width)]
         place, following = Signal(width), Signal(width)

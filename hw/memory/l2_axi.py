@@ -1,4 +1,4 @@
-"""The channels of AXI4 on both sides of a slice of the L2 cache."""
+"""AXI4 channels on both sides of an L2 slice."""
 
 from amaranth import *
 from amaranth.utils import exact_log2
@@ -20,19 +20,19 @@ def beat_of(config: L2SliceConfig, address: Value) -> Value:
 
 
 def check_bursts(m: Module, config: L2SliceConfig, i):
-    """Assert that bursts lie in their lines; for a simulator."""
+    """Assert, in the simulator, that no burst crosses the end of its line."""
     for letter in ("ar", "aw"):
         first, more = beat_of(config, getattr(i, f"{letter}addr")), getattr(i, f"{letter}len")
         m.d.sync += Assert(
             ~getattr(i, f"{letter}valid") | (first + more < config.beats),
-            "a burst goes beyond its line",
+            "a burst crosses the end of its line",
         )
 
 
 def take_reads(m: Module, config: L2SliceConfig, i, read):
-    """Offer read bursts to be looked up, a stream of `operation_layout`."""
+    """Convert read bursts to a stream of `operation_layout`."""
     operation, first = read.payload, Signal(config.beat_width, name="first_read")
-    # The last beat of a line is never before the first that is read, nor its first behind the last.
+    # The first beat of a line is never after the last one read, nor its last before the first.
     begun = Cat(*(n >= first for n in range(config.beats - 1)), C(1, 1))
     not_over = Cat(C(1, 1), *(n <= first + i.arlen for n in range(1, config.beats)))
     m.d.comb += [
@@ -48,7 +48,7 @@ def take_reads(m: Module, config: L2SliceConfig, i, read):
 
 
 def take_writes(m: Module, config: L2SliceConfig, i, gather):
-    """Give write bursts and their beats to an `L2WriteGather`."""
+    """Connect write bursts and their beats to an `L2WriteGather`."""
     m.d.comb += [
         gather.burst.valid.eq(i.awvalid),
         gather.burst.payload.id.eq(i.awid),
@@ -64,7 +64,7 @@ def take_writes(m: Module, config: L2SliceConfig, i, gather):
 
 
 def answer(m: Module, i, answers):
-    """Give the beats of an `L2Responder`."""
+    """Connect the beats of an `L2Responder` to the read data channel."""
     m.d.comb += [
         i.rvalid.eq(answers.valid),
         i.rid.eq(answers.payload.id),
@@ -76,7 +76,7 @@ def answer(m: Module, i, answers):
 
 
 def ask_dram(m: Module, config: L2SliceConfig, o, letter: str, burst):
-    """Offer an address, a stream of line, first beat and beats after it."""
+    """Drive an address channel from a stream of line, first beat and beats after it."""
     offset = C(0, exact_log2(config.beat_bytes))
     m.d.comb += [
         getattr(o, f"{letter}valid").eq(burst.valid),
@@ -88,11 +88,11 @@ def ask_dram(m: Module, config: L2SliceConfig, o, letter: str, burst):
 
 
 def read_dram(m: Module, config: L2SliceConfig, o, slots):
-    """Ask DRAM for what the reads of an `L2Slots` want, and give it to them."""
+    """Connect the fetches and refill data of an `L2Slots` to DRAM."""
     ask_dram(m, config, o, "ar", slots.fetch)
     m.d.comb += [
         o.arid.eq(slots.fetch.payload.slot),
-        o.rready.eq(1),  # each beat has its place
+        o.rready.eq(1),  # each beat has its place in the refill buffer
         slots.came_valid.eq(o.rvalid),
         slots.came.slot.eq(o.rid),
         slots.came.data.eq(o.rdata),
@@ -102,7 +102,7 @@ def read_dram(m: Module, config: L2SliceConfig, o, slots):
 
 
 def write_dram(m: Module, config: L2SliceConfig, o, backs):
-    """Send DRAM what goes there from an `L2WriteBacks`."""
+    """Connect the bursts and responses of an `L2WriteBacks` to DRAM."""
     ask_dram(m, config, o, "aw", backs.address)
     m.d.comb += [
         o.wvalid.eq(backs.beat.valid),

@@ -1,4 +1,4 @@
-"""What is looked up next in a slice of the L2 cache."""
+"""Operation arbiter of an L2 slice."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -11,10 +11,10 @@ __all__ = ["L2Choice"]
 
 
 class L2Choice(SharedBlock):
-    """Choose one of what waits: what waited before, a walk, or a read and a write in turns.
+    """L2 arbiter: selects a retry or fill first, then a walk, then reads and writes in turn.
 
-    Combinational. A line that is read `ahead` has every second turn of writes. After a write that
-    could not be done no read begins until it is: those for which it waits come to an end.
+    Combinational. A prefetch (`ahead`) takes every second turn of the writes. After a write that
+    could not be done no read begins until it is done, so that the reads it waits for complete.
 
     Parameters
     ----------
@@ -24,24 +24,24 @@ class L2Choice(SharedBlock):
     -------
     again, walk, read, write, ahead : In(stream.Signature(operation_layout(config)))
     may_answer : In(1)
-        There is room for the answer to a read, whatever is under way.
+        The response queue has room for a read, including all in flight.
     may_wait : In(1)
-        There is room for a read that waits, or a line that is read ahead.
+        An MSHR is free for a read that misses, or for a prefetch.
     may_reply : In(1)
         There is room for the reply to a write.
     holds : In(1)
-        Neither a read nor a write begins.
+        No read and no write may begin.
     sweeping : In(1)
-        Nothing does.
+        No operation may begin.
     done, undone : In(1)
-        A write that is looked up is done, or not: then what follows it is not either.
+        The write that is looked up is done, or not; in that case the next one is not either.
     asks : Out(1)
-        This is looked up next:
+        Look up `asked` next.
     asked : Out(operation_layout(config))
     slot_stall : Out(1)
-        A read is refused for want of a place to wait.
+        A read stalls because no MSHR is free.
     pipeline_stall : Out(1)
-        A read or a write is refused as something else is chosen.
+        A read or a write stalls because another operation is selected.
     """
 
     again: stream.Interface
@@ -78,7 +78,7 @@ class L2Choice(SharedBlock):
         again, walk, read, write = self.again, self.walk, self.read, self.write
         repeats, walks, free = Signal(), Signal(), Signal()
         may_read, may_write, prefers_write, holds_reads = Signal(), Signal(), Signal(), Signal()
-        leads, prefers_ahead = Signal(), Signal()  # what goes in the place of a write
+        leads, prefers_ahead = Signal(), Signal()  # a prefetch takes the turn of a write
         may_lead, others, read_goes = Signal(), Signal(), Signal()
         m.d.comb += [
             again.ready.eq(self.may_answer & ~self.sweeping),

@@ -1,4 +1,4 @@
-"""Reads of DRAM that a slice of the L2 cache asks for."""
+"""Queue of the DRAM reads of an L2 slice."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -12,7 +12,7 @@ __all__ = ["L2Fetches", "fetch_layout"]
 
 
 def fetch_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of a read of DRAM: from beat `first` of a line on, `more` after it."""
+    """Return the layout of a DRAM read: beat `first` of a line and the `more` after it."""
     return data.StructLayout({
         "slot": config.slot_width,
         "line": config.l2.line_width,
@@ -22,7 +22,7 @@ def fetch_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 class L2Fetches(SharedBlock):
-    """Offer each read in the cycle after it came, or when those before it are gone.
+    """Queue of DRAM reads: each is offered 1 cycle after `i`, or after those before it.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class L2Fetches(SharedBlock):
     Members
     -------
     i : In(stream.Signature(fetch_layout(config)))
-        Never refused, as each slot has one at most.
+        Always ready, as each MSHR has at most one read.
     o : Out(stream.Signature(fetch_layout(config)))
     """
 
@@ -54,7 +54,7 @@ class L2Fetches(SharedBlock):
             self.o.valid.eq(first_valid),
             self.o.payload.eq(first),
             moves.eq(~first_valid | self.o.ready),
-            # What is in a deep queue is not always at its end yet.
+            # The output of a deep queue may not be valid yet while its level is above 0.
             is_empty.eq(~behind.level.any()),
             behind.i.payload.eq(self.i.payload),
             behind.i.valid.eq(self.i.valid & ~(moves & is_empty)),

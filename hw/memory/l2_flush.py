@@ -1,4 +1,4 @@
-"""Everything that was written, to DRAM."""
+"""Flush engine of an L2 slice: writes back all dirty lines."""
 
 from amaranth import *
 from amaranth.lib import stream
@@ -10,15 +10,15 @@ from .l2_layouts import L2SliceConfig, operation_layout
 
 __all__ = ["GROUPS", "L2Flush"]
 
-#: Groups of consecutive sets of which it is known whether anything in them was written.
+#: Groups of consecutive sets, each with a flag for dirty lines.
 GROUPS = 32
 
 
 class L2Flush(SharedBlock):
-    """Wait until nothing is under way, walk over the sets, and wait until all came to DRAM.
+    """Flush engine: waits for an idle slice, walks the sets, and waits for all write-backs.
 
-    A set is looked up per cycle, and again until nothing in it is left to write back: a line
-    every 2 cycles. A group of sets in which nothing was written since the last flush takes 1 cycle.
+    One set is looked up per cycle, and again until it has no dirty line left: a line every 2
+    cycles. A group of sets without a write since the last flush takes 1 cycle.
 
     Parameters
     ----------
@@ -27,18 +27,18 @@ class L2Flush(SharedBlock):
     Members
     -------
     flush : In(1)
-        Stays until `flushed`, and falls after it.
+        Held until `flushed`, then released.
     flushed : Out(1)
-        All that was written before is in DRAM; until `flush` falls.
+        All earlier writes are in DRAM. Stays high until `flush` falls.
     holds : Out(1)
-        Nothing new may begin.
+        No new operation may begin.
     idle : In(1)
-        Nothing is under way in the slice.
+        No operation is in progress in the slice.
     settled : In(1)
-        Nothing is on its way to DRAM.
+        No write-back is in flight.
     walk : Out(stream.Signature(operation_layout(config)))
     looked : In(1)
-        What was taken in the last cycle is looked up, and was `clean` or is to be again.
+        The set accepted in the last cycle is looked up; it was `clean`, or is repeated.
     clean : In(1)
     written : In(1)
         A line of the set of `line` is written, and will be dirty.
@@ -78,7 +78,7 @@ class L2Flush(SharedBlock):
         low = exact_log2(sets // groups)
         written = Signal(groups)  # groups of sets with dirty lines
         set_number, is_over, skips = Signal(width + 1), Signal(), Signal()
-        # Of the last cycle; what was taken behind a set that is not clean comes again after it.
+        # Set accepted in the last cycle. If it is not clean, it and the set after it are repeated.
         taken, taken_set = Signal(), Signal.like(set_number)
         tag = C(0, self.config.l2.tag_width)
         m.d.comb += [
@@ -91,7 +91,7 @@ class L2Flush(SharedBlock):
         m.d.sync += taken.eq(0)
         with m.If(self.written):
             group = self.config.set_of(self.line)[low:]
-            # A bit chosen on the left would become a tree of cases.
+            # An indexed assignment would become a tree of cases.
             m.d.sync += written.eq(written | (1 << group))
         with m.FSM():
             with m.State("rests"):

@@ -1,4 +1,4 @@
-"""What is under way of each id in a slice of the L2 cache."""
+"""State of each id in an L2 slice: order of its reads and its owed replies."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -12,11 +12,11 @@ __all__ = ["L2Ids", "identity_layout"]
 
 
 def identity_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of what is known of an id.
+    """Return the layout of the state of an id.
 
-    Its reads have tickets: ``next_ticket`` goes to the next that waits, and it is the turn of
-    ``turn``; none waits where they are equal. The one that waits since last is in slot
-    ``youngest``. Its last reply that is ``owed`` goes with write-back ``back``.
+    Its reads have tickets: ``next_ticket`` is for the next that waits, ``turn`` is the one to be
+    answered next; if they are equal, none waits. ``youngest`` is the MSHR of the last read taken.
+    ``owed``: a reply is outstanding, the last of them with write-back ``back``.
     """
     return data.StructLayout({
         "turn": config.ticket_width,
@@ -28,9 +28,9 @@ def identity_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 class L2Ids(SharedBlock):
-    """Know the order of what is asked for with one id: tickets of reads, replies that are owed.
+    """Order of each id: tickets of its reads, and replies owed to it.
 
-    What is read in one cycle is known in the next, and changed in it.
+    State read in one cycle is available, and updated, in the next.
 
     Parameters
     ----------
@@ -41,30 +41,30 @@ class L2Ids(SharedBlock):
     read : In(1)
     read_id : In(config.id_width)
     ticket, slot : In
-        Of what is looked up in the next cycle, if it waited; all that follows is about it.
+        Ticket and MSHR of the look-up 1 cycle after `read`, if it waited. All below refers to it.
     take : In(1)
-        It waits from now on, in slot `taken_slot`.
+        It waits from now on, in MSHR `taken_slot`.
     taken_slot : In(config.slot_width)
     free : In(1)
         It waited, and is answered.
     promise : In(1)
         It is owed a reply, with write-back `back`.
     back, oldest_back : In(config.back_width)
-        The numbers of the next write-back, and of the oldest that is on its way.
+        Numbers of the next write-back, and of the oldest in flight.
     next_ticket : Out(config.ticket_width)
-        Its own, if it waits.
+        Its ticket, if it waits.
     is_ordered : Out(1)
         No read of its id waits.
     follows : Out(1)
         A read of its id is before it.
     leads : Out(1)
-        A read of its id is behind it.
+        A read of its id is after it.
     youngest : Out(config.slot_width)
-        Where the last read of its id waits.
+        MSHR of the last read of its id.
     owes : Out(1)
         Its id is owed a reply.
     sweeping : Out(1)
-        Ids are being forgotten after a reset; nothing may be read.
+        The ids are being cleared after a reset; none may be read.
     """
 
     read: Signal
@@ -106,7 +106,7 @@ class L2Ids(SharedBlock):
         shape = TableShape(rows=1 << config.id_width, width=layout.size)
         m.submodules.table = table = L2Table(shape)
         found, becomes, valid = Signal(layout), Signal(layout), Signal()
-        # Numbers of what is on its way are from the oldest up to the next, in a circle.
+        # Numbers of write-backs in flight run from the oldest to the next, and wrap around.
         age = (found.back - self.oldest_back)[: config.back_width]
         ages = (self.back - self.oldest_back)[: config.back_width]
         m.d.sync += valid.eq(self.read)
@@ -125,7 +125,7 @@ class L2Ids(SharedBlock):
             becomes.youngest.eq(Mux(self.take, self.taken_slot, found.youngest)),
             becomes.owed.eq(self.promise | self.owes),
             becomes.back.eq(Mux(self.promise, self.back, found.back)),
-            # What is owed no more is forgotten before its number comes again.
+            # Clear a debt that is paid before its number is reused.
             table.write.eq(
                 valid & (self.take | self.free | self.promise | (found.owed & ~self.owes))
             ),

@@ -1,4 +1,4 @@
-"""Lines under way, found by what stands for them."""
+"""Content-addressable memory (CAM) of the keys of lines in flight."""
 
 from amaranth import *
 
@@ -6,7 +6,10 @@ __all__ = ["matches"]
 
 
 def matches(m: Module, put: Value, key: Value, looked_for: Value) -> Signal:
-    """Keep `key` where the one-hot `put` says; return where `looked_for` is kept, of all ever."""
+    """Store `key` in the entries of the one-hot `put`; return the entries equal to `looked_for`.
+
+    The match covers every entry ever written: the caller masks those that are free.
+    """
     kept = [Signal(len(key), name=f"key_{n}", reset_less=True) for n in range(len(put))]
     found = Signal(len(put))
     for n, each in enumerate(kept):

@@ -1,4 +1,4 @@
-"""What travels through a slice of the L2 cache."""
+"""Config and record layouts of an L2 slice."""
 
 from dataclasses import dataclass
 
@@ -22,13 +22,13 @@ __all__ = [
     "response_layout",
 ]
 
-#: Write bursts that have come in whole and are not done. A power of two.
+#: Complete write bursts that are queued and not done. A power of two.
 WRITES_AHEAD = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class L2SliceConfig:
-    """A slice of the L2 cache at its place.
+    """An L2 slice and its place in the cluster.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class L2SliceConfig:
     data_width : int
         Bits of a beat, on both sides.
     id_width : int
-        Bits of an id of those who ask, the source above what is its own.
+        Bits of an id on the requesters' side: the source above the requester's own id.
     source_width : int
-        Bits of the source.
+        Bits of the source number.
     masters : int
-        Slices that share the addresses, line by line. A power of two.
+        Slices that interleave the addresses line by line. A power of two.
     key_width : int
-        Bits by which lines are told apart that are under way: of two that look alike one waits.
+        Bits of the keys of lines in flight; of two lines with equal keys, one waits.
 
     """
 
@@ -88,17 +88,17 @@ class L2SliceConfig:
 
     @property
     def slot_width(self) -> int:
-        """Bits of the number of a read that waits: the ids of reads of DRAM."""
+        """Bits of an MSHR's number, which is the id of its DRAM read."""
         return exact_log2(self.l2.misses)
 
     @property
     def ticket_width(self) -> int:
-        """Bits that number the reads of an id: one more than tells apart those that wait."""
+        """Bits of a ticket, which numbers the reads of an id: one more than of an MSHR's number."""
         return self.slot_width + 1
 
     @property
     def back_width(self) -> int:
-        """Bits that number write-backs: one more than tells apart those on their way."""
+        """Bits of a write-back's number: one more than distinguishes those in flight."""
         return exact_log2(self.l2.write_backs) + 1
 
     @property
@@ -108,33 +108,33 @@ class L2SliceConfig:
 
     @property
     def inner(self) -> Axi4Signature:
-        """The bus of those who ask."""
+        """AXI4 signature on the requesters' side."""
         return Axi4Signature(address_width=32, data_width=self.data_width, id_width=self.id_width)
 
     @property
     def outer(self) -> Axi4Signature:
-        """The bus to DRAM."""
+        """AXI4 signature on the DRAM side."""
         return Axi4Signature(address_width=32, data_width=self.data_width, id_width=self.slot_width)
 
     def set_of(self, line: Value) -> Value:
-        """Return the set of a line: the bits above those that tell the slice."""
+        """Return the set of a line: the bits above the slice's number."""
         return line[exact_log2(self.masters) :][: self.l2.set_width]
 
     def tag_of(self, line: Value) -> Value:
-        """Return what tells a line from others of its set."""
+        """Return the tag of a line, which distinguishes it within its set."""
         low = exact_log2(self.masters)
         return Cat(line[:low], line[low + self.l2.set_width :])
 
     def line_of(self, tag: Value, set_number: Value) -> Value:
-        """Return the line of a tag and a set."""
+        """Return the line with a tag in a set."""
         low = exact_log2(self.masters)
         return Cat(tag[:low], set_number, tag[low:])
 
     def key_of(self, line: Value) -> Value:
-        """Return what stands for a line that is under way.
+        """Return the key of a line in flight, a hash of its number.
 
-        Lines that are near each other differ in it: upon the low bits of their numbers are laid
-        the high ones in reverse, so that a small difference of those is a large one here.
+        Neighbouring lines have different keys: the high bits are folded onto the low bits in
+        reverse order. A small difference in the high bits thus becomes a large one in the key.
         """
         width, bits = self.key_width, line[exact_log2(self.masters) :]
         laid = [bits[n] for n in range(min(width, len(bits)))]
@@ -144,18 +144,18 @@ class L2SliceConfig:
         return Cat(laid)
 
     def allocates(self, identity: Value) -> Value:
-        """Return whether a miss of who has this id leaves a line behind."""
+        """Return whether a miss with this id allocates a line."""
         source = identity[self.id_width - self.source_width :]
         excluded = self.l2.no_allocate_sources
         return ~Cat(C(0, 1), *(source == number for number in excluded)).any()
 
 
 def entry_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of what is known of a line.
+    """Return the layout of a tag entry.
 
-    ``pending``: it is being read. ``dirty``: bytes of it were written. ``full``: beats of which
-    every byte is here; of the others only those that were written. ``ahead``: it is being read by
-    ``slot``, and nobody wants it yet.
+    ``pending``: the line is in flight. ``dirty``: bytes of it were written. ``full``: beats that
+    are valid in whole; of other beats only written bytes are valid. ``ahead``: a prefetch in MSHR
+    ``slot`` reads the line, and no request needs it yet.
     """
     reads_ahead = config.l2.prefetch > 0
     return data.StructLayout({
@@ -170,12 +170,12 @@ def entry_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def found_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of what is found of a line that is looked for.
+    """Return the layout of the result of a tag look-up.
 
-    It is ``present`` if it is here, or on its way; ``entry`` is what is known of it, else 0. A line
-    may give way if ``has_way``, that of entry ``gone``, which is dirty if ``given_up``; in a walk
-    it is one that is dirty, if any of the set is ``dirty``. ``way``: where the line is, or else
-    where the one is that gives way, as in a walk.
+    ``present``: the line is valid or in flight, with this ``entry``, else 0. ``has_way``: a
+    victim exists, with the entry ``gone``; it is dirty if ``given_up``. In a walk ``gone`` is a
+    dirty line, if any line of the set is ``dirty``. ``way``: the line's way if present, else that
+    of ``gone``, as in a walk.
     """
     entry = entry_layout(config)
     return data.StructLayout({
@@ -190,10 +190,10 @@ def found_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def change_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of what becomes of a line that was looked for.
+    """Return the layout of the update of a set after a look-up.
 
-    Somebody wants it (``wanted``). With ``write`` what is known at its way becomes ``entry``; with
-    ``replaces`` the other line gave way to it, which is read ``ahead`` or not.
+    ``wanted``: a request needs the line. ``write``: the entry of its way becomes ``entry``.
+    ``replaces``: the line replaces the victim; it is a prefetch if ``ahead``.
     """
     return data.StructLayout({
         "wanted": 1,
@@ -205,18 +205,17 @@ def change_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def chances_layout(config: L2SliceConfig) -> data.ArrayLayout:
-    """Layout of how often the line of each way is yet passed over (`L2Victim`)."""
+    """Return the layout of each way's remaining chances before it is evicted (`L2Victim`)."""
     return data.ArrayLayout(2 if config.l2.prefetch else 0, config.l2.ways)
 
 
 def operation_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of what is looked up, one of five kinds.
+    """Return the layout of an operation on the tags, one of five kinds.
 
-    A ``read`` that is new; one of a ``slot`` that is looked up again (``retry``); a line that came
-    from DRAM for one (``fill``), which is kept if ``keeps``, each beat with its response in
-    ``codes``; a ``write``, number ``entry`` of those that came; or a ``walk`` over a set to write
-    it back. ``beats`` are those that are wanted, or written in whole; ``ticket`` numbers the
-    reads of an id.
+    A new ``read``; a ``retry`` of the read in a ``slot``; a ``fill`` with the line that arrived
+    from DRAM for it, which is kept if ``keeps``, each beat with its response in ``codes``; a
+    ``write``, number ``entry`` of those queued; or a ``walk`` over a set to write it back.
+    ``beats``: those requested, or written in whole. ``ticket``: number of the read within its id.
     """
     return data.StructLayout({
         "read": 1,
@@ -238,13 +237,13 @@ def operation_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def access_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of what is done with the bytes of a line.
+    """Return the layout of an access to the data array.
 
-    ``touches``: those at ``place`` are read, and written if ``writes`` (those of a write),
-    ``fills`` (all that were not written) or ``cleans`` (they are dirty no more). ``fresh``: they
-    are of another line from now on. ``pushes``: what was there goes to DRAM as write-back number
-    ``back``, or what is written if ``passes``. ``responds``: the line, or else what came from
-    DRAM, is the answer to ``id``, with ``codes`` for beats that are not ``full``.
+    ``touches``: the line at ``place`` is read, and written if ``writes`` (the bytes of a write),
+    ``fills`` (all bytes not yet written) or ``cleans`` (the dirty mask is cleared). ``fresh``: the
+    place belongs to another line from now on. ``pushes``: its old contents go to DRAM as
+    write-back ``back``, or the written bytes if ``passes``. ``responds``: the line, or else the
+    arrived data, answers ``id``, with ``codes`` for beats that are not ``full``.
     """
     return data.StructLayout({
         "touches": 1,
@@ -268,7 +267,7 @@ def access_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def response_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of the beats of a line that answer a read, and the response of each of them."""
+    """Return the layout of the beats that answer a read, with a response code for each."""
     return data.StructLayout({
         "id": config.id_width,
         "beats": config.beats,

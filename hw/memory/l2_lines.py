@@ -1,4 +1,4 @@
-"""The bytes of the lines of a slice of the L2 cache."""
+"""Data array of an L2 slice, with the dirty mask of each line."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -12,15 +12,15 @@ __all__ = ["L2Lines"]
 
 
 class L2Lines(SharedBlock):
-    """Read, merge and write one line per cycle, and know which bytes of it DRAM has not.
+    """Data array: reads, merges and writes one line per cycle, and holds its dirty bytes.
 
     | cycle | an access                                                             |
     |-------|-----------------------------------------------------------------------|
-    | 0     | is given; the line and its dirty bytes are read                       |
-    | 1     | `line` and `dirty` are what was there, `becomes` is what is written   |
+    | 0     | `access` is given; the line and its dirty mask are read               |
+    | 1     | `line` and `dirty` are the old contents, `becomes` is the new line    |
 
-    An access right behind another to the same line sees what that made of it. What came from DRAM
-    is kept only where nothing was written.
+    An access right after another to the same line sees its result by forwarding. Data from DRAM
+    never overwrites dirty bytes.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class L2Lines(SharedBlock):
     valid : In(1)
     access : In(access_layout(config))
     done : Out(1)
-        `last` is the access of the last cycle, whose other values follow:
+        `last` is the access of the last cycle. The members below refer to it.
     last : Out(access_layout(config))
     write_data : In(8 * config.l2.line_bytes)
     write_strobes : In(config.l2.line_bytes)
-        Of its write.
+        Bytes of its write.
     fill_data : In(8 * config.l2.line_bytes)
-        What came from DRAM for it.
+        Its refill data from DRAM.
     line : Out(8 * config.l2.line_bytes)
     dirty : Out(config.l2.line_bytes)
     becomes : Out(8 * config.l2.line_bytes)
@@ -109,7 +109,7 @@ class L2Lines(SharedBlock):
         return m
 
     def merge(self, m: Module):
-        """Lay over the line what is written, or what came where nothing was written."""
+        """Merge into the line the written bytes, or refill data for bytes that are not dirty."""
         size, last = self.config.l2.line_bytes, self.last
         new = Mux(last.writes, self.write_data, self.fill_data)
         mask = Mux(last.writes, self.write_strobes, ~self.dirty)

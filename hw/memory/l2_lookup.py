@@ -1,4 +1,4 @@
-"""What becomes of what is looked up in a slice of the L2 cache."""
+"""Tag stage of an L2 slice: decides the outcome of each operation."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -13,15 +13,15 @@ __all__ = ["L2Lookup"]
 
 
 class L2Lookup(SharedBlock):
-    """Decide, in one cycle, from what is known of a line and from what is under way.
+    """Tag stage: decides on an operation in one cycle, from the tags and the state in flight.
 
-    A read is answered if its beats are here and no read of its id waits. Else its line is read:
-    into the way it has, or one that is given up, or past the cache; unless somebody reads it
-    already, or bytes of it are on their way to DRAM. A read of no beats, which nobody wants yet, is
-    done if a way is to be had at once, else forgotten; the first that wants its line while that
-    comes takes over its slot. A write needs no line to be read: what it
-    does not write is not there. It waits while somebody reads its line past the cache, and for room
-    on the way to DRAM.
+    A read hits if its beats are valid and no earlier read of its id waits. On a miss the line is
+    read from DRAM: into its own way, into a victim, or past the cache. If the line is in flight
+    already, or bytes of it are being written back, the read waits. A prefetch (a read of no
+    beats) begins if a way is available, and is dropped otherwise. The first demand miss on a line
+    being prefetched takes over its MSHR. A write allocates without a read of its line; bytes it
+    does not write stay invalid. It stalls while its line is read past the cache, or while the
+    write-back buffer is full.
 
     Parameters
     ----------
@@ -32,33 +32,33 @@ class L2Lookup(SharedBlock):
     valid : In(1)
     operation : In(operation_layout(config))
     found : In(found_layout(config))
-        By `L2Sets`.
+        Result of `L2Sets`.
     is_ordered, follows, owes : In(1)
-        What `L2Ids` knows.
+        State of its id, from `L2Ids`.
     passes : In(1)
-        What `L2Slots` knows.
+        From `L2Slots`.
     going, room : In(1)
-        What `L2WriteBacks` knows.
+        From `L2WriteBacks`.
     back : In
-        The number of the next write-back.
+        Number of the next write-back.
     spare : In(config.slot_width)
-        Where a read waits that is taken.
+        MSHR of a read that is taken.
     change : Out(change_layout(config))
-        What `L2Sets` is told.
+        Update of `L2Sets`.
     take, adopt, adopted, settle, outcome, free, line_came : Out
-        What `L2Slots` is told.
+        Update of `L2Slots`.
     put, what : Out
-        What `L2WriteBacks` is told.
+        Update of `L2WriteBacks`.
     access : Out(access_layout(config))
-        What is done with the bytes; valid with `accesses`.
+        Access to the data array; valid with `accesses`.
     accesses : Out(1)
     done, undone : Out(1)
-        A write is done, or must be tried again; `replies` if its reply goes out at once.
+        A write is done, or must be retried; `replies` if its reply is sent at once.
     replies : Out(1)
     clean : Out(1)
-        There was nothing left to walk over.
+        The walk found no dirty line in its set.
     read_miss, write_miss, write_back : Out(1)
-        A new read, or a write, was of a line that is not here; a line goes to DRAM.
+        A new read, or a write, missed; a line is written back.
     """
 
     valid: Signal
@@ -135,7 +135,7 @@ class L2Lookup(SharedBlock):
         return m
 
     def read(self, m: Module) -> Signal:
-        """Look for what a read wants; return whether its line is read into a way from now on."""
+        """Decide on a read; return whether a refill of its line into a way begins."""
         operation, outcome = self.operation, self.outcome
         present, found = self.found.present, self.found.entry
         reads, whole, answers, begins, passes = (
@@ -168,7 +168,7 @@ class L2Lookup(SharedBlock):
             self.adopted.eq(found.slot),
             waits.eq(reads & ~answers & (wants | begins) & ~self.adopt),
             fills.eq(self.valid & operation.fill),
-            # Its slot was taken over after it was chosen: who did that is answered later.
+            # Adopted after it was chosen: the MSHR stays in use, its new read is answered later.
             goes_on.eq(self.follows | (operation.keeps & ~wants & ~found.ahead)),
             self.take.eq(waits & operation.read),
             self.settle.eq(waits | (fills & goes_on)),
@@ -182,7 +182,7 @@ class L2Lookup(SharedBlock):
         return begins
 
     def do_write(self, m: Module) -> Value:
-        """See whether a write can be done; return whether it is, into a way."""
+        """Decide on a write; return whether it is done, into a way."""
         operation, found = self.operation, self.found
         writes, into, past, allows, keeps_order, needs_room = (
             Signal(name=n)
@@ -210,7 +210,7 @@ class L2Lookup(SharedBlock):
         return self.done & into
 
     def enter(self, m: Module, begins, allocates, walks):
-        """Say what the entry becomes."""
+        """Drive the new tag entry."""
         operation, written, fills = self.operation, self.change.entry, self.line_came
         present, found = self.found.present, self.found.entry
         arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
@@ -238,7 +238,7 @@ class L2Lookup(SharedBlock):
             ]
 
     def send(self, m: Module, evicts):
-        """Say what goes to DRAM: the line that is given up, or what is written past the cache."""
+        """Drive the write-back: the victim, or a write past the cache."""
         operation, config = self.operation, self.config
         old_line = config.line_of(self.found.gone.tag, config.set_of(operation.line))
         m.d.comb += [
@@ -250,7 +250,7 @@ class L2Lookup(SharedBlock):
         ]
 
     def give_access(self, m: Module, begins, allocates, walks, fresh):
-        """Say what is done with the bytes."""
+        """Drive the access to the data array."""
         operation, access = self.operation, self.access
         reads = operation.read | operation.retry
         m.d.comb += [

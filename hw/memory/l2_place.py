@@ -1,4 +1,4 @@
-"""Where slices of the L2 cache stand in a cluster."""
+"""Config of the L2 slices of a cluster."""
 
 from ..config import ClusterConfig
 from .core_path import cluster_mux
@@ -8,7 +8,7 @@ __all__ = ["cluster_l2"]
 
 
 def cluster_l2(config: ClusterConfig) -> L2SliceConfig:
-    """Return the slice behind the multiplexer of each AXI master of a cluster with cores."""
+    """Return the config of the slice behind the multiplexer of each AXI master of a cluster."""
     mux = cluster_mux(config)
     return L2SliceConfig(
         l2=config.l2,

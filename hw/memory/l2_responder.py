@@ -1,4 +1,4 @@
-"""Lines out of a slice of the L2 cache, beat by beat."""
+"""Response serialiser of an L2 slice: lines to beats."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -12,12 +12,12 @@ from .l2_layouts import L2SliceConfig, response_layout
 
 __all__ = ["RESPONSES", "L2Responder", "answer_layout"]
 
-#: Lines that wait to be sent.
+#: Lines queued to be sent.
 RESPONSES = 8
 
 
 def answer_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of a beat of an answer."""
+    """Return the layout of a beat of a read response."""
     return data.StructLayout({
         "id": config.id_width,
         "data": config.data_width,
@@ -27,9 +27,10 @@ def answer_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 class L2Responder(SharedBlock):
-    """Send the beats of a line that are wanted, one per cycle, from the cycle in which it comes.
+    """Response serialiser: sends the requested beats of a line, one per cycle.
 
-    A line that comes while none waits is passed on; what is not taken of it waits.
+    A line bypasses the empty queue, so its first beat is offered in the cycle of `i`. Its
+    remaining beats are queued.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class L2Responder(SharedBlock):
     i : In(stream.Signature(response_layout(config)))
     o : Out(stream.Signature(answer_layout(config)))
     level : Out(ceil_log2(RESPONSES + 1))
-        Lines that wait, of `RESPONSES` that may.
+        Lines queued, at most `RESPONSES`.
     """
 
     i: stream.Interface

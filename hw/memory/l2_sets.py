@@ -1,4 +1,4 @@
-"""The lines of a slice of the L2 cache by their sets: where one is, and which gives way."""
+"""Tag array of an L2 slice, with its replacement policy."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -21,9 +21,9 @@ __all__ = ["L2Sets"]
 
 
 class L2Sets(SharedBlock):
-    """Find a line in its set, and the line that gives way to it, in the cycle after it is asked.
+    """Tag array: looks up a line in its set and selects a victim, with a latency of 1 cycle.
 
-    A set that is changed in that cycle and asked for in the same one is found as it becomes.
+    An update is forwarded to a look-up of the same set in the same cycle.
 
     Parameters
     ----------
@@ -32,16 +32,16 @@ class L2Sets(SharedBlock):
     Members
     -------
     ask : In(1)
-        `asked` is looked for.
+        Look up `asked`.
     asked : In(config.l2.line_width)
     valid : In(1)
-        A line is looked for since the last cycle; what follows is about it:
+        A look-up was requested in the last cycle. The members below refer to it.
     operation : In(operation_layout(config))
-        For which it is looked for.
+        Its operation.
     found : Out(found_layout(config))
     change : In(change_layout(config))
     sweeping : Out(1)
-        Sets are being emptied after a reset; nothing may be asked.
+        The sets are being cleared after a reset; no look-up is allowed.
     """
 
     ask: Signal

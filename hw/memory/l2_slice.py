@@ -1,4 +1,4 @@
-"""A slice of the L2 cache: the point of coherence before one channel of DRAM."""
+"""L2 slice: the point of coherence before one channel of DRAM."""
 
 from typing import Any
 
@@ -24,44 +24,44 @@ from .l2_write_gather import L2WriteGather
 
 __all__ = ["EVENTS", "L2Slice"]
 
-#: What happens in a cycle, for counters.
+#: Events of a cycle, for counters.
 EVENTS = (
     "read",  # a new read is looked up
     "write",  # a write is done
-    "read_miss",  # beats of a new read are not here
-    "write_miss",  # the line of a write is not here
-    "slot_stall",  # a read is not taken, as all that may wait do
-    "write_stall",  # a write must be tried again
-    "pipeline_stall",  # a read or a write is not taken, as something else is looked up
-    "write_back",  # a line goes to DRAM
-    "prefetch",  # a line is read ahead
+    "read_miss",  # beats of a new read are not valid
+    "write_miss",  # the line of a write is not present
+    "slot_stall",  # a read stalls as no MSHR is free
+    "write_stall",  # a write must be retried
+    "pipeline_stall",  # a read or a write stalls as another operation is looked up
+    "write_back",  # a dirty line is written to DRAM
+    "prefetch",  # a prefetch begins
 )
-#: Replies that wait, and how many of those are kept for writes that are under way.
+#: Entries of the reply queue, and those reserved for writes in progress.
 REPLIES, REPLIES_KEPT = 8, 3
 
 
 class L2Slice(SharedBlock):
-    """Serve bursts from the lines that are here; one order of all that is done to a line.
+    """L2 slice: write-back, set-associative, with one order of all accesses to a line.
 
-    | cycle | a read of what is here      | a write                   | a read of what is not   |
+    | cycle | a read hit                  | a write                   | a read miss             |
     |-------|-----------------------------|---------------------------|-------------------------|
     | 0     | `arready`                   | its last `wready`         | `arready`               |
     | 1     | looked up                   | offered                   | looked up               |
     | 2     | the first `rvalid`          | looked up: done           | `o.arvalid`             |
     | 3     |                             | `bvalid`                  |                         |
-    | n     |                             |                           | its last beat comes     |
+    | n     |                             |                           | its last beat arrives   |
     | n + 4 |                             |                           | the first `rvalid`      |
 
-    Something is looked up in every cycle: a burst that is read or written, or a line that came, so
-    that bursts of one beat that miss go at half a beat per cycle; else a beat per cycle goes each
-    way. A write needs no line to be read, as it is known byte by byte what was written; DRAM gets
-    those bytes when the line is given up (`L2Lookup`). Where the source of an id is one of
-    `no_allocate_sources`, its misses pass through. A write is replied to when every later read sees
-    it, or, if it passes through, when DRAM has it; an error of DRAM is passed on to those that
-    pass, and to reads, and `failed` tells of others.
+    One operation is looked up per cycle: a read burst, a write burst or a refill. Misses of one
+    beat thus reach half a beat per cycle; all else reaches one beat per cycle in each direction.
+    A write reads no line, as each byte has its dirty bit. Dirty bytes are written to DRAM when
+    the line is evicted (`L2Lookup`). Misses of the sources in `no_allocate_sources` bypass the
+    cache. A write is replied to when every later read sees it or, if it bypasses the cache, when
+    DRAM has it. A DRAM error is returned to reads and to bypassing writes; `failed` reports all
+    others.
 
-    Reads of one id are answered in their order, and writes replied to; all writes are done in
-    the order of their bursts. Bursts are incrementing, of whole beats, each within a line.
+    Reads of one id are answered in order, and its writes are replied to in order. All writes are
+    done in the order of their bursts. Bursts are incrementing, of whole beats, within a line.
 
     Parameters
     ----------
@@ -71,15 +71,15 @@ class L2Slice(SharedBlock):
     -------
     i : In(config.inner)
     o : Out(config.outer)
-        Ids of reads are numbers of those that wait; all writes have id 0.
+        Ids of reads are MSHR numbers. All writes have id 0.
     flush : In(1)
-        Write back all that was written; stays until `flushed`, then falls. Meanwhile nothing new
-        is taken.
+        Write back all dirty lines. Held until `flushed`, then released. No new burst is
+        accepted meanwhile.
     flushed : Out(1)
     failed : Out(1)
-        DRAM refused a line that was written back.
+        DRAM reported an error for a line written back.
     busy : Out(1)
-        Something is under way, comes in, or is flushed; a clock may be withheld while it is low.
+        An operation is in progress, arrives, or is flushed. The clock may be gated while low.
     events : Out(StructLayout of 1 bit each, EVENTS)
     """
 
@@ -149,7 +149,7 @@ class L2Slice(SharedBlock):
         return m
 
     def reply(self, m: Module) -> Value:
-        """Reply to writes that are done, else to those that DRAM has; return if some are left."""
+        """Reply to completed writes, then to those that DRAM completed; return if any are left."""
         i, lookup, backs = self.i, self.lookup, self.backs
         m.submodules.replies = self.replies = replies = Queue(reply_layout(self.config), REPLIES)
         late = backs.reply
@@ -166,14 +166,14 @@ class L2Slice(SharedBlock):
         return replies.o.valid
 
     def ask(self, m: Module):
-        """Choose what is looked up next."""
+        """Connect the arbiter of the next operation."""
         config, choice = self.config, self.choice
         take_reads(m, config, self.i, choice.read)
         connect(m, self.slots.again, choice.again)
         connect(m, self.flusher.walk, choice.walk)
         connect(m, self.gather.write, choice.write)
         m.d.comb += [
-            # Those that are under way may all have an answer, and a reply.
+            # Each operation in progress may need a response, and a reply.
             choice.may_answer.eq(self.responder.level < RESPONSES - 2),
             choice.may_reply.eq(self.replies.level < REPLIES - REPLIES_KEPT),
             choice.may_wait.eq(self.slots.room),
@@ -190,7 +190,7 @@ class L2Slice(SharedBlock):
         ]
 
     def look_up(self, m: Module, looked, looked_valid):
-        """Look up what was asked for, and tell everybody what became of it."""
+        """Connect the tag stage to the parts that it reads and updates."""
         lookup, slots, backs, events = self.lookup, self.slots, self.backs, self.events
         self.order(m, looked)
         m.d.comb += [
@@ -227,9 +227,9 @@ class L2Slice(SharedBlock):
         ]
 
     def order(self, m: Module, looked):
-        """Keep what is asked for with one id in its order."""
+        """Connect the order of each id."""
         ids, lookup, slots, backs = self.ids, self.lookup, self.slots, self.backs
-        wants = looked.beats.any()  # what nobody wants has no place in the order
+        wants = looked.beats.any()  # prefetches take no part in the order
         m.d.comb += [
             ids.ticket.eq(looked.ticket),
             ids.slot.eq(looked.slot),
@@ -249,7 +249,7 @@ class L2Slice(SharedBlock):
         ]
 
     def read_ahead(self, m: Module, looked, looked_valid) -> Value:
-        """Read lines ahead of those that are asked for; return whether some are to be offered."""
+        """Connect the prefetcher, if any; return whether a prefetch is to be offered."""
         if not self.config.l2.prefetch:
             return C(0, 1)
         m.submodules.ahead = ahead = L2Ahead(self.config)
@@ -267,7 +267,7 @@ class L2Slice(SharedBlock):
         return ahead.busy
 
     def access(self, m: Module):
-        """Do what was decided with the bytes of the line, and answer."""
+        """Connect the data array, its sources and destinations, and the responses."""
         lines, slots, gather, backs = self.lines, self.slots, self.gather, self.backs
         access, accesses = self.lookup.access, self.lookup.accesses
         last, response = lines.last, self.responder.i

@@ -1,4 +1,4 @@
-"""What each read that waits in a slice of the L2 cache waits for."""
+"""State of the MSHRs of an L2 slice: the events that each waits for."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -12,21 +12,21 @@ __all__ = ["L2SlotStates", "outcome_layout"]
 
 
 def outcome_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of what was found when a line was looked up for a read that is not answered.
+    """Return the layout of the outcome of a look-up for a read that is not answered.
 
-    It is read (``fetches``, and ``keeps`` its line), or looked up again: after ``for_line`` came,
-    after what goes to DRAM came there (``for_back``), or when it is its turn. What came for it
-    ``stays`` until then.
+    The line is read from DRAM (``fetches``, and kept if ``keeps``), or the read is retried: after
+    the line in flight arrives (``for_line``), after a write-back reaches DRAM (``for_back``), or
+    at its turn. Data that arrived for it ``stays`` until then.
     """
     return data.StructLayout({"fetches": 1, "keeps": 1, "for_line": 1, "for_back": 1, "stays": 1})
 
 
 class L2SlotStates(SharedBlock):
-    """Know what waits for its line, for a write-back, or for another read of the same id.
+    """MSHR states: wait for a line, for a write-back, or for an earlier read of the same id.
 
-    A bit for each slot. Outputs tell of what is looked up in the same cycle; inputs take effect
-    in the next. Of lines only keys are compared: what waits for another with the same key looks
-    again too early, and a write waits for it in vain; neither is wrong.
+    One bit for each MSHR. Outputs refer to the look-up of the same cycle; inputs take effect in
+    the next. Only keys of lines are compared. A match of another line's key causes an early
+    retry or an unneeded stall of a write, and no error.
 
     Parameters
     ----------
@@ -35,37 +35,37 @@ class L2SlotStates(SharedBlock):
     Members
     -------
     line : In(config.l2.line_width)
-        What is looked up.
+        Line that is looked up.
     take : In(config.l2.misses)
-        It waits here from now on.
+        Allocate the MSHR to the read that is looked up.
     settle : In(config.l2.misses)
-        What waits here was looked up, or is taken, with this outcome:
+        The read of this MSHR was looked up, or is taken, with this outcome:
     outcome : In(outcome_layout(config))
     in_turn : In(1)
-        No read of its id is before it.
+        No earlier read of its id waits.
     free : In(config.l2.misses)
-        What waits here is answered.
+        The read of this MSHR is answered.
     line_came : In(1)
-        The line that is looked up comes.
+        The line that is looked up arrives.
     back_came : In(1)
-        A line came to DRAM.
+        A write-back reached DRAM.
     wake : In(config.l2.misses)
-        It is its turn, or will be before it is looked up; it will be told if that was too soon.
+        Its turn is reached, or will be by its look-up; a look-up before its turn clears this.
     pick : In(config.l2.misses)
-        It is looked up again from now on.
+        Its look-up is issued.
     came : In(config.l2.misses)
-        Its last beat came.
+        Its last beat arrived.
     used : Out(config.l2.misses)
-        Something waits.
+        The MSHR is in use.
     ready : Out(config.l2.misses)
-        It may be looked up, by reason of a line that came if `here`, if it is its turn.
+        It may be looked up when it is its turn; as a fill if `here`.
     waits : Out(config.l2.misses)
-        It may be, and is.
+        It requests a look-up.
     here : Out(config.l2.misses)
     passing : Out(config.l2.misses)
         Its line is not kept.
     passes : Out(1)
-        Somebody reads the line that is looked up, and does not keep it.
+        The line that is looked up is being read past the cache.
     """
 
     line: Signal
@@ -139,5 +139,5 @@ class L2SlotStates(SharedBlock):
 
 
 def where(slots: Value, condition: Value) -> Value:
-    """Return the slots if the condition holds, else none."""
+    """Return `slots` if `condition` holds, else 0."""
     return Mux(condition, slots, 0)

@@ -1,4 +1,4 @@
-"""The reads that wait in a slice of the L2 cache, and what DRAM brings for them."""
+"""MSHRs of an L2 slice, with their refill data."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -16,7 +16,7 @@ __all__ = ["L2Slots", "waiting_layout"]
 
 
 def waiting_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of a read: who wants which beats of which line, and whether it is kept if missed."""
+    """Return the layout of a read in an MSHR: id, line, beats, and whether a miss allocates."""
     return data.StructLayout({
         "line": config.l2.line_width,
         "id": config.id_width,
@@ -27,17 +27,17 @@ def waiting_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 class L2Slots(SharedBlock):
-    """Keep reads until they are answered, read their lines, and choose what is looked up again.
+    """MSHRs: hold reads until they are answered, fetch their lines, and issue retries and fills.
 
-    | cycle | a read that is kept                                                        |
+    | cycle | a read in an MSHR                                                          |
     |-------|----------------------------------------------------------------------------|
     | 0     | `take` and `settle`                                                        |
     | 1     | `fetch` of its line is offered                                             |
-    | n     | the last beat comes                                                        |
-    | n + 2 | `again` is offered: the line is there                                      |
+    | n     | the last beat arrives                                                      |
+    | n + 2 | `again` is offered as a fill                                               |
 
-    Reads of one id are answered in their order: each is woken when the one before it is chosen,
-    and when that is answered. Those that may be looked up take turns, one per cycle.
+    Reads of one id are answered in order: each is woken when its predecessor is chosen, and when
+    that is answered. Ready MSHRs are served round-robin, one per cycle.
 
     Parameters
     ----------
@@ -46,40 +46,40 @@ class L2Slots(SharedBlock):
     Members
     -------
     operation : In(operation_layout(config))
-        What is looked up; the following are about it.
+        Operation that is looked up. The members below refer to it.
     take : In(1)
-        It is a new read that waits from now on; only with `room` in the cycle before.
+        It is a new read that waits; only with `room` in the cycle before.
     adopt : In(1)
-        It waits in slot `adopted` instead, for the line that this reads already.
+        It takes over MSHR `adopted`, whose prefetch reads its line.
     adopted : In(config.slot_width)
     settle : In(1)
-        It is a read that is taken, or one of a slot, with this outcome:
+        It is a read that is taken, or that of an MSHR, with this outcome:
     outcome : In(outcome_layout(config))
     free : In(1)
-        It is a read of a slot that is answered.
+        It is the read of an MSHR, and is answered.
     line_came : In(1)
-        Its line is here from now on.
+        Its line is valid from now on.
     back_came : In(1)
-        Something came to DRAM.
+        A write-back reached DRAM.
     ticket, youngest, in_turn, leads : In
-        What `L2Ids` knows: its ticket if it is taken, in which slot the read of its id waits that
-        was taken last, whether none is before it, and whether any is behind it.
+        From `L2Ids`: its ticket if it is taken, the MSHR of the last read taken of its id,
+        whether no read of its id is before it, and whether one is after it.
     spare : Out(config.slot_width)
-        Where it waits if it is taken.
+        MSHR of the read if it is taken.
     slot : Out(config.slot_width)
-        Where it waits, if it is taken or taken over.
+        MSHR of the read if it is taken or takes one over.
     passes : Out(1)
-        Its line is being read for somebody, and not kept.
+        Its line is being read past the cache.
     room : Out(1)
-        A read may be taken in the next cycle, whatever is in this one.
+        A read may be taken in the next cycle, whatever happens in this one.
     busy : Out(1)
-        Something waits.
+        An MSHR is in use.
     again : Out(stream.Signature(operation_layout(config)))
     fetch : Out(stream.Signature(fetch_layout(config)))
     came_valid : In(1)
     came : In(came_layout(config))
     read : In(1)
-        What came for slot `read_slot` is at `line` in the next cycle.
+        Data that arrived for MSHR `read_slot` is at `line` in the next cycle.
     read_slot : In(config.slot_width)
     line : Out(8 * config.l2.line_bytes)
     """
@@ -167,7 +167,7 @@ class L2Slots(SharedBlock):
         return m
 
     def keep_spare(self, m: Module, used: Signal):
-        """Keep a free slot for who is looked up next."""
+        """Hold a free MSHR in reserve for the next look-up."""
         spare, spare_valid = Signal(self.config.slot_width), Signal()
         others, first = Signal.like(used), Signal.like(used)
         kept = one_hot(m, spare, len(used), "spare_slot")
@@ -181,7 +181,7 @@ class L2Slots(SharedBlock):
             m.d.sync += [spare.eq(number_of(first)), spare_valid.eq(others.any())]
 
     def read_lines(self, m: Module, its_slot: Signal, chosen: Signal):
-        """Read from DRAM what is not here: the line if it is kept, else what is wanted."""
+        """Fetch from DRAM the whole line if it is kept, else the requested beats."""
         config, beats, keeps = self.config, self.operation.beats, self.outcome.keeps
         m.submodules.fetches = fetches = L2Fetches(config)
         fetch, fetches_it = fetches.i.payload, Signal()
@@ -201,7 +201,7 @@ class L2Slots(SharedBlock):
         connect(m, fetches.o, flipped(self.fetch))
 
     def choose(self, m: Module, states: L2SlotStates) -> Value:
-        """Offer one that may be looked up; return who is behind the one of the last cycle."""
+        """Offer an MSHR for look-up; return the successor of the one chosen in the last cycle."""
         config, again, operation = self.config, self.again.payload, self.operation
         m.submodules.turns = turns = Arbiter(config.l2.misses)
         layout = waiting_layout(config)
@@ -219,7 +219,7 @@ class L2Slots(SharedBlock):
             chosen.eq(Mux(chains, behind, turns.grant)),
             pick.eq(Mux(chains, behind_slot, number_of(turns.grant))),
             moves.eq(~again_valid | self.again.ready),
-            # A slot that is taken over is chosen when it is known by whom.
+            # Skip an MSHR that is being adopted: its new read is stored in this cycle.
             takes_over.eq(self.adopt & (pick == self.adopted)),
             turns.taken.eq(moves & ~chains & ~takes_over),
             picks.eq(moves & (chains | states.waits.any()) & ~takes_over),
@@ -253,14 +253,14 @@ class L2Slots(SharedBlock):
         return behind
 
     def behind(self, m: Module, picks: Signal, pick: Signal) -> tuple[Value, Value]:
-        """Return who is behind the one that was chosen in the last cycle, and its number."""
+        """Return the successor of the MSHR chosen in the last cycle, one-hot and as a number."""
         slots, width = self.config.l2.misses, self.config.slot_width
         m.submodules.behind = behind = Sram(depth=slots, width=width + 1)
         known = Signal()
         m.d.comb += [
             behind.write_mask.eq(self.follows | self.free),
             behind.write_address.eq(Mux(self.free, self.operation.slot, self.youngest)),
-            behind.write_data.eq(Cat(self.slot, ~self.free)),  # nobody is behind who is gone
+            behind.write_data.eq(Cat(self.slot, ~self.free)),  # a freed MSHR has no successor
             behind.read_enable.eq(picks & ~(self.follows & (self.youngest == pick))),
             behind.read_address.eq(pick),
         ]
@@ -270,9 +270,9 @@ class L2Slots(SharedBlock):
         return Mux(known & behind.read_data[width], chosen, 0), slot
 
     def wake(self, m: Module) -> Value:
-        """Return who is behind the one that was answered in the last cycle.
+        """Return the successor of the MSHR answered in the last cycle, one-hot.
 
-        Noted once more, as one may be answered while another is chosen.
+        A second copy of the links: an answer and a choice may read different MSHRs in one cycle.
         """
         slots, width = self.config.l2.misses, self.config.slot_width
         m.submodules.behind_answered = behind = Sram(depth=slots, width=width)

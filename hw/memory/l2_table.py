@@ -1,4 +1,4 @@
-"""A table that is read, decided upon and written in consecutive cycles."""
+"""Table with read, decision and write in consecutive cycles, and forwarding between them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["L2Table", "TableShape"]
 
 @dataclass(frozen=True, kw_only=True)
 class TableShape:
-    """Rows of pieces that are written each by itself.
+    """Rows of pieces that are written separately.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class TableShape:
 
 
 class L2Table(SharedBlock):
-    """Give a row, and take what becomes of it: one per cycle, of any order.
+    """Read-modify-write table: one row per cycle, in any order.
 
-    A row that is read in one cycle is `found` in the next, in which it may be written. Where it
-    is read in the cycle in which it is found, that is what it becomes then. All rows become 0
-    after a reset, one per cycle; nothing may be read meanwhile.
+    A row read in one cycle is at `found` in the next, in which it may be written. If the same row
+    is read in that cycle, the written value is forwarded. After a reset a sweep clears one row
+    per cycle; no row may be read meanwhile.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class L2Table(SharedBlock):
     read : In(1)
     row : In(ceil_log2(config.rows))
     found : Out(config.pieces * config.width)
-        The row of the last cycle.
+        The row read in the last cycle.
     write : In(config.pieces)
-        Pieces of it that become `written`.
+        Pieces of that row that are set to `written`.
     written : In(config.width)
     sweeping : Out(1)
-        Rows are being emptied.
+        The sweep is in progress.
     """
 
     read: Signal

@@ -1,4 +1,4 @@
-"""Which way of a set of the L2 cache gives up its line."""
+"""Replacement policy of the L2 cache."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -10,18 +10,17 @@ from .l2_layouts import L2SliceConfig, chances_layout
 
 __all__ = ["CHANCES", "L2Victim"]
 
-#: How often a line that was read ahead is passed over before it is given up unread.
+#: Replacements that a prefetched line survives without a demand access.
 CHANCES = 3
 
 
 class L2Victim(SharedBlock):
-    """Choose an empty way, else all in turn, none that is being read.
+    """Replacement policy: selects an invalid way, else round-robin; never a pending line.
 
-    Lines that were read ahead are passed over until somebody wants them, or until they had their
-    chances: a warp that is behind the others finds the lines that were read for it, and catches up,
-    while the others wait for DRAM. Where they were given up it would wait for each line alone, and
-    never catch up. A line for which nobody comes is given up after all (as by the clock
-    algorithm with a counter). Combinational but for the turn.
+    Prefetched lines are passed over until a demand access, or until their chances are used up
+    (the clock algorithm with a counter). A lagging warp thus finds the lines prefetched for it
+    and catches up while the others wait for DRAM. If they were evicted, it would miss on each
+    line and never catch up. Combinational except for the round-robin pointer.
 
     Parameters
     ----------
@@ -30,21 +29,21 @@ class L2Victim(SharedBlock):
     Members
     -------
     valid, pending : In(config.l2.ways)
-        Ways with a line, and those whose line is being read.
+        Ways with a line, and those whose line is in flight.
     chances : In(chances_layout(config))
-        What is left to each way.
+        Remaining chances of each way.
     victim : Out(config.l2.ways)
         One-hot if `has_way`.
     has_way : Out(1)
-        Some way may be given up.
+        A victim exists.
     replaces : In(1)
-        The victim gives up its line to one that is read `ahead`, or not.
+        The victim is replaced, by a prefetched line if `ahead`.
     ahead : In(1)
     wanted : In(config.l2.ways)
-        A way whose line is wanted.
+        One-hot: the way with a demand access.
     changes : Out(1)
     becomes : Out(chances_layout(config))
-        What is left to each way if it `changes`.
+        New chances of each way if `changes`.
     """
 
     valid: Signal

@@ -1,4 +1,4 @@
-"""Lines and writes on their way from a slice of the L2 cache to DRAM."""
+"""Write-back buffer of an L2 slice."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -17,9 +17,9 @@ __all__ = ["L2WriteBacks", "address_layout", "put_layout", "reply_layout"]
 
 
 def put_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of what goes to DRAM: bytes of a ``line`` if it ``has_line``; ``owes`` ``id`` a reply.
+    """Return the layout of a write-back: a ``line`` if ``has_line``; ``owes`` a reply to ``id``.
 
-    Without a line it only keeps the replies to an id in their order.
+    An entry without a line only keeps the replies to an id in order.
     """
     return data.StructLayout({
         "has_line": 1,
@@ -30,7 +30,7 @@ def put_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def address_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of a write burst: where it begins, and beats - 1."""
+    """Return the layout of a write burst: line, first beat, and beats - 1."""
     return data.StructLayout({
         "line": config.l2.line_width,
         "first": config.beat_width,
@@ -39,12 +39,12 @@ def address_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def reply_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of the response to a write."""
+    """Return the layout of the response to a write."""
     return data.StructLayout({"id": burst_layout(config).members["id"], "code": 2})
 
 
 def span(present: Value) -> Value:
-    """Return all bits from the lowest to the highest that is set; the lowest if none is."""
+    """Return all bits from the lowest to the highest set bit; the lowest if none is set."""
     bits = len(present)
     return Cat(
         present[: n + 1].any() & present[n:].any() | (~present.any() if n == 0 else 0)
@@ -53,16 +53,16 @@ def span(present: Value) -> Value:
 
 
 class L2WriteBacks(SharedBlock):
-    """Send lines to DRAM in the order in which they are put, a beat per cycle, and their replies.
+    """Write-back buffer: sends lines to DRAM in order, one beat per cycle, and their replies.
 
     | cycle | a line                                                                     |
     |-------|----------------------------------------------------------------------------|
-    | 0     | `put`: from the next cycle on it is known to be `going`                    |
+    | 0     | `put`: from the next cycle on the line is `going`                          |
     | 1     | `store` of its bytes                                                       |
     | 4     | `address` and the first `beat` are offered                                 |
 
-    Of a line the beats from the first to the last with a byte to write are sent. What is sent
-    takes effect in that order, as all have one id; it is going until DRAM says that it has it.
+    The burst spans the first to the last beat of a line with a byte to write. Bursts take effect
+    in order, as all have one id. A line is `going` until its response from DRAM.
 
     Parameters
     ----------
@@ -71,29 +71,29 @@ class L2WriteBacks(SharedBlock):
     Members
     -------
     line : In(config.l2.line_width)
-        What is looked up.
+        Line that is looked up.
     going : Out(1)
-        Bytes of that line, or of one that looks like it, are on their way.
+        A write-back of that line, or of one with the same key, is in flight.
     room : Out(1)
     put : In(1)
-        This cycle, only with room:
+        Enter `what`; only with `room`:
     what : In(put_layout(config))
     number, oldest : Out(config.back_width)
-        Its number, and that of the oldest that is on its way.
+        Numbers of the next write-back, and of the oldest in flight.
     store : In(1)
-        Of what was put in the last cycle, these bytes:
+        Store the bytes of the entry put in the last cycle:
     store_number, store_data, store_strobes : In
     address : Out(stream.Signature(address_layout(config)))
     beat : Out(stream.Signature(beat_layout(config)))
     response : In(stream.Signature(2))
-        Of DRAM, in their order.
+        Responses of DRAM, in order.
     reply : Out(stream.Signature(reply_layout(config)))
     came : Out(1)
-        Something has come to DRAM.
+        A write-back has reached DRAM.
     failed : Out(1)
-        It was refused there, and nobody is owed a reply.
+        DRAM reported an error, and no reply is owed for the write-back.
     busy : Out(1)
-        Something is on its way.
+        A write-back is in flight.
     """
 
     line: Signal
@@ -140,7 +140,7 @@ class L2WriteBacks(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        # One bit more than numbers them: their difference is how many there are.
+        # One bit more than needed for an index: the difference is the number of entries.
         newest, stored, sent, oldest = (
             Signal(self.config.back_width, name=name)
             for name in ("newest", "stored", "sent", "oldest")
@@ -162,7 +162,7 @@ class L2WriteBacks(SharedBlock):
         return m
 
     def remember(self, m: Module, newest: Value, oldest: Value):
-        """Know which lines are going."""
+        """Hold the keys of lines in flight, and compare them with `line`."""
         count, key_of = self.config.l2.write_backs, self.config.key_of
         puts, under_way = self.put & self.what.has_line, Signal(count)
         new = Mux(puts, one_hot(m, newest, count, "new"), 0)
@@ -172,7 +172,7 @@ class L2WriteBacks(SharedBlock):
         m.d.comb += self.going.eq((under_way & same).any())
 
     def send(self, m: Module, newest: Value, stored: Signal, sent: Signal):
-        """Send what is stored, one line after the other."""
+        """Send stored lines, one after the other."""
         config, count = self.config, self.config.l2.write_backs
         m.submodules.words = words = Sram(depth=count, width=8 * config.l2.line_bytes)
         m.submodules.masks = masks = Sram(depth=count, width=config.l2.line_bytes)
@@ -220,7 +220,7 @@ class L2WriteBacks(SharedBlock):
             m.d.sync += [sent.eq(sent + 1), holds.eq(1)]
 
     def retire(self, m: Module, is_sent: Value):
-        """Give the replies that are owed, in the order of all."""
+        """Send owed replies in the order of the write-backs."""
         layout = data.StructLayout({"has_line": 1, "owes": 1, "id": self.config.id_width})
         m.submodules.owed = owed = Queue(layout, self.config.l2.write_backs)
         what, reply, ends = owed.o.payload, self.reply.payload, Signal()

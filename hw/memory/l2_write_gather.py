@@ -1,4 +1,4 @@
-"""Write bursts that come to a slice of the L2 cache, each put together to a line."""
+"""Write gather of an L2 slice: assembles each write burst to a line."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -16,7 +16,7 @@ __all__ = ["L2WriteGather", "beat_layout", "burst_layout"]
 
 
 def burst_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of where a write burst begins, and whose it is."""
+    """Return the layout of a write burst's id, line and first beat."""
     return data.StructLayout({
         "id": config.id_width,
         "line": config.l2.line_width,
@@ -25,7 +25,7 @@ def burst_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def beat_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Layout of a beat of a write burst."""
+    """Return the layout of a beat of a write burst."""
     return data.StructLayout({
         "data": config.data_width,
         "strobes": config.beat_bytes,
@@ -34,11 +34,11 @@ def beat_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 class L2WriteGather(SharedBlock):
-    """Offer write bursts in their order, each 1 cycle after its last beat came.
+    """Write gather: offers write bursts in order, each 1 cycle after its last beat.
 
-    A beat is taken per cycle, and a burst offered per cycle, until `WRITES_AHEAD` of them are not
-    done. What was offered is done in the cycle after it was taken or not at all: then it is
-    offered again, and what was taken after it too.
+    One beat is accepted and one burst offered per cycle, while fewer than `WRITES_AHEAD` are
+    queued. The outcome of an accepted offer is known 1 cycle later: `done`, or `undone`. In that
+    case it is offered again, with all that were accepted after it.
 
     Parameters
     ----------
@@ -48,19 +48,19 @@ class L2WriteGather(SharedBlock):
     -------
     burst : In(stream.Signature(burst_layout(config)))
     beat : In(stream.Signature(beat_layout(config)))
-        Taken only when its burst has been.
+        Accepted only after its burst.
     write : Out(stream.Signature(operation_layout(config)))
     done : In(1)
-        What was taken in the last cycle is done.
+        The write accepted in the last cycle is done.
     undone : In(1)
-        It is not, nor is what is taken in this cycle.
+        It is not done, nor is one accepted in this cycle.
     read : In(1)
         The line of write `read_entry` is at `data` and `strobes` in the next cycle.
     read_entry : In
     data : Out(8 * config.l2.line_bytes)
     strobes : Out(config.l2.line_bytes)
     busy : Out(1)
-        Something is here.
+        A burst is queued.
     """
 
     burst: stream.Interface
@@ -93,7 +93,7 @@ class L2WriteGather(SharedBlock):
         m = Module()
         config = self.config
         m.submodules.bursts = bursts = Queue(burst_layout(config), 4)
-        # One bit more than numbers them: their difference is how many there are.
+        # One bit more than needed for an index: the difference is the number of entries.
         width = exact_log2(WRITES_AHEAD) + 1
         newest, next_one, oldest = Signal(width), Signal(width), Signal(width)
         room, taken = Signal(), Signal()
@@ -121,7 +121,7 @@ class L2WriteGather(SharedBlock):
         return m
 
     def gather(self, m: Module, burst, taken, entry):
-        """Put a beat where it belongs; return which beats are whole now, and if any has a byte."""
+        """Store a beat in its line; return which beats are complete, and if any byte is written."""
         config, beats = self.config, self.config.beats
         beat = self.beat.payload
         begins, place = Signal(init=1), Signal(config.beat_width)
@@ -149,7 +149,7 @@ class L2WriteGather(SharedBlock):
         m.d.comb += [
             words.write_mask.eq(mask),
             words.write_data.eq(beat.data.replicate(beats)),
-            # The beats that do not come have no bytes.
+            # The first beat clears the strobes of beats that the burst leaves out.
             masks.write_mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
             masks.write_data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
             self.data.eq(words.read_data),
@@ -164,7 +164,7 @@ class L2WriteGather(SharedBlock):
         return full, some
 
     def offer(self, m: Module, bursts, newest, next_one, full, some):
-        """Remember what is known of each burst, and offer the next."""
+        """Store the address and state of each burst, and offer the next."""
         config, write = self.config, self.write.payload
         layout = data.StructLayout({
             "line": config.l2.line_width,

@@ -1,4 +1,4 @@
-"""From a data request of a core to groups of lanes that are served together."""
+"""Coalescer: splits a core's data request into groups of lanes that are served together."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -27,7 +27,7 @@ __all__ = ["LaneGroups"]
 
 
 def is_register(config: ClusterConfig, address: Value) -> Value:
-    """Return whether a byte address lies among the registers of a unit that is there."""
+    """Return whether a byte address is in the registers of a unit of the cluster."""
     window = SHARED_BASE + config.shared.size
     hits = [
         within(address, window + base, window + base + MATRIX_STRIDE)
@@ -37,7 +37,7 @@ def is_register(config: ClusterConfig, address: Value) -> Value:
 
 
 def targets(config: ClusterConfig, address: Value, is_store: Value, strobes: Value) -> Value:
-    """Return who serves the access of a lane."""
+    """Return the target of a lane's access."""
     shared_end = SHARED_BASE + config.shared.size
     printed = within(address, shared_end, shared_end + config.cores * PRINT_BYTES)
     dumped = within(address, COUNTER_DUMP, COUNTER_DUMP + config.cores * COUNTER_DUMP_BYTES)
@@ -56,13 +56,13 @@ def targets(config: ClusterConfig, address: Value, is_store: Value, strobes: Val
 
 
 class LaneGroups(SharedBlock):
-    """Cut data requests into groups, of the lowest lane that is left and all that go with it.
+    """Coalescer: each group is the lowest remaining lane and all lanes that can join it.
 
-    Lanes go together that touch the same beat of DRAM; all that touch shared memory; all that
-    nobody serves. A byte for the console goes alone, and so does an access to a register; one that
-    is not of a whole word is served by nobody. A group leaves 2 cycles after its request was
-    accepted, then one per cycle; the next request may be accepted in the cycle in which the last
-    group of one is formed, so a request of one group takes one cycle.
+    Lanes form a group if they access the same beat of DRAM, or all shared memory, or all no
+    target. An access to the console or to a register is a group of its own; a register access
+    that is not a whole word has no target. A group leaves 2 cycles after its request was
+    accepted, then one per cycle. The next request may be accepted in the cycle in which the last
+    group of a request is formed, so a request of one group takes one cycle.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class LaneGroups(SharedBlock):
     -------
     i : In(stream.Signature(data_request_layout(config.core)))
     o : Out(stream.Signature(group_layout(config)))
-        Lanes that are not in the group carry anything.
+        Lanes outside the group have undefined data.
     busy : Out(1)
-        A request is held, or its last group.
+        A request or its last group is held.
     """
 
     i: stream.Interface
@@ -93,7 +93,7 @@ class LaneGroups(SharedBlock):
         m = Module()
         config = self.config
         lanes = lanes_of(config)
-        left = Signal(lanes)  # lanes of the held request that are in no group yet
+        left = Signal(lanes)  # lanes of the held request without a group yet
         held = Signal.like(self.i.payload, reset_less=True)
         served_by = Signal(data.ArrayLayout(Target, lanes), reset_less=True)
         together, moves, ends = Signal(lanes), Signal(), Signal()
@@ -117,7 +117,7 @@ class LaneGroups(SharedBlock):
         return m
 
     def together(self, m: Module, left, held, served_by) -> Value:
-        """Form the next group of what is left; return its lanes."""
+        """Form the next group of the remaining lanes; return its lanes."""
         config = self.config
         lanes = range(lanes_of(config))
         low = exact_log2(config.axi.beat_bytes)

@@ -1,4 +1,4 @@
-"""From the caches of a core to the AXI masters of its cluster: lines in, beats out."""
+"""AXI side of a core's L1 caches: reads of lines, combined writes of beats."""
 
 from typing import Any
 
@@ -27,31 +27,31 @@ from .write_combiner import WriteCombiner, WriteCombinerConfig
 __all__ = ["PATIENCE", "LineMasters"]
 
 SIDES = ("instructions", "data")
-#: Lines of writes that wait at a master, for company where it may come: so that warps that store
-#: rows in turns fill whole lines. For how long, see `WriteCombiner`.
+#: Lines at a master's write combiner, and its patience (see `WriteCombiner`). Warps that store
+#: rows in turn thus fill whole lines.
 LINES_WRITTEN, PATIENCE = 8, 8
 
 
 def master_of(config: ClusterConfig, beat: Value) -> Value:
-    """Return which AXI master has a beat, given its address in beats."""
+    """Return the AXI master that serves a beat, given its address in beats."""
     start = exact_log2(config.axi.interleave_bytes // config.axi.beat_bytes)
     return beat[start : start + exact_log2(config.axi.masters)]
 
 
 class LineMasters(SharedBlock):
-    """Read lines for both caches of a core and write its data, at the AXI master that has them.
+    """AXI side of the L1 caches: reads lines and writes beats, at the master of each address.
 
-    A read is a burst of a line; instructions and data are told apart by the highest bit of its id,
-    and come back in any order. A burst leaves 1 cycle after it was asked for. Beats of
-    instructions pass in the cycle they come, beats of data 1 cycle later, one of each per cycle,
-    from whichever master.
+    A read is a burst of one line. The highest bit of its id distinguishes data from instructions;
+    responses may be in any order. A burst leaves 1 cycle after its request. Beats of instructions
+    pass in the cycle they arrive, beats of data 1 cycle later; one of each per cycle, from any
+    master.
 
-    A write leaves with id 0, its address 1 cycle later and its beat 2 cycles later if it makes its
-    line whole; else it waits for others to its line, with which it leaves in one burst, for 16
-    cycles at most where nothing else is in its way (see `WriteCombiner`). Those to one beat take
-    effect in their order, others in any. Write responses are always taken, as somebody else's may
-    be behind them, and told from the next cycle on in the order of the writes; the error of a burst
-    is that of each write in it.
+    A write leaves with id 0. If it completes its line, its address leaves 1 cycle later and its
+    beat 2 cycles later. Otherwise it waits for others to its line and leaves with them in one
+    burst, after at most 16 cycles without other traffic (see `WriteCombiner`). Writes to one beat
+    take effect in order, others in any order. Write responses are always accepted, so that none
+    blocks those behind it. They are forwarded from the next cycle on, in the order of the writes.
+    The error of a burst is that of each write in it.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class LineMasters(SharedBlock):
     -------
     fetch_read : In(stream.Signature(read_layout(config)))
     fetch_line : Out(ResponseSignature(line_layout(config)))
-    line_read, line, line_write, line_written : as of `DataCache`, from the other side
-        As many writes are under way as there may be transactions.
+    line_read, line, line_write, line_written : as of `DataCache`, with directions reversed
+        At most as many writes are in flight as there are transactions.
     axi_0, axi_1, … : Out(Axi4Signature)
     busy : Out(1)
-        Combinational: something waits here, or comes in.
+        Combinational: a request waits here, or arrives.
     """
 
     fetch_read: stream.Interface
@@ -98,7 +98,7 @@ class LineMasters(SharedBlock):
 
     @property
     def writes(self) -> WriteCombinerConfig:
-        """What waits to be written at a master: bursts stay where addresses are in turns."""
+        """Config of a master's write combiner; no burst crosses an interleave block."""
         axi = self.config.axi
         return WriteCombinerConfig(
             lines=LINES_WRITTEN,
@@ -109,7 +109,7 @@ class LineMasters(SharedBlock):
 
     @property
     def order_layout(self) -> data.StructLayout:
-        """Layout of where a write went: to a line of a master, begun by it or before."""
+        """Layout of the place of a write: line of a master, and whether it joined a burst there."""
         return data.StructLayout({
             "master": max(1, exact_log2(self.config.axi.masters)),
             "line": exact_log2(LINES_WRITTEN),
@@ -132,7 +132,7 @@ class LineMasters(SharedBlock):
         return m
 
     def ask(self, m: Module, c: int, axi) -> Value:
-        """Let both caches read at a master in turns; return whether a read waits."""
+        """Merge the reads of both caches at a master; return whether a read waits."""
         config = self.config
         m.submodules[f"reads_{c}"] = reads = Merge(read_layout(config), len(SIDES))
         for side, read in enumerate((self.fetch_read, self.line_read)):
@@ -157,7 +157,7 @@ class LineMasters(SharedBlock):
         return reads.o.valid
 
     def burst(self, axi, letter: str, beat: Value):
-        """Return the assignments of an address channel, but for how many beats it is."""
+        """Return the assignments of an address channel, except of its length."""
         low = exact_log2(self.config.axi.beat_bytes)
         return [
             getattr(axi, f"{letter}addr").eq(Cat(C(0, low), beat)),
@@ -165,7 +165,7 @@ class LineMasters(SharedBlock):
         ]
 
     def write(self, m: Module, c: int, axi, combiner: WriteCombiner):
-        """Pass writes on to a master, address and data each in its own time."""
+        """Connect a master's write combiner; address and data move independently."""
         m.submodules[f"writes_{c}"] = combiner
         write, burst, beat = self.line_write, combiner.burst, combiner.beat
         mine = Signal(name=f"write_at_{c}")
@@ -187,7 +187,7 @@ class LineMasters(SharedBlock):
             m.d.comb += write.ready.eq(combiner.i.ready)
 
     def bring_instructions(self, m: Module, masters):
-        """Take one beat for instructions at a time."""
+        """Accept one beat for the instruction cache per cycle."""
         offered, chosen, came = Signal(len(masters)), Signal(len(masters)), []
         for c, axi in enumerate(masters):
             value = Signal(line_layout(self.config), name=f"came_{c}")
@@ -207,8 +207,8 @@ class LineMasters(SharedBlock):
         ]
 
     def bring_data(self, m: Module, masters) -> Value:
-        """Take one beat of data at a time, from masters in turns; return whether one waits."""
-        # A register: what is known of a beat late must not decide about what the core asks.
+        """Accept one beat for the data cache per cycle, round-robin; return whether one waits."""
+        # The merge's register keeps late bits of a beat out of the path of the core's requests.
         m.submodules.beats = beats = Merge(self.line.payload.shape(), len(masters))
         for c, axi in enumerate(masters):
             i = getattr(beats, f"i_{c}")
@@ -228,10 +228,10 @@ class LineMasters(SharedBlock):
         return beats.o.valid
 
     def tell(self, m: Module, order: Queue, masters, combiners):
-        """Keep the responses of each master, and tell them in the order of the writes.
+        """Queue the write responses of each master, and forward them in the order of the writes.
 
-        The first write of a burst waits for its response. Those that joined it come later, so that
-        theirs is there; no other burst of the same line began before them.
+        The first write of a burst waits for its response. Writes that joined the burst come later
+        and reuse that response; no other burst of the same line begins before them.
         """
         asked, first, told = order.i.payload, order.o.payload, self.line_written
         m.d.comb += [

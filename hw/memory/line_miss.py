@@ -1,4 +1,4 @@
-"""A line that is being read into a cache, and who waits for it."""
+"""Miss-status holding register (MSHR) of an L1 cache, and the config of misses."""
 
 from dataclasses import dataclass
 
@@ -15,17 +15,17 @@ __all__ = ["LineMiss", "MissConfig", "fill_layout"]
 
 @dataclass(frozen=True, kw_only=True)
 class MissConfig:
-    """What misses of a cache are like.
+    """Miss handling of a cache.
 
     Parameters
     ----------
     cache : CacheConfig
     beat_bytes : int
-        Bytes that come at a time, at most a line. A power of two.
+        Bytes of a refill beat, at most a line. A power of two.
     word_bytes : int
-        Bytes that one request asks for, at most a beat. A power of two.
+        Bytes of one request, at most a beat. A power of two.
     waiters : int
-        Requests that may wait, each with a number.
+        Requests that may wait at a time, each with its own number.
 
     """
 
@@ -46,19 +46,19 @@ class MissConfig:
 
     @property
     def word_width(self) -> int:
-        """Bits of a word's number in its beat, the lowest of that."""
+        """Bits of a word's number in its beat, the low bits of its place."""
         return exact_log2(self.beat_bytes // self.word_bytes)
 
     @property
     def waiter_width(self) -> int:
-        """Bits of a waiter's number."""
+        """Bits of a waiting request's number."""
         return ceil_log2(self.waiters)
 
 
 def fill_layout(config: MissConfig) -> data.StructLayout:
-    """Layout of where the next beat of a line goes, and what is known of the line before it.
+    """Return the layout of the destination of a line's next beat, and the state of the line.
 
-    ``fails``: a beat of it could not be read. ``forgotten``: it is not to be kept.
+    ``fails``: an earlier beat could not be read. ``forgotten``: the line is not to be kept.
     """
     return data.StructLayout({
         "line": config.cache.line_width,
@@ -70,9 +70,9 @@ def fill_layout(config: MissConfig) -> data.StructLayout:
 
 
 class LineMiss(SharedBlock):
-    """Know which line is being read and who waits, until all have been answered.
+    """MSHR: holds a line in flight and the requests that wait for it until all are answered.
 
-    Outputs tell of what is looked up in the same cycle; inputs take effect in the next.
+    Outputs refer to the line looked up in the same cycle. Inputs take effect in the next.
 
     Parameters
     ----------
@@ -81,38 +81,37 @@ class LineMiss(SharedBlock):
     Members
     -------
     looks : In(1)
-        Somebody looks `line` up.
+        `line` is looked up.
     line : In(config.cache.line_width)
     wanted : In(1)
-        Who looks wants to have it; else it is read ahead.
+        A request needs the line; otherwise it is a prefetch.
     waiter : In(config.waiters)
-        Who that is, one-hot.
+        Number of the request, one-hot.
     joins : Out(1)
-        It is being read; who wants it waits from now on.
+        The line is in flight. A request that needs it waits from now on.
     first_use : Out(1)
-        It was read ahead, and is wanted for the first time.
+        The line was prefetched, and is requested for the first time.
     taken : Out(config.cache.ways)
-        The way of its set in which this line is needed until all are answered.
+        Way of the looked-up set that this MSHR reserves until all requests are answered.
     free : Out(1)
-        Nothing is under way.
+        No line is in flight and no request waits.
     begin : In(1)
-        The line that is looked up is being read from now on, only where this is free, into
-        `way`.
+        Allocate the MSHR to the looked-up line, to be read into `way`. Only if `free`.
     way : In(config.cache.ways)
     filled : In(1)
-        Its next beat came, with an error if `error`.
+        The next beat of the line arrived, with an error if `error`.
     error : In(1)
     fill : Out(fill_layout(config))
-        Where that goes.
+        Destination of that beat.
     invalidate : In(1)
-        What is being read is not to be kept, nor waited for.
+        The line in flight is not to be kept, and no later request may join it.
     replays : Out(1)
-        The line is here and some still wait: `waiting`.
+        The line is complete and requests still wait: `waiting`.
     waiting : Out(config.waiters)
     errors : Out(config.beats)
-        Beats of it that could not be read.
+        Beats of the line that could not be read.
     replayed : In(config.waiters)
-        Who waits no more.
+        Requests that are answered in this cycle.
     """
 
     looks: Signal
@@ -162,8 +161,8 @@ class LineMiss(SharedBlock):
         cache = self.config.cache
         line, way = Signal.like(self.line, reset_less=True), Signal.like(self.way, reset_less=True)
         pending, waiting = Signal(), Signal(self.config.waiters)
-        doomed = Signal()  # what is being read is not to be kept
-        unused = Signal()  # it was read ahead, and nobody wanted it yet
+        doomed = Signal()  # the line in flight is not to be kept
+        unused = Signal()  # it was prefetched, and not requested yet
         errors = Signal(self.config.beats)
         same_set, same, waits = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -198,7 +197,7 @@ class LineMiss(SharedBlock):
         return m
 
     def count(self, m: Module, errors: Signal) -> Value:
-        """Count beats and note errors; return whether the last is due. Back at 0 after it."""
+        """Count beats and record errors; return whether the next is the last. Wraps to 0."""
         if self.config.beats == 1:
             with m.If(self.filled):
                 m.d.sync += errors.eq(self.error)

@@ -1,4 +1,4 @@
-"""Reads the lines of segments from shared memory ahead of their use."""
+"""Read-ahead buffer of the DMA for lines of shared memory."""
 
 from typing import Any
 
@@ -17,16 +17,16 @@ __all__ = ["LineReader", "lines_ahead"]
 
 
 def lines_ahead(config: ClusterConfig) -> int:
-    """Return how many lines cover a round trip through shared memory and the queue."""
+    """Return the lines that cover a round trip through shared memory and the queue."""
     return config.shared.read_latency + 3
 
 
 class LineReader(SharedBlock):
-    """Read every line that a segment touches, in order.
+    """Read-ahead buffer: reads every line of a segment in order.
 
-    The first request goes out the cycle after the segment was taken, one per cycle, segments
-    back to back; a line is at `o` the cycle after it came. Lines asked for and not yet taken at
-    `o` are limited to what the queue holds, as responses cannot be refused.
+    The first request is issued the cycle after the segment was accepted, then one per cycle, with
+    segments back to back. A line is at `o` the cycle after its response. Lines requested and not
+    yet accepted at `o` never exceed the queue, as responses cannot be refused.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LineReader(SharedBlock):
         active = Signal()
         row = Signal(config.shared.address_width - width, reset_less=True)
         rows_left = Signal(range(config.axi.burst_beats + 1), reset_less=True)
-        asked = Signal(range(depth + 1))  # lines asked for and not taken at `o`
+        asked = Signal(range(depth + 1))  # lines requested and not accepted at `o`
         request, response = self.read.request, self.read.response
         moves = Signal()
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Lines that writes are under way to."""
+"""Pending stores of the L1 data cache."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -10,29 +10,29 @@ __all__ = ["LinesWritten"]
 
 
 class LinesWritten(SharedBlock):
-    """Know the line of each write until memory has done it; they are done in their order.
+    """Pending stores: holds the line of each write until memory has completed it, in order.
 
-    A write is known from the cycle after it began to the one in which it is done, both included.
+    A write is held from the cycle after `begin` to the cycle of its `done`, both included.
 
     Parameters
     ----------
     config : MissConfig
-        As many writes may be under way as requests may wait.
+        At most `config.waiters` writes are in flight.
 
     Members
     -------
     room : Out(1)
-        One more may begin.
+        One more write may begin.
     begin : In(1)
-        A write to `begun` begins; only where there is room.
+        A write to `begun` begins. Only if there is `room`.
     begun : In(config.cache.line_width)
     done : In(1)
-        The oldest is done.
+        The oldest write is complete.
     line : In(config.cache.line_width)
     meets : Out(1)
-        A write to `line` is under way.
+        A write to `line` is in flight.
     busy : Out(1)
-        Any is.
+        Any write is in flight.
     """
 
     room: Signal

@@ -1,4 +1,4 @@
-"""Which context takes the next load, and which completed load is told next."""
+"""Order of DMA loads: allocates contexts and selects the next completion."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -11,10 +11,10 @@ __all__ = ["LoadOrder"]
 
 
 class LoadOrder(SharedBlock):
-    """Let loads of one port complete in the order of their begin, those of others when they may.
+    """Load order: loads of one port complete in order, those of different ports in any order.
 
-    Combinational from `active` and `done` to `chosen` and `retires`. Of contexts that may, the one
-    with the lowest number is first.
+    Combinational from `active` and `done` to `chosen` and `retires`. The lowest eligible context
+    has priority.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ class LoadOrder(SharedBlock):
     chosen : Out(config.dma.contexts)
         One-hot, the context for the next load; 0 while none is free.
     begins : In(1)
-        A load begins in it.
+        A load begins in the chosen context.
     port : In(port_width(config))
-        Where that load came from.
+        Port of that load.
     retires : Out(config.dma.contexts)
-        One-hot, the load to tell; 0 where there is none.
+        One-hot, the load whose completion is reported; 0 if none is ready.
     taken : In(1)
-        It is told.
+        The completion is accepted.
     """
 
     active: Signal
@@ -62,7 +62,7 @@ class LoadOrder(SharedBlock):
         m = Module()
         contexts = range(self.config.dma.contexts)
         ports = [Signal.like(self.port, name=f"port_{k}", reset_less=True) for k in contexts]
-        # Contexts with an earlier load of the same port that is not yet told.
+        # Contexts with an earlier load of the same port that is not yet reported.
         before = [Signal(len(contexts), name=f"before_{k}") for k in contexts]
         free, ready, left, alike = (
             Signal(len(contexts), name=name) for name in ("free", "ready", "left", "alike")

@@ -1,4 +1,4 @@
-"""Several streams into one, in fair turns."""
+"""Round-robin merge of several streams into one."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -9,9 +9,9 @@ __all__ = ["Merge"]
 
 
 class Merge(wiring.Component):
-    """Round-robin merge: whoever was served last waits for all others that ask.
+    """Round-robin merge: the input served last has the lowest priority.
 
-    Latency 1 cycle, one payload per cycle; a refused payload stays at `o` unchanged. Order is
+    Latency 1 cycle, one payload per cycle. A stalled payload stays at `o` unchanged. Order is
     kept within each input.
 
     Parameters
@@ -25,7 +25,7 @@ class Merge(wiring.Component):
     -------
     i_0, i_1, … : In(stream.Signature(shape))
     o : Out(stream.Signature(StructLayout({"payload": shape, "source": …})))
-        The payload and the input it came from.
+        The payload and the number of its input.
     """
 
     o: stream.Interface
@@ -52,7 +52,7 @@ class Merge(wiring.Component):
         with m.Switch(served):
             for last in range(self.inputs):
                 with m.Case(last):
-                    # Later assignments win, so the input after the last one served comes last.
+                    # The last assignment wins, so the input served last has the lowest priority.
                     for step in range(self.inputs, 0, -1):
                         candidate = (last + step) % self.inputs
                         with m.If(inputs[candidate].valid):

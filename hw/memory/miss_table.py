@@ -1,4 +1,4 @@
-"""The lines that are being read into a cache, and who is answered when they are there."""
+"""MSHR file of an L1 cache: lines in flight, and replay of the requests that wait for them."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ __all__ = ["MissTable", "entry_width", "replay_layout"]
 
 
 def entry_width(config: MissConfig) -> int:
-    """Bits of the number of a line that is being read."""
+    """Return the bits of an MSHR's number."""
     return ceil_log2(config.cache.misses)
 
 
 def replay_layout(config: MissConfig) -> data.StructLayout:
-    """Layout of a waiter that can be answered, and where its word is.
+    """Return the layout of a replay: a waiting request that can be answered, and its word.
 
-    ``place``: the word's number in its line. ``error``: it could not be read.
+    ``place``: the word's number in its line. ``error``: the word could not be read.
     """
     return data.StructLayout({
         "waiter": config.waiter_width,
@@ -36,13 +36,13 @@ def replay_layout(config: MissConfig) -> data.StructLayout:
 
 
 class MissTable(SharedBlock):
-    """Read each missing line once, however many want it, and answer them when it is there.
+    """MSHR file: reads each missing line once and replays the requests that wait for it.
 
-    What is looked up is told in the same cycle whether it `begins` to be read or `joins` those
-    that wait for it already; neither where all entries are in use (the first is kept for what is
-    wanted) or every way of its set is needed: then it is looked up again. A line comes into the
-    `VictimWay` of its set. Who waits is at `replay` from the cycle after the last beat on, one per
-    cycle, but for those in which `pause` is high.
+    For each look-up, `begins` (a line read starts) or `joins` (it waits for a line in flight) is
+    high in the same cycle. Both are low if no MSHR is free or every way of the set is reserved;
+    the look-up is then repeated. MSHR 0 serves requests only, never prefetches. `VictimWay`
+    selects the way of a line. The waiting requests are at `replay` from the cycle after the last
+    beat on, one per cycle, except in cycles of `pause`.
 
     Parameters
     ----------
@@ -53,33 +53,33 @@ class MissTable(SharedBlock):
     looks : In(1)
         `line` is looked up.
     present : In(1)
-        The cache has it.
+        The cache holds the line.
     valids : In(config.cache.ways)
-        Ways of its set that have any line.
+        Ways of its set that hold a valid line.
     line : In(config.cache.line_width)
     wanted : In(1)
-        By `waiter`, for word `place` of it; else it is read ahead.
+        Request `waiter` needs word `place` of the line; otherwise it is a prefetch.
     waiter : In(config.waiter_width)
-        Nobody waits twice at a time.
+        A number waits at most once at a time.
     place : In(config.place_width)
     joins, begins : Out(1)
     first_use : Out(1)
-        It was read ahead, and is wanted for the first time.
+        The line was prefetched, and is requested for the first time.
     entry : Out(entry_width(config))
-        Whose read begins.
+        MSHR of the read that begins.
     filled : In(1)
-        The next beat for entry `filled_entry` came, with an error if `error`.
+        The next beat for MSHR `filled_entry` arrived, with an error if `error`.
     filled_entry : In(entry_width(config))
     error : In(1)
     fill : Out(fill_layout(config))
-        Where that goes.
+        Destination of that beat.
     invalidate : In(1)
-        What is being read is not to be kept, nor waited for from the next cycle on.
+        Lines in flight are not to be kept; from the next cycle on no request may join them.
     pause : In(1)
-        Nobody can be answered.
+        No request can be answered in this cycle.
     replay : Out(ResponseSignature(replay_layout(config)))
     spare : Out(1)
-        An entry is free that may be read ahead into.
+        An MSHR is free that a prefetch may use.
     busy : Out(1)
     """
 
@@ -153,7 +153,7 @@ class MissTable(SharedBlock):
             self.entry.eq(number_of(grant)),
             self.spare.eq(free[1:].any()),
             self.busy.eq(~free.all()),
-            # Of each way whether any line needs it: a tree, and each way once.
+            # An OR tree for each way: the way is reserved by any MSHR.
             victim.needed.eq(
                 Cat(Cat(line.taken[n] for line in lines).any() for n in range(len(victim.way)))
             ),
@@ -182,10 +182,10 @@ class MissTable(SharedBlock):
         return m
 
     def watch(self, m: Module, lines):
-        """Tell more of the lines; for a table that does."""
+        """Drive further outputs from the MSHRs; a hook for subclasses."""
 
     def keep_places(self, m: Module, waiter):
-        """Remember which word each waiter wants; return them all."""
+        """Store the place of each waiting request's word; return all places."""
         places = []
         for number in range(self.config.waiters):
             place = Signal(self.config.place_width, name=f"place_{number}", reset_less=True)
@@ -195,7 +195,7 @@ class MissTable(SharedBlock):
         return places
 
     def answer(self, m: Module, lines, places):
-        """Offer the lowest waiter of the lowest line that is here."""
+        """Offer the lowest waiting request of the lowest complete line at `replay`."""
         config = self.config
         here = data.StructLayout({
             "waiting": config.waiters,

@@ -1,4 +1,4 @@
-"""What flows between a core and the memories of its cluster."""
+"""Record layouts between a core and the memories of its cluster."""
 
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2, exact_log2
@@ -27,33 +27,33 @@ WINDOW_WIDTH = exact_log2(WINDOW_BYTES)
 
 
 class Target(enum.Enum, shape=3):
-    """Who serves an access."""
+    """Target of an access."""
 
-    NONE = 0  #: nobody: there is nothing at the address, or nothing of this kind
+    NONE = 0  #: no target at the address, or not for this kind of access
     DRAM = 1
     SHARED = 2
     CONSOLE = 3
-    FORGOTTEN = 4  #: stores are taken and not kept
+    FORGOTTEN = 4  #: stores are accepted and discarded
     DEVICE = 5  #: a register of the DMA or of a matrix unit
 
 
 def lanes_of(config: ClusterConfig) -> int:
-    """Return the threads of one data request."""
+    """Return the number of lanes of a data request."""
     return core_of(config).lanes(Port.MEMORY.name)
 
 
 def place_width(config: ClusterConfig) -> int:
-    """Bits of a word's number, in its beat, in shared memory and in the window of registers."""
+    """Return the bits of a word's index in its beat, shared memory or the register window."""
     in_beat = exact_log2(config.axi.beat_bytes // WORD_BYTES)
     in_window = max(config.shared.address_width, WINDOW_WIDTH) - exact_log2(WORD_BYTES)
     return max(in_beat, in_window)
 
 
 def group_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of the lanes of a request that are served together, all by ``target``.
+    """Return the layout of a group: lanes of a request that are served together by ``target``.
 
-    ``beat`` is the address of all of them in beats where they go to DRAM; ``places`` are the low
-    bits of their addresses, in words.
+    ``beat`` is their common address in beats, for DRAM. ``places`` are the low bits of each
+    lane's address, in words.
     """
     lanes = lanes_of(config)
     request = data_request_layout(core_of(config)).members
@@ -67,7 +67,7 @@ def group_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 def device_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of one lane's access to a register: ``lanes`` is one-hot, ``place`` of the window."""
+    """Return the layout of one lane's register access: ``lanes`` one-hot, ``place`` in words."""
     group = group_layout(config).members
     return data.StructLayout({
         **{name: group[name] for name in ("tag", "is_store", "lanes")},
@@ -77,7 +77,7 @@ def device_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 def answer_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of what came of a transaction of a core's data: with a beat if it was a read."""
+    """Return the layout of a transaction's answer, with a beat if it was a read."""
     return data.StructLayout({
         "entry": ceil_log2(core_of(config).transactions),
         "data": config.axi.data_width,
@@ -86,7 +86,7 @@ def answer_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 def path_events(config: ClusterConfig) -> data.StructLayout:
-    """Layout of the events of a cycle in both caches of a core."""
+    """Return the layout of a cycle's events in both L1 caches of a core."""
     return data.StructLayout({
         "instructions": instruction_cache_events(),
         "data": data_cache_events(data_misses(config)),

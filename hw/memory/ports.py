@@ -1,4 +1,4 @@
-"""Ports into shared memory, and the jobs of the DMA."""
+"""Interfaces of shared memory and of the DMA."""
 
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -19,21 +19,21 @@ __all__ = [
 
 
 def wide_write(config: SharedMemoryConfig, size: int) -> data.StructLayout:
-    """Layout of one wide write: byte address (a multiple of `size`), bytes, byte mask."""
+    """Return the layout of a wide write: byte address (a multiple of `size`), data, byte mask."""
     return data.StructLayout({"address": config.address_width, "data": 8 * size, "mask": size})
 
 
 def narrow_request(config: SharedMemoryConfig) -> data.StructLayout:
-    """Layout of one lane access: byte address (word-aligned), read or masked write of a word."""
+    """Return the layout of a lane's access: word-aligned byte address, read or masked write."""
     return data.StructLayout({"address": config.address_width, "write": 1, "data": 32, "mask": 4})
 
 
 class WideReadSignature(wiring.Signature):
-    """Reads of `size` bytes, a power of two up to a line, seen from the requester.
+    """Wide read port of `size` bytes, a power of two up to a line, seen from the requester.
 
-    `request` carries a byte address that is a multiple of `size`. Its data comes exactly
-    `config.read_latency` cycles after the request was accepted, in order, and is not refused: a
-    requester asks only for what it has room for.
+    `request` carries a byte address that is a multiple of `size`. Its data is valid exactly
+    `config.read_latency` cycles after the request was accepted, in order, and cannot be
+    stalled: the requester must have room for it.
     """
 
     def __init__(self, config: SharedMemoryConfig, size: int):
@@ -46,9 +46,9 @@ class WideReadSignature(wiring.Signature):
 
 
 class WideWriteSignature(wiring.Signature):
-    """Masked writes of `size` bytes, a power of two up to a line, seen from the requester.
+    """Wide write port of `size` bytes, a power of two up to a line, seen from the requester.
 
-    An accepted write is seen by every read accepted in a later cycle.
+    Writes are masked by byte. A write is visible to every read accepted in a later cycle.
     """
 
     def __init__(self, config: SharedMemoryConfig, size: int):
@@ -58,9 +58,9 @@ class WideWriteSignature(wiring.Signature):
 
 
 class NarrowSignature(wiring.Signature):
-    """One lane's word accesses, seen from the lane.
+    """Narrow port for the word accesses of one lane, seen from the lane.
 
-    Every accepted request, a write too, has its response `config.read_latency` cycles later.
+    Every accepted request, reads and writes, is answered `config.read_latency` cycles later.
     """
 
     def __init__(self, config: SharedMemoryConfig):
@@ -72,7 +72,7 @@ class NarrowSignature(wiring.Signature):
 
 
 class Direction(enum.Enum, shape=2):
-    """Where a DMA job moves data."""
+    """Source and destination of a DMA descriptor."""
 
     LOAD = 0  #: DRAM to shared memory
     STORE = 1  #: shared memory to DRAM
@@ -81,13 +81,13 @@ class Direction(enum.Enum, shape=2):
 
 
 def dma_job(config: SharedMemoryConfig) -> data.StructLayout:
-    """Layout of one 2-D job: `rows` rows of `bytes` bytes, both 1 or more.
+    """Return the layout of a DMA descriptor: `rows` rows of `bytes` bytes, both 1 or more.
 
-    `dram` and `local` are byte addresses of the first row on either side, any alignment in DRAM;
-    `dram_pitch` and `local_pitch` lie between the starts of rows. A LOAD writes zeros up to
+    `dram` and `local` are byte addresses of the first row on either side, any alignment in DRAM.
+    `dram_pitch` and `local_pitch` are the distances between row starts. A LOAD writes zeros up to
     `fill_bytes` in each row and up to `fill_rows` rows (0 = no fill). A DRAIN or SPILL takes its
     rows from the matrix unit's drain stream in column blocks of `block` bytes: all rows of the
-    first block, then of the next. `tag` names the asker and comes back with the completion.
+    first block, then of the next. `tag` identifies the requester and returns with the completion.
     """
     return data.StructLayout({
         "direction": Direction,
@@ -104,5 +104,5 @@ def dma_job(config: SharedMemoryConfig) -> data.StructLayout:
     })
 
 
-#: Layout of a completion: whose job ended, of which direction, and whether AXI reported an error.
+#: Layout of a completion: tag and direction of the descriptor, and whether AXI reported an error.
 dma_done = data.StructLayout({"tag": 4, "direction": Direction, "error": 1})

@@ -1,4 +1,4 @@
-"""Lines that follow one in use are asked for before anyone wants them."""
+"""Next-line prefetcher of the L1 instruction cache."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -10,10 +10,10 @@ __all__ = ["Prefetcher"]
 
 
 class Prefetcher(SharedBlock):
-    """Propose the lines behind the last one that was missed or used for the first time.
+    """Next-line prefetcher: proposes the lines after the last one missed or first used.
 
-    A line is proposed until it is `served`; the next 1 cycle after that. What triggers in the
-    midst of lines that follow each other lets it go on farther, else it begins anew there.
+    A proposal is held until it is `served`; the next follows 1 cycle later. A trigger within the
+    current run of lines extends the run; any other trigger starts a new run.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ class Prefetcher(SharedBlock):
     Members
     -------
     trigger : In(1)
-        From the next cycle on, `config.prefetch` lines behind `line` are proposed, but for
-        those that were. Not in a cycle of `served`.
+        From the next cycle on, the `config.prefetch` lines after `line` are proposed, except
+        those proposed before. Never in a cycle of `served`.
     line : In(config.line_width)
     proposes : Out(1)
-        There is one to look up:
+        A line is proposed for a tag look-up.
     proposed : Out(config.line_width)
     served : In(1)
-        What was proposed in the last cycle is here, or comes, or is not to be had.
+        The proposal of the last cycle is present, is being read, or cannot be read.
     """
 
     trigger: Signal
@@ -55,7 +55,7 @@ class Prefetcher(SharedBlock):
         left = Signal(range(most + 1))
         following = Signal(self.config.line_width)
         behind, goes_on = Signal(self.config.line_width), Signal()
-        is_new = Signal()  # what is served now is not what is proposed now
+        is_new = Signal()  # `served` belongs to a proposal of the run before
         m.d.comb += [
             self.proposes.eq(left.any()),
             self.proposed.eq(following),

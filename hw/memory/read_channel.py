@@ -1,4 +1,4 @@
-"""The read side of one AXI master: bursts out, beats in, lines for shared memory."""
+"""Read side of one AXI master of the DMA: bursts, beats, and lines for shared memory."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -14,12 +14,12 @@ from .realigner import Realigner
 
 __all__ = ["ReadChannel", "burst_request", "request_burst"]
 
-#: Layout of a burst's address: of its first beat, and beats - 1.
+#: Layout of a burst: address of its first beat, and beats - 1.
 burst_request = data.StructLayout({"address": 32, "length": 8})
 
 
 def request_burst(burst, dram, count, beat_bytes: int):
-    """Return assignments that make `burst` cover `count` bytes from `dram` in whole beats."""
+    """Return assignments that make `burst` cover `count` bytes from `dram`, in whole beats."""
     width = exact_log2(beat_bytes)
     return [
         burst.address.eq(Cat(Const(0, width), dram[width:])),
@@ -28,12 +28,13 @@ def request_burst(burst, dram, count, beat_bytes: int):
 
 
 class ReadChannel(SharedBlock):
-    """Read the segments of all contexts in turns, one burst each, and realign what comes.
+    """Read channel: reads the segments of all contexts round-robin, and realigns their beats.
 
-    A segment is requested 1 cycle after it was taken, one per cycle, until
-    `config.dma.outstanding` bursts are in flight; they come back in order. Beats leave as lines
-    in the cycle they come in; a beat is refused only while `line` is, or while a misaligned
-    segment gives its additional line. Zero segments pass through the same order without a burst.
+    Each segment is one burst, requested 1 cycle after it was accepted, one per cycle, while fewer
+    than `config.dma.outstanding` bursts are in flight. Beats return in order and leave as lines
+    in the cycle they arrive. A beat is refused only while `line` is, or while a misaligned
+    segment outputs its additional line. Zero segments keep their place in the order, without a
+    burst.
 
     Parameters
     ----------
@@ -47,9 +48,9 @@ class ReadChannel(SharedBlock):
     beat : In(stream.Signature(StructLayout({"data": …, "error": 1})))
     line : Out(stream.Signature(dma_line(config)))
     failed : Out(config.dma.contexts)
-        Whose beat came with an error this cycle, one bit per context.
+        A beat with an error arrived for this context, one bit per context.
     waits : Out(1)
-        A burst is wanted and cannot go.
+        A burst stalls.
     """
 
     address: stream.Interface
@@ -83,7 +84,7 @@ class ReadChannel(SharedBlock):
         m.submodules.merge = merge = Merge(dma_segment(config), config.dma.contexts)
         for k in range(config.dma.contexts):
             connect(m, flipped(getattr(self, f"segment_{k}")), getattr(merge, f"i_{k}"))
-        # The realigner holds the plan of one more burst.
+        # The realigner holds one more plan.
         m.submodules.flight = flight = Queue(dma_plan(config), config.dma.outstanding - 1)
         m.submodules.realigner = realigner = Realigner(config)
         connect(m, flight.o, realigner.plan)

@@ -1,4 +1,4 @@
-"""Moves bytes from one alignment to another, a beat per cycle."""
+"""Byte aligner of the DMA: one beat per cycle."""
 
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ __all__ = ["Realigner", "bytes_from", "bytes_up_to", "expand_mask", "rotate_byte
 
 
 def rotate_bytes(value, amount, size: int):
-    """Return `value` of `size` bytes with each byte moved up by `amount` places, around the end."""
+    """Return `value` of `size` bytes, rotated up by `amount` bytes."""
     for stage in range(exact_log2(size)):
         value = Mux(amount[stage], value.rotate_left(8 << stage), value)
     return value
@@ -37,16 +37,16 @@ def expand_mask(mask):
 
 
 def plan_registers(config: ClusterConfig) -> SimpleNamespace:
-    """Return the registers of a plan under way."""
+    """Return the registers of the plan in progress."""
     size = config.axi.beat_bytes
     steps_width = bits_for(config.axi.burst_beats + 1)
     widths = {
         "shift": exact_log2(size),
-        "start": exact_log2(size),  # place of the first byte in its line
-        "end": exact_log2(size),  # place of the last byte in its line
-        "row": 32 - exact_log2(size),  # which line
-        "first": 1,  # no line was given yet
-        "skip": 1,  # all of this beat belongs to the next step's line
+        "start": exact_log2(size),  # offset of the first byte in its line
+        "end": exact_log2(size),  # offset of the last byte in its line
+        "row": 32 - exact_log2(size),  # number of the line
+        "first": 1,  # no line was output yet
+        "skip": 1,  # all of this beat belongs to the line of the next step
         "steps_left": steps_width,  # after this one
         "beats_left": steps_width,
         "zero": 1,
@@ -58,14 +58,14 @@ def plan_registers(config: ClusterConfig) -> SimpleNamespace:
 
 
 class Realigner(SharedBlock):
-    """Take each plan's bytes out of beats of `i` and give them as masked lines at `o`.
+    """Byte aligner: extracts each plan's bytes from beats at `i`, to masked lines at `o`.
 
-    A byte at place p of a beat belongs at place (p + shift) mod beat: the beat is rotated once,
-    and a line is the upper part of this beat's rotation with the lower part of the last one's.
-    The first step of a plan is one cycle after it was accepted; a step takes a beat, gives a
-    line, or both. Same alignment: a line per beat, plans back to back without a gap. Otherwise
-    one step more per plan. `i` and `o` are combinationally linked; back-pressure on `o` reaches
-    `i` within the cycle.
+    The byte at offset p of a beat moves to offset (p + shift) mod beat. The beat is rotated once;
+    a line combines the upper part of this beat's rotation with the lower part of the last one's.
+    The first step of a plan is one cycle after it was accepted. A step consumes a beat, outputs a
+    line, or both. With equal alignment each beat gives a line, and plans follow without a gap.
+    Otherwise a plan takes one more step. `i` and `o` are linked combinationally: back-pressure on
+    `o` reaches `i` within the cycle.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ class Realigner(SharedBlock):
     -------
     plan : In(stream.Signature(dma_plan(config)))
     i : In(stream.Signature(8 * config.axi.beat_bytes))
-        Beats of the plans in their order, none for a `zero` plan.
+        Beats of the plans in order; none for a `zero` plan.
     o : Out(stream.Signature(dma_line(config)))
-        Lines of the plans in their order; `last` with each plan's last.
+        Lines of the plans in order; `last` with the last line of each plan.
     owner : Out
-        The owner of the plan under way.
+        Owner of the plan in progress.
     """
 
     plan: stream.Interface
@@ -128,7 +128,7 @@ class Realigner(SharedBlock):
         return m
 
     def give_line(self, m, at, rotated, last):
-        """Put together the line of this step."""
+        """Drive the line of this step."""
         size = self.config.axi.beat_bytes
         line = self.o.payload
         from_held = expand_mask(~bytes_from(at.shift, size))
@@ -146,7 +146,7 @@ class Realigner(SharedBlock):
         ]
 
     def begin(self, m, at, plan):
-        """Work out the steps of a plan."""
+        """Set up the steps of a plan."""
         width = exact_log2(self.config.axi.beat_bytes)
         place = plan.address[:width]
         wraps = place < plan.offset

@@ -1,4 +1,4 @@
-"""Shared memory in two dimensions: banks that work in parallel, subbanks that interleave words."""
+"""Shared memory in two dimensions: parallel banks, and subbanks that interleave words."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ __all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "
 
 
 def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
-    """Name the requesters of the wide read ports and of the wide write ports of a cluster."""
+    """Return the names of the requesters at a cluster's wide read ports and wide write ports."""
     masters = [f"dma{c}" for c in range(config.axi.masters)]
     operands = [numbered(side, n) for n, _ in enumerate(config.matrices) for side in "ab"]
     return operands + masters, masters
@@ -27,7 +27,7 @@ def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
 def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
     """Return the ports of a cluster's shared memory, in the order of `port_names`.
 
-    Narrow ports are those of core 0, of core 1 and so on.
+    Narrow ports are those of core 0, then of core 1, and so on.
     """
     lanes = config.cores * config.core_shared_ports
     memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
@@ -38,10 +38,10 @@ def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
 
 
 def shared_events(config: SharedMemoryPorts) -> data.StructLayout:
-    """Layout of what happens in a cycle: per wide port, access done or access held; lanes counted.
+    """Return the layout of a cycle's events: access done or stalled per wide port; lane counts.
 
-    Bits `read_{i}`, `read_wait_{i}`, `write_{i}`, `write_wait_{i}`; where there are narrow ports
-    the numbers of lanes `narrow_reads`, `narrow_writes` and `narrow_waits`, a cycle later.
+    Bits `read_{i}`, `read_wait_{i}`, `write_{i}`, `write_wait_{i}`. With narrow ports also the
+    lane counts `narrow_reads`, `narrow_writes` and `narrow_waits`, one cycle later.
     """
     members: dict[str, int] = {}
     for kind, sizes in (("read", config.read_sizes), ("write", config.write_sizes)):
@@ -54,30 +54,30 @@ def shared_events(config: SharedMemoryPorts) -> data.StructLayout:
 
 
 def count(bits: list) -> Value:
-    """Return how many of `bits` are set, by a balanced tree."""
+    """Return the number of set `bits`, by a balanced tree of adders."""
     while len(bits) > 1:
         bits = [sum(bits[k + 1 : k + 2], bits[k]) for k in range(0, len(bits), 2)]
     return bits[0]
 
 
 class SharedMemory(SharedBlock):
-    """Banked memory: contiguous slices work in parallel, words of a line lie in subbanks.
+    """Shared memory: banks are contiguous slices that work in parallel, subbanks hold its words.
 
-    `ready` is combinational from the requests; a read's data, and a lane's response, comes
-    exactly `memory.read_latency` cycles after the request was accepted::
+    `ready` is combinational from the requests. The data of a read, and the response to a lane,
+    is valid exactly `memory.read_latency` cycles after the request was accepted::
 
         cycle      t         t+1       t+2 (read_latency = 2)
         request    accepted
         subbank    read      word
         response                       valid
 
-    Each cycle every bank does one wide read and one wide write, of any size: requesters on
-    different banks never wait for each other, those on one bank take turns (round-robin, each
-    served at the latest after all others once). Lanes are served per subbank by what the wide
-    accesses leave, one read and one write per subbank and cycle, round-robin: they starve only
-    under wide traffic without a gap. A write accepted in cycle t is seen by the reads accepted
-    after t: a read and a write of one line are not accepted in the same cycle. Two wide ones
-    yield in turn, a lane yields to a wide one.
+    Each bank does one wide read and one wide write per cycle, of any size. Requesters of
+    different banks never conflict. Requesters of one bank are served round-robin, each after at
+    most one access of every other. Lanes use the subbank cycles that wide accesses leave, one
+    read and one write per subbank and cycle, round-robin. They starve only under wide traffic
+    without a gap. A write accepted in cycle t is visible to reads accepted after t: a read and a
+    write of one line are never accepted in the same cycle. Two wide accesses yield in turn; a
+    lane yields to a wide access.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ class SharedMemory(SharedBlock):
     read_{i} : In(WideReadSignature(memory, read_sizes[i]))
     write_{i} : In(WideWriteSignature(memory, write_sizes[i]))
     narrow_{n} : In(NarrowSignature(memory))
-        The response to a lane's write has no meaningful data.
+        The response to a lane's write carries no valid data.
     busy : Out(1)
-        A request waits, or a response is on its way.
+        A request waits, or a response is in flight.
     events : Out(shared_events(config))
     """
 
@@ -110,7 +110,7 @@ class SharedMemory(SharedBlock):
         super().__init__(members | {"busy": Out(1), "events": Out(shared_events(config))})
 
     def names(self, kind: str) -> list[str]:
-        """Return the names of the ports of a kind: read, write or narrow."""
+        """Return the names of the ports of a kind: `read`, `write` or `narrow`."""
         counts = {
             "read": len(self.config.read_sizes),
             "write": len(self.config.write_sizes),
@@ -146,7 +146,7 @@ class SharedMemory(SharedBlock):
         return payload if name.startswith("read") else payload.address
 
     def offer(self, m, name, banks):
-        """Pass a port's requests to the bank that holds their address."""
+        """Route a port's requests to the bank that holds their address."""
         request = getattr(self, name).request
         address = self.address_of(name)
         width = self.config.bank_address_width
@@ -165,7 +165,7 @@ class SharedMemory(SharedBlock):
         m.d.comb += request.ready.eq(Cat(ready).any())
 
     def respond(self, m, name, address, size, banks) -> Value:
-        """Answer a port's reads; return whether an answer is on its way."""
+        """Drive a port's response; return whether one is in flight."""
         port = getattr(self, name)
         latency = self.config.memory.read_latency
         pending = Signal(latency, name=f"{name}_pending")
@@ -181,7 +181,7 @@ class SharedMemory(SharedBlock):
             for bank in banks
             for piece in range(self.config.memory.line_bytes // size)
         ]
-        # A case per piece, as a shift of whole lines costs simulators more.
+        # One case per piece: simulators run it faster than a shift of whole lines.
         with m.Switch(Cat(offset, self.bank_of(where))):
             for number, piece in enumerate(pieces):
                 with m.Case(number) if len(pieces) > 1 else m.Default():
@@ -194,7 +194,7 @@ class SharedMemory(SharedBlock):
         return pending.any()
 
     def report(self, m) -> Value:
-        """Drive the events; return whether lanes still have to be counted."""
+        """Drive `events`; return whether lanes are still to be counted."""
         for kind in ("read", "write"):
             for i, name in enumerate(self.names(kind)):
                 request = getattr(self, name).request
@@ -209,7 +209,7 @@ class SharedMemory(SharedBlock):
         found = {"reads": lanes & ready & ~writes, "writes": lanes & ready & writes}
         uncounted = []
         for name, happened in (found | {"waits": lanes & ~ready}).items():
-            # The grants of all lanes are deep enough without a sum behind them.
+            # A register before the sum, as the grants of all lanes are a deep path already.
             noted = Signal(len(requests), name=f"narrow_{name}")
             m.d.sync += noted.eq(happened)
             m.d.comb += self.events[f"narrow_{name}"].eq(count(list(noted)))

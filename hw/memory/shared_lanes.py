@@ -1,4 +1,4 @@
-"""The lanes of one core at the narrow ports of shared memory."""
+"""Lane dispatch from a core to the narrow ports of shared memory."""
 
 from amaranth import *
 from amaranth.lib import stream
@@ -18,16 +18,16 @@ __all__ = ["SharedLanes"]
 
 
 class SharedLanes(SharedBlock):
-    """Bring each lane of a group to a port: lane n to port ``n mod ports``, lowest lanes first.
+    """Lane dispatch: issues lane n of a group at port ``n mod ports``, lowest lanes first.
 
-    | cycle                      | what                                              |
-    |----------------------------|---------------------------------------------------|
-    | 0                          | a group is accepted                               |
-    | 1                          | its lanes are offered; later, those that had to wait |
-    | n, n + `read_latency`      | lanes are accepted, and answered together         |
+    | cycle                 | event                                                    |
+    |-----------------------|----------------------------------------------------------|
+    | 0                     | a group is accepted                                      |
+    | 1                     | its lanes are offered; conflicting ones in later cycles  |
+    | n, n + `read_latency` | lanes are accepted, and answered together                |
 
-    The next group is accepted in the cycle in which the last lanes of one are. Of lanes of one
-    group that store to one word each waits until the lower ones are accepted.
+    The next group is accepted in the cycle in which the last lanes of a group are. If lanes of
+    a group store to one word, each waits until the lower ones are accepted.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class SharedLanes(SharedBlock):
     -------
     i : In(stream.Signature(group_layout(config)))
     pause : In(1)
-        No further group is taken.
+        No further group is accepted.
     port_0, port_1, … : Out(NarrowSignature(config.shared))
     o : Out(ResponseSignature(data_response_layout(config.core)))
     busy : Out(1)
-        Lanes wait or are under way.
+        Lanes wait or are in flight.
     """
 
     i: stream.Interface
@@ -82,14 +82,14 @@ class SharedLanes(SharedBlock):
         return m
 
     def allowed(self, group, left) -> Value:
-        """Return the lanes that may be accepted now."""
+        """Return the lanes that may be issued now."""
         width = self.config.shared.address_width - exact_log2(WORD_BYTES)
         waits = []
         for lane in range(len(left)):
             lower = [
                 left[n] & (group.places[n][:width] == group.places[lane][:width])
                 for n in range(lane)
-                if (lane - n) % self.ports  # those of one port come in order anyway
+                if (lane - n) % self.ports  # one port serves its lanes in order anyway
             ]
             waits.append(group.is_store & Cat(lower).any() if lower else C(0, 1))
         return ~Cat(waits)
@@ -113,7 +113,7 @@ class SharedLanes(SharedBlock):
             m.d.comb += taken[lane].eq(first[number] & request.valid & request.ready)
 
     def respond(self, m: Module, group, left, taken):
-        """Answer what was accepted `read_latency` cycles ago."""
+        """Drive the response to lanes accepted `read_latency` cycles ago."""
         stages = [(group.tag, taken)]
         for stage in range(self.config.shared.read_latency):
             tag, lanes = stages[-1]

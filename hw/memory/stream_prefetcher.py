@@ -1,4 +1,4 @@
-"""Which lines will be asked for next, from those that are asked for one after the other."""
+"""Stream prefetcher: predicts the next lines from consecutive reads."""
 
 from dataclasses import dataclass
 
@@ -13,23 +13,23 @@ from .arbiter import Arbiter, lowest, select
 
 __all__ = ["BEHIND", "BEYOND", "STREAMS", "StreamConfig", "StreamPrefetcher"]
 
-#: Streams that are followed at a time.
+#: Streams tracked at a time.
 STREAMS = 8
-#: Lines before the front of a stream that are of it, and lines from the front on. Many warps share
-#: a stream, and take blocks of it in no order. Together a power of two.
+#: Lines of a stream before its front, and from its front on. Many warps share a stream and read
+#: blocks of it in any order. The sum is a power of two.
 BEHIND, BEYOND = 192, 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamConfig:
-    """What reads ahead.
+    """A stream prefetcher.
 
     Parameters
     ----------
     line_width : int
-        Bits of a line's number; lines that follow each other have numbers that do.
+        Bits of a line's number. Consecutive lines have consecutive numbers.
     ahead : int
-        Lines that are proposed ahead of the one that is asked for, 1 to 128.
+        Prefetch distance in lines after the one read, 1 to 128.
 
     """
 
@@ -42,11 +42,11 @@ class StreamConfig:
 
 
 def stream_layout(config: StreamConfig) -> data.StructLayout:
-    """Layout of a stream.
+    """Return the layout of a stream's state.
 
-    ``front``: the first line that was neither asked for nor proposed. ``left``: how many are to be
-    proposed from there. ``sure``: two lines were asked for one after the other. ``used``: since
-    the stream was last thought of for giving up.
+    ``front``: the first line neither read nor proposed. ``left``: lines to be proposed from
+    there. ``sure``: two consecutive lines were read. ``used``: the stream was used since its
+    last turn for replacement.
     """
     return data.StructLayout({
         "front": config.line_width,
@@ -57,22 +57,22 @@ def stream_layout(config: StreamConfig) -> data.StructLayout:
 
 
 class StreamPrefetcher(SharedBlock):
-    """Propose each line once, up to `ahead` lines before the first that asks for it.
+    """Stream prefetcher: proposes each line once, up to `ahead` lines before it is first read.
 
-    A line that is missed and that no stream has begins one; the next line makes it sure, and from
-    then on lines are proposed `ahead` of each one that is asked for. Lines within `BEHIND` of the
-    front of a sure stream are of it, whatever their order, and so are `BEYOND` from the front on;
-    those between are proposed too. Of streams that meet one is left. Lines apart, at random or
-    backwards, propose nothing. Of `STREAMS` one is given up that was not in use for a round (the
-    clock algorithm).
+    A missed line outside all streams begins a stream. A read of the next line confirms it; from
+    then on lines are proposed up to `ahead` of each line read. Lines up to `BEHIND` before the
+    front of a confirmed stream belong to it, in any order, and so do `BEYOND` lines from the
+    front on; lines skipped in between are proposed too. Streams that meet are merged. Isolated,
+    random or descending lines propose nothing. A new stream replaces one of `STREAMS` that was
+    not used for a round (the clock algorithm).
 
-    | cycle | a line that is asked for               |
+    | cycle | a line that is read                    |
     |-------|----------------------------------------|
     | 0     | `asks`                                 |
-    | 1     | its stream is found, and moved         |
+    | 1     | its stream is found and advanced       |
     | 3     | the first line is proposed             |
 
-    Streams take turns, one line per cycle in which nothing is asked for.
+    Streams are served round-robin, one line per cycle without a read.
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ class StreamPrefetcher(SharedBlock):
     Members
     -------
     asks : In(1)
-        `line` is asked for, and is `missed` or not.
+        `line` is read, and `missed` or not.
     line : In(config.line_width)
     missed : In(1)
     forget : In(1)
-        There are no streams from the next cycle on, nor is anything proposed.
+        Drop all streams and proposals from the next cycle on.
     o : Out(stream.Signature(config.line_width))
     busy : Out(1)
-        Something will be proposed, or comes in.
+        A line will be proposed, or a read arrives.
     """
 
     asks: Signal
@@ -151,16 +151,16 @@ class StreamPrefetcher(SharedBlock):
         return m
 
     def follow(self, m: Module, one, moves: Value, line: Signal, finds: Value):
-        """See whether a line is of a stream, and how far it goes where that `moves` it."""
+        """Match a line with a stream; advance the stream if `moves`."""
         ahead = self.config.ahead
-        place = Signal(self.config.line_width)  # from the last that is of it to the first
+        place = Signal(self.config.line_width)  # distance of `line` below the stream's last line
         wanted, is_next, is_near = Signal.like(one.left), Signal(), Signal()
         last = ahead + BEYOND
         m.d.comb += [
             place.eq(one.front - line + (BEYOND - 1)),
             is_near.eq(~place[exact_log2(BEHIND + BEYOND) :].any()),
             is_next.eq(place == BEYOND - 1),
-            wanted.eq(Mux(place < last, last - place, 0)),  # from the front to ahead of the line
+            wanted.eq(Mux(place < last, last - place, 0)),  # `front` up to `ahead` after `line`
             finds.eq(is_near & (one.sure | is_next | (place == BEYOND))),
         ]
         with m.If(moves):

@@ -1,4 +1,4 @@
-"""One subbank of shared memory: a 1R1W memory of words, its wide access and its lanes."""
+"""Subbank of shared memory: a 1R1W SRAM of words with wide and lane accesses."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -14,17 +14,17 @@ __all__ = ["Subbank", "subbank_access"]
 
 
 def subbank_access(config: SharedMemoryConfig) -> data.StructLayout:
-    """Layout of one access to a subbank: line, and for a write a word and its byte mask."""
+    """Return the layout of an access to a subbank: line, and for a write a word and byte mask."""
     return data.StructLayout({"line": exact_log2(config.lines), "data": 32, "mask": 4})
 
 
 class Subbank(SharedBlock):
-    """A 1R1W memory of words: the bank's wide access first, the lanes in what it leaves.
+    """Subbank: a 1R1W SRAM of words, arbitrated between the bank's wide access and lanes.
 
-    Combinational from requests to grants; `word` one cycle after a read, held until the next.
-    Each path, read and write, does one access per cycle: the wide one, else one lane's,
-    round-robin. A lane is held while the other path uses the same line in this cycle: always
-    behind a wide access; of two lanes each yields in turn, so that both proceed.
+    Combinational from requests to grants. `word` is valid one cycle after a read and held until
+    the next. Each path, read and write, does one access per cycle: the wide one first, else one
+    lane's, round-robin. A lane stalls while the other path accesses the same line in this cycle:
+    always behind a wide access; of two lanes each yields in turn, so that both proceed.
 
     Parameters
     ----------
@@ -33,17 +33,17 @@ class Subbank(SharedBlock):
     Members
     -------
     read, read_line : In(1), In(exact_log2(lines))
-        A wide read. Never of the line that a wide write uses in the same cycle.
+        A wide read. Never of the line of a wide write in the same cycle.
     write, written : In(1), In(subbank_access(config))
         A wide write.
     word : Out(32)
-        What was read last.
+        The word read last.
     lane_{n} : In(subbank_access(config))
-        What lane n asks. This and the rest only where there are narrow ports.
+        The access of lane n. This and all below only if there are narrow ports.
     lane_reads, lane_writes : In(narrow_ports)
-        Which lanes ask this subbank.
+        Lanes with a read or a write of this subbank.
     lane_grants : Out(narrow_ports)
-        Whose accesses are done in this cycle.
+        Lanes whose access is done in this cycle.
     """
 
     read: Signal
@@ -86,7 +86,7 @@ class Subbank(SharedBlock):
         return m
 
     def add_lanes(self, m, sram):
-        """Let lanes use a path that no wide access uses."""
+        """Arbitrate lanes for the paths that no wide access uses."""
         lanes = [getattr(self, f"lane_{n}") for n in range(self.config.narrow_ports)]
         m.submodules.reader = reader = Arbiter(len(lanes))
         m.submodules.writer = writer = Arbiter(len(lanes))

@@ -1,4 +1,4 @@
-"""What a core's data requests have under way that is answered later."""
+"""Transaction table: groups of a core in flight, until they are answered."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -16,13 +16,13 @@ __all__ = ["Transactions", "asked_layout"]
 
 
 def asked_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of what is remembered of a group until it is answered."""
+    """Return the layout of a table entry: the fields of a group needed for its response."""
     group = group_layout(config).members
     return data.StructLayout({name: group[name] for name in ("tag", "lanes", "places")})
 
 
 def found_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of an answer with what was asked."""
+    """Return the layout of an answer with the entry of its group."""
     answer = answer_layout(config).members
     return data.StructLayout({
         "asked": asked_layout(config),
@@ -32,10 +32,10 @@ def found_layout(config: ClusterConfig) -> data.StructLayout:
 
 
 class Transactions(SharedBlock):
-    """Give each group a number until it is answered, and remember who asked for it.
+    """Transaction table: allocates an entry to each group and looks it up when it is answered.
 
-    A group goes in the cycle in which it comes, unless all numbers are in use. What was asked is
-    at `found` in the cycle after its answer was taken.
+    A group leaves in the cycle it arrives, unless all entries are in use. `found` is valid in
+    the cycle after an answer was accepted.
 
     Parameters
     ----------
@@ -44,19 +44,19 @@ class Transactions(SharedBlock):
     Members
     -------
     group : In(group_layout(config))
-        Of whatever target.
+        A group of any target.
     valid : In(1)
     may_go : Out(1)
-        There is a number for it.
+        An entry is free for it.
     entry : Out(exact_log2(config.core.transactions))
-        Its number.
+        The number of its entry.
     goes : In(1)
-        It is under way from now on; only where it may.
+        It is in flight from now on. Only with `may_go`.
     answer : In(stream.Signature(answer_layout(config)))
-        Refused only while `found` is.
+        Refused only while `found` is stalled.
     found : Out(stream.Signature(found_layout(config)))
     busy : Out(1)
-        Something is under way.
+        A group is in flight.
     """
 
     group: data.View
@@ -85,7 +85,7 @@ class Transactions(SharedBlock):
         m = Module()
         count = core_of(self.config).transactions
         under_way = Signal(count)
-        chosen, is_chosen = Signal(count), Signal()  # the number of the next group, one-hot
+        chosen, is_chosen = Signal(count), Signal()  # entry of the next group, one-hot
         begun, ended, free = Signal(count), Signal(count), Signal(count)
         m.d.comb += [
             begun.eq(Mux(self.goes, chosen, 0)),
@@ -101,7 +101,7 @@ class Transactions(SharedBlock):
         return m
 
     def find(self, m: Module, ended):
-        """Take answers, and bring what was asked."""
+        """Accept answers, and look up their entries."""
         layout = asked_layout(self.config)
         m.submodules.asked = asked = Sram(depth=len(ended), width=layout.size)
         answer, found, taken = self.answer.payload, self.found.payload, Signal()

@@ -1,4 +1,4 @@
-"""One LOAD or STORE in progress: its walk, its segments per master, its completion."""
+"""Context of a LOAD or STORE in progress: address generator, segment queues, completion."""
 
 from amaranth import *
 from amaranth.lib import stream
@@ -18,16 +18,16 @@ SEGMENTS_AHEAD = 4
 
 
 def master_of(config: ClusterConfig, address):
-    """Return which master carries a DRAM address."""
+    """Return the AXI master of a DRAM address."""
     low = exact_log2(config.axi.interleave_bytes)
     return address[low : low + exact_log2(config.axi.masters)]
 
 
 class Transfer(SharedBlock):
-    """Walk one job at a time and deal its segments to the masters.
+    """Load or store context: processes one descriptor, and routes its segments to the masters.
 
-    The first segment leaves 3 cycles after the job was taken, one per cycle; up to
-    `SEGMENTS_AHEAD` wait per master. A refused job has no segments.
+    The first segment leaves 3 cycles after the descriptor was accepted, then one per cycle. Up to
+    `SEGMENTS_AHEAD` are queued per master. A refused descriptor has no segments.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which way of a set gives way to a line that is missing."""
+"""Replacement policy of the L1 caches."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -10,9 +10,9 @@ __all__ = ["VictimWay"]
 
 
 class VictimWay(SharedBlock):
-    """Choose a way that has no line, else the ways in turns; never one that is needed.
+    """Replacement policy: selects an invalid way, else round-robin; never a `needed` way.
 
-    Combinational; the turn passes on after a line was driven out.
+    Combinational. The round-robin pointer advances after a valid line is evicted.
 
     Parameters
     ----------
@@ -22,13 +22,13 @@ class VictimWay(SharedBlock):
     Members
     -------
     needed : In(ways)
-        Ways that must stay.
+        Ways that must not be replaced.
     valids : In(ways)
-        Ways that have any line.
+        Ways that hold a valid line.
     taken : In(1)
-        The way that is chosen is used.
+        The selected way is used.
     way : Out(ways)
-        One-hot; 0 where all are needed.
+        One-hot; 0 if all ways are needed.
     """
 
     needed: Signal

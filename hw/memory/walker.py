@@ -1,4 +1,4 @@
-"""Walks the rows of a DMA job and cuts them into segments."""
+"""Address generator of the DMA: walks the rows of a descriptor and cuts them into segments."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ __all__ = ["Walker"]
 
 
 def walk_registers(local_width: int) -> SimpleNamespace:
-    """Return the registers of a walk."""
+    """Return the registers of the address generator."""
     widths = {
         "dram": 32,  # of the next segment
         "dram_pitch": 32,
@@ -40,13 +40,13 @@ def walk_registers(local_width: int) -> SimpleNamespace:
 
 
 class Walker(SharedBlock):
-    """Cut a 2-D job into segments that never cross a block of `axi.interleave_bytes` in DRAM.
+    """Address generator: cuts a 2-D descriptor into segments within blocks of DRAM.
 
-    Rows in order, within a row ascending addresses; after the bytes of a row its zeros up to
-    `fill_bytes`, after the last row whole rows of zeros up to `fill_rows`. Zeros are cut as if
-    they lay in the blocks that follow. The first segment
-    comes one cycle after the job, then one per cycle; a refused segment waits. The next job is
-    accepted the cycle after the last segment.
+    No segment crosses a block of `axi.interleave_bytes`. Rows are in order, with ascending
+    addresses within a row. Zeros follow the bytes of a row up to `fill_bytes`, and rows of zeros
+    follow the last row up to `fill_rows`. Zeros are cut as if they were in the blocks that
+    follow. The first segment is valid one cycle after the descriptor, then one per cycle; a
+    refused segment is held. The next descriptor is accepted the cycle after the last segment.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ class Walker(SharedBlock):
     Members
     -------
     i : In(stream.Signature(dma_job(config.shared)))
-        Only the geometry matters.
+        Only its geometry is used.
     o : Out(stream.Signature(dma_segment(config)))
     busy : Out(1)
-        Segments are yet to come.
+        Segments remain.
     """
 
     i: stream.Interface
@@ -100,9 +100,9 @@ class Walker(SharedBlock):
         return m
 
     def advance(self, m, at, room, run_ends):
-        """Go past a segment that does not end its row."""
+        """Step past a segment that does not end its row."""
         width = exact_log2(self.config.axi.interleave_bytes)
-        # Both ends the segment may have, found before it is known which it has.
+        # Both possible ends of the segment, computed before `run_ends` is known.
         after_left = carry_select(at.local, at.left, len(at.local))
         after_room = carry_select(at.local, room, len(at.local))
         m.d.sync += [
@@ -113,7 +113,7 @@ class Walker(SharedBlock):
         ]
 
     def enter_row(self, m, at):
-        """Go to the next row, or end the walk."""
+        """Step to the next row, or end the walk."""
         m.d.sync += [
             at.dram.eq(at.next_dram),
             at.local.eq(at.next_local),
@@ -127,7 +127,7 @@ class Walker(SharedBlock):
             m.d.sync += self.busy.eq(at.zeros_left.any())
 
     def begin(self, m, at, job):
-        """Stand at the first byte of a job."""
+        """Start at the first byte of a descriptor."""
         wider = job.fill_bytes > job.bytes
         m.d.sync += [
             at.dram.eq(job.dram),

@@ -1,4 +1,4 @@
-"""The write side of one AXI master: from shared memory or the matrix unit to DRAM."""
+"""Write side of one AXI master of the DMA, from shared memory or a matrix unit to DRAM."""
 
 from typing import Any
 
@@ -18,21 +18,22 @@ from .realigner import Realigner
 __all__ = ["WRITES_IN_FLIGHT", "WriteChannel"]
 
 
-#: Write bursts that may await their response: single beats need more of them than reads do.
+#: Write bursts that may await their response. Bursts of one beat need more than reads do.
 WRITES_IN_FLIGHT = 256
-#: Beats that wait for the bus. With cores a multiplexer takes a burst's data 2 cycles after its
-#: address, and bursts of one beat come every cycle.
+#: Beats queued for the bus. With cores a multiplexer accepts a burst's data 2 cycles after its
+#: address, and bursts of one beat may be issued every cycle.
 BEATS_AHEAD, BEATS_AHEAD_OF_MULTIPLEXER = 2, 4
 
 
 class WriteChannel(SharedBlock):
-    """Write segments of shared memory, a burst each, or single lines, a burst of one beat each.
+    """Write channel: writes a segment of shared memory as a burst, or a line as one beat.
 
-    Segments and lines never come at the same time. Each is taken only with room for its address
-    and while fewer than `WRITES_IN_FLIGHT` bursts await their response; one beat per cycle
-    where both sides are aligned alike, one more step per segment where not. The address of a
-    burst goes out 1 cycle after the segment was taken, its first beat `read_latency` + 4 cycles
-    after; a line goes out after 1 cycle. Only the bytes asked for have their strobe set.
+    Segments and lines are never valid at the same time. Each is accepted only with room for its
+    address and while fewer than `WRITES_IN_FLIGHT` bursts await their response. Throughput is one
+    beat per cycle if both sides have equal alignment, with one more step per segment otherwise.
+    The address of a burst leaves 1 cycle after the segment was accepted, its first beat
+    `read_latency` + 4 cycles after. A line leaves after 1 cycle. Only the bytes of the segment or
+    line have their strobe set.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class WriteChannel(SharedBlock):
     address : Out(stream.Signature(burst_request))
     beat : Out(stream.Signature(StructLayout({"data": …, "mask": …, "last": 1})))
     responded : In(1)
-        A write response comes this cycle.
+        A write response arrives.
     """
 
     segment: stream.Interface

@@ -1,4 +1,4 @@
-"""Writes of beats put together to bursts while they wait for the way to memory."""
+"""Write combiner: merges writes of beats to bursts while they wait for memory."""
 
 from dataclasses import dataclass
 
@@ -17,18 +17,18 @@ __all__ = ["WriteCombiner", "WriteCombinerConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class WriteCombinerConfig:
-    """A few lines that wait to be written.
+    """A write combiner.
 
     Parameters
     ----------
     lines : int
-        That wait at a time. A power of two.
+        Lines held at a time. A power of two.
     line_beats : int
         Beats of a line, the longest burst. A power of two.
     beat_bytes : int
-        A power of two.
+        Bytes of a beat. A power of two.
     patience : int
-        How long a line waits for company: so many cycles to twice as many. 0, or a power of two.
+        Cycles that a line waits for further writes, up to twice as many. 0, or a power of two.
 
     """
 
@@ -56,7 +56,7 @@ class WriteCombinerConfig:
 
     @property
     def write_layout(self) -> data.StructLayout:
-        """Layout of a write of one beat's bytes that have a bit in ``strobes``."""
+        """Layout of a write of one beat; ``strobes`` selects its bytes."""
         return data.StructLayout({
             "beat": self.beat_width,
             "data": 8 * self.beat_bytes,
@@ -65,7 +65,7 @@ class WriteCombinerConfig:
 
     @property
     def burst_layout(self) -> data.StructLayout:
-        """Layout of a burst: its first beat, and how many follow."""
+        """Layout of a burst: its first beat, and the number of further beats."""
         return data.StructLayout({"beat": self.beat_width, "further": 8})
 
     @property
@@ -79,22 +79,22 @@ class WriteCombinerConfig:
 
 
 class WriteCombiner(SharedBlock):
-    """Write lines in bursts, in the order in which they were begun.
+    """Write combiner: holds lines of writes and sends each as a burst, in allocation order.
 
-    A write to a line that waits joins it, and what it writes is written over what is there. Else
-    it begins one, where one is free. The burst of the oldest line is offered when it is whole,
-    when it has waited for its `patience`, or when no more than two lines are free; and then until
-    it is taken: what comes meanwhile joins those behind it. It has the beats from the first to the
-    last that were written; those between have no strobes.
+    A write to a held line joins it and overwrites its bytes. Otherwise it allocates a line, if
+    one is free. The burst of the oldest line is offered when the line is complete, when its
+    `patience` has elapsed, or when no more than two lines are free. It is then offered until it
+    is accepted; later writes go to other lines. The burst spans the first to the last beat
+    written; beats in between without a write have no strobes.
 
-    | cycle | a write where none wait, without patience                                     |
+    | cycle | a write to an empty combiner, without patience                                |
     |-------|-------------------------------------------------------------------------------|
     | 0     | `i` is accepted, with its `line`                                              |
-    | 1     | `burst` is offered; what comes now begins another                             |
-    | 2     | `beat` is offered; one per cycle, of bursts that were offered before          |
+    | 1     | `burst` is offered; a write accepted now allocates another line               |
+    | 2     | `beat` is offered; one per cycle, of bursts offered before                    |
 
-    One write is accepted per cycle as long as bursts are taken. A line is free from the cycle on
-    in which its last beat is offered, and after its burst was taken.
+    One write is accepted per cycle while bursts are accepted. A line is free from the cycle in
+    which its last beat is offered, once its burst was accepted.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ class WriteCombiner(SharedBlock):
     -------
     i : In(stream.Signature(config.write_layout))
     joins : Out(1)
-        Combinational: what is offered, if accepted, is in a burst that was begun before.
+        Combinational: the offered write, if accepted, joins a burst that was begun before.
     line : Out(exact_log2(config.lines))
-        Combinational: the number of its line; that of another from when it is free.
+        Combinational: number of its line, which is reused once the line is free.
     burst : Out(stream.Signature(config.burst_layout))
     beat : Out(stream.Signature(config.beat_layout))
     busy : Out(1)
-        Something is here.
+        A line is held.
     """
 
     i: stream.Interface
@@ -135,12 +135,12 @@ class WriteCombiner(SharedBlock):
         m = Module()
         config = self.config
         count, beats = config.lines, config.line_beats
-        # One-hot: which line begins next, whose burst is taken next, whose beat is read next.
+        # One-hot: line allocated next, line whose burst is next, line whose beats are next.
         following, asking, sending = (
             Signal(count, init=1, name=name) for name in ("following", "asking", "sending")
         )
-        waits, held = Signal(count), Signal(count)  # to be asked for; with beats to be read
-        is_open = Signal(count)  # not offered yet; what is offered must not change
+        waits, held = Signal(count), Signal(count)  # burst not accepted yet; beats not all read
+        is_open = Signal(count)  # not offered yet; an offered burst must not change
         addresses = [
             Signal(config.beat_width - config.place_width, name=f"address_{n}", reset_less=True)
             for n in range(count)
@@ -174,7 +174,7 @@ class WriteCombiner(SharedBlock):
         return m
 
     def accept(self, m: Module, matches, following, in_use, written, memory, begins: Signal):
-        """Take a write into the line that waits for it, or into a new one, which then `begins`."""
+        """Accept a write into its held line, or into a new one if it `begins`."""
         config, write = self.config, self.i.payload
         place = one_hot(m, write.beat[: config.place_width], config.line_beats, "place")
         where, taken, is_over = Signal(config.lines), Signal(), Signal()
@@ -203,7 +203,7 @@ class WriteCombiner(SharedBlock):
         ]
 
     def decide(self, m: Module, offers, waits, in_use, following, asking, written, begins):
-        """Offer the oldest line when nobody is to be waited for any more."""
+        """Offer the oldest line when it need not wait for further writes."""
         offered, comes, patience = Signal(), Signal(), self.config.patience
         is_old, is_ripe = Signal.like(waits), Signal.like(waits)
         m.d.comb += comes.eq(
@@ -221,7 +221,7 @@ class WriteCombiner(SharedBlock):
             return
         ticks, begun = Signal(range(patience)), Signal.like(waits)
         m.d.comb += begun.eq(Mux(begins, following, 0))
-        with m.If(waits.any()):  # counts the same whether an idle clock is withheld or not
+        with m.If(waits.any()):  # so that clock gating while idle does not change the count
             m.d.sync += ticks.eq(ticks + 1)
         with m.Else():
             m.d.sync += ticks.eq(0)
@@ -231,9 +231,9 @@ class WriteCombiner(SharedBlock):
             m.d.sync += [is_old.eq(is_old & ~begun), is_ripe.eq(is_ripe & ~begun)]
 
     def ask(self, m: Module, asking, addresses, written) -> Value:
-        """Give the burst of the oldest line; return whether it is taken."""
+        """Drive the burst of the oldest line; return whether it is accepted."""
         asked, count = Signal(), self.config.line_beats
-        # Signals: what is sliced would be computed for each slice.
+        # Signals, as a sliced expression would be emitted again for each slice.
         beats, backwards, first, last = (
             Signal(count, name=name) for name in ("beats", "backwards", "first", "last")
         )
@@ -252,7 +252,7 @@ class WriteCombiner(SharedBlock):
         return asked
 
     def send(self, m: Module, ready, sending, written, memory) -> Value:
-        """Read a beat of the line whose turn it is; return whether it is its last."""
+        """Read a beat of the next line to send; return whether it is its last."""
         beats, place, after, above = (
             Signal(self.config.line_beats, name=f"sending_{name}")
             for name in ("beats", "place", "after", "above")

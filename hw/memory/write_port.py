@@ -1,4 +1,4 @@
-"""One write port of the DMA into shared memory, and who is waiting for what it writes."""
+"""Write port of the DMA into shared memory, with completion per owner."""
 
 from typing import Any
 
@@ -16,18 +16,17 @@ from .ports import WideWriteSignature
 __all__ = ["WritePort"]
 
 
-#: Lines that wait per load context.
+#: Lines queued per load context.
 LINES_AHEAD = 4
 
 
 class WritePort(SharedBlock):
-    """Write lines of loads and of the matrix unit in turns; say whose are done.
+    """Write port: writes lines of loads and of the matrix unit round-robin.
 
-    The lines of each context wait in a queue of their own and go out in turns, line by line:
-    two ports that meet at one bank then pass each other alternating between the banks of two
-    jobs, where whole bursts in turns would keep meeting. Latency 2 cycles from a line to its
-    request, one line per cycle; the lines of a context keep their order. No input depends on
-    `write` combinationally.
+    Each context has its own queue, and the queues are served line by line. Two write ports that
+    conflict at a bank thus alternate between the banks of two descriptors; turns of whole bursts
+    would keep conflicting. Latency 2 cycles from a line to its request, one line per cycle; lines
+    of a context are in order. No input depends combinationally on `write`.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ class WritePort(SharedBlock):
     load, spill : In(stream.Signature(dma_line(config)))
     write : Out(WideWriteSignature(config.shared, config.axi.beat_bytes))
     finished : Out(config.dma.contexts + 1)
-        Whose last line was accepted this cycle, one bit per owner.
+        The owner's last line was accepted in this cycle, one bit per owner.
     """
 
     load: stream.Interface

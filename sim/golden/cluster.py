@@ -1,8 +1,8 @@
-"""Functional model of a host-driven cluster: executes a command list without a clock.
+"""Golden model of a host-driven cluster: executes a command list without a clock.
 
-Loads and stores take effect at moments and in orders that a random generator chooses, as far as
-the machine leaves them open, and every access to memory that could meet one in flight is a fault.
-A command list that passes for many seeds depends on nothing it did not wait for.
+A random generator selects the times and orders of loads and stores that the machine leaves
+undefined. Every memory access that could conflict with one in flight is an error. A command
+list that passes with many seeds therefore waits for everything it depends on.
 """
 
 import numpy as np
@@ -22,11 +22,11 @@ class ClusterModel:
     ----------
     config : ClusterConfig
     image : list of (address, bytes)
-        What DRAM holds at the start; nothing else may be touched.
+        Initial contents of DRAM; no other DRAM may be accessed.
     seed : int
-        Chooses the order of what is unordered.
+        Seed for the order of unordered operations.
     schedule : str
-        ``random``, or ``in_turn`` for the order in which things were told.
+        ``random``, or ``in_turn`` for the order in which operations were issued.
 
     """
 
@@ -37,7 +37,7 @@ class ClusterModel:
         self.most_in_flight = 0
 
     def run(self, commands: np.ndarray) -> list[int]:
-        """Execute `commands` and return what it read; raise `RuntimeError` if one waits for ever.
+        """Execute `commands`; return the values read. Raise `RuntimeError` on an endless wait.
 
         There are no clock and no event counters: they read as 0.
         """
@@ -50,7 +50,7 @@ class ClusterModel:
                 continue
             while not self.satisfied(operation, value := self.register(address), data, mask):
                 if self.devices.idle and value == self.register(address):
-                    raise RuntimeError(f"register {address:#x} is never {data:#x}")
+                    raise RuntimeError(f"register {address:#x} never becomes {data:#x}")
             if operation == Operation.READ:
                 reads.append(value)
         assert not self.devices.error, self.devices.describe()
@@ -58,13 +58,13 @@ class ClusterModel:
 
     @staticmethod
     def satisfied(operation: int, value: int, data: int, mask: int) -> bool:
-        """Return whether a value that was read ends a wait."""
+        """Return whether the value read completes a wait."""
         if operation == Operation.WAIT_EQUAL:
             return value & mask == data
         return operation == Operation.READ or (value - data) & 0x8000_0000 == 0
 
     def register(self, address: int) -> int:
-        """Return what the host reads at `address`."""
+        """Return the value that the host reads at `address`."""
         return self.devices.read(address) if address >= DMA_BASE else 0
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
@@ -72,18 +72,18 @@ class ClusterModel:
         return self.region(address, nbytes).copy()
 
     def write(self, address: int, data: bytes):
-        """Change bytes of DRAM or shared memory."""
+        """Write bytes of DRAM or shared memory."""
         self.region(address, len(data))[:] = np.frombuffer(data, np.uint8)
 
     def region(self, address: int, size: int) -> np.ndarray:
-        """Return the bytes from `address` on, to read or to change."""
+        """Return a writable view of the bytes from `address`."""
         for base, data in [*self.dram, (SHARED_BASE, self.shared)]:
             if base <= address and address + size <= base + len(data):
                 return data[address - base : address - base + size]
-        raise IndexError(f"{address:#x} to {address + size:#x} was not placed")
+        raise IndexError(f"{address:#x} to {address + size:#x} is outside the placed memory")
 
     def is_placed(self, address: int, size: int) -> bool:
-        """Return whether there is such a piece of DRAM."""
+        """Return whether the bytes are within placed DRAM."""
         return any(
             base <= address and address + size <= base + len(data) for base, data in self.dram
         )

@@ -1,4 +1,4 @@
-"""Golden model of all barriers of a cluster, cycle by cycle: of each core, and of all cores."""
+"""Golden model of all barriers of a cluster, cycle by cycle: per core and across cores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Coming:
 
 @dataclass
 class Told:
-    """What a core is told in a cycle: its arrival is taken, or refused; warps that go on."""
+    """Response to a core in a cycle: its arrival is accepted or refused; released warps."""
 
     ready: bool = False
     cause: FaultCause | None = None
@@ -30,18 +30,18 @@ class Told:
 
 
 class UndecidedError(Exception):
-    """The other cores have to be asked."""
+    """The decision needs the arrivals of the other cores."""
 
 
 class ClusterBarriersModel:
-    """Barriers of every core and the synchronizer; see `Barrier` and `Synchronizer`.
+    """Barriers of every core and the cluster barrier; see `Barrier` and `Synchronizer`.
 
     Attributes
     ----------
     cores : list of BarrierModel
     synchronizer : SynchronizerModel
     opened : int or None
-        The barrier of cores that opened in the last cycle, and is released in the next.
+        The cluster barrier that opened in the last cycle, and is released in the next.
 
     """
 
@@ -54,14 +54,14 @@ class ClusterBarriersModel:
         self.question: Arrival | None = None
 
     def ask(self, index: int, count: int) -> bool:
-        """Stand for the synchronizer, whose choice of a core is known only after all have asked."""
+        """Answer for the cluster barrier, whose decision needs the arrivals of all cores."""
         if self.answer is None:
             self.question = Arrival(index, count)
             raise UndecidedError
         return self.answer
 
     def step(self, coming: Sequence[Coming | None]) -> list[Told]:
-        """Let a cycle pass; an arrival that is not `ready` comes again in the next."""
+        """Advance one cycle; an arrival that is not `ready` is repeated in the next."""
         told = [Told() for _ in self.cores]
         scope = self.config.barrier_scope == "core"
         leaving = [
@@ -87,7 +87,7 @@ class ClusterBarriersModel:
         return told
 
     def arrive(self, core: int, coming: Coming, told: Told, answer: bool | None) -> bool:
-        """Let a warp arrive, with what the synchronizer says; return whether that was enough."""
+        """Process a warp's arrival with the cluster barrier's answer; return if it is decided."""
         self.answer = answer
         try:
             told.released |= self.cores[core].arrive(coming.warp, coming.number, coming.count)

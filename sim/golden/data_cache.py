@@ -1,4 +1,4 @@
-"""What reads of a memory may return behind a cache: the order of acceptance, beat by beat."""
+"""Golden model of memory behind the L1 data cache: reads and writes in order of acceptance."""
 
 from dataclasses import dataclass
 
@@ -7,47 +7,46 @@ __all__ = ["OrderedMemory"]
 
 @dataclass
 class PendingRead:
-    """A read that is under way: what each byte of its beat may be."""
+    """A read in flight, with the values allowed for each byte of its beat."""
 
     beat: int
     may_be: list[set[int]]
 
 
 class OrderedMemory:
-    """A memory in which requests take effect in the order in which they are accepted.
+    """Memory in which requests take effect in the order of their acceptance.
 
-    What somebody else writes may be seen late, until `forget`; what a write that failed would
-    have written may be seen until then too.
+    Writes of other masters, and the data of a failed write, may be visible or not until `forget`.
 
     Parameters
     ----------
     beat_bytes : int
     contents : callable
-        Tells what a beat, by its number, holds at first.
+        Returns the initial contents of a beat, given its number.
 
     Attributes
     ----------
     beats : dict of int to bytearray
-        All beats that were touched.
+        All beats that were accessed.
     pending : dict of int to PendingRead
-        Reads under way, by their ids.
+        Reads in flight, by id.
 
     """
 
     def __init__(self, beat_bytes: int, contents):
         self.beat_bytes, self.contents = beat_bytes, contents
         self.beats: dict[int, bytearray] = {}
-        self.others: dict[int, list[set[int]]] = {}  # what else a byte may be taken for
+        self.others: dict[int, list[set[int]]] = {}  # other allowed values of each byte
         self.pending: dict[int, PendingRead] = {}
 
     def held(self, beat: int) -> bytearray:
-        """Return what a beat holds."""
+        """Return the contents of a beat."""
         if beat not in self.beats:
             self.beats[beat] = bytearray(self.contents(beat))
         return self.beats[beat]
 
     def doubts(self, beat: int) -> list[set[int]]:
-        """Return what else each byte of a beat may be taken for."""
+        """Return the other allowed values of each byte of a beat."""
         return self.others.setdefault(beat, [set() for _ in range(self.beat_bytes)])
 
     def read(self, number: int, beat: int):
@@ -57,14 +56,14 @@ class OrderedMemory:
         self.pending[number] = PendingRead(beat, may_be)
 
     def answer(self, number: int, value: bytes | None):
-        """Check an answer; None is one without a beat."""
+        """Check an answer; None is an error response, without a beat."""
         read = self.pending.pop(number)
         if value is not None:
             wrong = [n for n, may_be in enumerate(read.may_be) if value[n] not in may_be]
             assert not wrong, f"beat {read.beat:#x} has wrong bytes {wrong}"
 
     def write(self, beat: int, value: bytes, strobes: int, fails: bool = False):
-        """Accept a write; one that fails changes nothing, but may be seen for a while."""
+        """Accept a write. A failed one changes nothing, but its data may be visible for a while."""
         held, doubts = self.held(beat), self.doubts(beat)
         for n in range(self.beat_bytes):
             if strobes >> n & 1 and fails:
@@ -74,7 +73,7 @@ class OrderedMemory:
                 doubts[n].clear()
 
     def change(self, beat: int, value: bytes):
-        """Let somebody else write a whole beat."""
+        """Write a whole beat as another master."""
         for n, old in enumerate(self.held(beat)):
             self.doubts(beat)[n].add(old)
         self.beats[beat] = bytearray(value)
@@ -84,5 +83,5 @@ class OrderedMemory:
                     may_be.add(value[n])
 
     def forget(self):
-        """Let nothing be taken for what it was, in reads that come later."""
+        """Allow only current contents for later reads."""
         self.others.clear()

@@ -1,4 +1,4 @@
-"""What a DMA job does to DRAM and to shared memory."""
+"""Golden model of the DMA: effect of a descriptor on DRAM and shared memory."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ PAGE = 4096
 
 
 class SparseMemory:
-    """Bytes at any address, in pages that exist once they are written; others read as 0."""
+    """Sparse memory in pages, which are allocated when written; other bytes read as 0."""
 
     def __init__(self):
         self.pages = defaultdict(lambda: bytearray(PAGE))
 
     def read(self, address: int, count: int) -> bytes:
-        """Return `count` bytes from `address` on."""
+        """Return `count` bytes from `address`."""
         parts = []
         while count:
             page, offset = divmod(address, PAGE)
@@ -29,7 +29,7 @@ class SparseMemory:
         return b"".join(parts)
 
     def write(self, address: int, values: bytes):
-        """Put `values` at `address` and on."""
+        """Write `values` from `address`."""
         done = 0
         while done < len(values):
             page, offset = divmod(address + done, PAGE)
@@ -38,7 +38,7 @@ class SparseMemory:
             done += size
 
     def write_masked(self, address: int, value: int, mask: int, size: int):
-        """Write those of `size` bytes of `value` whose bit is set in `mask`."""
+        """Write the bytes of `value`, `size` bytes long, that have their bit set in `mask`."""
         new = value.to_bytes(size, "little")
         if mask != (1 << size) - 1:
             old = self.read(address, size)
@@ -55,7 +55,7 @@ class SparseMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class DmaJob:
-    """The fields of `dma_job`."""
+    """A DMA descriptor, with the fields of `dma_job`."""
 
     direction: Direction
     dram: int = DRAM_BASE
@@ -71,7 +71,7 @@ class DmaJob:
 
 
 def is_refused(config: ClusterConfig, job: DmaJob) -> bool:
-    """Return whether a job is empty or leaves memory on either side."""
+    """Return whether a descriptor is empty or leaves memory on either side."""
     rows, width = job.rows, job.bytes
     if not rows or not width:
         return True
@@ -89,7 +89,7 @@ def is_refused(config: ClusterConfig, job: DmaJob) -> bool:
 
 
 def drain_beats(config: ClusterConfig, job: DmaJob) -> int:
-    """Return how many beats of the matrix unit a job takes."""
+    """Return the number of beats of the matrix unit that a descriptor consumes."""
     if not job.rows or not job.bytes or not job.block:
         return 0
     assert config.matrix is not None
@@ -98,9 +98,9 @@ def drain_beats(config: ClusterConfig, job: DmaJob) -> int:
 
 
 def run_job(config: ClusterConfig, job: DmaJob, dram, local, beats=()) -> bool:
-    """Carry out one job on `dram` and `local`; return whether it was refused.
+    """Execute one descriptor on `dram` and `local`; return whether it was refused.
 
-    `beats` is what the matrix unit gives for a DRAIN or SPILL, `drain_bytes` each.
+    `beats` are the results of the matrix unit for a DRAIN or SPILL, `drain_bytes` each.
     """
     if is_refused(config, job):
         return True

@@ -1,4 +1,4 @@
-"""The cache of instructions, cycle by cycle: what it answers, reads, keeps and reads ahead."""
+"""Golden model of the L1 instruction cache, cycle by cycle."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ __all__ = ["Beat", "CacheModel", "Cycle", "Look", "Pair"]
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair that is asked for (by address), or answered (by data): -1 where it is refused."""
+    """A pair of instructions: requested (address) or answered (data); -1 for an error."""
 
     waiter: int
     value: int
@@ -20,7 +20,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Beat:
-    """A beat that was read for an entry."""
+    """A refill beat for an MSHR."""
 
     entry: int
     data: int
@@ -29,9 +29,9 @@ class Beat:
 
 @dataclass(frozen=True)
 class Cycle:
-    """What shows outside in a cycle: ``read`` is the entry and the address of a line.
+    """Outputs of a cycle: ``read`` is the MSHR and the address of a line.
 
-    ``events`` are the names of those that happen.
+    ``events`` are the names of the events that occur.
     """
 
     ready: bool
@@ -43,18 +43,18 @@ class Cycle:
 
 @dataclass
 class Look:
-    """A line that is looked up: ``tags`` and ``words`` are of its set, as they were read."""
+    """A look-up: ``tags`` and ``words`` of its set, as they were read."""
 
     line: int
     place: int
-    waiter: int | None  # None where it is read ahead
+    waiter: int | None  # None for a prefetch
     tags: list[int | None]
     words: list[int]
 
 
 @dataclass
 class Entry:
-    """A line that is being read, or was."""
+    """An MSHR, with the line it reads or read last."""
 
     line: int = -1
     way: int = 0
@@ -63,16 +63,16 @@ class Entry:
     unused: bool = False
     beat: int = 0
     errors: set[int] = field(default_factory=set)
-    waiting: dict[int, int] = field(default_factory=dict)  # places by waiter
+    waiting: dict[int, int] = field(default_factory=dict)  # places, by waiting request
 
     @property
     def busy(self) -> bool:
-        """It cannot be another line's yet."""
+        """Whether the MSHR is in use."""
         return self.pending or bool(self.waiting)
 
 
 class CacheModel:
-    """What `InstructionCache` does in each cycle.
+    """Cycle-accurate model of `InstructionCache`.
 
     Parameters
     ----------
@@ -88,19 +88,19 @@ class CacheModel:
         self.tags: list[list[int | None]] = [[None] * cache.ways for _ in range(cache.sets)]
         self.words: dict[tuple[int, int, int], int] = {}  # by set, way and place
         self.entries = [Entry() for _ in range(cache.misses)]
-        self.last = -1  # the entry taken last
+        self.last = -1  # the MSHR allocated last
         self.turn = 0
-        self.sweep: int | None = 0  # the next set that is forgotten
+        self.sweep: int | None = 0  # the next set that is cleared
         self.look: Look | None = None
         self.reads: deque[tuple[int, int]] = deque()
         self.replayed: Pair | None = None
         self.following, self.left, self.is_new = 0, 0, False
-        self.accepted = False  # a fetch, in the last cycle
+        self.accepted = False  # whether a fetch was accepted in the last cycle
 
     def step(
         self, fetch: Pair | None, beat: Beat | None, read_ready: bool, invalidate: bool
     ) -> Cycle:
-        """Go on by a cycle with these inputs; return what showed in it."""
+        """Advance one cycle with these inputs; return its outputs."""
         look = self.look
         place = self.answer_place()
         free = [n for n, entry in enumerate(self.entries) if not entry.busy]
@@ -146,25 +146,25 @@ class CacheModel:
         return cycle
 
     def is_outside(self, line: int) -> bool:
-        """Return whether a line is none of DRAM."""
+        """Return whether a line is outside DRAM."""
         return not DRAM_BASE <= line * self.cache.line_bytes < DRAM_END
 
     def find(self, look: Look) -> int | None:
-        """Return the way that has the line."""
+        """Return the way that holds the line, if any."""
         if self.is_outside(look.line):
             return None
         tag = look.line // self.cache.sets
         return look.tags.index(tag) if tag in look.tags else None
 
     def joined(self, look: Look) -> Entry | None:
-        """Return the entry that reads the line already."""
+        """Return the MSHR that already reads the line, if any."""
         if self.is_outside(look.line):
             return None
         same = (e for e in self.entries if e.pending and not e.doomed and e.line == look.line)
         return next(same, None)
 
     def uses_first(self, look: Look) -> bool:
-        """Return whether the line was read ahead and is wanted now; from now on it is not."""
+        """Return whether this is the first request of a prefetched line, and clear its mark."""
         if look.waiter is None or self.is_outside(look.line):
             return False
         found = [e for e in self.entries if e.unused and e.line == look.line]
@@ -173,7 +173,7 @@ class CacheModel:
         return bool(found)
 
     def begin(self, look: Look, free: list[int]) -> tuple[int, int] | None:
-        """Return the entry and the way that take a missing line, if there are."""
+        """Return the MSHR and the way for a missing line, or None if either is not available."""
         cache, line = self.cache, look.line
         usable = free if look.waiter is not None else [n for n in free if n]
         taken = {e.way for e in self.entries if e.busy and (e.line - line) % cache.sets == 0}
@@ -189,14 +189,14 @@ class CacheModel:
         return number, way
 
     def answer_place(self) -> tuple[Entry, int] | None:
-        """Return the entry that is here and the waiter that are answered next."""
+        """Return the complete MSHR and its waiting request that are answered next."""
         for entry in self.entries:
             if not entry.pending and entry.waiting:
                 return entry, min(entry.waiting)
         return None
 
     def ask(self, fetch: Pair | None, probes: bool) -> Look | None:
-        """Read the set of what is asked for."""
+        """Read the set of the next look-up."""
         if fetch is not None:
             line, place = divmod(fetch.value // PAIR_BYTES, self.per_line)
             waiter = fetch.waiter
@@ -209,7 +209,7 @@ class CacheModel:
         return Look(line, place, waiter, list(self.tags[number]), words)
 
     def update_look(self, look, joined, begins, served, read_ready, asked):
-        """Let what is looked up wait for its line, or go."""
+        """Complete the look-up, or let it wait for its line."""
         if self.reads and read_ready:
             self.reads.popleft()
         if begins is not None:
@@ -225,7 +225,7 @@ class CacheModel:
             self.look = asked
 
     def update_prefetch(self, look, served: bool, trigger: bool):
-        """Go on to the next line, or to those behind another."""
+        """Advance the prefetcher to the next line, or restart it behind another."""
         self.is_new, before = False, self.is_new
         if trigger:
             behind = (self.following - look.line - 1) % (1 << self.cache.line_width)
@@ -237,7 +237,7 @@ class CacheModel:
             self.following, self.left = self.following + 1, self.left - 1
 
     def replay(self, place: tuple[Entry, int] | None):
-        """Read the word of who is answered in the next cycle."""
+        """Read the word that is answered in the next cycle."""
         self.replayed = None
         if place is None:
             return
@@ -248,7 +248,7 @@ class CacheModel:
         self.replayed = Pair(waiter, -1 if is_broken else word)
 
     def fill(self, beat: Beat | None):
-        """Put a beat into its line."""
+        """Write a beat to its line."""
         if beat is None:
             return
         entry, cache = self.entries[beat.entry], self.cache
@@ -266,7 +266,7 @@ class CacheModel:
             self.tags[number][entry.way] = entry.line // cache.sets if keeps else None
 
     def forget(self, invalidate: bool, beat: Beat | None):
-        """Forget a set if that goes on, and begin to where told to."""
+        """Clear the next set of a sweep, and start a sweep on `invalidate`."""
         writes = beat is not None and not self.entries[beat.entry].doomed
         if self.sweep is not None and not writes:
             self.tags[self.sweep] = [None] * self.cache.ways

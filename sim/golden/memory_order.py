@@ -1,8 +1,8 @@
-"""Which outcomes agents that share memory may see: every way in which the machine may order them.
+"""Golden model of the memory order: all outcomes allowed to agents that share memory.
 
-The model is that of ``docs/machine.md``: memory is one place, the L2. A core has a copy of some of
-it, which it loads from and stores to, and which its fences empty; its accesses reach memory in any
-order, but those to one beat in theirs. The DMA has no copy.
+The model is that of ``docs/machine.md``. Memory is one place, the L2. A core holds copies of
+parts of it. Its loads and stores use the copies, and its fences invalidate them. Its accesses
+reach memory in any order, except that those to one beat stay in order. The DMA has no copy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,23 +12,23 @@ from .memory_steps import Agent, Await, Copy, Fence, FenceI, Fetch, Load, Places
 
 __all__ = ["Outcome", "outcomes"]
 
-#: What is left: registers in the order of their names, and memory in the order of places.
+#: Final state: registers in the order of their names, and memory in the order of places.
 Outcome = tuple[tuple[int, ...], tuple[int, ...]]
 Values = tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
 class Access:
-    """A step that has begun and is not done."""
+    """A step that has begun and is not complete."""
 
     agent: int
     step: Step
-    value: int | None = None  # that the DMA has read, of the first word of a copy
+    value: int | None = None  # read by the DMA for the first word of a copy
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything at one moment; copies of data are by core and word, of code by agent and word."""
+    """State of the machine: data copies by core and word, code copies by agent and word."""
 
     at: tuple[int, ...]
     memory: tuple[int, ...]
@@ -49,7 +49,7 @@ def outcomes(agents: Sequence[Agent], places: Places) -> set[Outcome]:
 
 
 class Search:
-    """Walk through all states that can be reached from the first."""
+    """Exhaustive search of all states reachable from the first."""
 
     def __init__(self, agents: Sequence[Agent], places: Places):
         self.agents, self.places = agents, places
@@ -69,7 +69,7 @@ class Search:
         self.cached = [name for name, beat in places.beats.items() if beat is not None]
 
     def first(self) -> State:
-        """Return the state before anything is done: copies are of what memory has."""
+        """Return the initial state, in which the copies equal memory."""
         memory = (0,) * len(self.index)
         return State(
             at=(0,) * len(self.agents),
@@ -81,7 +81,7 @@ class Search:
         )
 
     def run(self) -> set[Outcome]:
-        """Return the outcomes of all that end."""
+        """Return the outcomes of all final states."""
         first = self.first()
         seen, waits, found = {first}, [first], set()
         while waits:
@@ -98,17 +98,17 @@ class Search:
         return found
 
     def following(self, state: State) -> Iterator[State]:
-        """Yield every state that may be next."""
+        """Yield every possible next state."""
         for number, agent in enumerate(self.agents):
             if state.at[number] < len(agent.steps):
                 yield from self.begin(state, number, agent.steps[state.at[number]])
         for number, access in enumerate(state.pending):
             yield from self.perform(state, number, access)
-        for place in self.cached:  # others of a core may load anything, which drives out the rest
+        for place in self.cached:  # other loads of a core may evict and refill any line
             for core in range(self.cores):
                 if self.will_load(state, core, place) and not self.stores(state, core, place):
                     yield self.fill(state, core, place)
-        for number, agent in enumerate(self.agents):  # what comes next is fetched ahead
+        for number, agent in enumerate(self.agents):  # later instructions may be prefetched
             for step in agent.steps[state.at[number] :]:
                 if isinstance(step, Fetch):
                     index = self.index[step.place]
@@ -116,7 +116,7 @@ class Search:
                     yield replace(state, code=put(state.code, number, code))
 
     def will_load(self, state: State, core: int, place: str) -> bool:
-        """Return whether an agent of a core will load a word of a beat: else no copy matters."""
+        """Return whether an agent of a core will load from a beat; otherwise no copy matters."""
         return any(
             isinstance(step, Load) and self.index[step.place] in self.groups[place]
             for agent, at in zip(self.agents, state.at, strict=True)
@@ -125,7 +125,7 @@ class Search:
         )
 
     def of_beat(self, state: State, core: int, place: str) -> list[Access]:
-        """Return the loads and stores of a core to a beat that are not done."""
+        """Return the incomplete loads and stores of a core to a beat."""
         return [
             access
             for access in state.pending
@@ -135,18 +135,18 @@ class Search:
         ]
 
     def stores(self, state: State, core: int, place: str) -> bool:
-        """Return whether one of them is a store."""
+        """Return whether a store of a core to a beat is incomplete."""
         return any(isinstance(each.step, Store) for each in self.of_beat(state, core, place))
 
     def fill(self, state: State, core: int, place: str) -> State:
-        """Return the state in which a core has a copy of a beat as memory has it."""
+        """Return the state after a core copies a beat from memory."""
         copies = state.copies[core]
         for index in self.groups[place]:
             copies = put(copies, index, state.memory[index])
         return replace(state, copies=put(state.copies, core, copies))
 
     def begin(self, state: State, number: int, step: Step) -> Iterator[State]:
-        """Yield what may be next if an agent goes on."""
+        """Yield the possible next states after an agent begins a step."""
         core = self.agents[number].core
         moved = replace(state, at=put(state.at, number, state.at[number] + 1))
         waits = replace(moved, pending=(*moved.pending, Access(number, step)))
@@ -182,15 +182,15 @@ class Search:
                 yield waits
 
     def loads(self, state: State, core: int, place: str) -> bool:
-        """Return whether a load of a beat is not done."""
+        """Return whether a load of a beat is incomplete."""
         return any(isinstance(each.step, Load) for each in self.of_beat(state, core, place))
 
     def know(self, state: State, register: str, value: int) -> State:
-        """Return the state in which a register has a value."""
+        """Return the state after a register is set to a value."""
         return replace(state, registers=put(state.registers, self.number[register], value))
 
     def copy_store(self, state: State, core: int, step: Store) -> State:
-        """Return the state in which the copy of a core has what was stored, if there is one."""
+        """Return the state after a store to a core's copy, if the core has one."""
         index = self.index[step.place]
         held = state.copies[core][index]
         if held is None:
@@ -199,7 +199,7 @@ class Search:
         return replace(state, copies=put(state.copies, core, put(state.copies[core], index, value)))
 
     def perform(self, state: State, number: int, access: Access) -> Iterator[State]:
-        """Yield what may be next if an access reaches memory."""
+        """Yield the possible next states after an access reaches memory."""
         step, core = access.step, self.agents[access.agent].core
         left = replace(state, pending=(*state.pending[:number], *state.pending[number + 1 :]))
         if isinstance(step, Copy):
@@ -221,7 +221,7 @@ class Search:
                 yield self.fill(known, core, step.place)
 
     def go_on(self, state: State, number: int, access: Access) -> Iterator[State]:
-        """Yield what may be next if the DMA reads or writes a word, of one copy after another."""
+        """Yield the possible next states after the DMA reads or writes one word of a copy."""
         assert isinstance(access.step, Copy)
         words = access.step.words
         for n, (source, target) in enumerate(words):

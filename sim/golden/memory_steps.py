@@ -1,4 +1,4 @@
-"""What agents that share memory do, step by step, and the words they do it to."""
+"""Steps of agents that share memory, and the words they access."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Store:
-    """Store bytes of a word: those of a mask."""
+    """Store the bytes of a word selected by a mask."""
 
     place: str
     value: int
@@ -38,12 +38,12 @@ class Store:
 
 @dataclass(frozen=True)
 class Fence:
-    """Wait for all accesses of the agent, then forget the copies that its core has."""
+    """Wait for all accesses of the agent, then invalidate the data copies of its core."""
 
 
 @dataclass(frozen=True)
 class Fetch:
-    """Load a word as an instruction is: from the copy of the L1I."""
+    """Load a word as an instruction, from the copy in the L1I."""
 
     place: str
     register: str
@@ -51,19 +51,19 @@ class Fetch:
 
 @dataclass(frozen=True)
 class FenceI:
-    """Forget the instructions that the core has."""
+    """Invalidate the instruction copies of the core."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """Tell the DMA to copy words from one of two memories to the other."""
+    """Start a DMA copy of words from one of two memories to the other."""
 
     words: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Await:
-    """Wait until the copies that the agent has begun are done."""
+    """Wait until all copies that the agent has begun are complete."""
 
 
 Step = Load | Store | Fence | Fetch | FenceI | Copy | Await
@@ -71,7 +71,7 @@ Step = Load | Store | Fence | Fetch | FenceI | Copy | Await
 
 @dataclass(frozen=True)
 class Agent:
-    """A thread of a core, and what it does."""
+    """A thread of a core, and its steps."""
 
     core: int
     steps: tuple[Step, ...]
@@ -79,7 +79,7 @@ class Agent:
 
 @dataclass(frozen=True)
 class Places:
-    """Words by name, all 0 at first: in which beat of DRAM each is, None in shared memory."""
+    """Words by name, all initially 0: the DRAM beat of each, None for shared memory."""
 
     beats: Mapping[str, int | None]
 
@@ -89,7 +89,7 @@ class Places:
         return tuple(self.beats)
 
     def together(self, place: str) -> list[str]:
-        """Return the words of the beat of one; shared memory has words alone."""
+        """Return the words in the beat of `place`; a word of shared memory is alone."""
         beat = self.beats[place]
         if beat is None:
             return [place]

@@ -1,4 +1,4 @@
-"""Golden model of shared memory: bytes, and how many cycles banking allows."""
+"""Golden model of shared memory: contents, and the cycles that banking allows."""
 
 from collections import Counter
 
@@ -8,17 +8,17 @@ __all__ = ["SharedMemoryModel", "cycles_of_wide_accesses"]
 
 
 class SharedMemoryModel:
-    """Bytes with the sequential semantics of accepted accesses.
+    """Contents of shared memory, with the sequential semantics of accepted accesses.
 
-    Accesses are applied in the order in which they were accepted. Of those accepted in one cycle
-    the reads come first, though the hardware accepts none that would see the difference.
+    Accesses are applied in the order of acceptance. In one cycle reads are applied first; the
+    hardware accepts no accesses that could tell the difference.
 
     Parameters
     ----------
     config : SharedMemoryPorts
-        What is modelled.
+        The modelled memory and its ports.
     fill : int
-        The byte everywhere at the start.
+        Initial value of every byte.
 
     """
 
@@ -27,13 +27,13 @@ class SharedMemoryModel:
         self.contents = bytearray([fill]) * config.memory.size
 
     def read(self, address: int, size: int) -> int:
-        """Return `size` bytes at `address`, little-endian; `address` must be a multiple of it."""
+        """Return `size` bytes at `address`, a multiple of `size`, as a little-endian number."""
         if address % size or not 0 <= address <= len(self.contents) - size:
             raise ValueError(f"address must be a multiple of {size} in memory, not {address:#x}")
         return int.from_bytes(self.contents[address : address + size], "little")
 
     def write(self, address: int, size: int, value: int, mask: int) -> None:
-        """Write the bytes of `value` whose bit of `mask` is set."""
+        """Write the bytes of `value` that have their bit set in `mask`."""
         self.read(address, size)
         for byte in range(size):
             if mask >> byte & 1:
@@ -45,11 +45,11 @@ class SharedMemoryModel:
 
 
 def cycles_of_wide_accesses(config: SharedMemoryPorts, streams) -> int:
-    """Return the fewest cycles in which wide ports of one path do all their accesses.
+    """Return the minimum cycles in which the wide ports of one path complete all accesses.
 
-    `streams` holds for each port its addresses. A port does one access per cycle and a bank does
-    one per cycle, so no schedule beats the busiest of them; where each port stays in one bank,
-    round-robin reaches it.
+    `streams` holds the addresses of each port. A port and a bank each do one access per cycle,
+    so the busiest of them is a lower bound. If each port stays in one bank, round-robin
+    arbitration reaches that bound.
     """
     model = SharedMemoryModel(config)
     banks = Counter(model.bank(address) for stream in streams for address in stream)

@@ -1,4 +1,4 @@
-"""Golden model of whose turn it is in shared memory, cycle by cycle, and of what conflicts cost."""
+"""Golden model of the arbitration in shared memory, cycle by cycle, and cost of conflicts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,12 +11,12 @@ __all__ = ["Access", "SharedTiming", "Turns", "conflict_degree", "cycles_of_row"
 
 
 def conflict_degree(config: SharedMemoryConfig, addresses: Iterable[int]) -> int:
-    """Return how many of these words lie in one subbank of one bank, at most.
+    """Return the maximum number of these words in one subbank of one bank.
 
     Bank ``address / (lines * line_bytes)``, subbank ``address / 4 mod subbanks``. A subbank reads
-    one word per cycle and writes one, so as many lanes of one path as there are words, each at a
-    port of its own, take exactly so many cycles where no wide access comes between; words alike
-    count one by one, as there is no broadcast.
+    one word and writes one word per cycle. Lanes of one path, each at its own port, thus take
+    exactly this number of cycles without wide accesses. Equal words count separately, as there is
+    no broadcast.
     """
     bank_bytes = config.lines * config.line_bytes
     places = Counter(
@@ -26,13 +26,13 @@ def conflict_degree(config: SharedMemoryConfig, addresses: Iterable[int]) -> int
 
 
 class Turns:
-    """Round-robin choice: the first after the one last taken, in a circle; see `Arbiter`."""
+    """Round-robin arbiter: the next requester after the one taken last; see `Arbiter`."""
 
     def __init__(self):
         self.last = -1
 
     def choose(self, requesters: list[int]) -> int:
-        """Return who is chosen of these, in ascending order; -1 where nobody asks."""
+        """Return the granted one of these requesters, in ascending order; -1 if there is none."""
         for requester in requesters:
             if requester > self.last:
                 return requester
@@ -41,7 +41,7 @@ class Turns:
 
 @dataclass(slots=True)
 class Access:
-    """What a port asks: `data` little-endian, `mask` a bit per byte, both of writes only."""
+    """Access of a port: `data` little-endian, `mask` one bit per byte, both for writes only."""
 
     address: int
     write: bool = False
@@ -50,7 +50,7 @@ class Access:
 
 
 class BankTiming:
-    """Turns of one bank and of its subbanks; see `Bank` and `Subbank`."""
+    """Arbiter state of one bank and its subbanks; see `Bank` and `Subbank`."""
 
     def __init__(self, subbanks: int):
         self.reads, self.writes = Turns(), Turns()
@@ -61,7 +61,7 @@ class BankTiming:
 
 
 class SharedTiming:
-    """Says which accesses `SharedMemory` accepts in a cycle.
+    """Model of the accesses that `SharedMemory` accepts in each cycle.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class SharedTiming:
     Attributes
     ----------
     sizes : dict of str to int
-        Bytes of each port's accesses, by names as those of `SharedMemory`.
+        Bytes of each port's accesses, by the port names of `SharedMemory`.
 
     """
 
@@ -85,7 +85,7 @@ class SharedTiming:
         self.ports = {name: name.partition("_") for name in self.sizes}
 
     def step(self, offered: Mapping[str, Access]) -> list[str]:
-        """Return the ports whose accesses are accepted; the next call is of the next cycle."""
+        """Return the ports whose accesses are accepted, and advance one cycle."""
         by_bank: dict[int, tuple[dict, dict, dict]] = {}
         for name, access in offered.items():
             kind, _, number = self.ports[name]
@@ -105,16 +105,16 @@ class SharedTiming:
         return accepted
 
     def line(self, access: Access) -> int:
-        """Return the line of an access; of one bank, lines are equal where these are."""
+        """Return the line of an access, unique within a bank."""
         return access.address // self.config.memory.line_bytes
 
     def words(self, access: Access, name: str) -> tuple[int, range]:
-        """Return the line and the subbanks that a wide access uses."""
+        """Return the line and the subbanks of a wide access."""
         first = access.address % self.config.memory.line_bytes // WORD_BYTES
         return self.line(access), range(first, first + self.sizes[name] // WORD_BYTES)
 
     def choose_wide(self, bank: BankTiming, reads: dict, writes: dict) -> tuple[int, int]:
-        """Return whose wide read and whose wide write is done, -1 for nobody's."""
+        """Return the ports of the granted wide read and wide write, -1 for none."""
         read, write = bank.reads.choose(sorted(reads)), bank.writes.choose(sorted(writes))
         if read >= 0 and write >= 0 and self.line(reads[read]) == self.line(writes[write]):
             if bank.read_first:
@@ -127,7 +127,7 @@ class SharedTiming:
         return read, write
 
     def choose_lanes(self, bank: BankTiming, lanes: dict, used: tuple) -> list[int]:
-        """Return the lanes that are served by what two wide accesses leave."""
+        """Return the lanes granted by the subbanks that the two wide accesses leave free."""
         asked: dict[int, tuple[list[int], list[int]]] = {}
         for lane in sorted(lanes):
             subbank = lanes[lane].address // WORD_BYTES % self.config.memory.subbanks
@@ -159,11 +159,11 @@ class SharedTiming:
 
 
 def cycles_of_row(config: SharedMemoryPorts, addresses: list[int], write: bool = False) -> int:
-    """Return the cycles of a row of lanes, lane n at port ``n mod narrow_ports``, one by one.
+    """Return the cycles of a row of lanes, lane n at port ``n mod narrow_ports``, in order.
 
-    With a port for every lane that is `conflict_degree`. Where lanes share ports it is the larger
-    of that and of the lanes of a port, as long as the row stays in one bank at one stride; else
-    it may be more, since a lane that waits holds up those behind it.
+    With a port for every lane this is `conflict_degree`. If lanes share ports, it is the maximum
+    of that and of the lanes per port, as long as the row stays in one bank at one stride.
+    Otherwise it may be more, as a stalled lane delays those after it.
     """
     timing, ports = SharedTiming(config), config.memory.narrow_ports
     waiting = {f"narrow_{port}": addresses[port::ports] for port in range(ports)}

@@ -1,4 +1,4 @@
-"""What wrappers of SRAM macros show, and what nobody may rely on."""
+"""Golden model of SRAM macro wrappers, including undefined outputs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ __all__ = ["SramStep", "sram"]
 
 @dataclass(frozen=True, kw_only=True)
 class SramStep:
-    """What a memory is asked in a cycle; with one port both addresses are the same."""
+    """Inputs of a memory in a cycle; with one port both addresses are equal."""
 
     read: bool
     read_address: int
@@ -20,7 +20,7 @@ class SramStep:
 
 
 def sram(shape: SramShape, steps: Iterable[SramStep]) -> Iterator[str]:
-    """Yield the bits that are read after each cycle, the highest first, ``x`` those unknown."""
+    """Yield the output bits after each cycle, highest first, with ``x`` for undefined bits."""
     unknown = "x" * shape.width
     words = [unknown] * shape.depth
     shown = unknown
@@ -37,10 +37,10 @@ def sram(shape: SramShape, steps: Iterable[SramStep]) -> Iterator[str]:
 
 
 def written(shape: SramShape, word: str, step: SramStep) -> str:
-    """Return a word after a write of the parts that have a bit in the mask."""
+    """Return a word after a write of the parts selected by the mask."""
     data = f"{step.data:0{shape.width}b}"
     size, parts = shape.granularity, range(shape.mask_width)
-    # Text begins with the highest part.
+    # The text begins with the highest part.
     return "".join(
         (data if step.mask >> (shape.mask_width - 1 - n) & 1 else word)[n * size : (n + 1) * size]
         for n in parts

@@ -1,4 +1,4 @@
-"""Lines that are read ahead of streams, cycle by cycle."""
+"""Golden model of the stream prefetcher, cycle by cycle."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["StreamModel"]
 
 @dataclass
 class Stream:
-    """As `stream_layout`."""
+    """State of a stream, as in `stream_layout`."""
 
     front: int = 0
     left: int = 0
@@ -18,28 +18,28 @@ class Stream:
 
 
 class StreamModel:
-    """What `StreamPrefetcher` proposes: `proposed`, or None."""
+    """Model of `StreamPrefetcher`: `proposed` is the proposed line, or None."""
 
     def __init__(self, config: StreamConfig):
         self.config = config
         self.forget()
-        self.turn = 0  # of the stream that is given up next
+        self.turn = 0  # stream that is replaced next
         self.served = -1  # the stream that proposed last
 
     def forget(self):
-        """Have no streams."""
+        """Drop all streams."""
         self.streams = [Stream() for _ in range(STREAMS)]
         self.proposed: int | None = None
         self.asked: tuple[int, bool] | None = None  # in the last cycle
 
     @property
     def is_busy(self) -> bool:
-        """Whether something will be proposed; not what comes in."""
+        """Whether a line will be proposed, apart from inputs of this cycle."""
         waits = any(stream.left for stream in self.streams)
         return waits or self.proposed is not None or self.asked is not None
 
     def step(self, asked: tuple[int, bool] | None, taken: bool, forgets: bool):
-        """Pass a cycle in which a line is asked for, missed or not; the proposal taken or not."""
+        """Advance one cycle: a line read and missed or not; the proposal accepted or not."""
         if taken or self.proposed is None:
             self.proposed = None if self.asked else self.propose()
         if self.asked:
@@ -49,9 +49,9 @@ class StreamModel:
             self.forget()
 
     def propose(self) -> int | None:
-        """Return the line of the stream whose turn it is, if any has one."""
+        """Return the next line of the next stream in round-robin order, if any."""
         order = [(self.served + 1 + n) % STREAMS for n in range(STREAMS)]
-        # The circle is not closed: beyond the last one the lowest is first.
+        # After the last stream the search continues with the first.
         number = next((n for n in order if self.streams[n].left), None)
         if number is None:
             return None
@@ -62,7 +62,7 @@ class StreamModel:
         return stream.front - 1
 
     def ask(self, line: int, missed: bool):
-        """Follow the stream that a line is of, alone, or begin one."""
+        """Advance the stream of a line and merge others into it, or begin a stream."""
         found = [n for n, stream in enumerate(self.streams) if self.is_of(line, stream)]
         for number in found[1:]:
             self.streams[number] = Stream()
@@ -83,7 +83,7 @@ class StreamModel:
             self.turn = (self.turn + 1) % STREAMS
 
     def is_of(self, line: int, stream: Stream) -> bool:
-        """Return whether a line is near a stream, or the next or last of one not sure."""
+        """Return whether a stream has a line; an unconfirmed one has only its last and next."""
         if stream.sure:
             return stream.front - BEHIND - 1 < line < stream.front + BEYOND
         return line in (stream.front - 1, stream.front)

@@ -1,4 +1,4 @@
-"""Golden model of the synchronizer: who is taken, refused, let go, cycle by cycle."""
+"""Golden model of the cluster barrier, cycle by cycle: accepted, refused, released cores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ __all__ = ["Arrival", "SynchronizerModel", "Taken"]
 
 @dataclass(frozen=True)
 class Arrival:
-    """A core's request: all its warps are at a barrier of `count` cores."""
+    """Request of a core: all its warps have arrived at a barrier of `count` cores."""
 
     barrier: int
     count: int
@@ -16,7 +16,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Taken:
-    """What happens in a cycle: whose request is taken, and whether it is refused or opens."""
+    """Result of a cycle: the core whose request is accepted, and whether it is refused or opens."""
 
     core: int | None = None
     refused: bool = False
@@ -24,7 +24,7 @@ class Taken:
 
 
 class SynchronizerModel:
-    """Barriers of several cores; see `Synchronizer`.
+    """Barriers across cores; see `Synchronizer`.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class SynchronizerModel:
         self.cores = cores
         self.waiting: list[set[int]] = [set() for _ in range(barriers)]
         self.counts = [0] * barriers
-        self.last = cores - 1  # whose request was taken last
+        self.last = cores - 1  # core whose request was accepted last
 
     def step(self, requests: Sequence[Arrival | None]) -> Taken:
-        """Take the first request after the one taken last, in a circle."""
+        """Accept the next request after the one accepted last, in circular order."""
         circle = [(self.last + 1 + k) % self.cores for k in range(self.cores)]
         core = next((core for core in circle if requests[core] is not None), None)
         if core is None:
@@ -49,7 +49,7 @@ class SynchronizerModel:
         arrival = requests[core]
         assert arrival is not None
         here = self.waiting[arrival.barrier]
-        assert core not in here, "a core comes once to a barrier"
+        assert core not in here, "a core arrives at most once at a barrier"
         if here and self.counts[arrival.barrier] != arrival.count:
             return Taken(core, refused=True)
         self.counts[arrival.barrier] = arrival.count

@@ -1,4 +1,4 @@
-"""Golden model of writes put together: which of them are one burst, and what its beats are."""
+"""Golden model of the write combiner: bursts and their beats."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ __all__ = ["CombinedWrites"]
 
 @dataclass(eq=False)
 class Burst:
-    """Writes to a line that go together."""
+    """Writes to a line that form one burst."""
 
-    number: int  # how many began before
+    number: int  # bursts begun before
     line: int
     beats: dict[int, tuple[bytes, int]] = field(default_factory=dict)  # value, strobes
-    ticks: int = 0  # since it began
+    ticks: int = 0  # patience ticks since it began
 
     def write(self, place: int, value: bytes, strobes: int):
-        """Write a beat, over what is there."""
+        """Write a beat over its previous contents."""
         before, held = self.beats.get(place, (value, 0))
         bytes_of = (
             new if strobes >> n & 1 else old
@@ -28,7 +28,7 @@ class Burst:
 
 
 class CombinedWrites:
-    """Bursts in the order in which they began; a write joins one that waits and is not offered.
+    """Bursts in the order in which they began; a write joins one that is not yet offered.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ class CombinedWrites:
     def __init__(self, config: WriteCombinerConfig):
         self.config = config
         self.begun = 0
-        self.waiting: deque[Burst] = deque()  # to be asked for
-        self.held: deque[Burst] = deque()  # with beats to be read
-        self.read = 0  # beats read of the first of them
-        self.offers = False  # the oldest, in this cycle
-        self.cycles = 0  # in which something waits, up to the patience
+        self.waiting: deque[Burst] = deque()  # not accepted yet
+        self.held: deque[Burst] = deque()  # beats not all read
+        self.read = 0  # beats read of the first of `held`
+        self.offers = False  # whether the oldest burst is offered in this cycle
+        self.cycles = 0  # cycles with a waiting burst, modulo the patience
 
     def split(self, beat: int) -> tuple[int, int]:
-        """Return the line of a beat, and the place there."""
+        """Return the line of a beat, and its place in the line."""
         return divmod(beat, self.config.line_beats)
 
     def joined(self, beat: int) -> Burst | None:
@@ -56,7 +56,7 @@ class CombinedWrites:
 
     @property
     def in_use(self) -> int:
-        """How many lines are."""
+        """Lines in use."""
         oldest = [bursts[0].number for bursts in (self.waiting, self.held) if bursts]
         return self.begun - min(oldest, default=self.begun)
 
@@ -72,11 +72,11 @@ class CombinedWrites:
 
     @property
     def open(self) -> list[Burst]:
-        """What a write may join."""
+        """Bursts that a write may join."""
         return list(self.waiting)[1 if self.offers else 0 :]
 
     def step(self, taken: bool, begun: Burst | None):
-        """Go on by a cycle, in which the oldest was taken or not, and one begun or not."""
+        """Advance one cycle: the oldest burst accepted or not, a new one begun or not."""
         patience = self.config.patience
         waiting = [burst for burst in self.waiting if burst is not begun]
         if patience and self.cycles == patience - 1:
@@ -104,7 +104,7 @@ class CombinedWrites:
         return burst
 
     def offered(self) -> dict | None:
-        """Return the burst that is offered."""
+        """Return the offered burst."""
         if not self.offers:
             return None
         burst = self.waiting[0]
@@ -113,9 +113,9 @@ class CombinedWrites:
         return {"beat": beat, "further": last - first}
 
     def next_beat(self) -> dict | None:
-        """Read the next beat: its value, None where nobody wrote it, its strobes, if it is last."""
+        """Read the next beat: value (None if never written), strobes, and whether it is last."""
         if not self.held or self.held[0] in self.open:
-            return None  # of one that is not offered more may come
+            return None  # a burst that is not offered may still grow
         burst = self.held[0]
         place, last = min(burst.beats) + self.read, max(burst.beats)
         value, strobes = burst.beats.get(place, (None, 0))
