@@ -8,9 +8,10 @@ import numpy as np
 
 from spica.cli.options import new_table
 from spica.sim.compiler import find_compiler
-from spica.sim.units import Unit, every_unit
 from spica.sim.units.bench import UnitBench
+from spica.sim.units.catalog import every_unit
 from spica.sim.units.check import Comparison
+from spica.sim.units.unit import Unit
 from spica.sim.verilated import find_verilator
 from spica.synth.budgets import DEPTH
 from spica.synth.measure import measure as synthesise

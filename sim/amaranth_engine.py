@@ -11,7 +11,7 @@ from ..hw.emission import EmittedPort
 from ..hw.emit import signature_ports, used_domains
 from .bench import make_simulator
 from .binding import Layout, PackedPort
-from .dram import Harness
+from .harness import Harness
 
 __all__ = ["AmaranthEngine"]
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from ..hw.emission import Emission, EmittedPort
 from ..hw.emit import domain_ports
-from .driven_top import DRIVE
 
-__all__ = ["Layout", "PackedPort", "binding_header"]
+__all__ = ["DRIVE", "TOP", "Layout", "PackedPort", "binding_header"]
+
+#: The module, and the input at whose rising edge it takes over all others but clocks.
+TOP, DRIVE = "driven_top", "drive"
 
 
 @dataclass(frozen=True)

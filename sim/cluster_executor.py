@@ -9,12 +9,13 @@ from .cluster_machine import ClusterMachine
 from .cluster_outcome import ClusterOutcome
 from .core_executor import ProgramExecutor, machine_options, trace_options
 from .dram import DramConfig, traffic
-from .faults import describe_faults, read_faults
+from .faults import describe_faults
 from .load_latency import summed
 from .loading import Progress, SimtOptions
 from .overview import Overview
 from .places import Places
 from .trace import OVERVIEW_SUFFIXES
+from .unit_report import read_faults
 
 __all__ = ["ClusterExecutor"]
 

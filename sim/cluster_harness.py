@@ -14,7 +14,8 @@ from ..hw.isa.markers import BEGIN_MARKER, END_MARKER
 from ..kernels.commands import CommandList
 from .binding import Layout
 from .core_harness import ProgramHarness, words
-from .dram import ChannelStatistics, DramConfig, RawStatistics
+from .dram import ChannelStatistics, DramConfig
+from .harness import RawStatistics
 from .load_latency import PLACES, LoadCounts, LoadLatency
 
 __all__ = ["NEVER", "ClusterHarness", "CoreMarks"]

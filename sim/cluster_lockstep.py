@@ -10,10 +10,10 @@ from ..hw.config import ClusterConfig
 from ..hw.core.faults import FaultCause
 from .cluster_harness import ClusterHarness
 from .core_lockstep import Causes, CoreLockstep
-from .core_outcome import CoreStop
 from .iss.faults import Reason
 from .iss.machine import Iss
 from .lockstep_types import Difference
+from .stop_reason import CoreStop
 
 __all__ = ["ClusterLockstep"]
 

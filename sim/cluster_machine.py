@@ -11,14 +11,14 @@ from .cluster_harness import NEVER, ClusterHarness
 from .cluster_lockstep import ClusterLockstep
 from .cluster_outcome import ClusterOutcome
 from .compiler import Progress
-from .core_outcome import CoreStop
 from .dram import ChannelStatistics, DramConfig
 from .engines import make_engine
-from .faults import describe_units
 from .iss.machine import Iss
 from .load_latency import LoadLatency
 from .program_machine import ProgramMachine, Window
-from .stops import RESPONSES, Stop, describe_machine
+from .stop_reason import CoreStop, Stop
+from .stops import RESPONSES, describe_machine
+from .unit_report import describe_units
 
 __all__ = ["ClusterMachine", "observed_cluster"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..hw.config.checks import require_integer
 from ..hw.errors import UserError
 from .binding import Layout
-from .dram import Harness
+from .harness import Harness
 
 __all__ = [
     "BINS",

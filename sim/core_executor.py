@@ -11,12 +11,13 @@ from .cluster_machine import ClusterMachine
 from .core_machine import CoreMachine
 from .core_memory import CoreMemoryConfig
 from .core_mistakes import core_mistake_text, explain_core
-from .core_outcome import CoreOutcome, CoreStop
+from .core_outcome import CoreOutcome
 from .iss_executor import instruction_counts
 from .loading import Progress, SimtOptions
 from .mistakes import ProgramError
 from .places import Places
 from .stacks import core_of
+from .stop_reason import CoreStop
 from .trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES, write_trace
 
 __all__ = [

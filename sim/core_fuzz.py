@@ -9,11 +9,12 @@ from ..hw.config import ClusterConfig, CoreConfig
 from ..hw.errors import MachineError
 from .core_machine import CoreMachine
 from .core_memory import CoreMemoryConfig
-from .core_outcome import CoreOutcome, CoreStop
+from .core_outcome import CoreOutcome
 from .programs.bench import small_config
 from .programs.core import core_program
 from .programs.placed import PlacedProgram, place
 from .programs.uniform import uniform_program
+from .stop_reason import CoreStop
 
 __all__ = [
     "FUZZ_CONFIGS",

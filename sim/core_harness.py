@@ -10,7 +10,8 @@ from ..hw.config import ClusterConfig
 from ..hw.errors import UserError
 from .binding import Layout
 from .core_memory import CoreMemoryConfig, native_core_memory
-from .dram import DramConfig, Harness
+from .dram import DramConfig
+from .harness import Harness
 
 __all__ = ["CoreHarness", "CoreState", "CoresState", "ProgramHarness"]
 

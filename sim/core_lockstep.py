@@ -12,12 +12,12 @@ from ..hw.core.memory_layouts import MemoryFault, slots
 from ..hw.core.operations import Port
 from ..hw.errors import UserError
 from ..hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
-from .core_outcome import CoreStop
-from .dram import Harness
+from .harness import Harness
 from .iss.faults import REASONS, Reason, fault_of, lane_text
 from .iss.machine import Iss
 from .iss.native_types import HISTORY, MAX_THREADS
 from .lockstep_types import FAULT, LANES, NUMBERS, Calls, Difference, Flight, Setup
+from .stop_reason import CoreStop
 
 __all__ = ["CAUSES", "Causes", "CoreLockstep"]
 

@@ -10,10 +10,10 @@ from ..hw.errors import MachineError
 from .compiler import Progress
 from .core_harness import CoreHarness
 from .core_memory import CoreMemoryConfig
-from .core_outcome import CoreOutcome, CoreStop
+from .core_outcome import CoreOutcome
 from .engines import make_engine
 from .program_machine import NEVER, ProgramMachine, Window
-from .stops import Stop
+from .stop_reason import CoreStop, Stop
 
 __all__ = ["CoreMachine", "Window"]
 

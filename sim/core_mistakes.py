@@ -8,7 +8,7 @@ from ..hw.core.memory_layouts import MemoryFault
 from ..hw.core.stall_reason import StallReason
 from ..kernels.program import Program
 from .cluster_outcome import ClusterOutcome
-from .core_outcome import CoreFault, CoreOutcome, CoreStop
+from .core_outcome import CoreFault, CoreOutcome
 from .iss.faults import lane_text
 from .iss.outcome import Outcome, Stop
 from .locations import Locator
@@ -16,6 +16,7 @@ from .mistake_text import counted, mistake_text, spot, warps_text
 from .mistakes import explain
 from .places import Places
 from .program_machine import ProgramMachine
+from .stop_reason import CoreStop
 
 __all__ = ["core_mistake_text", "explain_core"]
 

@@ -1,29 +1,12 @@
 """What came of a run of cores."""
 
-import enum
 from dataclasses import dataclass, field
 
 from ..hw.core.faults import FaultCause
 from ..hw.core.memory_layouts import MemoryFault
+from .stop_reason import CoreStop
 
-__all__ = ["CoreFault", "CoreOutcome", "CoreStop"]
-
-
-class CoreStop(enum.Enum):
-    """Why a run ended.
-
-    ``HANG``: nothing moved for as long as the watchdog waits. ``DEADLOCK``: all warps there are
-    wait at barriers. ``MISMATCH``: the gateware did something else than the instruction-set model.
-    ``LIMIT``: the run can go on. ``VIOLATION``: a cluster broke the rules of AXI.
-    """
-
-    DONE = "done"
-    FAULT = "fault"
-    MISMATCH = "mismatch"
-    DEADLOCK = "deadlock"
-    HANG = "hang"
-    LIMIT = "limit"
-    VIOLATION = "violation"
+__all__ = ["CoreFault", "CoreOutcome"]
 
 
 @dataclass(frozen=True)

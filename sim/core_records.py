@@ -8,7 +8,7 @@ import numpy as np
 
 from ..hw.config.checks import require_integer
 from ..hw.errors import UserError
-from .dram import Harness
+from .harness import Harness
 
 __all__ = ["LIMIT", "MEMORY_CAUSE", "NO_WARP", "RECORD", "CoreRecords", "Kind", "Recording"]
 

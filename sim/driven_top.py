@@ -2,11 +2,9 @@
 
 from ..hw.emission import Emission, EmittedPort
 from ..hw.emit import domain_ports
+from .binding import DRIVE, TOP
 
-__all__ = ["DRIVE", "TOP", "driven_top"]
-
-#: The module, and the input at whose rising edge it takes over all others but clocks.
-TOP, DRIVE = "driven_top", "drive"
+__all__ = ["driven_top"]
 
 
 def driven_top(emission: Emission) -> str:

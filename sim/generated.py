@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..hw.errors import UserError
+from .binding import TOP
 from .compiler import Compiler, Progress, compile_all, precompile
-from .driven_top import TOP
 
 __all__ = ["compile_generated", "generate", "left_for_later", "together"]
 

@@ -12,12 +12,14 @@ from ..hw.config import ClusterConfig
 from ..hw.errors import MachineError, UserError
 from .binding import Layout
 from .compiler import Progress
-from .dram import ChannelStatistics, DramConfig, Fault, Harness
+from .dram import ChannelStatistics, DramConfig, Fault
 from .engines import make_engine, outputs_of, require_engine
 from .execution import Execution
-from .faults import describe_units
+from .harness import Harness
 from .savable import SavableMachine
-from .stops import Stop, describe_stop
+from .stop_reason import Stop
+from .stops import describe_stop
+from .unit_report import describe_units
 from .verilator_engine import VerilatorEngine
 
 __all__ = ["Execution", "Machine"]

@@ -8,7 +8,7 @@ from ..hw.counters import counter_table
 from .binding import Layout
 from .cluster_records import ALL, ClusterRecording, ClusterRecords
 from .cluster_signals import cluster_signals
-from .dram import Harness
+from .harness import Harness
 from .trace import write_overview
 
 __all__ = ["Overview"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.program import Program
-from .dram import Harness
+from .harness import Harness
 from .inlining import CallChains
 
 __all__ = ["POLLING", "FunctionProfile", "Profiling"]

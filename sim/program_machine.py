@@ -17,7 +17,7 @@ from .ahead import build_ahead
 from .amaranth_engine import AmaranthEngine
 from .core_harness import CoreState, ProgramHarness
 from .core_lockstep import CoreLockstep
-from .core_outcome import CoreFault, CoreStop
+from .core_outcome import CoreFault
 from .core_records import CoreRecords, Recording
 from .engines import outputs_of, require_engine
 from .iss.library import load_library
@@ -25,7 +25,7 @@ from .iss.machine import Iss
 from .profile import FunctionProfile, Profiling
 from .savable import SavableMachine
 from .snapshot import program_digest
-from .stops import Stop
+from .stop_reason import CoreStop, Stop
 
 __all__ = ["CHUNKS", "NEVER", "ProgramMachine", "Window"]
 

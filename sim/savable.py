@@ -4,8 +4,8 @@ from typing import Any
 
 from ..hw.cache import digest
 from ..hw.errors import UserError
-from .dram import Harness
 from .engines import Engine
+from .harness import Harness
 from .iss.library import model_identity
 from .iss.machine import Iss
 from .snapshot import Snapshot, plain, require_like

@@ -1,47 +1,31 @@
 """Why a run ended, in words."""
 
-import enum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .amaranth_engine import AmaranthEngine
-    from .dram import Harness
-    from .machine import Machine
-    from .verilator_engine import VerilatorEngine
+from .amaranth_engine import AmaranthEngine
+from .harness import Harness
+from .stop_reason import Stop
+from .verilator_engine import VerilatorEngine
 
-__all__ = ["RESPONSES", "Observable", "Stop", "describe_machine", "describe_stop"]
-
-
-class Stop(enum.IntEnum):
-    """`Stop` of native/stop.hpp."""
-
-    NONE = 0
-    DONE = 1
-    HOST_ERROR = 2
-    VIOLATION = 3
-    HANG = 4
-    LIMIT = 5
-    FAULT = 6
-    MISMATCH = 7
-    DEADLOCK = 8
+__all__ = ["RESPONSES", "Observable", "describe_machine", "describe_stop"]
 
 
 class Observable(Protocol):
     """A machine that says how it stands: one of commands, or one of programs."""
 
     @property
-    def harness(self) -> "Harness": ...
+    def harness(self) -> Harness: ...
     @property
-    def engine(self) -> "VerilatorEngine | AmaranthEngine": ...
+    def engine(self) -> VerilatorEngine | AmaranthEngine: ...
     def outputs(self) -> dict[str, int]: ...
 
 
 RESPONSES = {2: "SLVERR", 3: "DECERR"}
 
 
-def describe_stop(machine: "Machine") -> str:
+def describe_stop(machine: Observable) -> str:
     """Return what stopped a run, at which command, and what the machine showed then."""
     harness, state = machine.harness, machine.harness.state()
     commands = harness.commands()
@@ -62,7 +46,7 @@ def describe_stop(machine: "Machine") -> str:
     return "; ".join([head, describe_host(machine, commands), *describe_machine(machine)])
 
 
-def describe_host(machine: "Machine", commands: np.ndarray) -> str:
+def describe_host(machine: Observable, commands: np.ndarray) -> str:
     """Return where the host is in its list."""
     state = machine.harness.state()
     if state.current_command >= len(commands):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..hw.errors import UserError
 from .binding import Layout
-from .dram import Harness
+from .harness import Harness
 from .verilated import IDENTITY
 
 __all__ = ["GATINGS", "VerilatorEngine"]

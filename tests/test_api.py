@@ -5,7 +5,7 @@ import pytest
 
 from spica.hw.config import PRESETS
 from spica.hw.errors import UserError
-from spica.sim import Machine
+from spica.sim.api import Machine
 
 
 def operands(seed, m, n, k):

@@ -10,8 +10,8 @@ from spica.hw.core.operations import SpecialOperation
 from spica.hw.float.compare import Comparison
 from spica.hw.float.fma import FmaOperation
 from spica.hw.float.sign_inject import SignOperation
-from spica.sim.units import every_unit
 from spica.sim.units.bench import UnitBench
+from spica.sim.units.catalog import every_unit
 from spica.sim.units.check import Comparison as Compared
 
 UNITS = {unit.name: unit for unit in every_unit()}

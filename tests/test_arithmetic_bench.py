@@ -13,9 +13,9 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from spica.sim.units import Unit
 from spica.sim.units.bench import UnitBench
 from spica.sim.units.check import Comparison
+from spica.sim.units.unit import Unit
 
 ROOT = Path(__file__).parents[1]
 COUNT = 70_000  # more than two chunks

@@ -9,9 +9,9 @@ from spica.hw.config.l2 import L2Config
 from spica.hw.memory.l2_layouts import L2SliceConfig
 from spica.sim.cluster_machine import ClusterMachine
 from spica.sim.core_bench import image
-from spica.sim.core_outcome import CoreStop
 from spica.sim.dram import DramConfig
 from spica.sim.l2_bench import L2Bench
+from spica.sim.stop_reason import CoreStop
 
 ROOM = 8192
 #: Lines that are loaded, and of them stored to.

@@ -14,7 +14,6 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.binding import Layout
 from spica.sim.cluster_machine import ClusterMachine
 from spica.sim.core_bench import image
-from spica.sim.core_outcome import CoreStop
 from spica.sim.dram import DramConfig, Fault
 from spica.sim.programs.bench import END, small_config
 from spica.sim.programs.samples import SAMPLES, sample
@@ -28,6 +27,7 @@ from spica.sim.programs.units import (
     host_loads,
     unit_program,
 )
+from spica.sim.stop_reason import CoreStop
 
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 SLOW = DramConfig(latency=40, stall=0.3, seed=3)

@@ -20,14 +20,13 @@ from spica.kernels.commands import CommandList
 from spica.sim.cluster_executor import ClusterExecutor
 from spica.sim.cluster_machine import ClusterMachine
 from spica.sim.core_bench import image
-from spica.sim.core_outcome import CoreStop
 from spica.sim.core_records import Kind
 from spica.sim.dram import DramConfig
 from spica.sim.loading import SimtOptions
 from spica.sim.places import Places
 from spica.sim.programs.units import ROOM, SOURCE, TARGET, WORDS, unit_program
 from spica.sim.simt_report import cycle_lines
-from spica.sim.stops import Stop
+from spica.sim.stop_reason import CoreStop, Stop
 
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5

@@ -9,7 +9,8 @@ from spica.hw.emission import EmittedPort
 from spica.hw.errors import UserError
 from spica.sim.binding import Layout
 from spica.sim.cluster_records import ALL, ClusterRecording, RecordedSignal, SignalKind
-from spica.sim.dram import DramConfig, Harness
+from spica.sim.dram import DramConfig
+from spica.sim.harness import Harness
 from spica.sim.verilated import build_harness
 
 LAYOUT = Layout(

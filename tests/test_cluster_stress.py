@@ -15,12 +15,12 @@ from spica.hw.config import (
     SharedMemoryConfig,
 )
 from spica.sim.cluster_machine import ClusterMachine
-from spica.sim.core_outcome import CoreStop
 from spica.sim.dram import DramConfig
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Stop
 from spica.sim.programs.cluster_stress import ClusterStress
 from spica.sim.programs.placed import PlacedProgram, place
+from spica.sim.stop_reason import CoreStop
 
 #: Accesses of threads in all slow tests together, without those to tables of addresses.
 SLOW = 1_000_000

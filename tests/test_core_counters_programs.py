@@ -16,12 +16,12 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.core_bench import image, run_core, run_model
 from spica.sim.core_machine import CoreMachine
 from spica.sim.core_memory import CoreMemoryConfig
-from spica.sim.core_outcome import CoreStop
 from spica.sim.golden.core_counters import CounterModel, Cycle
 from spica.sim.golden.core_decode import decode
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Stop
 from spica.sim.programs.bench import END, START, small_config
+from spica.sim.stop_reason import CoreStop
 
 ROOM = 4096
 #: In every thread: s0 is its number, s1 where its results go.

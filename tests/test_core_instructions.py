@@ -19,7 +19,6 @@ from spica.sim.core_fuzz import (
     run_programs,
     shape_name,
 )
-from spica.sim.core_outcome import CoreStop
 from spica.sim.iss.machine import Iss
 from spica.sim.programs.accesses import branch_program, memory_program, register_program
 from spica.sim.programs.faults import FAULTS
@@ -31,6 +30,7 @@ from spica.sim.programs.warps import (
     rejoin_program,
     spawn_program,
 )
+from spica.sim.stop_reason import CoreStop
 
 EXECUTED = {name for name, each in INSTRUCTIONS.items() if each.unit is not Unit.TENSOR}
 BARRIER_OF_CORES = next(config for config in FUZZ_CONFIGS if config.cores > 1)

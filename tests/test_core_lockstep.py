@@ -14,10 +14,10 @@ from spica.sim.core_bench import image
 from spica.sim.core_fuzz import FUZZ_CONFIGS
 from spica.sim.core_machine import CoreMachine
 from spica.sim.core_memory import CoreMemoryConfig
-from spica.sim.core_outcome import CoreStop
 from spica.sim.iss.faults import REASONS, Reason
 from spica.sim.programs.bench import END, START, small_config
 from spica.sim.programs.samples import ROOM, SAMPLES, sample
+from spica.sim.stop_reason import CoreStop
 
 CONFIGS = {
     "one thread": small_config(warps=1, threads=1),

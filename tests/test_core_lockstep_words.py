@@ -19,10 +19,9 @@ from spica.sim.binding import Layout
 from spica.sim.core_harness import CoreHarness
 from spica.sim.core_lockstep import CoreLockstep
 from spica.sim.core_memory import CoreMemoryConfig
-from spica.sim.core_outcome import CoreStop
 from spica.sim.iss.machine import Iss
 from spica.sim.programs.bench import small_config
-from spica.sim.stops import Stop
+from spica.sim.stop_reason import CoreStop, Stop
 from spica.sim.verilated import build_harness
 
 CONFIG = small_config(warps=2, threads=4)

@@ -11,9 +11,9 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.core_bench import image, run_model
 from spica.sim.core_machine import CoreMachine
 from spica.sim.core_memory import CoreMemoryConfig
-from spica.sim.core_outcome import CoreStop
 from spica.sim.programs.bench import END, START, small_config
 from spica.sim.programs.samples import ROOM, SAMPLES, sample
+from spica.sim.stop_reason import CoreStop
 
 #: Cores, warps, threads.
 SHAPES = {"one thread": (1, 1, 1), "one core": (1, 2, 4), "two cores": (2, 2, 2)}

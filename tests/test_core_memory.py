@@ -13,7 +13,7 @@ from spica.sim.binding import Layout
 from spica.sim.core_harness import CoreHarness
 from spica.sim.core_memory import CoreMemoryConfig
 from spica.sim.programs.bench import small_config
-from spica.sim.stops import Stop
+from spica.sim.stop_reason import Stop
 from spica.sim.verilated import build_harness
 
 CONFIG = small_config(warps=2, threads=4)

@@ -19,10 +19,10 @@ from spica.sim.core_bench import image
 from spica.sim.core_harness import CoreHarness
 from spica.sim.core_machine import CoreMachine
 from spica.sim.core_memory import CoreMemoryConfig
-from spica.sim.core_outcome import CoreStop
 from spica.sim.core_records import Kind, Recording
 from spica.sim.emissions import emit_cached
 from spica.sim.programs.bench import small_config
+from spica.sim.stop_reason import CoreStop
 from spica.sim.trace import write_trace
 from spica.sim.trace.life import STAGES, held_up, slot_totals, stages_of
 from spica.sim.trace.pipeline import pipeline_of

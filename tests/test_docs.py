@@ -11,7 +11,7 @@ from spica.hw.config import PRESETS
 from spica.hw.isa.instructions import INSTRUCTIONS, Unit
 from spica.kernels.compile import INCLUDE_DIRECTORY
 from spica.kernels.header import program_header
-from spica.sim.units import every_unit
+from spica.sim.units.catalog import every_unit
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -13,7 +13,8 @@ from spica.hw.axi import Axi4Signature
 from spica.hw.emission import EmittedPort
 from spica.hw.errors import UserError
 from spica.sim.binding import Layout
-from spica.sim.dram import DramConfig, Fault, Harness, traffic
+from spica.sim.dram import DramConfig, Fault, traffic
+from spica.sim.harness import Harness
 from spica.sim.verilated import build_harness
 
 BEAT = 32

@@ -9,7 +9,6 @@ import pytest
 
 from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.cluster_machine import ClusterMachine
-from spica.sim.core_outcome import CoreStop
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Stop
 from spica.sim.litmus import allowed, run_litmus
@@ -17,6 +16,7 @@ from spica.sim.litmus_shapes import SHAPES
 from spica.sim.programs.litmus import OUT, LitmusProgram
 from spica.sim.programs.placed import place
 from spica.sim.small_caches import MEMORIES, run_placed, small_machines
+from spica.sim.stop_reason import CoreStop
 
 LIMIT = 10_000_000
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))

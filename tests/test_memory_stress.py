@@ -8,7 +8,6 @@ import pytest
 
 from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.cluster_machine import ClusterMachine
-from spica.sim.core_outcome import CoreStop
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Stop
 from spica.sim.memory_races import final_memory, wrong_reads
@@ -16,6 +15,7 @@ from spica.sim.programs.cluster_stress import ClusterStress
 from spica.sim.programs.memory_races import FIELD, LOG, MemoryRaces
 from spica.sim.programs.placed import is_dram, place
 from spica.sim.small_caches import MEMORIES, SMALL_CACHES, run_placed, small_machines
+from spica.sim.stop_reason import CoreStop
 
 LIMIT = 10_000_000
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))

@@ -21,7 +21,6 @@ from spica.sim.binding import Layout
 from spica.sim.cluster_machine import ClusterMachine, observed_cluster
 from spica.sim.cluster_signals import cluster_signals, slot_name
 from spica.sim.core_bench import image
-from spica.sim.core_outcome import CoreStop
 from spica.sim.dram import DramConfig
 from spica.sim.machine import Machine
 from spica.sim.overview import Overview
@@ -29,6 +28,7 @@ from spica.sim.overview_bench import made_up
 from spica.sim.programs.bench import small_config
 from spica.sim.programs.units import ROOM, SOURCE, WORDS, unit_program
 from spica.sim.run import RunOptions, pose, run_kernel
+from spica.sim.stop_reason import CoreStop
 from spica.sim.trace import OVERVIEW_SUFFIXES
 from spica.sim.trace.tracks import Drawing, cluster_tracks
 

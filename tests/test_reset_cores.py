@@ -10,7 +10,6 @@ from spica.hw.errors import MachineError
 from spica.sim import verilator_engine
 from spica.sim.cluster_machine import ClusterMachine
 from spica.sim.cluster_programs import start_commands
-from spica.sim.core_outcome import CoreStop
 from spica.sim.litmus_shapes import SHAPES
 from spica.sim.machine import Machine
 from spica.sim.memory_races import final_memory, wrong_reads
@@ -19,6 +18,7 @@ from spica.sim.programs.memory_races import FIELD, MemoryRaces
 from spica.sim.programs.placed import is_dram, place
 from spica.sim.random_start import start_at_random
 from spica.sim.small_caches import MEMORIES, SMALL_CACHES, place_alone, run_placed
+from spica.sim.stop_reason import CoreStop
 
 LIMIT = 2_000_000
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))

@@ -22,11 +22,11 @@ from spica.sim.cluster_signals import cluster_signals
 from spica.sim.core_bench import image
 from spica.sim.core_machine import CoreMachine
 from spica.sim.core_memory import CoreMemoryConfig
-from spica.sim.core_outcome import CoreStop
 from spica.sim.dram import DramConfig, Fault
 from spica.sim.machine import Machine
 from spica.sim.programs import samples, units
 from spica.sim.programs.bench import END, START, small_config
+from spica.sim.stop_reason import CoreStop
 
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 CORES = small_config(cores=2, warps=2, threads=2)

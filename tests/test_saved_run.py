@@ -11,8 +11,8 @@ from spica.hw.config import PRESETS
 from spica.hw.errors import UserError
 from spica.kernels.kernel import find_kernel
 from spica.kernels.program import Program
-from spica.sim import Machine
 from spica.sim.amaranth_engine import AmaranthEngine
+from spica.sim.api import Machine
 from spica.sim.core_machine import CoreMachine
 from spica.sim.core_memory import CoreMemoryConfig
 from spica.sim.loading import SimtOptions

@@ -11,8 +11,8 @@ from spica.hw.address_map import ENTRY
 from spica.hw.errors import UserError
 from spica.hw.isa.program import assemble_program
 from spica.kernels.program import Function, Program
-from spica.sim.core_outcome import CoreStop
 from spica.sim.core_records import MEMORY_CAUSE
+from spica.sim.stop_reason import CoreStop
 from spica.sim.trace import TRACE_SUFFIXES, write_trace
 from spica.sim.trace.kanata import HOLD_LANE, STAGE_LANE
 from spica.sim.trace.life import held_up, stages_of

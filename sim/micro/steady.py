@@ -8,7 +8,8 @@ from ...hw.config import ClusterConfig
 from ...hw.isa.program import assemble_program
 from ..core_machine import CoreMachine
 from ..core_memory import CoreMemoryConfig
-from ..core_outcome import CoreOutcome, CoreStop
+from ..core_outcome import CoreOutcome
+from ..stop_reason import CoreStop
 
 __all__ = ["LENGTHS", "Steady", "run_text", "steady"]
 

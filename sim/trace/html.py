@@ -1,9 +1,6 @@
 """A page that is its own viewer of what happened in the cores; it needs nothing from a network."""
 
-import json
 from collections.abc import Sequence
-from html import escape
-from pathlib import Path
 from typing import Any
 
 from ...hw.config import ClusterConfig
@@ -11,10 +8,10 @@ from ...hw.core.operations import Port
 from ...hw.core.stall_reason import StallReason
 from .life import STAGES, Life, Pipeline, Run, held_up, slot_totals, stages_of
 from .naming import Names, fault_text, register_name
+from .page import filled
 
-__all__ = ["filled", "html_page"]
+__all__ = ["html_page"]
 
-FOLDER = Path(__file__).parent
 LETTERS = "".join(STAGES)
 UNKNOWN = -1  # stands for None in the page's data
 
@@ -46,17 +43,6 @@ def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names
         "summary": "".join(summary(pipeline) for pipeline in pipelines),
     }
     return filled("timeline", f"{cores}{shape}", data)
-
-
-def filled(name: str, title: str, data: dict[str, Any]) -> str:
-    """Return a page with its style, its script and the data they show."""
-    # A text must not end the element that the data stand in.
-    embedded = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    page = (FOLDER / f"{name}.html").read_text().replace("@TITLE@", escape(f"Spica: {title}"))
-    page = page.replace("@STYLE@", (FOLDER / "page.css").read_text().rstrip())
-    script = "\n".join((FOLDER / file).read_text() for file in ("page.js", f"{name}.js"))
-    # The data last: nothing is replaced in them.
-    return page.replace("@SCRIPT@", script).replace("@DATA@", embedded)
 
 
 def core_data(pipeline: Pipeline, names: Names, texts: Numbers, places: Numbers) -> dict[str, Any]:

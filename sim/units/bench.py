@@ -14,7 +14,7 @@ from ..compiler import Progress
 from ..emissions import generator_key
 from ..verilated import build_model
 from ..verilator_engine import VerilatorEngine
-from . import every_unit
+from .catalog import every_unit
 from .rack import EmittedRack, domain_of, emit_rack
 from .unit import Unit
 
