@@ -1,6 +1,6 @@
-"""Write the tables of arithmetic.md from what ``python -m bench arithmetic`` measured.
+"""Write the tables of arithmetic.md from the results of ``python -m bench arithmetic``.
 
-``python docs/arithmetic.py`` from the repository's root, after the benchmark.
+Run ``python docs/arithmetic.py`` from the repository's root after the benchmark.
 """
 
 import json
@@ -14,7 +14,7 @@ from spica.sim.golden.floats import decode
 
 PAGE = Path(__file__).with_name("arithmetic.md")
 RESULT = Path(__file__).parents[1] / "bench" / "results" / "arithmetic.json"
-#: Columns of figures: what they are called, and how they are written.
+#: Columns of figures: title, and format of the value.
 FIGURES = {
     "latency": lambda unit: f"{unit['latency']}",
     "interval": lambda unit: f"{unit['interval']}",
@@ -83,8 +83,8 @@ def updated(text: str, result: dict) -> str:
 
 if __name__ == "__main__":
     if not RESULT.exists():
-        raise SystemExit(f"{RESULT.name} is missing: run python -m bench arithmetic first")
+        raise SystemExit(f"{RESULT.name} is missing: run `python -m bench arithmetic` first")
     measured = json.loads(RESULT.read_text())
     if measured["quick"]:
-        raise SystemExit("the page shows whole measurements: run the benchmark without --quick")
+        raise SystemExit("the results are from --quick: run the benchmark without it")
     PAGE.write_text(updated(PAGE.read_text(), measured))

@@ -14,22 +14,22 @@ from spica.hw.isa.instructions import INSTRUCTIONS, Instruction, Unit, field_of
 
 PAGE = Path(__file__).with_name("isa.md")
 
-#: Where RISC-V divides a word into opcode, rd, funct3, rs1, rs2, funct7.
+#: Field boundaries of RISC-V words: opcode, rd, funct3, rs1, rs2, funct7.
 BOUNDARIES = (7, 12, 15, 20, 25, 32)
 
-#: What the instructions do that RISC-V does not have. "Last" thread: the one of highest number
-#: among the active threads of the warp.
+#: Effects of the instructions that RISC-V does not define. The "last" thread is the active thread
+#: with the highest number in the warp.
 MEANINGS = {
     "vx_tmc": "thread mask := rs1 of the last thread; the warp ends if it is 0",
-    "vx_wspawn": "warps 1 to rs1 - 1, other than this one, go on at address rs2, with thread 0 "
-    "active besides those that were; they must have ended, what others do is not defined",
-    "vx_split": "threads whose rs1 has bit 0 set go on alone until `vx_join`, then the others. "
-    "rd := 1 if there are threads of both kinds, and the stack grows by an entry; else rd := 0 "
-    "and nothing changes. rs2 is ignored",
-    "vx_join": "rs1 is what `vx_split` gave. 0: nothing. 1, the first time: the other threads "
-    "go on after `vx_split`; the second time: all of them after `vx_join`, and the entry of the "
-    "stack is gone",
-    "vx_bar": "waits at barrier rs1 until rs2 warps of every core are there (`barrier_scope` "
+    "vx_wspawn": "starts warps 1 to rs1 - 1, other than this one, at address rs2, with thread 0 "
+    "active besides the threads that were; the effect on warps that have not ended is undefined",
+    "vx_split": "threads whose rs1 has bit 0 set continue alone until `vx_join`, then the others. "
+    "rd := 1 if there are threads of both kinds, and an entry is pushed on the stack; otherwise "
+    "rd := 0 and nothing changes. rs2 is ignored",
+    "vx_join": "rs1 is the result of `vx_split`. 0: no effect. 1, the first time: the other "
+    "threads continue after `vx_split`; the second time: all of them continue after `vx_join`, "
+    "and the stack is popped",
+    "vx_bar": "waits at barrier rs1 until rs2 warps of every core have arrived (`barrier_scope` "
     "cluster), or rs2 warps of this core (core; with bit 31 of rs1, one warp of each of rs2 cores)",
     "vx_pred": "threads whose rs1 has bit 0 set stay active; if there are none, thread mask := "
     "rs2 of the last thread",
@@ -41,12 +41,12 @@ MEANINGS = {
     "fcos.s": "fd := cos(fs1), in radians",
     "hmma": "C := A B + C of 8 x 8 x 16, A in f0 to f7, B in f8 to f15, both FP16 in pairs, C in "
     "FP32: f16 to f23 if rd is x0, f24 to f31 if it is x1",
-    "hgmma": "begins C := A B + C of 16 x 16 x 32, A at address rs1 and B at rs2 of shared memory, "
+    "hgmma": "starts C := A B + C of 16 x 16 x 32, A at address rs1 and B at rs2 of shared memory, "
     "FP16 in rows, C in FP32 in f0 to f31",
     "hgmma_wait": "waits until the result of `hgmma` is in f0 to f31",
 }
 
-#: Titles of the groups, each with the units whose instructions it holds.
+#: Titles of the groups, each with the units of its instructions.
 GROUPS = {
     "Integer": (Unit.INT, Unit.MULTIPLY, Unit.DIVIDE),
     "Branches and jumps": (Unit.BRANCH,),
@@ -61,12 +61,12 @@ GROUPS = {
 
 
 def bits(low: int, width: int) -> str:
-    """Return the places of some bits, as ``31:25``."""
+    """Return a bit range as text, such as ``31:25``."""
     return f"{low + width - 1}:{low}" if width > 1 else f"{low}"
 
 
 def operand_fields(instruction: Instruction) -> Iterator[tuple[int, int, str]]:
-    """Yield place, width and text of every field that an operand has in the word."""
+    """Yield position, width and text of every field of an operand."""
     for operand in instruction.operands:
         if operand not in IMMEDIATES:
             yield REGISTER_FIELDS[field_of(operand)], 5, operand
@@ -78,7 +78,7 @@ def operand_fields(instruction: Instruction) -> Iterator[tuple[int, int, str]]:
 
 
 def encoding(instruction: Instruction) -> str:
-    """Return the word from bit 31 down: digits where it is fixed, names where operands are."""
+    """Return the word from bit 31 down: digits for fixed bits, names for operands."""
     fields = {place: (width, text) for place, width, text in operand_fields(instruction)}
     parts, place = [], 0
     while place < 32:
@@ -94,7 +94,7 @@ def encoding(instruction: Instruction) -> str:
 
 
 def group_table(instructions: Iterable[Instruction]) -> str:
-    """Return the table of some instructions; with meanings if they are not RISC-V's."""
+    """Return the table of some instructions, with meanings if RISC-V does not define them."""
     rows = [
         [
             f"`{f'{one.name} {one.syntax}'.strip()}`",
@@ -142,13 +142,13 @@ def performance_counters() -> str:
 
 
 def cisc_meaning(command: CiscCommand) -> str:
-    """Return what a command word does."""
+    """Return the meaning of a command word."""
     if command.kind is CiscKind.STRIDES_AB:
         return "elements between rows in DRAM: `first` of A, `second` of B"
     if command.kind is CiscKind.STRIDES_DC:
         return "elements between rows in DRAM: `first` of D, `second` of C"
     if command.kind is CiscKind.CONFIG:
-        return "activation, scale and transposes as after reset"
+        return "resets activation, scale and transposes"
     parts = [f"loop over the tile with parts `{command.parts:#05x}`"]
     if command.operands and command.quarters is None:
         parts.append("A from sixteenth `a` of shared memory, B to the end of sixteenth `b`")
@@ -165,7 +165,7 @@ def cisc_meaning(command: CiscCommand) -> str:
 
 
 def command_words() -> str:
-    """Return the tables of command words, one for each map."""
+    """Return the tables of command words, one per map."""
     lines = []
     for name, commands in CISC_MAPS.items():
         rows = [[f"{code}", each.name, cisc_meaning(each)] for code, each in commands.items()]
@@ -186,7 +186,7 @@ def command_fields() -> str:
 
 
 def updated(text: str) -> str:
-    """Return the page with every table as the definitions have it now."""
+    """Return the page with every table regenerated from the definitions."""
     sections = (
         registers,
         instructions,

@@ -1,6 +1,6 @@
-"""Write the tables of special_functions.md; that of the errors takes ten minutes.
+"""Write the tables of special_functions.md; the table of errors takes ten minutes.
 
-``python docs/special_functions.py`` from the repository's root.
+Run ``python docs/special_functions.py`` from the repository's root.
 """
 
 from math import log2
@@ -29,7 +29,7 @@ CONTENTS = {
 
 
 def tables() -> str:
-    """Return the table of tables."""
+    """Return the table of coefficient tables."""
     width = C0_WIDTH + 1 + C1_BITS + C2_BITS
     rows = [
         [
@@ -48,7 +48,7 @@ def tables() -> str:
 
 
 def error_cells(sweep: Sweep, result: Errors) -> list[str]:
-    """Return the texts of one sweep over all its numbers."""
+    """Return the cells of one sweep over all its numbers."""
     is_circular = sweep.operation in (SpecialOperation.SIN, SpecialOperation.COS)
     return [
         f"`{sweep.operation.name.lower()}`",
@@ -71,7 +71,7 @@ def errors() -> str:
 
 
 def updated(text: str, sections=(tables, errors)) -> str:
-    """Return the page with these tables as the definitions have them now."""
+    """Return the page with these tables regenerated from the definitions."""
     return pages.updated(text, sections)
 
 

@@ -1,4 +1,4 @@
-"""Write the tables of tensor_numerics.md with the golden models; ``make docs`` runs it."""
+"""Write the tables of tensor_numerics.md from the golden models; ``make docs`` runs it."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from spica.sim.golden.dot import dot_product
 
 PAGE = Path(__file__).with_name("tensor_numerics.md")
 
-#: What a table row is computed by: its heading, and a config of the terms it takes at once.
+#: Rows of a table: heading, and config with the terms summed at once.
 HALF = {
     "Volta": DotProductConfig(terms=4, numerics="nvidia(volta)"),
     "Turing, Ampere, Ada": DotProductConfig(terms=8, numerics="nvidia(ampere)"),
@@ -50,15 +50,15 @@ def result(bits) -> str:
 
 
 def decimal(value) -> str:
-    """Return a number as text that tells FP32 values apart."""
+    """Return a number as text that distinguishes FP32 values."""
     return f"{float(value):.9g}"
 
 
 def chained(config: DotProductConfig, a, b, c, scale=1.0) -> np.ndarray:
-    """Return dot products of rows of values of any length, by a unit used again and again.
+    """Return dot products of rows of any length, by repeated use of a unit.
 
-    The rows are filled up with zeros to a multiple of the unit's terms, and each of its results
-    is the next addend.
+    The rows are padded with zeros to a multiple of the unit's terms; each result is the next
+    addend.
     """
     fill = -a.shape[1] % config.terms
     factors = [
@@ -76,7 +76,7 @@ def chained(config: DotProductConfig, a, b, c, scale=1.0) -> np.ndarray:
 
 
 def generations() -> str:
-    """Return the table of what each numerics does with each format."""
+    """Return the table of each numerics' sums, by format."""
     rows = (generation(name, offer) for name, offers in NUMERICS.items() for offer in offers)
     return table(["numerics", "factors", "L: terms", "F: fraction bits", "result", "source"], rows)
 
@@ -87,7 +87,7 @@ def generation(name: str, offer: Offer) -> list[str]:
     if offer.scale:
         formats += f", a scale `{offer.scale}` per {offer.block}"
     if offer.fused is None:
-        kept = {"virgo_hmma": "10, products too"}.get(name, "23, products too")
+        kept = {"virgo_hmma": "10, also in products"}.get(name, "23, also in products")
         return [f"`{name}`", formats, "pairs", kept, "FP32, to nearest even", offer.source]
     digits = offer.fused.result_fraction_width
     results = f"FP32, {digits} fraction bits, toward zero"
@@ -108,7 +108,7 @@ def survivor() -> str:
     )
     rows = []
     for factors, units in (("fp16", HALF), ("fp8_e4m3", BYTE)):
-        # Products of this format end at 2**-18; the same sum 2**10 times as large.
+        # Products of this format end at 2**-18, so the same sum is scaled by 2**10.
         scale = 1.0 if factors == "fp16" else 32.0
         for name, config in units.items():
             totals = chained(config, a * scale, b * scale, np.full(6, scale**2))
@@ -143,7 +143,7 @@ def order() -> str:
 
 
 def monotonicity() -> str:
-    """Return the table of sums with an addend of 1 and one just below."""
+    """Return the table of sums with an addend of 1 and with one just below."""
     rows = []
     for name, config in {**HALF, **{f"{name}, `fp8_e4m3`": BYTE[name] for name in BYTE}}.items():
         fraction_width = 24 if config.is_tree else config.fused.fraction_width
@@ -174,7 +174,7 @@ def text_of_difference(value: float) -> str:
 
 
 def uniform(count: int, columns: int, seed: int) -> np.ndarray:
-    """Return numbers evenly spread in 0..1 that no library's version changes (SplitMix64)."""
+    """Return numbers uniform in 0..1, independent of library versions (SplitMix64)."""
     step, first, second = (
         np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
     )
@@ -209,9 +209,10 @@ def accumulation() -> str:
 
 
 def running(config: DotProductConfig, a, b, lengths, promoted_every: int = 0) -> dict:
-    """Return the sums of the first products, as many as each of `lengths` says.
+    """Return the sums of the first products, for each count in `lengths`.
 
-    The unit adds to its own results, or its sums of so many products are added in FP32.
+    The unit adds to its own results; with `promoted_every`, its sums of that many products are
+    added in FP32.
     """
     zeros = np.zeros(len(a))
     total, sums, start = floats.encode(zeros, FP32), {}, 0
@@ -228,7 +229,7 @@ def running(config: DotProductConfig, a, b, lengths, promoted_every: int = 0) ->
 
 
 def errors(name: str, factors: str, sums: dict, exact: dict) -> list[str]:
-    """Return a row of mean relative errors, the largest of the longest sums, and one of these."""
+    """Return a row of mean relative errors, with the maximum and one sample of the longest sums."""
     relative = {
         length: (floats.decode(total, FP32) - exact[length]) / exact[length]
         for length, total in sums.items()
@@ -279,7 +280,7 @@ SECTIONS = (
 
 
 def updated(text: str) -> str:
-    """Return the page with every table as the golden models have it now."""
+    """Return the page with every table regenerated from the golden models."""
     return pages.updated(text, SECTIONS)
 
 

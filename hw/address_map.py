@@ -1,7 +1,7 @@
-"""Where memory and registers live: one table for gateware, drivers, models and C headers.
+"""Memory map and register map, shared by the RTL, drivers, models and C headers.
 
-A host reaches registers over the AXI4-Lite slave; cores reach the same offsets in a window behind
-shared memory, from `DMA_BASE` on. What lies below it in that window is the print buffers.
+A host reaches registers over the AXI4-Lite slave. Cores reach the same offsets in a window behind
+shared memory, from `DMA_BASE` on. The print buffers fill that window below `DMA_BASE`.
 """
 
 from dataclasses import dataclass
@@ -47,21 +47,21 @@ SHARED_BASE = 0xFF00_0000
 
 #: First instruction of every core.
 ENTRY = DRAM_BASE
-#: Stacks grow down from here, that of hart h from ``STACK_TOP - h * STACK_BYTES``.
+#: Stacks grow down from here; that of hart h starts at ``STACK_TOP - h * STACK_BYTES``.
 STACK_TOP = SHARED_BASE
 STACK_BYTES = 8192
-#: Arguments of a kernel, words in a row.
+#: Arguments of a kernel, as consecutive words.
 ARGUMENTS = 0x9FFF_0000
-#: Bytes of the window of registers that begins where shared memory ends.
+#: Bytes of the register window, which begins at the end of shared memory.
 WINDOW_BYTES = 0x4000
-#: Bytes of each core's print buffer, the first at the start of the window.
+#: Bytes of each core's print buffer; the first is at the start of the window.
 PRINT_BYTES = 0x200
-#: The console, from the start of shared memory: a byte stored here is printed. Harts have a byte
-#: lane each, modulo `CONSOLE_LANES`.
+#: Console, relative to the start of shared memory: a byte stored here is printed. Each hart has a
+#: byte lane, modulo `CONSOLE_LANES`.
 CONSOLE_OFFSET = 1 << 19
 CONSOLE_BASE = SHARED_BASE + CONSOLE_OFFSET
 CONSOLE_LANES = 64
-#: Where each core's program leaves its counters when it ends.
+#: Memory to which each core's program dumps its counters when it ends.
 COUNTER_DUMP = CONSOLE_BASE + CONSOLE_LANES
 COUNTER_DUMP_BYTES = 0x100
 
@@ -80,7 +80,7 @@ MATRIX_STRIDE = 0x100
 
 @dataclass(frozen=True, kw_only=True)
 class Register:
-    """One 32-bit register: byte offset in its block, access ("r", "w" or "rw"), meaning."""
+    """One 32-bit register: byte offset in its block, access ("r", "w" or "rw") and meaning."""
 
     offset: int
     access: str
@@ -99,35 +99,35 @@ CONTROL = {
     "cycle_high": Register(offset=0x14, access="r", meaning="cycles since reset, bits 63:32"),
 }
 
-#: Registers of the cores without their exit codes.
+#: Registers of the cores, without their exit codes.
 CORES = {
     "start": Register(
-        offset=0x00, access="rw", meaning="1 begins all cores, once after a reset; 1 since then"
+        offset=0x00, access="rw", meaning="1 starts all cores, once after reset; then reads 1"
     ),
     "state": Register(
         offset=0x04,
         access="r",
-        meaning="bit 0 a core is busy, or DRAM has not all that was written, and none has met a "
-        "fault; bit 1 a fault is recorded, bit 2 a console byte waits, bit 3 some were lost, "
-        "bit 4 a command word went to no unit, bit 5 DRAM refused what was written back",
+        meaning="bit 0 cores run: one is busy or DRAM lacks written data, and no fault is "
+        "recorded; bit 1 a fault is recorded, bit 2 the console holds a byte, bit 3 console bytes "
+        "were lost, bit 4 a command word reached no unit, bit 5 DRAM refused a write-back",
     ),
     "busy": Register(offset=0x08, access="r", meaning="bit c: core c is busy"),
     "console": Register(
-        offset=0x0C, access="r", meaning="next byte of the console in 7:0, taken; bit 8: is one"
+        offset=0x0C, access="r", meaning="next console byte in 7:0, popped; bit 8: it is valid"
     ),
     "fault": Register(
         offset=0x10,
         access="r",
-        meaning="first fault: cause in 7:0, bit 8 of memory, warp in 23:16, core in 31:24",
+        meaning="first fault: cause in 7:0, bit 8 memory fault, warp in 23:16, core in 31:24",
     ),
-    "fault_pc": Register(offset=0x14, access="r", meaning="pc of its instruction"),
-    "fault_address": Register(offset=0x18, access="r", meaning="its address, where it has one"),
-    "fault_lanes": Register(offset=0x1C, access="r", meaning="its threads"),
+    "fault_pc": Register(offset=0x14, access="r", meaning="pc of the faulting instruction"),
+    "fault_address": Register(offset=0x18, access="r", meaning="faulting address, if it has one"),
+    "fault_lanes": Register(offset=0x1C, access="r", meaning="mask of the faulting threads"),
     "flush": Register(
-        offset=0x20, access="rw", meaning="1 writes the L2 cache back to DRAM; 1 until that is done"
+        offset=0x20, access="rw", meaning="1 flushes the L2 cache to DRAM; reads 1 until done"
     ),
 }
-#: Where the exit code of core 0 is among them; those of the others follow.
+#: Offset of the exit code of core 0; those of the other cores follow.
 EXIT_CODES = 0x80
 
 DMA = {
@@ -137,12 +137,12 @@ DMA = {
     "local_pitch": Register(offset=0x0C, access="rw", meaning="bytes between rows there"),
     "shape": Register(offset=0x10, access="rw", meaning="rows in 15:0, bytes per row in 31:16"),
     "fill": Register(
-        offset=0x14, access="rw", meaning="load: zero-filled to rows in 15:0, bytes in 31:16"
+        offset=0x14, access="rw", meaning="load: zero-fill to rows in 15:0, bytes in 31:16"
     ),
     "start": Register(
-        offset=0x18, access="w", meaning="enqueue the job: 0 = load, 1 = store; held while full"
+        offset=0x18, access="w", meaning="enqueue a descriptor: 0 = load, 1 = store; stalls if full"
     ),
-    "running": Register(offset=0x20, access="r", meaning="jobs of this port not yet done"),
+    "running": Register(offset=0x20, access="r", meaning="descriptors of this port in flight"),
     "loads_done": Register(offset=0x24, access="r", meaning="loads of this port done since reset"),
     "stores_done": Register(
         offset=0x28, access="r", meaning="stores of this port done since reset"
@@ -150,39 +150,39 @@ DMA = {
     "error": Register(
         offset=0x2C,
         access="rw",
-        meaning="bit 0 AXI error response, bit 1 job out of range; a write clears",
+        meaning="bit 0 AXI error response, bit 1 descriptor out of range; a write clears",
     ),
 }
 
 MATRIX = {
-    "instruction": Register(offset=0x00, access="w", meaning="RoCC instruction word; fires"),
+    "instruction": Register(offset=0x00, access="w", meaning="RoCC instruction word; issues it"),
     "rs1_low": Register(offset=0x10, access="rw", meaning="rs1, bits 31:0"),
     "rs1_high": Register(offset=0x14, access="rw", meaning="rs1, bits 63:32"),
     "rs2_low": Register(offset=0x18, access="rw", meaning="rs2, bits 31:0"),
     "rs2_high": Register(offset=0x1C, access="rw", meaning="rs2, bits 63:32"),
-    "busy": Register(offset=0x20, access="r", meaning="1 while any command is not finished"),
+    "busy": Register(offset=0x20, access="r", meaning="1 while a command is unfinished"),
     "running": Register(offset=0x28, access="r", meaning="running loops, bits 3:0"),
-    "cisc": Register(offset=0x30, access="w", meaning="CISC command word; fires"),
+    "cisc": Register(offset=0x30, access="w", meaning="CISC command word; issues it"),
     "computes_done": Register(offset=0x34, access="r", meaning="computes done since reset"),
     "error": Register(
         offset=0x38,
         access="rw",
-        meaning="bit 0 illegal command, bit 1 out of range, bit 2 failed DMA job; a write clears",
+        meaning="bit 0 illegal command, bit 1 out of range, bit 2 DMA failed; a write clears",
     ),
     "error_word": Register(offset=0x3C, access="r", meaning="command word of the first error"),
 }
 
 
 def numbered(name: str, number: int) -> str:
-    """Return the name of the one with this number among several: the first has none."""
+    """Return `name` with the instance number `number` appended, unless that is 0."""
     return name + (str(number) if number else "")
 
 
 def unit_bases(matrices: int) -> dict[str, int]:
-    """Return where the registers of each unit begin, for so many matrix units.
+    """Return the base address of each unit's registers, given the number of matrix units.
 
-    Each matrix unit has a block of registers of the DMA beside it, whose jobs are counted apart:
-    who commands the one uses the other. Without matrix units there is one such block.
+    Each matrix unit has its own DMA port and a block of DMA registers for it, with its own
+    descriptor counts. Without matrix units there is one DMA block.
     """
     blocks = {"dma": (DMA_BASE, max(1, matrices)), "matrix": (MATRIX_BASE, matrices)}
     return {
@@ -193,7 +193,7 @@ def unit_bases(matrices: int) -> dict[str, int]:
 
 
 def core_registers(cores: int) -> dict[str, Register]:
-    """Return the registers of so many cores."""
+    """Return the registers of a cluster of `cores` cores."""
     meaning = "x3 of the thread that ended core {}"
     return CORES | {
         f"exit_code_{core}": Register(

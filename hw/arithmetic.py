@@ -1,4 +1,4 @@
-"""What matrix units make of operands of each format: sums, results, latency."""
+"""Arithmetic of matrix units for each operand format: accumulator, result format, latency."""
 
 from dataclasses import dataclass
 
@@ -7,18 +7,18 @@ __all__ = ["ARITHMETIC", "Arithmetic"]
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """What a matrix unit makes of operands of one format.
+    """Arithmetic of a matrix unit for operands of one format.
 
     Parameters
     ----------
     accumulator : str
         Format of partial sums and of the accumulator.
     narrow : str
-        Format of C where a command does not ask for the accumulator's; the same where there is
-        no narrower one that serves.
+        Format of C unless a command selects the accumulator's; equal to `accumulator` if no
+        narrower format is useful.
     latency : int
-        Cycles of a multiply-add whose stages stay within the budget of logic depth: a power of
-        two, which divides the column blocks of usual tiles where sums stay in the array.
+        Latency of a multiply-add in cycles, with stages within the logic-depth budget. A power of
+        two: it divides the column blocks of usual tiles if sums stay in the array.
 
     """
 
@@ -32,7 +32,7 @@ class Arithmetic:
         return tuple(dict.fromkeys((self.narrow, self.accumulator)))
 
 
-#: The arithmetic of each format of A and B.
+#: Arithmetic for each format of A and B.
 ARITHMETIC: dict[str, Arithmetic] = {
     "fp16": Arithmetic(accumulator="fp32", narrow="fp16", latency=2),
     "bf16": Arithmetic(accumulator="fp32", narrow="bf16", latency=2),

@@ -1,4 +1,4 @@
-"""AXI4 and AXI4-Lite signatures with the field's port names, grouped by channel."""
+"""AXI4 and AXI4-Lite signatures with the standard port names, grouped by channel."""
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -13,9 +13,9 @@ RESPONSE_SLAVE_ERROR = 0b10
 
 
 def whole_beats(axi, letter: str) -> list:
-    """Return the assignments that make bursts of ``ar`` or ``aw`` those of whole beats of memory.
+    """Return the assignments that set ``ar`` or ``aw`` to incrementing bursts of full beats.
 
-    `axi` is an interface of `Axi4Signature`, seen by who asks.
+    `axi` is an interface of `Axi4Signature`, seen from its master.
     """
     return [
         getattr(axi, f"{letter}size").eq(exact_log2(len(axi.wdata) // 8)),
@@ -27,13 +27,13 @@ def whole_beats(axi, letter: str) -> list:
 class Axi4Signature(wiring.Signature):
     """An AXI4 interface seen from its master.
 
-    Members are flat and carry the standard names (`awaddr`, `awvalid`, …), so that a member
-    ``m_axi0`` of a top level becomes ports ``m_axi0_awaddr`` and so on.
+    Members are flat and have the standard names (`awaddr`, `awvalid`, …): a top-level member
+    ``m_axi0`` becomes the ports ``m_axi0_awaddr`` and so on.
 
     Parameters
     ----------
     address_width, data_width, id_width : int
-        Bits of an address, a beat and an id.
+        Bits of an address, a beat and an ID.
 
     """
 
@@ -78,7 +78,7 @@ class Axi4Signature(wiring.Signature):
 
 
 class Axi4LiteSignature(wiring.Signature):
-    """An AXI4-Lite interface of 32 data bits seen from its master.
+    """An AXI4-Lite interface with 32 data bits, seen from its master.
 
     Parameters
     ----------

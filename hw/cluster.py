@@ -1,4 +1,4 @@
-"""The cluster: control port, cores, matrix units, shared memory, DMA, and how they are wired."""
+"""Cluster top: control port, cores, matrix units, shared memory and DMA, and their wiring."""
 
 from typing import Any
 
@@ -37,48 +37,48 @@ __all__ = ["Cluster", "gated_domains"]
 
 
 def gated_domains(config: ClusterConfig) -> list[str]:
-    """Return the clock domains that may be withheld while their block is not busy."""
+    """Return the clock domains that may be gated while their block is not busy."""
     domains = [numbered("matrix", n) for n, _ in enumerate(config.matrices)] + ["dma", "shared"]
     return domains + (["bus", *core_domains(config)] if config.cores else [])
 
 
 class Cluster(wiring.Component):
-    """A whole cluster: driven over AXI4-Lite, with its operands and results in DRAM over AXI4.
+    """Cluster top: controlled over AXI4-Lite, with operands and results in DRAM over AXI4.
 
     ::
 
         s_axil ─► control ─┬─► matrix units ◄─── A, B ────┐
-                           │      │ results, jobs         │
+                           │      │ results, descriptors  │
                            ├────► DMA ◄──────────► shared memory
                            │       │                      │
                            │    L2 slices (bus) ─► m_axi0, m_axi1, …
                            │       │                      │
-                           └────► cores, each with its path to both and to all units
+                           └────► cores, each with a memory unit
 
-    Each large block lives in a clock domain of its own, named as in `gated_domains`; control and
-    the synchronizer are in ``sync``. A core's domain has its path too, ``bus`` what shares the
-    AXI masters, with a slice of the L2 cache before each of them; where there are no cores the
-    DMA has them alone, without a cache. All run from one common clock. A domain's clock may be
-    withheld in a cycle in which its ``busy`` is low when all inputs have settled.
+    Each large block has its own clock domain, named as in `gated_domains`. Control and the
+    synchronizer are in ``sync``. A core's domain includes its memory unit. Domain ``bus`` holds
+    the arbiters of the AXI masters, with a slice of the L2 cache before each master. Without
+    cores the DMA drives the masters directly, uncached. All domains run from one common clock. A
+    domain's clock may be gated in a cycle if its ``busy`` is low once all inputs have settled.
 
-    When the cores have ended and the units are idle, all that the slices have is written to DRAM;
-    only then is the run over (`CoreControl`).
+    When the cores have ended and the units are idle, the slices write all dirty data back to
+    DRAM. The run ends after that (`CoreControl`).
 
     Parameters
     ----------
     config : ClusterConfig
     observed : bool
-        Whether the ports of `observed_ports` are there too, for those who check and draw it.
+        Adds the ports of `observed_ports`, for checkers and traces.
 
     Members
     -------
     s_axil : In(Axi4LiteSignature)
         Registers of `address_map`.
     m_axi{c} : Out(Axi4Signature)
-        DRAM, interleaved over the masters by `config.axi.interleave_bytes`. With cores ids of
-        reads are numbers of what waits in a slice, and all writes have id 0 (`L2Slice`).
+        DRAM, interleaved over the masters by `config.axi.interleave_bytes`. With cores, read IDs
+        number the pending requests of a slice and all writes have ID 0 (`L2Slice`).
     {domain}_busy : Out(1)
-        Combinational: the domain needs its clock in this cycle, be it for a reset.
+        Combinational: the domain needs its clock in this cycle, also for a reset.
     """
 
     s_axil: Any
@@ -151,9 +151,9 @@ class Cluster(wiring.Component):
         return m
 
     def connect_matrices(self, m: Module, control, blocks, units, readers) -> Value:
-        """Give each matrix unit its port of the DMA; return whether one of them met an error.
+        """Connect each matrix unit to its DMA port; return whether any of them has an error.
 
-        Its registers are added to `units`, its reads of shared memory to `readers`.
+        Adds their registers to `units` and their reads of shared memory to `readers`.
         """
         busy, errors = [], []
         for number, _ in enumerate(self.config.matrices):
@@ -170,9 +170,9 @@ class Cluster(wiring.Component):
         return Cat(errors).any()
 
     def add_cores(self, m: Module, control, shared, dma, devices: Devices, sources) -> Value:
-        """Add cores with all that only they need; return whether one of them met an error.
+        """Add the cores and their private blocks; return whether any core has an error.
 
-        The events of their caches are added to `sources`.
+        Adds the events of their caches to `sources`.
         """
         config = self.config
         m.submodules.core_control = core_control = CoreControl(config)
@@ -205,7 +205,7 @@ class Cluster(wiring.Component):
         return core_control.error
 
     def add_core(self, m: Module, number: int, core, path, shared, core_control, synchronizer):
-        """Wire one core with its path, and both with the rest."""
+        """Connect a core to its memory unit, and both to the rest of the cluster."""
         connect(m, core.fetch, path.fetch)
         connect(m, path.fetched, core.fetched)
         connect(m, core.request, path.request)
@@ -232,7 +232,7 @@ class Cluster(wiring.Component):
             connect(m, path.reads, flipped(getattr(self, f"l1d_reads_{number}")))
 
     def tell_units(self, m: Module, control, core_control, devices, commands):
-        """Tell who ends a run whether a unit works for the cores, or is told something."""
+        """Drive run-end detection: a unit is busy or has a pending request."""
         told = [getattr(devices, unit).request.valid for unit in devices.bases]
         if self.config.matrix:
             told += [command.valid | ~command.ready for command in commands]
@@ -241,9 +241,9 @@ class Cluster(wiring.Component):
         )
 
     def share_masters(self, m: Module, dma, paths, core_control):
-        """Put a cache before each AXI master, and let the DMA and the cores use it in turns.
+        """Put an L2 slice before each AXI master and arbitrate it between the DMA and the cores.
 
-        Return the events of all of them.
+        Return the events of all slices.
         """
         busy, slices = [], []
         for c in self.masters:
@@ -270,5 +270,5 @@ class Cluster(wiring.Component):
 
     @property
     def masters(self) -> range:
-        """Numbers of the AXI4 masters."""
+        """Indices of the AXI4 masters."""
         return range(self.config.axi.masters)

@@ -1,4 +1,4 @@
-"""What a cluster shows of itself to those who check, count and draw it."""
+"""Probe ports of a cluster for checkers, counters and traces."""
 
 from typing import Any
 
@@ -34,24 +34,24 @@ __all__ = [
     "show_writes",
 ]
 
-#: Layouts of what a core prints, and of what it tells a matrix unit.
+#: Layouts of a console byte and of a command word for a matrix unit.
 console_layout = data.StructLayout({"byte": 8})
 command_layout = data.StructLayout({"word": 32})
 
 
 class ShownCoreSignature(wiring.Signature):
-    """What is seen of a core in its cluster; every field is a port of its own.
+    """Probe signals of a core in its cluster; every field is a separate port.
 
-    Names are those of `CoreSignature`, so that who looks at `Cores` can look at a cluster.
+    Names are those of `CoreSignature`, so that code that observes `Cores` also fits a cluster.
 
     Members
     -------
     fetch, request : Out(ShownSignature)
     fetched, response : Out(SpreadResponseSignature)
     console : Out(ShownSignature)
-        A byte that is printed, once it is taken.
+        A printed byte; it counts when `valid` and `ready` are high.
     command : Out(ShownSignature)
-        A word for a matrix unit, likewise.
+        A command word for a matrix unit, with the same handshake.
     exit_code : Out(32)
     observed : Out(ObservationSignature)
     """
@@ -72,12 +72,12 @@ class ShownCoreSignature(wiring.Signature):
 
 
 def observed_ports(config: ClusterConfig) -> dict[str, Any]:
-    """Return the ports that an observed cluster has beside those of every cluster.
+    """Return the additional ports of an observed cluster.
 
-    ``core{c}`` is of `ShownCoreSignature`; ``events_{counter}`` says how often the event of each
-    counter happens in this cycle; ``shared_write_{i}`` is a wide write that shared memory takes
-    in this cycle; ``l1d_reads_{c}`` and ``l2_reads_{c}`` are what the cache of data of a core, and
-    a slice of the L2, is asked for and answers.
+    ``core{c}`` has `ShownCoreSignature`. ``events_{counter}`` is the number of events of a counter
+    in this cycle. ``shared_write_{i}`` is a wide write accepted by shared memory in this cycle.
+    ``l1d_reads_{c}`` and ``l2_reads_{c}`` are the reads and responses of a core's data cache and
+    of an L2 slice.
     """
     ports: dict[str, Any] = {
         f"events_{counter.name}": Out(counter.increment_width) for counter in counter_table(config)
@@ -100,7 +100,7 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
 
 
 def show_core(m: Module, core, path, port) -> None:
-    """Show a core and what lies between it and memory on a port of `ShownCoreSignature`."""
+    """Connect the probes of a core and its memory unit to a port of `ShownCoreSignature`."""
     show_stream(m, core.fetch, port.fetch)
     show_stream(m, core.request, port.request)
     spread(m, core.fetched, port.fetched)
@@ -120,13 +120,13 @@ def show_core(m: Module, core, path, port) -> None:
 
 
 def show_events(m: Module, cluster, events) -> None:
-    """Show the events that counters count on the ports of a cluster."""
+    """Connect the counted events to the ports of a cluster."""
     for counter in counter_table(cluster.config):
         m.d.comb += getattr(cluster, f"events_{counter.name}").eq(events[counter.name])
 
 
 def show_writes(m: Module, cluster, shared) -> None:
-    """Show the wide writes that shared memory takes on the ports of a cluster."""
+    """Connect the wide writes accepted by shared memory to the ports of a cluster."""
     for i, _ in enumerate(cluster_ports(cluster.config).write_sizes):
         request, port = getattr(shared, f"write_{i}").request, getattr(cluster, f"shared_write_{i}")
         m.d.comb += port.valid.eq(request.valid & request.ready)
@@ -135,14 +135,14 @@ def show_writes(m: Module, cluster, shared) -> None:
 
 
 def show_l2_reads(m: Module, cache, port) -> None:
-    """Show the reads of a slice of the L2 on a port of `CacheReadsSignature`."""
+    """Connect the reads of an L2 slice to a port of `CacheReadsSignature`."""
     axi = cache.i
     answered = axi.rvalid & axi.rready & axi.rlast
     show_reads(m, port, axi.arvalid, axi.arready, axi.arid, answered=answered, answered_id=axi.rid)
 
 
 def show_dma_axi(m: Module, cluster, dma) -> None:
-    """Show what the DMA writes, and the responses it takes, on the ports of a cluster."""
+    """Connect the writes of the DMA and their responses to the ports of a cluster."""
     for c in cluster.masters:
         axi, port = getattr(dma, f"axi_{c}"), getattr(cluster, f"dma_axi_{c}")
         m.d.comb += [getattr(port, name).eq(getattr(axi, name)) for name in port.signature.members]

@@ -1,4 +1,4 @@
-"""The control port of a cluster: what the host reaches over AXI4-Lite."""
+"""Control port of a cluster: the host's registers over AXI4-Lite."""
 
 from functools import reduce
 from operator import or_
@@ -33,7 +33,7 @@ UNIT_ADDRESS_WIDTH = 8
 
 
 def control_map(config: ClusterConfig) -> RegisterBridgeConfig:
-    """Return the blocks of registers of a cluster."""
+    """Return the register blocks of a cluster."""
     units = {"control": CONTROL_BASE} | unit_bases(len(config.matrices))
     if config.cores:
         units["cores"] = CORES_BASE
@@ -52,10 +52,10 @@ def control_map(config: ClusterConfig) -> RegisterBridgeConfig:
 
 
 class ControlRegisters(wiring.Component):
-    """The registers of `address_map.CONTROL`: who this is, how it is, what time it is.
+    """The registers of `address_map.CONTROL`: identity, status and cycle counter.
 
-    Requests are never held. A write, and an address without a register, is refused. A read of
-    ``cycle_low`` latches what ``cycle_high`` tells.
+    Requests are never held. Writes and addresses without a register are refused. A read of
+    ``cycle_low`` latches the value of ``cycle_high``.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ class ControlRegisters(wiring.Component):
     -------
     registers : In(RegisterSignature(8))
     status : In(status_width)
-        Bits of the status register, seen one cycle later.
+        Bits of the status register; read one cycle later.
 
     Attributes
     ----------
     cycle : Signal
-        The cycle counter, so that a test can set it near its end.
+        The cycle counter; a test can preset it close to overflow.
 
     """
 
@@ -100,7 +100,7 @@ class ControlRegisters(wiring.Component):
             "cycle_low": cycle.low,
             "cycle_high": cycle_high,
         }
-        # In two halves with the carry foreseen: 64 bits in one go are the longest path here.
+        # Two halves with carry look-ahead: a 64-bit increment is the longest path of this block.
         m.d.sync += [
             cycle.low.eq(cycle.low + 1),
             carry.eq(cycle.low == 0xFFFF_FFFE),
@@ -123,10 +123,10 @@ class ControlRegisters(wiring.Component):
 
 
 class Control(SharedBlock):
-    """Everything the host reads and writes: control registers, counters, and those of the units.
+    """Host-visible registers: control registers, counters and the registers of the units.
 
-    Accesses, their latency and what is refused: `RegisterBridge`. Addresses: `address_map`. It is
-    never idle, since it counts cycles, so it belongs to a clock that is not withheld.
+    Accesses, latency and refusals: `RegisterBridge`. Addresses: `address_map`. The block counts
+    cycles and is never idle, so its clock must not be gated.
 
     Parameters
     ----------
@@ -140,13 +140,13 @@ class Control(SharedBlock):
     matrix, matrix1, … : Out(RegisterSignature(8))
         One for each matrix unit.
     cores : Out(RegisterSignature(8))
-        Where the cluster has cores.
+        Only if the cluster has cores.
     dma_busy, matrix_busy, error : In(1)
-        Status bits 0 to 2, of any unit.
+        Status bits 0 to 2, ORed over all units.
     cores_run : In(1)
-        Status bit 3, where the cluster has cores.
+        Status bit 3, only if the cluster has cores.
     events : In(counter_events(config))
-        What happens in this cycle, by counter name.
+        Events of this cycle, by counter name.
     """
 
     s_axil: Any

@@ -1,4 +1,4 @@
-"""What the host sees of the cores: it starts them, and reads how they fare."""
+"""Run control of the cores for the host: start, state, faults, console and exit codes."""
 
 from functools import reduce
 from operator import or_
@@ -22,12 +22,12 @@ from .streams import Queue, ResponseSignature
 
 __all__ = ["CONSOLE_BYTES", "CoreControl"]
 
-#: Bytes of the console that wait for the host; more are lost.
+#: Console bytes buffered for the host; further bytes are lost.
 CONSOLE_BYTES = 256
 
 
 def record_layout() -> data.StructLayout:
-    """Layout of a fault as the host reads it."""
+    """Layout of a fault record as read by the host."""
     return data.StructLayout({
         "cause": 8,
         "of_memory": 8,
@@ -40,13 +40,13 @@ def record_layout() -> data.StructLayout:
 
 
 class CoreControl(SharedBlock):
-    """The registers of `address_map.core_registers`.
+    """Run control: the registers of `address_map.core_registers`.
 
-    Requests are never held. A write other than the first 1 to ``start`` and of 1 to ``flush`` is
-    refused, and an address without a register. `start` rises the cycle after the write, `flush`
-    2 cycles after it; what cores say is seen in registers 2 cycles after they say it. Of faults of
-    one cycle the first is that of the lowest core, of control before memory. A byte for the console
-    that finds `CONSOLE_BYTES` waiting is lost.
+    Requests are never held. Accepted writes are the first 1 to ``start`` and any 1 to ``flush``;
+    other writes and addresses without a register are refused. `start` rises 1 cycle after the
+    write, `flush` 2 cycles after it. Registers show core outputs 2 cycles later. Of simultaneous
+    faults the one of the lowest core is recorded, control faults before memory faults. A console
+    byte is lost if `CONSOLE_BYTES` are queued.
 
     Parameters
     ----------
@@ -57,25 +57,25 @@ class CoreControl(SharedBlock):
     -------
     registers : In(RegisterSignature(8))
     start : Out(1)
-        Cores begin; high from then on.
+        Starts all cores; stays high.
     busy : In(cores)
     exit_codes : In(32).array(cores)
     fault : In(ResponseSignature(fault_layout(config.core))).array(cores)
     memory_fault : In(ResponseSignature(memory_fault_layout(config.core))).array(cores)
     console : In(stream.Signature(8)).array(cores)
     unheard : In(1)
-        A command word went to no matrix unit.
+        A command word reached no matrix unit.
     units_busy : In(1)
-        A unit has not done all that it was told.
+        A unit has unfinished work.
     flush : Out(1)
         See `FlushControl`.
     flushed : In(config.axi.masters)
     refused : In(1)
-        DRAM refused what was written back.
+        DRAM refused a write-back.
     runs : Out(1)
-        A core is busy, or what it wrote is not in DRAM, and none has met a fault.
+        A core is busy or its writes have not reached DRAM, and no fault is recorded.
     error : Out(1)
-        A fault is recorded, a command word went to nobody, or DRAM refused something.
+        A fault is recorded, a command word reached no unit, or DRAM refused a write-back.
     """
 
     registers: Any
@@ -176,7 +176,7 @@ class CoreControl(SharedBlock):
         return m
 
     def record(self, m: Module):
-        """Keep the first fault; return whether there is one, and which."""
+        """Latch the first fault; return its valid flag and its record."""
         found, offers = [], []
         for core, faults in enumerate(zip(self.fault, self.memory_fault, strict=True)):
             for of_memory, fault in enumerate(faults):
@@ -209,7 +209,7 @@ class CoreControl(SharedBlock):
         return failed, record
 
     def collect(self, m: Module, takes):
-        """Queue the bytes of the console; return them, and whether any were lost."""
+        """Queue the bytes of the console; return the queue's output and whether bytes were lost."""
         m.submodules.merge = merge = Merge(8, self.config.cores)
         m.submodules.text = text = Queue(8, CONSOLE_BYTES)
         for core, console in enumerate(self.console):

@@ -1,4 +1,4 @@
-"""The cores of a cluster alone, each with its memory ports outside."""
+"""Cores of a cluster without memories, with the memory ports of each core as ports."""
 
 from typing import Any
 
@@ -27,11 +27,11 @@ def core_domains(config: ClusterConfig) -> list[str]:
 
 
 class CoreSignature(wiring.Signature):
-    """What leads out of one of the `Cores`; every field is a port of its own.
+    """Ports of one of the `Cores`; every field is a separate port.
 
     Members
     -------
-    fetch, fetched, request, response : as of `Core`
+    fetch, fetched, request, response : as in `Core`
     command : Out(SpreadSignature)
         Word for a matrix unit.
     exit_code : Out(32)
@@ -52,12 +52,12 @@ class CoreSignature(wiring.Signature):
 
 
 class Cores(wiring.Component):
-    """The cores of a cluster and their synchronizer, before memories of whatever kind.
+    """The cores of a cluster and their synchronizer, without memories.
 
-    Core studies run on it: instruction and data ports lead outside as they are, so that memory is
-    as good or as bad as who simulates wants it. A core's clock domain is ``core{c}``; it may be
-    withheld while ``core{c}_busy`` is low. The synchronizer is in ``sync``. There are no matrix
-    units: command words are taken and dropped.
+    Core studies use it: instruction and data ports are ports of the component, so that a
+    simulation chooses the memory behind them. A core's clock domain is ``core{c}``; it may be
+    gated while ``core{c}_busy`` is low. The synchronizer is in ``sync``. There are no matrix
+    units: command words are accepted and dropped.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ class Cores(wiring.Component):
     Members
     -------
     start : In(1)
-        All cores begin.
+        Starts all cores.
     core{c} : Out(CoreSignature(config))
     core{c}_busy : Out(1)
-        Combinational: core c needs its clock in this cycle, be it for a reset.
+        Combinational: core c needs its clock in this cycle, also for a reset.
     """
 
     start: Signal

@@ -1,4 +1,4 @@
-"""Event counters of a cluster: one table for gateware, drivers, headers and reports."""
+"""Event counters of a cluster: one table for the RTL, drivers, headers and reports."""
 
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -30,15 +30,15 @@ class Counter:
     name : str
         Name in headers, results and reports.
     unit, event : str
-        Whose event it is, and its name in the `events` of that unit, dotted where they nest.
+        Unit of the event, and the event's name in the `events` of that unit, dotted if nested.
     meaning : str
-        What it counts since reset.
+        The quantity counted since reset.
     width : int
-        Bits counted; it wraps.
+        Bits counted; the counter wraps.
     increment_width : int
-        Bits of the event: how often it happens in one cycle.
+        Bits of the event: the number of occurrences in one cycle.
     scale : int
-        What one event adds to the value read. A power of two.
+        Amount that one event adds to the value read. A power of two.
     address : int
         Byte address of the low word on the AXI4-Lite slave; the high word is 4 above.
 
@@ -60,7 +60,7 @@ class Counter:
         return Value.cast(events)
 
     def times(self, sources: list) -> Value:
-        """Return how often the event happened among the `events` of all that are one unit."""
+        """Return the number of events in this cycle, summed over the `events` of `sources`."""
         sums = [self.happened(events) for events in sources]
         while len(sums) > 1:
             sums = [reduce(add, sums[n : n + 2]) for n in range(0, len(sums), 2)]
@@ -150,30 +150,30 @@ def dma_counters(config: ClusterConfig) -> list[Counter]:
 
 
 def cache_counters(config: ClusterConfig) -> list[Counter]:
-    """Return the counters of the caches: those of all cores, and of all slices, together."""
+    """Return the counters of the caches, summed over all cores and over all slices."""
     cores, slices = config.cores, config.axi.masters
     rows = [
-        ("l1i", "instructions.fetches", "fetches", "fetches of instructions"),
-        ("l1i", "instructions.fetch_misses", "misses", "those that were not answered at once"),
-        ("l1i", "instructions.lines_fetched", "lines", "lines read by the L1I, wanted or ahead"),
-        ("l1i", "instructions.entry_waits", "entry_waits", "cycles a fetch waited for a free miss"),
-        ("l1i", "instructions.bank_waits", "bank_waits", "cycles a fetch waited for its memories"),
+        ("l1i", "instructions.fetches", "fetches", "instruction fetches"),
+        ("l1i", "instructions.fetch_misses", "misses", "fetches that were not answered at once"),
+        ("l1i", "instructions.lines_fetched", "lines", "L1I refills, demand and prefetch"),
+        ("l1i", "instructions.entry_waits", "entry_waits", "cycles a fetch waited for an MSHR"),
+        ("l1i", "instructions.bank_waits", "bank_waits", "cycles a fetch waited for its SRAMs"),
         ("l1d", "data.reads", "reads", "beats read by cores"),
         ("l1d", "data.writes", "writes", "beats written by cores"),
-        ("l1d", "data.misses", "misses", "lines read by the L1D"),
-        ("l1d", "data.joins", "joins", "reads of lines that were being read"),
-        ("l1d", "data.entry_waits", "entry_waits", "cycles in which all misses were in use"),
-        ("l1d", "data.order_waits", "order_waits", "cycles in which an access waited for another"),
-        ("l1d", "data.bank_waits", "bank_waits", "cycles an access waited for its memories"),
+        ("l1d", "data.misses", "misses", "L1D refills"),
+        ("l1d", "data.joins", "joins", "reads merged into a pending refill"),
+        ("l1d", "data.entry_waits", "entry_waits", "cycles a miss waited for an MSHR"),
+        ("l1d", "data.order_waits", "order_waits", "cycles an access waited for a hazard"),
+        ("l1d", "data.bank_waits", "bank_waits", "cycles an access waited for its SRAMs"),
         ("l2", "read", "reads", "bursts read from the L2"),
-        ("l2", "write", "writes", "bursts written to it"),
-        ("l2", "read_miss", "read_misses", "bursts read that it did not have"),
-        ("l2", "write_miss", "write_misses", "bursts written to lines that it did not have"),
-        ("l2", "slot_stall", "slot_stalls", "cycles in which a read waited for a free miss"),
-        ("l2", "write_stall", "write_stalls", "times that a write was tried again"),
-        ("l2", "pipeline_stall", "pipeline_stalls", "cycles in which one waited for another"),
+        ("l2", "write", "writes", "bursts written to the L2"),
+        ("l2", "read_miss", "read_misses", "read bursts that missed"),
+        ("l2", "write_miss", "write_misses", "write bursts that missed"),
+        ("l2", "slot_stall", "slot_stalls", "cycles a read waited for an MSHR"),
+        ("l2", "write_stall", "write_stalls", "retries of writes"),
+        ("l2", "pipeline_stall", "pipeline_stalls", "cycles a burst waited for the tag stage"),
         ("l2", "write_back", "write_backs", "lines written back to DRAM"),
-        ("l2", "prefetch", "prefetches", "lines read from DRAM before somebody asked"),
+        ("l2", "prefetch", "prefetches", "lines prefetched from DRAM"),
     ]
     return [
         Counter(
@@ -199,7 +199,7 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
         replace(counter, address=COUNTERS_BASE + 8 * index)
         for index, counter in enumerate(counters)
     ]
-    # All the configurations allow are far fewer: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 + 21 of
+    # The largest cluster has far fewer counters: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 + 21 of
     # 480.
     assert table[-1].address + 8 <= COUNTERS_END
     return table
@@ -211,9 +211,9 @@ def counter_events(config: ClusterConfig) -> data.StructLayout:
 
 
 class Counters(SharedBlock):
-    """Counts the events of every cycle and tells the sums, modulo ``2**width``.
+    """Counters of the events of every cycle, modulo ``2**width``, with read access.
 
-    An event is in the value 2 cycles after it happened. Requests are never held; writes and
+    A value includes an event 2 cycles after it happened. Requests are never held. Writes and
     addresses without a counter are refused.
 
     Parameters
@@ -223,14 +223,14 @@ class Counters(SharedBlock):
     Members
     -------
     events : In(counter_events(config))
-        How often each event happens in this cycle.
+        Number of events of each kind in this cycle.
     registers : In(RegisterSignature(12))
         Addresses as on the AXI4-Lite slave.
 
     Attributes
     ----------
     counted : dict of str to Signal
-        What each counter holds, before its scale; a test can set it near its end.
+        Contents of each counter, unscaled; a test can preset it close to overflow.
 
     """
 
@@ -247,7 +247,7 @@ class Counters(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        happened = Signal.like(self.events)  # registered: events end long paths in other blocks
+        happened = Signal.like(self.events)  # registered: events end long paths of other blocks
         m.d.sync += happened.eq(self.events)
         request = self.registers.request
         response = self.registers.response

@@ -1,4 +1,4 @@
-"""The registers of the DMA and of the matrix units, for the host and for the cores."""
+"""Unit register bus: registers of the DMA and the matrix units, for the host and the cores."""
 
 from typing import Any
 
@@ -17,29 +17,29 @@ __all__ = ["Devices"]
 #: Bits of a byte address in the window, and in the registers of one unit.
 WINDOW_WIDTH = (WINDOW_BYTES - 1).bit_length()
 UNIT_WIDTH = (MATRIX_STRIDE - 1).bit_length()
-#: Bits of a command word that name the matrix unit.
+#: Bits of a command word that select the matrix unit.
 UNIT_OF_WORD = slice(5, 7)
 
 
 class Devices(SharedBlock):
-    """Let the host and the cores use the registers of each unit in turns.
+    """Arbiter of the unit registers between the host and the cores.
 
-    A command word of a core is a write of the register ``cisc`` of the unit that its bits 6:5
-    name; they are 0 on the way there. A word for a unit that is not there goes to the first as
-    it is, which refuses it. A core's accesses and its words take effect in the order in which
-    they come, an access ahead of a word of its cycle; those of others in any order.
+    A core's command word is a write to register ``cisc`` of the unit selected by bits 6:5 of the
+    word. The bits are cleared on the way. A word for an absent unit goes unchanged to the first
+    unit, which refuses it. A core's accesses and command words take effect in order of arrival,
+    an access before a word of the same cycle. Accesses of different requesters have no order.
 
-    | cycle | an access (a word: it is accepted here in cycle -1) |
-    |-------|-----------------------------------------------------|
-    | 0     | a core or the host asks                             |
-    | 1     | the unit is asked, if it is free                    |
-    | n     | the unit accepts, and `ready` is given back         |
-    | n + 1 | the response; another access may be accepted        |
+    | cycle | an access (a command word is accepted here in cycle -1) |
+    |-------|---------------------------------------------------------|
+    | 0     | a core or the host requests                             |
+    | 1     | the request is driven to the unit, if it is free        |
+    | n     | the unit accepts; the requester's `ready` is high       |
+    | n + 1 | response; the requester's next access may be accepted   |
 
-    At each unit whoever was served goes behind all others that ask, so one access waits for at
-    most one of everybody else. While a unit holds an access, all others of it wait, and further
-    ones of the core whose it is; other units serve the rest. An address without a unit is
-    refused, with the response 1 cycle after it is asked for.
+    Each unit serves its requesters round-robin: an access waits for at most one access of each
+    other requester. While a unit holds an access, its other accesses wait, and so do further
+    accesses of the core that made it. The other units stay available. An address without a unit
+    is refused, with the response 1 cycle after the request.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class Devices(SharedBlock):
     Members
     -------
     host_{unit} : In(RegisterSignature(8))
-        For each name of `unit_bases`, what the host asks of it.
+        Host accesses, for each name of `unit_bases`.
     core : In(RegisterSignature(14)).array(cores)
-        Byte addresses in the window of registers.
+        Byte addresses in the register window.
     command : In(stream.Signature(32)).array(cores)
-        Command words, where the cluster has matrix units.
+        Command words, only if the cluster has matrix units.
     {unit} : Out(RegisterSignature(8))
     """
 
@@ -76,7 +76,7 @@ class Devices(SharedBlock):
     def build(self, platform):
         m = Module()
         cores = range(self.config.cores)
-        # Of each unit, a bit for the host and for each core.
+        # One bit for the host and one for each core, per unit.
         accepted: dict[str, Signal] = {}
         answered: dict[str, Signal] = {}
         asked = [self.ask(m, core) for core in cores]
@@ -88,7 +88,7 @@ class Devices(SharedBlock):
         return m
 
     def ask(self, m: Module, core: int) -> "Asked":
-        """Choose between what a core asks and its command word; return it."""
+        """Select between a core's access and its command word; return the selected request."""
         asked = Asked(core, list(self.bases))
         access = self.core[core].request
         m.d.comb += [
@@ -105,7 +105,7 @@ class Devices(SharedBlock):
         return asked
 
     def keep_word(self, m: Module, core: int, asked: "Asked"):
-        """Keep a command word until its unit takes it; it is asked for when it is its turn."""
+        """Hold a command word until its unit accepts it; request when it is next in order."""
         command, access = self.command[core], self.core[core].request
         units = len(self.config.matrices)
         word = Signal(32, name=f"word_{core}", reset_less=True)
@@ -115,7 +115,7 @@ class Devices(SharedBlock):
         is_there = named < units
         m.d.comb += [
             command.ready.eq(~waits),
-            # An access that came before it goes first, and none that comes after it.
+            # Earlier accesses go before the word, later ones after it.
             asked.is_word.eq(waits & is_first),
         ]
         with m.If(asked.is_word):
@@ -140,7 +140,7 @@ class Devices(SharedBlock):
             m.d.sync += waits.eq(0)
 
     def serve(self, m: Module, unit: str, asked: "list[Asked]") -> tuple[Signal, Signal]:
-        """Serve a unit's askers in turns; return whose access is accepted, and whose answered."""
+        """Serve a unit's requesters round-robin; return one-hot `accepted` and `answered`."""
         host, bus = getattr(self, f"host_{unit}"), getattr(self, unit)
         number = list(self.bases).index(unit)
         m.submodules[f"arbiter_{unit}"] = arbiter = Arbiter(1 + len(asked))
@@ -162,7 +162,7 @@ class Devices(SharedBlock):
         offer = Signal(layout, name=f"offer_to_{unit}", reset_less=True)
         moves = ~offered | bus.request.ready
         m.d.comb += [
-            # Whoever is accepted in this cycle still asks for the same.
+            # A requester accepted in this cycle still drives the same request.
             arbiter.requests.eq(wants & ~owner),
             arbiter.taken.eq(moves),
             bus.request.valid.eq(offered),
@@ -179,7 +179,7 @@ class Devices(SharedBlock):
         return accepted, answered
 
     def answer(self, m: Module, core: int, asked: "Asked", is_taken: Value, answered):
-        """Give a core the response of the unit that answers it."""
+        """Drive a core's response from the unit that answers it."""
         port = self.core[core]
         was_access, was_refused = Signal(name=f"was_access_{core}"), Signal(name=f"refused_{core}")
         refuses = asked.valid & ~asked.units.any()
@@ -196,12 +196,12 @@ class Devices(SharedBlock):
 
 
 class Asked:
-    """Signals of what a core asks now."""
+    """Signals of a core's current request."""
 
     def __init__(self, core: int, units: list[str]):
         self.core = core
         self.valid = Signal(name=f"asks_{core}")
         self.payload: data.View = Signal(register_request(WINDOW_WIDTH), name=f"asks_for_{core}")
-        self.units = Signal(len(units), name=f"asks_unit_{core}")  #: one-hot, 0 for none of them
+        self.units = Signal(len(units), name=f"asks_unit_{core}")  #: one-hot; 0 selects no unit
         self.is_word = Signal(name=f"asks_by_word_{core}")
         self.taken = Signal(name=f"is_taken_{core}")

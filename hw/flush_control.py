@@ -1,4 +1,4 @@
-"""When the caches of a cluster write back to DRAM: at the end of a run, and for the host."""
+"""Flush control of the L2 caches: write-back at the end of a run and on the host's request."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -9,35 +9,36 @@ __all__ = ["FlushControl"]
 
 
 class FlushControl(SharedBlock):
-    """Flush when the cores have ended and the units are idle, and whenever the host asks.
+    """Flush of the L2 slices once cores have ended and units are idle, or on the host's request.
 
-    A run begins when a core is busy after `start`, and lasts until it is flushed. A fault ends it
-    at once: then only the host flushes. What it asks for while a flush goes on follows it.
+    A run begins when a core is busy after `start` and lasts until its flush is done. A fault ends
+    it at once; then only the host can flush. A request during a flush starts another flush after
+    it.
 
     Parameters
     ----------
     slices : int
-        Of the L2 cache, all flushed together.
+        Number of L2 slices, all flushed together.
 
     Members
     -------
     start : In(1)
-        Cores have been started.
+        The cores have been started.
     busy : In(1)
-        A core is.
+        A core is busy.
     units_busy : In(1)
-        So is a unit that works for them.
+        A unit that works for the cores is busy.
     faulty : In(1)
-        A core has met a fault.
+        A core has faulted.
     request : In(1)
-        The host asks for a flush.
+        The host requests a flush.
     flush : Out(1)
-        To all slices, until all have `flushed`.
+        To all slices; high until all have `flushed`.
     flushed : In(slices)
     requested : Out(1)
-        What the host asked for is not done.
+        A flush requested by the host is pending.
     runs : Out(1)
-        A run has begun and is not flushed.
+        A run has begun and its flush is not done.
     """
 
     start: Signal
@@ -61,7 +62,7 @@ class FlushControl(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        # What a flush that goes on is for: the end of the run, or the host.
+        # Cause of the current flush: the end of the run, the host, or both.
         begun, asked, for_end, for_host = Signal(), Signal(), Signal(), Signal()
         quiet, ended = ~self.busy & ~self.units_busy, Signal()
         m.d.comb += [

@@ -29,8 +29,8 @@ IEEE, NAN, NONE = "ieee", "nan", "none"
 class FloatFormat:
     """A binary floating-point format.
 
-    A stored value is, from the top, a sign, a biased exponent and a fraction, so that stored
-    magnitudes are ordered like their values.
+    A stored value is a sign, a biased exponent and a fraction, from the most significant bit
+    down, so that stored magnitudes are ordered like their values.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class FloatFormat:
     significand_width : int
         Bits of the significand with its hidden bit.
     specials : str
-        What is not a number. ``ieee``: the largest exponent is infinity or NaN; ``nan``: only the
-        code of all ones is NaN; ``none``: every code is a number.
+        Codes that are not numbers. ``ieee``: the largest exponent is infinity or NaN; ``nan``: only
+        the all-ones code is NaN; ``none``: every code is a number.
     signed : bool
-        Whether there is a sign.
+        Whether the format has a sign bit.
     subnormals : bool
-        Whether exponent 0 means zero and subnormal numbers; else it is an exponent like others.
+        Whether exponent 0 means zero and subnormals; if not, it is an ordinary exponent.
 
     """
 
@@ -74,12 +74,12 @@ class FloatFormat:
 
     @property
     def bias(self) -> int:
-        """What the stored exponent exceeds the true one by."""
+        """Exponent bias: stored exponent minus true exponent."""
         return (1 << (self.exponent_width - 1)) - 1
 
     @property
     def least_exponent(self) -> int:
-        """True exponent of the least number above zero: half the step to the next but one."""
+        """True exponent of the smallest number above zero: half the step to the next but one."""
         return (1 if self.subnormals else 0) - self.bias - self.fraction_width
 
     @property
@@ -89,27 +89,27 @@ class FloatFormat:
 
     @property
     def fraction_mask(self) -> int:
-        """Ones in the stored fraction, which is the low end of a stored value."""
+        """Mask of the stored fraction, the low end of a stored value."""
         return (1 << self.fraction_width) - 1
 
     @property
     def exponent_mask(self) -> int:
-        """The largest code of the exponent."""
+        """Largest exponent code."""
         return (1 << self.exponent_width) - 1
 
     @property
     def magnitude_mask(self) -> int:
-        """Ones in all but the sign."""
+        """Mask of all bits but the sign."""
         return (1 << self.magnitude_width) - 1
 
     @property
     def has_infinity(self) -> bool:
-        """Whether there are infinities."""
+        """Whether the format has infinities."""
         return self.specials == IEEE
 
     @property
     def has_nan(self) -> bool:
-        """Whether there is a NaN."""
+        """Whether the format has a NaN."""
         return self.specials != NONE
 
     @property
@@ -130,7 +130,7 @@ class FloatFormat:
 
     @property
     def nan(self) -> int:
-        """Stored bits of the canonical quiet NaN, the only one ever produced."""
+        """Stored bits of the canonical quiet NaN, the only NaN ever produced."""
         if not self.has_nan:
             raise ValueError(f"{self.name} has no NaN")
         if self.specials == NAN:
@@ -139,9 +139,9 @@ class FloatFormat:
 
     @property
     def overflow(self) -> int:
-        """Stored magnitude of what is beyond the largest number and not saturated.
+        """Stored magnitude of an overflow without saturation.
 
-        Infinity, else NaN (as OCP's 8-bit formats specify), else the largest number.
+        Infinity; else NaN (as the OCP 8-bit formats specify); else the largest number.
         """
         if self.has_infinity:
             return self.infinity
@@ -169,7 +169,7 @@ def _float(name: str, exponent_width: int, fraction_width: int, specials: str = 
 FP32 = _float("fp32", 8, 23)
 FP16 = _float("fp16", 5, 10)
 BF16 = _float("bf16", 8, 7)
-# 19 bits: the upper ones of an FP32 word, whose lower 13 are ignored.
+# 19 bits: the upper bits of an FP32 word, whose lower 13 are ignored.
 TF32 = _float("tf32", 8, 10)
 # OCP 8-bit Floating Point Specification 1.0.
 FP8_E5M2 = _float("fp8_e5m2", 5, 2)
@@ -179,7 +179,7 @@ FP6_E3M2 = _float("fp6_e3m2", 3, 2, NONE)
 FP6_E2M3 = _float("fp6_e2m3", 2, 3, NONE)
 FP4_E2M1 = _float("fp4_e2m1", 2, 1, NONE)
 E8M0 = _float("e8m0", 8, 0, NAN, signed=False, subnormals=False)
-# The scale of NVFP4 blocks: 7 bits, whose container's top bit is ignored.
+# Scale of NVFP4 blocks: 7 bits; the container's top bit is ignored.
 UE4M3 = _float("ue4m3", 4, 3, NAN, signed=False)
 INT4 = IntFormat(name="int4", width=4)
 INT8 = IntFormat(name="int8", width=8)

@@ -1,4 +1,4 @@
-"""Change fields of a config by dotted name, as the command line does."""
+"""Overrides of config fields by dotted name, as on the command line."""
 
 import dataclasses
 import difflib
@@ -13,7 +13,7 @@ ConfigT = typing.TypeVar("ConfigT")
 
 
 def field_names(config, prefix: str = "") -> Iterator[str]:
-    """Yield the dotted name of every field of `config` that holds a value of its own."""
+    """Yield the dotted name of every leaf field of `config`."""
     for name, value in _members(config).items():
         if _members(value):
             yield from field_names(value, f"{prefix}{name}.")
@@ -22,7 +22,7 @@ def field_names(config, prefix: str = "") -> Iterator[str]:
 
 
 def _members(part) -> dict[str, typing.Any]:
-    """Return what a dotted name can say next: fields, or the numbers of several parts."""
+    """Return the members a dotted name can select next: fields, or elements by index."""
     if dataclasses.is_dataclass(part):
         return {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
     if isinstance(part, tuple) and all(map(dataclasses.is_dataclass, part)):
@@ -33,14 +33,13 @@ def _members(part) -> dict[str, typing.Any]:
 def override(config: ConfigT, settings: Iterable[str]) -> ConfigT:
     """Return `config` with every ``name=value`` of `settings` applied at once.
 
-    Names are dotted (``matrix.rows``, ``more_matrices.0.rows``); integers may be hexadecimal;
-    elements of a tuple are separated by commas; ``none`` takes a part away where the config allows
-    it.
+    Names are dotted (``matrix.rows``, ``more_matrices.0.rows``). Integers may be hexadecimal.
+    Elements of a tuple are separated by commas. ``none`` removes a part if the config allows it.
 
     Raises
     ------
     ValueError
-        If a name or a value is no such thing, or the config refuses the values together.
+        If a name is unknown, a value cannot be parsed, or the config rejects the combination.
 
     """
     changes: dict = {}
@@ -51,12 +50,12 @@ def override(config: ConfigT, settings: Iterable[str]) -> ConfigT:
         _add_change(changes, config, name.strip(), text.strip())
     try:
         return _replaced(config, changes)
-    except TypeError as error:  # a config's word for a value of the wrong kind
+    except TypeError as error:  # raised by a config for a value of the wrong type
         raise ValueError(str(error)) from None
 
 
 def _add_change(changes: dict, config, name: str, text: str):
-    """Read `text` as the type of field `name` and note it in the tree of `changes`."""
+    """Parse `text` as the type of field `name` and add it to the tree of `changes`."""
     *parts, last = name.split(".")
     part = config
     for depth, step in enumerate(parts):
@@ -66,7 +65,7 @@ def _add_change(changes: dict, config, name: str, text: str):
         if part is None:
             raise ValueError(f"{name} cannot be set: {path} is none in this config")
         if not _members(part):
-            raise ValueError(f"{path} has no fields of its own, so {name!r} names nothing")
+            raise ValueError(f"{path} has no subfields, so {name!r} names nothing")
         changes = changes.setdefault(step, {})
         if changes is None:
             raise ValueError(f"{name} cannot be set: another setting takes {path} away")
@@ -74,7 +73,7 @@ def _add_change(changes: dict, config, name: str, text: str):
     value = _members(part)[last]
     if _members(value) and (text.lower() != "none" or isinstance(part, tuple)):
         fields = ", ".join(field_names(value, f"{name}."))
-        raise ValueError(f"{name} has fields of its own: {fields}")
+        raise ValueError(f"{name} is a group of fields; set one of {fields}")
     changes[last] = _parsed(name, text, typing.get_type_hints(type(part))[last])
 
 
@@ -90,7 +89,7 @@ def _require_field(config, part, step: str, name: str):
 
 
 def _parsed(name: str, text: str, kind):
-    """Return `text` as a value of type `kind`."""
+    """Return `text` parsed as type `kind`."""
     if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
         choices = typing.get_args(kind)
         if type(None) in choices and text.lower() == "none":
@@ -127,7 +126,7 @@ def _parsed(name: str, text: str, kind):
 
 
 def _replaced(config: typing.Any, changes: dict) -> typing.Any:
-    """Return `config` with a tree of changes; each part is built once, with all of its values."""
+    """Return `config` with a tree of changes; each part is built once, with all its values."""
     members = _members(config)
     values = {
         name: _replaced(members[name], value) if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""From AXI4-Lite to the register buses of the units."""
+"""Bridge from AXI4-Lite to the register buses of the units."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,9 @@ __all__ = ["RegisterBlock", "RegisterBridge", "RegisterBridgeConfig", "decode"]
 
 
 def decode(m: Module, address: Value, choices: list, name: str) -> Signal:
-    """Return a one-hot signal: which of `choices` holds `address`, its last bit if none does.
+    """Return the one-hot index of the choice that contains `address`; the last bit if none does.
 
-    A choice is a list of addresses or patterns; an address is in one at most.
+    A choice is a list of addresses or patterns; choices are disjoint.
     """
     chosen = Signal(len(choices) + 1, name=name)
     with m.Switch(address):
@@ -31,16 +31,16 @@ def decode(m: Module, address: Value, choices: list, name: str) -> Signal:
 
 @dataclass(frozen=True, kw_only=True)
 class RegisterBlock:
-    """Where the registers of one unit live.
+    """Address range of the registers of one unit.
 
     Parameters
     ----------
     name : str
         Name of the unit's register bus.
     base, size : int
-        First byte address of the block, and its bytes; multiples of 4.
+        First byte address of the block and its size in bytes; multiples of 4.
     address_width : int
-        How many low bits of the slave's address the unit sees.
+        Low bits of the slave's address forwarded to the unit.
 
     """
 
@@ -55,11 +55,11 @@ class RegisterBlock:
                 raise ValueError(f"{name} must be a multiple of 4, not {getattr(self, name):#x}")
 
     def patterns(self, address_width: int) -> list[str]:
-        """Return patterns of address bits that together are exactly the block."""
+        """Return address bit patterns that together cover exactly the block."""
         patterns = []
         start, end = self.base, self.base + self.size
         while start < end:
-            free = (start & -start or end).bit_length() - 1  # low bits that may run
+            free = (start & -start or end).bit_length() - 1  # low bits that may vary
             while start + (1 << free) > end:
                 free -= 1
             patterns.append(f"{start >> free:0{address_width - free}b}" + "-" * free)
@@ -69,14 +69,14 @@ class RegisterBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class RegisterBridgeConfig:
-    """An address map.
+    """Address map of a bridge.
 
     Parameters
     ----------
     address_width : int
         Bits of the slave's byte address.
     blocks : tuple of RegisterBlock
-        The units, none overlapping.
+        Blocks of the units; they must not overlap.
 
     """
 
@@ -101,16 +101,17 @@ class RegisterBridgeConfig:
 
 
 class RegisterBridge(SharedBlock):
-    """An AXI4-Lite slave that passes accesses on to the unit in whose block they fall.
+    """AXI4-Lite slave that forwards each access to the unit whose block contains its address.
 
-    One write and one read are under way at a time. Write address and data come in any order. A
-    write that its unit holds (a full queue) holds the write channel and that unit's bus: reads
-    of other units are served meanwhile, a read of the same unit waits. A response stays until it
-    is taken. From the last of address and data to `bvalid`, and from address to `rvalid`, 4 cycles
-    where the unit does not hold; 2 where the access is refused.
+    One write and one read are in flight at a time. Write address and data arrive in any order. A
+    write stalled by its unit (a full queue) stalls the write channel and that unit's bus. Reads
+    of other units proceed meanwhile; a read of the same unit waits. A response stays valid until
+    it is accepted. Latency from the later of address and data to `bvalid`, and from address to
+    `rvalid`: 4 cycles if the unit does not stall, 2 if the access is refused.
 
-    Refused with SLVERR: addresses outside all blocks, write strobes other than all ones (a
-    register is written whole), and whatever the unit refuses. Bits 1:0 of an address are ignored.
+    Refused with SLVERR: addresses outside all blocks, write strobes other than all ones
+    (registers are written whole), and accesses that the unit refuses. Address bits 1:0 are
+    ignored.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ class RegisterBridge(SharedBlock):
     -------
     s_axil : In(Axi4LiteSignature)
     {name} : Out(RegisterSignature)
-        For each block. The address has bits 1:0 clear.
+        One per block. Address bits 1:0 are 0.
     """
 
     s_axil: Any
@@ -173,7 +174,7 @@ class RegisterBridge(SharedBlock):
         return m
 
     def advance(self, m, channel, address):
-        """Take an address, find its block, and answer at once what has none."""
+        """Accept an address, decode its block, and refuse an address outside all blocks."""
         with m.If(channel.arrived):
             m.d.sync += [channel.held.eq(1), channel.address.eq(address)]
         width = self.config.address_width
@@ -189,7 +190,7 @@ class RegisterBridge(SharedBlock):
             m.d.sync += [channel.held.eq(0), channel.issued.eq(0), channel.answered.eq(0)]
 
     def serve(self, m, number, block, write, read, data):
-        """Run the bus of one unit: one access at a time, of the write channel first."""
+        """Drive the bus of one unit: one access at a time, writes before reads."""
         unit = getattr(self, block.name)
         active = Signal(name=f"{block.name}_active")
         writing = Signal(name=f"{block.name}_writing")
@@ -224,7 +225,7 @@ class RegisterBridge(SharedBlock):
 
 
 class Channel:
-    """Signals of the read or of the write channel: one access from its address to its response."""
+    """Signals of the read or the write channel: one access from its address to its response."""
 
     def __init__(self, name: str, address_width: int, blocks: int):
         def bit(what):
@@ -232,13 +233,13 @@ class Channel:
 
         self.name = name
         self.address = Signal(address_width, name=f"{name}_address", reset_less=True)
-        self.arrived = bit("arrived")  #: an address is taken in this cycle
-        self.held = bit("held")  #: an address is here, its response not yet taken
-        self.complete = bit("complete")  #: address and data are here
-        self.permitted = bit("permitted")  #: nothing but the address could be wrong
-        self.waiting = bit("waiting")  #: complete, and no unit has it yet
-        self.targets = Signal(blocks, name=f"{name}_targets")  #: whose it is while it waits
-        self.issued = bit("issued")  #: a unit has it
-        self.answered = bit("answered")  #: the response is here
+        self.arrived = bit("arrived")  #: an address is accepted in this cycle
+        self.held = bit("held")  #: an address is held, its response not yet accepted
+        self.complete = bit("complete")  #: address and data have arrived
+        self.permitted = bit("permitted")  #: legal, if the address is
+        self.waiting = bit("waiting")  #: complete, and not yet issued to a unit
+        self.targets = Signal(blocks, name=f"{name}_targets")  #: one-hot unit while waiting
+        self.issued = bit("issued")  #: issued to a unit
+        self.answered = bit("answered")  #: the response is valid
         self.response = Signal(2, name=f"{name}_response", reset_less=True)
-        self.left = bit("left")  #: the response is taken in this cycle
+        self.left = bit("left")  #: the response is accepted in this cycle

@@ -1,4 +1,4 @@
-"""Register slices: they cut the paths of a stream, one way or both, and keep its order."""
+"""Register slices: break the paths of a stream, in one direction or both, and keep its order."""
 
 from amaranth import *
 from amaranth.lib import stream, wiring
@@ -8,7 +8,7 @@ __all__ = ["RegisterSlice", "SkidBuffer"]
 
 
 class Slice(wiring.Component):
-    """A stream in and the same out.
+    """Base of stream components with one input and one output of the same shape.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class Slice(wiring.Component):
 
 
 class SkidBuffer(Slice):
-    """Passes a stream on in the same cycle, and keeps one payload that is refused.
+    """Stream buffer that forwards in the same cycle and holds one refused payload.
 
-    `i.ready` is a register: the path from `o.ready` to those who send ends here. Latency 0, one
+    `i.ready` is a register: the path from `o.ready` to the producer ends here. Latency 0, one
     payload per cycle. Parameters and members are those of every slice: `shape`, `i`, `o`.
     """
 
@@ -57,10 +57,10 @@ class SkidBuffer(Slice):
 
 
 class RegisterSlice(Slice):
-    """A register for what leaves, behind a `SkidBuffer`: nothing passes within a cycle.
+    """An output register behind a `SkidBuffer`: it breaks all combinational paths.
 
-    Neither `valid` and payload nor `ready`. Latency 1 cycle, one payload per cycle. Where a `Queue`
-    of 2 reads a memory that tools make of look-up tables, a slice is faster by that. Parameters and
+    `valid`, payload and `ready` are all registered. Latency 1 cycle, one payload per cycle. A
+    slice is faster than a `Queue` of 2 whose memory maps to look-up tables. Parameters and
     members are those of every slice: `shape`, `i`, `o`.
     """
 

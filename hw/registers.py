@@ -1,4 +1,4 @@
-"""The register bus between the control port and the units it commands."""
+"""Register bus between the control port and the units."""
 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -9,19 +9,19 @@ __all__ = ["RegisterSignature", "register_request", "register_response"]
 
 
 def register_request(address_width: int) -> data.StructLayout:
-    """Layout of one access: byte address, whether it writes, and what."""
+    """Layout of one access: byte address, write flag and write data."""
     return data.StructLayout({"address": address_width, "write": 1, "data": 32})
 
 
-#: What comes back: data of a read (0 for a write), and whether the address was refused.
+#: Response layout: read data (0 for a write) and whether the address was refused.
 register_response = data.StructLayout({"data": 32, "error": 1})
 
 
 class RegisterSignature(wiring.Signature):
-    """Register accesses seen from the one who asks.
+    """Register accesses seen from the requester.
 
-    One access is under way at a time. `request` is held while the unit cannot take a write (a
-    full queue), and each accepted request has its `response` one cycle later.
+    One access is in flight at a time. `request` is held while the unit cannot accept a write (a
+    full queue). Each accepted request gets its `response` one cycle later.
     """
 
     def __init__(self, address_width: int):

@@ -1,4 +1,4 @@
-"""What has RTL, known without any gateware."""
+"""Limits of the RTL, checked without building any hardware."""
 
 from .config import ClusterConfig
 from .errors import UserError
@@ -6,7 +6,7 @@ from .errors import UserError
 __all__ = ["require_rtl"]
 
 
-#: Words of shared memory that all cores together may ask for in a cycle.
+#: Words of shared memory that all cores together may request in a cycle.
 NARROW_PORTS = 256
 
 

@@ -1,4 +1,4 @@
-"""Streams and responses with a port of its own for every field, as the top of a design has them."""
+"""Flattened streams and responses: one port per field, for the top of a design."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -15,12 +15,12 @@ __all__ = [
 
 
 def field_ports(layout: data.StructLayout) -> dict[str, wiring.Member]:
-    """Return a member of plain bits for each field of a layout that has any."""
+    """Return a member of plain bits for each field of a layout that is not empty."""
     return {name: Out(field.width) for name, field in layout if field.width}
 
 
 class SpreadSignature(wiring.Signature):
-    """A stream of a struct whose fields are members beside `valid` and `ready`."""
+    """A stream of a struct whose fields are members next to `valid` and `ready`."""
 
     def __init__(self, layout: data.StructLayout):
         self.layout = layout
@@ -28,7 +28,7 @@ class SpreadSignature(wiring.Signature):
 
 
 class SpreadResponseSignature(wiring.Signature):
-    """A response that cannot be refused, of a struct whose fields are members beside `valid`."""
+    """A response that cannot be refused, of a struct whose fields are members next to `valid`."""
 
     def __init__(self, layout: data.StructLayout):
         self.layout = layout
@@ -36,7 +36,7 @@ class SpreadResponseSignature(wiring.Signature):
 
 
 class ShownSignature(wiring.Signature):
-    """A stream between others, as who only looks at it sees it: `ready` leads out too."""
+    """A probe of a stream between two blocks: `ready` is an output too."""
 
     def __init__(self, layout: data.StructLayout):
         self.layout = layout
@@ -44,14 +44,14 @@ class ShownSignature(wiring.Signature):
 
 
 def show_stream(m: Module, source, port) -> None:
-    """Show a stream on a port of `ShownSignature`."""
+    """Connect a stream to a probe port of `ShownSignature`."""
     m.d.comb += [port.valid.eq(source.valid), port.ready.eq(source.ready)]
     for name in field_ports(port.signature.layout):
         m.d.comb += getattr(port, name).eq(Value.cast(getattr(source.payload, name)))
 
 
 def spread(m: Module, source, port) -> None:
-    """Connect a stream or a response to the port that shows its fields one by one."""
+    """Connect a stream or response to a port with one member per field."""
     m.d.comb += port.valid.eq(source.valid)
     if "ready" in port.signature.members:
         m.d.comb += source.ready.eq(port.ready)
@@ -60,7 +60,7 @@ def spread(m: Module, source, port) -> None:
 
 
 def gather(m: Module, port, sink) -> None:
-    """Connect a port that has fields one by one to the stream or the response of their struct."""
+    """Connect a port with one member per field to a stream or response of their struct."""
     m.d.comb += sink.valid.eq(port.valid)
     if "ready" in port.signature.members:
         m.d.comb += port.ready.eq(sink.ready)

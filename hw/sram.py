@@ -1,4 +1,4 @@
-"""The one memory of the design: one read port, one write port, a cycle to read."""
+"""SRAM: the only memory primitive, with one read port, one write port and 1 cycle latency."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -14,13 +14,13 @@ __all__ = ["Sram"]
 class Sram(wiring.Component):
     """A memory of `depth` words with one read and one write port.
 
-    Latency 1 cycle: `read_data` belongs to the address of the last cycle in which `read_enable`
-    was high, and holds until the next. A read of an address written in the same cycle is
-    undefined, as in an SRAM macro; simulation asserts that nobody asks for one. Of ``1rw`` both
+    Latency 1 cycle: `read_data` belongs to the address of the last cycle with `read_enable`
+    high, and holds until the next. A read of an address written in the same cycle is undefined,
+    as in an SRAM macro; simulation asserts that it does not happen. With ``1rw`` both ports
     are one port of the macro: simulation asserts that no cycle has a read and a write. Contents
     are undefined after power-up and survive a reset.
 
-    Emitted with macros, it is an instance of the wrapper of its shape (`SramShape`).
+    With macros it is emitted as an instance of the wrapper of its shape (`SramShape`).
 
     Parameters
     ----------
@@ -28,10 +28,10 @@ class Sram(wiring.Component):
         Words.
     width : int
         Bits of a word.
-    granularity : int or None
+    Bits written by one bit of `write_mask`; None for whole words.
         Bits written by one bit of `write_mask`; None writes whole words.
     ports : str
-        ``1r1w``, or ``1rw`` where nobody ever reads and writes in the same cycle.
+        ``1r1w``, or ``1rw`` if no cycle ever has both a read and a write.
 
     Members
     -------
@@ -113,10 +113,10 @@ class Sram(wiring.Component):
         )
 
     def assert_contract(self, m: Module):
-        """Report, from the simulator only, what macros would answer with anything."""
+        """Assert, in simulation only, that no access has an undefined result in a macro."""
         both = self.read_enable & self.write_mask.any()
         if self.shape.ports == ONE_PORT:
-            m.d.sync += Assert(~both, "one port is to read and to write in the same cycle")
+            m.d.sync += Assert(~both, "a 1rw memory reads and writes in the same cycle")
         else:
             m.d.sync += Assert(
                 ~both | (self.read_address != self.write_address),

@@ -1,4 +1,4 @@
-"""Memories left to macros: a wrapper for each shape, and what it does until it has a macro."""
+"""SRAM macro wrappers: one per memory shape, with a behavioural model of each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from .config.checks import require_choice, require_integer
 
 __all__ = ["ONE_PORT", "PORT_KINDS", "TWO_PORTS", "MacroLimits", "SramShape", "sram_models"]
 
-#: A port that reads and one that writes, each in every cycle; or one port that does either.
+#: Port kinds: one read port and one write port, or one port for either access per cycle.
 TWO_PORTS, ONE_PORT = "1r1w", "1rw"
 PORT_KINDS = (TWO_PORTS, ONE_PORT)
 
 HEAD = """\
-// Memories of the design, as they behave. Put wrappers of the same names and ports around macros
-// in place of this file.
+// Behavioural models of the memories. To use macros, replace this file by wrappers of the same
+// names and ports.
 
-// What nobody may rely on: unknown, or random where a simulator knows only 0 and 1.
+// Undefined data: X, or random in a two-state simulator.
 `ifdef VERILATOR
 /* verilator lint_off WIDTHTRUNC */
 `define SPICA_SRAM_UNKNOWN $random
@@ -79,7 +79,7 @@ module {name}(
   end
 """
 
-#: Others begin with everything unknown by themselves.
+#: Verilator needs random contents; other simulators start with X.
 POWER_UP = """
 `ifdef VERILATOR
   initial begin
@@ -94,14 +94,14 @@ endmodule
 
 @dataclass(frozen=True, kw_only=True)
 class SramShape:
-    """What a memory is like; all of one shape have one wrapper.
+    """Shape of a memory; memories of the same shape share one wrapper.
 
     Parameters
     ----------
     depth, width : int
-        Words, and bits of a word.
+        Number of words, and bits of a word.
     granularity : int
-        Bits written by one bit of the mask; `width` where words are written whole.
+        Bits written by one bit of the mask; `width` if words are written whole.
     ports : str
         One of `PORT_KINDS`.
 
@@ -144,7 +144,7 @@ class SramShape:
 
     @property
     def model(self) -> str:
-        """Verilog of the wrapper as it behaves."""
+        """Behavioural Verilog of the wrapper."""
         parts = f", written by {self.granularity} bits" if self.mask_width > 1 else ""
         text = TWO_PORT_MODEL if self.ports == TWO_PORTS else ONE_PORT_MODEL
         return (text + POWER_UP).format(
@@ -162,14 +162,14 @@ class SramShape:
 
 @dataclass(frozen=True, kw_only=True)
 class MacroLimits:
-    """From what size on memories are left to macros; smaller ones become flip-flops.
+    """Size limits above which memories become macros; smaller ones become flip-flops.
 
-    With what is given here nearly each takes the smaller area (docs/integration.md).
+    With the defaults nearly every memory takes the smaller area (docs/integration.md).
 
     Parameters
     ----------
     bits, words : int
-        The least of both; 0 leaves all to macros.
+        Minimum of each; a memory must reach both. 0 makes all memories macros.
 
     """
 
@@ -181,10 +181,10 @@ class MacroLimits:
         require_integer("words", self.words, 0, 1 << 31)
 
     def admit(self, shape: SramShape) -> bool:
-        """Return whether memories of that shape are left to macros."""
+        """Return whether memories of that shape become macros."""
         return shape.bits >= self.bits and shape.depth >= self.words
 
 
 def sram_models(shapes: Iterable[SramShape]) -> str:
-    """Return the Verilog of the wrappers of all shapes, as they behave."""
+    """Return the behavioural Verilog of the wrappers of all shapes."""
     return HEAD + "".join(shape.model for shape in shapes)

@@ -1,4 +1,4 @@
-"""Stream building blocks: a queue, and a response that cannot be refused."""
+"""Stream building blocks: a FIFO queue and a response that cannot be refused."""
 
 from amaranth import *
 from amaranth.lib import fifo, stream, wiring
@@ -9,7 +9,7 @@ __all__ = ["Queue", "ResponseSignature"]
 
 
 class ResponseSignature(wiring.Signature):
-    """What comes back a known time after a request: `valid` and `payload`, never refused."""
+    """A response a known time after its request: `valid` and `payload`, without back-pressure."""
 
     def __init__(self, payload):
         self.payload_shape = payload
@@ -17,7 +17,7 @@ class ResponseSignature(wiring.Signature):
 
 
 class Queue(wiring.Component):
-    """First in, first out.
+    """FIFO queue.
 
     Latency 1 cycle for a depth of 16 or less, 2 cycles above; one payload per cycle; `i` is
     refused while the queue is full.
@@ -27,14 +27,14 @@ class Queue(wiring.Component):
     shape : ShapeLike
         Shape of the payload.
     depth : int
-        Payloads held.
+        Capacity in payloads.
 
     Members
     -------
     i : In(stream.Signature(shape))
     o : Out(stream.Signature(shape))
     level : Out(ceil_log2(depth + 1))
-        Payloads held now.
+        Payloads currently held.
     """
 
     i: stream.Interface

@@ -1,4 +1,4 @@
-"""Barriers that cores meet at."""
+"""Cluster barrier: barriers at which cores meet."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ __all__ = ["Synchronizer"]
 
 
 class Synchronizer(wiring.Component):
-    """Collects the arrivals of cores at each barrier, and lets all go at once.
+    """Cluster barrier: counts the arrivals of cores and releases them together.
 
-    One arrival per cycle, of the cores in turns: none is kept waiting by more than ``cores - 1``
-    others. The release follows in the cycle after the last arrival, and with it those may arrive
-    again who did not wait there. An arrival whose count is not that of the cores that wait there
-    is refused in its cycle and changes nothing. A core comes once to a barrier until that is
-    released; counts are 1 to `cores`. Who waits at one barrier meets, whoever it is.
+    One arrival per cycle, cores round-robin: an arrival waits for at most ``cores - 1`` others.
+    The release follows in the cycle after the last arrival; cores that did not wait there may
+    arrive again in that cycle. An arrival is refused in its cycle, without effect, if its count
+    differs from that of the cores already waiting there. A core arrives at a barrier once per
+    release; counts are 1 to `cores`. Any cores may meet at a barrier.
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ class Synchronizer(wiring.Component):
     Members
     -------
     request : In(stream.Signature(barrier_request_layout(config))).array(cores)
-        All warps of a core have arrived, and `count` cores meet.
+        All warps of a core have arrived, and `count` cores shall meet.
     refused : Out(1).array(cores)
-        Counts in the cycle in which the request is taken.
+        Valid in the cycle in which the request is accepted.
     release : Out(ResponseSignature(barrier_layout(config)))
         To all cores.
     waiting : Out(ArrayLayout(cores, barriers))
-        Cores that have arrived at each barrier.
+        Cores waiting at each barrier.
     """
 
     request: list

@@ -1,4 +1,4 @@
-"""Products one after another on one machine, for tests: its faults, its shapes, its resets."""
+"""Bench of successive matrix products on one machine: faults, shapes, resets."""
 
 import random
 
@@ -20,7 +20,7 @@ from .machine import Machine
 __all__ = ["NARROW", "GemmBench", "random_problem"]
 
 LIMIT = 10_000_000
-#: A machine with nothing to spare: the least of every queue, bank and latency; not square, int8.
+#: A minimal machine: smallest queues, banks and latencies; not square, int8.
 NARROW = ClusterConfig(
     shared=SharedMemoryConfig(size=2048, banks=1, subbanks=4, read_latency=1),
     matrix=MatrixConfig(
@@ -39,7 +39,7 @@ NARROW = ClusterConfig(
 
 
 def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -> GemmProblem:
-    """Return a product of random sizes, pitches and places, often very small in one direction."""
+    """Return a product of random sizes, pitches and addresses, often tiny in one dimension."""
     assert config.matrix is not None
     m, n, k = (rng.choice([1, rng.randint(1, 20), rng.randint(1, limit)]) for _ in range(3))
     return GemmProblem.placed(
@@ -58,13 +58,13 @@ def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -
 
 
 class GemmBench:
-    """A machine just reset, its host, and how far the host's list has been carried out.
+    """A machine after reset, its host, and the progress of the host's command list.
 
     Parameters
     ----------
     machine : Machine
     config : ClusterConfig
-        What it was made of.
+        Config of the machine.
 
     """
 
@@ -75,13 +75,13 @@ class GemmBench:
         self.done = 0
 
     def run(self, max_cycles: int = LIMIT) -> list[int]:
-        """Carry out what was added to the host's list; return what it read."""
+        """Execute the pending part of the host's list; return the values it read."""
         commands = self.host.commands.array()[self.done :]
         self.done = len(self.host.commands)
         return [int(value) for value in self.machine.execute(commands, max_cycles).reads]
 
     def faults(self) -> dict[str, int]:
-        """Return what the error registers hold."""
+        """Return the contents of the error registers."""
         registers = fault_registers(self.config)
         for address in registers.values():
             self.host.commands.read(address)
@@ -95,7 +95,7 @@ class GemmBench:
         self.run()
 
     def resume(self):
-        """Go on after a list was given up: wait until all is quiet, and count anew."""
+        """Recover from an aborted list: wait until the machine is idle, and restart the counts."""
         self.host = host = Host(after_reset=False)
         self.done = 0
         host.commands.wait_equal(host.dma.address("running"), 0)
@@ -105,7 +105,7 @@ class GemmBench:
         host.loads, host.computes = self.run()
 
     def place(self, problem: GemmProblem, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Put operands and guards into DRAM, and the commands on the list; return the operands."""
+        """Put operands and guards into DRAM and commands on the list; return the operands."""
         a, b = operands(problem, kind, seed)
         for address, data in problem.image(a, b):
             self.machine.write(address, data)
@@ -113,7 +113,7 @@ class GemmBench:
         return a, b
 
     def verdict(self, problem: GemmProblem, a: np.ndarray, b: np.ndarray) -> Check:
-        """Compare what is in DRAM with the golden model and with float64."""
+        """Compare DRAM with the golden model and with float64."""
         assert self.config.matrix is not None
         depth = plan(self.config, problem).tiling.k
         c, touched = problem.result(self.machine.read(*problem.c_region))
@@ -128,14 +128,14 @@ class GemmBench:
         return self.verdict(problem, a, b)
 
     def assert_right(self, problem: GemmProblem, kind: str = "random", seed: int = 1):
-        """Fail unless a product is right and no error register says otherwise."""
+        """Fail unless a product is correct and no error register is set."""
         found = self.product(problem, kind, seed)
         assert found.passed, (problem, kind, seed, found)
         faults = describe_faults(self.faults())
         assert not faults, (problem, faults)
 
     def assert_many_right(self, count: int, rng: random.Random, limit: int = 50):
-        """Fail with the first of `count` random products that is not right."""
+        """Fail at the first of `count` random products that is wrong."""
         for _ in range(count):
             problem = random_problem(self.config, rng, limit)
             self.assert_right(problem, rng.choice(KINDS), rng.randrange(1 << 30))

@@ -1,4 +1,4 @@
-"""Matrix products as programs of the cores, with the bits that they must come to."""
+"""Matrix products as programs of the cores, with bit-exact expected results."""
 
 import dataclasses
 from collections.abc import Callable
@@ -24,14 +24,14 @@ __all__ = [
 
 
 def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return ``gemm`` for cores, its C checked to the bit against the golden model as well.
+    """Return ``gemm`` for cores, with its C also checked bit by bit against the golden model.
 
     Parameters
     ----------
     config : ClusterConfig
-        A machine with a matrix unit.
+        A cluster with a matrix unit.
     options
-        Of `kernels.gemm.cores.pose`.
+        Options of `kernels.gemm.cores.pose`.
 
     """
 
@@ -45,7 +45,7 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
 
 
 def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return ``gemm_add``, its C checked to the bit; arguments of `exact_cores_kernel`."""
+    """Return ``gemm_add``, with C checked bit by bit; arguments as in `exact_cores_kernel`."""
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = add.pose(config, rng, **sizes, **options)
@@ -57,7 +57,7 @@ def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
 
 
 def exact_gelu_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return ``gemm_bias_gelu``, its C checked to the bit; arguments of `exact_cores_kernel`."""
+    """Return ``gemm_bias_gelu``, with C checked bit by bit; arguments as `exact_cores_kernel`."""
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = bias_gelu.pose(config, rng, **sizes, **options)
@@ -70,7 +70,7 @@ def exact_gelu_kernel(config: ClusterConfig, **options) -> Kernel:
 
 
 def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return ``gemm_pair``, both results checked to the bit; options of `pair.pose`."""
+    """Return ``gemm_pair``, with both results checked bit by bit; options of `pair.pose`."""
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, products = pair.pose(config, rng, **sizes, **options)
@@ -86,7 +86,7 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
     return dataclasses.replace(pair.cores_kernel(config, **options), pose=posed)
 
 
-#: The kernels that command a matrix unit, by name.
+#: Kernels that use a matrix unit, by name.
 EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
     "gemm": exact_cores_kernel,
     "gemm_add": exact_add_kernel,
@@ -98,13 +98,13 @@ EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
 def operands(
     problem: Problem, product: GemmProblem, mark: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and B without what lies between their rows; `mark` ends their names."""
+    """Return A and B without the padding between their rows; `mark` ends their names."""
     a, b = (problem.buffers[name + mark].data for name in "ab")
     return a[:, : product.k], b[:, : product.n]
 
 
 def accumulated(config: ClusterConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
-    """Return the product in the accumulator's format, as cores that finish C find it."""
+    """Return the product in the accumulator's format, the input of the cores' epilogue."""
     matrix = config.matrix
     assert matrix is not None
     wide = GemmProblem.placed(

@@ -1,4 +1,4 @@
-"""What surrounds the sequencer of the matrix unit: it answers, and checks every rule it has."""
+"""Bench of the matrix unit's sequencer: responds to it and checks all of its rules."""
 
 import random
 from collections import deque
@@ -22,10 +22,10 @@ EVENTS = ("active", "idle", "wait_a", "wait_weights", "wait_drain", "wait_revisi
 def array_operands(
     form: FloatFormat | IntFormat, rng: np.random.Generator, shape, extremes: float = 0.05
 ) -> np.ndarray:
-    """Return stored operands of an array, so many of them corners.
+    """Return stored operands of an array, a share `extremes` of them corners.
 
-    Of the other floats most are near 1, so that sums of their products cancel, the rest any
-    finite number.
+    Most other floats are near 1, so that sums of their products cancel; the rest are random
+    finite numbers.
     """
     uniform = rng.integers(0, 1 << form.width, shape)
     if isinstance(form, FloatFormat):
@@ -40,7 +40,7 @@ def array_operands(
 
 
 class SequencerSurroundings:
-    """Shared memory, array, drain and DMA around a sequencer.
+    """Models of shared memory, array, drain and DMA around a sequencer.
 
     Parameters
     ----------
@@ -48,17 +48,17 @@ class SequencerSurroundings:
     operations : list of dict
         Fields of the operations to run.
     stall : float
-        How often shared memory or the DMA refuse a request, and operations pause.
+        Probability that shared memory or the DMA refuses a request or that operations pause.
     drain_stall : float
-        How often the drain does nothing in a cycle.
+        Probability that the drain pauses in a cycle.
     seed : int
 
     Attributes
     ----------
     row_cycles : list of int
-        When each row, or step, was offered.
+        Cycle in which each row, or step, was offered.
     events : dict
-        Cycles of each kind.
+        Number of cycles of each kind.
 
     """
 
@@ -74,13 +74,13 @@ class SequencerSurroundings:
         self.responses = {name: deque([None] * self.config.shared.read_latency) for name in "ab"}
         self.rows, self.weights, self.steps = [], [], []
         self.row_cycles, self.swaps, self.deadlines = [], [], []
-        self.written: dict[int, int] = {}  # when each accumulator row was offered last
+        self.written: dict[int, int] = {}  # last offer of each accumulator row
         self.tile_phases, self.last_steps = {}, []
         self.jobs, self.open_jobs, self.drains = [], [], []
         self.pointer = self.end = 0
         self.drain_addresses = deque()
         self.stored = self.drained = 0
-        # Loads in program order, and which operation each row belongs to.
+        # Loads in program order, and the operation of each row.
         self.loads_left = [op["load_a"] + op["load_b"] for op in operations]
         self.load_owners = deque(
             index for index, count in enumerate(self.loads_left) for _ in range(count)
@@ -115,7 +115,7 @@ class SequencerSurroundings:
             self.cycle += 1
 
     def outputs(self) -> list[tuple[Any, Any, str, Any]]:
-        """Return the outputs of the sequencer: valid, payload, name, and how it is taken."""
+        """Return the outputs of the sequencer: valid, payload, name, and its handler."""
         dut = self.dut
         if self.matrix.dataflow == "weight_stationary":
             operands = [
@@ -133,7 +133,7 @@ class SequencerSurroundings:
         return operands + [(port.valid, port.payload, *rest) for port, *rest in streams]
 
     def drive(self, ctx):
-        """Set every input for one cycle; return what is ready."""
+        """Set every input for one cycle; return the ready signals."""
         dut, rng = self.dut, self.rng
         ready = {name: rng.random() >= self.stall for name in ("a", "b", "job")}
         self.advance_drain()
@@ -160,7 +160,7 @@ class SequencerSurroundings:
         return ready
 
     def read(self, name, address):
-        """Answer a read, `read_latency` cycles after it was accepted."""
+        """Answer a read `read_latency` cycles after it was accepted."""
         data = None
         if address is not None:
             size = getattr(self.matrix, f"{name}_bytes")
@@ -169,7 +169,7 @@ class SequencerSurroundings:
         self.responses[name].append(data)
 
     def count(self, finished, computed, events):
-        """Check that exactly one event holds."""
+        """Check that exactly one event is active."""
         self.finished += finished
         self.computed += computed
         held = [name for name in EVENTS if getattr(events, name)]
@@ -177,13 +177,13 @@ class SequencerSurroundings:
         self.events[held[0]] += 1
 
     def row_count(self, operation):
-        """Return the rows, or steps, of an operation."""
+        """Return the number of rows, or steps, of an operation."""
         if self.matrix.dataflow == "weight_stationary":
             return operation["k_blocks"] * operation["j_blocks"] * operation["height"]
         return operation["i_blocks"] * operation["j_blocks"] * operation["depth"]
 
     def enter(self):
-        """Note a row or a step, and check that its operation's loads have ended."""
+        """Record a row or a step, and check that its operation's loads have ended."""
         index, left = self.rows_left[0]
         assert not self.loads_left[index]
         self.rows_left[0][1] -= 1
@@ -192,11 +192,11 @@ class SequencerSurroundings:
         self.row_cycles.append(self.cycle)
 
     def take_weights(self, weights):
-        """Check that a row of weights does not come too early."""
+        """Check that a row of weights is not too early."""
         rows = self.matrix.rows
         tile, row = divmod(len(self.weights), rows)
         assert weights.row == row
-        assert tile <= len(self.swaps), "a tile follows before the one before it is in use"
+        assert tile <= len(self.swaps), "weights of a tile arrive before the last tile is in use"
         if tile:
             assert self.cycle > self.swaps[tile - 1] + row * self.matrix.element_latency
         self.weights.append(list(weights.b))
@@ -213,7 +213,7 @@ class SequencerSurroundings:
             self.deadlines += [(self.cycle + r * latency, first + r) for r in range(rows)]
 
     def meet_deadlines(self):
-        """Check that rows of weights do not come too late."""
+        """Check that rows of weights are not too late."""
         due = [index for deadline, index in self.deadlines if deadline <= self.cycle]
         assert all(index < len(self.weights) for index in due)
         self.deadlines = [entry for entry in self.deadlines if entry[0] > self.cycle]
@@ -245,7 +245,7 @@ class SequencerSurroundings:
         self.written[address] = cycle
 
     def start_drain(self, drain):
-        """Accept a drain; one that may overtake the array must have the order of the array."""
+        """Accept a drain; one that may overtake the array must use the array's order."""
         addresses = [
             drain.block_stride * block + row
             for block in range(drain.blocks)
@@ -267,14 +267,14 @@ class SequencerSurroundings:
             self.drained += not self.drain_addresses
 
     def take_job(self, job):
-        """Keep a job; it ends some time later, in any order."""
+        """Hold a descriptor; it ends some time later, in any order."""
         assert job.tag & 1
         self.jobs.append(job)
         owner = self.load_owners.popleft() if job.direction == Direction.LOAD else None
         self.open_jobs.append((self.cycle + self.rng.choice([1, 5, 60]), job, owner))
 
     def complete_a_job(self, ctx):
-        """Complete a job that is over; stores once their results have left."""
+        """Complete a finished descriptor; a store only once its results have left."""
         ctx.set(self.dut.done.valid, 0)
         for index, (over, job, owner) in enumerate(self.open_jobs):
             load = owner is not None
@@ -304,7 +304,7 @@ class SequencerSurroundings:
         self.check_jobs()
 
     def check_jobs(self):
-        """Compare jobs, loads and stores apart, and the commands of the drain."""
+        """Compare descriptors (loads and stores separately) and the commands of the drain."""
         jobs = [
             job for operation in self.operations for job in expected_jobs(self.config, operation)
         ]

@@ -1,4 +1,4 @@
-"""A host, DRAM, a DMA and shared memory around a matrix unit on Amaranth's simulator."""
+"""Bench of a matrix unit in Amaranth's simulator: host, DRAM, DMA and shared memory."""
 
 import random
 from collections import deque
@@ -15,22 +15,22 @@ WAIT = (-1, 0)
 
 
 class MatrixHost:
-    """Write registers, and do the jobs that come of it.
+    """Host and DMA model: writes registers and executes the resulting DMA descriptors.
 
     Parameters
     ----------
     config : ClusterConfig
     writes : iterable of (byte offset, data)
-        Register writes, one after the other; `WAIT` waits until the unit is idle.
+        Register writes in order; `WAIT` waits until the unit is idle.
     stall : float
-        How often shared memory, the DMA and the drain refuse.
+        Probability that shared memory, the DMA or the drain refuses.
     seed : int
 
     Attributes
     ----------
     dram, shared : bytearray
     active : int
-        Cycles in which the array was fed.
+        Cycles in which the array received operands.
 
     """
 
@@ -49,7 +49,7 @@ class MatrixHost:
         self.active = 0
 
     async def run(self, ctx):
-        """Simulate until everything is written and the unit is idle."""
+        """Simulate until all writes are done and the unit is idle."""
         dut = self.dut
         offers = self.offer_access(ctx)
         while offers or self.writes or ctx.get(dut.busy):
@@ -92,7 +92,7 @@ class MatrixHost:
             offers = self.offer_access(ctx)
 
     def drive(self, ctx):
-        """Set the inputs beside the registers for one cycle; return what is ready."""
+        """Set the inputs other than registers for one cycle; return the ready signals."""
         dut = self.dut
         ready = {name: self.rng.random() >= self.stall for name in ("a", "b", "job", "drain")}
         for name, port in (("a", dut.a), ("b", dut.b)):
@@ -106,7 +106,7 @@ class MatrixHost:
         return ready
 
     def offer_access(self, ctx):
-        """Offer the next write; return whether there is one to offer now."""
+        """Offer the next write; return whether there is one now."""
         request = self.dut.registers.request
         ctx.set(request.valid, 0)
         if self.writes and self.writes[0] == WAIT and not ctx.get(self.dut.busy):
@@ -119,7 +119,7 @@ class MatrixHost:
         return True
 
     def read(self, name, address):
-        """Answer a read, `read_latency` cycles after it was accepted."""
+        """Answer a read `read_latency` cycles after it was accepted."""
         data = None
         if address is not None:
             size = getattr(self.config.matrix, f"{name}_bytes")
@@ -127,7 +127,7 @@ class MatrixHost:
         self.responses[name].append(data)
 
     def serve_dma(self, ctx):
-        """Complete the first job whose time and data have come."""
+        """Complete the first descriptor whose time and data have arrived."""
         ctx.set(self.dut.done.valid, 0)
         for index, (job, over) in enumerate(self.jobs):
             load = job.direction == Direction.LOAD
@@ -147,7 +147,7 @@ class MatrixHost:
         return True
 
     def store(self, job, index):
-        """Place results, once they are complete and no earlier store waits."""
+        """Write results to memory once they are complete and no earlier store waits."""
         if any(earlier.direction != Direction.LOAD for earlier, _ in list(self.jobs)[:index]):
             return False
         beat_bytes = self.config.matrix.drain_bytes
@@ -170,11 +170,11 @@ class MatrixHost:
         return True
 
     def put(self, address, matrix):
-        """Place a dense matrix in DRAM."""
+        """Write a dense matrix to DRAM."""
         data = matrix.tobytes()
         self.dram[address : address + len(data)] = data
 
     def get(self, address, shape, dtype):
-        """Return a dense matrix of DRAM."""
+        """Return a dense matrix from DRAM."""
         count = int(np.prod(shape))
         return np.frombuffer(self.dram, dtype, count, address).reshape(shape)

@@ -1,4 +1,4 @@
-"""Products on several matrix units at once, each with a part of shared memory, for one host."""
+"""Concurrent products on several matrix units, each with a part of shared memory, for one host."""
 
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -23,9 +23,9 @@ DRAM_PART = 1 << 24
 
 @dataclass(frozen=True)
 class UnitProduct:
-    """A product, its operands, and the commands with which a host has a unit compute it."""
+    """A product, its operands, and the host commands that compute it on a matrix unit."""
 
-    config: ClusterConfig  # with that unit alone, and its part of shared memory
+    config: ClusterConfig  # with only that unit, and its part of shared memory
     problem: GemmProblem
     a: np.ndarray
     b: np.ndarray
@@ -34,11 +34,11 @@ class UnitProduct:
 
     @property
     def image(self) -> list[tuple[int, np.ndarray]]:
-        """What DRAM holds at the start: (address, bytes)."""
+        """Initial contents of DRAM: (address, bytes)."""
         return self.problem.image(self.a, self.b)
 
     def verdict(self, read) -> Check:
-        """Compare C, of which ``read(address, nbytes)`` returns bytes, with the golden model."""
+        """Compare C with the golden model; ``read(address, nbytes)`` returns its bytes."""
         matrix = self.config.matrix
         assert matrix is not None
         c, touched = self.problem.result(read(*self.problem.c_region))
@@ -50,7 +50,7 @@ class UnitProduct:
 def unit_products(
     config: ClusterConfig, sizes, seed: int = 1, offset: int = 0
 ) -> list[UnitProduct]:
-    """Return a product of (M, N, K) for each matrix unit, from `offset` on in DRAM, all apart."""
+    """Return a product of (M, N, K) per matrix unit, in separate DRAM parts from `offset` on."""
     products = []
     part = 1 << (len(config.matrices) - 1).bit_length()
     size = config.shared.size // part
@@ -71,7 +71,7 @@ def unit_products(
 
 
 def moved(steps: Plan, offset: int) -> Plan:
-    """Return a plan whose slots lie further on in shared memory."""
+    """Return a plan with its slots moved by `offset` in shared memory."""
     return replace(
         steps,
         loads=[replace(load, address=load.address + offset) for load in steps.loads],
@@ -83,7 +83,7 @@ def moved(steps: Plan, offset: int) -> Plan:
 
 
 def together(products: list[UnitProduct]) -> np.ndarray:
-    """Return the commands of all products, those of each in its order, in turns."""
+    """Return the commands of all products, interleaved, each product's in order."""
     lists = [product.commands.tolist() for product in products]
     rows = [row for turn in zip_longest(*lists) for row in turn if row is not None]
     return np.array(rows, np.uint32)

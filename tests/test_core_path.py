@@ -369,7 +369,7 @@ def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"prefetch": 2}, "l1d.prefetch must be 0, as data is not read ahead, not 2"),
+        ({"prefetch": 2}, "l1d.prefetch must be 0, as data is not prefetched, not 2"),
         (
             {"line_bytes": 128, "prefetch": 0},
             "core.l1d.line_bytes must be between a beat and the longest burst, 16 and 64, not 128",

@@ -118,8 +118,8 @@ def test_width_of_the_sum(name, width):
         ({"floor": 1}, "floor must be between -140 and 0, not 1"),
         (
             {"a": "bf16", "b": "bf16"},
-            r"formats must be what nvidia\(volta\) offers, fp16 \(fp32 to fp32 or fp16 to fp16 or "
-            r"fp16 to fp32\), not bf16 and bf16 \(fp32 to fp32\)",
+            r"formats must be among those of nvidia\(volta\), fp16 \(fp32 to fp32 or fp16 to "
+            r"fp16 or fp16 to fp32\), not bf16 and bf16 \(fp32 to fp32\)",
         ),
         ({"numerics": "nvidia(ampere)", "a": "bf16"}, "not bf16 and fp16 "),
         ({"result": "fp16"}, r"not fp16 and fp16 \(fp32 to fp16\)"),

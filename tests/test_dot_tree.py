@@ -213,19 +213,19 @@ def test_depth_of_wide_products():
         (lambda: TreeAddConfig(addend_width=25), "addend_width must be between 0 and 24, not 25"),
         (
             lambda: TreeAddConfig(form=FP8_E4M3),
-            "form must have signs and infinities, not be fp8_e4m3",
+            "form must have signs and infinities, not fp8_e4m3",
         ),
         (
             lambda: TreeProductConfig(form=E8M0),
-            "form must have signs and infinities, not be e8m0",
+            "form must have signs and infinities, not e8m0",
         ),
         (
             lambda: TreeProductConfig(b=UE4M3),
-            "b must have signs and subnormals, not be ue4m3",
+            "b must have signs and subnormals, not ue4m3",
         ),
         (
             lambda: TreeProductConfig(a=BF16, form=FP16),
-            "form must hold products of bf16 and fp16 exactly or have their range, not be fp16",
+            "form must hold products of bf16 and fp16 exactly or have their range, not fp16",
         ),
         (
             lambda: tree_plan(DotProductConfig(terms=4, numerics="nvidia(volta)")),

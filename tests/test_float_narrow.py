@@ -175,7 +175,8 @@ def test_products_that_fit_take_the_cheap_adder():
         ),
         (
             {"operand": "bf16", "accumulator": "fp16"},
-            "accumulator must have no less range than bf16, whose largest exponent is 127, not 15",
+            "accumulator must have at least the range of bf16, with a largest exponent of 127, "
+            "not 15",
         ),
     ],
 )

@@ -117,7 +117,7 @@ def test_a_failure_ends_it(slave):
 
 @pytest.mark.parametrize(
     ("commands", "message"),
-    [((), "one or more, not none"), (((4, 0, 0, 0),), "operation must be .* not 4")],
+    [((), "at least 1, not 0"), (((4, 0, 0, 0),), "operation must be .* not 4")],
 )
 def test_bad_lists(commands, message):
     with pytest.raises(ValueError, match=message):

@@ -49,8 +49,11 @@ def test_one_of_several_parts():
 
     for setting, message in (
         ("more_matrices.1.rows=4", "did you mean 'more_matrices.0.rows'?"),
-        ("more_matrices.0=4", "more_matrices.0 has fields of its own: more_matrices.0.rows, "),
-        ("more_matrices.0=none", "more_matrices.0 has fields of its own"),
+        (
+            "more_matrices.0=4",
+            "more_matrices.0 is a group of fields; set one of more_matrices.0.rows, ",
+        ),
+        ("more_matrices.0=none", "more_matrices.0 is a group of fields"),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):
             override(hetero, [setting])
@@ -77,8 +80,8 @@ def test_a_tuple_of_any_length():
         (["matrx.rows=4"], "unknown field 'matrx.rows'; did you mean 'matrix.rows'?"),
         (["rows=4"], "unknown field 'rows'; did you mean 'matrix.rows'?"),
         (["zzz=4"], "unknown field 'zzz'; known are cores, core, "),
-        (["matrix=4"], "matrix has fields of its own: matrix.rows, "),
-        (["axi.masters.x=4"], "axi.masters has no fields of its own, so 'axi.masters.x' names"),
+        (["matrix=4"], "matrix is a group of fields; set one of matrix.rows, "),
+        (["axi.masters.x=4"], "axi.masters has no subfields, so 'axi.masters.x' names"),
         (["matrix=none", "matrix.rows=4"], "another setting takes matrix away"),
     ],
 )

@@ -125,7 +125,9 @@ def test_products_at_once_and_alone():
 
 
 def test_bad_configs():
-    with pytest.raises(ValueError, match="matrix must be the first unit where there are more"):
+    with pytest.raises(
+        ValueError, match="matrix must be the first unit if there are more_matrices"
+    ):
         dataclasses.replace(HETERO, matrix=None)
-    with pytest.raises(ValueError, match="more_matrices must be at most 3 beside the first"):
+    with pytest.raises(ValueError, match="more_matrices must have at most 3 units"):
         dataclasses.replace(HETERO, more_matrices=HETERO.more_matrices * 4)

@@ -93,7 +93,7 @@ def test_one_port_reads_or_writes(read_address):
         await ctx.tick()
         await ctx.tick()
 
-    with pytest.raises(AssertionError, match="one port is to read and to write"):
+    with pytest.raises(AssertionError, match="a 1rw memory reads and writes"):
         simulate(dut, bench)
 
 

@@ -1,4 +1,4 @@
-"""Arrays that have a name: what is too small to be a cluster."""
+"""Named arrays that are too small to be a cluster."""
 
 from .matrix import MatrixConfig
 

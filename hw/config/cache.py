@@ -15,16 +15,16 @@ class CacheConfig(CacheShape):
     Parameters
     ----------
     size : int
-        Bytes of all lines. A power of two.
+        Capacity in bytes. A power of two.
     ways : int
-        Lines that an address may be in, 1 to 8. A power of two.
+        Associativity, 1 to 8. A power of two.
     line_bytes : int
         Bytes of a line, 8 to 256. A power of two.
     misses : int
-        Lines that are being read at a time, 1 to 16.
+        MSHRs: lines refilled at a time, 1 to 16.
     prefetch : int
-        Lines that are read ahead of the one in use where lines follow each other, less than
-        `misses` and at most a quarter of all lines; 0 reads none.
+        Lines prefetched ahead of a sequential stream; less than `misses` and at most a quarter of
+        all lines; 0 disables prefetching.
 
     """
 

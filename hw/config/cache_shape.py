@@ -1,4 +1,4 @@
-"""What follows from the size of a cache, its ways and its lines."""
+"""Dimensions of a cache derived from its size, ways and line size."""
 
 from amaranth.utils import exact_log2
 
@@ -8,7 +8,7 @@ ADDRESS_WIDTH = 32
 
 
 class CacheShape:
-    """Lines and sets of a cache, whose config says how many bytes and ways it has."""
+    """Lines and sets of a cache; the config provides its size and ways."""
 
     size: int
     ways: int
@@ -24,7 +24,7 @@ class CacheShape:
 
     @property
     def lines(self) -> int:
-        """Lines in all."""
+        """Total number of lines."""
         return self.size // self.line_bytes
 
     @property
@@ -34,15 +34,15 @@ class CacheShape:
 
     @property
     def line_width(self) -> int:
-        """Bits of an address that tell its line."""
+        """Bits of an address that select its line."""
         return ADDRESS_WIDTH - exact_log2(self.line_bytes)
 
     @property
     def set_width(self) -> int:
-        """Bits of a set's number, the lowest of a line's."""
+        """Bits of a set index, the lowest of a line number."""
         return exact_log2(self.sets)
 
     @property
     def tag_width(self) -> int:
-        """Bits that tell lines of one set apart."""
+        """Bits of a tag, which distinguishes lines of one set."""
         return self.line_width - self.set_width

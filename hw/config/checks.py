@@ -1,4 +1,4 @@
-"""What values of a config must be, each rule with its sentence."""
+"""Checks of config values, each with its error message."""
 
 __all__ = ["require_choice", "require_integer", "require_power_of_two"]
 

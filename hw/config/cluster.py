@@ -11,36 +11,36 @@ from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 
 __all__ = ["MOST_MATRICES", "ClusterConfig"]
 
-#: Matrix units that a command word can name.
+#: Matrix units that a command word can select.
 MOST_MATRICES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterConfig:
-    """A cluster: cores, shared memory, matrix units, DMA, and what it shows outside.
+    """A cluster: cores, shared memory, matrix units, DMA and its external interfaces.
 
     Parameters
     ----------
     cores : int
-        SIMT cores, all alike, 0 to 32; 0 where a host drives the cluster.
+        SIMT cores, all alike, 0 to 32; 0 if a host drives the cluster.
     core : CoreConfig or None
-        What each of them is; None where there are none.
+        Config of each core; None without cores.
     barriers : int
         Barriers of the cluster, 1 to 64.
     barrier_scope : str
-        Who meets at a barrier. ``cluster``: of every core as many warps as it said. ``core``: as
-        many warps of one core; bit 31 of the barrier's number makes it one of all cores, and the
-        count theirs.
+        Participants of a barrier. ``cluster``: every core, each with its own count of warps.
+        ``core``: a count of warps of one core; bit 31 of the barrier number selects a barrier of
+        all cores, with a count of cores.
     shared : SharedMemoryConfig
     matrix : MatrixConfig or None
-        The matrix unit, or the first of several; None where the cluster has none.
+        The matrix unit, or the first of several; None without matrix units.
     more_matrices : tuple of MatrixConfig
-        The other matrix units, at most 3, each of a size and format of its own.
+        Further matrix units, at most 3, each with its own size and format.
     dma : DmaConfig
     axi : AxiConfig
     l2 : L2Config
-        The slice of the L2 cache before each AXI master, where there are cores: sources are the
-        DMA, 0, and then the cores.
+        The L2 slice before each AXI master, used with cores. Source 0 is the DMA; the cores
+        follow.
 
     """
 
@@ -67,13 +67,13 @@ class ClusterConfig:
         self.require_matrices()
 
     def require_matrices(self):
-        """Raise unless every matrix unit can be fed and drained, and there are not too many."""
+        """Raise unless every matrix unit can be fed and drained and there are not too many."""
         if self.matrix is None and self.more_matrices:
-            raise ValueError("matrix must be the first unit where there are more, not none")
+            raise ValueError("matrix must be the first unit if there are more_matrices, not none")
         if len(self.matrices) > MOST_MATRICES:
             raise ValueError(
-                f"more_matrices must be at most {MOST_MATRICES - 1} beside the first, which a "
-                f"command word can name, not {len(self.more_matrices)}"
+                f"more_matrices must have at most {MOST_MATRICES - 1} units, the rest of what a "
+                f"command word can select, not {len(self.more_matrices)}"
             )
         for matrix in self.matrices:
             if matrix.drain_bytes > self.axi.beat_bytes:
@@ -89,7 +89,7 @@ class ClusterConfig:
         require_integer("barriers", self.barriers, 1, 64)
         require_choice("barrier_scope", self.barrier_scope, ("cluster", "core"))
         if (self.core is None) != (self.cores == 0):
-            which = "where core is none" if self.core is None else "where core is described"
+            which = "if core is none" if self.core is None else "if core is described"
             rule = "must be 0" if self.core is None else "must be at least 1"
             raise ValueError(f"cores {rule} {which}, not {self.cores}")
         if self.cores and self.axi.beat_bytes < 2 * WORD_BYTES:
@@ -112,7 +112,7 @@ class ClusterConfig:
             )
 
     def require_l2(self):
-        """Raise unless bursts of all who ask lie within a line, and who they are is known."""
+        """Raise unless every burst lies within a line and every source exists."""
         line, burst = self.l2.line_bytes, self.axi.interleave_bytes
         if self.cores and line != burst:
             raise ValueError(
@@ -141,16 +141,16 @@ class ClusterConfig:
 
     @property
     def matrices(self) -> tuple[MatrixConfig, ...]:
-        """All matrix units, by their numbers."""
+        """All matrix units, by number."""
         return () if self.matrix is None else (self.matrix, *self.more_matrices)
 
     @property
     def dma_ports(self) -> int:
-        """Blocks of registers of the DMA: one beside each matrix unit, and at least one."""
+        """Register blocks of the DMA: one per matrix unit, and at least one."""
         return max(1, len(self.matrices))
 
     def unit(self, number: int) -> "ClusterConfig":
-        """Return the cluster as matrix unit `number` sees it: with no other."""
+        """Return the cluster with matrix unit `number` as its only one."""
         return replace(self, matrix=self.matrices[number], more_matrices=())
 
     @property
@@ -162,7 +162,7 @@ class ClusterConfig:
 
     @property
     def resolved(self) -> "ClusterConfig":
-        """The same machine, with the value of everything that was left to follow from the rest."""
+        """The same cluster with every derived default filled in."""
         if self.matrix is None:
             return self
         first, *others = (

@@ -9,7 +9,7 @@ from .checks import require_choice, require_integer, require_power_of_two
 
 __all__ = ["CoreConfig"]
 
-#: The field that tells the lanes of each port that has any.
+#: Config field with the number of lanes, for each port that has lanes.
 LANES = {
     "INT": "integer_lanes",
     "FP32": "fp32_lanes",
@@ -20,7 +20,7 @@ LANES = {
 
 
 def data_cache() -> CacheConfig:
-    """Return the cache of a core's data where nothing else is said."""
+    """Return the default config of a core's data cache."""
     return CacheConfig(ways=4, misses=16, prefetch=0)
 
 
@@ -31,54 +31,54 @@ class CoreConfig:
     Parameters
     ----------
     warps : int
-        Warps it holds, 1 to 32.
+        Warps per core, 1 to 32.
     threads : int
-        Threads of a warp, 1 to 32.
+        Threads per warp, 1 to 32.
     divergent_branch : str
-        What a plain branch or jump does whose active threads disagree: ``error`` stops with a
+        Behaviour of a plain branch or jump whose active threads disagree: ``error`` stops with a
         report, ``vortex`` follows the last active thread.
     tensor : str or None
         Tensor instructions: ``hmma`` on registers, ``hgmma`` on shared memory, None for none.
         Fragments are laid out for warps of 8 threads.
     scheduler : str
-        Whose turn it is among warps that can issue: ``round_robin``, ``greedy_then_oldest``,
+        Selection among warps that can issue: ``round_robin``, ``greedy_then_oldest``,
         ``oldest`` or ``two_level``.
     issue_width : int
         Instructions issued per cycle, 1 or 2; two of one warp, to different ports.
     instruction_buffer : int
-        Decoded instructions held for each warp, 2 to 8.
+        Decoded instructions buffered per warp, 2 to 8.
     banks : int
         Register banks, 1 to 32. A power of two.
     bank_mapping : str
         ``warp``: banks as wide as a warp, register r of warp w in bank (w + r) mod banks.
         ``thread``: banks of one word, register r of thread t in bank (t + r) mod banks.
     bank_arbiter : str
-        Whose turn it is at a bank: ``round_robin`` or ``age``.
+        Arbitration at a bank: ``round_robin`` or ``age``.
     collectors : int
-        Instructions that gather operands at a time, 1 to 8.
+        Operand collectors: instructions that gather operands at a time, 1 to 8.
     snoop : bool
-        Whether collectors take operands from the writeback buses. Otherwise instructions wait
-        until their operands are in the banks.
+        Whether collectors take operands from the writeback buses. If not, instructions wait until
+        their operands are in the banks.
     writeback_buses : int
         Results written per cycle, 1 to 4.
     integer_lanes, fp32_lanes, memory_lanes, special_lanes, divide_lanes : int or None
-        Threads that a port takes per cycle, divisors of `threads`; None for all of them, of
-        special functions two (one where threads are odd), of quotients one.
+        Threads that a port accepts per cycle, a divisor of `threads`. None stands for all threads;
+        for special functions for two (one if `threads` is odd), for division for one.
     multiply_latency : int
-        Cycles of an integer product, 2 to 4.
+        Latency of an integer product in cycles, 2 to 4.
     fma_latency : int
-        Cycles of a fused multiply-add, 3 to 6.
+        Latency of a fused multiply-add in cycles, 3 to 6.
     accesses : int
-        Loads and stores of a core under way at a time, 1 to 32. A power of two.
+        Loads and stores of a core in flight at a time, 1 to 32. A power of two.
     transactions : int
-        Reads and writes of DRAM that they have under way at a time, 2 to 64. A power of two.
+        DRAM reads and writes in flight at a time, 2 to 64. A power of two.
     shared_ports : int or None
         Words of shared memory that a core reads or writes per cycle, a divisor of its memory
-        lanes; None for as many.
+        lanes; None for one word per lane.
     l1i : CacheConfig
-        The cache of its instructions.
+        The instruction cache.
     l1d : CacheConfig
-        The cache of its data; with a `prefetch` of 0.
+        The data cache; its `prefetch` must be 0.
 
     """
 
@@ -116,12 +116,10 @@ class CoreConfig:
         if self.tensor is not None:
             require_choice("tensor", self.tensor, ("hmma", "hgmma"))
             if self.threads != 8:
-                raise ValueError(
-                    f"threads must be 8 where there are tensor instructions, not {self.threads}"
-                )
+                raise ValueError(f"threads must be 8 with tensor instructions, not {self.threads}")
 
     def require_pipeline(self):
-        """Raise unless what makes the core fast or slow is in its range."""
+        """Raise unless the microarchitectural parameters are in range."""
         schedulers = ("round_robin", "greedy_then_oldest", "oldest", "two_level")
         require_choice("scheduler", self.scheduler, schedulers)
         require_integer("issue_width", self.issue_width, 1, 2)
@@ -145,7 +143,7 @@ class CoreConfig:
 
         if self.l1d.prefetch:
             raise ValueError(
-                f"l1d.prefetch must be 0, as data is not read ahead, not {self.l1d.prefetch}"
+                f"l1d.prefetch must be 0, as data is not prefetched, not {self.l1d.prefetch}"
             )
         lanes, ports = self.lanes("MEMORY"), self.shared_ports
         if ports is not None:
@@ -154,7 +152,7 @@ class CoreConfig:
                 raise ValueError(f"shared_ports must divide {lanes} memory lanes, not {ports}")
 
     def lanes(self, port: str) -> int:
-        """Return how many threads the port of this name takes per cycle."""
+        """Return how many threads port `port` accepts per cycle."""
         lanes = getattr(self, LANES[port])
         if lanes is not None:
             return lanes
@@ -164,20 +162,20 @@ class CoreConfig:
 
     @property
     def tag_width(self) -> int:
-        """Bits of the tag of a request to memory: which access, at least one bit, which beat."""
+        """Bits of the tag of a memory request: the access (at least one bit) and the beat."""
         return max(1, ceil_log2(self.accesses)) + ceil_log2(self.threads // self.lanes("MEMORY"))
 
     @property
     def warp_width(self) -> int:
-        """Bits of a warp's number."""
+        """Bits of a warp number."""
         return ceil_log2(self.warps)
 
     @property
     def thread_width(self) -> int:
-        """Bits of a thread's number in its warp."""
+        """Bits of a thread number within its warp."""
         return ceil_log2(self.threads)
 
     @property
     def stack_depth(self) -> int:
-        """Divergent splits that may be open at a time in one warp."""
+        """Divergent splits that can be open at a time in one warp."""
         return self.threads - 1

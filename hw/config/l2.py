@@ -10,25 +10,25 @@ __all__ = ["L2Config"]
 
 @dataclass(frozen=True, kw_only=True)
 class L2Config(CacheShape):
-    """A slice of the L2 cache: what stands before one channel of DRAM.
+    """A slice of the L2 cache, which serves one DRAM channel.
 
     Parameters
     ----------
     size : int
-        Bytes of all lines of a slice. A power of two.
+        Capacity of a slice in bytes. A power of two.
     ways : int
-        Lines that an address may be in, 1 to 16. A power of two.
+        Associativity, 1 to 16. A power of two.
     line_bytes : int
-        Bytes of a line, 8 to 256: what goes to one channel together. A power of two.
+        Bytes of a line, 8 to 256, all on one channel. A power of two.
     misses : int
-        Reads that may wait, for DRAM or for each other, 2 to 256. A power of two.
+        MSHRs: reads that wait for DRAM or for each other, 2 to 256. A power of two.
     write_backs : int
-        Lines that may be on their way to DRAM, 2 to 256. A power of two.
+        Write-backs in flight, 2 to 256. A power of two.
     prefetch : int
-        Lines of the slice that are read ahead of a stream of reads, 0 to 128; 0 for none.
+        Lines of the slice prefetched ahead of a stream of reads, 0 to 128; 0 disables it.
     no_allocate_sources : tuple of int
-        Sources whose misses leave no line behind: their reads pass through, and their writes
-        where there is no line to update.
+        Sources whose misses do not allocate: their reads bypass the cache, and their writes do
+        too if they miss.
 
     """
 

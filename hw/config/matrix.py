@@ -19,24 +19,24 @@ class MatrixConfig:
     Parameters
     ----------
     rows, columns : int
-        Elements of the array: K runs down the rows, N along the columns (weight-stationary).
+        Dimensions of the array: K runs down the rows, N along the columns (weight-stationary).
         Powers of two from 2 to 32.
     dataflow : str
         ``weight_stationary`` or ``output_stationary``.
     operand : str
-        Format of A and B, a name in `ARITHMETIC`, which tells the formats of sums and of C.
+        Format of A and B, a key of `ARITHMETIC`, which gives the formats of sums and of C.
     multiply_add_latency : int or None
-        Cycles from a partial sum's arrival at an element to its departure, 1 to 6; None for what
-        suits the format (`element_latency`).
+        Cycles from a partial sum's arrival at an element to its departure, 1 to 6; None for the
+        default of the format (`element_latency`).
     add_latency : int
-        Cycles of the accumulator's adder, 1 to 4.
+        Latency of the accumulator's adder in cycles, 1 to 4.
     accumulator_bytes : int
-        Bytes of accumulator SRAM. A power of two.
+        Capacity of the accumulator SRAM in bytes. A power of two.
     read_scale : bool
         Whether a read of the accumulator can be scaled by an FP32 factor.
     tile : tuple of int
         (M, N, K) of a CISC compute command, in elements.
-    cisc_map : str
+    Encoding of the CISC command words: ``current`` or ``legacy``.
         ``current`` or ``legacy`` command words.
 
     """
@@ -92,7 +92,7 @@ class MatrixConfig:
 
     @property
     def narrow_format(self) -> FloatFormat | IntFormat:
-        """Format of C where a command does not ask for the accumulator's."""
+        """Format of C unless a command selects the accumulator's."""
         return FORMATS[ARITHMETIC[self.operand].narrow]
 
     @property
@@ -112,7 +112,7 @@ class MatrixConfig:
 
     @property
     def scales(self) -> bool:
-        """Whether results can be scaled on their way out: floats, where there is a multiplier."""
+        """Whether results can be scaled while drained: floats, if there is a multiplier."""
         return self.read_scale and isinstance(self.accumulator_format, FloatFormat)
 
     @property
@@ -144,7 +144,7 @@ class MatrixConfig:
 
     @property
     def drain_bytes(self) -> int:
-        """Bytes of one beat of results that leave the accumulator: half a row of it, at most 32."""
+        """Bytes of one beat of drained results: half a row of the accumulator, at most 32."""
         return min(2 * self.columns, 32)
 
     @property

@@ -1,4 +1,4 @@
-"""Configs of shared memory, the DMA and the way to DRAM."""
+"""Configs of shared memory, the DMA and the AXI masters to DRAM."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class SharedMemoryConfig:
 
     Parameters
     ----------
-    size : int
+    Total capacity in bytes. A power of two.
         Bytes in all. A power of two.
     banks : int
         Contiguous slices of the address space that work in parallel. A power of two.
@@ -26,7 +26,7 @@ class SharedMemoryConfig:
     read_latency : int
         Cycles from the grant of a read to its data, 1 or more.
     narrow_ports : int
-        Lane ports of one word each; 0 where no cores exist.
+        Lane ports of one word each; 0 without cores.
 
     """
 
@@ -76,7 +76,7 @@ class AxiConfig:
     data_width : int
         Bits of one beat.
     id_width : int
-        Bits of a transaction id.
+        Bits of a transaction ID.
     interleave_bytes : int
         Bytes of consecutive addresses that go to one master; the longest burst.
 
@@ -113,9 +113,9 @@ class DmaConfig:
     Parameters
     ----------
     queue : int
-        Jobs accepted before the first is begun, 1 to 16.
+        Descriptors queued before the first starts, 1 to 16.
     contexts : int
-        Loads in progress side by side, 1 to 4.
+        Loads processed concurrently, 1 to 4.
     outstanding : int
         Read bursts in flight per AXI master.
 

@@ -1,4 +1,4 @@
-"""The machines that have a name."""
+"""Named machines."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ TINY_MATRIX = ClusterConfig(
 
 VIRGO = ClusterConfig(cores=4, core=CoreConfig(shared_ports=2))
 
-#: A unit beside a larger one, for products of which a tile would be half empty there.
+#: A small unit for products that would leave a tile of the larger one half empty.
 SMALL_MATRIX = MatrixConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
 
 PRESETS: dict[str, ClusterConfig] = {
@@ -54,7 +54,7 @@ PRESETS: dict[str, ClusterConfig] = {
     "core": ClusterConfig(
         cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), matrix=None
     ),
-    # A port for every lane of four cores would make shared memory 81 gates deep.
+    # One port per lane of four cores would make shared memory 81 gates deep.
     "virgo": VIRGO,
     "virgo_hetero": replace(VIRGO, more_matrices=(SMALL_MATRIX,)),
 }

@@ -26,7 +26,7 @@ class AddConfig(TwoOperandConfig):
 
 
 class Add(TwoOperandUnit):
-    """``o = a + b``; subnormals are numbers like any other. See `TwoOperandUnit`."""
+    """Floating-point adder: ``o = a + b``, with subnormals. See `TwoOperandUnit`."""
 
     def build(self, platform):
         m = Module()
@@ -38,7 +38,7 @@ class Add(TwoOperandUnit):
         is_special = exponent.all()
         m.d.comb += [
             total.a.significand.eq(Cat(self.a[: form.fraction_width], is_normal)),
-            # A subnormal has the exponent of the least normal numbers.
+            # A subnormal uses the exponent of the smallest normals.
             total.a.exponent.eq(exponent | ~is_normal),
             total.a.sign.eq(self.a[-1]),
             total.a.is_number.eq(Mux(is_special, self.a[:-1] == form.infinity, self.a[:-1].any())),

@@ -1,4 +1,4 @@
-"""Alignment: order two addends by exponent and shift the small one to the big one's."""
+"""Alignment: order two addends by exponent and shift the smaller right."""
 
 from dataclasses import dataclass
 
@@ -13,21 +13,21 @@ __all__ = ["Align", "AlignConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class AlignConfig:
-    """The addends' formats.
+    """Formats of the addends.
 
     Parameters
     ----------
     form : FloatFormat
         Format of `b`.
     significand_width : int or None
-        Bits of the significand of `a`, of which two are before the point; None for one more than
-        the format's.
+        Bits of the significand of `a`, two of them before the point; None for one more than
+        `form` has.
     exponent_shape : Shape or None
-        Shape of the exponent of `a`; None for the format's.
+        Shape of the exponent of `a`; None for that of `form`.
     subnormals : bool
         Whether a subnormal `b` must be aligned exactly.
     zeros : bool
-        Whether `a` can be zero, at any exponent.
+        Whether `a` can be zero, with any exponent.
 
     """
 
@@ -49,25 +49,25 @@ class AlignConfig:
 
     @property
     def width(self) -> int:
-        """Bits of the big addend: those of both after the point, and two before it."""
+        """Bits of the big addend: two before the point, then the fraction bits of both."""
         return max(self.a_width, self.form.significand_width + 1)
 
     @property
     def small_width(self) -> int:
-        """Bits of the small addend: below the big one's a last bit for all that was shifted out.
+        """Bits of the small addend: those of the big one and a sticky bit.
 
-        Only where `b` has an exponent by 1 or 2 larger than `a`, which is below 4, can more than
-        one leading bit cancel: then all bits of `a` are kept. Elsewhere a guard and a round bit
-        before the last are enough.
+        More than one leading bit can cancel only if the exponent of `b` exceeds that of `a` by 1
+        or 2, as `a` is below 4. Then all bits of `a` are kept. Otherwise a guard and a round bit
+        before the sticky bit are enough.
         """
         return max(self.a_width + 2, self.form.significand_width + 4)
 
 
 class Align(wiring.Component):
-    """Bring two significands below 4 to the larger exponent, for an exact addition.
+    """Aligner: brings two significands below 4 to the larger exponent for an exact addition.
 
-    Combinational. Only exponents are compared, so the small addend may be the larger one by up to
-    a factor of 4; then neither loses a bit, unless `b` is subnormal.
+    Combinational. Only exponents are compared, so the small addend may be the larger value by up
+    to a factor of 4. In that case neither loses a bit, unless `b` is subnormal.
 
     Parameters
     ----------
@@ -78,16 +78,16 @@ class Align(wiring.Component):
     a : In(config.a_width)
     a_exponent : In(config.a_exponent_shape)
     is_a_zero : In(1)
-        Present if `config.zeros`: `b` counts as the big one.
+        Present if `config.zeros`: selects `b` as the big addend.
     b : In(config.form.width - 1)
         A stored magnitude.
     is_b_big : Out(1)
-        The exponent of `b` is the larger one.
+        The exponent of `b` is the larger one, or `a` is zero.
     exponent : Out(config.form.exponent_width + 1)
-        The big addend's and 2: the stored exponent of a sum of 4 or more.
+        The big addend's exponent plus 2: the stored exponent of a sum of 4 or more.
     big : Out(config.width)
     small : Out(config.small_width)
-        With more bits below: the last stands for all that were shifted out (sticky).
+        Extended by low bits; the last one is sticky (OR of all bits shifted out).
 
     """
 
@@ -120,7 +120,7 @@ class Align(wiring.Component):
         b_exponent = self.b[form.fraction_width :]
         b_hidden = C(1, 1)
         if config.subnormals:
-            # A subnormal has the exponent of the least normal numbers.
+            # A subnormal uses the exponent of the smallest normals.
             b_hidden = b_exponent.any()
             b_exponent = b_exponent | ~b_hidden
         a = Cat(C(0, config.width - config.a_width), self.a)
@@ -135,7 +135,7 @@ class Align(wiring.Component):
             self.exponent.eq(Mux(self.is_b_big, b_exponent, self.a_exponent) + 2),
             self.big.eq(Mux(self.is_b_big, b, a)),
         ]
-        # The complement of a negative distance is one too small: `a` is halved to begin with.
+        # The complement of a negative distance is one too small, so `a` starts halved.
         half_units = Signal(config.width + 1)
         m.d.comb += half_units.eq(Mux(self.is_b_big, a, Cat(C(0, 1), b)))
         magnitude = distance[:-1] ^ is_b_big.replicate(len(distance) - 1)
@@ -143,7 +143,7 @@ class Align(wiring.Component):
         return m
 
     def shifted(self, m, half_units, distance):
-        """Return `half_units`, with more bits below, shifted right by `distance`."""
+        """Return `half_units`, extended by low bits, shifted right by `distance`."""
         config = self.config
         places_width = (config.small_width - 2).bit_length()
         largest = (1 << places_width) - 1

@@ -1,4 +1,4 @@
-"""A carry-select adder: words summed in blocks, each for both carries that may enter it."""
+"""Carry-select adder: each block computes its sum for both possible carries in."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,14 +15,14 @@ __all__ = ["CarrySelectAdd", "CarrySelectAddConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class CarrySelectAddConfig:
-    """A sum's width and the blocks it is made of.
+    """Width of a carry-select adder and its blocks.
 
     Parameters
     ----------
     width : int
         Bits of both addends and of the sum.
     blocks : tuple of int
-        Bits at which a new block begins, ascending.
+        First bit of each block but the lowest, ascending.
 
     """
 
@@ -39,10 +39,10 @@ class CarrySelectAddConfig:
 
 
 class CarrySelectAdd(wiring.Component):
-    """``o = a + b + carry`` modulo ``2**width``.
+    """Carry-select adder: ``o = a + b + carry`` modulo ``2**width``.
 
-    Combinational. Its depth is that of the longest block, and a multiplexer for each further one;
-    for a simulator it is one addition.
+    Combinational. Its depth is that of the longest block plus one multiplexer per further block.
+    A simulator computes it as a single addition.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ class CarrySelectAdd(wiring.Component):
             if low == 0:
                 m.d.comb += total.eq((Cat(carry, a) + Cat(carry, b))[1:])
             else:
-                # Synthesis for area would share the two sums and make one ripple carry of all
-                # blocks; `keep` forbids it.
+                # Area-driven synthesis would share the two sums and merge all blocks into one
+                # ripple carry; `keep` prevents it.
                 without = Signal(high - low + 1, name=f"without_{low}", attrs={"keep": 1})
                 with_carry = Signal(high - low + 1, name=f"with_{low}", attrs={"keep": 1})
                 m.d.comb += [

@@ -1,4 +1,4 @@
-"""Classification of a stored float, as RISC-V's ``fclass``."""
+"""Classification of a stored float: RISC-V's ``fclass``."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from ..shared_block import SharedBlock
 
 __all__ = ["CLASS_LAYOUT", "Classify", "ClassifyConfig"]
 
-#: One bit per class, exactly one of them set.
+#: One-hot class of a float.
 CLASS_LAYOUT = data.StructLayout({
     "negative_infinity": 1,
     "negative_normal": 1,
@@ -28,16 +28,16 @@ CLASS_LAYOUT = data.StructLayout({
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifyConfig:
-    """The format to classify."""
+    """Format of the classifier."""
 
     form: FloatFormat = FP32
 
 
 class Classify(SharedBlock):
-    """``o`` is the class of ``i``, one bit of ten.
+    """Float classifier: ``o`` is the one-hot class of ``i``.
 
     Combinational. The layout is that of the RISC-V ISA manual, "Single-Precision Floating-Point
-    Classify Instruction". The NaN of a format that has only one is quiet.
+    Classify Instruction". The only NaN of a format with one NaN is quiet.
 
     Parameters
     ----------

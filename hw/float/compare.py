@@ -14,7 +14,7 @@ __all__ = ["Compare", "CompareConfig", "Comparison"]
 
 
 class Comparison(enum.IntEnum, shape=3):
-    """What to compute."""
+    """Operations of the comparator."""
 
     EQUAL = 0
     LESS = 1
@@ -25,18 +25,18 @@ class Comparison(enum.IntEnum, shape=3):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig:
-    """The format of the operands."""
+    """Format of the operands."""
 
     form: FloatFormat = FP32
 
 
 class Compare(SharedBlock):
-    """``o`` is 1 if ``a`` compares so with ``b``, else 0; or the smaller, or the larger of both.
+    """Float comparator: ``o`` is the comparison result (0 or 1), the minimum or the maximum.
 
-    Combinational. NaN is equal to and less than nothing. A NaN is invalid in LESS and LESS_EQUAL,
-    and in the others if signalling. MINIMUM and MAXIMUM are minimumNumber and maximumNumber of
-    IEEE 754-2019: of a NaN and a number the number, of two NaN the canonical one, and -0 is less
-    than +0.
+    Combinational. NaN compares neither equal to nor less than anything. LESS and LESS_EQUAL
+    raise `invalid` for any NaN, the other operations for a signalling one. MINIMUM and MAXIMUM are
+    minimumNumber and maximumNumber of IEEE 754-2019: a number wins over NaN, two NaNs give the
+    canonical one, and -0 is less than +0.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Compare(SharedBlock):
     a, b : In(config.form.width)
     o : Out(config.form.width)
     flags : Out(FLAGS_LAYOUT)
-        All 0 but `invalid`.
+        All 0 except `invalid`.
 
     """
 
@@ -100,14 +100,14 @@ class Compare(SharedBlock):
         return m
 
     def ordered(self, m):
-        """Return whether `a` is less than `b`, and whether they are equal, all by their codes.
+        """Return whether `a` is less than `b` and whether they are equal, by their codes.
 
-        -0 is less than +0. Words are compared bit by bit and the outcomes joined in a tree.
+        -0 is less than +0. Bits are compared in parallel and combined in a tree.
         """
         form = self.config.form
         a, b = self.a, self.b
         if form.signed:
-            # Codes that are ordered like values: negative ones with all bits but the sign turned.
+            # Codes ordered like values: invert the magnitude bits of negative numbers.
             a, b = (Cat(x[:-1] ^ x[-1].replicate(form.magnitude_width), ~x[-1]) for x in (a, b))
         less, equal = ~a & b, ~(a ^ b)
         while len(less) > 1:
@@ -124,7 +124,7 @@ class Compare(SharedBlock):
         return less, equal
 
     def nan(self, operand):
-        """Return whether an operand is NaN, and whether it is a signalling one."""
+        """Return whether an operand is NaN and whether it is signalling."""
         form = self.config.form
         magnitude = operand[: form.magnitude_width]
         if form.specials == IEEE:

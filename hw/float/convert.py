@@ -1,4 +1,4 @@
-"""Conversion of a stored float to any other format."""
+"""Conversion of a stored float to another format."""
 
 from dataclasses import dataclass
 
@@ -16,17 +16,17 @@ __all__ = ["Convert", "ConvertConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertConfig:
-    """A conversion; what it can run into follows from the two formats.
+    """Source and target of a conversion; the possible exceptions follow from the two formats.
 
     Parameters
     ----------
     source, target : FloatFormat
-        Any two. The same twice makes NaN canonical.
+        Any two formats. If they are equal, the conversion makes NaN canonical.
     modes : bool
-        Whether the rounding mode is an input, else it is nearest, ties to even.
+        Whether the rounding mode is an input; if not, it is nearest, ties to even.
     saturate : bool
-        Whether what is too large, infinity too, becomes the largest number, and what an unsigned
-        target cannot reach below its least number.
+        Whether overflow, infinity included, gives the largest number, and values below the
+        range of an unsigned target give its smallest number.
 
     """
 
@@ -43,17 +43,17 @@ class ConvertConfig:
 
     @property
     def offset(self) -> int:
-        """What the target's stored exponent of a value exceeds the source's by."""
+        """Target's stored exponent minus the source's, for the same value."""
         return self.target.bias - self.source.bias
 
     @property
     def least_exponent(self) -> int:
-        """The target's stored exponent of the source's least normal number."""
+        """The target's stored exponent of the source's smallest normal number."""
         return int(self.source.subnormals) + self.offset
 
     @property
     def room(self) -> int:
-        """Places by which a subnormal number can be more normal in the target."""
+        """Places by which a subnormal can be normalised further in the target."""
         if not self.source.subnormals:
             return 0
         places = self.least_exponent - int(self.target.subnormals)
@@ -61,17 +61,17 @@ class ConvertConfig:
 
     @property
     def underflows(self) -> bool:
-        """Whether the source has normal numbers that are none in the target."""
+        """Whether some normal numbers of the source are not normal in the target."""
         return self.least_exponent < int(self.target.subnormals)
 
     @property
     def subnormals_vanish(self) -> bool:
-        """Whether each subnormal is below half of the target's least number, so all are alike."""
+        """Whether every subnormal is below half of the target's smallest number."""
         return self.least_exponent <= int(self.target.subnormals) - self.target.significand_width
 
     @property
     def overflows(self) -> bool:
-        """Whether a number of the source, rounded, can be too large for the target."""
+        """Whether a rounded number of the source can be too large for the target."""
         dropped = self.source.fraction_width - self.target.fraction_width
         largest = self.source.largest
         code = -(-largest >> dropped) if dropped > 0 else largest << -dropped
@@ -79,7 +79,7 @@ class ConvertConfig:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the target has all numbers of the source."""
+        """Whether the target represents all numbers of the source."""
         return (
             self.source.significand_width <= self.target.significand_width
             and self.source.least_exponent >= self.target.least_exponent
@@ -88,34 +88,35 @@ class ConvertConfig:
 
     @property
     def beyond(self) -> int:
-        """Stored magnitude of infinity, in the target."""
+        """Stored magnitude of infinity in the target."""
         return self.target.largest if self.saturate else self.target.overflow
 
     @property
     def nan(self) -> int:
-        """Stored bits of NaN, in the target."""
+        """Stored bits of NaN in the target."""
         return self.target.nan if self.target.has_nan else self.target.largest
 
     @property
     def infinity_passes(self) -> bool:
-        """Whether infinity takes the way of numbers: an exponent as any, or one that overflows."""
+        """Whether infinity is handled like a number: a valid exponent or one that overflows."""
         if self.is_exact:
             codes = (self.source.exponent_mask + self.offset, self.target.exponent_mask)
             return self.target.has_infinity and not self.saturate and codes[0] == codes[1]
         exponent = self.source.exponent_mask + self.offset
         is_too_large = exponent > self.target.largest >> self.target.fraction_width
-        # A directed mode does not take to infinity what only overflows.
+        # In a directed mode a finite overflow does not always become infinity.
         in_every_mode = not self.modes or self.beyond == self.target.largest
         return self.overflows and is_too_large and in_every_mode
 
 
 class Convert(SharedBlock):
-    """``o = i`` in another format, rounded once.
+    """Float converter: ``o = i`` in another format, rounded once.
 
-    Combinational. A target that has all numbers of the source takes no rounder. NaN becomes the
-    canonical one; what is too large becomes infinity, else NaN, else the largest number (which
-    NaN becomes too, where there is none). What lies below an unsigned target, zero too if it has
-    none, becomes NaN. With `config.saturate` all these but NaN become the nearest number.
+    Combinational. There is no rounder if the target represents all numbers of the source. NaN
+    becomes the canonical NaN, or the largest number in a format without NaN. Overflow gives
+    infinity, else NaN, else the largest number. Values below the range of an unsigned target, and
+    zero if it has none, become NaN. With `config.saturate` all of these except NaN become the
+    nearest number.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ class Convert(SharedBlock):
 
     @property
     def magnitude(self):
-        """All of the input but its sign."""
+        """Bits of the input without its sign."""
         return self.i[: self.config.source.magnitude_width]
 
     @property
@@ -177,7 +178,7 @@ class Convert(SharedBlock):
         return m
 
     def specials(self):
-        """Return whether the input is NaN, and whether it is infinity and must be told apart."""
+        """Return whether the input is NaN, and whether it is an infinity unlike a number."""
         source = self.config.source
         is_infinity = C(0, 1)
         if source.has_infinity and not self.config.infinity_passes:
@@ -187,7 +188,7 @@ class Convert(SharedBlock):
         return self.magnitude.all() if source.specials == NAN else C(0, 1), is_infinity
 
     def unpacked(self, m):
-        """Return the significand, normalised as far as the target is, and its stored exponent."""
+        """Return the significand, normalised as far as in the target, and its stored exponent."""
         config = self.config
         source = config.source
         fraction = self.i[: source.fraction_width]
@@ -202,7 +203,7 @@ class Convert(SharedBlock):
         is_normal = code.any()
         significand = Cat(fraction, is_normal)
         if config.room or (config.underflows and not config.subnormals_vanish):
-            # A subnormal has the exponent of the least normal numbers.
+            # A subnormal uses the exponent of the smallest normals.
             code = code | ~is_normal
         if not config.room:
             m.d.comb += exponent.eq(code + config.offset)
@@ -220,7 +221,7 @@ class Convert(SharedBlock):
         return normalise.o, exponent
 
     def widened(self, m, significand, exponent):
-        """Return the magnitude of a number that the target has."""
+        """Return the magnitude of a number that the target represents exactly."""
         config = self.config
         target = config.target
         significand = Cat(C(0, target.significand_width - len(significand)), significand)
@@ -230,15 +231,15 @@ class Convert(SharedBlock):
             m.d.comb += places.eq(Mux(exponent < least, least - exponent, 0))
             significand = (significand >> places)[: target.significand_width]
         if config.room or config.underflows:
-            # Without its top bit it is subnormal or zero.
+            # Subnormal or zero if its top bit is 0.
             exponent = Mux(significand[-1], exponent, 0)
         return Cat(significand[:-1], exponent[: target.exponent_width])
 
     def rounded(self, m, significand, exponent):
-        """Return the magnitude of the number of the target that is nearest in the mode."""
+        """Return the magnitude rounded to the target in the rounding mode."""
         config = self.config
         target = config.target
-        # Two bits more than the target's, of which the last stands for all that follow.
+        # Two bits more than the target's; the last one is sticky.
         surplus = len(significand) - target.significand_width - 2
         if surplus > 0:
             significand = Cat(significand[: surplus + 1].any(), significand[surplus + 1 :])

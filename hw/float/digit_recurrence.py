@@ -1,4 +1,4 @@
-"""Digits of quotients and square roots, several per cycle, from one chain of subtractors."""
+"""Digit recurrence for quotients and square roots: several bits per cycle."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from .carry_select import CarrySelectAdd, CarrySelectAddConfig
 
 __all__ = ["DigitRecurrence", "DigitRecurrenceConfig"]
 
-#: Bits of a subtractor's first carry-select block, by digits per cycle: the more subtractors stand
-#: in a row, the shorter their carries must ripple.
+#: Bits of a subtractor's first carry-select block, by digits per cycle: the more subtractors are
+#: chained, the shorter their ripple carries must be.
 FIRST_BLOCK = {1: 26, 2: 12, 3: 7, 4: 3}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigitRecurrenceConfig:
-    """How long the operands are, and how many digits a cycle finds.
+    """Operand length and number of digits per cycle.
 
     Parameters
     ----------
@@ -38,42 +38,42 @@ class DigitRecurrenceConfig:
 
     @property
     def cycles(self) -> int:
-        """Cycles to find a guard bit at least, the first digit of a significand being known."""
+        """Cycles until at least a guard bit is found; the first digit of a significand is known."""
         return -(-self.significand_width // self.digits)
 
     @property
     def result_width(self) -> int:
-        """Bits of a result: a 1 before the point, and what all cycles find."""
+        """Bits of a result: a 1 before the point and the digits of all cycles."""
         return 1 + self.cycles * self.digits
 
     @property
     def remainder_width(self) -> int:
         """Bits of a remainder with room for the next digits.
 
-        A remainder of a root is at most twice the root, and each digit draws two bits of the
+        The remainder of a root is at most twice the root, and each digit consumes two bits of the
         radicand.
         """
         return self.minuend_width + self.digits
 
     @property
     def minuend_width(self) -> int:
-        """Bits of what a cycle subtracts from: the root is shorter then by what it finds."""
+        """Bits of a cycle's minuend: at its start the root lacks the digits of this cycle."""
         return self.result_width + 1 + self.digits
 
 
 class DigitRecurrence(wiring.Component):
-    """One cycle of a division or of a square root: `config.digits` more digits of the result.
+    """One cycle of a division or square root: computes `config.digits` digits of the result.
 
-    Combinational. Restoring recurrences of radix 2 (Ercegovac & Lang, "Digital Arithmetic",
-    chapters 5 and 6), with whole numbers: a digit is 1 where the subtrahend is no more than the
-    remainder. For quotients the subtrahend is the divisor; for roots it is four times the root so
-    far plus one, which makes the pair of remainder and root satisfy
-    ``radicand = root**2 + remainder``. Carry-select subtractors of these lengths are so shallow
-    that a redundant remainder and digits of radix 4 would save no cycle, and cost more: selection,
-    both forms of the result, and a last sum.
+    Combinational. Restoring recurrences of radix 2 on integers (Ercegovac & Lang, "Digital
+    Arithmetic", chapters 5 and 6): a digit is 1 if the subtrahend does not exceed the remainder.
+    For quotients the subtrahend is the divisor. For roots it is four times the partial root plus
+    one, which maintains ``radicand = root**2 + remainder``. Carry-select subtractors of these
+    lengths are so shallow that a redundant remainder and radix-4 digits would save no cycle. They
+    would cost more: digit selection, both forms of the result and a final sum.
 
-    Within a cycle the remainder stands still and subtrahends move right, so only one multiplexer
-    per cycle knows that a quotient's remainder moves by one place per digit and a root's by two.
+    Within a cycle the remainder stays in place and the subtrahends move right. A single
+    multiplexer per cycle accounts for the remainder's shift per digit: one place for a quotient,
+    two for a root.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ class DigitRecurrence(wiring.Component):
     -------
     is_root : In(1)
     remainder : In(config.remainder_width)
-        Of a division, below ``divisor << digits``; of a root, with the radicand's bits of this
-        cycle at its end.
+        For a division, below ``divisor << digits``; for a root, with this cycle's bits of the
+        radicand at its end.
     operand : In(config.significand_width)
-        The divisor, or what is left of the radicand, left-aligned.
+        The divisor, or the remaining bits of the radicand, left-aligned.
     result : In(config.result_width)
-        The digits found so far, 1 at first.
+        The digits found so far; 1 initially.
     remainder_o, operand_o, result_o : Out
-        The same for the next cycle. After the last one, `remainder_o` is 0 if the result is exact.
+        Values for the next cycle. After the last cycle `remainder_o` is 0 if the result is exact.
 
     """
 
@@ -137,12 +137,12 @@ class DigitRecurrence(wiring.Component):
         return m
 
     def step(self, m, place: int, remainder, result):
-        """Return the remainder after the digit with `place` digits behind it, and the digit."""
+        """Return the remainder and the digit of a step that has `place` digits after it."""
         subtrahend = Signal(len(remainder), name=f"subtrahend_{place}")
         m.d.comb += subtrahend.eq(
             Mux(self.is_root, Cat(C(1, 2), result) << 2 * place, self.operand << place)
         )
-        # Nothing is subtracted from the last `place` bits; the difference's top bit is its sign.
+        # The last `place` bits are unchanged; the difference's top bit is its sign.
         width = len(remainder) - place + 1
         m.submodules[f"subtract_{place}"] = subtract = CarrySelectAdd(
             CarrySelectAddConfig(width=width, blocks=self.blocks(width))
@@ -154,13 +154,13 @@ class DigitRecurrence(wiring.Component):
             subtract.b.eq(~Cat(subtrahend[place:], C(0, 1))),
             subtract.carry.eq(1),
             digit.eq(~subtract.o[-1]),
-            # What remains is less than the subtrahend, so it is a bit shorter than before.
+            # The new remainder is less than the subtrahend, so it needs one bit less.
             restored.eq(Mux(digit, subtract.o, remainder[place:])),
         ]
         return Cat(remainder[:place], restored), digit
 
     def blocks(self, width: int) -> tuple[int, ...]:
-        """Return where a subtractor's blocks begin: the later one is chosen, the longer it is."""
+        """Return the first bits of a subtractor's blocks; later blocks are longer."""
         low = FIRST_BLOCK[self.config.digits]
         size = low + 1
         edges = []

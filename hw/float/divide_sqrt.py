@@ -1,4 +1,4 @@
-"""Division and square root: one iterative unit for both."""
+"""Iterative unit for division and square root."""
 
 from amaranth import *
 from amaranth.lib import stream
@@ -14,15 +14,15 @@ __all__ = ["DivideSqrt", "DivideSqrtConfig", "Operation"]
 
 
 class DivideSqrt(SharedBlock):
-    """``a / b`` or the square root of ``a``, rounded once: ``fdiv`` and ``fsqrt`` of RISC-V.
+    """Division and square root: ``a / b`` or ``sqrt(a)``, rounded once (``fdiv``, ``fsqrt``).
 
-    Iterative: `config.digits` bits of the result per cycle, every operation of a format as many
-    cycles as any other; NaN, infinities, zeros and subnormals too. Results leave in the order of
-    operations. An unread result waits in the output register while the next operation runs;
-    only when that one is finished as well is `i` refused longer than stated here.
+    Iterative: `config.digits` bits of the result per cycle. Every operation of a format takes the
+    same number of cycles, also for NaN, infinities, zeros and subnormals. Results leave in order.
+    An unread result stays in the output register while the next operation runs. Only if that one
+    is finished too, `i` is refused longer than stated here.
 
     ====  ==================  ==================================================================
-    FP32  `digits` 4 (or n)   what happens, `o` being ready
+    FP32  `digits` 4 (or n)   event, `o` being ready
     ====  ==================  ==================================================================
     0     0                   `i` is accepted: operands classified and normalised, first digit
     1     1                   the next n digits
@@ -101,7 +101,7 @@ class DivideSqrt(SharedBlock):
         return m
 
     def control(self, m):
-        """Return whether an operation is accepted, digits are found, a result is rounded."""
+        """Return the strobes `accept`, `iterate` (find digits) and `round_now`."""
         cycles = self.config.recurrence.cycles
         busy = Signal()
         cycles_left = Signal(range(cycles + 1))

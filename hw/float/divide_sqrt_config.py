@@ -1,4 +1,4 @@
-"""What a unit for division and square root computes, and what goes in and out."""
+"""Config and payload layouts of the unit for division and square root."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["DivideSqrtConfig", "Operation"]
 
 
 class Operation(enum.Enum, shape=1):
-    """What is asked for: ``a / b``, or the square root of ``a``."""
+    """Operation of the unit: ``a / b``, or the square root of ``a``."""
 
     DIVIDE = 0
     SQUARE_ROOT = 1
@@ -29,10 +29,10 @@ class DivideSqrtConfig:
     form : FloatFormat
         Format of operands and results: an IEEE one, with sign, infinities and subnormals.
     digits : int
-        Bits of the result found per cycle, 1 to 4: area for time. Of a whole unit for FP32, 4
-        have the best product of both.
+        Bits of the result found per cycle, 1 to 4: area against time. For a whole FP32 unit, 4
+        has the best product of both.
     tag_width : int
-        Bits that an operation carries along to its result; 0 for none.
+        Bits of the tag that an operation carries along to its result; 0 for none.
 
     """
 
@@ -53,36 +53,36 @@ class DivideSqrtConfig:
 
     @property
     def recurrence(self) -> DigitRecurrenceConfig:
-        """The datapath that finds digits."""
+        """Config of the datapath that finds digits."""
         return DigitRecurrenceConfig(
             significand_width=self.form.significand_width, digits=self.digits
         )
 
     @property
     def interval(self) -> int:
-        """Cycles from one operation to the next: those of the recurrence and one to round."""
+        """Cycles from one operation to the next: those of the recurrence plus one for rounding."""
         return self.recurrence.cycles + 1
 
     @property
     def latency(self) -> int:
-        """Cycles from an operation's acceptance until its result is valid."""
+        """Cycles from an operation's acceptance to its valid result."""
         return self.interval + 1
 
     @property
     def exponent_width(self) -> int:
-        """Bits of a signed exponent that holds every quotient's, and every operand's."""
-        # The extremes are the least number over the largest, and the reverse.
+        """Bits of a signed exponent that covers every quotient and every operand."""
+        # The extremes are smallest / largest number and its reciprocal.
         extent = self.form.largest_exponent - self.form.least_exponent + self.form.bias + 2
         return ceil_log2(extent) + 1
 
     @property
     def tag(self) -> dict[str, int]:
-        """The tag as a field of payloads, where there is one."""
+        """The tag as a payload field, if there is one."""
         return {"tag": self.tag_width} if self.tag_width else {}
 
     @property
     def operation_layout(self) -> data.StructLayout:
-        """Shape of an operation; `b` is not looked at for a square root."""
+        """Shape of an operation; `b` is ignored for a square root."""
         return data.StructLayout({
             "operation": Operation,
             "rounding": Rounding,

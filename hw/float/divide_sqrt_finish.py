@@ -1,4 +1,4 @@
-"""After a division or square root: the digits become a rounded, stored result with its flags."""
+"""Final stage of a division or square root: rounds and packs the digits and sets flags."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -12,7 +12,7 @@ __all__ = ["Finish"]
 
 
 class Finish(wiring.Component):
-    """Round, and put in place what is not a number.
+    """Result stage: rounds the digits and substitutes results that are not numbers.
 
     Combinational.
 
@@ -25,7 +25,7 @@ class Finish(wiring.Component):
     start : In(start_layout(config))
     digits : In(config.recurrence.result_width)
     is_inexact : In(1)
-        Whether a remainder is left.
+        The final remainder is not 0.
     o : Out(config.result_layout)
 
     """

@@ -1,4 +1,4 @@
-"""Before a division or square root: operands classified, normalised and aligned."""
+"""First stage of a division or square root: classifies, normalises and aligns operands."""
 
 from amaranth import *
 from amaranth.lib import data, enum, wiring
@@ -13,7 +13,7 @@ __all__ = ["Class", "Operand", "Setup", "start_layout"]
 
 
 class Class(enum.Enum, shape=2):
-    """What a result is; all but a number is known from the operands' classes alone."""
+    """Class of a result; all but NUMBER follow from the operands' classes alone."""
 
     NUMBER = 0
     ZERO = 1
@@ -22,7 +22,7 @@ class Class(enum.Enum, shape=2):
 
 
 def start_layout(config: DivideSqrtConfig) -> data.StructLayout:
-    """Return the shape of what is known of a result before its digits.
+    """Return the layout of the properties of a result known before its digits.
 
     `exponent` is the stored exponent of a significand of 1 or more.
     """
@@ -39,9 +39,10 @@ def start_layout(config: DivideSqrtConfig) -> data.StructLayout:
 
 
 class Operand(wiring.Component):
-    """A stored number taken apart: its class, and its significand with the top bit set.
+    """Unpacked operand: class, and significand with the top bit set.
 
-    Combinational. `exponent` is the stored one of that significand, so 0 or less for a subnormal.
+    Combinational. `exponent` is the stored exponent of that significand, so 0 or less for a
+    subnormal.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Operand(wiring.Component):
             has_fraction.eq(fraction.any()),
             normalise.i.eq(Cat(fraction, is_normal)),
             self.significand.eq(normalise.o),
-            # A subnormal has the exponent of the least normal numbers.
+            # A subnormal uses the exponent of the smallest normals.
             self.exponent.eq((exponent | ~is_normal) - normalise.shift),
             self.sign.eq(self.i[-1]),
             self.is_zero.eq(~is_normal & ~has_fraction),
@@ -104,10 +105,10 @@ class Operand(wiring.Component):
 
 
 class Setup(wiring.Component):
-    """The operands of an operation become the first state of the recurrence.
+    """Setup stage: initial state of the recurrence from an operation's operands.
 
-    Combinational. A dividend is doubled if it is the smaller significand, a radicand if its
-    exponent is odd. So every result begins with a 1, which is subtracted here.
+    Combinational. A dividend is doubled if its significand is the smaller one, a radicand if its
+    exponent is odd. Every result therefore begins with a 1, which is subtracted here.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class Setup(wiring.Component):
             is_root.eq(self.i.operation == Operation.SQUARE_ROOT),
         ]
         is_doubled, remainder = self.divide(m, a, b)
-        # Half the true exponent of a root is half of the sum of the stored one and the bias.
+        # Half the true exponent of a root is half the sum of the stored one and the bias.
         exponent = Signal(signed(config.exponent_width))
         m.d.comb += [
             exponent.eq(a.exponent + Mux(is_root, bias, bias - b.exponent)),
@@ -165,7 +166,7 @@ class Setup(wiring.Component):
         # The bias is odd, so an odd true exponent is stored as an even one.
         radicand = Signal(config.form.significand_width + 1)
         m.d.comb += radicand.eq(Mux(a.exponent[0], a.significand, a.significand << 1))
-        # Its first two bits are 1 to 3; less the 1 of the first digit they are 0 to 2.
+        # Its first two bits are 1 to 3; minus the first digit, 1, they are 0 to 2.
         low, high = radicand[-2], radicand[-1]
         drawn = 2 * config.digits
         following = Cat(C(0, drawn), radicand[:-2])
@@ -182,7 +183,7 @@ class Setup(wiring.Component):
         return m
 
     def divide(self, m, a, b):
-        """Return whether the dividend is doubled, and what the first digit of 1 leaves of it."""
+        """Return whether the dividend is doubled, and its remainder after the first digit, 1."""
         width = self.config.form.significand_width
         differences = []
         for name, dividend in (("once", a.significand), ("twice", a.significand << 1)):
@@ -202,7 +203,7 @@ class Setup(wiring.Component):
         return is_doubled, remainder
 
     def classify(self, m, a, b, is_root):
-        """Tell results that are not numbers, and the exceptions of the operation."""
+        """Drive the class and sign of results that are not numbers, and the exceptions."""
         start = self.start
         is_quotient = ~is_root
         is_invalid_quotient = (a.is_zero & b.is_zero) | (a.is_infinite & b.is_infinite)

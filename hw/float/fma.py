@@ -1,4 +1,4 @@
-"""The fused multiply-add unit of a core: RISC-V F's computations but division and square root."""
+"""Fused multiply-add unit of a core: RISC-V F arithmetic except division and square root."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from .sum import STAGES
 __all__ = ["Fma", "FmaConfig", "FmaOperation"]
 
 LATENCIES = 6
-#: Registered stages by latency. What latency is left delays the result.
+#: Registered stages by latency. Any remaining latency delays the result.
 CUTS = (
     (),
     ("align",),
@@ -30,7 +30,7 @@ CUTS = (
 
 
 class FmaOperation(enum.IntEnum, shape=3):
-    """What is computed; the first four as bits 3 and 2 of the instructions' opcodes have it."""
+    """Operations; the first four are encoded as in bits 3:2 of the instructions' opcodes."""
 
     FMADD = 0  # a * b + c
     FMSUB = 1  # a * b - c
@@ -49,8 +49,8 @@ class FmaConfig:
     ----------
     form : FloatFormat
         Format of operands and result, with infinities and subnormals.
-    latency : int
-        Cycles from the operands to the result, 1 to 6; fewer than 3 make stages deeper than 60
+    Cycles from the operands to the result, 1 to 6; below 3 the stages are deeper than 60
+    gates.
         gates.
 
     """
@@ -72,7 +72,7 @@ class FmaConfig:
 
     @property
     def sum(self) -> FusedSumConfig:
-        """What follows the product."""
+        """Config of the sum after the product."""
         return FusedSumConfig(
             form=self.form,
             significand_width=2 * self.form.significand_width,
@@ -83,11 +83,11 @@ class FmaConfig:
 
 
 class Fma(SharedBlock):
-    """Multiply and add, rounded once: what `operation` says, of `a`, `b` and, where used, `c`.
+    """Fused multiply-add: computes `operation` on `a`, `b` and, if used, `c`, rounded once.
 
-    Everything as RISC-V F (20191213, section 11) and IEEE 754-2008 have it: five rounding modes,
-    subnormals like any other number, NaN results canonical, infinity times zero invalid whatever
-    is added, tininess detected after rounding. Operands not used have no effect.
+    Conforms to RISC-V F (20191213, section 11) and IEEE 754-2008: five rounding modes, full
+    subnormal support, canonical NaN results, tininess detected after rounding. Infinity times
+    zero is invalid for any addend. Unused operands have no effect.
 
     Latency `config.latency`, one result per cycle, no handshake; all inputs belong to the same
     cycle. By default::
@@ -96,10 +96,11 @@ class Fma(SharedBlock):
         cycle 1   their sum, alignment, addition
         cycle 2   normalisation, rounding
 
-    Subnormal factors are multiplied as they are: only one of them need be normalised, since a
-    product of two is far below every number, and that is done by a shift of the product. Then the
-    addend of the smaller exponent is shifted, be it the product or not, so that sums are twice the
-    significand and 3 bits wide; where the addend alone is shifted they are three times as wide.
+    Subnormal factors are not normalised before the multiplication: the product is shifted
+    instead. At most one factor needs it, since a product of two subnormals is far below every
+    number. Of product and addend, the one with the smaller exponent is shifted. Sums are therefore
+    twice the significand plus 3 bits wide; if only the addend could be shifted, they would be
+    three times as wide.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ class Fma(SharedBlock):
         c = Mux(is_sum, self.b, self.c)
 
         sign = a.sign ^ b.sign ^ (operation[1] & ~operation[2])
-        # What is added to a product alone is a zero that leaves it as it is.
+        # A lone product is added to a zero of its sign, which leaves it unchanged.
         magnitude = Mux(is_product, 0, c[:-1])
         addend = Cat(magnitude, Mux(is_product, sign, c[-1] ^ operation[0]))
         places = self.leading_zeros(m, a, b)
@@ -173,7 +174,7 @@ class Fma(SharedBlock):
             total.b.eq(addend),
             total.rounding.eq(rounding),
         ]
-        # A register of what is constantly 0 would have two initial values.
+        # A register of a constant 0 would have two initial values.
         raised = {
             name: total.flags[name] for name in ("inexact", "underflow", "overflow", "invalid")
         }
@@ -183,7 +184,7 @@ class Fma(SharedBlock):
         return m
 
     def leading_zeros(self, m, a, b):
-        """Return by how much a product with one subnormal factor must be shifted."""
+        """Return the left shift that normalises a product with one subnormal factor."""
         width = self.config.form.significand_width
         m.submodules.leading_zeros = leading_zeros = Normalise(
             NormaliseConfig(width=width, leading_zeros=width - 1)
@@ -192,7 +193,7 @@ class Fma(SharedBlock):
         return leading_zeros.shift
 
     def significand(self, m, a, b):
-        """Return the product of the significands, behind the stage ``product``."""
+        """Return the product of the significands, after the stage ``product``."""
         width = self.config.form.significand_width
         m.submodules.significands = product = SignificandProduct(
             SignificandProductConfig(width=width, registered="product" in self.config.cuts)
@@ -202,7 +203,7 @@ class Fma(SharedBlock):
 
 
 class Factor:
-    """A stored factor, taken apart.
+    """An unpacked factor of a product.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ class Factor:
 
 
 def classes(a: Factor, b: Factor) -> dict[str, Value]:
-    """Return the class of the product of `a` and `b`, as `FusedSum` wants it."""
+    """Return the class of the product of `a` and `b`, in the form `FusedSum` expects."""
     is_nan = a.is_nan | b.is_nan
     is_zero = ~(a.is_number & b.is_number)
     is_special = a.is_special | b.is_special

@@ -20,7 +20,7 @@ __all__ = ["FromInteger", "FromIntegerConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class FromIntegerConfig:
-    """The formats, and the latency.
+    """Formats and latency of the conversion.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class FromIntegerConfig:
 
 
 class FromInteger(SharedBlock):
-    """``o = i``, rounded once.
+    """Integer-to-float converter: ``o = i``, rounded once.
 
     Latency `config.latency`, one result per cycle, no handshake.
 
@@ -55,11 +55,11 @@ class FromInteger(SharedBlock):
     -------
     i : In(config.integer.width)
     is_signed : In(1)
-        Whether `i` is in two's complement, else it is not negative.
+        Whether `i` is in two's complement; if not, it is unsigned.
     rounding : In(Rounding)
     o : Out(config.form.width)
     flags : Out(FLAGS_LAYOUT)
-        Inexact; overflow in a format that lacks integers so large.
+        Inexact; also overflow in a format whose range is smaller than the integer's.
 
     """
 
@@ -98,7 +98,7 @@ class FromInteger(SharedBlock):
             shift=normalise.shift,
             significand=normalise.o,
         )
-        # Three bits stand for all that is too much.
+        # Three bits represent all values beyond the range.
         surplus = width - form.significand_width - 3
         if surplus > 0:
             significand = Cat(significand[: surplus + 1].any(), significand[surplus + 1 :])

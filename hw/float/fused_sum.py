@@ -1,4 +1,4 @@
-"""The sum of a product and a float of any class and size, rounded once."""
+"""Sum of an unpacked product and a stored float of any class and magnitude, rounded once."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ __all__ = ["FusedSum", "FusedSumConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class FusedSumConfig:
-    """The addends, the pipeline cuts, and what the sum is rounded by.
+    """Addends, pipeline cuts and rounding of the sum.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class FusedSumConfig:
     cuts : tuple of str
         Stages (of `sum.STAGES`) whose results are registered. The sum always is.
     dynamic : bool
-        Whether the rounding mode is an input and exceptions are reported; else rounding is to
-        nearest, ties to even.
+        Whether the rounding mode is an input and exceptions are reported; if not, rounding is
+        to nearest, ties to even.
 
     """
 
@@ -54,11 +54,11 @@ class FusedSumConfig:
 
     @property
     def addend_layout(self) -> data.StructLayout:
-        """Shape of `a`, a significand below 4 with its class beside it.
+        """Shape of `a`: a significand below 4 and its class.
 
-        The exponent is that of a stored 1, but may be out of the format's range. A special addend
-        is infinite if it is a number, else NaN; one neither special nor a number is zero, its
-        significand too. `is_invalid` says that `a` is the NaN of an invalid operation.
+        The exponent is that of a stored 1, but may exceed the format's range. A special addend is
+        infinite if `is_number`, else NaN. An addend neither special nor a number is zero, with
+        significand 0. `is_invalid` marks the NaN of an invalid operation.
         """
         return data.StructLayout({
             "significand": self.significand_width,
@@ -71,7 +71,7 @@ class FusedSumConfig:
 
     @property
     def align(self) -> AlignConfig:
-        """The first step."""
+        """Config of the alignment, the first step."""
         return AlignConfig(
             form=self.form,
             significand_width=self.significand_width,
@@ -81,24 +81,24 @@ class FusedSumConfig:
 
     @property
     def exact_width(self) -> int:
-        """Bits of an exact sum: three before the point, sticky at the end."""
+        """Bits of an exact sum: three before the point, a sticky bit at the end."""
         return self.align.small_width + 1
 
     @property
     def rounded_width(self) -> int:
-        """Bits the rounder needs of a normalised sum."""
+        """Bits of a normalised sum that the rounder needs."""
         return self.form.significand_width + 2 + self.dynamic
 
 
 class FusedSum(wiring.Component):
-    """``o = a + b`` rounded once; subnormals are numbers like any other.
+    """Adder of any two floats: ``o = a + b`` rounded once, with full subnormal support.
 
     A pipeline without back-pressure: one sum per cycle, one cycle more than it has cuts after the
     addends. The steps: order the addends by exponent and align the small one; add; normalise;
-    round. An exact sum of zero is -0 if both addends are, or if they differ in sign and rounding
-    is down.
+    round. An exact sum of zero is -0 if both addends are -0, or if they differ in sign and the
+    rounding mode is down.
 
-    `a` must not be below 1, subnormal as it were, unless its exponent is far below any of the
+    `a` must be at least 1 (not denormalised), unless its exponent is far below any of the
     format's.
 
     Parameters
@@ -137,7 +137,7 @@ class FusedSum(wiring.Component):
         })
 
     def cut(self, m, stage, values):
-        """Return `values` behind a register if the pipeline is cut after `stage`."""
+        """Return `values`, registered if the pipeline is cut after `stage`."""
         passed = cut(m, stage, registered=stage in self.config.cuts, **values)
         return dict(zip(values, passed, strict=True))
 
@@ -173,7 +173,7 @@ class FusedSum(wiring.Component):
         return m
 
     def specials(self):
-        """Return what is known of the sum from the classes of the addends."""
+        """Return the properties of the sum that follow from the addends' classes."""
         form = self.config.form
         a, b = self.a, self.b
         is_b_special = b[:-1] >= form.infinity
@@ -199,7 +199,7 @@ class FusedSum(wiring.Component):
             add.generate.eq(aligned.pop("generate")),
             add.is_difference.eq(aligned["is_difference"]),
         ]
-        # How far a sum can be shifted up, and more if it is farther than to the top.
+        # Available left shift of a sum; more than the width if that is not the limit.
         exponent = aligned["exponent"]
         room_width = config.exact_width.bit_length()
         is_far = exponent[room_width:].any()
@@ -210,7 +210,7 @@ class FusedSum(wiring.Component):
         }
 
     def normalised(self, m, added):
-        """Return the significand with its leading one at the top, and its exponent and sign."""
+        """Return the normalised significand with its exponent and sign."""
         config = self.config
         width = config.exact_width
         total, exponent = added.pop("total"), added["exponent"]
@@ -219,7 +219,7 @@ class FusedSum(wiring.Component):
         )
         m.d.comb += [
             normalise.i.eq(total),
-            # At most to exponent 1; it is 3 or more before.
+            # Down to exponent 1 at most; it is 3 or more before.
             normalise.limit.eq(C(1 << width, width + 1) >> added.pop("room")),
         ]
         lowest = width - config.rounded_width + 1
@@ -232,7 +232,7 @@ class FusedSum(wiring.Component):
         }
 
     def round(self, m, normal):
-        """Drive the outputs."""
+        """Round the sum and drive the outputs."""
         config = self.config
         form = config.form
         m.submodules.round = rounder = Round(

@@ -1,4 +1,4 @@
-"""Sum or difference of two magnitudes, itself a magnitude."""
+"""Sum or difference of two magnitudes, with a magnitude and a sign as its result."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["MagnitudeSum", "MagnitudeSumConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class MagnitudeSumConfig:
-    """The width of a sum.
+    """Width of a sum.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class MagnitudeSumConfig:
 
 
 class MagnitudeSum(wiring.Component):
-    """``o = a + b``, which must not overflow, or ``o = abs(a - ~b)``.
+    """Magnitude adder: ``o = a + b``, which must not overflow, or ``o = abs(a - ~b)``.
 
-    The addends come as ``a ^ b`` and ``a & b``, so that a register can be in between; what is to
-    be subtracted is complemented before.
+    The inputs are ``a ^ b`` and ``a & b``, so that a register can precede the adder. The
+    subtrahend comes complemented.
 
-    Combinational: a parallel-prefix adder whose carry out comes back in at its end. The carry out
-    of ``a + b`` says that a is greater than ``~b``; then it is what is missing to their
-    difference, else the sum is the complement of ``~b - a``.
+    Combinational: a parallel-prefix adder with end-around carry. The carry out of ``a + b`` is 1
+    if a is greater than ``~b``. Then adding it gives the difference; otherwise the result is the
+    complement of the sum.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class MagnitudeSum(wiring.Component):
     is_difference : In(1)
     o : Out(config.width)
     is_negative : Out(1)
-        The difference is taken, and a is not greater than ``~b``.
+        The operation is a difference and a is not greater than ``~b``.
 
     """
 

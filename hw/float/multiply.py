@@ -32,7 +32,7 @@ class MultiplyConfig(TwoOperandConfig):
 
 
 class Multiply(TwoOperandUnit):
-    """``o = a * b``; subnormals are numbers like any other. See `TwoOperandUnit`."""
+    """Floating-point multiplier: ``o = a * b``, with subnormals. See `TwoOperandUnit`."""
 
     def build(self, platform):
         m = Module()
@@ -53,7 +53,7 @@ class Multiply(TwoOperandUnit):
         m.d.comb += normalised.eq(
             Mux(is_two_or_more, product.significand, product.significand << 1)
         )
-        # Guard, round and sticky bits are all that rounding needs of the lower half.
+        # Rounding needs only guard, round and sticky bits of the lower half.
         lowest = product.config.significand_width - form.significand_width - 2
         sign, is_number, is_special, exponent, significand = cut(
             m,

@@ -1,4 +1,4 @@
-"""The multiply-add of a matrix unit: narrow operands, a wide accumulator."""
+"""Multiply-add of a matrix unit: narrow operands, a wide accumulator."""
 
 from dataclasses import dataclass
 
@@ -19,8 +19,8 @@ __all__ = ["MultiplyAdd", "MultiplyAddConfig"]
 
 LATENCIES = 6
 
-#: Registered stages by latency, where products fit the accumulator, and where not. What latency is
-#: left delays the result.
+#: Registered stages by latency, if products fit the accumulator and if not. Any remaining latency
+#: delays the result.
 EXACT_CUTS = (
     (),
     ("align",),
@@ -39,14 +39,15 @@ FUSED_CUTS = (
 
 @dataclass(frozen=True, kw_only=True)
 class MultiplyAddConfig:
-    """A multiply-add.
+    """Formats and latency of a multiply-add.
 
     Parameters
     ----------
     operand : str
         Format of the factors.
     accumulator : str
-        Format of the addend and of the result: of floats one with infinities and no less range.
+        Format of the addend and the result; for floats, with infinities and at least the
+        operand's range.
     latency : int
         Cycles from the operands to the result, 1 to 6; `least_latency` gives short stages.
 
@@ -71,25 +72,25 @@ class MultiplyAddConfig:
             self.require_range(self.operand_format, self.accumulator_format)
 
     def require_range(self, operand, accumulator):
-        """Raise unless `accumulator` is of a kind and a range that sums of products can have."""
+        """Raise unless `accumulator` has the kind and range that sums of products need."""
         if not (accumulator.has_infinity and accumulator.signed and accumulator.subnormals):
             raise ValueError(
                 f"accumulator must have signs, infinities and subnormals, unlike {self.accumulator}"
             )
         if operand.largest_exponent > accumulator.largest_exponent:
             raise ValueError(
-                f"accumulator must have no less range than {self.operand}, whose largest exponent "
-                f"is {operand.largest_exponent}, not {accumulator.largest_exponent}"
+                f"accumulator must have at least the range of {self.operand}, with a largest "
+                f"exponent of {operand.largest_exponent}, not {accumulator.largest_exponent}"
             )
 
     @property
     def is_exact(self) -> bool:
-        """Whether all that follows a product is an adder of bounded results.
+        """Whether the adder after the product has only bounded results.
 
-        Products are zero or normal values of the accumulator's format, exactly; sums with them
-        are not subnormal, since even a cancelled one is at least one unit in the last place of
-        the least product, and they do not overflow, since the largest product is below half a
-        unit in the last place of the largest addend.
+        If so, products are exactly zero or normal values of the accumulator's format. Sums with
+        them are not subnormal: even after cancellation a sum is at least one unit in the last
+        place of the smallest product. They do not overflow either: the largest product is below
+        half a unit in the last place of the largest addend.
         """
         operand, accumulator = self.operand_format, self.accumulator_format
         if isinstance(operand, IntFormat) or isinstance(accumulator, IntFormat):
@@ -119,14 +120,14 @@ class MultiplyAddConfig:
 
     @property
     def least_latency(self) -> int:
-        """Cycles that give no stage more than 60 gates, at this latency and any longer one."""
+        """Smallest latency from which on no stage has more than 60 gates."""
         if isinstance(self.operand_format, IntFormat):
             return 2
         return 3 if self.product.significands.in_halves else 2
 
     @property
     def product(self) -> ProductConfig:
-        """The multiplier of floats."""
+        """Config of the float multiplier."""
         assert isinstance(self.operand_format, FloatFormat)
         return ProductConfig(operand=self.operand_format, registered="product" in self.cuts)
 
@@ -138,12 +139,12 @@ class MultiplyAddConfig:
 
 
 class MultiplyAdd(SharedBlock):
-    """``o = a * b + c``: floats exact and rounded once, integers modulo ``2**width``.
+    """Multiply-add: ``o = a * b + c``; floats are rounded once, integers wrap at ``2**width``.
 
-    Floats round to nearest, ties to even; subnormals are numbers like any other, NaN results are
-    canonical. Where a product fits the accumulator's format exactly, all that follows it is an
-    adder in which sums neither overflow nor become subnormal (`Sum`); else one of any range and
-    twice the significand (`FusedSum`).
+    Floats round to nearest, ties to even, with full subnormal support and canonical NaN results.
+    If products fit the accumulator's format exactly, an adder whose sums neither overflow nor
+    become subnormal follows (`Sum`). If not, an adder of any range and twice the significand
+    follows (`FusedSum`).
 
     Latency `config.latency`, one result per cycle, no handshake; `a`, `b` and `c` belong to the
     same cycle.
@@ -155,7 +156,7 @@ class MultiplyAdd(SharedBlock):
     Members
     -------
     a, b : In(config.operand_layout)
-        As `Unpack` makes them.
+        In the format of `Unpack`.
     c : In(config.accumulator_format.width)
     o : Out(config.accumulator_format.width)
 
@@ -206,7 +207,7 @@ class MultiplyAdd(SharedBlock):
         m.d.comb += self.o.eq(o)
 
     def sum(self):
-        """Return the adder of products, the cheap one where that is enough."""
+        """Return the adder after the product: the cheap one if it is sufficient."""
         config = self.config
         product, accumulator = config.product, config.accumulator_format
         assert isinstance(accumulator, FloatFormat)
@@ -233,7 +234,7 @@ class MultiplyAdd(SharedBlock):
     def build_integer(self, m):
         width = self.config.accumulator_format.width
         product, addend = Value.cast(self.a) * Value.cast(self.b), self.c
-        # A multiplier comes first; what latency is left delays the sum.
+        # The multiplier takes the first cycle; remaining latency delays the sum.
         if self.config.latency > 1:
             product_registered = Signal(signed(len(product)), reset_less=True)
             product_c = Signal(width, reset_less=True)

@@ -1,4 +1,4 @@
-"""Normalisation: shift the leading one to the top."""
+"""Normalisation: shift the leading one to the top bit."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ __all__ = ["Normalise", "NormaliseConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class NormaliseConfig:
-    """What a normaliser must shift.
+    """Shift range of a normaliser.
 
     Parameters
     ----------
     width : int
         Bits of the word.
     leading_zeros : int
-        The most zeros that can stand before the leading one; 0 makes the block a wire.
+        The most zeros that can precede the leading one; 0 makes the block a wire.
     limited : bool
-        Whether a `limit` can stop the shift early, as the least exponent does to subnormals.
+        Whether `limit` can end the shift early, as the smallest exponent does for subnormals.
 
     """
 
@@ -42,10 +42,11 @@ class NormaliseConfig:
 
 
 class Normalise(wiring.Component):
-    """``o = i << shift`` with the largest `shift` that loses no one.
+    """Normaliser: ``o = i << shift`` with the largest `shift` that loses no set bit.
 
-    Combinational: one step per bit of `shift`, the largest first, each a test for zeros and a
-    multiplexer; the tests are the count of leading zeros. A word of zeros shifts by all ones.
+    Combinational: one step per bit of `shift`, largest first, each a zero test and a
+    multiplexer. The tests form the count of leading zeros. A word of zeros gives a `shift` of
+    all ones.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class Normalise(wiring.Component):
     -------
     i : In(config.width)
     limit : In(config.width)
-        Present if `config.limited`. One bit of it is set, or none: it shifts no further than to
+        Present if `config.limited`. At most one bit is set; the shift stops once that bit is at
         the top.
     o : Out(config.width)
     shift : Out(config.shift_width)

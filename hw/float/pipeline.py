@@ -1,4 +1,4 @@
-"""Pipeline cuts: the same datapath with or without registers between its stages."""
+"""Pipeline cuts: optional registers between the stages of a datapath."""
 
 from amaranth import *
 
@@ -6,9 +6,9 @@ __all__ = ["cut", "delayed"]
 
 
 def cut(m: Module, stage: str, *, registered: bool, **values):
-    """Return signals that hold `values`, a cycle later if `registered`.
+    """Return signals that hold `values`, one cycle later if `registered`.
 
-    The signals are named ``<stage>_<name>`` and registers have no reset.
+    The signals are named ``<stage>_<name>``; registers have no reset.
     """
     domain = m.d.sync if registered else m.d.comb
     passed = []
@@ -21,7 +21,7 @@ def cut(m: Module, stage: str, *, registered: bool, **values):
 
 
 def delayed(m: Module, cycles: int, **values):
-    """Return signals that hold `values`, `cycles` cycles later."""
+    """Return signals that hold `values`, delayed by `cycles` cycles."""
     for cycle in range(cycles):
         passed = cut(m, f"delayed_{cycle + 1}", registered=True, **values)
         values = dict(zip(values, passed, strict=True))

@@ -1,4 +1,4 @@
-"""A parallel-prefix adder: the shallowest sum of wide words, in a few word-level cells."""
+"""Parallel-prefix adder: the shallowest sum of wide words, in a few word-level cells."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["PrefixAdd", "PrefixAddConfig", "prefix_carries"]
 
 @dataclass(frozen=True, kw_only=True)
 class PrefixAddConfig:
-    """A sum's width.
+    """Width of a parallel-prefix adder.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class PrefixAddConfig:
 
 
 class PrefixAdd(wiring.Component):
-    """``o = a + b`` modulo ``2**width``.
+    """Parallel-prefix adder: ``o = a + b`` modulo ``2**width``.
 
     Combinational, about ``2 * log2(width) + 4`` gates deep: Kogge and Stone, "A parallel
-    algorithm for the efficient solution of a general class of recurrence equations" (1973), all
-    bits of a level in one word. Beside `CarrySelectAdd` it has more gates and half the depth.
+    algorithm for the efficient solution of a general class of recurrence equations" (1973), with
+    all bits of a level in one word. It has more gates than `CarrySelectAdd` and half the depth.
 
     Parameters
     ----------
@@ -65,19 +65,19 @@ class PrefixAdd(wiring.Component):
 
 
 def prefix_carries(m: Module, generate, propagate):
-    """Return the carries out of each bit, and which bits pass a carry from below bit 0.
+    """Return the carries out of each bit, and the bits that pass a carry from below bit 0.
 
-    `generate` and `propagate` say which bits make a carry and which pass one on.
+    `generate` and `propagate` are the bits that generate a carry and those that propagate one.
     """
     width = len(generate)
     for level in range(ceil_log2(width)):
         reach = 1 << level
-        # Synthesis for area would turn the tree back into a ripple carry; `keep` forbids it.
+        # Area-driven synthesis would turn the tree into a ripple carry; `keep` prevents it.
         generated = Signal(width, name=f"generate_{2 * reach}", attrs={"keep": 1})
         propagated = Signal(width, name=f"propagate_{2 * reach}", attrs={"keep": 1})
         m.d.comb += [
             generated.eq(generate | (propagate & (generate << reach)[:width])),
-            # Bits below `reach` have no further word to look at.
+            # Bits below `reach` have no lower word to combine with.
             propagated.eq(propagate & ((propagate << reach)[:width] | ((1 << reach) - 1))),
         ]
         generate, propagate = generated, propagated

@@ -1,4 +1,4 @@
-"""The exact product of two unpacked floats."""
+"""Exact product of two unpacked floats."""
 
 from dataclasses import dataclass
 
@@ -16,15 +16,15 @@ __all__ = ["Product", "ProductConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class ProductConfig:
-    """The factors, and whether there is a register.
+    """Format of the factors and an optional register.
 
     Parameters
     ----------
     operand : FloatFormat
         Format of both factors.
     registered : bool
-        Whether the product is registered; where significands are multiplied in halves, these are
-        summed after the register.
+        Whether the product is registered. If significands are multiplied in halves, these are
+        added after the register.
 
     """
 
@@ -33,17 +33,17 @@ class ProductConfig:
 
     @property
     def unpacked(self) -> UnpackConfig:
-        """Codes of the factors."""
+        """Config of the unpacked factors."""
         return UnpackConfig(form=self.operand)
 
     @property
     def offset(self) -> int:
-        """What the product's exponent exceeds the true one by."""
+        """Product's exponent minus its true exponent."""
         return 2 * self.unpacked.offset + 1
 
     @property
     def significands(self) -> SignificandProductConfig:
-        """The multiplier proper."""
+        """Config of the significand multiplier."""
         return SignificandProductConfig(
             width=self.operand.significand_width, registered=self.registered
         )
@@ -55,7 +55,7 @@ class ProductConfig:
 
 
 class Product(wiring.Component):
-    """``o = a * b``, exact, its significand at least 1 and below 4.
+    """Exact multiplier: ``o = a * b`` with a significand of at least 1 and below 4.
 
     Combinational, or one cycle later if `config.registered`.
 
@@ -69,11 +69,11 @@ class Product(wiring.Component):
         The factors.
     sign : Out(1)
     exponent : Out(config.unpacked.exponent_width)
-        The true exponent plus `config.offset`; meaningful if the product is finite and not zero.
+        The true exponent plus `config.offset`; valid if the product is finite and not zero.
     significand : Out(config.significand_width)
-        With two bits before the point.
+        Two bits are before the point.
     is_number : Out(1)
-        Neither factor has significand 0: the product is neither zero nor NaN.
+        Neither factor has significand 0: the product is not zero or NaN.
     is_special : Out(1)
         The product is infinite if `is_number`, else NaN.
 
@@ -105,7 +105,7 @@ class Product(wiring.Component):
         registered = self.config.registered
         width = self.config.unpacked.exponent_width
 
-        # The ones below the exponents are a carry in.
+        # The ones below the exponents serve as a carry in.
         exponent = Signal(width + 2)
         m.d.comb += exponent.eq(Cat(C(1, 1), a.exponent) + Cat(C(1, 1), b.exponent))
         sign, exponent, is_number, is_special = cut(

@@ -1,4 +1,4 @@
-"""Rounding: an exact value becomes a stored one. Every floating-point unit ends here."""
+"""Rounding and packing of an exact value: the last stage of every floating-point unit."""
 
 from dataclasses import dataclass
 
@@ -16,21 +16,21 @@ __all__ = ["Round", "RoundConfig", "rounds_up"]
 
 
 def grows(rounding, sign):
-    """Return whether every inexact magnitude grows."""
+    """Return whether every inexact magnitude is rounded up."""
     return Mux(sign, rounding == Rounding.DOWN, rounding == Rounding.UP)
 
 
 def rounds_up(rounding, sign, last, guard, rest):
-    """Return whether a magnitude grows by one unit.
+    """Return whether a magnitude is rounded up by one unit.
 
     Parameters
     ----------
     rounding : Rounding or Signal
         The mode.
     sign, last : Value
-        Of the magnitude cut to whole units: its sign and its last bit.
+        Sign of the value and last bit of the truncated magnitude.
     guard, rest : Value
-        The first bit cut off, and whether any follows it.
+        First truncated bit, and the OR of the bits after it.
 
     """
     to_even = rounding == Rounding.NEAREST_EVEN
@@ -40,33 +40,33 @@ def rounds_up(rounding, sign, last, guard, rest):
 
 @dataclass(frozen=True, kw_only=True)
 class RoundConfig:
-    """The format to round to, and what can reach the rounder: the impossible costs nothing.
+    """Result format, and the range of inputs: cases that cannot occur cost no logic.
 
     Parameters
     ----------
     form : FloatFormat
         The result's format.
     significand_width : int
-        Bits of the exact significand, of which the last stands for all that follow it (sticky).
+        Bits of the exact significand; the last one is sticky.
     exponent_width : int
         Bits of the signed exponent.
     overflows : bool
-        Whether the result can be too large for the format.
+        Whether the result can exceed the format's range.
     underflows : bool
-        Whether an exponent can be below the least one, 1 (0 in a format without subnormals): such
-        a value is shifted right before it is rounded.
+        Whether an exponent can be below the smallest one, 1 (0 in a format without subnormals).
+        Such a value is shifted right before rounding.
     unnormalised : bool
-        Whether the significand's top bit can be 0; then the value is subnormal or zero, and the
-        exponent is taken for the least one unless it is below that.
+        Whether the significand's top bit can be 0. The value is then subnormal or zero, and the
+        exponent counts as the smallest one unless it is lower.
     modes : bool
-        Whether the rounding mode is an input, else it is nearest, ties to even.
+        Whether the rounding mode is an input; if not, it is nearest, ties to even.
     flags : bool
         Whether exceptions are reported.
     saturate : bool
-        Whether what is too large becomes the largest number.
+        Whether overflow gives the largest number.
     registered : bool
-        Whether a register stands between the shift of what is tiny and rounding, which then takes a
-        cycle. Not with `modes` or `flags`.
+        Whether a register separates the denormalising shift from rounding, which adds a cycle.
+        Not with `modes` or `flags`.
 
     """
 
@@ -82,28 +82,27 @@ class RoundConfig:
     registered: bool = False
 
     def __post_init__(self):
-        # Beside the format's own bits one for guard and one for sticky; whether a number without
-        # its top bit is tiny shows one place lower.
+        # The format's bits plus guard and sticky. The tininess of a number without its top bit is
+        # decided one place lower.
         least = self.form.significand_width + 2 + (self.flags and self.unnormalised)
         require_integer("significand_width", self.significand_width, least, 256)
         require_integer("exponent_width", self.exponent_width, self.form.exponent_width + 1, 32)
         if self.registered and (self.modes or self.flags):
-            raise ValueError("modes and flags must be False where registered is True")
+            raise ValueError("modes and flags must be False if registered is True")
 
     @property
     def least_exponent(self) -> int:
-        """The least stored exponent of a significand with its top bit set."""
+        """Smallest stored exponent of a significand with its top bit set."""
         return int(self.form.subnormals)
 
 
 class Round(wiring.Component):
-    """Round and pack: ``o`` is the magnitude, all but the sign.
+    """Rounder: ``o`` is the packed magnitude, all bits but the sign.
 
     Combinational, or a cycle later if `config.registered`. `exponent` is the stored exponent of a
-    significand with its top bit set. A carry of rounding up runs from the fraction into the
-    exponent, and from the largest finite number to what `form.overflow` says. Ties go to the even
-    code or away from zero. Without
-    subnormals there is no zero: all that is below the least number becomes that.
+    significand with its top bit set. The rounding carry runs from the fraction into the exponent,
+    and from the largest finite number to `form.overflow`. Ties go to the even code or away from
+    zero. Without subnormals there is no zero: values below the smallest number become it.
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ class Round(wiring.Component):
     rounding : In(Rounding)
         Present if `config.modes`.
     sign : In(1)
-        Of the value; present if `config.modes`.
+        Sign of the value; present if `config.modes`.
     o : Out(config.form.magnitude_width)
     flags : Out(FLAGS_LAYOUT)
         Present if `config.flags`: inexact, underflow (tiny after rounding, and inexact) and
@@ -199,7 +198,7 @@ class Round(wiring.Component):
         return significand, exponent, is_below
 
     def denormalise(self, m):
-        """Return the significand shifted right by as much as the exponent is below 1."""
+        """Return the significand shifted right by the exponent's distance below 1."""
         config = self.config
         width = config.significand_width
         missing = Signal(config.exponent_width)
@@ -216,15 +215,15 @@ class Round(wiring.Component):
         return Cat(shifted[: largest + 1].any(), shifted[largest + 1 :])
 
     def rounds_up(self, last, guard, rest):
-        """Return whether the magnitude grows, given its last bit and what follows that."""
+        """Return whether the magnitude is rounded up, given its last bit and the bits after it."""
         if not self.config.modes:
             return guard & (last | rest)
         return rounds_up(self.rounding, self.sign, last, guard, rest)
 
     def increment(self, m, code, round_up):
-        """Return `code` plus the carry of rounding."""
+        """Return `code` plus the rounding carry."""
         width = len(code)
-        # Short carries are better left to ripple.
+        # Short words are better with ripple carry.
         blocks = (width // 3, width * 2 // 3) if width > 12 else ()
         m.submodules.increment = increment = CarrySelectAdd(
             CarrySelectAddConfig(width=width, blocks=blocks)
@@ -233,7 +232,7 @@ class Round(wiring.Component):
         return increment.o
 
     def is_overflow(self, magnitude):
-        """Return whether a rounded magnitude is above the largest number."""
+        """Return whether a rounded magnitude exceeds the largest number."""
         form = self.config.form
         if form.specials == IEEE:
             return magnitude[form.fraction_width :] >= form.exponent_mask
@@ -243,7 +242,7 @@ class Round(wiring.Component):
         return is_above
 
     def beyond(self):
-        """Return the magnitude of what overflowed."""
+        """Return the magnitude of an overflow."""
         form = self.config.form
         if self.config.saturate or form.overflow == form.largest:
             return form.largest
@@ -255,9 +254,9 @@ class Round(wiring.Component):
         return Mux(is_beyond, form.overflow, form.largest)
 
     def is_tiny(self):
-        """Return whether the value is below the least normal number, even rounded.
+        """Return whether the value is below the smallest normal number even after rounding.
 
-        Rounded, that is, to as many bits as a normal number has.
+        That rounding is to the precision of a normal number.
         """
         config = self.config
         top, exponent, least = self.significand[-1], self.exponent, config.least_exponent
@@ -272,7 +271,7 @@ class Round(wiring.Component):
         return is_tiny
 
     def rounds_to_power(self, word):
-        """Return whether `word`, rounded to the format's bits, carries out of its top."""
+        """Return whether `word`, rounded to the format's bits, carries out of the top."""
         width = self.config.form.significand_width
         guard, rest = word[-width - 1], word[: -width - 1].any()
         return word[-width:].all() & self.rounds_up(C(1, 1), guard, rest)

@@ -6,7 +6,7 @@ __all__ = ["DYNAMIC", "FLAGS", "FLAGS_LAYOUT", "Rounding"]
 
 
 class Rounding(enum.IntEnum, shape=3):
-    """Where an inexact result goes; 5 and 6 are reserved, 7 is `DYNAMIC`."""
+    """Rounding modes; 5 and 6 are reserved, 7 is `DYNAMIC`."""
 
     NEAREST_EVEN = 0
     TOWARD_ZERO = 1
@@ -15,7 +15,7 @@ class Rounding(enum.IntEnum, shape=3):
     NEAREST_AWAY = 4
 
 
-#: In an instruction: the mode that ``frm`` holds.
+#: In an instruction: selects the mode in ``frm``.
 DYNAMIC = 7
 
 #: Exceptions of one operation. Tininess is detected after rounding.

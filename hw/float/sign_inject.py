@@ -13,7 +13,7 @@ __all__ = ["SignInject", "SignInjectConfig", "SignOperation"]
 
 
 class SignOperation(enum.IntEnum, shape=2):
-    """Where the sign comes from; the codes are those of RISC-V's field ``rm``."""
+    """Source of the sign; the codes are those of RISC-V's field ``rm``."""
 
     COPY = 0
     NEGATE = 1
@@ -22,7 +22,7 @@ class SignOperation(enum.IntEnum, shape=2):
 
 @dataclass(frozen=True, kw_only=True)
 class SignInjectConfig:
-    """The format of operands and result."""
+    """Format of operands and result."""
 
     form: FloatFormat = FP32
 
@@ -32,9 +32,9 @@ class SignInjectConfig:
 
 
 class SignInject(SharedBlock):
-    """``o`` is ``a`` with the sign of ``b``, its opposite, or the product of both signs.
+    """Sign injection: ``o`` is ``a`` with the sign of ``b``, its inverse, or both signs XORed.
 
-    Combinational. NaN is a value like any other, and nothing is an exception.
+    Combinational. NaN is handled like any other value; there are no exceptions.
 
     Parameters
     ----------

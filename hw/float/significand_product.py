@@ -1,4 +1,4 @@
-"""The product of two significands, in one piece or from halves."""
+"""Multiplier of two significands, in one piece or in halves."""
 
 from dataclasses import dataclass
 
@@ -12,20 +12,20 @@ from .pipeline import cut
 
 __all__ = ["SignificandProduct", "SignificandProductConfig"]
 
-#: Bits of the longest factors that are multiplied in one piece.
+#: Bits of the longest factors multiplied in one piece.
 LONGEST = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class SignificandProductConfig:
-    """The factors, and whether there is a register.
+    """Width of the factors and an optional register.
 
     Parameters
     ----------
     width : int
         Bits of each factor.
     registered : bool
-        Whether the product is registered; that of halves as two words, summed after the register.
+        Whether the product is registered; in halves, as two words added after the register.
 
     """
 
@@ -37,12 +37,14 @@ class SignificandProductConfig:
 
     @property
     def in_halves(self) -> bool:
-        """Whether factors are multiplied in halves, four short products in place of a long one."""
+        """Whether factors are multiplied in halves: four short products replace a long one."""
         return self.width > LONGEST
 
 
 class SignificandProduct(wiring.Component):
-    """``o = a * b``. Combinational, or one cycle later if `config.registered`.
+    """Significand multiplier: ``o = a * b``.
+
+    Combinational, or one cycle later if `config.registered`.
 
     Parameters
     ----------
@@ -74,17 +76,17 @@ class SignificandProduct(wiring.Component):
         return m
 
     def cut(self, m, **values):
-        """Return `values` behind a register if there is one."""
+        """Return `values`, registered if the config says so."""
         return cut(m, "factors", registered=self.config.registered, **values)
 
     def product_of_halves(self, m):
-        """Return the product, summed from those of the halves."""
+        """Return the product as the sum of the products of halves."""
         a, b = self.a, self.b
         width = self.config.width
         half = width // 2
         low, high = a[:half] * b[:half], a[half:] * b[half:]
         low_high, high_low = a[:half] * b[half:], a[half:] * b[:half]
-        # Full adders make two words of three.
+        # Full adders reduce three words to two.
         upper = Cat(low[half:], high)
         halves = low_high ^ high_low
         lowest, partial, carries = self.cut(

@@ -1,4 +1,4 @@
-"""The sum of two floats, exact and then rounded once: the body of every adder."""
+"""Sum of two floats, exact and then rounded once: the datapath of every adder."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ STAGES = ("align", "add", "normalise")
 
 @dataclass(frozen=True, kw_only=True)
 class SumConfig:
-    """An adder's format, its pipeline cuts, and what can happen in it.
+    """Format, pipeline cuts and possible results of an adder.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ class SumConfig:
     cuts : tuple of str
         Stages (of `STAGES`) whose results are registered. The sum always is.
     overflows : bool
-        Whether a sum can be too large for the format.
+        Whether a sum can exceed the format's range.
     subnormals : bool
-        Whether a sum of two numbers other than zero can be subnormal. Where not, a subnormal `b`
-        is so small beside `a` that its exact value does not matter.
+        Whether a sum of two nonzero numbers can be subnormal. If not, a subnormal `b` is so small
+        compared to `a` that its exact value does not matter.
     infinities : bool
         Whether `a` can be infinite; `b` always can.
 
@@ -51,9 +51,9 @@ class SumConfig:
 
     @property
     def addend_layout(self) -> data.StructLayout:
-        """Shape of `a`, a significand below 4 with its class beside it.
+        """Shape of `a`: a significand below 4 and its class.
 
-        A special addend is infinite if it is a number, else NaN; one neither special nor a
+        A special addend is infinite if `is_number`, else NaN. An addend neither special nor a
         number is zero.
         """
         return data.StructLayout({
@@ -71,11 +71,11 @@ class SumConfig:
 
 
 class Sum(wiring.Component):
-    """``o = a + b`` rounded to nearest, ties to even.
+    """Floating-point adder: ``o = a + b`` rounded to nearest, ties to even.
 
     A pipeline without back-pressure: one sum per cycle, one cycle more than it has cuts after the
     addends. The steps: order the addends by exponent and align the small one; add; normalise;
-    round. A sum that needs no rounding (of zero, infinity, NaN) goes beside them.
+    round. A sum that needs no rounding (of zero, infinity, NaN) bypasses these steps.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Sum(wiring.Component):
         super().__init__({"a": In(config.addend_layout), "b": In(width), "o": Out(width)})
 
     def cut(self, m, stage, **values):
-        """Return `values` behind a register if the pipeline is cut after `stage`."""
+        """Return `values`, registered if the pipeline is cut after `stage`."""
         return cut(m, stage, registered=stage in self.config.cuts, **values)
 
     def elaborate(self, platform):
@@ -153,12 +153,12 @@ class Sum(wiring.Component):
         return m
 
     def unrounded(self, m):
-        """Return the sum where an addend is special or `a` is zero, and whether it is so."""
+        """Return the sum if an addend is special or `a` is zero, and whether that is so."""
         form = self.config.form
         a, b = self.a, self.b
         is_b_special = b[:-1] >= form.infinity
         is_b_nan = b[:-1] > form.infinity
-        # Two zeros make -0 only if both are.
+        # The sum of two zeros is -0 only if both are.
         zero_or_b = Cat(b[:-1], b[-1] & (a.sign | b[:-1].any()))
         if self.config.infinities:
             is_opposite = is_b_special & (a.sign ^ b[-1])
@@ -170,7 +170,7 @@ class Sum(wiring.Component):
         return kept, a.is_special | is_b_special | ~a.is_number
 
     def exact(self, m, big, small, is_difference):
-        """Return the magnitude of the sum, and whether its sign is the small addend's."""
+        """Return the magnitude of the sum, and whether it has the small addend's sign."""
         width = self.config.exact_width
         big = Cat(C(0, 3), big, C(0, 1))
         m.submodules.plus = plus = CarrySelectAdd(
@@ -182,8 +182,8 @@ class Sum(wiring.Component):
             plus.carry.eq(is_difference),
         ]
         is_negative = plus.o[-1]
-        # The small addend can only be the larger one where exponents are close and no bits of it
-        # were shifted out, so the bits below the point need no subtraction.
+        # The small addend can exceed the big one only if the exponents are close and none of its
+        # bits were shifted out, so the bits below the point need no subtraction.
         m.submodules.minus = minus = CarrySelectAdd(
             CarrySelectAddConfig(width=width - 4, blocks=(width // 2 - 2,))
         )
@@ -193,7 +193,7 @@ class Sum(wiring.Component):
         return total, is_negative
 
     def normalised(self, m, total, exponent):
-        """Return the sum with its leading one at the top, and the exponent that belongs to it."""
+        """Return the normalised sum and its exponent."""
         width = self.config.exact_width
         m.submodules.normalise = normalise = Normalise(
             NormaliseConfig(width=width, leading_zeros=width - 1, limited=self.config.subnormals)
@@ -205,7 +205,7 @@ class Sum(wiring.Component):
         return normalise.o, exponent - normalise.shift
 
     def rounded(self, m, significand, exponent, sign):
-        """Return the sum as stored."""
+        """Return the rounded and packed sum."""
         config = self.config
         m.submodules.round = rounder = Round(
             RoundConfig(

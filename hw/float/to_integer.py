@@ -19,7 +19,7 @@ __all__ = ["ToInteger", "ToIntegerConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class ToIntegerConfig:
-    """The formats, and the latency.
+    """Formats and latency of the conversion.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ class ToIntegerConfig:
 
 
 class ToInteger(SharedBlock):
-    """``o = i``, rounded once to an integer.
+    """Float-to-integer converter: ``o = i``, rounded once to an integer.
 
-    Latency `config.latency`, one result per cycle, no handshake. What is out of range, judged
-    after rounding, is invalid and becomes the integer nearest to it; NaN becomes the largest.
+    Latency `config.latency`, one result per cycle, no handshake. A value out of range after
+    rounding raises `invalid` and gives the nearest integer; NaN gives the largest.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class ToInteger(SharedBlock):
     -------
     i : In(config.form.width)
     is_signed : In(1)
-        Whether `o` is in two's complement, else it is not negative.
+        Whether `o` is in two's complement; if not, it is unsigned.
     rounding : In(Rounding)
     o : Out(config.integer.width)
     flags : Out(FLAGS_LAYOUT)
@@ -102,7 +102,7 @@ class ToInteger(SharedBlock):
         )
         whole, guard, rest = shifted[2:], shifted[1], shifted[0]
         round_up = rounds_up(rounding, sign, whole[0], guard, rest)
-        # Minus (whole + 1) is the complement of whole, and minus whole is 1 more.
+        # -(whole + 1) is the complement of whole, and -whole is that plus 1.
         m.submodules.increment = increment = CarrySelectAdd(
             CarrySelectAddConfig(width=width + 1, blocks=(width // 3, width * 2 // 3))
         )
@@ -110,8 +110,8 @@ class ToInteger(SharedBlock):
             increment.a.eq(Cat(whole, C(0, 1)) ^ sign.replicate(width + 1)),
             increment.carry.eq(round_up ^ sign),
         ]
-        # Of the sum with one bit more, in range are: signed, what has its sign twice; unsigned,
-        # what has none, and then -0 is the only negative number.
+        # In range, with one bit more: a signed sum whose top two bits are equal, an unsigned one
+        # whose top bit is 0; then -0 is the only negative number.
         over = increment.o[-1] ^ (increment.o[-2] & is_signed)
         is_invalid = is_too_large | over
         is_positive = is_nan | ~sign
@@ -124,16 +124,16 @@ class ToInteger(SharedBlock):
         return m
 
     def fixed_point(self, m):
-        """Return the magnitude with two bits after the point, the last sticky; and exceptions.
+        """Return the magnitude with two bits after the point, the last sticky, and two exceptions.
 
-        These are whether it is too large for any integer, or no number, and whether it is NaN.
+        The exceptions are: too large for any integer or not a number; NaN.
         """
         form, width = self.config.form, self.config.integer.width
         fraction = self.i[: form.fraction_width]
         code = self.i[form.fraction_width : form.magnitude_width]
         is_normal = code.any()
         word = Cat(C(0, width - form.significand_width), fraction, is_normal)
-        # Places from the top, where the hidden bit weighs 2**(width - 1).
+        # Places from the top, where the hidden bit has weight 2**(width - 1).
         top = form.bias + width - 1
         missing = Signal(signed(max(form.exponent_width, top.bit_length()) + 1))
         m.d.comb += missing.eq(top - (code | ~is_normal))

@@ -1,4 +1,4 @@
-"""What units of two stored floats have in common: config and ports."""
+"""Common config and ports of units with two stored floats as operands."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +15,7 @@ __all__ = ["TwoOperandConfig", "TwoOperandUnit"]
 
 @dataclass(frozen=True, kw_only=True)
 class TwoOperandConfig:
-    """A unit of two operands.
+    """A unit with two operands.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class TwoOperandConfig:
     form: FloatFormat = FP32
     latency: int = 2
 
-    #: The most cycles that a unit can take.
+    #: Largest latency of the unit.
     latencies: ClassVar[int] = 4
 
     def __post_init__(self):
@@ -41,7 +41,7 @@ class TwoOperandConfig:
 
 
 class TwoOperandUnit(SharedBlock):
-    """The ports of a unit of two operands: rounded to nearest even, NaN results canonical.
+    """Base of units with two operands: rounded to nearest even, NaN results canonical.
 
     Latency `config.latency`, one result per cycle, no handshake.
 

@@ -1,4 +1,4 @@
-"""Operands as multipliers want them: floats unpacked once, at the edge of an array."""
+"""Unpacking of stored operands for multipliers, once at the edge of an array."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ __all__ = ["Unpack", "UnpackConfig", "operand_layout"]
 
 @dataclass(frozen=True, kw_only=True)
 class UnpackConfig:
-    """Which format to unpack, and the codes of the result.
+    """Format to unpack and the codes of the result.
 
     The unpacked exponent is the true one plus `offset`. Infinity and NaN have all ones, so that
-    the sum of two exponents and 1 overflows exactly if one is special; zero has code 0.
+    the sum of two exponents and 1 overflows if and only if one is special. Zero has code 0.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class UnpackConfig:
 
     @property
     def offset(self) -> int:
-        """What an unpacked exponent exceeds the true one by: one less than a power of two.
+        """Unpacked exponent minus the true one: one less than a power of two.
 
-        Half of FP32's bias makes the sum of two and 1 the product's stored exponent in FP32.
-        Other offsets leave a multiple of a power of two to be added: greater ones where codes
-        would be negative, and small ones where those make codes shorter by two bits or more.
+        With half of FP32's bias, the sum of two exponents and 1 is the product's stored exponent in
+        FP32. Other offsets require adding a multiple of a power of two. Greater offsets are used
+        if codes would be negative, smaller ones if they shorten the codes by two bits or more.
         """
         assert isinstance(self.form, FloatFormat)
         offset = FP32.bias // 2 if self.form.exponent_width > 4 else 1
@@ -43,13 +43,13 @@ class UnpackConfig:
 
     @property
     def exponent_width(self) -> int:
-        """Bits of an unpacked exponent: the sum of two numbers' and 1 does not overflow."""
+        """Bits of an unpacked exponent; the sum of two numbers' and 1 does not overflow."""
         assert isinstance(self.form, FloatFormat)
         return (2 * (self.form.largest_exponent + self.offset) + 1).bit_length()
 
     @property
     def layout(self) -> data.StructLayout | Shape:
-        """Shape of an unpacked operand; an integer stays as it is."""
+        """Shape of an unpacked operand; an integer is unchanged."""
         if isinstance(self.form, IntFormat):
             return signed(self.form.width)
         return data.StructLayout({
@@ -60,16 +60,16 @@ class UnpackConfig:
 
 
 def operand_layout(form: FloatFormat | IntFormat) -> data.StructLayout | Shape:
-    """Return the shape in which a value of format `form` enters a multiplier."""
+    """Return the shape of a value of format `form` at a multiplier's input."""
     return UnpackConfig(form=form).layout
 
 
 class Unpack(wiring.Component):
-    """Turn a stored value into a multiplier's operand: ``o`` is ``i`` with the classes encoded.
+    """Unpacker: converts a stored value to a multiplier's operand with its class encoded.
 
-    Combinational. A float's significand is normalised, subnormals too, so its top bit is the
-    hidden one; zero and NaN have significand 0 and are told apart by the exponent's code (see
-    `UnpackConfig`). An integer passes.
+    Combinational. A float's significand is normalised, also of a subnormal, so its top bit is the
+    hidden one. Zero and NaN have significand 0 and differ in the exponent's code (see
+    `UnpackConfig`). An integer is unchanged.
 
     Parameters
     ----------

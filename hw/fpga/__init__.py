@@ -1,1 +1,1 @@
-"""A cluster that tests itself on an FPGA."""
+"""Self-test of a cluster on an FPGA."""

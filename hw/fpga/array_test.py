@@ -1,4 +1,4 @@
-"""An array alone that tests itself: what enters it in every cycle, and what must leave it."""
+"""Self-test of a single array: its inputs of every cycle and its expected outputs."""
 
 from dataclasses import dataclass
 
@@ -14,26 +14,26 @@ from .report import Report, ReportConfig
 
 __all__ = ["ArrayTest", "ArrayTestConfig", "Step"]
 
-#: A test that takes 2 to this power cycles has failed.
+#: The test fails after 2 to this power cycles.
 PATIENCE_BITS = 24
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What enters the array in one cycle.
+    """Inputs of the array in one cycle.
 
     Parameters
     ----------
     weights : tuple of int
-        Stored operands of a row of weights; none for no row.
+        Stored operands of a row of weights; empty for no row.
     row : int
-        Which row of weights.
+        Index of the row of weights.
     a : tuple of int
-        Stored operands of a row of A; none for no row.
+        Stored operands of a row of A; empty for no row.
     swap, accumulate : bool
         As in `array_row`.
     address : int
-        Accumulator row of its sums.
+        Accumulator row of the sums.
 
     """
 
@@ -47,20 +47,20 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayTestConfig:
-    """A weight-stationary array and what it is to do.
+    """A weight-stationary array and its test program.
 
     Parameters
     ----------
     matrix : MatrixConfig
-        What is tested.
+        Array under test.
     steps : tuple of Step
-        One after the other, from the reset on; they keep the distances of `MatrixArray`.
+        Inputs of consecutive cycles from reset on; they keep the distances of `MatrixArray`.
     rows : int
-        Accumulator rows from 0 on that are read afterwards, as they are stored.
+        Accumulator rows from 0 on that are read at the end, in their stored format.
     expected : tuple of int
-        The beats that must leave.
+        Expected drain beats.
     report : ReportConfig
-        How the verdict is told.
+        Serial line of the result.
 
     """
 
@@ -87,7 +87,7 @@ class ArrayTestConfig:
         })
 
     def stored(self, step: Step) -> data.Const:
-        """Return a step as it is stored."""
+        """Return the stored form of a step."""
         matrix = self.matrix
         return self.layout.const({
             "row": {
@@ -103,7 +103,7 @@ class ArrayTestConfig:
 
 
 class ArrayTest(wiring.Component):
-    """Play all steps from reset on, then read the accumulator and compare.
+    """Self-test: runs all steps from reset on, then drains the accumulator and compares.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class ArrayTest(wiring.Component):
     running, passed, failed : Out(1)
         Exactly one of them is high.
     cycles : Out(32)
-        From the reset to the last beat.
+        Cycles from the reset to the last beat.
     tx : Out(1)
         Serial line, as in `Report`.
     """
@@ -184,6 +184,6 @@ class ArrayTest(wiring.Component):
                 m.d.sync += self.failed.eq(1)
             with m.Elif(compares & is_last):
                 m.d.sync += self.passed.eq(1)
-            with m.Elif(self.cycles[PATIENCE_BITS]):  # something never came
+            with m.Elif(self.cycles[PATIENCE_BITS]):  # beats are missing
                 m.d.sync += self.failed.eq(1)
         return m

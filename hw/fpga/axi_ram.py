@@ -1,4 +1,4 @@
-"""Memory on the chip in place of DRAM: what it holds at the start, and what it must at the end."""
+"""On-chip replacement of DRAM, with initial contents and a check of the final contents."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,14 @@ __all__ = ["AxiRam", "AxiRamConfig", "Window"]
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """Addresses that are there, with what they hold before and after the test.
+    """Address range of a memory, with its contents before and after the test.
 
     Parameters
     ----------
     base : int
-        Byte address of the first, a multiple of the bytes.
+        First byte address, a multiple of the size.
     before, after : bytes
-        Their contents; as many, and a power of two.
+        Their contents: equally many bytes, a power of two.
 
     """
 
@@ -37,7 +37,7 @@ class Window:
         size = len(self.before)
         if size & (size - 1) or not size or len(self.after) != size:
             raise ValueError(
-                f"before and after must be of one power of two bytes, not {size} and "
+                f"before and after must have the same power of two of bytes, not {size} and "
                 f"{len(self.after)}"
             )
         if self.base % size:
@@ -45,24 +45,24 @@ class Window:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return len(self.before)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AxiRamConfig:
-    """One of the memories behind the AXI masters of a cluster.
+    """The memory behind one of the AXI masters of a cluster.
 
     Parameters
     ----------
     axi : AxiConfig
-        The masters; bytes are interleaved over them.
+        The masters; addresses interleave over them.
     id_width : int
-        Bits of an id.
+        Bits of an ID.
     channel : int
-        Of which master it is.
+        Index of its master.
     windows : tuple of Window
-        What there is.
+        Contents of the memory.
 
     """
 
@@ -78,11 +78,11 @@ class AxiRamConfig:
             if window.size < least:
                 raise ValueError(f"windows must have {least} bytes or more, not {window.size}")
         if not self.windows:
-            raise ValueError("windows must be one or more, not none")
+            raise ValueError("windows must be at least 1, not 0")
 
     @property
     def placed(self) -> list[tuple[int, Window]]:
-        """Each window with the number of its first beat in this memory, the largest first."""
+        """Each window with the index of its first beat in this memory, the largest first."""
         found, first = [], 0
         for window in sorted(self.windows, key=lambda window: -window.size):
             found.append((first, window))
@@ -91,15 +91,15 @@ class AxiRamConfig:
 
     @property
     def depth(self) -> int:
-        """Beats in all."""
+        """Total number of beats."""
         return sum(self.beats_of(window) for window in self.windows)
 
     def beats_of(self, window: Window) -> int:
-        """Return how many beats of a window are here."""
+        """Return how many beats of a window are in this memory."""
         return window.size // self.axi.masters // self.axi.beat_bytes
 
     def words(self, when: str) -> list[int]:
-        """Return all beats as numbers, ``before`` or ``after``."""
+        """Return the contents ``before`` or ``after`` the test, one integer per beat."""
         step, beat = self.axi.interleave_bytes, self.axi.beat_bytes
         found = []
         for _, window in self.placed:
@@ -113,15 +113,15 @@ class AxiRamConfig:
 
 
 class AxiRam(wiring.Component):
-    """A slave with a memory of its own, and a look at it when all is over.
+    """AXI4 slave with internal memory and a final comparison.
 
-    Reads and writes go side by side, each a burst at a time and a beat per cycle; the first beat
-    of a read comes a cycle after its address. Bursts are incrementing, of whole beats, each
-    within `interleave_bytes`. What no window has is refused: reads are 0, writes are dropped, both
-    with an error.
+    Reads and writes proceed concurrently, each one burst at a time and one beat per cycle. The
+    first beat of a read comes 1 cycle after its address. Bursts are incrementing, of whole beats,
+    each within `interleave_bytes`. Addresses outside all windows are refused with an error: reads
+    return 0, writes are dropped.
 
-    While `verify` is high nothing may be under way; `verified` is high once all beats were
-    compared, a beat per cycle, and `differs` from the first on that is not as it must be.
+    No access may be in flight while `verify` is high. `verified` rises once all beats are
+    compared, at one beat per cycle. `differs` rises at the first mismatch.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class AxiRam(wiring.Component):
         return m
 
     def find(self, m: Module, address: Value, name: str) -> tuple[Value, Signal]:
-        """Return the number of the beat at an address, and whether there is one."""
+        """Return the index of the beat at an address, and whether it exists."""
         config = self.config
         step, masters = exact_log2(config.axi.interleave_bytes), exact_log2(config.axi.masters)
         own = Cat(address[:step], address[step + masters :])[exact_log2(config.axi.beat_bytes) :]
@@ -173,14 +173,14 @@ class AxiRam(wiring.Component):
         there = Signal(name=f"{name}_there")
         for first, window in config.placed:
             size = exact_log2(window.size)
-            # The largest come first, so each begins at a multiple of what it has.
+            # The largest window comes first, so each begins at a multiple of its size.
             inside = own[: exact_log2(config.beats_of(window))]
             with m.If(address[size:] == window.base >> size):
                 m.d.comb += [place.eq(first | inside), there.eq(1)]
         return place, there
 
     def answer_reads(self, m: Module):
-        """Serve one burst after the other."""
+        """Serve read bursts, one at a time."""
         axi, read = self.axi, self.read
         left, place = Signal(9), Signal(len(read.addr))
         there = Signal()
@@ -206,7 +206,7 @@ class AxiRam(wiring.Component):
                 m.d.sync += [left.eq(left - 1), place.eq(place + 1)]
 
     def take_writes(self, m: Module):
-        """Take one burst after the other, and reply."""
+        """Serve write bursts, one at a time, each with its response."""
         axi, write = self.axi, self.write
         place, there, open_ = Signal(len(write.addr)), Signal(), Signal()
         begin, begin_there = self.find(m, axi.awaddr, "write")
@@ -233,7 +233,7 @@ class AxiRam(wiring.Component):
             m.d.sync += axi.bvalid.eq(0)
 
     def look(self, m: Module):
-        """Compare all with what it must be, once asked to."""
+        """Compare the memory with the expected contents while `verify` is high."""
         config, read = self.config, self.read
         m.submodules.expected = expected = Memory(
             shape=config.axi.data_width, depth=config.depth, init=config.words("after")

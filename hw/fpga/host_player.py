@@ -1,4 +1,4 @@
-"""A host made of gates: it plays a list of commands on the control port of a cluster."""
+"""Host in hardware: plays a list of commands on the control port of a cluster."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ WRITE, WAIT_EQUAL, WAIT_REACHED, READ = range(4)
 
 @dataclass(frozen=True, kw_only=True)
 class HostPlayerConfig:
-    """What is played.
+    """Commands to play.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class HostPlayerConfig:
         (operation, address, data, mask): 0 writes `data`; 1 reads until ``value & mask == data``;
         2 reads until ``value - data``, signed, is not negative; 3 reads once.
     patience : int
-        Cycles that one command may take.
+        Cycle limit of one command.
 
     """
 
@@ -37,7 +37,7 @@ class HostPlayerConfig:
     def __post_init__(self):
         require_integer("patience", self.patience, 16, 1 << 31)
         if not self.commands:
-            raise ValueError("commands must be one or more, not none")
+            raise ValueError("commands must be at least 1, not 0")
         for operation, address, value, mask in self.commands:
             require_integer("operation", operation, WRITE, READ)
             require_integer("address", address, 0, (1 << SLAVE_ADDRESS_WIDTH) - 1)
@@ -56,7 +56,7 @@ class HostPlayerConfig:
 
     @property
     def words(self) -> list[int]:
-        """The commands as numbers, in the order of `layout`."""
+        """The commands as integers, in the order of `layout`."""
         value = SLAVE_ADDRESS_WIDTH + 2
         return [
             operation | address << 2 | word << value | mask << value + 32
@@ -65,10 +65,10 @@ class HostPlayerConfig:
 
 
 class HostPlayer(wiring.Component):
-    """Play the commands from reset on, one access at a time.
+    """Command player: plays the commands from reset on, one access at a time.
 
-    `done` is high once all are done; `failed` if one was refused or took longer than the host's
-    patience, and then no more are played.
+    `done` rises once all are done. `failed` rises if one is refused or exceeds `patience`; playing
+    stops then.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The verdict of a test on a serial line, again and again."""
+"""Repeated report of a test's verdict on a serial line."""
 
 from dataclasses import dataclass
 
@@ -16,20 +16,20 @@ DIGITS = 8
 
 
 def report_of(passed: bool, cycles: int) -> bytes:
-    """Return the line that is sent: the verdict, and the cycles it took, in hexadecimal."""
+    """Return the line to send: the verdict, and the cycle count in hexadecimal."""
     return f"spica {'pass' if passed else 'FAIL'} {cycles:0{DIGITS}x}\r\n".encode()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportConfig:
-    """How fast, and how often.
+    """Speed and repetition of the report.
 
     Parameters
     ----------
     uart : UartConfig
         The serial line.
     repeat : int
-        Cycles after which the line is sent again.
+        Cycles between repetitions of the line.
 
     """
 
@@ -41,7 +41,7 @@ class ReportConfig:
 
 
 class Report(wiring.Component):
-    """Send `report_of` from the cycle on in which a test has passed or failed.
+    """Result sender: repeats `report_of` from the cycle in which a test passes or fails.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class Report(wiring.Component):
     Members
     -------
     passed, failed : In(1)
-        The test is over when one of them is high, and they stay.
+        The test is over when one of them is high; they stay.
     cycles : In(32)
-        What it took; stays.
+        Duration of the test; stays.
     tx : Out(1)
         The serial line.
     """

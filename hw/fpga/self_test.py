@@ -1,4 +1,4 @@
-"""A cluster, its host and its memory on one chip, and a verdict on lights and a serial line."""
+"""Cluster, host and memory on one chip, with a verdict on LEDs and a serial line."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,18 +18,18 @@ __all__ = ["SelfTest", "SelfTestConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class SelfTestConfig:
-    """A cluster and what it is to do.
+    """A cluster and its test program.
 
     Parameters
     ----------
     cluster : ClusterConfig
-        What is tested.
+        Cluster under test.
     windows : tuple of Window
-        DRAM before and after.
+        DRAM before and after the test.
     host : HostPlayerConfig
-        What the host commands.
+        Commands of the host.
     report : ReportConfig
-        How the verdict is told.
+        Serial line of the result.
 
     """
 
@@ -40,16 +40,16 @@ class SelfTestConfig:
 
 
 class SelfTest(wiring.Component):
-    """Play the commands from reset on, then compare all of memory with what it must be.
+    """Self-test: plays the commands from reset on, then compares all of memory.
 
     Members
     -------
     running, passed, failed : Out(1)
         Exactly one of them is high.
     cycles : Out(32)
-        Of the commands; stands still from their end on.
+        Duration of the commands; constant after their end.
     tx : Out(1)
-        Serial line: `report_of`, again and again.
+        Serial line: `report_of`, repeated.
     """
 
     running: Signal

@@ -1,4 +1,4 @@
-"""A serial line that tells how a test ended."""
+"""UART transmitter for the result of a test."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ BITS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class UartConfig:
-    """How fast.
+    """Speed of a serial line.
 
     Parameters
     ----------
     cycles_per_bit : int
-        Clock frequency by baud rate.
+        Clock frequency divided by baud rate.
 
     """
 
@@ -31,7 +31,7 @@ class UartConfig:
 
 
 class UartTransmitter(wiring.Component):
-    """Send bytes: a start bit, eight bits with the lowest first, a stop bit, no parity.
+    """UART transmitter: a start bit, eight bits with the lowest first, a stop bit, no parity.
 
     Ten times `cycles_per_bit` cycles per byte; `i` is refused meanwhile.
 
@@ -43,7 +43,7 @@ class UartTransmitter(wiring.Component):
     -------
     i : In(stream.Signature(8))
     tx : Out(1)
-        High while nothing is sent.
+        High while idle.
     """
 
     i: stream.Interface

@@ -1,1 +1,1 @@
-"""What programs are made of: instructions, control registers, command words of the matrix unit."""
+"""Instruction set: instructions, control registers, command words of the matrix unit."""

@@ -1,4 +1,4 @@
-"""One line of assembly to a word, and back, by the instruction table."""
+"""Assembler and disassembler of single instructions, from the instruction table."""
 
 import re
 
@@ -8,14 +8,14 @@ from .instructions import INSTRUCTIONS, Instruction, field_of, find
 
 __all__ = ["FLOAT_NAMES", "INTEGER_NAMES", "assemble", "disassemble"]
 
-#: ABI names of the integer registers, in their order.
+#: ABI names of the integer registers, by number.
 INTEGER_NAMES = (
     *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
     *(f"a{k}" for k in range(8)),
     *(f"s{k}" for k in range(2, 12)),
     *(f"t{k}" for k in range(3, 7)),
 )
-#: ABI names of the float registers, in their order.
+#: ABI names of the float registers, by number.
 FLOAT_NAMES = (
     *(f"ft{k}" for k in range(8)),
     *("fs0", "fs1"),
@@ -25,7 +25,7 @@ FLOAT_NAMES = (
 )
 NAMES = {RegisterFile.INTEGER: INTEGER_NAMES, RegisterFile.FLOAT: FLOAT_NAMES}
 CSR_NAMES = {csr.number: name for name, csr in CSRS.items()}
-#: Rounding modes as assembly names them; 5 and 6 are reserved.
+#: Assembly names of the rounding modes; 5 and 6 are reserved.
 ROUNDING_NAMES = ("rne", "rtz", "rdn", "rup", "rmm", "5", "6", "dyn")
 
 
@@ -43,7 +43,7 @@ def register_number(name: str, file: RegisterFile) -> int:
 
 
 def immediate_number(operand: str, text: str) -> int:
-    """Return the number of an immediate, checked."""
+    """Return the value of an immediate, checked."""
     if operand == "csr" and text in CSR_NUMBERS:
         return CSR_NUMBERS[text]
     if operand == "rm" and text in ROUNDING_NAMES:
@@ -65,7 +65,7 @@ def immediate_number(operand: str, text: str) -> int:
 
 
 def encode_operand(instruction: Instruction, operand: str, text: str) -> int:
-    """Return the bits of the word that one operand makes."""
+    """Return the bits that one operand contributes to the word."""
     if operand in IMMEDIATES:
         return IMMEDIATES[operand].encode(immediate_number(operand, text))
     field = field_of(operand)
@@ -75,8 +75,8 @@ def encode_operand(instruction: Instruction, operand: str, text: str) -> int:
 def assemble(line: str) -> int:
     """Return the word of one instruction, ``add a0, a1, a2`` or ``lw t0, -4(sp)``.
 
-    Branches and jumps take their distance in bytes, control registers a name or a number. A
-    rounding mode left out is ``dyn``.
+    Branches and jumps take their distance in bytes, control registers a name or a number. The
+    default rounding mode is ``dyn``.
     """
     name, _, rest = line.strip().partition(" ")
     instruction = INSTRUCTIONS.get(name)
@@ -95,7 +95,7 @@ def assemble(line: str) -> int:
 
 
 def operand_text(instruction: Instruction, operand: str, word: int) -> str:
-    """Return an operand of `word` as assembly writes it."""
+    """Return the assembly text of an operand of `word`."""
     if operand not in IMMEDIATES:
         field = field_of(operand)
         return NAMES[instruction.registers[field]][word >> REGISTER_FIELDS[field] & 0x1F]
@@ -110,7 +110,7 @@ def operand_text(instruction: Instruction, operand: str, word: int) -> str:
 
 
 def disassemble(word: int) -> str:
-    """Return the assembly of a word, ``.word 0x...`` if it is no instruction."""
+    """Return the assembly of a word, ``.word 0x...`` if it is not an instruction."""
     instruction = find(word)
     if instruction is None:
         return f".word {word:#010x}"

@@ -1,4 +1,4 @@
-"""Command words of the matrix unit: one definition for gateware, drivers and golden models."""
+"""Command words of the matrix unit: one definition for the RTL, drivers and golden models."""
 
 import enum
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ __all__ = [
 
 
 class Function(enum.IntEnum):
-    """What a RoCC instruction word asks for, its bits 31:25."""
+    """Function of a RoCC instruction word, its bits 31:25."""
 
     CONFIG = 0  #: activation, scale, transposes; rs1[1:0] is a `ConfigKind`
-    FLUSH = 7  #: accepted, nothing to do: there are no translations to forget
+    FLUSH = 7  #: accepted without effect: there is no address translation
     LOOP_WS = 8  #: the whole tile: rs1 = `loop_control`, rs2 = `loop_parts`
     BOUNDS = 9  #: rs1 = `bounds_pads`, rs2 = `bounds_sizes`
     ADDRESSES_AB = 10  #: rs1, rs2 = DRAM byte addresses of A and B
@@ -43,10 +43,10 @@ class Function(enum.IntEnum):
 
 
 class ConfigKind(enum.IntEnum):
-    """Which part of the unit a CONFIG word sets."""
+    """Part of the unit that a CONFIG word sets."""
 
     EXECUTE = 0  #: rs1 = `config_execute`; rs2 is ignored
-    LOAD = 1  #: accepted, nothing to do: loads are rows of the tile, unscaled
+    LOAD = 1  #: accepted without effect: loads are unscaled rows of the tile
     STORE = 2  #: rs1 = `config_store`, rs2 = `config_store_scale`
     NORM = 3  #: refused
 
@@ -68,7 +68,7 @@ rocc_layout = FlexibleLayout(32, {"opcode": Field(7, 0), "function": Field(7, 25
 bounds_pads = FlexibleLayout(64, {"i": Field(16, 0), "j": Field(16, 16), "k": Field(16, 32)})
 bounds_sizes = FlexibleLayout(64, {"i": Field(16, 0), "j": Field(16, 16), "k": Field(16, 32)})
 
-#: rs1 of LOOP_WS. `full_c` stores C in the accumulator's format; `low_d` only concerns D.
+#: rs1 of LOOP_WS. `full_c` stores C in the accumulator's format; `low_d` concerns only D.
 loop_control = FlexibleLayout(
     64,
     {
@@ -98,7 +98,7 @@ loop_parts = FlexibleLayout(
     },
 )
 
-#: rs1 of CONFIG for the array. The activation here is ignored: that of the store counts.
+#: rs1 of CONFIG for the array. The activation is ignored here; that of the store applies.
 config_execute = FlexibleLayout(
     64,
     {
@@ -111,24 +111,24 @@ config_execute = FlexibleLayout(
     },
 )
 
-#: rs1 and rs2 of CONFIG for the way out of the accumulator.
+#: rs1 and rs2 of CONFIG for the drain of the accumulator.
 config_store = FlexibleLayout(
     64, {"kind": Field(2, 0), "activation": Field(2, 2), "pooling": Field(2, 4)}
 )
 config_store_scale = FlexibleLayout(64, {"stride": Field(32, 0), "scale": Field(32, 32)})
 
-#: The CISC command word, and how the stride commands read its upper bits.
+#: The CISC command word, and the stride commands' layout of its upper bits.
 cisc_word = StructLayout({"operation": 5, "unit": 2, "square": 1, "a": 8, "b": 8, "c": 8})
 cisc_strides = FlexibleLayout(32, {"first": Field(12, 8), "second": Field(12, 20)})
 
 
 class CiscKind(enum.IntEnum):
-    """What a CISC command word expands to."""
+    """Expansion of a CISC command word."""
 
-    LOOP = 0  #: BOUNDS of the tile, SPAD_AB where operands take part, LOOP_WS
+    LOOP = 0  #: BOUNDS of the tile, SPAD_AB if there are operands, LOOP_WS
     STRIDES_AB = 1
     STRIDES_DC = 2
-    CONFIG = 3  #: the state of activation, scale and transposes after reset
+    CONFIG = 3  #: resets activation, scale and transposes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,15 +141,15 @@ class CiscCommand:
     kind : CiscKind
     parts : int
         Low half of rs2 of its LOOP_WS.
-    accumulate : int or None
+    Accumulate bit of its LOOP_WS; None takes bit 0 of byte `c`.
         The accumulate bit of its LOOP_WS; None takes bit 0 of byte `c`.
     quarters : tuple of int or None
         Start of A and end of B in quarters of shared memory. None: bytes `a` and `b` give them
-        in sixteenths, and B ends after the sixteenth it names.
+        in sixteenths, and B ends after the sixteenth given.
     c_byte : str or None
-        Byte that names the sixteenth of shared memory where C goes.
+        Byte with the sixteenth of shared memory that receives C.
     operands : bool
-        Whether A and B take part, so that SPAD_AB is set.
+        Whether A and B are used, so that SPAD_AB is set.
 
     """
 
@@ -209,7 +209,7 @@ CISC_MAPS: dict[str, dict[int, CiscCommand]] = {
 
 
 def encode(layout, **fields: int) -> int:
-    """Return `fields` packed into `layout`; what is not named is 0."""
+    """Return `fields` packed into `layout`; fields not given are 0."""
     word = 0
     for name, value in fields.items():
         field = layout[name]

@@ -1,4 +1,4 @@
-"""How instruction words are laid out: fields, scattered immediates, operand classes."""
+"""Encoding of instruction words: fields, scattered immediates, operand classes."""
 
 import enum
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ __all__ = ["IMMEDIATES", "REGISTER_FIELDS", "Immediate", "RegisterFile"]
 
 
 class RegisterFile(enum.Enum):
-    """Where a register operand lives."""
+    """Register file of a register operand."""
 
     INTEGER = "x"
     FLOAT = "f"
 
 
-#: The five bits of each register field, by the position of the lowest.
+#: Lowest bit of each 5-bit register field.
 REGISTER_FIELDS = {"rd": 7, "rs1": 15, "rs2": 20, "rs3": 27}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Immediate:
-    """An immediate operand: which bits of the word are which bits of the number.
+    """An immediate operand: the mapping between bits of the word and bits of the number.
 
     Parameters
     ----------
     pieces : tuple of (int, int, int)
-        Lowest bit in the word, bits, lowest bit in the number; of each contiguous piece.
+        Lowest bit in the word, width, lowest bit in the number; for each contiguous piece.
     is_signed : bool
         Whether the number's top bit is its sign.
 
@@ -40,12 +40,12 @@ class Immediate:
 
     @property
     def step(self) -> int:
-        """What the number is a multiple of."""
+        """Alignment: the number is a multiple of this."""
         return 1 << min(low for _, _, low in self.pieces)
 
     @property
     def least(self) -> int:
-        """The least number."""
+        """The smallest number."""
         return -(1 << (self.width - 1)) if self.is_signed else 0
 
     @property
@@ -55,17 +55,17 @@ class Immediate:
 
     @property
     def mask(self) -> int:
-        """Ones in the bits of the word that the immediate has."""
+        """Mask of the immediate's bits in the word."""
         return sum(((1 << width) - 1) << place for place, width, _ in self.pieces)
 
     def encode(self, number: int) -> int:
-        """Return the bits of the word that `number` makes."""
+        """Return the bits of the word that encode `number`."""
         return sum(
             (number >> low & ((1 << width) - 1)) << place for place, width, low in self.pieces
         )
 
     def decode(self, word: int) -> int:
-        """Return the number in `word`."""
+        """Return the number encoded in `word`."""
         number = sum(
             (word >> place & ((1 << width) - 1)) << low for place, width, low in self.pieces
         )
@@ -74,12 +74,12 @@ class Immediate:
         return number
 
 
-#: RISC-V's immediates (ISA manual 20191213, section 2.3), and the fields that are numbers.
+#: RISC-V's immediates (ISA manual 20191213, section 2.3), and the fields that hold numbers.
 IMMEDIATES = {
     "i": Immediate(pieces=((20, 12, 0),)),
     "s": Immediate(pieces=((7, 5, 0), (25, 7, 5))),
     "b": Immediate(pieces=((8, 4, 1), (25, 6, 5), (7, 1, 11), (31, 1, 12))),
-    # In assembly the upper 20 bits are written as a number of their own.
+    # Assembly writes the upper 20 bits as a number without shift.
     "u": Immediate(pieces=((12, 20, 0),), is_signed=False),
     "j": Immediate(pieces=((21, 10, 1), (20, 1, 11), (12, 8, 12), (31, 1, 20))),
     "shamt": Immediate(pieces=((20, 5, 0),), is_signed=False),

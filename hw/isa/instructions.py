@@ -1,4 +1,4 @@
-"""The instruction table: every instruction once, for decoder, assembler, model and documents.
+"""Instruction table: one entry per instruction for decoder, assembler, models and documents.
 
 RV32I, M, F and Zicsr as in "The RISC-V Instruction Set Manual, Volume I" (20191213), chapter 24;
 the warp instructions of Vortex v2.x (custom-0); the special functions; the tensor instructions of
@@ -17,7 +17,7 @@ __all__ = ["INSTRUCTIONS", "Instruction", "Unit", "find"]
 
 
 class Unit(enum.Enum):
-    """The part of a core that executes an instruction."""
+    """Execution unit of an instruction."""
 
     INT = "int"
     BRANCH = "branch"
@@ -40,14 +40,14 @@ class Instruction:
     Parameters
     ----------
     name : str
-        Its mnemonic.
+        Mnemonic.
     unit : Unit
-        What executes it.
+        Execution unit.
     match : int
         The word with all operands 0.
     syntax : str
-        Operands in the order of assembly. ``rd``, ``rs1`` are integer registers, ``fd``, ``fs1``
-        float registers, other words name an immediate of `IMMEDIATES`.
+        Operands in assembly order. ``rd``, ``rs1`` are integer registers, ``fd``, ``fs1`` float
+        registers; other words name an immediate of `IMMEDIATES`.
 
     """
 
@@ -63,7 +63,7 @@ class Instruction:
 
     @cached_property
     def mask(self) -> int:
-        """Ones in the bits that no operand has: these tell the instruction."""
+        """Mask of the bits outside all operands, which identify the instruction."""
         taken = 0
         for operand in self.operands:
             if operand in IMMEDIATES:
@@ -74,7 +74,7 @@ class Instruction:
 
     @cached_property
     def registers(self) -> dict[str, RegisterFile]:
-        """The register operands by field, ``rd``, ``rs1``, ``rs2``, ``rs3``, each with its file."""
+        """The register operands by field, ``rd``, ``rs1``, ``rs2``, ``rs3``, with their files."""
         return {
             field_of(operand): RegisterFile.INTEGER if operand[0] == "r" else RegisterFile.FLOAT
             for operand in self.operands
@@ -83,7 +83,7 @@ class Instruction:
 
     @property
     def writes(self) -> RegisterFile | None:
-        """The file of the destination, None if there is none."""
+        """File of the destination register, None if there is none."""
         return self.registers.get("rd")
 
     def matches(self, word: int) -> bool:
@@ -101,7 +101,7 @@ def _word(opcode: int, funct3: int = 0, funct7: int = 0, rs2: int = 0) -> int:
 
 
 def _integer() -> list[Instruction]:
-    """Return RV32I without memory and control."""
+    """Return RV32I except memory and control instructions."""
     names = ["add", "sll", "slt", "sltu", "xor", "srl", "or", "and"]
     found = [
         Instruction(name, Unit.INT, _word(0x33, funct3), "rd, rs1, rs2")
@@ -129,7 +129,7 @@ def _integer() -> list[Instruction]:
 
 
 def _control() -> list[Instruction]:
-    """Return branches, jumps and the system's instructions."""
+    """Return branches, jumps and system instructions."""
     branches = {"beq": 0, "bne": 1, "blt": 4, "bge": 5, "bltu": 6, "bgeu": 7}
     return [
         *(
@@ -146,7 +146,7 @@ def _control() -> list[Instruction]:
 
 
 def _memory() -> list[Instruction]:
-    """Return loads and stores of both files."""
+    """Return loads and stores of both register files."""
     loads = {"lb": 0, "lh": 1, "lw": 2, "lbu": 4, "lhu": 5}
     stores = {"sb": 0, "sh": 1, "sw": 2}
     return [
@@ -184,13 +184,13 @@ def _csr() -> list[Instruction]:
 
 
 def _float() -> list[Instruction]:
-    """Return extension F without memory."""
+    """Return extension F except loads and stores."""
     fused = {"fmadd.s": 0x43, "fmsub.s": 0x47, "fnmsub.s": 0x4B, "fnmadd.s": 0x4F}
     found = [
         Instruction(name, Unit.FP32, opcode, "fd, fs1, fs2, fs3, rm")
         for name, opcode in fused.items()
     ]
-    # funct7, unit and operands of what rounds.
+    # funct7, unit and operands of instructions that round.
     rounded = {
         "fadd.s": (0x00, Unit.FP32, "fd, fs1, fs2, rm"),
         "fsub.s": (0x04, Unit.FP32, "fd, fs1, fs2, rm"),
@@ -213,7 +213,7 @@ def _float() -> list[Instruction]:
         Instruction(name, Unit.FP32, _word(0x53, 0, funct7, rs2), syntax)
         for name, (funct7, rs2, syntax) in conversions.items()
     ]
-    # funct7, funct3 and operands of what does not round.
+    # funct7, funct3 and operands of instructions that do not round.
     exact = {
         "fsgnj.s": (0x10, 0, "fd, fs1, fs2"),
         "fsgnjn.s": (0x10, 1, "fd, fs1, fs2"),
@@ -235,11 +235,11 @@ def _float() -> list[Instruction]:
 
 
 def _warp() -> list[Instruction]:
-    """Return what Vortex v2.x adds: masks, warps, divergence, barriers."""
+    """Return the Vortex v2.x instructions: masks, warps, divergence, barriers."""
     syntaxes = {
         "vx_tmc": "rs1",
         "vx_wspawn": "rs1, rs2",
-        # rs2 is x0, or x1 where the compiler of later versions means the inverted condition.
+        # rs2 is x0, or x1 if a later compiler version inverts the condition.
         "vx_split": "rd, rs1, rs2",
         "vx_join": "rs1",
         "vx_bar": "rs1, rs2",
@@ -262,8 +262,8 @@ def _special() -> list[Instruction]:
 def _tensor() -> list[Instruction]:
     """Return the tensor instructions.
 
-    `hmma` works on registers, and its destination field chooses one of two sets of accumulators;
-    `hgmma` has the addresses of its operands. A core has one or the other, so that they may share
+    `hmma` works on registers, and its destination field selects one of two sets of accumulators.
+    `hgmma` takes the addresses of its operands. A core has one or the other, so they may share
     words.
     """
     return [
@@ -273,7 +273,7 @@ def _tensor() -> list[Instruction]:
     ]
 
 
-#: Every instruction by its mnemonic.
+#: All instructions by mnemonic.
 INSTRUCTIONS: dict[str, Instruction] = {
     instruction.name: instruction
     for group in (
@@ -289,9 +289,9 @@ for _each in INSTRUCTIONS.values():
 
 
 def find(word: int) -> Instruction | None:
-    """Return the instruction that `word` is, None if there is none.
+    """Return the instruction encoded by `word`, None if there is none.
 
-    Of two tensor instructions that share a word, `hgmma` is meant.
+    For a word shared by both tensor instructions, that is `hgmma`.
     """
     for instruction in _BY_OPCODE.get(word & 0x7F, ()):
         if instruction.matches(word):

@@ -1,4 +1,4 @@
-"""Assembly text with labels to the words of a program."""
+"""Assembler of programs: text with labels to words."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from .instructions import INSTRUCTIONS
 __all__ = ["Program", "assemble_program"]
 
 LABEL = r"[A-Za-z_.][\w.$]*"
-#: Pseudo-instructions that stand for one instruction: its text, where ``{0}`` is their operand.
+#: Pseudo-instructions of one instruction: its text, with operands as ``{0}``.
 ALIASES = {
     "nop": "addi zero, zero, 0",
     "mv": "addi {0}, {1}, 0",
@@ -42,12 +42,12 @@ ALIASES = {
     "fneg.s": "fsgnjn.s {0}, {1}, {1}",
     "fabs.s": "fsgnjx.s {0}, {1}, {1}",
 }
-#: Makes a word at its address, once the labels are known.
+#: Function that makes a word, given its address and the labels.
 Word = Callable[[int, dict[str, int]], int]
 
 
 class Program(list[int]):
-    """The words of a program, from the first on.
+    """Words of a program, in order.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ class Program(list[int]):
 
     @property
     def data(self) -> bytes:
-        """The words as memory holds them."""
+        """The words as bytes in memory order."""
         return b"".join(word.to_bytes(4, "little") for word in self)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A word to be made, and the line that wants it."""
+    """A word to be made, and its source line."""
 
     line: int
     word: Word
@@ -81,10 +81,10 @@ class Place:
 def assemble_program(text: str, base: int = ENTRY) -> Program:
     """Return the words of a program that begins at `base`.
 
-    A line has labels (``loop:``), then an instruction of the table as `assemble` takes it, a
-    pseudo-instruction (`ALIASES`, ``li rd, value``, ``la rd, label``, ``call label``) or
-    ``.word`` with values; what follows ``#`` is a comment. Branches and ``jal`` go to labels or by
-    a distance in bytes; a value of ``.word`` may be a label.
+    A line has labels (``loop:``), then an instruction of the table in the syntax of `assemble`, a
+    pseudo-instruction (`ALIASES`, ``li rd, value``, ``la rd, label``, ``call label``) or ``.word``
+    with values. A comment begins with ``#``. Branches and ``jal`` take labels or a distance in
+    bytes; a value of ``.word`` may be a label.
     """
     labels: dict[str, int] = {}
     places: list[Place] = []
@@ -103,7 +103,7 @@ def assemble_program(text: str, base: int = ENTRY) -> Program:
 
 
 def made(place: Place, base: int, index: int, labels: dict[str, int]) -> int:
-    """Return the word of a place, an error with its line."""
+    """Return the word of a place; errors name its line."""
     try:
         return place.word(base + 4 * index, labels)
     except ValueError as error:
@@ -111,7 +111,7 @@ def made(place: Place, base: int, index: int, labels: dict[str, int]) -> int:
 
 
 def words_of(text: str) -> list[Word]:
-    """Return what makes the words of one line without its labels."""
+    """Return the word makers of one line without its labels."""
     name, _, rest = text.partition(" ")
     operands = [operand.strip() for operand in rest.split(",")] if rest.strip() else []
     if not name:
@@ -132,7 +132,7 @@ def words_of(text: str) -> list[Word]:
 
 
 def expected(name: str, operands: list[str], count: int) -> list[str]:
-    """Return the operands, if there are `count`."""
+    """Return the operands if there are `count`."""
     if len(operands) != count:
         raise ValueError(f"{name} must have {count} operands, not {len(operands)}")
     return operands
@@ -141,7 +141,7 @@ def expected(name: str, operands: list[str], count: int) -> list[str]:
 def address_of(name: str, labels: dict[str, int]) -> int:
     """Return the address of a label."""
     if name not in labels:
-        raise ValueError(f"label must be defined, which {name!r} is not")
+        raise ValueError(f"label must be defined, not {name!r}")
     return labels[name]
 
 
@@ -157,7 +157,7 @@ def instruction_word(text: str, address: int, labels: dict[str, int]) -> int:
 
 
 def data_word(text: str, address: int, labels: dict[str, int]) -> int:
-    """Return a value or the address of a label."""
+    """Return a value, or the address of a label."""
     if re.fullmatch(LABEL, text):
         return address_of(text, labels)
     return number_of(text) & 0xFFFF_FFFF
@@ -175,13 +175,13 @@ def number_of(text: str) -> int:
 
 
 def halves(number: int) -> tuple[int, int]:
-    """Return what ``lui`` and a signed immediate of 12 bits make `number` of."""
+    """Return the immediates of ``lui`` and of a signed 12-bit addition that make `number`."""
     low = ((number & 0xFFF) ^ 0x800) - 0x800
     return (number - low) >> 12 & 0xF_FFFF, low
 
 
 def load_immediate(register: str, text: str) -> list[Word]:
-    """Return one or two instructions that load any 32-bit value."""
+    """Return the one or two instructions that load any 32-bit value."""
     number = number_of(text) & 0xFFFF_FFFF
     signed = number - (number >> 31 << 32)
     upper, lower = halves(number)
@@ -193,13 +193,13 @@ def load_immediate(register: str, text: str) -> list[Word]:
 
 
 def relative(register: str, second: str, label: str) -> list[Word]:
-    """Return ``auipc`` of `register` and `second`, which adds the rest of the way to a label."""
+    """Return ``auipc`` of `register`, and `second`, which adds the low part of the distance."""
 
     def upper(address: int, labels: dict[str, int]) -> int:
         return assemble(f"auipc {register}, {halves(address_of(label, labels) - address)[0]}")
 
     def lower(address: int, labels: dict[str, int]) -> int:
-        # The distance is from the `auipc` before.
+        # The distance is relative to the preceding `auipc`.
         return assemble(second.format(halves(address_of(label, labels) - address + 4)[1]))
 
     return [upper, lower]

@@ -1,1 +1,1 @@
-"""The systolic matrix unit."""
+"""Systolic matrix unit."""

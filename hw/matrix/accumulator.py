@@ -1,4 +1,4 @@
-"""The accumulator: rows of partial sums in an SRAM, added to as they arrive."""
+"""Accumulator: an SRAM of partial-sum rows that adds or overwrites incoming rows."""
 
 from dataclasses import dataclass
 
@@ -22,36 +22,36 @@ __all__ = [
     "accumulator_target",
 ]
 
-#: Cycles from the read of a row to its sums: block RAMs of FPGAs answer late in a cycle, so a
-#: register takes what they say, before anything is done with it.
+#: Cycles from the read of a row to its sums. Block RAMs of FPGAs respond late in a cycle, so their
+#: output is registered before any logic.
 STORED_LATENCY = 2
 
 
 def accumulator_target(config: MatrixConfig) -> data.StructLayout:
-    """Layout of where a row of sums goes, and whether it is added to what is there."""
+    """Layout of the destination of a row of sums, and whether it is added to that row."""
     return data.StructLayout({"address": config.accumulator_address_width, "accumulate": 1})
 
 
 def accumulator_banks(config: MatrixConfig) -> int:
-    """Return how many SRAMs hold the rows: two where each has several."""
+    """Return the number of SRAMs that hold the rows: two if each has several rows."""
     return 2 if config.accumulator_rows % 2 == 0 and config.accumulator_rows >= 4 else 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class LaneConfig:
-    """Format and latency of one lane of the accumulator."""
+    """Format and latency of one accumulator lane."""
 
     form: FloatFormat | IntFormat
     latency: int
 
     @property
     def identity(self) -> int:
-        """What leaves every value as it is when added: -0, for +0 would change the sign of -0."""
+        """Neutral element of the addition: -0, as +0 would change the sign of -0."""
         return 1 << (self.form.width - 1) if isinstance(self.form, FloatFormat) else 0
 
 
 class AccumulatorLane(SharedBlock):
-    """``o = sum + addend``, `config.latency` cycles later.
+    """Adder lane of the accumulator: ``o = sum + addend``, `config.latency` cycles later.
 
     One sum per cycle, no back-pressure.
 
@@ -97,15 +97,15 @@ class AccumulatorLane(SharedBlock):
 
 
 class Accumulator(wiring.Component):
-    """Add rows of partial sums to rows of an SRAM, or overwrite them, one row per cycle.
+    """Accumulator: adds or overwrites one SRAM row of partial sums per cycle.
 
-    `target` comes `STORED_LATENCY` cycles before its `sums`; the row is written ``STORED_LATENCY +
-    add_latency`` cycles after `target` and seen by reads in later cycles. So `target` may name a
-    row again with `accumulate` only ``STORED_LATENCY + add_latency + 1`` cycles later (simulation
-    asserts it). There is no back-pressure on `target`. Even rows are one SRAM and odd rows another
-    (`accumulator_banks`): other reads wait while a row with `accumulate` takes the one read port of
-    theirs, so that beside rows that are added to in their order every second cycle has room for
-    one::
+    `target` precedes its `sums` by `STORED_LATENCY` cycles. The row is written ``STORED_LATENCY +
+    add_latency`` cycles after `target` and visible to reads in later cycles. `target` may
+    therefore name a row again with `accumulate` only ``STORED_LATENCY + add_latency + 1`` cycles
+    later (simulation asserts it). There is no back-pressure on `target`. Even and odd rows are in
+    separate SRAMs (`accumulator_banks`), each with one read port. A row with `accumulate` takes
+    the port of its SRAM; other reads of that SRAM wait. If rows are added to in order, every
+    second cycle has room for another read::
 
         cycle     0        1        2    ...  2 + add_latency
         target    x
@@ -123,11 +123,11 @@ class Accumulator(wiring.Component):
     sums : In(columns * accumulator width)
         Column 0 lowest.
     read : In(stream.Signature(address))
-        Row to read for others.
+        Row to read for the drain.
     stored : Out(columns * accumulator width)
-        That row, `STORED_LATENCY` cycles after it was accepted only.
+        That row, exactly `STORED_LATENCY` cycles after the read was accepted.
     writing : Out(1)
-        Some row that came is not yet written. Low in the cycle of its `target`.
+        A received row is not yet written. Low in the cycle of its `target`.
 
     """
 
@@ -172,7 +172,7 @@ class Accumulator(wiring.Component):
             ]
         lane_config = LaneConfig(form=config.accumulator_format, latency=config.add_latency)
         identities = Const(lane_config.identity, width).replicate(config.columns)
-        # What was read, of the bank that had it.
+        # Bank of each row read.
         added_from, read_from = Signal(select, reset_less=True), Signal(select, reset_less=True)
         accumulates = Signal(reset_less=True)
         addends = Signal(len(self.stored), reset_less=True)
@@ -187,7 +187,7 @@ class Accumulator(wiring.Component):
         ]
         m.d.comb += self.stored.eq(stored)
 
-        # The last entry of each line is the row that leaves the adders.
+        # The last entry of each shift register belongs to the row that leaves the adders.
         address_width = config.accumulator_address_width
         cycles = STORED_LATENCY + config.add_latency
         valid_line = Signal(cycles)
@@ -218,7 +218,7 @@ class Accumulator(wiring.Component):
         return m
 
     def banks(self, m: Module) -> list[Sram]:
-        """Return the SRAMs, the row's lowest bits tell which of them has it."""
+        """Return the SRAMs; the lowest bits of a row's address select one."""
         count = accumulator_banks(self.config)
         depth = self.config.accumulator_rows // count
         width = self.config.columns * self.config.accumulator_format.width

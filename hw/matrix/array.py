@@ -1,4 +1,4 @@
-"""The datapath of the matrix unit: array, accumulator and drain."""
+"""Datapath of the matrix unit: array, accumulator and drain."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -20,30 +20,30 @@ from .output_stationary import OutputStationaryMesh, array_step, output_stationa
 __all__ = ["MatrixArray", "matrix_events"]
 
 
-#: What happens in a cycle, for counters.
+#: Events of one cycle, for counters.
 matrix_events = data.StructLayout({
     "mac_row": 1,  # the array multiplies
     "accumulate": 1,  # a row of sums is added to the accumulator
-    "overwrite": 1,  # a row of sums is written to it
-    "drain_row": 1,  # a row of it is read by a drain
+    "overwrite": 1,  # a row of sums overwrites one of the accumulator
+    "drain_row": 1,  # a drain reads a row of the accumulator
 })
 
 
 class MatrixArray(wiring.Component):
-    """Systolic array with its accumulator: ``C[address] (+)= a @ b``; a drain sends rows of it.
+    """Systolic array with accumulator and drain: ``C[address] (+)= a @ b``.
 
-    A pipeline without back-pressure on what it multiplies. The numerics are those of
-    `config.dataflow`: `WeightStationaryMesh` takes rows of A and rows of weights, and computes one
-    row of sums per row of A; `OutputStationaryMesh` takes columns of A with rows of B, and
-    computes one tile of sums per chain of steps. Each row of sums overwrites an accumulator row
-    or is added to it. The sequencer keeps the distances that the mesh asks for, and these:
+    A pipeline without back-pressure on its operands. The numerics are those of `config.dataflow`.
+    `WeightStationaryMesh` takes rows of A and rows of weights, and computes one row of sums per
+    row of A. `OutputStationaryMesh` takes columns of A with rows of B, and computes one tile of
+    sums per chain of steps. Each row of sums overwrites an accumulator row or is added to it. The
+    sequencer keeps the distances required by the mesh, and these:
 
     - an accumulator row is offered with `accumulate` at least `revisit_latency` cycles after its
       last offer;
     - while a drain is active, an accumulator row x is offered only if ``x < drain_pointer`` or
       ``x >= drain_end``;
-    - the rows of a drain are offered for the last time no later than the cycle in which its
-      command is taken, when weight-stationary also in the order in which it reads them.
+    - the rows of a drain are offered for the last time no later than in the cycle in which its
+      command is accepted; if weight-stationary, also in the order in which it reads them.
 
     A row is written `write_latency` cycles after its offer.
 
@@ -57,19 +57,19 @@ class MatrixArray(wiring.Component):
     row_valid : In(1)
     weights : In(array_weights(config))
     weights_valid : In(1)
-        These four if weight-stationary.
+        These four only if weight-stationary.
     step : In(array_step(config))
     step_valid : In(1)
-        These two if output-stationary.
+        These two only if output-stationary.
     drain_command : In(stream.Signature(drain_command(config)))
     drain : Out(stream.Signature(8 * drain_bytes))
     in_flight : Out(1)
-        Some row is not yet written, or some weights not yet in place. From registers: low in the
-        cycle of an offer.
+        Some row is not yet written, or some weights are not yet in place. From registers: low in
+        the cycle of an offer.
     drain_busy : Out(1)
-        Some row of a drain is not yet read, converted or sent. From registers.
+        A row of a drain is not yet read, converted or sent. From registers.
     drain_pointer, drain_end : Out(address width + 1)
-        Rows from pointer up to end are not yet read; equal when no drain is active.
+        Rows from `drain_pointer` to `drain_end` - 1 are not yet read; equal if no drain is active.
     events : Out(matrix_events)
 
     """
@@ -112,12 +112,12 @@ class MatrixArray(wiring.Component):
 
     @property
     def is_weight_stationary(self) -> bool:
-        """Whether weights stay in the array, instead of sums."""
+        """Whether the array keeps weights (as opposed to sums)."""
         return self.config.dataflow == "weight_stationary"
 
     @property
     def write_latency(self) -> int:
-        """Cycles from the offer of a row of A, or a last step, to the write of all its sums."""
+        """Cycles from the offer of a row of A, or of a last step, to the write of all its sums."""
         config = self.config
         if self.is_weight_stationary:
             return weight_stationary_latency(config) + config.add_latency
@@ -126,7 +126,7 @@ class MatrixArray(wiring.Component):
 
     @property
     def revisit_latency(self) -> int:
-        """Least cycles between two offers of an accumulator row, the later with `accumulate`."""
+        """Minimum cycles between two offers of an accumulator row, the later with `accumulate`."""
         return STORED_LATENCY + self.config.add_latency + 1
 
     def elaborate(self, platform):

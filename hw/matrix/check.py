@@ -1,4 +1,4 @@
-"""Whether an operation is possible on this machine, and its fields if it is."""
+"""Command checker: legality of an operation on this machine, and its derived fields."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -16,10 +16,10 @@ MOST_ACTIVATIONS = 1  # 0 none, 1 ReLU
 
 
 class Check(wiring.Component):
-    """Check a LOOP_WS and derive its operation. All outputs are combinational from `state`.
+    """Checker of a LOOP_WS, and its operation. All outputs are combinational from `state`.
 
-    `illegal` and `sizes_wrong` hold at once; `start` then begins the products, and after `done`
-    `extents_wrong` and `operation` hold.
+    `illegal` and `sizes_wrong` are valid at once. `start` then starts the products; after `done`,
+    `extents_wrong` and `operation` are valid.
 
     Parameters
     ----------
@@ -28,15 +28,15 @@ class Check(wiring.Component):
     Members
     -------
     state : In(command_state)
-        Stable from `start` until the operation is taken.
+        Stable from `start` until the operation is accepted.
     start : In(1)
     illegal : Out(1)
-        This unit does not do what is asked.
+        This unit does not support the operation.
     sizes_wrong : Out(1)
         A bound is 0 or above its limit, or a pad is a whole block.
     done : Out(1)
     extents_wrong : Out(1)
-        A matrix does not fit the accumulator or shared memory.
+        A matrix exceeds the accumulator or shared memory.
     operation : Out(operation(config))
 
     """
@@ -80,7 +80,7 @@ class Check(wiring.Component):
         return m
 
     def derive_parts(self, m):
-        """Set what is done, and how."""
+        """Set the parts of the operation and their options."""
         matrix, state, operation = matrix_of(self.config), self.state, self.operation
         parts, control = state.parts, state.control
         always_wide = int(not matrix.narrows)
@@ -99,7 +99,7 @@ class Check(wiring.Component):
         ]
 
     def derive_sizes(self, m, extents):
-        """Set sizes and places."""
+        """Set sizes and addresses."""
         matrix, state, operation = matrix_of(self.config), self.state, self.operation
         row_shift, operand_shift = exact_log2(matrix.rows), exact_log2(matrix.operand_bytes)
         m.d.comb += [
@@ -129,10 +129,10 @@ class Check(wiring.Component):
         ]
 
     def check_legality(self, m):
-        """Refuse what this unit does not do."""
+        """Refuse operations that this unit does not support."""
         matrix, state, operation = matrix_of(self.config), self.state, self.operation
         parts, control = state.parts, state.control
-        # A block of fewer bytes than a word occupies a word: not what a 2-D copy makes.
+        # A block of fewer bytes than a word occupies a whole word, unlike in a 2-D copy.
         pads_a = int(matrix.rows * matrix.operand_bytes < matrix.a_bytes)
         pads_b = int(matrix.columns * matrix.operand_bytes < matrix.b_bytes)
         transposes = operation.transpose_a | operation.transpose_b
@@ -146,13 +146,13 @@ class Check(wiring.Component):
             operation.load_b & pads_b,
             operation.transpose_a & operation.transpose_b,
             transposes & int(matrix.rows != matrix.columns),
-            # Rows of B for interleaved tiles would need a transposer each.
+            # Rows of B for interleaved tiles would need one transposer each.
             operation.transpose_b & int(matrix.dataflow == "output_stationary"),
         ]
         m.d.comb += self.illegal.eq(Cat(refused).any())
 
     def check_sizes(self, m):
-        """Refuse bounds that no operation may have."""
+        """Refuse bounds outside their legal range."""
         matrix, limits, state = (
             matrix_of(self.config),
             OperationLimits(config=self.config),
@@ -169,7 +169,7 @@ class Check(wiring.Component):
         m.d.comb += self.sizes_wrong.eq(Cat(wrong).any())
 
     def check_extents(self, m, extents):
-        """Refuse matrices that do not fit where they belong."""
+        """Refuse matrices that exceed their memory."""
         matrix, limits = matrix_of(self.config), OperationLimits(config=self.config)
         state, operation = self.state, self.operation
         row_shift = exact_log2(matrix.rows)

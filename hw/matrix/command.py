@@ -1,4 +1,4 @@
-"""The matrix unit's registers, and the commands written there."""
+"""Registers of the matrix unit and the commands written to them."""
 
 from typing import Any
 
@@ -22,15 +22,15 @@ ILLEGAL, OUT_OF_RANGE, AXI = range(3)
 
 
 class Command(wiring.Component):
-    """Registers of `address_map.MATRIX`, and the operations that writes to them start.
+    """Registers of `address_map.MATRIX`, and the operations started by writes to them.
 
-    A write to `instruction` or `cisc` is accepted while no earlier one is being decoded or waits
-    for room among the `QUEUED_OPERATIONS`; until then every access is held. So a read that
-    follows a command sees it counted in `busy` and `running`. Writes to registers that are only
-    read have no effect; an offset without a register answers `error`.
+    A write to `instruction` or `cisc` is accepted unless an earlier one is being decoded or waits
+    for room among the `QUEUED_OPERATIONS`; until then every access is held. A read that follows a
+    command therefore sees it counted in `busy` and `running`. Writes to read-only registers have
+    no effect. An offset without a register answers `error`.
 
-    A refused command sets its bit of `error`, and its word is kept in `error_word` if it is the
-    first since `error` was last written. Commands behind it are not disturbed.
+    A refused command sets its bit of `error`. `error_word` keeps the first refused word since
+    `error` was last written. Later commands are unaffected.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class Command(wiring.Component):
     computed : In(1)
         A compute has ended.
     failed : In(1)
-        A job of the DMA ended with an error.
+        A DMA descriptor ended with an error.
     running : Out(4)
-        Operations accepted and not ended.
+        Operations accepted and not yet ended.
     busy : Out(1)
-        Something is under way or comes in.
+        An operation or a command is pending.
     refused : Out(1)
         A command is refused in this cycle.
     error : Out(1)
@@ -120,7 +120,7 @@ class Command(wiring.Component):
         return m
 
     def count_and_report(self, m, decode):
-        """Keep the registers that the unit itself writes."""
+        """Update the registers written by the unit itself."""
         error = Signal(3)
         error_word = Signal(32)
         computes_done = Signal(32)
@@ -144,7 +144,7 @@ class Command(wiring.Component):
         return error, error_word, computes_done
 
     def serve(self, m, decode, readable):
-        """Answer accesses, and hand command words to `decode`."""
+        """Answer accesses, and forward command words to `decode`."""
         request, response = self.registers.request, self.registers.response
         held = Signal(command_word)
         held_valid = Signal()

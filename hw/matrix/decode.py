@@ -1,4 +1,4 @@
-"""Command words into checked operations: RoCC functions, and both maps of CISC words."""
+"""Decoder of command words into checked operations: RoCC functions and both CISC maps."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -38,12 +38,13 @@ command_word = data.StructLayout({"cisc": 1, "word": 32, "rs1": 64, "rs2": 64})
 
 
 class Decode(wiring.Component):
-    """Turn command words into operations, in order; hold the state that words before them set.
+    """Command decoder: words to operations, in order, with the state set by earlier words.
 
-    A word that only sets state takes 1 cycle; one that starts an operation is offered on `o`
-    within ``4 + log2(largest of its I and J)`` cycles and is taken when `o` is. A word that is
-    refused is taken with `illegal` or `out_of_range` and changes nothing. A CISC word acts as
-    the RoCC words it stands for: where its LOOP_WS is refused, its BOUNDS and SPAD_AB are set.
+    A word that only sets state takes 1 cycle. A word that starts an operation is offered on `o`
+    within ``4 + log2(largest of its I and J)`` cycles and is accepted together with `o`. A
+    refused word is accepted with `illegal` or `out_of_range` and changes nothing. A CISC word
+    acts as the RoCC words it stands for: if its LOOP_WS is refused, its BOUNDS and SPAD_AB
+    stay set.
 
     Parameters
     ----------
@@ -54,9 +55,9 @@ class Decode(wiring.Component):
     i : In(stream.Signature(command_word))
     o : Out(stream.Signature(operation(config)))
     illegal : Out(1)
-        The word is taken and refused: unknown, or not supported by this unit.
+        The word is accepted and refused: unknown, or not supported by this unit.
     out_of_range : Out(1)
-        The word is taken and refused: something does not fit.
+        The word is accepted and refused: a size or address does not fit.
 
     """
 
@@ -121,7 +122,7 @@ class Decode(wiring.Component):
         return m
 
     def decode_rocc(self, m, state, is_loop, refuse_word, refuse_value):
-        """Act on a RoCC word; `is_loop` where it starts an operation."""
+        """Execute a RoCC word; set `is_loop` if it starts an operation."""
         rs1, rs2 = self.i.p.rs1, self.i.p.rs2
         word = data.View(rocc_layout, self.i.p.word)
         pads, sizes = data.View(bounds_pads, rs1), data.View(bounds_sizes, rs2)
@@ -165,7 +166,7 @@ class Decode(wiring.Component):
                 m.d.comb += refuse_word.eq(1)
 
     def decode_config(self, m, state, refuse_word):
-        """Act on a CONFIG word."""
+        """Execute a CONFIG word."""
         matrix = matrix_of(self.config)
         execute = data.View(config_execute, self.i.p.rs1)
         store = data.View(config_store, self.i.p.rs1)
@@ -193,7 +194,7 @@ class Decode(wiring.Component):
                 m.d.comb += refuse_word.eq(1)
 
     def decode_cisc(self, m, state, is_loop, refuse_word):
-        """Act on a CISC word; `is_loop` where it starts an operation."""
+        """Execute a CISC word; set `is_loop` if it starts an operation."""
         matrix = matrix_of(self.config)
         word = data.View(cisc_word, self.i.p.word)
         strides = data.View(cisc_strides, self.i.p.word)
@@ -236,11 +237,11 @@ class Decode(wiring.Component):
             ]
 
     def set_loop(self, m, state, command, word):
-        """Set what SPAD_AB and LOOP_WS set, for one CISC command."""
+        """Set the state of SPAD_AB and LOOP_WS for one CISC command."""
         matrix, size = matrix_of(self.config), exact_log2(self.config.shared.size)
 
         def line(count, parts, access):
-            """Return `count` parts of shared memory in accesses of so many bytes."""
+            """Return `count` parts of shared memory, in accesses of `access` bytes."""
             return (count << size) >> exact_log2(parts * access)
 
         if command.operands:

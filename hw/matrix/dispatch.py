@@ -1,4 +1,4 @@
-"""Takes operations apart: loads for the DMA, walks for the operand fetch, work for the array."""
+"""Operation splitter: loads for the DMA, walks for operand fetch, work for the array."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -17,21 +17,21 @@ __all__ = ["Dispatch", "dispatch_work", "job_tag"]
 
 
 def dispatch_work(config: ClusterConfig) -> data.StructLayout:
-    """Layout of what goes to the array for one operation, and how its C leaves."""
+    """Layout of an operation's work for the array, and of the store of its C."""
     return data.StructLayout({"issue": issue_work(config), "store": store_work(config)})
 
 
 def job_tag(slot):
-    """Return the tag of a job of `slot`: odd, for even tags belong to others."""
+    """Return the tag of a descriptor of `slot`: odd, as even tags belong to other units."""
     return Cat(C(1, 1), slot)
 
 
 class Dispatch(wiring.Component):
-    """Hand out the parts of one operation after the other.
+    """Operation splitter: issues the parts of one operation after another.
 
-    An operation is begun when there is a slot and room for all its parts; its loads follow, one
-    per cycle if the DMA takes them, so that loads reach the DMA in the order of the operations
-    and never wait for computes.
+    An operation starts when there is a slot and room for all its parts. Its loads follow, one per
+    cycle if the DMA accepts them. Loads therefore reach the DMA in the order of the operations and
+    never wait for computes.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Dispatch(wiring.Component):
     slot : In(3)
     free : In(1)
     begin : Out(1)
-        `i` takes the slot.
+        `i` occupies the slot.
     load : Out(stream.Signature(dma_job(config.shared)))
     walk_a, walk_b : Out(stream.Signature(fetch_walk(config)))
     work : Out(stream.Signature(dispatch_work(config)))
@@ -82,7 +82,7 @@ class Dispatch(wiring.Component):
         loads_b = Signal()
         m.d.comb += loads_b.eq(~operation.load_a)
 
-        # These three go to queues, whose `ready` does not depend on `valid`.
+        # These three go to queues with a `ready` that does not depend on `valid`.
         m.d.comb += [
             self.walk_a.valid.eq(self.begin & operation.compute),
             self.walk_b.valid.eq(self.begin & operation.compute),
@@ -112,7 +112,7 @@ class Dispatch(wiring.Component):
         return m
 
     def form_load(self, m, operation, slot, loads_b):
-        """Set the load of A, or of B; a transposed operand lies with its axes swapped."""
+        """Set the load of A or of B; a transposed operand has its axes swapped."""
         matrix, load = matrix_of(self.config), self.load.payload
         height_a = Mux(operation.transpose_a, operation.depth, operation.height)
         width_a = Mux(operation.transpose_a, operation.height, operation.depth)
@@ -133,7 +133,7 @@ class Dispatch(wiring.Component):
         ]
 
     def form_work(self, m, operation):
-        """Set what the array does, and how C leaves."""
+        """Set the work of the array and the store of C."""
         matrix = matrix_of(self.config)
         issue, store = self.work.payload.issue, self.work.payload.store
         column_shift = exact_log2(matrix.columns)

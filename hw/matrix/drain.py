@@ -1,4 +1,4 @@
-"""The drain: rows of the accumulator out of the matrix unit, scaled, clipped, converted."""
+"""Drain: reads accumulator rows, scales, clips and converts them, and sends them in beats."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ __all__ = ["Drain", "DrainLane", "DrainLaneConfig", "drain_command"]
 
 @dataclass(frozen=True, kw_only=True)
 class DrainLaneConfig:
-    """Format that a lane reads, the narrower one it also makes, if any, and whether it scales."""
+    """Formats of a drain lane: its input, an optional narrow output, and an optional scale."""
 
     form: FloatFormat | IntFormat
     narrow: FloatFormat | None
@@ -35,11 +35,11 @@ class DrainLaneConfig:
 
 
 class DrainLane(SharedBlock):
-    """``wide = relu(stored * scale)``, and `narrow` is that rounded to `config.narrow`.
+    """Lane of the drain: ``wide = relu(stored * scale)``; `narrow` is `wide` in `config.narrow`.
 
-    ReLU turns negative values and -0 into +0; a NaN, which has sign 0 here, stays. Latency
-    `config.latency` cycles, one value per cycle, no back-pressure; `scale` and `relu` stay while
-    values are under way.
+    ReLU turns negative values and -0 into +0; NaN, which has sign 0 here, is unchanged. Latency
+    `config.latency` cycles, one value per cycle, no back-pressure. `scale` and `relu` are stable
+    while values are in flight.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class DrainLane(SharedBlock):
 
 
 class Drain(wiring.Component):
-    """Read the rows that commands name, convert them, and send them in beats.
+    """Drain: reads the rows of a command, converts them and sends them in beats.
 
-    One row is read per cycle when it fits one beat, else one per as many cycles as it has beats.
-    A row is read only if `o` has room for all its beats, so `o` may be refused at any time and
-    nothing is lost. Rows leave in the order of reading, low columns first.
+    If a row fits one beat, one row is read per cycle; if not, one row per as many cycles as it has
+    beats. A row is read only if there is room for all its beats, so `o` may be refused at any time
+    without loss. Rows leave in the order of reading, low columns first.
 
     Parameters
     ----------
@@ -117,16 +117,16 @@ class Drain(wiring.Component):
     Members
     -------
     command : In(stream.Signature(drain_command(config)))
-        Taken while no row is read or converted.
+        Accepted while no row is being read or converted.
     read : Out(stream.Signature(address))
         To the accumulator.
     stored : In(columns * accumulator width)
-        Its answer, `STORED_LATENCY` cycles after.
+        Its response, `STORED_LATENCY` cycles later.
     o : Out(stream.Signature(8 * drain_bytes))
     pointer, end : Out(address width + 1)
-        Rows from `pointer` up to `end` are not yet read.
+        Rows from `pointer` to `end` - 1 are not yet read.
     busy : Out(1)
-        Something is not yet read, converted or sent.
+        A row is not yet read, converted or sent.
     row : Out(1)
         A row is read in this cycle.
 
@@ -159,16 +159,16 @@ class Drain(wiring.Component):
 
     @property
     def lane(self) -> DrainLaneConfig:
-        """What each column's value passes."""
+        """Config of each column's lane."""
         config, narrow = self.config, None
         if config.narrows:
             narrow = config.narrow_format
-            assert isinstance(narrow, FloatFormat)  # integers leave as they are
+            assert isinstance(narrow, FloatFormat)  # integers are not converted
         return DrainLaneConfig(form=config.accumulator_format, narrow=narrow, scales=config.scales)
 
     @property
     def wide_beats(self) -> int:
-        """Beats of a row as it is stored."""
+        """Beats of a row in the stored format."""
         return (
             self.config.columns
             * self.config.accumulator_format.width
@@ -182,7 +182,7 @@ class Drain(wiring.Component):
 
     @property
     def round_trip(self) -> int:
-        """Cycles from a read to the use of the room it leaves behind when `o` never waits."""
+        """Cycles from a read to the reuse of its queue space if `o` never waits."""
         return STORED_LATENCY + self.lane.latency + 3
 
     def elaborate(self, platform):
@@ -198,7 +198,7 @@ class Drain(wiring.Component):
         m.submodules.beats = queue = Queue(8 * config.drain_bytes, depth)
         wiring.connect(m, queue.o, wiring.flipped(self.o))
 
-        # A place in the queue is taken when the row is read and free when its beat has left.
+        # Queue space is reserved by the read of a row and freed when its beats have left.
         is_wide = C(1, 1) if not config.narrows else reader.wide
         row_beats = Mux(is_wide, self.wide_beats, self.narrow_beats)
         room = Signal(range(depth + 1), init=depth)
@@ -227,7 +227,7 @@ class Drain(wiring.Component):
         return m
 
     def convert(self, m, reader, is_wide):
-        """Return the row read ``STORED_LATENCY + lane.latency`` cycles ago, as it is sent."""
+        """Return the converted row read ``STORED_LATENCY + lane.latency`` cycles ago."""
         width = self.config.accumulator_format.width
         wide, narrow = [], []
         for column in range(self.config.columns):
@@ -244,7 +244,7 @@ class Drain(wiring.Component):
         return Mux(is_wide, Cat(wide), Cat(narrow)) if narrow else Cat(wide)
 
     def send(self, m, queue, row, row_valid, row_beats):
-        """Cut `row` into beats, low columns first, while the reader pauses."""
+        """Split `row` into beats, low columns first, while the reader pauses."""
         beat_width = 8 * self.config.drain_bytes
         held = Signal(self.wide_beats * beat_width, reset_less=True)
         waiting = Signal(range(self.wide_beats + 1))

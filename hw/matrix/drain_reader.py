@@ -1,4 +1,4 @@
-"""The addresses of a drain: which rows of the accumulator to read, and when they are settled."""
+"""Address generator of a drain: rows of the accumulator to read, and their timing."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -14,9 +14,9 @@ def drain_command(config: MatrixConfig) -> data.StructLayout:
     """Layout of one drain: `blocks` column blocks of `rows` rows, both 1 or more.
 
     Row i of block b is accumulator row ``address + b * block_stride + i``; `block_stride` is at
-    least `rows`, and all rows lie inside the accumulator. `wide` sends values as they are
-    stored, else in the narrow format; it makes no difference where there is none. `relu` clips at
-    zero; `scale`, where the unit can, multiplies first (1.0 to leave values alone).
+    least `rows`, and all rows lie inside the accumulator. `wide` sends values in their stored
+    format, otherwise in the narrow one; without a narrow format it has no effect. `relu` clips at
+    zero. `scale`, if the unit supports it, multiplies first (1.0 for no change).
     """
     width = config.accumulator_address_width
     return data.StructLayout({
@@ -31,13 +31,13 @@ def drain_command(config: MatrixConfig) -> data.StructLayout:
 
 
 class DrainReader(wiring.Component):
-    """Ask for the rows of a drain, blocks outer and rows inner, one per cycle at most.
+    """Address generator of a drain, blocks outer and rows inner, at most one row per cycle.
 
-    The first read comes no earlier than the cycle after the command. The last of its rows may
-    be offered to the array in the cycle of the command; `settle` cycles after its offer it can
-    not yet be read, in the cycle after that it can. If its rows were offered in the order of
-    reading (`in_order`), the first of n rows is n - 1 cycles ahead of the last, so reading begins
-    ``max(0, settle - n)`` cycles late and never overtakes the array; else `settle` cycles late.
+    The first read comes at the earliest in the cycle after the command. The last row may be
+    offered to the array in the cycle of the command, and is readable from `settle` + 1 cycles
+    after its offer. If the rows were offered in the order of reading (`in_order`), the first of n
+    rows was offered n - 1 cycles before the last. Reading then starts ``max(0, settle - n)``
+    cycles late and never overtakes the array; otherwise it starts `settle` cycles late.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ class DrainReader(wiring.Component):
     Members
     -------
     command : In(stream.Signature(drain_command(config)))
-        Taken while no drain is active and `hold` is low.
+        Accepted while no drain is active and `hold` is low.
     hold : In(1)
     permit : In(1)
         A row may be read now; stays high until one is.
     read : Out(stream.Signature(address))
     pointer, end : Out(address width + 1)
-        Rows from `pointer` up to `end` are not yet read; equal when no drain is active.
+        Rows from `pointer` to `end` - 1 are not yet read; equal if no drain is active.
     active : Out(1)
-        Some row is not yet read.
+        A row is not yet read.
     wide, relu, scale : Out
         Of the last command.
 
@@ -144,7 +144,7 @@ class DrainReader(wiring.Component):
         return m
 
     def late(self, command):
-        """Return the cycles by which reading begins late."""
+        """Return the delay of the first read in cycles."""
         if not self.in_order:
             return self.settle
         width = ceil_log2(self.settle + 1)

@@ -1,4 +1,4 @@
-"""One element of a systolic array: its operand registers and its multiply-add, per dataflow."""
+"""Processing elements of a systolic array: operand registers and multiply-add, per dataflow."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -17,21 +17,21 @@ __all__ = [
 
 
 def weight_stationary_word(config: MultiplyAddConfig) -> data.StructLayout:
-    """Layout of what moves along a row: an unpacked element of A, and two flags.
+    """Layout of a word that moves along a row: an unpacked element of A and two flags.
 
-    `load` tells the element to keep what the column offers; `swap` makes what it kept last the
-    active weight from the next cycle on.
+    `load` makes the element latch the weight on its column; `swap` makes the weight latched last
+    the active one from the next cycle on.
     """
     return data.StructLayout({"a": config.operand_layout, "load": 1, "swap": 1})
 
 
 class WeightStationaryElement(SharedBlock):
-    """Hold a weight, multiply what passes with it, add that to the partial sum: ``o = a * b + c``.
+    """Weight-stationary element: multiplies by a held weight and accumulates, ``o = a * b + c``.
 
     Latency `config.latency` cycles from `word` and `c` to `o`, 1 cycle from `word` to
-    `next_word`; one of each per cycle, no back-pressure. The flags of a cycle act on the cycles
-    after it: a row that shall meet a new weight comes one cycle after its `swap`, so the
-    multiplier works from registers alone::
+    `next_word`; one of each per cycle, no back-pressure. The flags of a cycle take effect in the
+    next cycle: a row that uses a new weight comes one cycle after its `swap`. All inputs of the
+    multiplier are therefore registers::
 
         cycle      0      1      2      3
         word.load  1      0      0      0
@@ -40,7 +40,7 @@ class WeightStationaryElement(SharedBlock):
         word.a     .      x      y      z
         multiplied .      x*old  y*w    z*w
 
-    A `load` and a `swap` in one cycle take the weight kept before it.
+    If `load` and `swap` coincide, `swap` activates the weight latched before.
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ class WeightStationaryElement(SharedBlock):
     Members
     -------
     word : In(weight_stationary_word(config))
-        From the neighbour at the left.
+        From the left neighbour.
     next_word : Out(weight_stationary_word(config))
-        To the neighbour at the right.
+        To the right neighbour.
     weight : In(config.operand_layout)
-        What the column offers to all its elements.
+        Weight on the column, for all its elements.
     c : In(config.accumulator_format.width)
         Partial sum from above.
     o : Out(config.accumulator_format.width)
-        Partial sum to below.
+        Partial sum to the element below.
 
     """
 
@@ -102,28 +102,28 @@ class WeightStationaryElement(SharedBlock):
 
 
 def output_stationary_word(config: MultiplyAddConfig) -> data.StructLayout:
-    """Layout of what moves along a row: an unpacked element of A, and two flags.
+    """Layout of a word that moves along a row: an unpacked element of A and two flags.
 
-    `first` begins a sum with this product; `unload` takes the sum that is finished in this cycle,
-    that of the product ``config.latency`` cycles before.
+    `first` begins a sum with this product. `unload` takes the sum completed in this cycle, which
+    ends with the product of ``config.latency`` cycles before.
     """
     return data.StructLayout({"a": config.operand_layout, "first": 1, "unload": 1})
 
 
 def output_slots(config: MultiplyAddConfig) -> int:
-    """Return the cycles between the sums of neighbouring elements on their way out."""
+    """Return the cycles between the sums of neighbouring elements as they shift out."""
     return max(2, config.latency)
 
 
 class OutputStationaryElement(SharedBlock):
-    """Multiply what passes, and add to a sum that stays: ``sum = a * b + sum``.
+    """Output-stationary element: multiplies passing operands into a stationary sum.
 
-    Sums circulate through the multiply-add, so `config.latency` of them are interleaved: a
-    product is added to the result of `config.latency` cycles before. Finished sums leave upwards,
-    ``output_slots(config) - 1`` cycles per element. A sum unloaded here in cycle t meets none of
-    another element, if these flags move right and down by an element per cycle and two `unload`
-    of a column's top element whose distance is a multiple of ``output_slots(config)`` are at
-    least that many cycles times the rows apart.
+    ``sum = a * b + sum``. Sums circulate through the multiply-add, so `config.latency` of them
+    are interleaved: a product is added to the result of `config.latency` cycles before. Finished
+    sums shift upwards, ``output_slots(config) - 1`` cycles per element. An unloaded sum never
+    collides with another element's under two conditions: the flags move right and down by one
+    element per cycle, and two `unload` of a column's top element at a distance divisible by
+    ``output_slots(config)`` are at least that many cycles times the rows apart.
 
     Parameters
     ----------
@@ -133,17 +133,17 @@ class OutputStationaryElement(SharedBlock):
     Members
     -------
     word : In(output_stationary_word(config))
-        From the neighbour at the left.
+        From the left neighbour.
     next_word : Out(output_stationary_word(config))
-        To the neighbour at the right, a cycle later.
+        To the right neighbour, one cycle later.
     b : In(config.operand_layout)
         Unpacked element of B from above.
     next_b : Out(config.operand_layout)
-        To below, a cycle later.
+        To the element below, one cycle later.
     below : In(config.accumulator_format.width)
         Finished sums of the elements below.
     o : Out(config.accumulator_format.width)
-        Those and this element's, upwards.
+        The finished sums of this element and of those below, upwards.
 
     """
 

@@ -1,4 +1,4 @@
-"""Products of a command's bounds, by shift and add: commands are rare, multipliers are large."""
+"""Products of a command's bounds by shift and add, as commands are rare and multipliers large."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -12,10 +12,10 @@ __all__ = ["Extents"]
 
 
 class Extents(wiring.Component):
-    """``ij = i * j``, ``ik = i * k``, ``kj = k * j`` of bounds in blocks.
+    """Products of bounds in blocks: ``ij = i * j``, ``ik = i * k``, ``kj = k * j``.
 
-    `start` takes the bounds, each from 1 up to its limit; `done` is high from one to
-    ``1 + max(bits of i, bits of j)`` cycles later, and the products hold, until the next `start`.
+    `start` samples the bounds, each from 1 up to its limit. `done` rises 1 to
+    ``1 + max(bits of i, bits of j)`` cycles later; the products hold until the next `start`.
 
     Parameters
     ----------

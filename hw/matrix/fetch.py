@@ -1,4 +1,4 @@
-"""Operand fetch: walks over a tile in shared memory and queues what the array takes."""
+"""Operand fetch: walks over a tile in shared memory and queues lines for the array."""
 
 from typing import Any
 
@@ -21,13 +21,13 @@ __all__ = ["Fetch"]
 
 
 class Fetch(wiring.Component):
-    """Read the lines of one operand in the order of the array and hold them until it takes them.
+    """Operand fetch: reads the lines of one operand in the array's order and queues them.
 
-    One line per cycle, as stored or transposed. A line is asked for only when there is room for
-    it, so that responses are never refused; it is asked for in the cycle after its step
-    of the walk, and on `o` ``read_latency + 1`` cycles after its request was accepted, or one more
-    where `depth` is above 16; a transposed block, `rows` cycles after its last line. Lines beyond
-    the matrix that must not count are not read: they enter as zeros.
+    One line per cycle, as stored or transposed. A line is requested only if the queue has room, so
+    responses are never refused. The request follows its step of the walk by 1 cycle. `o` follows
+    the acceptance of the request by ``read_latency + 1`` cycles, by one more if `depth` is above
+    16; a transposed block follows its last line by `rows` cycles. Lines beyond the matrix that
+    must not count are not read; they enter as zeros.
 
     Parameters
     ----------
@@ -37,18 +37,18 @@ class Fetch(wiring.Component):
     size : int
         Bytes of one access.
     depth : int
-        Lines held and asked for.
+        Lines queued or requested.
     can_transpose : bool
         Whether there is a transposer.
 
     Members
     -------
     i : In(stream.Signature(fetch_walk(config)))
-        Taken with its last line, so that the next walk follows without a pause.
+        Accepted with its last line, so that the next walk follows without a pause.
     memory : Out(WideReadSignature(config.shared, size))
     o : Out(stream.Signature(elements * operand width))
     level : Out(ceil_log2(depth + 1))
-        Lines that can be taken in consecutive cycles; 0 while blocks are transposed.
+        Lines available in consecutive cycles; 0 while blocks are transposed.
 
     """
 
@@ -97,7 +97,7 @@ class Fetch(wiring.Component):
         )
         address = self.walk(m, zero, tags, step)
         taken = queue.o.valid & queue.o.ready
-        # Between the walk and the memory, whose banks others ask for too.
+        # Isolates the walk from the arbitration of the memory banks.
         line = data.StructLayout({"address": len(address), "zero": 1, "tags": tags.shape()})
         m.submodules.asked = asked = RegisterSlice(line)
         m.d.comb += [
@@ -120,21 +120,21 @@ class Fetch(wiring.Component):
             queue.i.p.transpose.eq(arrived.transpose),
             queue.i.p.keep.eq(arrived.keep),
         ]
-        # A cycle late where a walk begins: until then no line of it is on its way.
+        # One cycle late at the start of a walk: none of its lines is in flight before.
         walks = Signal()
         m.d.sync += walks.eq(self.i.valid)
         self.deliver(m, queue, walks | (room != self.depth))
         return m
 
     def ask(self, m, line):
-        """Read a line; return what is known of the one that arrives, and whether it is zeros."""
+        """Request a line; return the tags of the arriving line, and whether it is zeros."""
         request, latency = self.memory.request, self.config.shared.read_latency
         m.d.comb += [
             request.valid.eq(line.valid & ~line.p.zero),
             request.payload.eq(line.p.address << exact_log2(self.size)),
             line.ready.eq(line.p.zero | request.ready),
         ]
-        # It travels beside the read; a line of zeros has nothing else.
+        # The tags accompany the read; a line of zeros has only tags.
         tags = line.p.tags
         width = len(tags.as_value())
         tag_line = Signal(latency * width, reset_less=True)
@@ -146,7 +146,7 @@ class Fetch(wiring.Component):
         return data.View(tags.shape(), tag_line[-width:]), zeros[-1]
 
     def deliver(self, m, queue, more):
-        """Connect the queue to `o`, through the transposer where there is one."""
+        """Connect the queue to `o`, through the transposer if there is one."""
         if not self.can_transpose:
             m.d.comb += [
                 self.o.valid.eq(queue.o.valid),
@@ -161,12 +161,12 @@ class Fetch(wiring.Component):
         m.d.comb += [stage.more.eq(more), self.level.eq(Mux(stage.passing, queue.level, 0))]
 
     def walk(self, m, zero, tags, step):
-        """Count through the walk by `step`, say what a line is, and return its address."""
+        """Count through the walk on each `step`, set a line's tags and return its address."""
         walk = self.i.payload
         counted = [name for name in WALK_LOOPS if name in walk.shape().members]
         counters = {name: Signal(walk[name].shape(), name=name) for name in counted}
         last = {name: counter == walk[name] for name, counter in counters.items()}
-        # Offsets from the base, so that a walk needs no cycle to begin.
+        # Offsets are relative to the base, so that a walk starts without an extra cycle.
         offset, block_offset, slab_offset, again_offset = (
             Signal(walk.base.shape(), name=name)
             for name in ("offset", "block_offset", "slab_offset", "again_offset")
@@ -183,7 +183,7 @@ class Fetch(wiring.Component):
             "slab": [offset.eq(next_slab), block_offset.eq(next_slab), slab_offset.eq(next_slab)],
             "again": [each.eq(next_again) for each in offsets],
         }
-        # The innermost loop that is not at its end moves on; those inside it begin again.
+        # The innermost unfinished loop advances; the loops inside it restart.
         inner_ended = step
         for name in counted:
             with m.If(inner_ended):

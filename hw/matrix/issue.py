@@ -1,4 +1,4 @@
-"""Row issue: what enters the array in which cycle, and when a finished tile may leave."""
+"""Systolic issue of rows: schedules rows into the array and the stores of finished tiles."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -14,10 +14,10 @@ SLOT_WIDTH = 3
 
 
 def issue_work(config: ClusterConfig) -> data.StructLayout:
-    """Layout of what an operation asks of the array; the loops are given by their last index.
+    """Layout of an operation's work for the array; loops are given by their last index.
 
-    `compute` goes through the tile, blocks of columns being `i_blocks` blocks of accumulator rows
-    apart; `store` then lets it leave.
+    `compute` runs through the tile; column blocks are `i_blocks` blocks of accumulator rows apart.
+    `store` then drains it.
     """
     matrix, limits = matrix_of(config), OperationLimits(config=config)
     i, j, k = limits.i_blocks, limits.j_blocks, limits.k_blocks
@@ -54,36 +54,36 @@ def form_loops(config: ClusterConfig, operation, work):
 
 
 def row_target(config: ClusterConfig) -> data.StructLayout:
-    """Layout of what goes beside a row of A."""
+    """Layout of the side band of a row of A."""
     width = matrix_of(config).accumulator_address_width
     return data.StructLayout({"swap": 1, "address": width, "accumulate": 1})
 
 
-#: Where a cycle went, exactly one of them while some operation is unfinished, else none.
+#: Use of a cycle: exactly one is high while an operation is unfinished, none otherwise.
 issue_events = data.StructLayout({
     "active": 1,  # a row enters the array
     "idle": 1,  # there is nothing to compute
-    "wait_a": 1,  # rows of A are not there
-    "wait_weights": 1,  # the next weights are not there
-    "wait_drain": 1,  # rows have not yet left the accumulator, or a store begins
+    "wait_a": 1,  # no row of A is available
+    "wait_weights": 1,  # the next weights are not available
+    "wait_drain": 1,  # rows have not left the accumulator yet, or a store begins
     "wait_revisit": 1,  # a row was last added to too recently
 })
 
 
 class Issue(wiring.Component):
-    """Offer rows to the array in the order column block, k-block, row; begin stores in between.
+    """Row issue: rows in the order column block, k-block, row, with stores in between.
 
-    All of K for one column block comes before the next: what overwrites accumulator rows is spread
-    over the operation, and a drain of what they held stays ahead of it. One row per cycle while
-    operands are there; operations follow without a pause. A row waits:
+    All of K for one column block precedes the next: overwrites of accumulator rows are spread over
+    the operation, and a drain of their old contents stays ahead of them. One row per cycle while
+    operands are available; operations follow without a pause. A row waits:
 
-    - the first of a tile until its weights are `available`;
-    - any row that an active drain has not read yet;
-    - with `accumulate`, until its address was last offered `revisit_latency` cycles ago. A pass
-      counts its rows, and the cycles after it, so that only small tiles wait.
+    - the first of a tile: until its weights are `available`;
+    - any row that an active drain has not read: until it is read;
+    - with `accumulate`: until its address was last offered `revisit_latency` cycles ago. A pass
+      counts its rows and the cycles after it, so that only small tiles wait.
 
-    A store begins when all rows before it were offered; where its shape is not that of the last
-    compute, the drain could overtake the array, and waits until nothing is `in_flight`.
+    A store starts when all rows before it were offered. If its shape differs from that of the last
+    compute, the drain could overtake the array, so it waits until nothing is `in_flight`.
 
     Parameters
     ----------
@@ -94,20 +94,20 @@ class Issue(wiring.Component):
     -------
     i : In(stream.Signature(issue_work(config)))
     a_valid : In(1)
-        A row of A is there; it enters with `offer`.
+        A row of A is available; it enters with `offer`.
     available : In(1)
     in_flight : In(1)
     drain_pointer, drain_end : In(accumulator address width + 1)
     offer : Out(1)
     target : Out(row_target(config))
     store_valid : Out(1)
-        The store of `i` may begin.
+        The store of `i` may start.
     store_ready : In(1)
-        It has begun, in this cycle.
+        It starts in this cycle.
     last_row : Out(1)
         The last row of a compute is offered.
     running : In(1)
-        Some operation is unfinished.
+        An operation is unfinished.
     events : Out(issue_events)
 
     """
@@ -191,7 +191,7 @@ class Issue(wiring.Component):
         return m
 
     def count(self, m):
-        """Count rows, passes and blocks; return whether a pass begins, and ends, with this row."""
+        """Count rows, passes and blocks; return whether a pass begins and whether it ends here."""
         work, target = self.i.payload, self.target
         stride = work.i_blocks * matrix_of(self.config).rows
         row, block, k_block = (
@@ -222,12 +222,12 @@ class Issue(wiring.Component):
         return row == 0, pass_ends
 
     def revisit(self, m, computing, pass_begins, pass_ends):
-        """Return whether this row must wait, and whether the shape is that of the last compute."""
+        """Return whether this row must wait, and whether the shape equals the last compute's."""
         work, latency = self.i.payload, self.revisit_latency
         shape = Cat(work.row, work.block, work.i_blocks)
         last_shape = Signal.like(shape, reset_less=True)
         same_shape = Signal()
-        # Offers of the last pass, and cycles since it ended; the second counts only those.
+        # Offers of the last pass plus cycles since its end; `since_end` counts only the latter.
         since_start = Signal(range(latency + 1), init=latency)
         since_end = Signal(range(latency + 1), init=latency)
         between = Signal(init=1)

@@ -1,4 +1,4 @@
-"""Step issue of the output-stationary array: interleaved tiles, one chain over all of K each."""
+"""Systolic issue of steps for the output-stationary array: interleaved tiles, one chain over K."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -12,24 +12,24 @@ __all__ = ["IssueSteps", "step_target"]
 
 
 def step_target(config: ClusterConfig) -> data.StructLayout:
-    """Layout of what goes beside a column of A and a row of B."""
+    """Layout of the side band of a column of A and a row of B."""
     width = matrix_of(config).accumulator_address_width
     return data.StructLayout({"first": 1, "last": 1, "address": width, "accumulate": 1})
 
 
 class IssueSteps(wiring.Component):
-    """Offer steps to the array in frames; begin stores in between.
+    """Step issue: offers steps to the array in frames, with stores in between.
 
-    A frame is as many cycles as the multiply-add has, L; its cycle n is the step of column
-    block n of the group, all with the same column of A. Groups, then row blocks, then k: so the
-    accumulator rows of later frames ascend. Frames begin in cycles that are congruent modulo L,
-    when the operands of all their steps are there. The frame that ends its tiles also waits:
+    A frame has L cycles, the latency of the multiply-add. Its cycle n is the step of column block
+    n of the group; all its steps use the same column of A. The order is groups, row blocks, k, so
+    the accumulator rows of later frames ascend. Frames start in cycles congruent modulo L, once
+    the operands of all their steps are available. The frame that ends its tiles also waits:
 
-    - until the last one did so ``rows * slots`` cycles ago, slots = max(2, L), so that the sums of
-      both can leave;
-    - with `accumulate`, in the first tiles of an operation, until all sums before it have left,
-      and `revisit_latency` cycles more;
-    - until an active drain has read the rows that it will write.
+    - until the last such frame is ``rows * slots`` cycles ago, slots = max(2, L), so that the sums
+      of both can leave;
+    - with `accumulate`, in the first tiles of an operation, until all earlier sums have left, and
+      `revisit_latency` cycles more;
+    - until an active drain has read the rows it will write.
 
     Parameters
     ----------
@@ -40,24 +40,24 @@ class IssueSteps(wiring.Component):
     -------
     i : In(stream.Signature(issue_work(config)))
     a_valid : In(1)
-        A column of A is there.
+        A column of A is available.
     a_ready : Out(1)
-        It is not needed any more.
+        The column of A is used up.
     b_level : In
-        Rows of B that can be taken in consecutive cycles.
+        Rows of B available in consecutive cycles.
     b_ready : Out(1)
-        One is taken.
+        A row of B is accepted.
     drain_pointer, drain_end : In(accumulator address width + 1)
     offer : Out(1)
     target : Out(step_target(config))
     store_valid : Out(1)
-        The store of `i` may begin.
+        The store of `i` may start.
     store_ready : In(1)
-        It has begun, in this cycle.
+        It starts in this cycle.
     last_row : Out(1)
-        The last step of a compute is offered, or a step in its frame without a tile.
+        The last step of a compute is offered, or an empty step of its frame.
     running : In(1)
-        Some operation is unfinished.
+        An operation is unfinished.
     events : Out(issue_events)
 
     """
@@ -108,7 +108,7 @@ class IssueSteps(wiring.Component):
             storing.eq(self.i.valid & work.store & (computed | ~work.compute)),
         ]
 
-        # Counted only while something runs, so that a clock withheld before changes nothing.
+        # Counts only while an operation runs, so that clock gating before changes nothing.
         phase = Signal(range(tiles))
         in_frame = Signal()
         frame = Signal()
@@ -142,8 +142,8 @@ class IssueSteps(wiring.Component):
     def count(self, m, frame, phase):
         """Count steps, row blocks and groups.
 
-        Return whether the frame ends its tiles, and the operation, whether its tiles are the
-        first, and whether there is one in this phase.
+        Return whether the frame ends its tiles, whether it ends the operation, whether its tiles
+        are the first, and whether this phase has a tile.
         """
         work, target, matrix = self.i.payload, self.target, matrix_of(self.config)
         tiles, rows = matrix.element_latency, matrix.rows
@@ -186,16 +186,16 @@ class IssueSteps(wiring.Component):
         return ends_tiles, ends_all, is_first, is_tile
 
     def hazards(self, m, phase, ends_tiles, is_first):
-        """Return whether a frame that ends tiles must wait for the drain, or for sums before it."""
+        """Return whether a frame that ends tiles must wait for the drain, or for earlier sums."""
         work, matrix = self.i.payload, matrix_of(self.config)
         tiles, rows = matrix.element_latency, matrix.rows
         slots = max(2, tiles)
-        # The highest row that the tiles of this frame write, or above it where tiles are missing.
+        # Highest row written by the tiles of this frame, or above it if tiles are missing.
         top = self.target.address + work.i_blocks * (rows * (tiles - 1)) + (rows - 1)
         draining = self.drain_pointer != self.drain_end
         undrained, too_soon = Signal(), Signal()
 
-        # Last steps of first tiles of frames, the latest in bit 0.
+        # Last steps of the first tile of each frame, the latest in bit 0.
         settled = rows * slots + self.revisit_latency
         history = Signal(settled)
         with m.If(self.running):
@@ -210,7 +210,7 @@ class IssueSteps(wiring.Component):
         return undrained, too_soon
 
     def report(self, m, waits, storing, undrained, too_soon):
-        """Name where the cycle went."""
+        """Drive the event of this cycle."""
         tiles = matrix_of(self.config).element_latency
         m.d.comb += self.events.active.eq(self.offer)
         with m.If(storing | (waits & undrained)):

@@ -1,4 +1,4 @@
-"""The weight-stationary array: elements, and the edges that skew and unpack what enters."""
+"""Weight-stationary mesh: processing elements, and the edges that skew and unpack operands."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -22,10 +22,10 @@ __all__ = [
 
 
 def array_row(config: MatrixConfig) -> data.StructLayout:
-    """Layout of a row of A: stored operands, whose sums go to accumulator row `address`.
+    """Layout of a row of A: stored operands, with the sums' accumulator row `address`.
 
-    `accumulate` adds them to what is there; `swap` makes the weights loaded last active from
-    this row on.
+    `accumulate` adds the sums to that row; `swap` activates the weights loaded last, from this
+    row on.
     """
     return data.StructLayout({
         "a": data.ArrayLayout(config.operand_format.width, config.rows),
@@ -44,7 +44,7 @@ def array_weights(config: MatrixConfig) -> data.StructLayout:
 
 
 def multiply_add_config(config: MatrixConfig) -> MultiplyAddConfig:
-    """Return the configuration of one element's multiply-add."""
+    """Return the config of one element's multiply-add."""
     return MultiplyAddConfig(
         operand=config.operand_format.name,
         accumulator=config.accumulator_format.name,
@@ -58,15 +58,15 @@ def weight_stationary_latency(config: MatrixConfig) -> int:
 
 
 class WeightStationaryMesh(wiring.Component):
-    """Multiply rows of A with the weights held: ``sums[j] = fma chain of a[r] * b[r][j]``.
+    """Weight-stationary mesh: ``sums[j] = fma chain of a[r] * b[r][j]`` per row of A.
 
     The chain begins at +0 in array row 0 and ends in the last. A row of A offered in cycle t has
     all its sums in cycle ``t + weight_stationary_latency(config)``, and its target
     `STORED_LATENCY` cycles earlier; one row of A and one of weights per cycle, no back-pressure.
-    Array row r sees a row of A ``r * element_latency`` cycles after array row 0, so weight row r
-    may be offered only when more than that many cycles have passed since the row of A with the
-    last `swap`, and must be offered no later than that many cycles after the row of A whose `swap`
-    makes it active::
+    Array row r receives a row of A ``r * element_latency`` cycles after array row 0. Weight row r
+    may therefore be offered only if more than that many cycles have passed since the row of A with
+    the last `swap`. It must be offered no later than that many cycles after the row of A whose
+    `swap` activates it::
 
         cycle                    t         t + 1   t + 2   t + 3   t + 4
         a, swap offered          x
@@ -86,11 +86,11 @@ class WeightStationaryMesh(wiring.Component):
     weights : In(array_weights(config))
     weights_valid : In(1)
     target : Out(accumulator_target(config))
-        Where the sums in `STORED_LATENCY` cycles go.
+        Destination of the sums that follow in `STORED_LATENCY` cycles.
     target_valid : Out(1)
     sums : Out(columns * accumulator width)
     in_flight : Out(1)
-        Some row has not reached `target`, or some weights not their column. From registers.
+        A row has not reached `target`, or weights not their column. From registers.
 
     """
 
@@ -145,7 +145,7 @@ class WeightStationaryMesh(wiring.Component):
         return m
 
     def carry_target(self, m):
-        """Delay where the sums go until shortly before them; return whether any is under way."""
+        """Delay the destination until shortly before its sums; return whether one is in flight."""
         cycles = weight_stationary_latency(self.config) - STORED_LATENCY
         layout = accumulator_target(self.config)
         width = Shape.cast(layout).width
@@ -169,7 +169,7 @@ class WeightStationaryMesh(wiring.Component):
         config = self.config
         width, step = config.operand_format.width, config.element_latency
         m.submodules.skew = skew = Skew(SkewConfig(lanes=config.rows, width=width, step=step))
-        # A row comes two cycles behind its swap, and that a cycle behind a load.
+        # A row enters two cycles after its swap, and a swap one cycle after a load.
         waiting = Signal(3 * config.rows * width, reset_less=True)
         swaps = Signal((config.rows - 1) * step + 2, reset_less=True)
         loads = Signal(config.rows, reset_less=True)
@@ -200,11 +200,11 @@ class WeightStationaryMesh(wiring.Component):
         return words
 
     def top_edge(self, m):
-        """Return the weight that each column offers, and whether any is on its way."""
+        """Return the weight of each column, and whether any is in flight."""
         config = self.config
         width = config.operand_format.width
         m.submodules.skew_weights = skew = Skew(SkewConfig(lanes=config.columns, width=width))
-        # In step with the load flag, which needs `columns` cycles to pass the last element.
+        # Aligned with the load flag, which needs `columns` cycles to pass the last element.
         pending = Signal(config.columns + 1)
         offered = Signal(len(skew.i), reset_less=True)
         m.d.sync += [pending.eq(Cat(self.weights_valid, pending)), offered.eq(self.weights.b)]

@@ -1,4 +1,4 @@
-"""What a decoded command of the matrix unit asks for, and how large it may be."""
+"""Layout and size limits of a decoded operation of the matrix unit."""
 
 from dataclasses import dataclass
 
@@ -9,20 +9,20 @@ from ..config import ClusterConfig, MatrixConfig
 
 __all__ = ["OperationLimits", "matrix_of", "operation", "output_groups"]
 
-FIELD_MAXIMUM = 65535  # of rows and of bytes in a DMA job
+FIELD_MAXIMUM = 65535  # of rows and of bytes in a DMA descriptor
 ACCUMULATOR_ELEMENT = 4  # bytes
 
 
 def matrix_of(config: ClusterConfig) -> MatrixConfig:
     """Return the matrix unit of a cluster that has one."""
     if config.matrix is None:
-        raise ValueError("matrix must be set where a matrix unit is built")
+        raise ValueError("matrix must be set to build a matrix unit, not none")
     return config.matrix
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationLimits:
-    """Sizes of shared memory and of the accumulator in the units of a command.
+    """Limits of operations: sizes of shared memory and the accumulator in units of a command.
 
     Parameters
     ----------
@@ -35,17 +35,17 @@ class OperationLimits:
 
     @property
     def a_lines(self) -> int:
-        """Shared memory in reads of A."""
+        """Size of shared memory in reads of A."""
         return self.config.shared.size // matrix_of(self.config).a_bytes
 
     @property
     def b_lines(self) -> int:
-        """Shared memory in reads of B."""
+        """Size of shared memory in reads of B."""
         return self.config.shared.size // matrix_of(self.config).b_bytes
 
     @property
     def i_blocks(self) -> int:
-        """Most blocks of rows of C: they fit the accumulator, and a row of A^T a DMA job."""
+        """Most blocks of rows of C: limited by the accumulator and by a DMA row of A^T."""
         matrix = matrix_of(self.config)
         return min(
             matrix.accumulator_rows // matrix.rows,
@@ -54,7 +54,7 @@ class OperationLimits:
 
     @property
     def j_blocks(self) -> int:
-        """Most blocks of columns of C: they fit the accumulator, and a row of C a DMA job."""
+        """Most blocks of columns of C: limited by the accumulator and by a DMA row of C."""
         matrix = matrix_of(self.config)
         return min(
             matrix.accumulator_rows // matrix.rows,
@@ -63,7 +63,7 @@ class OperationLimits:
 
     @property
     def k_blocks(self) -> int:
-        """Most blocks along K: A and B fit shared memory, and a row of A fits a DMA job."""
+        """Most blocks along K: limited by shared memory and by a DMA row of A."""
         matrix = matrix_of(self.config)
         return min(
             self.a_lines // matrix.rows,
@@ -76,8 +76,8 @@ def operation(config: ClusterConfig) -> data.StructLayout:
     """Layout of one checked command.
 
     Lines are units of ``a_bytes`` (A and C) or ``b_bytes`` (B) in shared memory. `height`, `width`
-    and `depth` are M, N and K in elements; `last_height` and `last_depth` of M and K lie in the
-    last block.
+    and `depth` are M, N and K in elements; `last_height` and `last_depth` are the parts of M and K
+    in the last block.
     """
     matrix, limits = matrix_of(config), OperationLimits(config=config)
     return data.StructLayout({
@@ -113,10 +113,10 @@ def operation(config: ClusterConfig) -> data.StructLayout:
 
 
 def output_groups(config: ClusterConfig, j_blocks):
-    """Return how many groups of interleaved column blocks there are, and the size of the last.
+    """Return the number of groups of interleaved column blocks, and the size of the last group.
 
-    An output-stationary array works on as many column blocks side by side as its multiply-add
-    has cycles.
+    An output-stationary array interleaves as many column blocks as its multiply-add has cycles
+    of latency.
     """
     size = matrix_of(config).element_latency
     rounded_up = j_blocks + size - 1
@@ -128,5 +128,5 @@ def output_groups(config: ClusterConfig, j_blocks):
 
 
 def trailing_zeros(value: int) -> int:
-    """Return how often `value` can be halved."""
+    """Return how often `value` can be halved without remainder."""
     return exact_log2(value & -value)

@@ -1,4 +1,4 @@
-"""The output-stationary array: operands stream from two sides, sums stay until they are done."""
+"""Output-stationary mesh: operands stream from two sides, sums stay until they are complete."""
 
 from itertools import pairwise
 
@@ -21,8 +21,8 @@ __all__ = ["OutputStationaryMesh", "RowTargets", "array_step", "output_stationar
 def array_step(config: MatrixConfig) -> data.StructLayout:
     """Layout of one step of an output tile: a column of A, a row of B, stored operands.
 
-    `first` begins a tile and `last` ends it. The `last` step tells where its sums go: to
-    accumulator rows from `address` on, added to what is there with `accumulate`.
+    `first` begins a tile and `last` ends it. The `last` step gives the destination of the sums:
+    accumulator rows from `address` on, to which they are added with `accumulate`.
     """
     return data.StructLayout({
         "a": data.ArrayLayout(config.operand_format.width, config.rows),
@@ -42,9 +42,9 @@ def output_stationary_latency(config: MatrixConfig) -> int:
 
 
 class RowTargets(wiring.Component):
-    """Tell where each row of a finished tile goes: row r ``r * slots`` cycles after the tile.
+    """Destinations of the rows of finished tiles: row r ``r * slots`` cycles after the tile.
 
-    Up to `slots` tiles are under way, interleaved; combinational from `i` for row 0.
+    Up to `slots` tiles are in flight, interleaved. Row 0 is combinational from `i`.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class RowTargets(wiring.Component):
     Members
     -------
     i : In(accumulator_target(config))
-        Where row 0 goes; the others follow it.
+        Destination of row 0; the other rows follow it.
     valid : In(1)
-        A tile is finished. Not in a cycle in which a row of an earlier tile is due.
+        A tile is finished. Not in a cycle with a row of an earlier tile.
     o : Out(accumulator_target(config))
     o_valid : Out(1)
     waiting : Out(1)
-        Some row is yet to come. From registers.
+        A row is still to come. From registers.
 
     """
 
@@ -86,7 +86,7 @@ class RowTargets(wiring.Component):
             "target": accumulator_target(self.config),
             "rows": ceil_log2(self.config.rows + 1),
         })
-        # One entry per slot goes round: what leaves the last register came `slots` cycles ago.
+        # A ring with one entry per slot: the last register's entry arrived `slots` cycles ago.
         ring = [Signal(layout, name=f"slot_{k}") for k in range(slots)]
         due, following = ring[-1], ring[0]
         rows = Signal(ceil_log2(self.config.rows + 1))
@@ -106,16 +106,16 @@ class RowTargets(wiring.Component):
 
 
 class OutputStationaryMesh(wiring.Component):
-    """Multiply a column of A with a row of B per step, and add to a tile of sums that stays.
+    """Output-stationary mesh: adds the product of a column of A and a row of B per step.
 
     The numerics are `systolic_os`: per element one chain of multiply-adds over all steps of a
     tile, from +0. One step per cycle, no back-pressure. With L the multiply-add latency, the
-    steps of one tile are offered in cycles that are congruent modulo L, in order of k; a cycle in
-    which a tile has no valid step leaves it alone. So L tiles are interleaved, for instance L
+    steps of one tile are offered in cycles congruent modulo L, in order of k. A cycle without a
+    valid step leaves its tile unchanged. L tiles are thus interleaved, for instance L
     neighbouring column blocks of C, which share each column of A. A tile's row r has its sums
     ``output_stationary_latency(config) + r * slots`` cycles after its last step, with slots =
-    max(2, L), and its target `STORED_LATENCY` cycles earlier. Two last steps whose distance is a
-    multiple of slots must be at least ``rows * slots`` cycles apart: then the rows of interleaved
+    max(2, L), and its target `STORED_LATENCY` cycles earlier. Two last steps at a distance
+    divisible by slots must be at least ``rows * slots`` cycles apart. Then the rows of interleaved
     tiles leave one per cycle, while the next tiles are computed::
 
         cycle (L = 2)  0   1   2   3   ...  2K    2K + 1
@@ -132,11 +132,11 @@ class OutputStationaryMesh(wiring.Component):
     step : In(array_step(config))
     step_valid : In(1)
     target : Out(accumulator_target(config))
-        Where the sums in `STORED_LATENCY` cycles go.
+        Destination of the sums that follow in `STORED_LATENCY` cycles.
     target_valid : Out(1)
     sums : Out(columns * accumulator width)
     in_flight : Out(1)
-        Some tile is begun and not all its rows have reached `target`. From registers.
+        A tile has begun and not all its rows have reached `target`. From registers.
 
     """
 
@@ -186,7 +186,7 @@ class OutputStationaryMesh(wiring.Component):
         return m
 
     def carry_target(self, m):
-        """Delay where sums go until shortly before them; return whether any is under way."""
+        """Delay the destination until shortly before its sums; return whether one is in flight."""
         cycles = output_stationary_latency(self.config) - STORED_LATENCY
         layout = accumulator_target(self.config)
         width = Shape.cast(layout).width
@@ -209,14 +209,14 @@ class OutputStationaryMesh(wiring.Component):
         return valid_line.any() | row_targets.waiting
 
     def count_open(self, m):
-        """Return whether some tile is begun and not ended: its sums need the clock to stay."""
+        """Return whether a tile has begun and not ended: its sums need a running clock."""
         begun = Signal(range(self.config.element_latency + 1))
         with m.If(self.step_valid):
             m.d.sync += begun.eq(begun + self.step.first - self.step.last)
         return begun != 0
 
     def edge(self, m, name, elements, neutral):
-        """Return `elements` skewed by a cycle each and unpacked; `neutral` without a step."""
+        """Return `elements` unpacked and skewed by a cycle each; `neutral` if there is no step."""
         form = self.config.operand_format
         lanes = len(elements) // form.width
         held = Signal(len(elements), reset_less=True, name=f"{name}_held")
@@ -236,7 +236,7 @@ class OutputStationaryMesh(wiring.Component):
         """Return the word that enters each row of the array."""
         config = self.config
         form, latency = config.operand_format, config.element_latency
-        # -0 * +0 added to a sum changes nothing; +0 would change -0.
+        # -0 * +0 leaves a sum unchanged; +0 * +0 would change -0.
         neutral = 1 << (form.width - 1) if isinstance(form, FloatFormat) else 0
         unpacked = self.edge(m, "a", self.step.a.as_value(), neutral)
         firsts = Signal(config.rows, reset_less=True)

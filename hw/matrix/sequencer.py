@@ -1,4 +1,4 @@
-"""The tile sequencer: runs operations on the array, with operands from shared memory."""
+"""Tile sequencer: runs operations on the array with operands from shared memory."""
 
 from typing import Any
 
@@ -28,11 +28,11 @@ QUEUED_WORK = 4
 
 
 class Sequencer(wiring.Component):
-    """Run operations: loads at once, computes in order, stores between the computes they follow.
+    """Tile sequencer: loads run at once, computes in order, stores between computes.
 
-    Rows enter the array one per cycle while operands are there, tile after tile and operation
-    after operation; the operands of the next operations are fetched meanwhile. A compute waits
-    for the loads of its own operation only; anything else is for the program to order.
+    Rows enter the array one per cycle while operands are available, tile after tile and operation
+    after operation. Operands of the next operations are fetched meanwhile. A compute waits only
+    for the loads of its own operation; the program must order everything else.
 
     Parameters
     ----------
@@ -46,18 +46,18 @@ class Sequencer(wiring.Component):
     a, b : Out(WideReadSignature)
     job : Out(stream.Signature(dma_job(config.shared)))
     done : In(ResponseSignature(dma_done))
-        Completions; those with even tags belong to others.
+        Completions; those with even tags belong to other units.
     row, row_valid, weights, weights_valid, or step, step_valid; drain_command, in_flight,
     drain_pointer, drain_end
         The array's ports.
     running : In(1)
-        Some operation is unfinished.
+        An operation is unfinished.
     finished : Out(1)
         An operation has ended.
     computed : Out(1)
         The last row of a compute is written.
     failed : Out(1)
-        A job ended with an error.
+        A descriptor ended with an error.
     events : Out(issue_events)
 
     """
@@ -147,13 +147,13 @@ class Sequencer(wiring.Component):
 
     @property
     def is_weight_stationary(self) -> bool:
-        """Whether weights stay in the array, instead of sums."""
+        """Whether the array keeps weights (as opposed to sums)."""
         return matrix_of(self.config).dataflow == "weight_stationary"
 
     def make_fetches(self, m, dispatch, tracker):
         """Return the operand fetch of A and of B; each waits for the loads of its operation."""
         config, matrix = self.config, matrix_of(self.config)
-        # Rows of B enter in groups, the next of which is asked for meanwhile.
+        # Rows of B enter in groups; the next group is requested meanwhile.
         group = 1 if self.is_weight_stationary else matrix.element_latency
         reach = config.shared.read_latency + max(7, group + 3)
         square = matrix.rows == matrix.columns
@@ -233,7 +233,7 @@ class Sequencer(wiring.Component):
         return issue
 
     def send_jobs(self, m, dispatch, store):
-        """Send loads and stores to the DMA, stores first."""
+        """Send load and store descriptors to the DMA, stores first."""
         m.submodules.jobs = jobs = Queue(dma_job(self.config.shared), 2)
         connect(m, jobs.o, flipped(self.job))
         m.d.comb += [
@@ -244,9 +244,9 @@ class Sequencer(wiring.Component):
         ]
 
     def track(self, m, dispatch, tracker, issue):
-        """Tell the tracker what ends."""
+        """Report ended parts to the tracker."""
         operation, done = self.operation.payload, self.done.payload
-        # A compute ends when its last row is written, which takes a fixed time.
+        # A compute ends when its last row is written, a fixed time after its offer.
         written = Signal(self.write_latency)
         m.d.sync += written.eq(Cat(issue.last_row, written))
         m.submodules.computing = computing = Queue(SLOT_WIDTH, 1 << SLOT_WIDTH)

@@ -1,4 +1,4 @@
-"""Delays that differ from lane to lane: skew at the edges of the array, deskew behind it."""
+"""Skew: per-lane delays at the edges of the array, and deskew behind it."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ __all__ = ["Skew", "SkewConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class SkewConfig:
-    """How a word is skewed.
+    """Shape of a skewed word.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class SkewConfig:
     step : int
         Cycles between neighbouring lanes.
     falling : bool
-        Whether the last lane is the one that is not delayed, instead of the first.
+        Whether the last lane is undelayed instead of the first.
 
     """
 
@@ -39,15 +39,15 @@ class SkewConfig:
         require_integer("step", self.step, 1, 64)
 
     def delay(self, lane: int) -> int:
-        """Return the cycles that `lane` is delayed."""
+        """Return the delay of `lane` in cycles."""
         return (self.lanes - 1 - lane if self.falling else lane) * self.step
 
 
 class Skew(wiring.Component):
-    """Delay lane k of a word by ``k * step`` cycles, or by ``(lanes - 1 - k) * step`` if `falling`.
+    """Skew: delays lane k by ``k * step`` cycles, or ``(lanes - 1 - k) * step`` if `falling`.
 
-    One word per cycle, no back-pressure. The lanes that still wait share one register per cycle
-    of delay, so the whole is a few wide registers.
+    One word per cycle, no back-pressure. All lanes still delayed share one register per cycle of
+    delay, so the whole is a few wide registers.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Skew(wiring.Component):
     Members
     -------
     i : In(lanes * width)
-        Lanes side by side, lane 0 lowest.
+        Concatenated lanes, lane 0 lowest.
     o : Out(lanes * width)
     """
 

@@ -1,4 +1,4 @@
-"""What command words leave behind for the LOOP_WS that uses it."""
+"""State set by command words for the LOOP_WS that uses it."""
 
 from amaranth.lib import data
 
@@ -7,7 +7,7 @@ from ..isa.commands import loop_control, loop_parts
 __all__ = ["command_state"]
 
 #: Bounds in blocks and their pads in elements, addresses and strides in DRAM (elements), lines
-#: in shared memory, what CONFIG set, and the operands of the LOOP_WS itself.
+#: in shared memory, the settings of CONFIG, and the operands of the LOOP_WS itself.
 command_state = data.StructLayout({
     "size_i": 16,
     "size_j": 16,

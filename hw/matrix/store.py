@@ -1,4 +1,4 @@
-"""How a tile leaves: a job for the DMA and a command for the drain, begun together."""
+"""Store of a tile: starts a DMA descriptor and a drain command together."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -14,7 +14,7 @@ __all__ = ["Store", "store_work"]
 
 
 def store_work(config: ClusterConfig) -> data.StructLayout:
-    """Layout of where and how C leaves; `bytes` and `line_pitch` are those of its stored format."""
+    """Layout of the store of C; `bytes` and `line_pitch` refer to its stored format."""
     limits = OperationLimits(config=config)
     return data.StructLayout({
         "spill": 1,
@@ -33,7 +33,7 @@ def store_work(config: ClusterConfig) -> data.StructLayout:
 
 
 class Store(wiring.Component):
-    """Give the DMA its job and the drain its command, each as soon as it takes it.
+    """Issuer of a store's DMA descriptor and drain command, which are accepted independently.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Store(wiring.Component):
     Members
     -------
     valid : In(1)
-        The tile may leave. Stays until `ready`.
+        The tile may leave. Stays high until `ready`.
     ready : Out(1)
-        Both have begun; the array may go on.
+        Both have been accepted; the array may continue.
     work : In(store_work(config))
     tag : In(4)
     job : Out(stream.Signature(dma_job(config.shared)))

@@ -1,4 +1,4 @@
-"""Which operations are under way, and when each has ended."""
+"""Tracker of the operations in flight and of the parts each still waits for."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -11,25 +11,25 @@ SLOTS = 1 << SLOT_WIDTH
 
 
 class Tracker(wiring.Component):
-    """Hold what each of eight operations still waits for: loads of A and B, rows, a store.
+    """Unfinished parts of eight operations: loads of A and B, rows, a store.
 
-    Slots are given in a circle; parts may end in any order.
+    Slots are allocated round-robin; parts may end in any order.
 
     Members
     -------
     slot : Out(3)
         The next slot.
     free : Out(1)
-        It is free.
+        The next slot is free.
     begin : In(1)
-        An operation takes it, with the parts that follow.
+        An operation occupies it, with the following parts.
     load_a, load_b, compute, store : In(1)
     loaded, computed, stored : In(1)
-        One such part has ended, that of slot `loaded_slot`, `computed_slot`, `stored_slot`.
+        A part has ended, that of slot `loaded_slot`, `computed_slot`, `stored_slot`.
     loading : Out(8)
-        Slots whose loads have not all ended.
+        Slots with unfinished loads.
     finished : Out(1)
-        An operation has ended, and its slot is free again; one per cycle at most.
+        An operation has ended and its slot is free; at most one per cycle.
 
     """
 
@@ -72,7 +72,7 @@ class Tracker(wiring.Component):
         m = Module()
 
         def one_hot(valid, slot):
-            # Chosen by `valid`: a slot not yet known must not spread in a four-state simulator.
+            # Gated by `valid`: an unknown slot must not spread X in a four-state simulator.
             return Mux(valid, 1 << slot, 0)[:SLOTS]
 
         begun, used = Signal(SLOTS), Signal(SLOTS)
@@ -84,7 +84,7 @@ class Tracker(wiring.Component):
         def begin_with(part):
             return begun & part.replicate(SLOTS)
 
-        # A slot with two loads loses `other_load` first: which of them ended does not matter.
+        # A slot with two loads clears `other_load` first; their order is irrelevant.
         loaded = one_hot(self.loaded, self.loaded_slot)
         done = Signal(SLOTS)
         ended = Signal(SLOTS)

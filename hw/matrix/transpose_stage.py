@@ -1,4 +1,4 @@
-"""Transposes the blocks of an operand that ask for it, and lets the other lines pass."""
+"""Transpose stage: transposes the marked blocks of an operand and forwards other lines."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -11,7 +11,7 @@ __all__ = ["TransposeStage", "transpose_line"]
 
 
 def transpose_line(config: TransposerConfig) -> data.StructLayout:
-    """Layout of a line; with `transpose`, `size` of them are a block of `keep` columns."""
+    """Layout of a line; `size` lines with `transpose` are a block of `keep` columns."""
     return data.StructLayout({
         "line": config.size * config.width,
         "transpose": 1,
@@ -20,11 +20,11 @@ def transpose_line(config: TransposerConfig) -> data.StructLayout:
 
 
 class TransposeStage(wiring.Component):
-    """Replace each transposed block by its first `keep` columns; pass other lines unchanged.
+    """Transpose stage: replaces transposed blocks by their first `keep` columns.
 
-    Other lines pass within the cycle. A block comes out `size` cycles after it entered, while
-    the next one enters, one line per cycle; its place is kept while `more` lines may come, and
-    it is pushed out without a successor otherwise. Order is kept.
+    Other lines pass unchanged within the cycle. A block leaves `size` cycles after it entered,
+    while the next one enters, one line per cycle. The block stays inside while `more` lines may
+    come; otherwise it is pushed out without a successor. Order is kept.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ class TransposeStage(wiring.Component):
     -------
     i : In(stream.Signature(transpose_line(config)))
     more : In(1)
-        Lines are on their way to `i`.
+        Lines are in flight to `i`.
     o : Out(stream.Signature(size * width))
     passing : Out(1)
-        The line on `o` came straight from `i`.
+        The line on `o` comes directly from `i`.
 
     """
 
@@ -61,9 +61,9 @@ class TransposeStage(wiring.Component):
         m.submodules.transposer = transposer = Transposer(self.config)
 
         step = Signal(range(size))
-        full = Signal()  # a block is inside and comes out
-        keep = Signal.like(self.i.p.keep, reset_less=True)  # columns of it
-        fed = Signal()  # in this round of steps a block enters
+        full = Signal()  # a block is inside and leaves
+        keep = Signal.like(self.i.p.keep, reset_less=True)  # columns of that block to keep
+        fed = Signal()  # a block enters in this round of steps
         feeds = Signal()
         begins = Signal()
         m.d.comb += [

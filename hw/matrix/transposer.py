@@ -1,4 +1,4 @@
-"""Transposition of square blocks that stream past, one vector per cycle."""
+"""Streaming transposer of square blocks, one vector per cycle."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["Transposer", "TransposerConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class TransposerConfig:
-    """The blocks that pass.
+    """Size of the transposed blocks.
 
     Parameters
     ----------
@@ -34,16 +34,16 @@ class TransposerConfig:
 
 
 class Transposer(wiring.Component):
-    """Rows of n x n blocks in, their columns out, one vector per cycle without a pause.
+    """Streaming n x n transposer: rows in, columns out, one vector per cycle without a pause.
 
-    A step is a cycle with `enable`. Steps are counted in blocks of n from reset: row j of block
-    q enters in step ``q * n + j``, and its column j is on `o` in step ``(q + 1) * n + j``,
-    while the rows of the next block enter. So the latency is n steps, and the last block is
-    pushed out by n more steps with any input. Nothing changes while `enable` is low; `o` is
-    combinational from registers.
+    A step is a cycle with `enable`. Steps are counted in blocks of n from reset. Row j of block q
+    enters in step ``q * n + j``. Its column j is on `o` in step ``(q + 1) * n + j``, while the
+    rows of the next block enter. The latency is therefore n steps, and n more steps with any
+    input push out the last block. Nothing changes while `enable` is low; `o` is combinational
+    from registers.
 
     n x n registers shift towards row 0 during one block and towards column 0 during the next:
-    what was written across is read along.
+    vectors written as rows are read as columns.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Transposer(wiring.Component):
     Members
     -------
     enable : In(1)
-        A vector enters and one leaves.
+        Step: a vector enters and one leaves.
     i : In(size * width)
         Element 0 lowest.
     o : Out(size * width)

@@ -1,4 +1,4 @@
-"""The matrix unit: registers, sequencer and datapath."""
+"""Matrix unit top: registers, sequencer and datapath."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from .sequencer import Sequencer
 
 __all__ = ["MatrixUnit", "matrix_unit_events"]
 
-#: What happens in a cycle: where it went, what the datapath did, whether a command was refused.
+#: Events of one cycle: use of the cycle, datapath events, refused commands.
 matrix_unit_events = data.StructLayout({
     "issue": issue_events,
     "array": matrix_events,
@@ -28,7 +28,7 @@ matrix_unit_events = data.StructLayout({
 
 
 class MatrixUnit(SharedBlock):
-    """A systolic array with accumulator, commanded through `address_map.MATRIX`.
+    """Matrix unit: a systolic array with accumulator, controlled through `address_map.MATRIX`.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class MatrixUnit(SharedBlock):
     registers : In(RegisterSignature(8))
     a, b : Out(WideReadSignature(config.shared, a_bytes)), and with b_bytes
     drain : Out(stream.Signature(8 * drain_bytes))
-        Results, in the order of the DRAIN and SPILL jobs: per column block all its rows, a whole
-        row of `columns` results each, also where the matrix is narrower.
+        Results in the order of the DRAIN and SPILL descriptors: per column block all its rows.
+        Each row has `columns` results, also if the matrix is narrower.
     job : Out(stream.Signature(dma_job(config.shared)))
     done : In(ResponseSignature(dma_done))
     busy : Out(1)

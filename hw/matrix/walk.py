@@ -1,4 +1,4 @@
-"""The order in which the lines of an operand are fetched."""
+"""Fetch order of an operand's lines."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -9,25 +9,24 @@ from .operation import OperationLimits, matrix_of, output_groups
 
 __all__ = ["WALK_LOOPS", "fetch_walk", "form_walks"]
 
-#: The loops of a walk, from the innermost to the outermost.
+#: Loops of a walk, innermost first.
 WALK_LOOPS = ("line", "block", "repeat", "slab", "again")
 
 
 def fetch_walk(config: ClusterConfig) -> data.StructLayout:
     """Layout of a walk over a tile: five nested loops, each given by its last index.
 
-    Lines lie `line_step` apart, blocks `block_step`, slabs `slab_step`; a repeat goes back to
-    the start of its slab, and `again` to the start of the walk, or `again_step` lines behind where
-    it began last. In the last slab only
-    `last_count` elements of a line (`by_element`) or lines of a block count, the others are +0.
-    With `transpose`, the lines of each block are transposed, and the last block of a slab then
-    has `last_keep` lines.
+    Lines are `line_step` apart, blocks `block_step`, slabs `slab_step`. A repeat returns to the
+    start of its slab. `again` returns to the start of the walk, or to `again_step` lines after its
+    last start. In the last slab only `last_count` elements of a line (`by_element`) or lines of a
+    block count, the others are +0. With `transpose`, the lines of each block are transposed, and
+    the last block of a slab then has `last_keep` lines.
     """
     matrix, limits = matrix_of(config), OperationLimits(config=config)
     lines = bits_for(max(limits.a_lines, limits.b_lines) - 1)
     blocks = bits_for(max(limits.i_blocks, limits.j_blocks, limits.k_blocks) - 1)
     stationary_outputs = matrix.dataflow == "output_stationary"
-    # Column blocks side by side are a line of the walk over B.
+    # A line of the walk over B spans adjacent column blocks.
     together = matrix.element_latency if stationary_outputs else 1
     elements = max(exact_log2(matrix.rows) + blocks, bits_for(together - 1))
     return data.StructLayout({
@@ -56,7 +55,7 @@ def form_walks(config: ClusterConfig, operation, a, b):
 
 
 def weight_stationary_walks(config, operation, a, b):
-    """Return the walks for column block, k-block, row of A or of B."""
+    """Return the walks of A and B in the order column block, k-block, row."""
     matrix = matrix_of(config)
     row_shift = exact_log2(matrix.rows)
     turned_a, turned_b = operation.transpose_a, operation.transpose_b
@@ -94,7 +93,7 @@ def weight_stationary_walks(config, operation, a, b):
 
 
 def output_stationary_walks(config, operation, a, b):
-    """Return the walks for group of column blocks, row block, k, and block of the group for B."""
+    """Return the walks in the order column group, row block, k, and for B block of the group."""
     matrix = matrix_of(config)
     row_shift, tiles = exact_log2(matrix.rows), matrix.element_latency
     groups, last_tiles = output_groups(config, operation.j_blocks)

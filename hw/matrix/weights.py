@@ -1,4 +1,4 @@
-"""When rows of weights enter the array: one tile ahead of the rows of A that use it."""
+"""Weight loader: offers rows of weights one tile ahead of the rows of A that use them."""
 
 from amaranth import *
 from amaranth.lib import stream, wiring
@@ -11,15 +11,16 @@ __all__ = ["Weights"]
 
 
 class Weights(wiring.Component):
-    """Offer the weight rows of tile after tile to the array, and say when a tile may be used.
+    """Weight loader: offers the weight rows of successive tiles and marks usable tiles.
 
-    Rows of a tile follow each other from row 0. With L cycles per array row, the first comes more
-    than ``(rows - 1) * (L - 1)`` cycles after the last `swap`: even if one follows per cycle, row
-    r then is more than ``r * L`` cycles behind that swap, as the array wants. A tile may be
-    swapped in when all its rows are offered, or in the cycle in which one is offered and the
-    others wait in the queue; they then keep within ``r * L`` cycles.
+    Rows of a tile are consecutive from row 0. With L cycles per array row, the first row comes
+    more than ``(rows - 1) * (L - 1)`` cycles after the last `swap`. Even at one row per cycle, row
+    r is then more than ``r * L`` cycles after that swap, as the array requires. A tile may be
+    swapped in once all its rows are offered, or in a cycle in which one is offered and the rest
+    are queued; these then keep within ``r * L`` cycles.
 
-    So tiles of ``max(rows, 1 + (rows - 1) * (L - 1))`` rows of A or more follow without a pause.
+    Tiles of ``max(rows, 1 + (rows - 1) * (L - 1))`` rows of A or more therefore follow without a
+    pause.
 
     Parameters
     ----------
@@ -30,11 +31,11 @@ class Weights(wiring.Component):
     i : In(stream.Signature(columns * operand width))
         Rows of weights, `rows` to a tile.
     level : In(ceil_log2(rows * 2 + 1))
-        How many wait, if not more than twice the rows; can be taken one per cycle.
+        Number of queued rows, at most twice the rows; they can be accepted one per cycle.
     available : Out(1)
         The next tile may be swapped in now.
     swap : In(1)
-        It is, in this cycle. Only while `available`.
+        The tile is swapped in in this cycle. Only while `available`.
     valid : Out(1)
     row : Out(ceil_log2(rows))
     weights : Out(columns * operand width)

@@ -1,1 +1,1 @@
-"""Tensor Core dot products, in the numerics of each GPU generation."""
+"""Tensor-core dot products with the numerics of each GPU generation."""

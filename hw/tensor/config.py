@@ -11,22 +11,22 @@ __all__ = ["DotProductConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class DotProductConfig:
-    """A dot product: its length, its formats, and how it is computed.
+    """Length, formats and numerics of a dot product.
 
     Parameters
     ----------
     terms : int
         Products in the sum: 4, 8, 16 or 32.
     numerics : str
-        A name in `NUMERICS`.
+        A key of `NUMERICS`.
     a, b : str
         Formats of the factors.
     addend, result : str
-        Formats of what is added to the products, and of the result.
+        Formats of the addend and of the result.
     scale : str or None
-        Format of the scales of blocks of factors, None for unscaled factors.
+        Format of the scales of blocks of factors; None for unscaled factors.
     floor : int
-        Least exponent terms are aligned to, -140 to 0; a term of zero has none of its own.
+        Smallest exponent that terms are aligned to, -140 to 0; a zero term has no exponent.
 
     """
 
@@ -47,7 +47,7 @@ class DotProductConfig:
             offers = "; ".join(offer.describe() for offer in NUMERICS[self.numerics])
             scale = f" with scales {self.scale}" if self.scale else ""
             raise ValueError(
-                f"formats must be what {self.numerics} offers, {offers}, not "
+                f"formats must be among those of {self.numerics}, {offers}, not "
                 f"{self.a} and {self.b}{scale} ({self.addend} to {self.result})"
             )
         if self.terms < self.offer.block:
@@ -57,7 +57,7 @@ class DotProductConfig:
             )
 
     def find(self) -> Offer | None:
-        """Return the offer these formats are, None if there is none."""
+        """Return the offer that matches these formats, None if there is none."""
         for offer in NUMERICS[self.numerics]:
             if (
                 {self.a, self.b} <= set(offer.formats)
@@ -69,14 +69,14 @@ class DotProductConfig:
 
     @property
     def offer(self) -> Offer:
-        """What the numerics say of these formats."""
+        """The entry of the numerics for these formats."""
         offer = self.find()
         assert offer is not None
         return offer
 
     @property
     def fused(self) -> FusedSum:
-        """How the fused sums are computed; trees have none."""
+        """Parameters of the fused sums; trees have none."""
         assert self.offer.fused is not None
         return self.offer.fused
 
@@ -87,7 +87,7 @@ class DotProductConfig:
 
     @property
     def chunks(self) -> int:
-        """Fused sums in the chain."""
+        """Number of fused sums in the chain."""
         return self.terms // self.chunk_terms
 
     @property
@@ -97,7 +97,7 @@ class DotProductConfig:
 
     @property
     def chunk_configs(self) -> tuple["DotProductConfig", ...]:
-        """The fused sums that make up the dot product, each the addend of the next."""
+        """Configs of the chained fused sums, each the addend of the next."""
         first = replace(self, terms=self.chunk_terms)
         return first, *[replace(first, addend=self.result)] * (self.chunks - 1)
 
@@ -118,7 +118,7 @@ class DotProductConfig:
 
     @property
     def addend_format(self) -> FloatFormat:
-        """Format of what is added to the products."""
+        """Format of the addend."""
         return _format(self.addend)
 
     @property

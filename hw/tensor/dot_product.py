@@ -1,4 +1,4 @@
-"""Dot-product units: many products and an addend, in the numerics of a GPU generation."""
+"""Dot-product units: many products and an addend, with the numerics of a GPU generation."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -13,10 +13,11 @@ __all__ = ["DotProduct"]
 
 
 class DotProduct(SharedBlock):
-    """``o = c + a[0] * b[0] + a[1] * b[1] + ...`` as `config.numerics` computes it.
+    """Dot product: ``o = c + a[0] * b[0] + a[1] * b[1] + ...`` with `config.numerics`.
 
-    Latency `dot_product_latency(config)`, one result per cycle, no handshake. A dot product of more
-    terms than one fused sum takes is a chain of them in the order of the terms, each rounded.
+    Latency `dot_product_latency(config)`, one result per cycle, no handshake. If there are more
+    terms than one fused sum takes, the dot product is a chain of fused sums in term order, each
+    rounded.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ class DotProduct(SharedBlock):
     a_scale, b_scale : In(ArrayLayout(config.scale_format.width, config.scales))
         Present if `config.scale`; scale k belongs to the k-th block of factors.
     o : Out(config.result_format.width)
-        NaN is all ones but its sign.
+        NaN is all ones except the sign.
 
     """
 
@@ -57,7 +58,7 @@ class DotProduct(SharedBlock):
         return m
 
     def chain(self, m):
-        """Compute the fused sums one after the other, the factors of later ones delayed."""
+        """Chain the fused sums, with delayed factors for the later ones."""
         config = self.config
         total, waited = self.c, 0
         for number, chunk in enumerate(config.chunk_configs):
@@ -75,7 +76,7 @@ class DotProduct(SharedBlock):
         m.d.comb += self.o.eq(total)
 
     def delayed(self, m, name, value, cycles):
-        """Return `value` as it was some cycles ago."""
+        """Return `value` delayed by `cycles` cycles."""
         for cycle in range(cycles):
             later = Signal(len(value), name=f"{name}_{cycle}", reset_less=True)
             m.d.sync += later.eq(value)

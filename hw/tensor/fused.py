@@ -1,4 +1,4 @@
-"""Sizes of a fused sum's datapath, derived from what it computes."""
+"""Widths of a fused sum's datapath, derived from its config."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,10 @@ __all__ = ["FusedSizes"]
 class FusedSizes:
     """Widths and offsets of one fused sum.
 
-    Terms are products, or in grouped kinds the exact sums of groups times their scales. A term is
-    a sign, a significand, and the code of an exponent: the sum of its factors' stored exponents,
-    0 for a term of zero. All exponents are compared as such codes. Where one pair of scales
-    belongs to the whole sum, its exponents are not part of the codes; the addend's is taken
-    relative to them instead.
+    Terms are products, or in grouped kinds the exact sums of groups times their scales. A term has
+    a sign, a significand and an exponent code: the sum of its factors' stored exponents, 0 for a
+    zero term. All exponents are compared as such codes. If one pair of scales belongs to the whole
+    sum, its exponents are not part of the codes; the addend's exponent is then relative to them.
 
     Parameters
     ----------
@@ -33,10 +32,10 @@ class FusedSizes:
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """Stages that end in a register, besides the last.
+        """Stages with an output register, besides the last.
 
-        The largest of few exponents is known soon enough to tell in the same cycle how far below
-        it each one is; the tree of comparisons is deeper the more and the wider they are.
+        With few terms, the largest exponent and each term's distance to it fit one cycle. The
+        comparison tree is deeper for more and wider exponents.
         """
         levels = ceil_log2(self.terms)
         if self.terms <= 16 and levels * self.exponent_width <= 27:
@@ -60,12 +59,12 @@ class FusedSizes:
 
     @property
     def terms(self) -> int:
-        """Terms of the sum besides the addend."""
+        """Number of terms besides the addend."""
         return self.dot.terms // self.dot.fused.group
 
     @property
     def factors(self) -> tuple[FloatFormat, FloatFormat]:
-        """Formats whose exponents make a term's exponent: the factors', or the scales'."""
+        """Formats that contribute a term's exponent: the factors', or the scales'."""
         if self.is_grouped:
             assert self.dot.scale_format is not None
             return self.dot.scale_format, self.dot.scale_format
@@ -73,7 +72,7 @@ class FusedSizes:
 
     @property
     def group_fraction_width(self) -> int:
-        """Bits behind the point of a group's sum."""
+        """Fraction bits of a group's sum."""
         a, b = self.dot.a_format, self.dot.b_format
         return a.bias + b.bias - 2 + a.fraction_width + b.fraction_width
 
@@ -91,14 +90,14 @@ class FusedSizes:
     def significand_width(self) -> int:
         """Bits of a term's significand."""
         width = sum(form.significand_width for form in self.factors)
-        # A significand of one bit is a factor of 1.
+        # A one-bit significand is a factor of 1.
         if self.is_grouped:
             return self.group_width + (width if width > 2 else 0)
         return width
 
     @property
     def fraction_width(self) -> int:
-        """Bits behind the point of a term's significand."""
+        """Fraction bits of a term's significand."""
         width = sum(form.fraction_width for form in self.factors)
         return width + self.group_fraction_width if self.is_grouped else width
 
@@ -109,28 +108,28 @@ class FusedSizes:
 
     @property
     def offset(self) -> int:
-        """What a code exceeds the true exponent by."""
+        """Exponent code minus true exponent."""
         return sum(form.bias for form in self.factors)
 
     @property
     def least_code(self) -> int:
-        """The least exponent code of a term that is not zero."""
+        """Smallest exponent code of a nonzero term."""
         return sum(int(form.subnormals) for form in self.factors)
 
     @property
     def largest_code(self) -> int:
-        """The largest exponent code of a finite term."""
+        """Largest exponent code of a finite term."""
         return sum(form.largest_exponent + form.bias for form in self.factors)
 
     @property
     def scale_bias(self) -> int:
-        """What the sum of a pair of scales' codes exceeds their true exponent by."""
+        """Sum of the codes of a pair of scales, minus their true exponent."""
         assert self.dot.scale_format is not None
         return 2 * self.dot.scale_format.bias
 
     @property
     def scale_range(self) -> tuple[int, int]:
-        """Least and largest true exponent of a pair of scales that exponents are relative to."""
+        """Smallest and largest true exponent of a pair of scales that exponents are relative to."""
         if not self.is_relative:
             return 0, 0
         assert self.dot.scale_format is not None
@@ -138,14 +137,14 @@ class FusedSizes:
 
     @property
     def addend_offset(self) -> int:
-        """What the addend's code exceeds its stored exponent by, scales aside."""
+        """The addend's exponent code minus its stored exponent, without scales."""
         return self.offset - self.dot.addend_format.bias
 
     @property
     def floor(self) -> int:
-        """The least exponent that terms are aligned to, where they are not all zero.
+        """Smallest exponent that terms are aligned to, unless all are zero.
 
-        The configured one, or a higher one that no term can be below.
+        The configured one, or a higher one if no term can be below it.
         """
         least_term = self.least_code - self.offset + self.scale_range[0]
         least_addend = 1 - self.dot.addend_format.bias
@@ -153,7 +152,7 @@ class FusedSizes:
 
     @property
     def code_shape(self) -> Shape:
-        """Shape of any exponent's code, those of the addend and of the floor included."""
+        """Shape of any exponent code, including those of the addend and of the floor."""
         least, largest = self.scale_range
         addend = self.dot.addend_format
         low = self.offset + min(self.floor, 1 - addend.bias) - largest
@@ -163,7 +162,7 @@ class FusedSizes:
 
     @property
     def term_width(self) -> int:
-        """Bits of an aligned term: those before the point, and the fraction bits kept."""
+        """Bits of an aligned term: the integer bits and the fraction bits kept."""
         return self.significand_width - self.fraction_width + self.dot.fused.fraction_width
 
     @property
@@ -173,20 +172,20 @@ class FusedSizes:
 
     @property
     def magnitude_width(self) -> int:
-        """Bits of the sum's magnitude, with zeros above it if the result can be subnormal there.
+        """Bits of the sum's magnitude, extended by zeros at the top if the result can be subnormal.
 
-        A magnitude is normalised by shifting it left, no further than to the least exponent of
-        the result; its top bit must be able to stand for that exponent.
+        A magnitude is normalised by a left shift, down to the result's smallest exponent; its top
+        bit must be able to represent that exponent.
         """
         bias = self.dot.result_format.bias
         return max(self.total_width - 1, 2 - bias + self.dot.fused.fraction_width - self.floor)
 
     @property
     def room_offset(self) -> int:
-        """What the room exceeds the largest exponent's code by, scales aside.
+        """Room minus the code of the largest exponent, without scales.
 
-        The room is how far a magnitude can be shifted left before it is subnormal: the stored
-        exponent of a result that needs no shift, less 1.
+        The room is the left shift that a magnitude allows before it is subnormal: the stored
+        exponent of a result that needs no shift, minus 1.
         """
         point = self.dot.fused.fraction_width - (self.magnitude_width - 1)
         return self.dot.result_format.bias - self.offset - point - 1

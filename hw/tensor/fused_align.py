@@ -14,12 +14,12 @@ __all__ = ["FusedAlign", "FusedAlignConfig", "places_below"]
 def places_below(
     m: Module, largest: Value, code: Value, width: int, *, name: str, fast: bool
 ) -> Value:
-    """Return by how many places a term is below the largest exponent, at most all of its bits.
+    """Return a term's distance below the largest exponent, at most all of its bits.
 
-    Meaningless for a term above the largest, which must be zero.
+    The result is meaningless for a term above the largest exponent, which must be zero.
 
-    A term is zero if it is as many places below as it has bits, `width`. Where codes are long and
-    the answer is wanted `fast`, the subtraction is made of blocks.
+    A distance of `width` or more makes the term zero. With long codes and `fast`, the
+    subtraction is done in blocks.
     """
     code_width = len(largest)
     distance = Signal(code_width, name=f"distance_{name}")
@@ -45,17 +45,17 @@ def places_below(
 
 @dataclass(frozen=True, kw_only=True)
 class FusedAlignConfig:
-    """A term's shape.
+    """Widths of a term.
 
     Parameters
     ----------
     width : int
         Bits of the aligned term.
     integer_width : int
-        Those before the point.
+        Integer bits of the aligned term.
     significand_width, fraction_width : int
-        Bits of the significand, and those behind the point. Any the aligned term has no room for
-        are dropped.
+        Bits of the significand, and its fraction bits. Bits beyond the aligned term are
+        dropped.
 
     """
 
@@ -66,12 +66,12 @@ class FusedAlignConfig:
 
     @property
     def places_width(self) -> int:
-        """Bits of a number of places that can shift out everything."""
+        """Bits of a shift distance that can shift out everything."""
         return self.width.bit_length()
 
 
 class FusedAlign(SharedBlock):
-    """``o = significand >> places``, truncated, complemented if `sign`.
+    """Aligner: ``o = significand >> places``, truncated, complemented if `sign`.
 
     Combinational.
 

@@ -1,4 +1,4 @@
-"""One fused sum: products and an addend aligned, truncated, added exactly, rounded once."""
+"""Fused sum: aligns and truncates products and an addend, adds them exactly, rounds once."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -33,18 +33,18 @@ def dot_product_members(config: DotProductConfig) -> dict:
 
 
 class FusedChunk(SharedBlock):
-    """``o = c + a[0] * b[0] + a[1] * b[1] + ...`` with one alignment and one rounding.
+    """Fused sum: ``o = c + a[0] * b[0] + a[1] * b[1] + ...``, one alignment and one rounding.
 
-    Latency `FusedSizes.latency`, one result per cycle, no handshake. The stages, of which those in
-    `FusedSizes.cuts` and the last end in a register:
+    Latency `FusedSizes.latency`, one result per cycle, no handshake. The stages are below; those in
+    `FusedSizes.cuts` and the last one end in a register:
 
     ========== ===========================================================================
     groups     groups of products summed (grouped kinds only; always registered)
-    products   exact products and their exponents; the largest exponent, the addend's too
-    places     how far each term is below the largest exponent
-    carry_save terms shifted by as much, and reduced to two words
-    magnitude  the two words added, and the sum's magnitude
-    result     normalised, rounded; infinities and NaN put in
+    products   exact products and their exponents; the largest exponent including the addend's
+    places     distance of each term below the largest exponent
+    carry_save terms shifted by their distances and reduced to two words
+    magnitude  sum of the two words, and its magnitude
+    result     normalised and rounded; infinities and NaN substituted
     ========== ===========================================================================
 
     The algorithm is that of MMA-Sim (Xie et al., arXiv 2511.10909) and of Khattak and Mikaitis
@@ -111,7 +111,7 @@ class FusedChunk(SharedBlock):
         return m
 
     def located(self, m, terms: Terms):
-        """Return where all terms are, the result's room, and what is to be added.
+        """Return the distances of all terms, the result's room, and the addends.
 
         Signs are relative to the addend's.
         """
@@ -168,19 +168,19 @@ class FusedChunk(SharedBlock):
             base = Mux(is_some, code, floor)
         else:
             base = Mux(is_some & (code > floor), code, floor)
-        # The last comparisons side by side. With no product but zeros, code 0 says nothing.
+        # The last comparisons run in parallel. If all products are zero, code 0 has no meaning.
         one, other = largest_two(m, terms.exponents)
         is_base = ((base > one) & (base > other)) | ~(one | other).any()
         m.d.comb += largest.eq(Mux(is_base, base, Mux(one > other, one, other)))
         return addend, code, largest
 
     def places(self, m, largest, code, name):
-        """Return by how many places a term is below the largest exponent."""
+        """Return a term's distance below the largest exponent."""
         fast = "places" in self.sizes.cuts
         return places_below(m, largest, code, self.sizes.term_width, name=name, fast=fast)
 
     def aligned(self, m, places, significands, signs):
-        """Return a word for each term: complemented if negative, with the sign's complement."""
+        """Return a word per term: complemented if negative, with the inverted sign on top."""
         sizes = self.sizes
         config = FusedAlignConfig(
             width=sizes.term_width,
@@ -196,13 +196,13 @@ class FusedChunk(SharedBlock):
                 align.significand.eq(significands.word_select(k, sizes.significand_width)),
                 align.sign.eq(signs[k]),
             ]
-            # A negative term is its complement and 1, less 2**width. Adding 2**width to those that
-            # are not negative makes it common to all; the addend's word takes it off.
+            # A negative term is its complement plus 1, minus 2**width. Adding 2**width to the
+            # non-negative ones makes it common to all; the addend's word subtracts it.
             words.append(Cat(align.o, ~signs[k]))
         return words
 
     def aligned_addend(self, m, places, significand):
-        """Return the addend's word: never negative, as signs are relative to its own."""
+        """Return the addend's word: never negative, as signs are relative to its sign."""
         sizes = self.sizes
         form = self.config.addend_format
         m.submodules.align_addend = align = FusedAlign(
@@ -218,7 +218,7 @@ class FusedChunk(SharedBlock):
         return Cat(align.o, C(-sizes.terms & ((1 << above) - 1), above))
 
     def magnitude(self, m, first, second, carry):
-        """Return the magnitude of the sum, whether it is negative, and whether it is not zero."""
+        """Return the magnitude of the sum, whether it is negative, and whether it is nonzero."""
         width = self.sizes.total_width
         m.submodules.total = adder = PrefixAdd(PrefixAddConfig(width=width + 1))
         m.d.comb += [adder.a.eq(Cat(carry, first)), adder.b.eq(Cat(carry, second))]
@@ -228,7 +228,7 @@ class FusedChunk(SharedBlock):
         return magnitude, total[-1], is_some
 
     def rounded(self, m, magnitude, room, sign, special):
-        """Return the result as stored."""
+        """Return the rounded and packed result."""
         config = self.config
         form = config.result_format
         to_nearest = config.result == "fp16"

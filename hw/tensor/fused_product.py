@@ -1,4 +1,4 @@
-"""The exact product of two stored factors, not normalised."""
+"""Exact, unnormalised product of two stored factors."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["FusedProduct", "FusedProductConfig", "decode"]
 
 @dataclass(frozen=True, kw_only=True)
 class FusedProductConfig:
-    """The formats of two factors.
+    """Formats of two factors.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class FusedProductConfig:
 
 
 def decode(stored, form: FloatFormat):
-    """Return significand and exponent code of a stored value, and whether it is not zero.
+    """Return significand and exponent code of a stored value, and whether it is nonzero.
 
-    A subnormal keeps its leading zeros and has the exponent of the least normal numbers.
+    A subnormal keeps its leading zeros and has the exponent of the smallest normals.
     """
     fraction = stored[: form.fraction_width]
     exponent = stored[form.fraction_width : form.magnitude_width]
@@ -53,7 +53,7 @@ def decode(stored, form: FloatFormat):
 def classes(stored, form: FloatFormat):
     """Return whether a stored value is infinite or NaN, and whether it is NaN.
 
-    In a format without infinity the former is never so.
+    The former is never true in a format without infinity.
     """
     magnitude = stored[: form.magnitude_width]
     if form.has_infinity:
@@ -63,11 +63,11 @@ def classes(stored, form: FloatFormat):
 
 
 class FusedProduct(SharedBlock):
-    """``a * b`` as sign, significand and exponent: what a fused sum aligns.
+    """Product for a fused sum: ``a * b`` as sign, significand and exponent code.
 
-    Combinational. The significand is the product of the factors', below 4 and without a leading
-    one where a factor is subnormal. The exponent's code is the sum of the stored exponents, that
-    of a subnormal being 1; a product of zero has code 0.
+    Combinational. The significand is the product of the factors' significands, below 4 and without
+    a leading one if a factor is subnormal. The exponent code is the sum of the stored exponents,
+    with 1 for a subnormal; a zero product has code 0.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class FusedProduct(SharedBlock):
     exponent : Out(config.exponent_width)
     significand : Out(config.significand_width)
     is_infinite : Out(1)
-        The product is infinite, or NaN. Exponent and significand are meaningless.
+        The product is infinite or NaN; exponent and significand are then meaningless.
     is_nan : Out(1)
 
     """
@@ -124,7 +124,7 @@ class FusedProduct(SharedBlock):
         return m
 
     def exponents(self, m, a, b):
-        """Return the sum of the exponents, which all comparisons wait for."""
+        """Return the sum of the exponents, on the critical path of all comparisons."""
         width = self.config.exponent_width
         if width < 8:
             return a + b

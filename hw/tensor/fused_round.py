@@ -15,20 +15,20 @@ __all__ = ["FusedRound", "FusedRoundConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class FusedRoundConfig:
-    """A sum's width and the format it is rounded to.
+    """Width of a sum and its result format.
 
     Parameters
     ----------
     form : FloatFormat
         Format of the result.
     fraction_width : int
-        Fraction bits of the result; those the format has besides are 0.
+        Fraction bits of the result; the format's remaining fraction bits are 0.
     to_nearest : bool
-        Whether to round to nearest, ties to even, rather than toward zero.
+        Whether to round to nearest, ties to even; otherwise toward zero.
     width : int
         Bits of the magnitude.
     room_width : int
-        Bits of the room to normalise.
+        Bits of the normalisation room.
 
     """
 
@@ -40,10 +40,10 @@ class FusedRoundConfig:
 
 
 class FusedRound(wiring.Component):
-    """``o = magnitude * 2**k`` rounded once, where `room` says what the top bit stands for.
+    """Rounder of a fused sum: ``o = magnitude * 2**k`` rounded once; `room` gives the scale.
 
-    Combinational. The magnitude is shifted left until its leading one is at the top, or for a
-    subnormal result as far as there is room. What is too large becomes infinity.
+    Combinational. The magnitude is shifted left until its leading one is at the top, for a
+    subnormal result as far as there is room. Overflow becomes infinity.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class FusedRound(wiring.Component):
     -------
     magnitude : In(config.width)
     room : In(config.room_width)
-        The stored exponent of a result that needs no shift, less 1.
+        The stored exponent of a result that needs no shift, minus 1.
     o : Out(config.form.magnitude_width)
 
     """
@@ -75,7 +75,7 @@ class FusedRound(wiring.Component):
         config = self.config
         form = config.form
         shifted, count = self.normalised(m)
-        # The top bit, the hidden one, makes the exponent of a normal number.
+        # The top bit, which is hidden, adds 1 to the exponent of a normal number.
         exponent = Signal(config.room_width + 1)
         m.d.comb += exponent.eq(Mux(shifted[-1], self.room - count + 1, 0))
         lowest = config.width - 1 - config.fraction_width
@@ -97,9 +97,9 @@ class FusedRound(wiring.Component):
         return m
 
     def normalised(self, m):
-        """Return the magnitude shifted left as far as it may be, and by how many places.
+        """Return the magnitude shifted left as far as allowed, and the shift distance.
 
-        One step per bit of that number, the largest first. What is tested for zeros halves.
+        One step per bit of the distance, the largest first; each step tests half as many bits.
         """
         width = self.config.width
         limit = C(1 << (width - 1), width) >> self.room

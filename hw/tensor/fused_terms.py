@@ -1,4 +1,4 @@
-"""The terms of a fused sum: products, or groups of products with their scales."""
+"""Terms of a fused sum: products, or groups of products with their scales."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,18 @@ __all__ = ["Terms", "make_terms"]
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What a fused sum adds, all of one cycle.
+    """Terms of a fused sum, all of one cycle.
 
     Parameters
     ----------
     signs : Value
         One bit for each term.
     exponents, significands : list of Value
-        Of the terms; see `FusedSizes`.
+        One per term; see `FusedSizes`.
     addend : Value
         As stored.
     scale : Value
-        True exponent of the pair of scales that all terms' exponents are relative to.
+        True exponent of the pair of scales that all exponents are relative to.
     special : Value
         Whether the result is NaN, plus infinity, minus infinity.
 
@@ -40,15 +40,15 @@ class Terms:
 
 
 def make_terms(m: Module, ports, sizes: FusedSizes) -> Terms:
-    """Return the terms of the factors and scales that are at a dot product's `ports`.
+    """Return the terms of the factors and scales on a dot product's `ports`.
 
-    Products are made in the same cycle, groups take one.
+    Products are combinational, groups take one cycle.
     """
     return _groups(m, ports, sizes) if sizes.is_grouped else _products(m, ports, sizes)
 
 
 def _products(m: Module, ports, sizes: FusedSizes) -> Terms:
-    """Return a term for each product."""
+    """Return one term per product."""
     config = sizes.dot
     products = []
     for k in range(config.terms):
@@ -78,7 +78,7 @@ def _products(m: Module, ports, sizes: FusedSizes) -> Terms:
 
 
 def _groups(m: Module, ports, sizes: FusedSizes) -> Terms:
-    """Return a term for each group, a cycle later."""
+    """Return one term per group, a cycle later."""
     config = sizes.dot
     assert config.scale_format is not None
     size = config.fused.group

@@ -1,4 +1,4 @@
-"""The exact sum of many aligned terms."""
+"""Exact sum of many aligned terms."""
 
 from amaranth import *
 
@@ -6,11 +6,12 @@ __all__ = ["carry_save", "largest_two", "magnitude_of"]
 
 
 def carry_save(m: Module, words: list, carries: list, width: int) -> tuple[Value, Value, list]:
-    """Return two words whose sum is that of `words` and `carries`, and carries that are left.
+    """Return two words with the sum of `words` and `carries`, and the unused carries.
 
-    A tree of carry-save adders (Wallace, "A suggestion for a fast multiplier", 1964): three words
-    become two, a sum and a carry word whose lowest bit is free for one of `carries`, bits added
-    as 1. Each level of the tree is one wide operation. All is modulo ``2**width``.
+    A tree of carry-save adders (Wallace, "A suggestion for a fast multiplier", 1964) reduces three
+    words to two, a sum and a carry word. The lowest bit of the carry word is free for one of
+    `carries`, bits added as 1. Each level of the tree is one wide operation. The sum is modulo
+    ``2**width``.
     """
     carries = list(carries)
     level = 0
@@ -39,9 +40,9 @@ def carry_save(m: Module, words: list, carries: list, width: int) -> tuple[Value
 
 
 def largest_two(m: Module, values: list) -> tuple[Value, Value]:
-    """Return two of unsigned `values`, one of them the largest: a tree of comparisons but its root.
+    """Return two of the unsigned `values`, one of them the largest.
 
-    A single value comes with a zero.
+    It is a tree of comparisons without its root. A single value comes with a zero.
     """
     level = 0
     while len(values) > 2:
@@ -56,9 +57,9 @@ def largest_two(m: Module, values: list) -> tuple[Value, Value]:
 
 
 def magnitude_of(m: Module, total: Value) -> tuple[Value, Value]:
-    """Return the magnitude of a two's complement number, and whether it is not 0.
+    """Return the magnitude of a two's complement number, and whether it is nonzero.
 
-    The number's own sign bit is dropped: the least number of all must not occur.
+    The sign bit is dropped, so the most negative number must not occur.
     """
     width = len(total)
     has_one = total
@@ -68,6 +69,6 @@ def magnitude_of(m: Module, total: Value) -> tuple[Value, Value]:
         m.d.comb += wider.eq(has_one | (has_one << reach))
         has_one = wider
         reach *= 2
-    # To negate is to complement all bits above the lowest one.
+    # Negation complements all bits above the lowest 1.
     complemented = Cat(C(0, 1), has_one[:-1]) & total[-1].replicate(width)
     return (total ^ complemented)[:-1], has_one[-1]

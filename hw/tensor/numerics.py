@@ -1,4 +1,4 @@
-"""Numerics of tensor units as data: how each generation computes a dot product.
+"""Numerics of tensor units as data: the dot product of each GPU generation.
 
 Sources, named in the entries:
 
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 
 __all__ = ["FLOOR", "NUMERICS", "TREES", "FusedSum", "Offer"]
 
-#: Least exponent terms are aligned to in MMA-Sim, which gives a term of zero this exponent (and as
-#: an FP32 addend has at least this one, it is the least even if no term is zero).
+#: Smallest exponent that terms are aligned to in MMA-Sim, which gives a zero term this exponent. An
+#: FP32 addend has at least this exponent, so it is the smallest even if no term is zero.
 #: Khattak and Mikaitis find -132 (Ampere, Ada) and -133 (Hopper, Blackwell) for FP32 results, and
-#: none for Volta's FP16 products, whose exponents cannot get there.
+#: none for Volta's FP16 products, whose exponents do not get that small.
 FLOOR = -126
 
 SAME = (("fp32", "fp32"),)
 HALF = (("fp32", "fp32"), ("fp16", "fp16"))
-#: An FP16 addend to an FP32 result: the one mixture whose first step is exact.
+#: An FP16 addend to an FP32 result: the one mixture with an exact first step.
 MIXED = (*HALF, ("fp16", "fp32"))
 
 
@@ -41,7 +41,7 @@ class FusedSum:
         Fraction bits of an FP32 result, which is rounded toward zero. An FP16 result always has
         its 10, and is rounded to nearest, ties to even.
     group : int
-        Terms that are added exactly before anything is aligned.
+        Terms added exactly before any alignment.
 
     """
 
@@ -53,22 +53,22 @@ class FusedSum:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """What one kind of instruction takes, and how it computes.
+    """Operand formats and numerics of one kind of instruction.
 
     Parameters
     ----------
     formats : tuple of str
-        Formats of the factors; with several, `a` and `b` may differ.
+        Formats of the factors; if there are several, `a` and `b` may differ.
     accumulators : tuple of (str, str)
         Formats of addend and result.
     scale : str or None
-        Format of the scales of blocks, None where there are none.
+        Format of the scales of blocks, None if there are none.
     block : int
         Terms that share a scale.
     fused : FusedSum or None
-        How the sum is computed; None for trees of ordinary additions.
+        Parameters of the sum; None for trees of ordinary additions.
     source : str
-        Who says so.
+        Source of these numerics.
 
     """
 
@@ -80,7 +80,7 @@ class Offer:
     source: str
 
     def describe(self) -> str:
-        """Return a line for messages: formats, scale, addends and results."""
+        """Return one line for messages: formats, scale, addends and results."""
         factors = " or ".join(self.formats)
         scale = f" with scales {self.scale} per {self.block}" if self.scale else ""
         accumulators = " or ".join(f"{addend} to {result}" for addend, result in self.accumulators)
@@ -123,13 +123,13 @@ _MXF8F6F4 = Offer(formats=NARROW, scale="e8m0", block=32, fused=MX, source="MMA-
 _BLACKWELL = (
     *_wide(HOPPER),
     Offer(formats=NARROW, accumulators=HALF, fused=MX, source=f"{BOTH}, f8f6f4"),
-    # Scaled FP4 alone has the kind of its own, so it stands before that which mixes formats.
+    # Scaled FP4 has its own instruction kinds, so they precede the one that mixes formats.
     Offer(formats=FP4, scale="e8m0", block=32, fused=GROUPED, source="MMA-Sim, mxf4"),
     Offer(formats=FP4, scale="ue4m3", block=16, fused=GROUPED, source="MMA-Sim, mxf4nvf4"),
     _MXF8F6F4,
 )
 
-#: Every numerics by name, each with what it offers; the first offer that fits is meant.
+#: All numerics by name, each with its offers; the first matching offer applies.
 NUMERICS: dict[str, tuple[Offer, ...]] = {
     "virgo_hmma": (Offer(formats=("fp16",), source="Virgo"),),
     "fp32_rne": tuple(
@@ -137,7 +137,7 @@ NUMERICS: dict[str, tuple[Offer, ...]] = {
         for formats in (("fp32",), ("fp16",), ("bf16",), ("tf32",), FP8)
     ),
     "nvidia(volta)": _wide({"fp16": FusedSum(chunk=4, fraction_width=23)}),
-    # MMA-Sim takes the 8 terms of Turing's instruction as one sum, Fasi et al. saw 4 on a T4.
+    # In MMA-Sim, Turing's 8 terms are one sum; Fasi et al. observed sums of 4 on a T4.
     "nvidia(turing)": _wide({"fp16": FusedSum(chunk=8, fraction_width=24)}, "MMA-Sim"),
     "nvidia(turing_chunk4)": _wide({"fp16": FusedSum(chunk=4, fraction_width=24)}, "Fasi et al."),
     "nvidia(ampere)": _wide(AMPERE),
@@ -160,7 +160,7 @@ NUMERICS: dict[str, tuple[Offer, ...]] = {
         ),
     ),
     "nvidia(blackwell)": _BLACKWELL,
-    # Scaled FP4 by the instruction that mixes formats.
+    # Scaled FP4 through the instruction that mixes formats.
     "nvidia(blackwell_mxf8f6f4)": (_MXF8F6F4,),
 }
 

@@ -1,4 +1,4 @@
-"""A group of narrow products with a pair of scales: one term of a fused sum."""
+"""Group of narrow products with a pair of scales: one term of a fused sum."""
 
 from dataclasses import dataclass
 
@@ -18,12 +18,12 @@ __all__ = ["ScaleGroup", "ScaleGroupConfig", "ScaleProduct", "ScaleProductConfig
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleProductConfig:
-    """The formats of two factors with few exponents.
+    """Formats of two factors with few exponents.
 
     Parameters
     ----------
     a, b : FloatFormat
-        Formats that have numbers only.
+        Formats without infinity and NaN.
 
     """
 
@@ -37,12 +37,12 @@ class ScaleProductConfig:
 
 
 def integer_width(form: FloatFormat) -> int:
-    """Return the bits of a format's largest magnitude in units of its least."""
+    """Return the bits of a format's largest magnitude in units of its smallest."""
     return form.significand_width + (form.largest >> form.fraction_width) - 1
 
 
 class ScaleProduct(SharedBlock):
-    """``a * b`` as an integer in units of the least product, complemented if negative.
+    """Product as an integer: ``a * b`` in units of the smallest, complemented if negative.
 
     Combinational.
 
@@ -92,7 +92,7 @@ class ScaleProduct(SharedBlock):
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleGroupConfig:
-    """A group: its products and its scales.
+    """Products and scales of a group.
 
     Parameters
     ----------
@@ -116,10 +116,10 @@ class ScaleGroupConfig:
 
 
 class ScaleGroup(SharedBlock):
-    """``(a[0] * b[0] + a[1] * b[1] + ...) * a_scale * b_scale``, exact.
+    """Exact scaled sum: ``(a[0] * b[0] + a[1] * b[1] + ...) * a_scale * b_scale``.
 
     Latency 1, one result per cycle, no handshake. The exponent is that of the scales alone: the
-    sum of their stored exponents, and 0 for a result of zero.
+    sum of their stored exponents, and 0 for a zero result.
 
     Parameters
     ----------
@@ -178,13 +178,13 @@ class ScaleGroup(SharedBlock):
         return m
 
     def total(self, m):
-        """Return the sum of the products, with a sign."""
+        """Return the signed sum of the products."""
         config = self.config
         words, signs = [], []
         for k in range(config.terms):
             m.submodules[f"product_{k}"] = product = ScaleProduct(config.product)
             m.d.comb += [product.a.eq(self.a[k]), product.b.eq(self.b[k])]
-            # As in a fused sum, each word has 2**width too much.
+            # As in a fused sum, each word has an excess of 2**width.
             words.append(Cat(product.o, ~product.sign))
             signs.append(product.sign)
         width = config.width + 1

@@ -1,4 +1,4 @@
-"""Dot products by trees of ordinary additions: products rounded, neighbours added, then c."""
+"""Dot products by trees of ordinary additions: round products, add neighbours, then add c."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ from .tree_product import TreeProduct, TreeProductConfig
 
 __all__ = ["TREE_FORMATS", "Tree", "TreePlan", "tree_latency", "tree_plan"]
 
-#: The format of products and of their sums, by numerics.
+#: Format of the products and of their sums, by numerics.
 TREE_FORMATS = {"virgo_hmma": FP16, "fp32_rne": FP32}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreePlan:
-    """What a tree is made of.
+    """Components of a tree.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class TreePlan:
         Products; a power of two.
     product : TreeProductConfig
     sums : tuple of TreeAddConfig
-        The adders of each level, of the products first.
+        Adders by level, those of the products first.
     last : TreeAddConfig
-        The adder of c.
+        Adder of c.
 
     """
 
@@ -47,20 +47,20 @@ class TreePlan:
 
     @property
     def addend_delay(self) -> int:
-        """Cycles until c is added: the product's, the sums', and one to widen a narrow sum."""
+        """Cycles until c is added: for the product, the sums, and one to widen a narrow sum."""
         widening = int(self.product.form != FP32)
         return self.product.latency + sum(level.latency for level in self.sums) + widening
 
 
 def tree_plan(config: DotProductConfig) -> TreePlan:
-    """Return the parts of the tree that `config` asks for."""
+    """Return the components of the tree for `config`."""
     if config.numerics not in TREE_FORMATS:
         raise ValueError(
             f"numerics of a tree must be {' or '.join(TREE_FORMATS)}, not {config.numerics}"
         )
     form = TREE_FORMATS[config.numerics]
     product = TreeProductConfig(a=config.a_format, b=config.b_format, form=form)
-    # Products exact in FP32 are so far from its limits that no sum of some comes near them.
+    # Products exact in FP32 are so far from its limits that no sum of them gets close.
     limits = not product.is_exact
     latency = 1 if form == FP16 else 2
     sums = tuple(
@@ -73,23 +73,23 @@ def tree_plan(config: DotProductConfig) -> TreePlan:
         )
         for level in range(exact_log2(config.terms))
     )
-    # FP16 sums have limits of their own, but none comes near FP32's. The addend may be subnormal.
+    # FP16 sums never get close to FP32's limits. The addend may be subnormal.
     last = TreeAddConfig(form=FP32, overflows=limits and form == FP32)
     return TreePlan(terms=config.terms, product=product, sums=sums, last=last)
 
 
 def tree_latency(config: DotProductConfig) -> int:
-    """Return the cycles from operands to result of the tree that `config` asks for."""
+    """Return the cycles from operands to result of the tree for `config`."""
     return tree_plan(config).latency
 
 
 class Tree(wiring.Component):
-    """``o = (a[0]*b[0] + a[1]*b[1]) + ... + c``, every product and every sum rounded.
+    """Tree of additions: ``o = (a[0]*b[0] + a[1]*b[1]) + ... + c``, with every step rounded.
 
     Products are rounded to the tree's format, FP16 for ``virgo_hmma`` and FP32 for ``fp32_rne``.
     Neighbours are added, 0 and 1, 2 and 3, ...; then neighbours of the sums, until one is left,
-    each rounded to the same format. That sum, exact in FP32, is added to c in FP32. Roundings are
-    to nearest, ties to even; subnormals are numbers like any other; NaN results are canonical.
+    each rounded to the same format. That sum, exact in FP32, is added to c in FP32. All rounding
+    is to nearest, ties to even, with full subnormal support and canonical NaN results.
 
     Latency ``tree_latency(config)``, one result per cycle, no handshake; all inputs belong to the
     same cycle.
@@ -146,7 +146,7 @@ class Tree(wiring.Component):
         return m
 
     def delayed(self, m, value):
-        """Return the addend when the sum of products is there."""
+        """Return the addend, aligned with the sum of products."""
         for cycle in range(self.plan.addend_delay):
             register = Signal(FP32.width, name=f"c_{cycle}", reset_less=True)
             m.d.sync += register.eq(value)
@@ -154,7 +154,7 @@ class Tree(wiring.Component):
         return value
 
     def widened(self, m, stored):
-        """Return a stored sum as FP32, which holds it exactly, a cycle later."""
+        """Return a stored sum converted exactly to FP32, one cycle later."""
         form = self.plan.product.form
         fraction, exponent = stored[: form.fraction_width], stored[form.fraction_width : -1]
         is_normal = exponent.any()

@@ -1,4 +1,4 @@
-"""The adder of the trees: stored floats, ordered by magnitude, added and rounded once."""
+"""Adder of the trees: orders stored floats by magnitude, adds them and rounds once."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,7 +18,7 @@ __all__ = ["TreeAdd", "TreeAddConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class TreeAddConfig:
-    """An adder's format, its pipeline, and what can happen in it: the impossible costs nothing.
+    """Format, pipeline and possible results of an adder: cases that cannot occur cost no logic.
 
     Parameters
     ----------
@@ -27,11 +27,11 @@ class TreeAddConfig:
     latency : int
         Cycles from the addends to their sum, 1 or 2.
     overflows : bool
-        Whether a finite sum can be too large for the format.
+        Whether a finite sum can exceed the format's range.
     subnormals : bool
         Whether an addend or a sum can be subnormal.
     addend_width : int
-        Bits from the top of the addends' significands that can be other than zero; 0 for all.
+        Leading bits of the addends' significands that can be nonzero; 0 for all.
 
     """
 
@@ -43,7 +43,7 @@ class TreeAddConfig:
 
     def __post_init__(self):
         if not (self.form.has_infinity and self.form.signed and self.form.subnormals):
-            raise ValueError(f"form must have signs and infinities, not be {self.form.name}")
+            raise ValueError(f"form must have signs and infinities, not {self.form.name}")
         require_integer("latency", self.latency, 1, 2)
         require_integer("addend_width", self.addend_width, 0, self.form.significand_width)
 
@@ -54,15 +54,15 @@ class TreeAddConfig:
 
 
 class TreeAdd(SharedBlock):
-    """``o = a + b``, rounded to nearest, ties to even; NaN results are canonical.
+    """Adder: ``o = a + b``, rounded to nearest, ties to even; NaN results are canonical.
 
     Latency `config.latency`, one sum per cycle, no handshake.
 
-    The addends are ordered by magnitude, so that no difference is negative. Only a sum that lost
-    no bit of the smaller addend can begin with more than one zero: it is shifted far and needs no
-    rounding, beside the path on which sums move by one place and are rounded. (The two paths of
-    Muller et al., *Handbook of Floating-Point Arithmetic*, 2nd edition, section 8.4, after one
-    alignment and one addition.)
+    The addends are ordered by magnitude, so no difference is negative. Only a sum that lost no bit
+    of the smaller addend can have more than one leading zero. It takes a path with a long shift
+    and no rounding. On the other path sums move by one place and are rounded. These are the two
+    paths of Muller et al., *Handbook of Floating-Point Arithmetic*, 2nd edition, section 8.4,
+    after one alignment and one addition.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class TreeAdd(SharedBlock):
         a_exponent, a_significand = self.fields(self.a)
         b_exponent, b_significand = self.fields(self.b)
         a_special, b_special = a_exponent.all(), b_exponent.all()
-        # One less than the distance, should `a` be big; else the complement of the distance.
+        # The distance minus 1 if `a` is big, else the complement of the distance.
         below = Signal(form.exponent_width)
         exponent = Signal(form.exponent_width)
         distance = Signal(form.exponent_width)
@@ -120,7 +120,7 @@ class TreeAdd(SharedBlock):
             sum=self.total(m, big, self.aligned(m, small, distance), is_difference),
         )
 
-        # Ones in the last two bits need exponents two or more apart, whose sum is above 1/2.
+        # A 1 in the last two bits requires exponents two or more apart, with a sum above 1/2.
         is_exact = (total[-2:] == 0) & (total[:2] == 0)
         magnitude = Mux(
             is_exact, self.shifted(m, total, exponent), self.rounded(m, total, exponent)
@@ -130,7 +130,7 @@ class TreeAdd(SharedBlock):
             is_infinite = is_special | ((exponent == form.exponent_mask - 1) & total[-1])
         fraction = magnitude[: form.fraction_width] & ~is_infinite.replicate(form.fraction_width)
         field = magnitude[form.fraction_width :] | is_infinite.replicate(form.exponent_width)
-        # What cancels is +0.
+        # Exact cancellation gives +0.
         is_positive = is_nan | (is_difference & (total == 0))
         o = Signal(form.width, reset_less=True)
         m.d.sync += o.eq(Cat(fraction[:-1], fraction[-1] | is_nan, field, sign & ~is_positive))
@@ -150,7 +150,7 @@ class TreeAdd(SharedBlock):
         return signal
 
     def fields(self, stored):
-        """Return exponent and significand; a subnormal has the exponent of the least normal."""
+        """Return exponent and significand; a subnormal has the exponent of the smallest normals."""
         form = self.config.form
         exponent = stored[form.fraction_width : -1]
         is_normal = exponent.any()
@@ -160,9 +160,9 @@ class TreeAdd(SharedBlock):
         return (exponent | ~is_normal if self.config.subnormals else exponent), significand
 
     def aligned(self, m, small, distance):
-        """Return `small` shifted right by `distance`, with three bits more below.
+        """Return `small` shifted right by `distance`, with three more bits below.
 
-        The last of them stands for all that were shifted out (sticky).
+        The last of them is sticky.
         """
         width = self.config.form.significand_width
         places_width = (width + 1).bit_length()
@@ -185,7 +185,7 @@ class TreeAdd(SharedBlock):
     def total(self, m, big, small, is_difference):
         """Return the exact sum or difference of two significands."""
         width = self.config.exact_width
-        # All in one cycle leaves the addition a third of the time.
+        # With latency 1 the addition has only a third of the cycle.
         third = width // 3
         blocks = (third + 2, third * 2 + 1) if self.config.latency == 1 else (width // 2 + 1,)
         m.submodules.add = add = CarrySelectAdd(CarrySelectAddConfig(width=width, blocks=blocks))
@@ -197,7 +197,7 @@ class TreeAdd(SharedBlock):
         return add.o
 
     def rounded(self, m, total, exponent):
-        """Return as stored a sum that moves by one place at most."""
+        """Return the packed sum if it moves by one place at most."""
         form = self.config.form
         is_two, is_one = total[-1], total[-2]
         width = form.fraction_width
@@ -218,7 +218,7 @@ class TreeAdd(SharedBlock):
         return rounded
 
     def shifted(self, m, total, exponent):
-        """Return as stored a sum below 1 that needs no rounding."""
+        """Return the packed sum if it is below 1 and needs no rounding."""
         config = self.config
         form = config.form
         width = form.significand_width + 1
@@ -230,5 +230,5 @@ class TreeAdd(SharedBlock):
             m.d.comb += normalise.limit.eq(C(1 << (width - 1), width) >> (exponent - 1)[:-1])
         hidden = normalise.o[-1]
         field = (exponent - normalise.shift)[: form.exponent_width]
-        # Without a leading one it is zero, or subnormal and the shift went to exponent 1.
+        # Without a leading one it is zero, or subnormal with a shift down to exponent 1.
         return Cat(normalise.o[1:-1], field & hidden.replicate(form.exponent_width))

@@ -1,4 +1,4 @@
-"""Products of the trees: two stored floats in, their product rounded once out."""
+"""Multiplier of the trees: the product of two stored floats, rounded once."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,8 @@ class TreeProductConfig:
     a, b : FloatFormat
         Formats of the factors.
     form : FloatFormat
-        Format of the product: either it holds every product exactly, as a normal number, or the
-        factors have its range of exponents.
+        Format of the product: it either represents every product exactly, as a normal number, or
+        has the exponent range of the factors.
 
     """
 
@@ -34,14 +34,14 @@ class TreeProductConfig:
 
     def __post_init__(self):
         if not (self.form.has_infinity and self.form.signed and self.form.subnormals):
-            raise ValueError(f"form must have signs and infinities, not be {self.form.name}")
+            raise ValueError(f"form must have signs and infinities, not {self.form.name}")
         for name, factor in (("a", self.a), ("b", self.b)):
             if not (factor.signed and factor.subnormals):
-                raise ValueError(f"{name} must have signs and subnormals, not be {factor.name}")
+                raise ValueError(f"{name} must have signs and subnormals, not {factor.name}")
         if not self.is_exact and not self.a.bias == self.b.bias == self.form.bias:
             raise ValueError(
                 f"form must hold products of {self.a.name} and {self.b.name} exactly or have their "
-                f"range, not be {self.form.name}"
+                f"range, not {self.form.name}"
             )
 
     @property
@@ -62,20 +62,20 @@ class TreeProductConfig:
 
     @property
     def latency(self) -> int:
-        """Cycles from factors to product: one more where significands are too wide for one."""
+        """Cycles from factors to product: 2 if the significands are too wide for one cycle."""
         return 2 if self.exact_width > 24 else 1
 
     @property
     def significand_width(self) -> int:
-        """Bits from the top of a product's significand that can be other than zero."""
+        """Leading bits of a product's significand that can be nonzero."""
         return self.exact_width if self.is_exact else self.form.significand_width
 
 
 class TreeProduct(SharedBlock):
-    """``o = a * b``, rounded to nearest, ties to even; NaN results are canonical.
+    """Multiplier: ``o = a * b``, rounded to nearest, ties to even; NaN results are canonical.
 
-    Latency `config.latency`, one product per cycle, no handshake. Subnormal factors are multiplied
-    as they are, while their leading zeros are counted; the product is shifted by as many places.
+    Latency `config.latency`, one product per cycle, no handshake. Subnormal factors are not
+    normalised first: their leading zeros are counted meanwhile, and the product is shifted.
 
     Parameters
     ----------
@@ -125,11 +125,11 @@ class TreeProduct(SharedBlock):
         return m
 
     def cut(self, m, **values):
-        """Return `values` behind a register if the product takes two cycles."""
+        """Return `values`, registered if the product takes two cycles."""
         return cut(m, "parts", registered=self.config.latency == 2, **values)
 
     def product(self, m, a, b):
-        """Return the exact product of two significands, wide ones of parts that are added."""
+        """Return the exact product of two significands, wide ones from partial products."""
         half = len(b) // 2
         if half < 4:
             return a * b
@@ -144,7 +144,7 @@ class TreeProduct(SharedBlock):
                 other=a[half:] * b[:half],
                 high=a[half:] * b[half:],
             )
-            # Three words become two, without a carry that runs.
+            # Carry-save addition: three words become two without carry propagation.
             upper = Cat(low[half:], high)
             carries = (upper & one) | (other & (upper | one))
             addends = upper ^ one ^ other, Cat(C(0, 1), carries)
@@ -178,8 +178,8 @@ class TreeProduct(SharedBlock):
     def rounded(self, m, a, b, product):
         """Return fraction, exponent and overflow of a product that is rounded.
 
-        It may be subnormal. The product of two subnormals rounds to zero, so that only one factor
-        has leading zeros that matter.
+        It may be subnormal. The product of two subnormals rounds to zero, so only one factor's
+        leading zeros matter.
         """
         form = self.config.form
         most = max(a.form.fraction_width, b.form.fraction_width)
@@ -187,7 +187,7 @@ class TreeProduct(SharedBlock):
         m.d.comb += zeros.eq(Mux(a.is_normal, b.leading_zeros(m, "b"), a.leading_zeros(m, "a")))
         width = form.exponent_width + 2
         exponents = Signal(width)
-        # What the shift by all zeros leaves of the exponent of a product below 2.
+        # Exponent of a product below 2 after the full normalising shift.
         rest = Signal(signed(width))
         places = Signal(signed(width))
         m.d.comb += [
@@ -204,7 +204,7 @@ class TreeProduct(SharedBlock):
         significand, sticky = self.shifted(m, product, places, most)
         is_kept = significand[-1] | ~left.any()
         word = Mux(is_kept, significand, significand << 1)[: form.significand_width + 2]
-        # A bit was shifted out only if it is the last of `word`, or below.
+        # Bits are shifted out only at the last bit of `word` or below.
         round_up = word[1] & (word[0] | sticky | word[2])
         width = form.width - 1
         m.submodules.round = add = CarrySelectAdd(
@@ -217,7 +217,7 @@ class TreeProduct(SharedBlock):
             add.b.eq(significand[-1] << form.fraction_width),
             add.carry.eq(round_up),
         ]
-        # What only rounding makes too large is infinity by itself.
+        # A product that overflows only by rounding becomes infinity by the carry.
         is_overflow = (left >= form.exponent_mask) | (
             (left == form.exponent_mask - 1) & significand[-1]
         )
@@ -226,8 +226,8 @@ class TreeProduct(SharedBlock):
     def shifted(self, m, product, places, most):
         """Return the product shifted left by `most` and right by `places`, and a sticky bit.
 
-        Two bits more than the result's significand are returned; the sticky bit stands for all
-        below them.
+        The word has two bits more than the result's significand; the sticky bit is the OR of all
+        bits below.
         """
         width = self.config.form.significand_width + 2
         fill = max(0, width - len(product))
@@ -237,7 +237,7 @@ class TreeProduct(SharedBlock):
         for step in reversed(range(places_width)):
             count = 1 << step
             is_shifted = places[step] | is_far
-            # What later steps can bring down, and the result.
+            # Bits that later steps can shift into the result, and the result.
             kept = min(len(word), fill + len(product) + count - 1)
             following = Signal(kept, name=f"shifted_{count}")
             following_sticky = Signal(name=f"sticky_{count}")
@@ -251,7 +251,7 @@ class TreeProduct(SharedBlock):
 
 
 class Factor:
-    """The fields and classes of a stored factor.
+    """Fields and classes of a stored factor.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Golden model of the matrix unit's commands: register writes in, operations out.
 
-Written from the meaning of the words and not from the gateware: words are taken apart by shifts,
+Written from the definition of the words, independently of the RTL: words are decoded by shifts,
 bounds are multiplied, and CISC words are expanded into RoCC words that are then executed.
 """
 
@@ -10,16 +10,16 @@ from ...hw.config import ClusterConfig
 __all__ = ["CommandModel", "decode_commands"]
 
 ILLEGAL, OUT_OF_RANGE = 1, 2
-FIELD_MAXIMUM = 65535  # of the 16-bit sizes of a DMA job
+FIELD_MAXIMUM = 65535  # of the 16-bit sizes of a DMA descriptor
 ONE = 0x3F800000
 
-# (A from, B to) in quarters of shared memory, and accumulate, of the legacy computes and loads.
+# (start of A, end of B) in quarters of shared memory, and accumulate, of legacy computes and loads.
 LEGACY_COMPUTES = {0: (0, 3, 0), 1: (0, 3, 1), 2: (1, 4, 1), 3: (1, 4, 0)}
 LEGACY_LOADS = {10: (0, 3), 11: (1, 4), 12: (0, 1), 13: (2, 3)}
 
 
 class RefusedError(Exception):
-    """A command is not carried out."""
+    """A refused command."""
 
 
 def decode_commands(config: ClusterConfig, writes) -> "CommandModel":
@@ -36,7 +36,7 @@ def bits(word: int, high: int, low: int) -> int:
 
 
 class CommandModel:
-    """What register writes lead to.
+    """Result of register writes.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class CommandModel:
     operations : list of dict
         The fields of each accepted operation, in order.
     error, error_word : int
-        The registers of that name, without errors of the DMA.
+        The registers of that name, without DMA errors.
 
     """
 
@@ -69,7 +69,7 @@ class CommandModel:
         self.reset_config()
 
     def reset_config(self):
-        """Go back to what holds after reset."""
+        """Restore the state after reset."""
         self.relu, self.scale, self.transposes = 0, ONE, (0, 0)
 
     def write(self, offset: int, data: int):
@@ -129,11 +129,11 @@ class CommandModel:
         raise RefusedError(ILLEGAL)
 
     def c_row(self, sixteenth: int) -> int:
-        """Return the row of shared memory where a sixteenth begins."""
+        """Return the row of shared memory at which a sixteenth begins."""
         return sixteenth * self.config.shared.size // 16 // self.matrix.a_bytes
 
     def expand(self, square, operands, rs1, rs2):
-        """Execute BOUNDS, SPAD_AB where there are operands, and LOOP_WS."""
+        """Execute BOUNDS, SPAD_AB if there are operands, and LOOP_WS."""
         m, n, k = self.matrix.tile
         if square:
             n = k = m
@@ -214,7 +214,7 @@ class CommandModel:
             or (transpose_b and matrix.dataflow == "output_stationary")
         ):
             raise RefusedError(ILLEGAL)
-        # Where C has the accumulator's format anyway, it makes no difference what is asked for.
+        # The request has no effect if C has the accumulator's format anyway.
         wide = rs1 >> 1 & 1 or self.narrow == self.accumulator
         element = 4 if wide else 2
         spill, c_line = rs2 >> 9 & 1, rs2 >> 32
@@ -264,7 +264,7 @@ class CommandModel:
             and pad_k < rows
             and longest <= FIELD_MAXIMUM
             and j * columns * 4 <= FIELD_MAXIMUM
-            # However little an operation does, its sizes must be possible ones.
+            # Sizes must be legal even if an operation does almost nothing.
             and max(i, j) * rows <= matrix.accumulator_rows
             and k * rows * max(matrix.a_bytes, matrix.b_bytes) <= size
         )

@@ -1,4 +1,4 @@
-"""Random instructions of control, such as mostly make sense in the state a core is in."""
+"""Random control instructions, mostly legal in the current state of a core."""
 
 import random
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from .core_control import WORD, ControlModel, Operands
 
 __all__ = ["EXIT_CODE", "RS1", "RS2", "ControlSequence", "Instruction"]
 
-#: Registers that the operands are in, of which x3 is the third.
+#: Registers of the operands; x3 is the exit code.
 RS1, RS2, RD, EXIT_CODE = 10, 11, 5, 3
 PROGRAM_BYTES = 0x4000
 ACCEL_CISC = CSRS["accel_cisc"].number
-#: How often each is tried.
+#: Relative frequency of each operation.
 WEIGHTS = {
     Operation.SPLIT: 22,
     Operation.JOIN: 22,
@@ -43,7 +43,7 @@ NAMES = {
     Operation.FENCE_I: "fence.i",
     Operation.END: "ecall",
 }
-#: Of the registers, those that keep something are tried more often.
+#: Registers with state are chosen more often.
 REGISTERS = [csr.number for csr in CSRS.values()] + [
     *(CSRS[name].number for name in ("fflags", "frm", "fcsr", "mscratch") for _ in range(8)),
     *(numbers[3] for numbers in COUNTER_NUMBERS),
@@ -52,19 +52,19 @@ REGISTERS = [csr.number for csr in CSRS.values()] + [
 
 @dataclass(frozen=True)
 class Instruction:
-    """An instruction word, and what it is to control."""
+    """An instruction word and its meaning for control."""
 
     word: int
     operands: Operands
 
 
 class ControlSequence:
-    """Makes up the next instruction of a model.
+    """Generator of the next instruction for a model.
 
     Parameters
     ----------
     model : ControlModel
-        Looked at for its state; who asks for an instruction is expected to execute it.
+        Read for its state; the caller is expected to execute each instruction on it.
     rng : random.Random
     commands : bool
         Whether command words for matrix units are written.
@@ -77,7 +77,7 @@ class ControlSequence:
         self.threads = model.shape.threads
 
     def next(self) -> Instruction | None:
-        """Return an instruction of a warp that can run; None if none can."""
+        """Return an instruction of a runnable warp; None if there is none."""
         rng, model = self.rng, self.model
         runnable = model.active & ~model.waiting
         warps = [warp for warp in range(model.shape.warps) if runnable >> warp & 1]
@@ -128,7 +128,7 @@ class ControlSequence:
         return self.rng.getrandbits(32)
 
     def row(self, mask: int, scalar: int) -> tuple[int, ...]:
-        """Return an operand that is `scalar` in the last active thread, anything in others."""
+        """Return an operand with `scalar` in the last active thread and random words elsewhere."""
         values = [self.word() for _ in range(self.threads)]
         values[mask.bit_length() - 1] = scalar
         return tuple(values)
@@ -157,7 +157,7 @@ class ControlSequence:
         return self.word(), self.word()
 
     def spawn(self) -> tuple[int, int]:
-        """Return how many warps are started and where; sometimes what cannot be."""
+        """Return the number of warps to start and their pc; sometimes illegal."""
         rng, warps = self.rng, self.model.shape.warps
         count, pc = rng.randint(0, warps), ENTRY + 4 * rng.randrange(PROGRAM_BYTES // 4)
         if rng.random() < 0.05:
@@ -167,7 +167,7 @@ class ControlSequence:
         return count, pc
 
     def barrier(self, runnable: int) -> tuple[int, int]:
-        """Return a barrier and a count, mostly what others wait with or can."""
+        """Return a barrier and a count, mostly ones that other warps wait with or can reach."""
         rng, config = self.rng, self.model.config
         number = rng.randrange(min(3, config.barriers))
         if rng.random() < 0.05:
@@ -186,7 +186,7 @@ class ControlSequence:
         return number | OF_CORES * of_cores, count
 
     def register(self, operation: Operation) -> tuple[Operation, int, int, bool]:
-        """Return how which control register is accessed, and the field of rs1."""
+        """Return operation, control register, field of rs1, and whether that is an immediate."""
         rng = self.rng
         number = rng.choice(REGISTERS)
         if rng.random() < 0.1:

@@ -1,7 +1,7 @@
 """Golden models of classification, comparison, sign injection and conversion of integers.
 
-Stored bits in; stored bits and flags out, whole arrays at a time, all uint32. They follow the
-RISC-V ISA manual, "F Extension for Single-Precision Floating-Point", and IEEE 754-2019.
+Whole arrays of stored bits in, stored bits and flags out, all uint32. They follow the RISC-V ISA
+manual, "F Extension for Single-Precision Floating-Point", and IEEE 754-2019.
 """
 
 import numpy as np
@@ -17,12 +17,12 @@ __all__ = ["classify", "compare", "from_integer", "sign_inject", "to_integer"]
 
 
 def least_normal(form: FloatFormat) -> float:
-    """Return the least number with all its digits."""
+    """Return the smallest normal number."""
     return float(np.ldexp(1.0, form.least_exponent + form.fraction_width))
 
 
 def classify(i, form: FloatFormat = FP32) -> np.ndarray:
-    """Return the class of each stored value: one bit of ten, as ``fclass`` numbers them."""
+    """Return the one-hot class of each stored value, numbered as in ``fclass``."""
     values = decode(i, form)
     size = np.abs(values)
     signs = np.where(np.signbit(values), "negative", "positive")
@@ -41,13 +41,13 @@ def classify(i, form: FloatFormat = FP32) -> np.ndarray:
 
 
 def compare(operation, a, b, form: FloatFormat = FP32) -> tuple[np.ndarray, np.ndarray]:
-    """Return 1 or 0, or of MINIMUM and MAXIMUM one of the operands; and flags.
+    """Return 1 or 0, or for MINIMUM and MAXIMUM one of the operands; and flags.
 
-    `operation` is one `Comparison` or one for each.
+    `operation` is one `Comparison` or an array of them.
     """
     operation, a, b = np.broadcast_arrays(operation, a, b)
     x, y = decode(a, form), decode(b, form)
-    # The order of numbers, with -0 before +0 where it matters.
+    # Numeric order, with -0 before +0 for MINIMUM and MAXIMUM.
     is_first = (x < y) | ((x == y) & (np.signbit(x) >= np.signbit(y)))
     minimum = np.where(np.isnan(y) | is_first, a, b)
     maximum = np.where(np.isnan(y) | ~is_first, a, b)
@@ -70,7 +70,7 @@ def compare(operation, a, b, form: FloatFormat = FP32) -> tuple[np.ndarray, np.n
 
 
 def sign_inject(operation, a, b, form: FloatFormat = FP32) -> np.ndarray:
-    """Return `a` with the sign of `b`, or its opposite, or the product of both signs."""
+    """Return `a` with the sign of `b`, its inverse, or both signs XORed."""
     a, b = np.asarray(a, np.uint32), np.asarray(b, np.uint32)
     sign = np.uint32(1 << form.magnitude_width)
     signs = {

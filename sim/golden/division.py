@@ -1,4 +1,4 @@
-"""Quotients and square roots as RISC-V's ``fdiv.s`` and ``fsqrt.s`` give them: bits and flags."""
+"""Golden models of RISC-V's ``fdiv.s`` and ``fsqrt.s``: result bits and flags."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from .floats import decode, is_signalling, rounded
 
 __all__ = ["divide", "square_root"]
 
-#: Significant bits to which a quotient or root is cut before its remainder is looked at. Times a
-#: divisor of up to 24 bits, or squared, it is exact in float64.
+#: Significant bits that are kept of a quotient or root before its remainder is computed. The kept
+#: part times a divisor of up to 24 bits, or its square, is exact in float64.
 KEPT = 26
 DROPPED = 53 - KEPT
 
@@ -20,10 +20,10 @@ def divide(
     rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN,
     form: FloatFormat = FP32,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``a / b`` rounded once, and the flags of it (both uint32).
+    """Return ``a / b`` rounded once, and its flags (both uint32).
 
-    Of stored bits of an IEEE format of at most 24 significand bits; `rounding` is one mode, or an
-    array with one for each.
+    Operands are stored bits of an IEEE format with at most 24 significand bits. `rounding` is
+    one mode, or an array with one per operand.
     """
     require_short(form)
     dividend, divisor = decode(a, form), decode(b, form)
@@ -59,7 +59,7 @@ def square_root(
 
 
 def require_short(form: FloatFormat) -> None:
-    """Raise unless float64 holds `KEPT` bits times a significand."""
+    """Raise unless float64 can hold `KEPT` bits times a significand."""
     if form.significand_width > KEPT - 2:
         raise ValueError(
             f"form must have at most {KEPT - 2} significand bits, not {form.significand_width}"
@@ -67,21 +67,21 @@ def require_short(form: FloatFormat) -> None:
 
 
 def without_end(values: np.ndarray) -> np.ndarray:
-    """Return float64 `values` cut to `KEPT` significant bits."""
+    """Return float64 `values` truncated to `KEPT` significant bits."""
     return (values.view(np.int64) >> DROPPED << DROPPED).view(np.float64)
 
 
 def moved(cut: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Return what lies beside `cut`, by the least step of float64, where the exact value does.
+    """Return `cut` moved by one float64 step toward the exact value, if that differs.
 
-    Between `cut` and its neighbours of `KEPT` bits there is nothing that a narrower format could
-    round to, nor the middle of two such numbers; so this rounds as the exact value does.
+    Between `cut` and its neighbours of `KEPT` bits there is neither a number of a narrower format
+    nor the middle of two such numbers. The result therefore rounds like the exact value.
     """
     beside = np.nextafter(cut, np.where(direction > 0, np.inf, -np.inf))
     return np.where(direction == 0, cut, beside)
 
 
 def with_exceptions(flags: np.ndarray, is_invalid, is_divided_by_zero) -> np.ndarray:
-    """Return `flags` of rounding and those of the operation."""
+    """Return the flags of rounding together with those of the operation."""
     flags = flags | np.where(is_invalid, np.uint32(FLAGS["invalid"]), np.uint32(0))
     return flags | np.where(is_divided_by_zero, np.uint32(FLAGS["divide_by_zero"]), np.uint32(0))

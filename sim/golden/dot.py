@@ -1,19 +1,19 @@
-"""Golden model of dot-product units, bit-exact, whole arrays at a time.
+"""Golden model of dot-product units, bit-exact, on whole arrays.
 
 The fused sum of NVIDIA's tensor cores, as defined by MMA-Sim (Xie et al., arXiv 2511.10909), and
 by Khattak and Mikaitis (arXiv 2512.07004):
 
-1. Factors are decoded; subnormals keep their leading zeros and the least normal exponent.
+1. Factors are decoded; subnormals keep their leading zeros and the smallest normal exponent.
 2. Products are exact and not normalised: significands multiply, exponents add.
-3. The largest exponent is that of all terms, addend included, which are not zero; at least
+3. The largest exponent is that of all nonzero terms, addend included, and at least
    `config.floor`.
 4. Each term's magnitude is truncated to a number of fraction bits at that exponent.
 5. The terms are added exactly and the sum is rounded once: toward zero to FP32, to nearest even to
    FP16. Beyond the largest number comes infinity.
 
-A sum of zero is +0; one that is rounded to zero keeps its sign. The terms of scaled blocks have
-the exponents of their scales besides; in FP4's own kinds a term is the exact sum of a group times
-the significands of its scales, and its exponent is that of the scales alone.
+A sum of zero is +0; one that is rounded to zero keeps its sign. The exponents of scaled terms
+include those of their scales. In the FP4 kinds a term is the exact sum of a group times the
+significands of its scales, and its exponent is that of the scales alone.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from .tree import tree_dot_product
 
 __all__ = ["dot_product"]
 
-#: Shifts in an int64 by more than this are the same as this: no operand has more bits.
+#: Larger shifts of an int64 have the same effect: no operand has more bits.
 FAR = 62
 
 
@@ -34,13 +34,13 @@ def dot_product(config: DotProductConfig, a, b, c, a_scale=None, b_scale=None) -
     Parameters
     ----------
     config : DotProductConfig
-        What to compute.
+        Formats and numerics.
     a, b : arrays of stored bits
-        One row of `config.terms` factors for each result.
+        One row of `config.terms` factors per result.
     c : array of stored bits
-        One addend for each result.
+        One addend per result.
     a_scale, b_scale : arrays of stored bits, or None
-        One row of `config.scales` for each result.
+        One row of `config.scales` per result.
 
     """
     if config.is_tree:
@@ -99,7 +99,7 @@ def fused_terms(config: DotProductConfig, a, b, scales):
 
     group = config.fused.group
     if group > 1:
-        # The least exponent of a factor is that of 1, or less: products are aligned to it.
+        # Products are aligned to the smallest exponent, that of 1 or less for each factor.
         least = 2 - config.a_format.bias - config.b_format.bias
         values = np.where(signs, -products, products) << (exponents - least)
         sums = values.reshape(len(a), -1, group).sum(axis=2)
@@ -129,7 +129,7 @@ def rounded_sum(config: DotProductConfig, total: np.ndarray, unit: np.ndarray) -
     magnitude = np.abs(total)
     leading = np.frexp(magnitude.astype(np.float64))[1] - 1 + unit
     leading = np.maximum(leading, 1 - form.bias)
-    # How many bits of the sum lie below the last digit of the result.
+    # Bits of the sum below the last digit of the result.
     below = leading - digits - unit
     units = aligned(magnitude, -below)
     if to_nearest:
@@ -137,7 +137,7 @@ def rounded_sum(config: DotProductConfig, total: np.ndarray, unit: np.ndarray) -
         half = aligned(np.ones_like(rest), below - 1)
         up = (rest > half) | ((rest == half) & (units & 1 == 1))
         units += (below > 0) & up
-    # The hidden bit of the units, and a carry, add to the exponent by themselves.
+    # The hidden bit of the units, and a carry, add to the exponent field implicitly.
     field = np.where(total == 0, 0, leading + form.bias - 1) << form.fraction_width
     stored = field + (units << (form.fraction_width - digits))
     stored = np.minimum(stored, form.infinity)
@@ -145,7 +145,7 @@ def rounded_sum(config: DotProductConfig, total: np.ndarray, unit: np.ndarray) -
 
 
 def with_specials(config: DotProductConfig, stored, a, b, c, addend: FloatFormat, scales):
-    """Return `stored`, but infinity or NaN where a term is that; NaN is all ones but its sign."""
+    """Return `stored` with infinities and NaN substituted; NaN is all ones except the sign."""
     form = config.result_format
     a_zero, a_infinite, a_nan = classes(a, config.a_format)
     b_zero, b_infinite, b_nan = classes(b, config.b_format)
@@ -167,7 +167,7 @@ def with_specials(config: DotProductConfig, stored, a, b, c, addend: FloatFormat
 
 
 def classes(bits: np.ndarray, form: FloatFormat):
-    """Return which stored values are zero, infinite and NaN."""
+    """Return whether each stored value is zero, infinite, NaN."""
     magnitude = bits & form.magnitude_mask
     infinite = (magnitude == form.infinity) if form.has_infinity else np.zeros(bits.shape, bool)
     return magnitude == 0, infinite, (magnitude > form.largest) & ~infinite

@@ -1,4 +1,4 @@
-"""Operands that find errors in dot products: all alignments, cancellation, classes, extremes."""
+"""Stimulus for dot products: all alignments, cancellation, classes, extremes."""
 
 import numpy as np
 
@@ -18,14 +18,14 @@ KINDS = (
 def dot_operands(
     config: DotProductConfig, rng: Rng, count: int, kinds: tuple[str, ...] = KINDS
 ) -> dict[str, np.ndarray]:
-    """Return `count` vectors for a dot product by the names of its ports, of all `kinds` in turn.
+    """Return `count` vectors for a dot product by port name, cycling through all `kinds`.
 
-    ``uniform`` is any bits at all; ``near`` has exponents in a small window, around a place of its
-    own in each vector; ``cancelling`` has products in pairs of opposite sign, and last bits
-    changed; ``large_addend`` and ``small_addend`` have an addend about as far from the products as
-    terms can be before they vanish; ``sparse`` has mostly zeros; the sums of ``tiny`` are about
-    the least number of the result's format; ``corners`` has many borders of classes. Infinities
-    and NaN are kept rare outside of the last, or they would hide the sums.
+    ``uniform`` has random bits. ``near`` has exponents in a small window with a random position
+    per vector. ``cancelling`` has pairs of products of opposite sign, with modified last bits.
+    ``large_addend`` and ``small_addend`` have an addend about as far from the products as a term
+    can be before it vanishes. ``sparse`` is mostly zeros. The sums of ``tiny`` are around the
+    smallest number of the result's format. ``corners`` has many class borders. Infinities and NaN
+    are rare except in ``corners``, as they would hide the sums.
     """
     shape = (count, config.terms)
     kind = rng.permutation(np.arange(count) % len(kinds))
@@ -54,19 +54,19 @@ def dot_operands(
 
 
 def random_values(rng: Rng, form: FloatFormat, shape) -> np.ndarray:
-    """Return uniform bits."""
+    """Return uniform random bits."""
     return rng.integers(0, 1 << form.width, shape, dtype=np.int64)
 
 
 def finite(rng: Rng, values: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return `values` with all but a few of what is not finite made the largest number."""
+    """Return `values` with most infinities and NaN replaced by the largest number."""
     magnitude = values & form.magnitude_mask
     replaced = (magnitude > form.largest) & (rng.random(values.shape) < 0.98)
     return np.where(replaced, values - magnitude + form.largest, values)
 
 
 def with_exponent(values: np.ndarray, exponent, form: FloatFormat) -> np.ndarray:
-    """Return `values` with other stored exponents, limited to what is finite."""
+    """Return `values` with new stored exponents, limited to finite numbers."""
     field = np.clip(exponent, 0, form.largest >> form.fraction_width) << form.fraction_width
     kept = values & ~np.int64(form.exponent_mask << form.fraction_width)
     sign = kept & ~np.int64(form.fraction_mask)
@@ -74,7 +74,7 @@ def with_exponent(values: np.ndarray, exponent, form: FloatFormat) -> np.ndarray
 
 
 def windowed(rng: Rng, values: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return `values` with the exponents of each row in a window of their own."""
+    """Return `values` with the exponents of each row in a random window."""
     shape = (len(values), 1)
     centre = rng.integers(-2, form.exponent_mask + 2, shape)
     width = rng.choice([1, 2, 4, 9, 17, 30], shape)
@@ -82,7 +82,7 @@ def windowed(rng: Rng, values: np.ndarray, form: FloatFormat) -> np.ndarray:
 
 
 def cancelled(rng: Rng, config: DotProductConfig, a, b, where):
-    """Return `a` and `b` with the later half of the terms the negative of the earlier one."""
+    """Return `a` and `b` with the second half of the terms as the negative of the first."""
     half = config.terms // 2
     order = rng.permuted(np.tile(np.arange(config.terms), (len(a), 1)), axis=1)
     twins = []
@@ -98,7 +98,7 @@ def cancelled(rng: Rng, config: DotProductConfig, a, b, where):
 
 
 def least_factors(rng: Rng, config: DotProductConfig, operands) -> np.ndarray:
-    """Return factors `b` that make products of about the least number of the result's format."""
+    """Return factors `b` with products around the smallest number of the result's format."""
     form = config.b_format
     target = config.result_format.least_exponent + rng.integers(-8, 6, (len(operands["a"]), 1))
     target = target + rng.integers(0, 4, operands["a"].shape)
@@ -139,13 +139,13 @@ def product_exponents(config: DotProductConfig, operands) -> np.ndarray:
 
 
 def stored_exponents(stored: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return the exponents of stored values, subnormals having that of the least normal ones."""
+    """Return the exponents of stored values; subnormals have that of the smallest normals."""
     exponents = (stored.astype(np.int64) & form.magnitude_mask) >> form.fraction_width
     return np.maximum(exponents, int(form.subnormals))
 
 
 def block_scales(rng: Rng, config: DotProductConfig, count: int) -> np.ndarray:
-    """Return scales: near 1, at the ends of their range, and any; few are NaN."""
+    """Return scales: near 1, at the ends of their range, and random; few are NaN."""
     form = config.scale_format
     assert form is not None
     shape = (count, config.scales)

@@ -1,8 +1,8 @@
-"""Golden models of the arithmetic: stored bits in, stored bits out, whole arrays at a time.
+"""Golden models of floating-point arithmetic on whole arrays of stored bits.
 
 Every result is the exact value rounded once. The exact value of a sum, quotient or root does not
-fit float64, so it is kept there *rounded to odd*: whoever rounds that to a format at least two
-bits narrower, in any mode, gets what rounding the exact value would have given.
+fit float64, so it is held there *rounded to odd*. Rounding that to a format at least two bits
+narrower gives, in any mode, the same result as rounding the exact value.
 
 NaN results are the format's canonical quiet NaN: sign 0, fraction 100…0.
 """
@@ -41,7 +41,7 @@ def decode(bits, form: FloatFormat) -> np.ndarray:
 
 @cache
 def every_value(form: FloatFormat) -> np.ndarray:
-    """Return the value of each code of a narrow format."""
+    """Return the values of all codes of a narrow format."""
     return decode_fields(np.arange(1 << form.width), form)
 
 
@@ -61,7 +61,7 @@ def decode_fields(bits: np.ndarray, form: FloatFormat) -> np.ndarray:
 
 
 def is_signalling(bits, form: FloatFormat) -> np.ndarray:
-    """Return which of stored `bits` are signalling NaN; formats with one NaN have none."""
+    """Return which stored `bits` are signalling NaN; formats with a single NaN have none."""
     stored = np.asarray(bits) & form.magnitude_mask
     if not form.has_infinity:
         return np.zeros(stored.shape, bool)
@@ -89,20 +89,20 @@ def rounded(
     """Return float64 `values` rounded to `form`, as stored bits, and their flags (both uint32).
 
     Flags are those of rounding alone: inexact, underflow (tininess after rounding), overflow.
-    They assume `values` finite, or infinite and NaN where the operation was exact.
+    They assume that `values` are finite, or that the operation was exact for infinity and NaN.
 
     Parameters
     ----------
     values : array of float64
         Exact, or rounded to odd.
     form : FloatFormat
-        What to round to.
+        Target format.
     rounding : Rounding or array of them
-        One for all, or one for each.
+        One mode for all values, or one per value.
     saturate : bool
-        What is too large, infinity too, becomes the largest number in place of infinity (NaN
-        where there is none, the largest number where there is no NaN). What an unsigned format
-        cannot reach below becomes its least number in place of NaN.
+        Overflow, infinity included, becomes the largest number instead of infinity (NaN in a
+        format without infinity, the largest number in one without either). Values below the
+        range of an unsigned format become its smallest number instead of NaN.
 
     A NaN becomes the largest number in a format without NaN. Ties go to the even code.
     """
@@ -110,18 +110,18 @@ def rounded(
     negative = np.signbit(values)
     finite = np.isfinite(values)
     magnitude = np.where(finite, np.abs(values), 0.0)
-    # One unit in the last place is 2**quantum; below the least normal it stops shrinking.
+    # One unit in the last place is 2**quantum; below the smallest normal it stays constant.
     least = form.least_exponent
     unbounded = np.where(magnitude > 0, np.frexp(magnitude)[1], least) - form.significand_width
     quantum = np.maximum(unbounded, least)
-    # The hidden bit of the units and a carry out of it add to the exponent field by themselves;
-    # zero and subnormals have neither.
+    # The hidden bit of the units and a carry out of it add to the exponent field implicitly; zero
+    # and subnormals have neither.
     hidden = 0 if form.subnormals else 1 << form.fraction_width
     field = ((quantum - least).astype(np.int64) << form.fraction_width) - hidden
     stored, inexact = rounded_units(magnitude, quantum, field, negative, rounding)
     stored = np.maximum(stored, 0)
 
-    # Tiny after rounding: below the least normal even with as many digits as a normal one has.
+    # Tiny after rounding: below the smallest normal even at the precision of a normal number.
     normal = 1 << form.fraction_width
     full, _ = rounded_units(magnitude, unbounded, np.zeros_like(field), negative, rounding)
     places = np.minimum(unbounded - least, 0)
@@ -150,7 +150,7 @@ def rounded(
 
 
 def rounded_units(magnitude, quantum, field, negative, rounding):
-    """Return `magnitude` in units of ``2**quantum`` rounded, plus `field`; and what is inexact."""
+    """Return `magnitude` rounded to units of ``2**quantum`` plus `field`, and what is inexact."""
     scaled = np.ldexp(magnitude, -quantum)
     whole = np.floor(scaled)
     rest = scaled - whole
@@ -172,7 +172,7 @@ def sum_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return ``a + b`` in float64, rounded to odd: an inexact result gets an odd last bit."""
     with np.errstate(invalid="ignore"):
         total = a + b
-        # TwoSum: `error` is exactly what the rounding of `total` lost.
+        # TwoSum: `error` is exactly the rounding error of `total`.
         virtual = total - a
         error = (a - (total - virtual)) + (b - virtual)
         bits = total.view(np.int64)
@@ -182,7 +182,7 @@ def sum_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def round_to(values: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return what `encode` does to nearest even; FP32 goes by NumPy's conversion, the faster."""
+    """Return `encode` to nearest even; FP32 uses NumPy's conversion, which is faster."""
     if form != FP32:
         return encode(values, form)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -239,7 +239,7 @@ def sign_extend(bits, width: int) -> np.ndarray:
 
 
 def corners(form: FloatFormat | IntFormat) -> np.ndarray:
-    """Return stored bits of every class and its borders, both signs; every code of narrow ones."""
+    """Return stored bits of every class and its borders, both signs; all codes if narrow."""
     if isinstance(form, IntFormat):
         half = 1 << (form.width - 1)
         values = [0, 1, 2, half - 2, half - 1, half, half + 1, 2 * half - 1]

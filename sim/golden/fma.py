@@ -1,4 +1,4 @@
-"""Golden model of the fused multiply-add unit, and operands that find its errors."""
+"""Golden model of the fused multiply-add unit, and its stimulus."""
 
 import numpy as np
 
@@ -22,10 +22,10 @@ def fma(
     rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN,
     form: FloatFormat = FP32,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `operation` makes of stored `a`, `b` and `c`, and the flags (both uint32).
+    """Return the results of `operation` on stored `a`, `b` and `c`, and the flags (both uint32).
 
-    The product of two FP32 is exact in float64; the sum is kept there rounded to odd. Operation
-    and rounding are one for all vectors or one for each.
+    The product of two FP32 is exact in float64; the sum is held there rounded to odd. Operation
+    and rounding are one for all vectors or one per vector.
     """
     arrays = (np.asarray(x) for x in (operation, a, b, c, rounding))
     operation, a, b, c, rounding = np.broadcast_arrays(*arrays)
@@ -42,7 +42,7 @@ def fma(
         addend = floats.decode(addend_bits, form)
         addend = np.where(np.isin(operation, NEGATED_ADDENDS), -addend, addend)
         total = np.where(is_product, product, floats.sum_to_odd(product, addend))
-    # Opposite zeros, and numbers that cancel, make the zero that the direction of rounding says.
+    # An exact zero from opposite zeros or from cancellation has the sign of the rounding direction.
     is_cancelled = (total == 0) & (np.signbit(product) != np.signbit(addend)) & ~is_product
     total = np.where(is_cancelled & (rounding == Rounding.DOWN), -0.0, total)
     stored, flags = floats.rounded(total, form, rounding)
@@ -50,7 +50,7 @@ def fma(
     is_signalling = np.any([floats.is_signalling(x, form) for x in used], axis=0)
     made_of_numbers = ~np.any([np.isnan(floats.decode(x, form)) for x in used], axis=0)
     is_new_nan = np.isnan(total) & made_of_numbers
-    # Infinity times zero is invalid beside a quiet NaN as well.
+    # Infinity times zero is invalid even with a quiet NaN as the addend.
     is_infinite_zero = np.isnan(product) & ~np.any(
         [np.isnan(floats.decode(x, form)) for x in factors], axis=0
     )
@@ -64,12 +64,12 @@ def fma_operands(
     form: FloatFormat = FP32,
     addend: FloatFormat | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (a, b, c) for a multiply-add: factors of `form`, addends of that or of `addend`.
+    """Return (a, b, c) for a multiply-add: factors of `form`, addends of `addend` or of `form`.
 
-    In turn: any operands; products near the addend's borders of subnormals and of overflow, with
-    small addends; addends that nearly cancel; addends at every distance; products just below a
-    power of two that is taken from them, which leaves the end of an exact product; all
-    combinations of classes.
+    Kinds: random operands; products near the addend's subnormal and overflow borders, with small
+    addends; addends that nearly cancel; addends at every distance; products just below a power
+    of two, with that power subtracted, which leaves the end of an exact product; all combinations
+    of classes.
     """
     addend = addend or form
     kind = rng.integers(0, 6, count)
@@ -94,9 +94,9 @@ def fma_operands(
 
 
 def some_floats(rng: np.random.Generator, count: int, form: FloatFormat) -> np.ndarray:
-    """Return stored floats: uniform, with only zeros or ones at the end of the fraction, corners.
+    """Return stored floats: uniform, corners, and ones with a fraction that ends in zeros or ones.
 
-    Zeros make ties; ones make products just below a power of two.
+    Zeros give ties; ones give products just below a power of two.
     """
     uniform = rng.integers(0, 1 << form.width, count)
     end = form.fraction_mask >> rng.integers(0, form.significand_width, count)
@@ -107,7 +107,7 @@ def some_floats(rng: np.random.Generator, count: int, form: FloatFormat) -> np.n
 
 
 def any_class(rng: np.random.Generator, count: int, form: FloatFormat) -> np.ndarray:
-    """Return the least and the largest number of each class there is."""
+    """Return the smallest and the largest number of every class of the format."""
     least_normal = 1 << form.fraction_width
     codes = [0, 1, least_normal - 1, least_normal, form.bias << form.fraction_width, form.largest]
     codes += [form.infinity, form.infinity + 1] if form.has_infinity else []
@@ -117,13 +117,13 @@ def any_class(rng: np.random.Generator, count: int, form: FloatFormat) -> np.nda
 
 
 def nearly_two(rng: np.random.Generator, stored: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return `stored` with a fraction of ones, or of one or two less than that."""
+    """Return `stored` with an all-ones fraction, or one or two less."""
     fraction = np.maximum(form.fraction_mask - rng.integers(0, 3, len(stored)), 0)
     return stored & ~form.fraction_mask | fraction
 
 
 def near_borders(rng, a, b, form: FloatFormat, addend: FloatFormat) -> np.ndarray:
-    """Return `b` with exponents that take its product with `a` to the borders of `addend`."""
+    """Return `b` with exponents for which the product with `a` is near the borders of `addend`."""
     exponent = a >> form.fraction_width & form.exponent_mask
     least = 1 - addend.bias + rng.integers(-addend.significand_width - 3, 3, len(a))
     most = addend.bias + rng.integers(-2, 3, len(a))
@@ -135,7 +135,7 @@ def near_borders(rng, a, b, form: FloatFormat, addend: FloatFormat) -> np.ndarra
 def nearly_opposite(rng, a, b, kind, form: FloatFormat, addend: FloatFormat) -> np.ndarray:
     """Return addends that nearly cancel the product.
 
-    Of kind 3 they are moved to other exponents, of kind 4 up to a power of two.
+    Kind 3 moves them to other exponents, kind 4 up to a power of two.
     """
     count = len(a)
     with np.errstate(invalid="ignore"):

@@ -1,8 +1,8 @@
-"""Golden model of the tensor instructions: where matrices lie in registers, and what is computed.
+"""Golden model of the tensor instructions: register layout of matrices, and numerics.
 
 A matrix of a warp of eight threads is spread over the lanes of several float registers. Arrays of
-registers have a row per register and a column per lane; arrays of either may be stacked. All
-numbers are stored bits.
+registers have one row per register and one column per lane. All arrays may be stacked. All numbers
+are stored bits.
 """
 
 from math import isqrt
@@ -36,24 +36,24 @@ HGMMA_SHAPE = (16, 16, 32)
 ACCUMULATORS = (16, 24)
 #: Rows and columns of the blocks that share an accumulator's layout, and registers of one.
 BLOCK = 8
-#: What a dot product adds to its accumulator at a time.
+#: Dot product added to the accumulator in one step.
 DOT = DotProductConfig(terms=4, numerics="virgo_hmma")
 
-#: Row and column, in units of a block, of the numbers that each register of an accumulator holds
-#: in lane 0, and of those that a lane holds in register 0.
+#: Row and column, in blocks, of each accumulator register's numbers in lane 0, and of each lane's
+#: numbers in register 0.
 REGISTER_PLACES = [(0, 0), (0, 1), (2, 0), (2, 1), (0, 4), (0, 5), (2, 4), (2, 5)]
 LANE_PLACES = [(0, 0), (1, 0), (0, 2), (1, 2), (4, 0), (5, 0), (4, 2), (5, 2)]
 
 
 def unpack_a(registers) -> np.ndarray:
-    """Return A, 8 x 16, of registers f0 to f7: a lane has a row, two numbers to a register."""
+    """Return A, 8 x 16, from registers f0 to f7: one row per lane, two numbers per register."""
     registers = np.asarray(registers, np.uint32)
     halves = np.stack([registers & 0xFFFF, registers >> 16], axis=-2)
     return np.swapaxes(halves.reshape(*registers.shape[:-2], -1, THREADS), -1, -2)
 
 
 def unpack_b(registers) -> np.ndarray:
-    """Return B, 16 x 8, of registers f8 to f15: a lane has a column, two numbers to a register."""
+    """Return B, 16 x 8, from registers f8 to f15: one column per lane, two numbers per register."""
     return np.swapaxes(unpack_a(registers), -1, -2)
 
 
@@ -69,7 +69,7 @@ def pack_b(b) -> np.ndarray:
 
 
 def places(side: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and column by register and lane, of an accumulator of `side` by `side` blocks."""
+    """Return row and column by register and lane, for an accumulator of `side` x `side` blocks."""
     inside = (
         np.array([[one[k] + other[k] for other in LANE_PLACES] for one in REGISTER_PLACES])
         for k in range(2)
@@ -100,7 +100,7 @@ def pack_c(c) -> np.ndarray:
 
 
 def matrix_product(a, b, c) -> np.ndarray:
-    """Return ``a @ b + c``: of each element dot products of four, k ascending."""
+    """Return ``a @ b + c``: for each element dot products of four, k ascending."""
     a, b, total = np.asarray(a), np.asarray(b), np.asarray(c, np.uint32)
     shape = (*total.shape, DOT.terms)
     for k in range(0, a.shape[-1], DOT.terms):
@@ -112,9 +112,9 @@ def matrix_product(a, b, c) -> np.ndarray:
 
 
 def hmma(registers, accumulators: int = ACCUMULATORS[0]) -> np.ndarray:
-    """Return the 32 float registers of a warp after ``hmma`` on the accumulator that begins there.
+    """Return the 32 float registers of a warp after ``hmma``.
 
-    A is in f0 to f7, B in f8 to f15.
+    The accumulator begins at register `accumulators`. A is in f0 to f7, B in f8 to f15.
     """
     registers = np.array(registers, np.uint32)
     chosen = registers[..., accumulators : accumulators + BLOCK, :]
@@ -126,6 +126,6 @@ def hmma(registers, accumulators: int = ACCUMULATORS[0]) -> np.ndarray:
 def hgmma(a, b, registers) -> np.ndarray:
     """Return the 32 float registers of a warp, an accumulator of 16 x 16, after ``hgmma``.
 
-    `a` is 16 x 32 and `b` 32 x 16, of stored FP16, as they lie in shared memory row by row.
+    `a` is 16 x 32 and `b` 32 x 16, in stored FP16, row by row as in shared memory.
     """
     return pack_c(matrix_product(a, b, unpack_c(registers)))

@@ -1,4 +1,4 @@
-"""What a whole matrix product must give on a machine, bit for bit."""
+"""Golden model of a whole matrix product on a machine, bit-exact."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ __all__ = ["gemm", "slab"]
 
 
 def slab(matrix: MatrixConfig, depth: int) -> int:
-    """Return how many products are summed in one chain before they meet the accumulator.
+    """Return the number of products summed in one chain before they reach the accumulator.
 
-    The rows of a weight-stationary array; the K extent `depth` of a command where the array is
-    output-stationary.
+    For a weight-stationary array, its rows; for an output-stationary one, the K extent `depth` of
+    a command.
     """
     return matrix.rows if matrix.dataflow == "weight_stationary" else depth
 
@@ -24,13 +24,13 @@ def gemm(matrix: MatrixConfig, problem: GemmProblem, a, b, depth: int) -> np.nda
     Parameters
     ----------
     matrix : MatrixConfig
-        The unit.
+        The matrix unit.
     problem : GemmProblem
-        What is computed.
+        The product to compute.
     a, b : ndarray
         Its operands.
     depth : int
-        Elements along K of a command; it shows only where the array is output-stationary.
+        Elements along K of a command; only matters for an output-stationary array.
 
     """
     multiply = {"weight_stationary": systolic_ws, "output_stationary": systolic_os}

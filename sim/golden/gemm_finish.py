@@ -1,4 +1,4 @@
-"""What cores make of a tile of a product, bit for bit: a sum with C, or bias and gelu."""
+"""Golden model of the cores' epilogues of a product, bit-exact: sum with C, or bias and GELU."""
 
 import math
 
@@ -13,12 +13,12 @@ from .systolic import read_out
 
 __all__ = ["add_to", "gelu_of_biased"]
 
-#: 2^112, by which a result is scaled up that becomes FP16.
+#: 2^112, the scale of a result that is converted to FP16.
 SCALE = np.float32(2.0**112)
 
 
 def add_to(before: np.ndarray, total: np.ndarray, c_format: str) -> np.ndarray:
-    """Return the product `total`, in the accumulator's format, plus C as it was before.
+    """Return the product `total`, in the accumulator's format, plus the previous C.
 
     The sum is rounded to FP32, then to the format of C; integers wrap.
     """
@@ -29,11 +29,11 @@ def add_to(before: np.ndarray, total: np.ndarray, c_format: str) -> np.ndarray:
 
 
 def gelu_of_biased(total: np.ndarray, bias: np.ndarray, c_format: str) -> np.ndarray:
-    """Return gelu of the product plus a bias for each column, as the cores compute it.
+    """Return GELU of the product plus a bias per column, as computed by the cores.
 
-    With x the sum in FP32, and every operation rounded to it: t = x · fma(x · x, k1, k0),
-    d = fma(2^t, s, s), y = x · (1 / d), where 2^t and 1 / d are the special functions. FP32 takes
-    y with s = 1; FP16 takes it with s = 2^-112, so that it is infinite from 2^16 on, and rounds
+    With x the sum in FP32, and every operation rounded to FP32: t = x · fma(x · x, k1, k0),
+    d = fma(2^t, s, s), y = x · (1 / d); 2^t and 1 / d are special functions. FP32 uses y with
+    s = 1. FP16 uses y with s = 2^-112, so that it is infinite from 2^16 on, and rounds
     y · 2^-112.
     """
     linear = -2 * math.log2(math.e) * math.sqrt(2 / math.pi)

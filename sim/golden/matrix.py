@@ -1,4 +1,4 @@
-"""Golden model of the matrix unit, command by command: what computes leave, what stores give."""
+"""Golden model of the matrix unit by command: accumulator contents and stored results."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ __all__ = ["MatrixModel", "operand_a", "operand_b", "transfers"]
 
 
 def operand_a(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
-    """Return A of a compute, ``[height, depth]``, out of the bytes of shared memory."""
+    """Return A of a compute, ``[height, depth]``, from the bytes of shared memory."""
     lines = accesses(matrix, shared, matrix.a_bytes, matrix.rows)[operation["a_line"] :]
     i, k = (operation[name] * matrix.rows for name in ("i_blocks", "k_blocks"))
     tile = whole(lines, k, i).T if operation["transpose_a"] else whole(lines, i, k)
@@ -24,7 +24,7 @@ def operand_a(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.n
 
 
 def operand_b(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
-    """Return B of a compute, ``[depth, columns of whole blocks]``, also what lies beyond N."""
+    """Return B of a compute, ``[depth, columns of whole blocks]``, including columns beyond N."""
     lines = accesses(matrix, shared, matrix.b_bytes, matrix.columns)[operation["b_line"] :]
     k, j = operation["k_blocks"] * matrix.rows, operation["j_blocks"] * matrix.columns
     tile = whole(lines, j, k).T if operation["transpose_b"] else whole(lines, k, j)
@@ -32,26 +32,26 @@ def operand_b(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.n
 
 
 def accesses(matrix: MatrixConfig, shared: np.ndarray, size: int, count: int) -> np.ndarray:
-    """Return shared memory as accesses of `size` bytes, the `count` elements of each."""
+    """Return shared memory as accesses of `size` bytes, each with `count` elements."""
     lines = shared.reshape(-1, size)[:, : count * matrix.operand_bytes]
     return np.ascontiguousarray(lines).view(dtype_of(matrix.operand))
 
 
 def whole(lines: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return the matrix of whole blocks with which `lines` begin."""
+    """Return the matrix of whole blocks at the start of `lines`."""
     return lines[: rows * columns // lines.shape[1]].reshape(rows, columns)
 
 
 def transfers(config: ClusterConfig, operation: dict) -> list[DmaJob]:
-    """Return what an operation asks the DMA for: loads, then the store."""
+    """Return the DMA descriptors of an operation: loads, then the store."""
     jobs = expected_jobs(config, operation)
     return [DmaJob(direction=Direction[job.pop("direction")], **job) for job in jobs]
 
 
 class MatrixModel:
-    """The accumulator, and what the operations of `CommandModel` do to it, to the bit.
+    """Accumulator and the effect of `CommandModel` operations on it, bit-exact.
 
-    Whoever uses it gives operations in an order that the machine allows.
+    The caller must give operations in an order that the machine allows.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class MatrixModel:
     Attributes
     ----------
     accumulator : ndarray
-        One row per row of the SRAM, zeros at the start; in the hardware they are anything.
+        One row per row of the SRAM, initially zero; undefined in hardware.
 
     """
 
@@ -77,11 +77,11 @@ class MatrixModel:
         return used.reshape(operation["j_blocks"], rows, self.matrix.columns)
 
     def compute(self, operation: dict, shared: np.ndarray):
-        """Multiply what `shared`, the bytes of shared memory, holds of A and B."""
+        """Multiply A and B held in `shared`, the bytes of shared memory."""
         matrix, tile = self.matrix, self.tile(operation)
         a, b = (operand(matrix, operation, shared) for operand in (operand_a, operand_b))
         stays = matrix.dataflow == "output_stationary"
-        if stays:  # all rows of the array end in the accumulator: beyond M they are sums of zeros
+        if stays:  # all array rows reach the accumulator; those beyond M are sums of zeros
             beyond = np.zeros((tile.shape[1] - len(a), a.shape[1]), a.dtype)
             a = np.concatenate([a, beyond])
         before = None
@@ -94,7 +94,7 @@ class MatrixModel:
         tile[:, : len(a)] = total.reshape(len(a), len(tile), matrix.columns).transpose(1, 0, 2)
 
     def results(self, operation: dict) -> list[bytes]:
-        """Return the beats that leave the accumulator for a store, of `drain_bytes` each."""
+        """Return the beats of `drain_bytes` that leave the accumulator for a store."""
         matrix, arithmetic = self.matrix, ARITHMETIC[self.matrix.operand]
         c_format = arithmetic.accumulator if operation["wide"] else arithmetic.narrow
         scale = None

@@ -1,4 +1,4 @@
-"""Operands that find errors in arithmetic: borders of classes, cancellation, ties, extremes."""
+"""Stimulus for arithmetic: borders of classes, cancellation, ties, extremes."""
 
 import numpy as np
 
@@ -24,13 +24,13 @@ def crossed(*arrays: np.ndarray) -> list[np.ndarray]:
 
 
 def random_bits(rng: np.random.Generator, form: FloatFormat | IntFormat, count: int) -> np.ndarray:
-    """Return uniform bits, four in ten of them corners."""
+    """Return uniform bits, 40 % of them corners."""
     uniform = rng.integers(0, 1 << form.width, count, dtype=np.uint32)
     return np.where(rng.random(count) < 0.4, rng.choice(corners(form), count), uniform)
 
 
 def opposite(rng: np.random.Generator, stored: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return `stored` with the sign turned, last bits moved, and some exponents moved."""
+    """Return `stored` with the sign inverted, last bits changed, and some exponents changed."""
     count = len(stored)
     moved = stored.astype(np.int64) ^ (1 << (form.width - 1))
     moved += rng.integers(-3, 4, count)
@@ -40,18 +40,18 @@ def opposite(rng: np.random.Generator, stored: np.ndarray, form: FloatFormat) ->
 
 
 def half_of(rng: np.random.Generator, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return either array's elements with equal probability."""
+    """Return elements of either array with equal probability."""
     return np.where(rng.random(len(one)) < 0.5, one, other)
 
 
 def add_operands(rng: np.random.Generator, count: int, form: FloatFormat = FP32) -> Operands:
-    """Return (a, b) for an adder: half of them nearly cancel or lie at all distances."""
+    """Return (a, b) for an adder: half nearly cancel or have exponents at all distances."""
     a = random_bits(rng, form, count)
     return a, half_of(rng, opposite(rng, a, form), random_bits(rng, form, count))
 
 
 def multiply_operands(rng: np.random.Generator, count: int, form: FloatFormat = FP32) -> Operands:
-    """Return (a, b) for a multiplier: half of the products are near subnormal or overflow."""
+    """Return (a, b) for a multiplier: half of the products are near underflow or overflow."""
     a, b = random_bits(rng, form, count), random_bits(rng, form, count)
     exponent = (a >> form.fraction_width & form.exponent_mask).astype(np.int64)
     least = form.bias - exponent + rng.integers(-form.significand_width - 2, 4, count)
@@ -80,7 +80,7 @@ def multiply_add_operands(
 def convert_operands(
     rng: np.random.Generator, count: int, source: FloatFormat = FP32, target: FloatFormat = FP16
 ) -> Operands:
-    """Return (i,) for a conversion: half are values of the target, middles, or one beside them."""
+    """Return (i,) for a conversion: half are target values, midpoints, or their neighbours."""
     value = floats.decode(random_bits(rng, target, count), target)
     middle = 1 << (source.significand_width - target.significand_width - 1)
     moves = np.array([0, 1, -1, middle - 1, middle, middle + 1, -middle, 2 * middle])

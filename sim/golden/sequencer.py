@@ -1,4 +1,4 @@
-"""Golden model of the tile sequencer: what enters the array for an operation, in which order."""
+"""Golden model of the tile sequencer: inputs of the array for an operation, in order."""
 
 from ...hw.arithmetic import ARITHMETIC
 from ...hw.config import ClusterConfig
@@ -77,7 +77,7 @@ def expected_weights(config: ClusterConfig, operation: dict, memory: bytes) -> l
 def expected_steps(config: ClusterConfig, operation: dict, memory: bytes) -> list[tuple]:
     """Return each step of an output-stationary compute.
 
-    A step is (column of A, row of B, first, last), and where it is the last (accumulator row,
+    A step is (column of A, row of B, first, last); the last one adds (accumulator row,
     accumulate). Rows of A beyond M are zeros.
     """
     assert config.matrix is not None
@@ -105,7 +105,7 @@ def expected_steps(config: ClusterConfig, operation: dict, memory: bytes) -> lis
 
 
 def expected_jobs(config: ClusterConfig, operation: dict) -> list[dict]:
-    """Return what the DMA is asked for by an operation: loads, then the store."""
+    """Return the DMA descriptors of an operation: loads, then the store."""
     assert config.matrix is not None
     matrix, jobs = config.matrix, []
     sizes = {

@@ -1,9 +1,8 @@
-"""Golden model of the special functions: stored FP32 in and out, the unit's numerics to the bit.
+"""Golden model of the special functions, bit-exact: stored FP32 in and out.
 
-Each function is reduced to an argument `v` of a table from 0 to below 1, a quadratic in the
-segment that holds `v`, times a factor, times a power of two, rounded to nearest. What is not
-exact on the way is defined here: how far the argument is reduced, and which bits of products are
-dropped.
+Each function is reduced to a table's argument `v` from 0 to below 1. The result is a quadratic in
+the segment of `v`, times a factor, times a power of two, rounded to nearest. This model defines
+every inexact step: the width of the reduced argument, and the dropped bits of products.
 """
 
 from functools import cache
@@ -20,7 +19,7 @@ from .special_arithmetic import DIGIT_MAGNITUDE, interpolate, truncated_product
 
 __all__ = ["special_function"]
 
-#: Vectors worked on at a time: few enough for a processor's cache.
+#: Vectors processed at a time: few enough for a processor's cache.
 CHUNK = 1 << 14
 
 HIDDEN = 1 << FP32.fraction_width
@@ -50,7 +49,7 @@ def look_up(name: str, v: np.ndarray) -> np.ndarray:
 
 
 def look_up_either(name: str, other: str, choice: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the value of table `other` where `choice`, else of `name`."""
+    """Return the value of table `other` if `choice`, else of `name`."""
     result = np.empty_like(v)
     result[~choice] = look_up(name, v[~choice])
     result[choice] = look_up(other, v[choice])
@@ -58,7 +57,7 @@ def look_up_either(name: str, other: str, choice: np.ndarray, v: np.ndarray) -> 
 
 
 def multiply(value, factor, carry, negative=0) -> np.ndarray:
-    """Return ``value * (factor + carry)`` as product, negated where `negative`."""
+    """Return ``value * (factor + carry)`` as a product, negated if `negative`."""
     return special.PRODUCT_BIAS + truncated_product(
         value,
         factor,
@@ -75,29 +74,29 @@ def bit_length(x: np.ndarray) -> np.ndarray:
 
 
 def normalised(x: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `x` as a factor from 1 to below 2, what to add to round it, and its exponent.
+    """Return `x` as a factor from 1 to below 2, the increment that rounds it, and its exponent.
 
     `x` is in units of ``2**-width``. Zero stays zero.
     """
     length = bit_length(x)
-    # One bit more, which says whether to round up.
+    # One bit more, which decides the rounding.
     places = special.FACTOR_WIDTH + 2 - length
     doubled = np.where(places >= 0, x << np.maximum(places, 0), x >> np.maximum(-places, 0))
     return doubled >> 1, doubled & 1, length - 1 - width
 
 
 def scaled(product: np.ndarray, exponent) -> np.ndarray:
-    """Return ``product * 2**exponent`` of a product of `multiply`, exactly."""
+    """Return ``product * 2**exponent`` exactly, for a product of `multiply`."""
     return np.ldexp(product.astype(np.float64), exponent - special.PRODUCT_WIDTH)
 
 
 def value_of(value: np.ndarray, exponent) -> np.ndarray:
-    """Return ``value * 2**exponent`` of a table's value, exactly."""
+    """Return ``value * 2**exponent`` exactly, for a value of a table."""
     return np.ldexp(value.astype(np.float64), exponent - special.VALUE_WIDTH)
 
 
 def split(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the significands, with their hidden bit, and exponents of stored numbers above 0."""
+    """Return significands, with the hidden bit, and exponents of positive stored numbers."""
     stored = a & FP32.magnitude_mask
     fraction, exponent = stored & FP32.fraction_mask, stored >> FP32.fraction_width
     significand = np.where(exponent > 0, fraction | HIDDEN, fraction)
@@ -123,10 +122,10 @@ def reciprocal_root(a: np.ndarray) -> np.ndarray:
 
 
 def exponential(a: np.ndarray) -> np.ndarray:
-    """Return ``2**a``: a is rounded down to `ARGUMENT_WIDTH` bits of fraction."""
+    """Return ``2**a``; a is rounded down to `ARGUMENT_WIDTH` fraction bits."""
     with np.errstate(over="ignore"):
         units = np.floor(np.ldexp(floats.decode(a, FP32), special.ARGUMENT_WIDTH))
-    # Far beyond what FP32 holds, on either side.
+    # Far beyond the range of FP32 at both ends.
     limit = 1 << (special.ARGUMENT_WIDTH + 8)
     units = np.clip(units, -limit, limit).astype(np.int64)
     whole, v = units >> special.ARGUMENT_WIDTH, units & ((1 << special.ARGUMENT_WIDTH) - 1)
@@ -139,7 +138,7 @@ def logarithm(a: np.ndarray) -> np.ndarray:
     is_upper = significand >= HIDDEN + (HIDDEN >> special.LOG2_UPPER_WIDTH) * special.LOG2_UPPER
     e = e + is_upper
     v = argument(significand)
-    # Of a subnormal's the complement, a unit less: its logarithm is far from zero.
+    # A subnormal uses the complement, one unit less; its logarithm is far from zero.
     is_subnormal = (a >> FP32.fraction_width) == 0
     upper = ((1 << special.ARGUMENT_WIDTH) - v - is_subnormal) >> 1
     v = np.where(is_upper, upper, v)
@@ -159,8 +158,8 @@ def logarithm(a: np.ndarray) -> np.ndarray:
 def turns(significand: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """Return ``significand * 2**exponent / (2 pi)`` modulo 1, in units of ``2**-TURN_WIDTH``.
 
-    Payne and Hanek's reduction: of 1 / (2 pi), only those bits count whose product with the
-    significand is neither a whole turn nor below the result's unit.
+    Payne and Hanek's reduction. Of 1 / (2 pi), it uses only the bits whose product with the
+    significand is neither a whole number of turns nor below the result's unit.
     """
     e = np.arange(-1, FP32.bias + 1)
     lowest = INVERSE_TURN_WIDTH - (e - FP32.fraction_width + special.WINDOW_WIDTH)
@@ -191,13 +190,13 @@ def circular(a: np.ndarray, is_cosine: bool) -> np.ndarray:
 
 def circular_of(significand, exponent, is_cosine: bool) -> np.ndarray:
     """Return the sine or cosine of a positive number that is not tiny."""
-    # A small angle is kept eight times as fine in place of its octant, which is 0, and shifted
-    # with its exponent.
+    # A small angle has octant 0. It is held with eight times the resolution, without the octant,
+    # and shifted by its exponent.
     is_small = exponent < -1
     word = turns(significand, np.where(is_small, 1, exponent))
     octant = np.where(is_small, 0, word >> (special.TURN_WIDTH - 3))
     mask = (1 << special.TURN_WIDTH) - 1
-    # The place after the last known bit gets a 1: the middle of what the bits can stand for.
+    # A 1 after the last known bit selects the middle of the range that the bits represent.
     large = (word ^ -(octant & 1)) << 3 & mask | 4
     word = np.where(is_small, word, large)
     shift = np.where(is_small, -2 - exponent, 0)
@@ -216,7 +215,7 @@ def circular_of(significand, exponent, is_cosine: bool) -> np.ndarray:
 
 
 def special_function(operation, a) -> np.ndarray:
-    """Return the functions `operation` (one, or one for each) of stored FP32 numbers, stored."""
+    """Return the functions `operation` (one, or one per number) of stored FP32 numbers."""
     a, operation = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(operation))
     result = np.empty(a.shape, np.uint32)
     for one in SpecialOperation:
@@ -244,7 +243,7 @@ def one_function(operation: SpecialOperation, a: np.ndarray) -> np.ndarray:
     stored = a & FP32.magnitude_mask
     limits = np.array([0, 1 << 31, FP32.infinity, FP32.infinity | 1 << 31])
     one = FP32.bias << FP32.fraction_width
-    # Whatever is no positive number is replaced while numbers are computed.
+    # Anything but a positive number is replaced during the computation.
     is_number = (stored > 0) & (stored < FP32.infinity)
     safe = np.where(is_number, a, one)
     if operation in (SpecialOperation.RSQRT, SpecialOperation.LOG2):

@@ -1,4 +1,4 @@
-"""Inexact products as the special functions define them: which bits are dropped."""
+"""Truncated products of the special functions: definition of the dropped bits."""
 
 import numpy as np
 
@@ -6,16 +6,16 @@ from ...hw.float.special import functions as special
 
 __all__ = ["interpolate", "square", "truncated_product"]
 
-#: What the values of three bits of a factor, the first shared with the digit below, stand for.
+#: Magnitude of each Booth digit by three bits of a factor, the first shared with the lower digit.
 DIGIT_MAGNITUDE = np.array([0, 1, 1, 2, 2, 1, 1, 0])
 
 
 def truncated_product(x, y, *, digits: int, dropped: int, carry=0, negative=0) -> np.ndarray:
-    """Return about ``x * (y + carry) / 2**dropped``, negated where `negative` is 1.
+    """Return about ``x * (y + carry) / 2**dropped``, negated if `negative` is 1.
 
     `y` is recoded to `digits` radix-4 digits from -2 to 2 (Booth's); `carry` is the bit below it.
-    Each digit's multiple of `x` loses the bits below the result's unit, and is complemented
-    rather than negated where the digit is below zero.
+    Each digit's multiple of `x` loses the bits below the result's unit. Multiples by negative
+    digits are complemented rather than negated.
     """
     total = np.zeros(np.broadcast_shapes(np.shape(x), np.shape(y)), np.int64)
     doubled = np.asarray(y, np.int64) << 1 | carry
@@ -36,10 +36,10 @@ def truncated_product(x, y, *, digits: int, dropped: int, carry=0, negative=0) -
 
 
 def square(x: np.ndarray) -> np.ndarray:
-    """Return about ``x**2`` of a position in a segment, of its upper bits.
+    """Return about ``x**2`` of the upper bits of a position in a segment.
 
-    Every bit meets itself once and each higher one twice; each row of these products loses the
-    bits below the result's unit.
+    Each bit is multiplied by itself once and by each higher bit twice; each row of these products
+    loses the bits below the result's unit.
     """
     x = x >> (special.OFFSET_WIDTH - special.SQUARED_WIDTH)
     dropped = 2 * special.SQUARED_WIDTH - special.SQUARE_WIDTH

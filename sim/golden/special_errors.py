@@ -1,7 +1,7 @@
-"""How far the special functions are from the exact ones: sweeps over all fractions of exponents.
+"""Errors of the special functions: sweeps over all fractions of some exponents.
 
-NumPy's float64 functions stand for the exact ones; their own error is below a millionth of what
-is measured.
+NumPy's float64 functions are the reference; their own error is below a millionth of the measured
+ones.
 """
 
 from collections.abc import Iterator
@@ -37,13 +37,13 @@ class Sweep:
     ----------
     operation : SpecialOperation
     text : str
-        Which numbers.
+        Description of the numbers.
     exponents : range
         Stored exponents.
     negative : bool
-        Whether the numbers are below zero.
+        Whether the numbers are negative.
     floor : float
-        Results closer to zero count as this far from it when their last place is asked for.
+        Results closer to zero count as this far from it in errors in units of the last place.
 
     """
 
@@ -54,7 +54,7 @@ class Sweep:
     floor: float = 0.0
 
     def stored(self, stride: int = 1) -> Iterator[np.ndarray]:
-        """Yield the numbers in parts, as stored; of every `stride` numbers one."""
+        """Yield every `stride`-th number in parts, as stored bits."""
         first = self.exponents.start << FP32.fraction_width
         end = self.exponents.stop << FP32.fraction_width
         sign = NEGATIVE if self.negative else 0
@@ -63,7 +63,7 @@ class Sweep:
 
 
 def binade(exponent: int) -> int:
-    """Return the stored exponent of numbers from ``2**exponent``."""
+    """Return the stored exponent of numbers from ``2**exponent`` on."""
     return FP32.bias + exponent
 
 
@@ -72,7 +72,7 @@ def binades(first: int, last: int) -> range:
     return range(binade(first), binade(last) + 1)
 
 
-#: Sweeps by function. For rcp and rsqrt one and two powers of two show every error there is.
+#: Sweeps by function. One power of two for rcp and two for rsqrt cover every possible error.
 SWEEPS = (
     Sweep(SpecialOperation.RCP, "1 to 2", binades(0, 0)),
     Sweep(SpecialOperation.RCP, "2^126 to 2^128, subnormal results", binades(126, 127)),
@@ -103,7 +103,7 @@ SWEEPS = (
 
 @dataclass
 class Errors:
-    """The largest errors of so many results, in units in the last place and absolute."""
+    """Largest errors of a set of results, in units in the last place and absolute."""
 
     values: int = 0
     ulp: float = 0.0
@@ -112,7 +112,7 @@ class Errors:
     worst: int = 0
 
     def add(self, stored, results, expected, floor: float = 0.0) -> None:
-        """Take stored results of `stored` operands, and what they should be, into account."""
+        """Add the stored results of `stored` operands and their expected values."""
         error = np.abs(floats.decode(results, FP32) - expected)
         ulp = error / units_in_last_place(np.maximum(np.abs(expected), floor))
         largest = int(np.argmax(ulp))
@@ -124,12 +124,12 @@ class Errors:
 
     @property
     def correct_share(self) -> float:
-        """Share of results that are the FP32 number nearest to the exact one."""
+        """Share of results that are the FP32 number nearest to the exact value."""
         return self.correct / self.values
 
 
 def units_in_last_place(values: np.ndarray) -> np.ndarray:
-    """Return the distance of FP32 numbers at each of the positive `values`."""
+    """Return the spacing of FP32 numbers at each of the positive `values`."""
     last = np.frexp(values)[1] - FP32.significand_width
     return np.ldexp(1.0, np.maximum(last, FP32.least_exponent))
 
@@ -141,7 +141,7 @@ def exact(operation: SpecialOperation, stored: np.ndarray) -> np.ndarray:
 
 
 def measured(sweep: Sweep, stride: int = 1) -> Errors:
-    """Return the errors of a sweep; of every `stride` numbers one is tried."""
+    """Return the errors of a sweep over every `stride`-th number."""
     errors = Errors()
     for stored in sweep.stored(stride):
         results = special_function(sweep.operation, stored)

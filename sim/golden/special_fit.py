@@ -1,13 +1,13 @@
 """Fit the coefficients of the special functions and write `hw/float/special/coefficients.py`.
 
-``python -m spica.sim.golden.special_fit`` does so. All decisions are made on integers from values
-of 120 bits, so every machine writes the same file.
+Run ``python -m spica.sim.golden.special_fit``. All decisions are made on integers derived from
+values of 120 bits, so every machine writes the same file.
 
 Method: Pineiro, Oberman, Muller and Bruguera, "High-Speed Function Approximation Using a Minimax
 Quadratic Interpolator", IEEE Transactions on Computers 54(3), 2005: coefficients are rounded one
-after the other and the next ones make up for it. Here all roundings of c2 and c1 near the ideal
-are tried. For the pairs of least maximum error c0 then centres the error of the quadratic as it
-is computed, dropped bits and all, and the best of these rows is taken.
+after the other, and later ones compensate for earlier ones. Here all roundings of c2 and c1 near
+the ideal are tried. For the pairs of smallest maximum error, c0 then centres the error of the
+quadratic as computed, including dropped bits. The best of these rows is taken.
 """
 
 from collections.abc import Iterator
@@ -24,20 +24,20 @@ __all__ = ["coefficients_text", "fitted"]
 PATH = Path(__file__).parents[2] / "hw" / "float" / "special" / "coefficients.py"
 
 PRECISION = 120
-#: Bits of a function's value while it is fitted: an error is measured in millionths of the
-#: result's unit, and products with positions still fit 64 bits.
+#: Bits of a function's value during the fit: errors are resolved to millionths of the result's
+#: unit, and products with positions still fit 64 bits.
 FIT_WIDTH = 44
-#: Positions at which the error is looked at, beside round ones and their neighbours: there the
-#: dropped bits are the least and the most.
+#: Positions at which the error is evaluated, besides round ones and their neighbours, which have
+#: the fewest and the most dropped bits.
 SAMPLES = 257
-#: How far from the ideal roundings of c2 are tried.
+#: Range of roundings of c2 tried around the ideal value.
 REACH = 8
-#: How many pairs of c1 and c2 are tried with all that computing them drops.
+#: Number of pairs of c1 and c2 evaluated with the bits dropped by the computation.
 CANDIDATES = 12
 
 
 def target(name: str, v):
-    """Return what table `name` holds at `v`, with mpmath's precision."""
+    """Return the value of table `name` at `v`, with mpmath's precision."""
     import mpmath as mp
 
     if name.startswith("log2") and v == 0:
@@ -57,7 +57,7 @@ def target(name: str, v):
 
 
 def scaled(value, width: int) -> int:
-    """Return `value` to the nearest ``2**-width``, as an integer."""
+    """Return `value` rounded to a multiple of ``2**-width``, as an integer."""
     import mpmath as mp
 
     return int(mp.nint(mp.ldexp(value, width)))
@@ -77,7 +77,7 @@ def ideal(name: str, piece: Piece, segment: int):
 
 
 def samples(name: str, piece: Piece, segment: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions in a segment, and what the quadratic should be there."""
+    """Return positions in a segment, and the exact values of the quadratic there."""
     import mpmath as mp
 
     length = special.ARGUMENT_WIDTH - piece.index_width
@@ -97,14 +97,14 @@ def samples(name: str, piece: Piece, segment: int) -> tuple[np.ndarray, np.ndarr
 
 
 def candidates(name: str, piece: Piece, segment: int, x, values) -> list[tuple[int, int]]:
-    """Return the c1 and c2 that leave the least to be made up for by a constant, best first."""
+    """Return the c1 and c2 with the error closest to a constant, best first."""
     ideal_c1, ideal_c2 = ideal(name, piece, segment)
     middle = scaled(ideal_c2, special.C2_WIDTH)
     squares = x * x >> special.OFFSET_WIDTH
     spreads = []
     for rounded_c2 in range(middle - REACH, middle + REACH + 1):
-        # The linear term takes over what the quadratic one lost, as far as it can: all of it at
-        # the segment's ends.
+        # The linear term compensates the rounding of the quadratic one: fully at the segment's
+        # ends.
         lost = scaled(ideal_c1 + ideal_c2, special.C2_WIDTH + 20) - (rounded_c2 << 20)
         below = lost >> (special.C2_WIDTH + 20 - special.C1_WIDTH)
         for rounded_c1 in range(below - 1, below + 3):
@@ -127,7 +127,7 @@ def best_row(name: str, piece: Piece, segment: int) -> tuple[int, int, int]:
         unit = FIT_WIDTH - special.C0_WIDTH
         c0 = (low + high + (1 << unit)) >> (unit + 1)  # their middle, rounded to nearest
         if name == "exp2" and segment == 0:
-            # Not above 1/2 for an integer: half the least number rounds to zero.
+            # At most 1/2 for an integer: half the smallest number rounds to zero.
             c0 = 1 << (special.C0_WIDTH - 1)
         rows.append((max(high - (c0 << unit), (c0 << unit) - low), c0, c1, c2))
     return min(rows)[1:]
@@ -144,7 +144,7 @@ def fitted(name: str) -> Iterator[tuple[int, int, int]]:
 
 
 def inverse_turn() -> tuple[int, int]:
-    """Return 1 / (2 pi), rounded down, and its bits after the point: what FP32 angles need."""
+    """Return 1 / (2 pi), rounded down, and its fraction bits, as needed for FP32 angles."""
     import mpmath as mp
 
     width = special.WINDOW_WIDTH + 127 - 23

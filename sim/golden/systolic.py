@@ -1,9 +1,9 @@
 """Golden numerics of the systolic array and its accumulator, independent of their structure.
 
-A fused multiply-add is exact up to one rounding to FP32. Where a product is exact in FP32, as
-that of two FP16 or 8-bit values always is, it is one FP32 addition, which NumPy rounds to nearest
-even; elsewhere the sum is formed in float64, where a product of two FP32 values is exact. NaNs
-only spread, so that making them canonical once at the end equals doing it every time.
+A fused multiply-add is exact up to one rounding to FP32. If the product is exact in FP32, as for
+two FP16 or 8-bit values, it is one FP32 addition, which NumPy rounds to nearest even. Otherwise
+the sum is formed in float64, where a product of two FP32 values is exact. NaNs only propagate, so
+making them canonical once at the end is equivalent to doing it every time.
 """
 
 import numpy as np
@@ -14,18 +14,18 @@ from .floats import decode, encode, sign_extend, sum_to_odd
 
 __all__ = ["read_out", "systolic_os", "systolic_ws"]
 
-#: Bytes of one block of partial sums: three such arrays stay in a second-level cache.
+#: Bytes of one block of partial sums: three such arrays fit a second-level cache.
 BLOCK_BYTES = 128 * 1024
-#: Bits of a float64 that lie below the bit which decides how it is rounded to FP32.
+#: Bits of a float64 below the bit that decides its rounding to FP32.
 BELOW_MIDDLE = np.int64((1 << 28) - 1)
 
 
 def systolic_ws(a, b, rows: int, accumulator=None, *, operand: str = "fp16") -> np.ndarray:
-    """Multiply on a weight-stationary array: what its accumulator holds afterwards.
+    """Return the accumulator after a product on a weight-stationary array.
 
     Each k-slab of `rows` runs down a column as a chain of fused multiply-adds that starts from
-    +0; its sum is added to the accumulator, which the first slab overwrites. Elements beyond K
-    enter as +0 on both sides, so that a sum which underflowed to -0 becomes +0.
+    +0. Its sum is added to the accumulator; the first slab overwrites it. Elements beyond K enter
+    as +0 on both sides, so a sum that underflowed to -0 becomes +0.
 
     Parameters
     ----------
@@ -34,7 +34,8 @@ def systolic_ws(a, b, rows: int, accumulator=None, *, operand: str = "fp16") -> 
     rows : int
         Elements of one column of the array.
     accumulator : ndarray or None
-        What the first slab adds to, in the accumulator's format; None if it overwrites.
+        Previous contents, in the accumulator's format, to which the first slab adds; None if it
+        overwrites.
     operand : str
         Format of `a` and `b`.
 
@@ -43,19 +44,19 @@ def systolic_ws(a, b, rows: int, accumulator=None, *, operand: str = "fp16") -> 
 
 
 def systolic_os(a, b, depth: int, accumulator=None, *, operand: str = "fp16") -> np.ndarray:
-    """Multiply on an output-stationary array: what its accumulator holds afterwards.
+    """Return the accumulator after a product on an output-stationary array.
 
-    As `systolic_ws`, but a chain is as long as the K extent of a command, `depth`, and ends with
+    Like `systolic_ws`, but a chain is as long as the K extent of a command, `depth`, and ends with
     the last element of K.
     """
     return _multiply(a, b, accumulator, operand, depth, is_padded=False)
 
 
 def read_out(accumulator, c_format: str, *, relu: bool = False, scale=None) -> np.ndarray:
-    """Return what leaves the accumulator: scaled in FP32, rectified, rounded to `c_format`.
+    """Return the drained accumulator: scaled in FP32, rectified, rounded to `c_format`.
 
-    `relu` turns every value whose sign bit is set into +0; a NaN is canonical, hence positive,
-    and stays.
+    `relu` turns every value with the sign bit set into +0; a NaN is canonical, hence positive,
+    and unchanged.
     """
     form = FORMATS[c_format]
     if isinstance(form, IntFormat):
@@ -67,7 +68,7 @@ def read_out(accumulator, c_format: str, *, relu: bool = False, scale=None) -> n
             value = np.where(np.signbit(value), np.float32(0), value)
         if form == FP32:
             return value
-        if dtype_of(c_format) == np.float16:  # NumPy rounds as `encode` does, and faster
+        if dtype_of(c_format) == np.float16:  # NumPy rounds like `encode`, and faster
             result = value.astype(np.float16)
             result.view(np.uint16)[np.isnan(value)] = form.nan
             return result
@@ -80,7 +81,7 @@ def _canonical(values: np.ndarray) -> np.ndarray:
 
 
 def _multiply(a, b, accumulator, operand: str, length: int, *, is_padded: bool) -> np.ndarray:
-    """Multiply groups of rows of A, small enough for a cache; chains have so many elements."""
+    """Multiply groups of rows of A that fit a cache, with chains of `length` elements."""
     form = FORMATS[operand]
     for name, matrix in (("a", a), ("b", b)):
         if matrix.dtype != dtype_of(operand):
@@ -104,7 +105,7 @@ def _multiply(a, b, accumulator, operand: str, length: int, *, is_padded: bool) 
 
 
 def _integer(a, b, accumulator) -> np.ndarray:
-    """Multiply integers modulo 2**32; the order of the sums does not matter."""
+    """Multiply integers modulo 2**32; the order of the sums is irrelevant."""
     exact = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
     if accumulator is not None:
         exact += accumulator
@@ -112,7 +113,7 @@ def _integer(a, b, accumulator) -> np.ndarray:
 
 
 def _exact_products(a, b) -> np.ndarray:
-    """Return for each k whether FP32 holds every product of A's column k and B's row k exactly."""
+    """Return for each k whether all products of A's column k and B's row k are exact in FP32."""
     top_a, low_a, width_a = _extent(a, axis=0)
     top_b, low_b, width_b = _extent(b, axis=1)
     return (
@@ -126,15 +127,15 @@ def _extent(values, axis: int):
     """Return top, low and width of the finite values along an axis.
 
     All are below ``2**top``, multiples of ``2**low``, and have significands of at most `width`
-    bits; zero counts for nothing.
+    bits; zeros are ignored.
     """
     counts = np.isfinite(values) & (values != 0)
     fraction, exponent = np.frexp(np.where(counts, values, 1).astype(np.float64))
-    # A significand as an integer: its lowest set bit is where it ends.
+    # Integer significand: its lowest set bit is where it ends.
     whole = np.abs(np.ldexp(fraction, FP32.significand_width)).astype(np.int64)
     trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
     width = FP32.significand_width - trailing
-    # Ones that stand for what does not count limit nothing: 1 * 2**0.
+    # Ignored values are replaced by 1, 1 * 2**0, which does not limit the result.
     most, least = np.maximum.reduce, np.minimum.reduce
     return most(exponent, axis=axis), least(exponent - width, axis=axis), most(width, axis=axis)
 
@@ -155,8 +156,8 @@ def _chain(a_columns, b, exact) -> np.ndarray:
 def _add_product(column, row, total):
     """Add ``column * row`` to `total` with one rounding.
 
-    Rounding to float64 and then to FP32 differs from one rounding only where the first one ends
-    halfway between two FP32 values, which shows in the bits below the middle: those sums are
+    Rounding to float64 and then to FP32 differs from one rounding only if the first rounding ends
+    halfway between two FP32 values, which shows in the bits below the middle. Those sums are
     rounded to odd first.
     """
     product = column * row

@@ -1,6 +1,6 @@
-"""Golden dot products of the trees: products rounded, summed in pairs, then added to c.
+"""Golden dot products of the trees: round products, sum in pairs, then add c.
 
-A result is defined by three steps, every rounding to nearest, ties to even:
+A result is defined by three steps, with every rounding to nearest, ties to even:
 
 1. each product is rounded once to the tree's format: FP16 for ``virgo_hmma``, FP32 for
    ``fp32_rne``;
@@ -20,16 +20,16 @@ __all__ = ["tree_dot_product", "tree_sum"]
 
 
 def tree_dot_product(config: DotProductConfig, a, b, c) -> np.ndarray:
-    """Return ``a . b + c`` as stored bits, for stored bits.
+    """Return ``a . b + c`` as stored bits, from stored bits.
 
     Parameters
     ----------
     config : DotProductConfig
         Its numerics are one of `TREE_FORMATS`.
     a, b : arrays of stored bits
-        One row of `config.terms` factors for each result.
+        One row of `config.terms` factors per result.
     c : array of stored bits
-        One addend for each result.
+        One addend per result.
 
     """
     form = TREE_FORMATS[config.numerics]

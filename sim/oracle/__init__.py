@@ -1,4 +1,4 @@
-"""Independent implementations of arithmetic, to check golden models against."""
+"""Independent implementations of arithmetic, as references for the golden models."""
 
 import importlib
 from types import ModuleType
@@ -9,7 +9,7 @@ __all__ = ["require"]
 
 
 def require(name: str) -> ModuleType:
-    """Return a module that only oracles need; say how to install it where it is missing."""
+    """Import a module that only oracles need; if it is missing, raise with an install hint."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

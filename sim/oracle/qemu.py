@@ -1,12 +1,12 @@
 """QEMU's soft-float, through unicorn: the 32-bit floating-point instructions of RISC-V.
 
-It is older than the standard in force and deviates from it in two places, where `qemu` follows the
-standard; ``raw=True`` shows what QEMU itself says.
+QEMU predates the standard in force and deviates from it in two cases. `qemu` corrects both;
+``raw=True`` returns QEMU's own results.
 
-- Where exactly one operand of ``fmin.s`` or ``fmax.s`` is a NaN and that one is signalling, it
-  returns NaN, as IEEE 754-2008's minNum does; RISC-V F 2.2 returns the other operand.
+- If exactly one operand of ``fmin.s`` or ``fmax.s`` is a NaN, and a signalling one, QEMU returns
+  NaN, as IEEE 754-2008's minNum does; RISC-V F 2.2 returns the other operand.
 - For infinity times zero plus a quiet NaN the fused instructions do not raise invalid; RISC-V
-  wants it ("must set the invalid operation exception flag ... even when the addend is a quiet
+  requires it ("must set the invalid operation exception flag ... even when the addend is a quiet
   NaN").
 """
 
@@ -26,7 +26,7 @@ CHUNK = 1 << 20
 FCSR = 0x003
 DYNAMIC = 7
 STATUS_FLOAT_ON = 0x6000
-# Integer registers: three operands, modes, results, flags (one behind), elements to go, work.
+# Integer registers: three operands, modes, results, flags (one behind), elements left, scratch.
 A, B, C, MODES, RESULTS, FLAGS, LEFT, WORK = range(10, 18)
 FLOAT, INTEGER = "f", "x"
 
@@ -42,7 +42,7 @@ def fused(opcode: int) -> tuple[int, int]:
     return 3 << 27 | 2 << 20 | 1 << 15 | DYNAMIC << 12 | opcode, 3
 
 
-#: The word without destination and the number of operands, and the kinds of source and result.
+#: Instruction word without destination, number of operands, kinds of source and result.
 OPERATIONS: dict[str, tuple[tuple[int, int], str, str]] = {
     "fmadd.s": (fused(0x43), FLOAT, FLOAT),
     "fmsub.s": (fused(0x47), FLOAT, FLOAT),
@@ -87,7 +87,7 @@ def add_immediate(register: int, value: int) -> int:
 
 
 def swap_status(target: int, source: int) -> int:
-    """Return ``csrrw target, fcsr, source``: rounding mode and flags at once."""
+    """Return ``csrrw target, fcsr, source``: rounding mode and flags together."""
     return FCSR << 20 | source << 15 | 1 << 12 | target << 7 | 0x73
 
 
@@ -100,7 +100,7 @@ def branch_if_not_zero(register: int, offset: int) -> int:
 
 @functools.cache
 def program(operation: str) -> bytes:
-    """Return the loop over the arrays; the one access to ``fcsr`` returns the flags before it."""
+    """Return the loop over the arrays; its one ``fcsr`` access returns the previous flags."""
     (word, operands), source, target = OPERATIONS[operation]
     pointers = (*range(A, A + operands), MODES, RESULTS, FLAGS)
     body = [
@@ -113,7 +113,7 @@ def program(operation: str) -> bytes:
         *(add_immediate(pointer, 4) for pointer in pointers),
         add_immediate(LEFT, -1),
     ]
-    # The flags of the last element are still to come.
+    # The flags of the last element are read after the loop.
     tail = [swap_status(WORK, 0), store(INTEGER, WORK, FLAGS, -4)]
     words = [*body, branch_if_not_zero(LEFT, -4 * len(body)), *tail]
     return np.array(words, np.uint32).tobytes()
@@ -134,9 +134,9 @@ def qemu(
     operands : arrays of stored bits
         As many as the instruction reads, in its order; broadcast against each other.
     rounding : Rounding or array of them
-        One for all, or one for each.
+        One mode for all, or one per operand.
     raw : bool
-        QEMU's own results even where they deviate from the standard; see above.
+        Return QEMU's own results even if they deviate from the standard; see above.
 
     """
     columns = checked_columns(operation, operands, rounding)
@@ -159,7 +159,7 @@ def qemu(
 
 
 def checked_columns(operation: str, operands: Sequence, rounding) -> list[np.ndarray]:
-    """Return operands and modes as equally long columns, if they are what the operation takes."""
+    """Return checked operands and modes as columns of equal length."""
     if operation not in OPERATIONS:
         raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}, not {operation!r}")
     wanted = OPERATIONS[operation][0][1]
@@ -174,11 +174,11 @@ def checked_columns(operation: str, operands: Sequence, rounding) -> list[np.nda
 
 
 def execute(operation: str, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Run the loop once over equally long columns, the last of rounding modes."""
+    """Run the loop once over columns of equal length; the last one has the rounding modes."""
     unicorn = require("unicorn")
     registers = require("unicorn.riscv_const")
     count = len(columns[0])
-    # A page between the arrays: flags are stored from one word before theirs.
+    # One page between the arrays, as flags are stored one word before their array.
     size = (4 * count + 0x1FFF) & ~0xFFF
     machine = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
     code = program(operation)
@@ -212,13 +212,13 @@ def is_signalling(stored: np.ndarray) -> np.ndarray:
 
 
 def number_of_two(results: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return `results` with the number where the other operand alone is NaN, and signalling."""
+    """Return `results` with the number if only the other operand is a NaN and signalling."""
     results = np.where(is_signalling(a) & ~is_nan(b), b, results)
     return np.where(is_signalling(b) & ~is_nan(a), a, results)
 
 
 def is_invalid_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return where one factor is infinite and the other zero: nothing but invalid is raised."""
+    """Return where one factor is infinite and the other zero, which raises only invalid."""
     magnitudes = [stored & 0x7FFF_FFFF for stored in (a, b)]
     low, high = np.minimum(*magnitudes), np.maximum(*magnitudes)
     return (low == 0) & (high == 0x7F80_0000)

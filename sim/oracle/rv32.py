@@ -1,7 +1,7 @@
-"""QEMU, through unicorn, as a whole RV32IMF processor of one thread: programs in, state out.
+"""QEMU, through unicorn, as a complete RV32IMF processor of one thread: runs programs.
 
-Its soft-float deviates from the standard in two places (see `qemu`). Where an executed instruction
-meets one of them, its result is put right before the next, and counted in `Rv32.corrections`.
+Its soft-float deviates from the standard in two cases (see `qemu`). If an executed instruction hits
+one of them, its result is corrected before the next and counted in `Rv32.corrections`.
 """
 
 from collections import Counter
@@ -18,16 +18,16 @@ __all__ = ["Rv32", "State"]
 
 INVALID = 0x10
 MAGNITUDE, INFINITY = 0x7FFF_FFFF, 0x7F80_0000
-#: Upper half of a float register of 64 bits that holds a number of 32.
+#: Upper half of a 64-bit float register that holds a 32-bit number.
 BOX = 0xFFFF_FFFF << 32
-#: Instructions that deviate; the fused ones by their opcodes.
+#: Instructions that deviate; fused ones by their opcodes.
 FUSED = {0x43, 0x47, 0x4B, 0x4F}
 CHOOSING = {"fmin.s", "fmax.s"}
 
 
 @dataclass(frozen=True)
 class State:
-    """What a program can see of a processor.
+    """Architectural state of a processor.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class State:
     fcsr : int
         Rounding mode and flags.
     memory : bytes
-        The window of data.
+        The data window.
 
     """
 
@@ -60,7 +60,7 @@ def is_signalling(stored: int) -> bool:
 
 @dataclass(frozen=True)
 class Correction:
-    """What the standard wants of one executed instruction where QEMU deviates."""
+    """Standard-conforming result of an executed instruction for which QEMU deviates."""
 
     name: str
     register: int | None = None
@@ -69,7 +69,7 @@ class Correction:
 
 
 def correction_of(word: int, a: int, b: int) -> Correction | None:
-    """Return what to put right of `word` with these operands, None if nothing."""
+    """Return the correction of `word` with these operands, None if it needs none."""
     if word & 0x7F in FUSED:
         is_invalid = sorted((a & MAGNITUDE, b & MAGNITUDE)) == [0, INFINITY]
         return Correction("fused", flags=INVALID) if is_invalid else None
@@ -80,24 +80,24 @@ def correction_of(word: int, a: int, b: int) -> Correction | None:
 
 @cache
 def name_of(word: int) -> str:
-    """Return the name of an instruction, empty where `word` is none."""
+    """Return the name of an instruction, empty if `word` is not one."""
     instruction = find(word)
     return instruction.name if instruction else ""
 
 
 def deviates(word: int) -> bool:
-    """Return whether QEMU's result of `word` can need correction."""
+    """Return whether QEMU's result of `word` can need a correction."""
     name = name_of(word)
     return name in CHOOSING or (name != "" and word & 0x7F in FUSED)
 
 
 class Rv32:
-    """A processor with two pieces of memory.
+    """A processor with two regions of memory.
 
     Parameters
     ----------
     code, window : (int, int)
-        Addresses and bytes of the two pieces, multiples of 4096.
+        Address and size of the two regions, multiples of 4096.
 
     """
 
@@ -120,7 +120,7 @@ class Rv32:
         self.words: list[int] = []
 
     def load(self, words: list[int], data: bytes):
-        """Place a program at the start of the code and its data in the window; clear the rest."""
+        """Place a program at the start of the code and data in the window; clear the rest."""
         self.words = words
         self.machine.mem_write(self.code[0], np.array(words, "<u4").tobytes())
         self.machine.mem_write(self.window[0], data)
@@ -136,7 +136,7 @@ class Rv32:
         self.watch()
 
     def watch(self):
-        """Have `observe` called before every instruction that deviates, and before the next."""
+        """Call `observe` before every instruction that deviates, and before its successor."""
         for hook in self.hooks:
             self.machine.hook_del(hook)
         start = self.code[0]
@@ -154,7 +154,7 @@ class Rv32:
         ]
 
     def observe(self, machine, address: int, size: int, data):
-        """Put right what the instruction before left, and see what this one will."""
+        """Correct the previous instruction, and compute the correction of this one."""
         self.correct()
         if address in self.watched:
             word = self.watched[address]
@@ -162,7 +162,7 @@ class Rv32:
             self.pending = correction_of(word, a, b)
 
     def correct(self):
-        """Put right what the instruction before left."""
+        """Apply the correction of the previous instruction."""
         correction, self.pending = self.pending, None
         if correction is None:
             return
@@ -177,20 +177,20 @@ class Rv32:
         self.blocks[address, size] += 1
 
     def run(self, end: int) -> State:
-        """Execute from where it is until `end` would be next; return the state then."""
+        """Execute until the next instruction would be at `end`; return the state."""
         self.machine.emu_start(self.machine.reg_read(self.names.UC_RISCV_REG_PC), end)
         self.correct()
         return self.state()
 
     def step(self) -> State:
-        """Execute one instruction; return the state behind it. Counts nothing."""
+        """Execute one instruction without counting it; return the state after it."""
         start = self.machine.reg_read(self.names.UC_RISCV_REG_PC)
         self.machine.emu_start(start, 0, count=1)
         self.correct()
         return self.state()
 
     def state(self) -> State:
-        """Return all that a program can see."""
+        """Return the architectural state."""
         wanted = [*self.integers, *self.floats]
         wanted += [self.names.UC_RISCV_REG_FCSR, self.names.UC_RISCV_REG_PC]
         *values, fcsr, pc = self.machine.reg_read_batch(wanted)
@@ -199,7 +199,7 @@ class Rv32:
         return State(pc, integers, floats, fcsr, memory)
 
     def executed(self) -> Counter[str]:
-        """Return how often each instruction was executed since `load`, by name."""
+        """Return the number of executions of each instruction since `load`, by name."""
         hits = np.zeros(len(self.words) + 1, np.int64)
         for (address, size), count in self.blocks.items():
             first = (address - self.code[0]) // 4

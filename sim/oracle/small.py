@@ -1,20 +1,20 @@
-"""The narrow formats by ml_dtypes (with NumPy for FP16 and FP32) and by gfloat.
+"""Narrow formats in ml_dtypes (with NumPy for FP16 and FP32) and in gfloat.
 
-Both decode every code alike, up to the sign of a NaN. Their rounding is that of
-`sim.golden.floats.rounded` wherever they specify one; where they do not, `encode_by_ml_dtypes`
-and `encode_by_gfloat` return a masked array, so that what no oracle says is never taken for
-checked. Masked are:
+Both decode every code alike, up to the sign of a NaN. Their rounding agrees with
+`sim.golden.floats.rounded` wherever they specify one. Elsewhere `encode_by_ml_dtypes` and
+`encode_by_gfloat` return a masked array, so that unspecified results never count as checked.
+Masked are:
 
-- by both: NaN into fp6 and fp4; e8m0 of zero and of what lies below its least number, which has
-  no code of its own (ml_dtypes gives NaN, gfloat garbage);
-- by ml_dtypes: a value that is not a float32, since it rounds those twice; the ties of e8m0 and
-  all between its two least numbers, which it rounds up; a negative value into ue4m3, which it has
-  as half of e4m3;
-- by gfloat: a negative value into e8m0 and ue4m3.
+- by both: NaN into fp6 and fp4; e8m0 of zero and of values below its smallest number that have no
+  code (ml_dtypes gives NaN, gfloat garbage);
+- by ml_dtypes: values that are not a float32, since it rounds those twice; ties of e8m0, and all
+  values between its two smallest numbers, which it rounds up; negative values into ue4m3, which
+  it implements as half of e4m3;
+- by gfloat: negative values into e8m0 and ue4m3.
 
-NaN results, whatever their sign, are given as the format's canonical one: gfloat keeps the sign of
-an overflow of e4m3, and has another favourite for e5m2. gfloat refuses to overflow a format
-without infinity and NaN, and is asked to saturate there, which is all such a format can do.
+NaN results of either sign are returned as the format's canonical NaN: gfloat keeps the sign of an
+e4m3 overflow, and has another canonical NaN for e5m2. gfloat refuses overflow in a format without
+infinity and NaN; there it is called with saturation, the only possible result.
 """
 
 from functools import cache
@@ -47,7 +47,7 @@ __all__ = [
     "encode_by_ml_dtypes",
 ]
 
-#: Formats by their names there; TF32 and UE4M3 are described to gfloat from their specifications.
+#: Formats by their library names; TF32 and UE4M3 are defined for gfloat from their specifications.
 ML_DTYPES_FORMATS = {
     BF16: "bfloat16",
     FP8_E5M2: "float8_e5m2",
@@ -163,8 +163,8 @@ def encode_by_gfloat(
     asked = np.where(unspecified, 1.0, values)
     clamp = saturate or not form.has_nan
     result = np.zeros(values.shape)
-    # Arrays only: its scalar function adds 0.5 in floating point, and so takes for a tie what is
-    # just below one.
+    # Arrays only: the scalar function adds 0.5 in floating point and so mistakes values just
+    # below a tie for ties.
     for mode, name in ROUND_MODES.items():
         chosen = modes == mode
         round_mode = getattr(gfloat.RoundMode, name)
@@ -176,7 +176,7 @@ def encode_by_gfloat(
 
 
 def beyond(values: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return which values neither library gives a meaning in `form`."""
+    """Return which values neither library defines in `form`."""
     if not form.has_nan:
         return np.isnan(values)
     if not form.subnormals:
@@ -185,7 +185,7 @@ def beyond(values: np.ndarray, form: FloatFormat) -> np.ndarray:
 
 
 def finish(stored, nan, unspecified, form: FloatFormat) -> np.ma.MaskedArray:
-    """Return the result with one NaN, masked where it is not specified."""
+    """Return the result with a single NaN code, masked where unspecified."""
     if form.has_nan:
         stored = np.where(nan, np.uint32(form.nan), stored)
     return np.ma.masked_array(stored, unspecified)

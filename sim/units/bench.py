@@ -1,4 +1,4 @@
-"""Units on Verilator, all in one model: arrays of operands in, arrays of results out."""
+"""Bench of arithmetic units on Verilator, all in one model: arrays in, arrays out."""
 
 import pickle
 import time
@@ -20,25 +20,25 @@ from .unit import Unit
 
 __all__ = ["UnitBench"]
 
-#: When modules began to be read.
+#: Time at which the import of modules began.
 STARTED = time.time()
-#: Vectors at a time: enough to forget the call, few enough to stay in the cache.
+#: Vectors per call: enough to hide its overhead, few enough for the cache.
 CHUNK = 1 << 15
 
 
 class UnitBench:
-    """Runs any of `units` for millions of vectors.
+    """Simulation of `units` for millions of vectors.
 
     Parameters
     ----------
     units : iterable of Unit
-        What is built. A few suit work on one of them.
+        Units to build. A few suit work on one of them.
     optimize : int
-        0 to 3, for the C++ compiler.
+        Optimization level of the C++ compiler, 0 to 3.
     progress : callable or None
-        Told about the build.
+        Called with the progress of the build.
     rack : EmittedRack or None
-        That of these units, if it was made before.
+        The rack of these units, if already emitted.
 
     """
 
@@ -59,13 +59,13 @@ class UnitBench:
 
     @classmethod
     def of_every_unit(cls, progress: Progress | None = None) -> "UnitBench":
-        """Return the bench of all units, whose Verilog is kept while no source changes."""
+        """Return the bench of all units; its Verilog is cached until a source changes."""
         if progress is not None:
             progress("generating Verilog", 0, 1)
         rooms = (Path(hw.__path__[0]), Path(__file__).parents[1])
         sources = [path for room in rooms for path in sorted(room.rglob("*.py"))]
         if any(path.stat().st_mtime > STARTED for path in sources):
-            return cls(every_unit(), progress=progress)  # what is in memory may be neither version
+            return cls(every_unit(), progress=progress)  # loaded modules may match neither version
 
         def build(directory: Path) -> None:
             (directory / "rack.pickle").write_bytes(pickle.dumps(emit_rack(every_unit())))
@@ -85,9 +85,9 @@ class UnitBench:
         self.engine.close()
 
     def run(self, name: str, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the outputs of unit `name` for each vector, in their order.
+        """Return the outputs of unit `name` for each vector, in order.
 
-        Inputs hold one element per vector, for an array port one row of elements. A port called
+        Inputs have one element per vector, or one row of elements for an array port. The port
         ``valid`` of an iterative unit is driven here.
         """
         count = len(next(iter(inputs.values()), ()))
@@ -100,7 +100,7 @@ class UnitBench:
         return self.rack.outputs[name].unpack(np.concatenate(parts))
 
     def pack(self, name: str, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the rows of words that `drive` takes."""
+        """Return the rows of words that `drive` expects."""
         if name not in self.units:
             raise ValueError(f"unit must be among {', '.join(self.units)}, not {name!r}")
         arrays = dict(inputs)
@@ -111,7 +111,7 @@ class UnitBench:
         return words
 
     def drive(self, name: str, words: np.ndarray) -> np.ndarray:
-        """Run unit `name` on rows of words; return the rows its outputs make."""
+        """Run unit `name` on rows of words; return the rows of its outputs."""
         unit = self.units[name]
         return self.engine.vectors(
             words,
@@ -123,6 +123,6 @@ class UnitBench:
         )
 
     def start_word(self, name: str) -> int | None:
-        """Return the word of the unit's ``valid``, if it has one."""
+        """Return the word index of the unit's ``valid``, if it has one."""
         ports = {port.name: port for port in self.rack.inputs[name].ports}
         return 1 + ports["valid"].word if "valid" in ports else None

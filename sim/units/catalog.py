@@ -1,4 +1,4 @@
-"""Every arithmetic unit there is, each with its golden model and its oracle."""
+"""Registry of all arithmetic units, each with its golden model and its oracle."""
 
 import importlib
 from collections import Counter
@@ -14,7 +14,7 @@ MODULES = (
 
 
 def every_unit() -> list[Unit]:
-    """Return all units, in the order of tables."""
+    """Return all units, in table order."""
     modules = [importlib.import_module(f".{name}", __package__) for name in MODULES]
     units = [unit for module in modules for unit in module.units()]
     names = Counter(unit.name for unit in units)

@@ -1,4 +1,4 @@
-"""Results of a unit beside what they should be."""
+"""Comparison of a unit's results with the expected ones."""
 
 from collections.abc import Mapping
 
@@ -12,14 +12,14 @@ Arrays = Mapping[str, np.ndarray]
 
 
 class Comparison:
-    """Which vectors differ, and in what.
+    """Vectors that differ, and their differences.
 
     Attributes
     ----------
     wrong : array of bool
-        Of each vector.
+        One per vector.
     compared : int
-        Outputs compared; what `expected` masks is not.
+        Number of outputs compared; masked ones do not count.
 
     """
 
@@ -36,11 +36,11 @@ class Comparison:
 
     @property
     def mismatches(self) -> int:
-        """How many vectors differ."""
+        """Number of vectors that differ."""
         return int(self.wrong.sum())
 
     def __str__(self) -> str:
-        """Return the first vectors that differ, one per line; nothing if none does."""
+        """Return the first vectors that differ, one per line; empty if none does."""
         if not self.mismatches:
             return ""
         lines = [f"{self.unit.name}: {self.mismatches} of {len(self.wrong)} vectors are wrong"]
@@ -56,13 +56,13 @@ class Comparison:
 
 
 def difference(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return which vectors differ in one output, masked values in none."""
+    """Return which vectors differ in one output; masked values never do."""
     differs = np.ma.filled(integers(got) != integers(expected), False)
     return np.any(differs.reshape(len(got), -1), axis=1)
 
 
 def integers(values: np.ndarray) -> np.ndarray:
-    """Return values of any integer type, or flags, in one that compares."""
+    """Return integers or flags converted to a type that can be compared."""
     values = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
     if values.dtype.kind not in "iub":
         raise TypeError(f"outputs must be integers, not {values.dtype}")

@@ -1,4 +1,4 @@
-"""Units that hardly compute: classes, comparisons, signs, and integers to and from floats."""
+"""Non-arithmetic units: classes, comparisons, signs, and integers to and from floats."""
 
 from functools import partial
 
@@ -41,7 +41,7 @@ SIGNS = {
     SignOperation.NEGATE: "fsgnjn.s",
     SignOperation.EXCLUSIVE_OR: "fsgnjx.s",
 }
-#: Instructions without and with a sign.
+#: Unsigned and signed instruction.
 FROM_INTEGER = ("fcvt.s.wu", "fcvt.s.w")
 TO_INTEGER = ("fcvt.wu.s", "fcvt.w.s")
 
@@ -52,7 +52,7 @@ def pick(rng: np.random.Generator, choices, count: int) -> np.ndarray:
 
 
 def by_operation(names: dict, operation, *operands, rounding=None) -> Vectors:
-    """Return QEMU's results and flags where each vector has its own instruction."""
+    """Return QEMU's results and flags with a separate instruction per vector."""
     from ..oracle.qemu import qemu
 
     modes = np.zeros(len(operation), np.uint32) if rounding is None else rounding
@@ -66,7 +66,7 @@ def by_operation(names: dict, operation, *operands, rounding=None) -> Vectors:
 
 
 def pairs(rng: np.random.Generator, count: int, form: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
-    """Return operands of which half have equal or neighbouring magnitudes."""
+    """Return operands; half of the pairs have equal or neighbouring magnitudes."""
     a, b = random_bits(rng, form, count), random_bits(rng, form, count)
     beside = (a.astype(np.int64) + rng.integers(-1, 2, count)) & form.magnitude_mask
     if form.signed:
@@ -89,8 +89,8 @@ def sign_operands(rng: np.random.Generator, count: int, form: FloatFormat = FP32
 def compare_reference(operation, a, b) -> Vectors:
     """Return QEMU's outputs of a comparison.
 
-    Where its minimum of a signalling NaN and a number is that of an older standard, the oracle
-    follows the current one.
+    For the minimum of a signalling NaN and a number, where QEMU follows an older standard, the
+    oracle follows the current one.
     """
     return by_operation(COMPARISONS, operation, a, b)
 
@@ -106,7 +106,7 @@ def class_operands(rng: np.random.Generator, count: int, form: FloatFormat) -> V
 
 
 def class_reference(form: FloatFormat, i) -> Vectors:
-    """Return QEMU's classes of FP32, and of others those of the values gfloat gives them."""
+    """Return QEMU's classes of FP32; for other formats, those of gfloat's values."""
     if form == FP32:
         from ..oracle.qemu import qemu
 
@@ -135,7 +135,7 @@ def every_code(form: FloatFormat) -> Vectors:
 def integers(rng: np.random.Generator, count: int) -> np.ndarray:
     """Return integers of all lengths, ties and powers of two, of either sign."""
     uniform = rng.integers(0, 1 << 32, count) >> rng.integers(0, 32, count)
-    # Of 24 and a few bits: whole units, ties, and one beside them.
+    # Slightly more than 24 bits: whole units, ties, and their neighbours.
     length = rng.integers(24, 33, count)
     units = rng.integers(1 << 23, 1 << 24, count) << length - 24
     near_tie = units + (1 << length - 24 >> 1) + rng.integers(-1, 2, count)
@@ -146,7 +146,7 @@ def integers(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def from_integer_operands(rng: np.random.Generator, count: int) -> Vectors:
-    """Return integers, whether they have a sign, and modes."""
+    """Return integers, their signedness, and modes."""
     return {
         "i": integers(rng, count),
         "is_signed": pick(rng, (0, 1), count),
@@ -155,13 +155,13 @@ def from_integer_operands(rng: np.random.Generator, count: int) -> Vectors:
 
 
 def to_integer_operands(rng: np.random.Generator, count: int) -> Vectors:
-    """Return floats, half of them near integers, halves and the ends of the ranges; and modes."""
+    """Return floats, half near integers, half-integers and the ends of the ranges; and modes."""
     eighths = rng.integers(-40, 41, count) / 8
     whole = integers(rng, count).view(np.int32).astype(np.float64) * rng.choice([0.5, 1, 2], count)
     value = np.where(rng.random(count) < 0.4, eighths, whole)
     beside = encode(value, FP32).astype(np.int64) + rng.integers(-1, 2, count)
     i = np.where(rng.random(count) < 0.6, beside & 0xFFFF_FFFF, random_bits(rng, FP32, count))
-    # Below the point and to the ends of the range lies a small part of all exponents.
+    # Few exponents lie between the first fraction bits and the ends of the range.
     exponent = rng.integers(FP32.bias - 3, FP32.bias + 34, count) << FP32.fraction_width
     inside = i & ~(FP32.exponent_mask << FP32.fraction_width) | exponent
     i = np.where(rng.random(count) < 0.3, inside, i).astype(np.uint32)
@@ -173,12 +173,12 @@ def to_integer_operands(rng: np.random.Generator, count: int) -> Vectors:
 
 
 def integer_reference(names: tuple[str, str], i, is_signed, rounding) -> Vectors:
-    """Return QEMU's outputs of a conversion, by the instructions without and with a sign."""
+    """Return QEMU's outputs of a conversion, given the unsigned and the signed instruction."""
     return by_operation(dict(enumerate(names)), is_signed, i, rounding=rounding)
 
 
 def outputs(model, **inputs) -> Vectors:
-    """Return what a golden model gives, by port: the result, and flags where there are any."""
+    """Return a golden model's outputs by port: the result, and flags if there are any."""
     result = model(**inputs)
     return (
         dict(zip(("o", "flags"), result, strict=True))
@@ -207,7 +207,7 @@ def class_units() -> list[Unit]:
 
 
 def by_qemu(name: str, component, operands, model, reference, latency: int = 0) -> Unit:
-    """Return a unit that QEMU has an instruction for."""
+    """Return a unit whose function is a QEMU instruction."""
     return Unit(
         name=name,
         group=GROUP,

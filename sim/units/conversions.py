@@ -1,4 +1,4 @@
-"""Conversions between all float formats: one unit per source, to every target side by side."""
+"""Conversions between all float formats: one unit per source, with all targets in parallel."""
 
 from functools import partial
 
@@ -18,14 +18,14 @@ __all__ = ["FORMS", "Conversions", "conversion_operands", "golden", "units"]
 
 #: Every float format.
 FORMS = [form for form in FORMATS.values() if isinstance(form, FloatFormat)]
-#: What is done with what is too large, by what it appends to the name of an output.
+#: Treatment of overflow, by the suffix of the output's name.
 OVERFLOWS = {"": False, "_saturated": True}
-#: The widest source of which every code is tried.
+#: Widest source that is tested exhaustively.
 EXHAUSTIVE_WIDTH = 16
 
 
 class Conversions(wiring.Component):
-    """Convert a value to every format, overflowing as the format specifies, and saturated.
+    """Converter to every format, with the format's own overflow and saturated.
 
     Latency 1, one value per cycle, no handshake.
 
@@ -41,7 +41,7 @@ class Conversions(wiring.Component):
     rounding : In(Rounding)
         Present if `modes`.
     fp32, fp32_saturated, fp16, ... : Out
-        One pair for each of `FORMS`, by its name.
+        One pair for each format of `FORMS`, by its name.
 
     """
 
@@ -76,11 +76,11 @@ class Conversions(wiring.Component):
 
 
 def beside(rng: np.random.Generator, count: int, source: FloatFormat, target: FloatFormat):
-    """Return numbers of `target`, middles between two, and what lies next to both."""
+    """Return numbers of `target`, midpoints of two, and the neighbours of both."""
     code = random_bits(rng, target, count) & target.magnitude_mask
     value = floats.decode(code, target)
     below = floats.decode(np.maximum(code.astype(np.int64) - 1, 0), target)
-    # Above the largest number the steps go on as below it.
+    # Above the largest number the step size stays that below it.
     with np.errstate(invalid="ignore"):
         value = np.where(rng.random(count) < 0.5, value, value + (value - below) / 2)
     bits = floats.encode(value, source).astype(np.int64) + rng.integers(-1, 2, count)
@@ -91,7 +91,7 @@ def beside(rng: np.random.Generator, count: int, source: FloatFormat, target: Fl
 def conversion_operands(
     rng: np.random.Generator, count: int, source: FloatFormat
 ) -> dict[str, np.ndarray]:
-    """Return codes of `source`, half of them about the numbers of the other formats; and modes."""
+    """Return codes of `source`, half near numbers of the other formats; and modes."""
     chosen = rng.integers(0, 2 * len(FORMS), count)
     i = random_bits(rng, source, count)
     for number, target in enumerate(FORMS):
@@ -101,14 +101,14 @@ def conversion_operands(
 
 
 def every_conversion(source: FloatFormat) -> dict[str, np.ndarray]:
-    """Return each code in each mode."""
+    """Return every code in every mode."""
     codes = np.arange(1 << source.width, dtype=np.uint32)
     i, rounding = crossed(codes, np.arange(len(Rounding), dtype=np.uint32))
     return {"i": i, "rounding": rounding}
 
 
 def golden(source: FloatFormat, i, rounding=Rounding.NEAREST_EVEN) -> dict[str, np.ndarray]:
-    """Return what each output is to be."""
+    """Return the expected value of each output."""
     values = floats.decode(i, source)
     return {
         form.name + suffix: floats.encode(values, form, rounding, saturate=saturate)
@@ -118,7 +118,7 @@ def golden(source: FloatFormat, i, rounding=Rounding.NEAREST_EVEN) -> dict[str, 
 
 
 def by_gfloat(source: FloatFormat, i, rounding) -> dict[str, np.ndarray]:
-    """Return what gfloat says, masked where it says nothing."""
+    """Return gfloat's results, masked where it specifies none."""
     from ..oracle.small import decode_by_gfloat, encode_by_gfloat
 
     cases, places = np.unique(np.stack([i, rounding]), axis=1, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Units of division and square root."""
+"""Division and square root units."""
 
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["DividePorts", "golden_divide", "reference", "units", "units_of"]
 
 
 class DividePorts(wiring.Component):
-    """A unit for one operation with plain ports; results are taken as they come.
+    """A unit for one operation with plain ports; results are accepted at once.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def golden_square_root(form: FloatFormat, *, rounding, a) -> dict[str, np.ndarra
 
 
 def reference(name: str, form: FloatFormat, *, rounding, **operands) -> dict[str, np.ndarray]:
-    """Return what QEMU computes; of a narrower format what gfloat makes of that."""
+    """Return QEMU's results; for a narrower format, gfloat's rounding of them."""
     from ..oracle.qemu import qemu
     from ..oracle.small import decode_by_gfloat, encode_by_gfloat
 
@@ -102,7 +102,7 @@ def reference(name: str, form: FloatFormat, *, rounding, **operands) -> dict[str
         decode_by_gfloat(stored, form).astype(np.float32).view(np.uint32)
         for stored in operands.values()
     ]
-    # Cut and made odd where inexact, FP32 rounds to a shorter format as the exact value does.
+    # Truncated to FP32 and rounded to odd, a value rounds to shorter formats like the exact one.
     cut, flags = qemu(name, *singles, rounding=Rounding.TOWARD_ZERO)
     value = (cut | flags & FLAGS["inexact"]).view(np.float32).astype(np.float64)
     o = encode_by_gfloat(value, form, rounding)
@@ -118,7 +118,7 @@ def flags_by_gfloat(value, stored, form: FloatFormat, rounding) -> np.ndarray:
 
     is_finite = np.isfinite(value)
     is_inexact = is_finite & (decode_by_gfloat(stored, form) != value)
-    # As many bits, but any exponent: what tells whether a result is too large or tiny.
+    # Same precision with any exponent: decides whether a result overflows or is tiny.
     fraction, exponent = np.frexp(value)
     fraction = decode_by_gfloat(encode_by_gfloat(fraction, form, rounding), form)
     magnitude = np.abs(np.ldexp(fraction, exponent))
@@ -138,7 +138,7 @@ def every_radicand(form: FloatFormat) -> dict[str, np.ndarray]:
 
 
 def units_of(config: DivideSqrtConfig, group: str, suffix: str) -> list[Unit]:
-    """Return both operations of one configuration."""
+    """Return both operations of one config."""
     form = config.form
     common: dict[str, Any] = {
         "latency": config.latency,
@@ -168,7 +168,7 @@ def units_of(config: DivideSqrtConfig, group: str, suffix: str) -> list[Unit]:
 
 
 def units() -> list[Unit]:
-    """Return division and square root of every format that has them."""
+    """Return division and square root of every format that supports them."""
     return [
         *units_of(DivideSqrtConfig(form=FP32), "FP32", ""),
         *units_of(DivideSqrtConfig(form=FP16), "Narrow", "_fp16"),

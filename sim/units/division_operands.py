@@ -1,4 +1,4 @@
-"""Operands of division and square root, among them the hardest to round there are."""
+"""Stimulus for division and square root, including the hardest cases to round."""
 
 import numpy as np
 
@@ -13,16 +13,16 @@ __all__ = ["divide_operands", "square_root_operands"]
 def divide_operands(
     rng: np.random.Generator, count: int, form: FloatFormat = FP32
 ) -> dict[str, np.ndarray]:
-    """Return operands of a division: random ones, and quotients chosen before their dividends.
+    """Return operands of a division: random ones, and dividends computed from chosen quotients.
 
-    Those are exact, in the middle of two numbers, or as near to either as any can be; of all
-    exponents, or of those where quotients become subnormal, vanish or overflow.
+    Those quotients are exact, midpoints of two numbers, or as close to either as possible. They
+    have all exponents, or those at which quotients become subnormal, vanish or overflow.
     """
     kind = rng.integers(0, 4, count)
     is_short = half_of(rng, np.ones(count, bool), np.zeros(count, bool))
     close, exact = close_quotients(rng, form, count), exact_quotients(rng, form, count)
     dividend, divisor = (np.where(is_short, *pair) for pair in zip(exact, close, strict=True))
-    # True exponents of quotients below 1, at 1 and beyond which classes change.
+    # True exponents of quotients at which classes change.
     least = form.least_exponent
     edge = rng.choice([least - 1, least, 1 - form.bias, form.bias], count)
     edge += rng.integers(-2, 3, count)
@@ -42,9 +42,9 @@ def divide_operands(
 def square_root_operands(
     rng: np.random.Generator, count: int, form: FloatFormat = FP32
 ) -> dict[str, np.ndarray]:
-    """Return operands of a square root: random ones, and roots chosen before their radicands.
+    """Return operands of a square root: random ones, and radicands computed from chosen roots.
 
-    Those are exact, or as near to a number or to the middle of two as any can be.
+    Those roots are exact, or as close as possible to a number or to the midpoint of two.
     """
     kind = rng.integers(0, 4, count)
     root = odd(rng, form.significand_width // 2, count)
@@ -52,7 +52,7 @@ def square_root_operands(
     radicand, scale = np.where(kind == 1, root**2, radicand), np.where(kind == 1, 0, scale)
     value = np.ldexp(radicand.astype(np.float64), scale)
     exponent = rng.integers(form.least_exponent, form.bias + 1, count) - np.frexp(value)[1]
-    # By an even power of two; so the root's digits stay what they are.
+    # An even power of two leaves the root's digits unchanged.
     value = np.ldexp(value, exponent // 2 * 2)
     a = random_bits(rng, form, count)
     a = half_of(rng, a, a & np.uint32(form.magnitude_mask))
@@ -70,7 +70,7 @@ def odd(rng: np.random.Generator, width: int, count: int) -> np.ndarray:
 def exact_quotients(
     rng: np.random.Generator, form: FloatFormat, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return dividends and divisors whose quotient has half as many bits as a number."""
+    """Return dividends and divisors with a quotient of half as many bits as a number."""
     half = form.significand_width // 2
     divisor = odd(rng, form.significand_width - half, count)
     return odd(rng, half, count) * divisor, divisor
@@ -79,10 +79,10 @@ def exact_quotients(
 def close_quotients(
     rng: np.random.Generator, form: FloatFormat, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return dividends and divisors: quotients very near to one of a bit more than a number.
+    """Return dividends and divisors with a quotient close to one with one bit more than a number.
 
-    With ``quotient * divisor = dividend * 2**width + rest`` the quotient is off by no more than
-    a small rest over the divisor. An odd rest makes it the middle of two numbers.
+    With ``quotient * divisor = dividend * 2**width + rest`` the quotient is off by at most a
+    small rest over the divisor. An odd rest makes the quotient odd: a midpoint of two numbers.
     """
     width = form.significand_width + 1
     divisor = rng.integers(1 << form.fraction_width, 2 << form.fraction_width, count) | 1
@@ -94,26 +94,26 @@ def close_quotients(
 def close_roots(
     rng: np.random.Generator, form: FloatFormat, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return radicands and their scales: roots very near to the middle of two numbers.
+    """Return radicands and their scales, with roots close to the midpoint of two numbers.
 
-    With ``root**2 = radicand * 2**width + rest`` and a root of one bit more than a number.
+    They satisfy ``root**2 = radicand * 2**width + rest`` with a root one bit longer than a number.
     """
     width = form.significand_width + 2
-    # A square root modulo a power of two exists of what is 1 modulo 8.
+    # Numbers congruent to 1 modulo 8 have a square root modulo a power of two.
     rest = 8 * rng.integers(-8, 9, count) + 1
     inverse_root = np.ones(count, np.int64)
     for _ in range(6):
         inverse_root = inverse_root * (3 - rest * inverse_root * inverse_root) >> 1
     root = rest * inverse_root + (rng.integers(0, 2, count) << (width - 1))
     root = np.where(rng.random(count) < 0.5, root, -root) & ((1 << width) - 1)
-    # The other root that is as long as it should be, where this one is not.
+    # The other root, which has the right length if this one does not.
     longest = 1 << (width - 1)
     root = np.where(root >= longest, (1 << width) - root, root)
     return (root**2 - rest) >> width, np.full(count, width)
 
 
 def small(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Return small numbers other than zero, of both signs."""
+    """Return small nonzero numbers of both signs."""
     return rng.integers(1, 5, count) * rng.choice([-1, 1], count)
 
 

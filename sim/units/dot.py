@@ -1,4 +1,4 @@
-"""Dot products of NVIDIA's tensor cores: each generation, and one of each kind of block scale."""
+"""Dot-product units of NVIDIA's tensor cores: each generation and each kind of block scale."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ def _config(architecture: str, terms: int, a: str, b: str | None = None, **optio
 
 HALF = {"addend": "fp16", "result": "fp16"}
 
-#: What is tested in hardware, by name: every format, length of chunk and way to round once.
+#: Tested configs by name: every format, chunk length and way of rounding once.
 CONFIGS = {
     "dot_volta_fp16_4": _config("volta", 4, "fp16"),
     "dot_volta_fp16_4_half": _config("volta", 4, "fp16", **HALF),
@@ -67,7 +67,7 @@ def dot_unit(
     oracle: str,
     reference: Callable | None = None,
 ) -> Unit:
-    """Return a dot product; `operands` and `reference` take its configuration first."""
+    """Return a dot-product unit; `operands` and `reference` take its config first."""
     return Unit(
         name=name,
         group="Dot product",
@@ -81,5 +81,5 @@ def dot_unit(
 
 
 def golden(config: DotProductConfig, **inputs) -> dict[str, np.ndarray]:
-    """Return what a dot product gives."""
+    """Return the expected outputs of a dot product."""
     return {"o": dot_product(config, **inputs)}

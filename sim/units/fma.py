@@ -1,4 +1,4 @@
-"""The fused multiply-add unit of a core, and the units that only add or multiply."""
+"""Fused multiply-add unit of a core, and the units that only add or multiply."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def units() -> list[Unit]:
 
 
 def fma_unit(form: FloatFormat) -> Unit:
-    """Return the multiply-add of one format, every operation and rounding mode in turn."""
+    """Return the multiply-add of one format, with all operations and rounding modes."""
     config = FmaConfig(form=form)
 
     def stimulus(rng: np.random.Generator, count: int):
@@ -55,7 +55,7 @@ def fma_unit(form: FloatFormat) -> Unit:
 
 
 def fma_by_qemu(a, b, c, operation, rounding) -> dict[str, np.ndarray]:
-    """Return what QEMU computes, every operation for its own vectors."""
+    """Return QEMU's results, each operation for its own vectors."""
     from ..oracle.qemu import qemu
 
     stored, flags = np.zeros(len(a), np.uint32), np.zeros(len(a), np.uint32)
@@ -68,7 +68,7 @@ def fma_by_qemu(a, b, c, operation, rounding) -> dict[str, np.ndarray]:
 
 
 def add_unit() -> Unit:
-    """Return the adder of FP32."""
+    """Return the FP32 adder."""
     config = AddConfig()
     return two_operand_unit(
         "add", lambda: Add(config), config.latency, operands.add_operands, floats.add
@@ -76,7 +76,7 @@ def add_unit() -> Unit:
 
 
 def multiply_unit() -> Unit:
-    """Return the multiplier of FP32."""
+    """Return the FP32 multiplier."""
     config = MultiplyConfig()
     return two_operand_unit(
         "multiply",
@@ -90,7 +90,7 @@ def multiply_unit() -> Unit:
 def two_operand_unit(
     name: str, component: Callable, latency: int, stimulus: Callable, golden: Callable
 ) -> Unit:
-    """Return a unit of FP32 that rounds to nearest even and reports nothing."""
+    """Return an FP32 unit that rounds to nearest even and has no flags."""
 
     def reference(a, b):
         from ..oracle.qemu import qemu

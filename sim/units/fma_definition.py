@@ -1,4 +1,4 @@
-"""The fused multiply-add by its definition, in Python's integers: an oracle for any format."""
+"""Fused multiply-add by its definition, in Python's integers: an oracle for any format."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def one_fma(a: int, b: int, c: int, operation: int, mode: int, *, form: FloatFor
     if max(x & form.magnitude_mask for x in (a, b, c)) >= form.infinity:
         return special_fma(a, b, c, product_sign, c_sign, form)
 
-    # In units of the square of the least number.
+    # In units of the square of the smallest number.
     total = units(a, form) * units(b, form) + (units(c, form) << -form.least_exponent)
     if total == 0:
         same = product_sign == c_sign
@@ -45,7 +45,7 @@ def one_fma(a: int, b: int, c: int, operation: int, mode: int, *, form: FloatFor
 
 
 def special_fma(a: int, b: int, c: int, product_sign: int, c_sign: int, form: FloatFormat):
-    """Return the result and the flags where an operand is infinite or a NaN."""
+    """Return the result and the flags if an operand is infinite or a NaN."""
     operands = (a, b, c)
     magnitudes = [x & form.magnitude_mask for x in operands]
     infinite = [x == form.infinity for x in magnitudes]
@@ -61,7 +61,7 @@ def special_fma(a: int, b: int, c: int, product_sign: int, c_sign: int, form: Fl
 
 
 def units(stored: int, form: FloatFormat) -> int:
-    """Return a stored number as a multiple of the least one."""
+    """Return a stored number as a multiple of the smallest one."""
     fraction = stored & form.fraction_mask
     exponent = stored >> form.fraction_width & form.exponent_mask
     magnitude = fraction if exponent == 0 else (fraction | form.fraction_mask + 1) << exponent - 1
@@ -69,7 +69,7 @@ def units(stored: int, form: FloatFormat) -> int:
 
 
 def rounded(magnitude: int, negative: bool, mode: int, form: FloatFormat) -> tuple[int, int]:
-    """Return a magnitude, in units of the square of the least number, rounded and its flags."""
+    """Return a magnitude rounded, and its flags; in units of the square of the smallest number."""
     least = -form.least_exponent
     free = magnitude.bit_length() - form.significand_width
     quantum = max(free, least)
@@ -83,7 +83,7 @@ def rounded(magnitude: int, negative: bool, mode: int, form: FloatFormat) -> tup
         stored = form.largest if to_largest else form.infinity
         flags = FLAGS["inexact"] | FLAGS["overflow"]
     if inexact and free < least:
-        # Tiny: below the least normal number even if rounded to as many bits as that has.
+        # Tiny: below the smallest normal number even if rounded to a normal number's precision.
         unbounded, _ = rounded_to(magnitude, free, negative, mode)
         if unbounded << max(free, 0) < 1 << least + form.fraction_width:
             flags |= FLAGS["underflow"]

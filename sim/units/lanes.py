@@ -1,7 +1,7 @@
-"""Where a unit's ports lie on the buses all units share, and the arrays that go over them.
+"""Placement of a unit's ports on the shared buses, and packing of arrays onto them.
 
 A port begins at a whole word. Each number on it has a lane of 8, 16, 32 or 64 bits, so that arrays
-are packed by conversion alone; a port that is one number has at least a word.
+are packed by type conversion alone. A port with a single number takes at least a word.
 """
 
 from collections.abc import Mapping
@@ -33,33 +33,33 @@ class Port:
 
     @property
     def bits(self) -> int:
-        """Bits of the port itself."""
+        """Bits of the port without padding."""
         return self.elements * self.width
 
     @property
     def words(self) -> int:
-        """Words it takes."""
+        """Number of words occupied."""
         return -(-self.elements * self.lane // 32)
 
     @property
     def dtype(self) -> np.dtype:
-        """The type of a lane."""
+        """NumPy type of a lane."""
         return np.dtype(f"<u{self.lane // 8}")
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """All ports of one direction, one after the other."""
+    """All ports of one direction, in order."""
 
     ports: tuple[Port, ...]
 
     @property
     def words(self) -> int:
-        """Words of the bus they take."""
+        """Words of the bus that they occupy."""
         return sum(port.words for port in self.ports)
 
     def pack(self, arrays: Mapping[str, np.ndarray], first_word: int = 0) -> np.ndarray:
-        """Return the words of each vector, behind `first_word` words left to the caller."""
+        """Return the words of each vector, after `first_word` words reserved for the caller."""
         names = [port.name for port in self.ports]
         if set(arrays) != set(names):
             raise ValueError(f"inputs must be {', '.join(names)}, not {', '.join(arrays)}")
@@ -77,7 +77,7 @@ class Lanes:
 
     @staticmethod
     def place(words: np.ndarray, port: Port, array: np.ndarray) -> None:
-        """Put the elements of one port into their words."""
+        """Write the elements of one port to their words."""
         lanes = array.astype(port.dtype)
         if port.width < port.lane:
             lanes &= port.dtype.type((1 << port.width) - 1)

@@ -1,4 +1,4 @@
-"""The multiply-add of a matrix unit, of every operand format."""
+"""Multiply-add of a matrix unit, for every operand format."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,14 +19,14 @@ from .unit import Unit
 
 __all__ = ["StoredMultiplyAdd", "units"]
 
-#: Cycles from stored to unpacked operands.
+#: Cycles of unpacking stored operands.
 UNPACK_LATENCY = 1
-#: The operand formats with so few codes that every pair is multiplied.
+#: Widest operand format whose pairs are all tested.
 EXHAUSTIVE_WIDTH = 8
 
 
 class StoredMultiplyAdd(wiring.Component):
-    """A multiply-add with operands as they are stored, unpacked in a stage of their own.
+    """A multiply-add of stored operands, which are unpacked in a separate stage.
 
     Latency `latency`, one cycle more than the multiply-add's.
 
@@ -76,14 +76,14 @@ class StoredMultiplyAdd(wiring.Component):
         return m
 
     def variable(self, operand) -> Value:
-        """Return an unpacked operand without its sign, the top bit, if that is always 0."""
+        """Return an unpacked operand, without its sign (the top bit) if that is constantly 0."""
         form = self.config.operand_format
         is_unsigned = isinstance(form, FloatFormat) and not form.signed
         return Value.cast(operand)[:-1] if is_unsigned else Value.cast(operand)
 
 
 def units() -> list[Unit]:
-    """Return the multiply-add of each format at its least latency."""
+    """Return the multiply-add of each format at its smallest latency."""
     return [multiply_add_unit(name) for name in FORMATS if name != "int32"]
 
 
@@ -119,14 +119,14 @@ def multiply_add_unit(operand: str) -> Unit:
 
 
 def every_product(form: FloatFormat | IntFormat) -> dict[str, np.ndarray]:
-    """Return every pair of factors, and nothing to add."""
+    """Return every pair of factors, with an addend of zero."""
     codes = np.arange(1 << form.width, dtype=np.uint32)
     a, b = operands.crossed(codes, codes)
     return {"a": a, "b": b, "c": np.zeros(len(a), np.uint32)}
 
 
 def by_qemu(form: FloatFormat, a, b, c) -> dict[str, np.ndarray]:
-    """Return QEMU's fused multiply-add of the factors as FP32, which has every value of `form`."""
+    """Return QEMU's fused multiply-add of the factors as FP32, which holds all of `form`."""
     from ..oracle.qemu import qemu
 
     with np.errstate(invalid="ignore"):

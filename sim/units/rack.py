@@ -1,4 +1,4 @@
-"""Every unit side by side, each with a clock of its own, between two buses."""
+"""Rack of all units in parallel, each with its own clock, between two buses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ __all__ = ["EmittedRack", "Rack", "domain_of", "emit_rack"]
 
 
 class Rack(wiring.Component):
-    """Hands the input bus to registers of the chosen unit, and its outputs to the output bus.
+    """Multiplexer of all units: connects the selected one to the input and output bus.
 
-    Only the unit whose clock runs does anything: its inputs are registered with that clock, hence
-    one cycle more than the unit's own from bus to bus, and a unit whose clock stands still costs
+    Only a unit with a running clock is active. Its inputs are registered with that clock, so the
+    latency from bus to bus is one cycle more than the unit's. A unit with a stopped clock costs
     the simulator nothing.
 
     Parameters
@@ -29,11 +29,11 @@ class Rack(wiring.Component):
     Members
     -------
     select : In(range(len(units)))
-        Whose outputs are on the bus.
+        Unit that drives the output bus.
     i : In(32 * n)
-        Inputs of the chosen unit in their lanes.
+        Inputs of the selected unit in their lanes.
     o : Out(32 * n)
-        Its outputs in theirs.
+        Outputs of the selected unit in their lanes.
 
     """
 
@@ -73,7 +73,7 @@ class Rack(wiring.Component):
 
 @dataclass(frozen=True)
 class EmittedRack:
-    """The Verilog of a rack, and where the ports of each unit are on its buses."""
+    """Verilog of a rack, and the positions of each unit's ports on its buses."""
 
     emission: Emission
     inputs: dict[str, Lanes]
@@ -81,7 +81,7 @@ class EmittedRack:
 
 
 def emit_rack(units: Sequence[Unit]) -> EmittedRack:
-    """Convert the units to Verilog, side by side."""
+    """Emit the units as one Verilog design."""
     rack = Rack(units)
     return EmittedRack(emit(rack, "units"), rack.inputs, rack.outputs)
 
@@ -100,7 +100,7 @@ def port_values(component: wiring.Component) -> dict[str, Value]:
 
 
 def elements_on(bus: Value, port: Port) -> list[Value]:
-    """Return the bits of `bus` that each element of `port` has."""
+    """Return the bits of `bus` for each element of `port`."""
     first = 32 * port.word
     starts = range(first, first + port.elements * port.lane, port.lane)
     return [bus[start : start + port.width] for start in starts]

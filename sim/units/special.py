@@ -1,4 +1,4 @@
-"""The special function unit."""
+"""Special function unit."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ __all__ = ["special_operands", "units"]
 
 
 def units() -> list[Unit]:
-    """Return the unit, its functions in turn."""
+    """Return the unit, with all of its functions."""
     config = SpecialFunctionConfig()
     return [
         Unit(
@@ -29,15 +29,15 @@ def units() -> list[Unit]:
 
 
 def special_operands(rng: np.random.Generator, count: int) -> dict[str, np.ndarray]:
-    """Return functions and operands: anywhere, and where functions have zeros, ends and bends."""
+    """Return functions and operands: random, and near zeros, range ends and segment borders."""
     sign = rng.integers(0, 2, count) * -2.0 + 1
     kinds = [
-        # Exponents at which no function is trivial.
+        # Exponents for which no function is trivial.
         sign * np.ldexp(1 + rng.random(count), rng.integers(-16, 12, count)),
-        # Powers from below the least number to above the largest, and integers of them.
+        # Powers from below the smallest number to above the largest, and integers among them.
         rng.uniform(-155, 132, count),
         np.rint(rng.uniform(-155, 132, count)),
-        # Multiples of 22.5 degrees: octants, and where the sine's segments change.
+        # Multiples of 22.5 degrees: octants, and segment borders of the sine.
         sign * np.rint(np.exp2(rng.uniform(0, 40, count))) * (np.pi / 8),
         # Borders of the other segments.
         sign * np.ldexp(1 + rng.integers(0, 128, count) / 128, rng.integers(-8, 8, count)),
@@ -45,7 +45,7 @@ def special_operands(rng: np.random.Generator, count: int) -> dict[str, np.ndarr
         sign * np.exp2(rng.uniform(-149, -126, count)),
         # Powers of two.
         sign * np.exp2(np.rint(rng.uniform(-149, 127, count))),
-        # Where log2 changes tables and is smallest.
+        # Near 1, where log2 changes tables and is smallest.
         1 + sign * np.exp2(rng.uniform(-24, -1, count)),
         np.full(count, 1.40625),
     ]

@@ -1,4 +1,4 @@
-"""Dot products by trees of ordinary additions, which NumPy's own types compute too."""
+"""Dot products by trees of ordinary additions, with NumPy's own types as their oracle."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def unit_name(numerics: str, a: str, b: str, terms: int) -> str:
     return f"dot_{numerics}_{formats}_{terms}"
 
 
-#: The trees that are tested, by name.
+#: Tested trees by name.
 CONFIGS = {
     unit_name(numerics, a, b, terms): DotProductConfig(terms=terms, numerics=numerics, a=a, b=b)
     for numerics, a, b, terms in TREES
@@ -52,7 +52,7 @@ def units() -> list[Unit]:
 
 
 def numpy_tree(config: DotProductConfig, a, b, c) -> dict[str, np.ndarray]:
-    """Return the same by NumPy's arithmetic on float16 and float32."""
+    """Return the same dot products in NumPy's float16 and float32 arithmetic."""
     dtype = np.float16 if config.numerics == "virgo_hmma" else np.float32
     with np.errstate(all="ignore"):
         left, right = (
@@ -82,18 +82,18 @@ def as_float(stored, form: FloatFormat) -> np.ndarray:
 def tree_operands(
     config: DotProductConfig, rng: np.random.Generator, count: int
 ) -> dict[str, np.ndarray]:
-    """Return vectors that find errors in trees, a fifth of each kind.
+    """Return stimulus for trees, a fifth of each kind.
 
-    Any bits; exponents in a window of its own for each vector; products at the edges of their
-    format; a later half of some block the negative of the earlier one, but for last bits; and
-    borders of classes. Infinity and NaN are rare but in the last, or they would hide the sums.
+    Random bits; exponents in a random window per vector; products at the range ends of their
+    format; blocks whose second half is the negative of the first, except for last bits; borders
+    of classes. Infinity and NaN are rare except in the last kind, as they would hide the sums.
     Half of the addends nearly cancel the products.
     """
     shape = (count, config.terms)
     a_form, b_form = config.a_format, config.b_format
     kind = rng.integers(0, 5, (count, 1))
     a, b = (any_bits(rng, form, shape) for form in (a_form, b_form))
-    # Most vectors are below 2, or long sums of FP16 would all overflow.
+    # Most vectors are below 2, as long FP16 sums would all overflow otherwise.
     is_small = rng.random((count, 1)) < 0.7
     a, b = (
         np.where(is_small, lowered(x, form), finite(rng, x, form))
@@ -120,12 +120,12 @@ def tree_operands(
 
 
 def any_bits(rng: np.random.Generator, form: FloatFormat, shape) -> np.ndarray:
-    """Return uniform bits."""
+    """Return uniform random bits."""
     return rng.integers(0, 1 << form.width, shape, dtype=np.uint32)
 
 
 def finite(rng: np.random.Generator, values: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return `values` with the exponents of nearly all infinities and NaN lowered."""
+    """Return `values` with the exponents of most infinities and NaN lowered."""
     magnitude = values & np.uint32(form.magnitude_mask)
     is_lowered = (magnitude > form.largest) & (rng.random(values.shape) < 0.98)
     return np.where(is_lowered, lowered(values, form), values)
@@ -145,7 +145,7 @@ def windowed(rng: np.random.Generator, values: np.ndarray, form: FloatFormat, ce
 
 
 def cancelled(rng: np.random.Generator, where, a, b, form: FloatFormat):
-    """Return `a` and `b` with a block whose later half is the negative of the earlier one."""
+    """Return `a` and `b` with a block whose second half is the negative of the first."""
     terms = a.shape[1]
     half = 1 << rng.integers(0, (terms - 1).bit_length(), (len(a), 1))
     index = np.arange(terms)

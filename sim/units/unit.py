@@ -1,4 +1,4 @@
-"""What the test bench of arithmetic must know of one unit."""
+"""Description of an arithmetic unit for its test bench."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,31 +11,31 @@ __all__ = ["Unit"]
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """One arithmetic unit: how it is made, fed, predicted, and who else computes the same.
+    """One arithmetic unit: construction, stimulus, golden model and oracle.
 
     Parameters
     ----------
     name : str
         Unique, an identifier.
     group : str
-        Heading it stands under in tables.
+        Table heading of the unit.
     component : callable
-        Makes it. Its ports hold stored bits: numbers, or arrays of them.
+        Makes the component. Its ports hold stored bits: numbers or arrays of them.
     latency : int
         Cycles from inputs to outputs; 0 for a combinational unit.
     interval : int
-        Cycles per result. Inputs are held for as many; one called ``valid`` is 1 in the first.
+        Cycles per result. Inputs are held that long; one called ``valid`` is 1 in the first.
     operands : callable
         ``operands(rng, count)`` returns each input port's stimulus: one element per vector, or
         one row of elements per vector for an array.
     golden : callable
         ``golden(**inputs)`` returns each output port's expected values, one per vector.
     oracle : str
-        Who else computes it, in words.
+        Name of an independent implementation.
     reference : callable or None
-        That oracle with the signature of `golden`; what it needs is imported inside.
+        That oracle, with the signature of `golden`; it imports its dependencies itself.
     exhaustive : callable or None
-        Returns every possible input, where there are few.
+        Returns every possible input, if there are few.
 
     """
 

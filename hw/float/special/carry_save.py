@@ -1,4 +1,4 @@
-"""Products as rows of digits' multiples, and trees that sum rows."""
+"""Booth-recoded partial products, and carry-save trees that sum rows."""
 
 from dataclasses import dataclass
 
@@ -24,12 +24,12 @@ def product_rows(
     carry=0,
     negative=0,
 ) -> tuple[list[Value], int]:
-    """Return rows whose sum, with the constant also returned, is about ``x * (y + carry)``.
+    """Return rows whose sum, plus the constant also returned, is about ``x * (y + carry)``.
 
-    `y`, in two's complement, is recoded to radix-4 digits from -2 to 2 (Booth's), each of which
+    `y`, in two's complement, is recoded to radix-4 digits from -2 to 2 (Booth's). Each digit
     gives a row: its multiple of `x`, unsigned, without the `dropped` lowest bits of the product.
-    A digit below zero, or one above where `negative` is 1, complements its row; the missing unit
-    is forgotten. The sum is modulo ``2**width``.
+    A negative digit complements its row, and so does a positive one if `negative` is 1; the
+    missing unit is ignored. The sum is modulo ``2**width``.
     """
     bits = Signal(2 * digits + 1, name=f"{name}_recoded")
     multiplicand = Signal(len(x), name=f"{name}_multiplicand")
@@ -56,7 +56,7 @@ def product_rows(
         kept = Cat(C(0, places), multiple) if places >= 0 else multiple[-places:]
         kept = kept[:width]
         row = Signal(width, name=f"{name}_{digit}_row")
-        # Rows are not extended by their sign: 2**n less than what stands here, without sign.
+        # Instead of a sign extension, the inverted sign adds 2**n, which `constant` subtracts.
         m.d.comb += row.eq(Cat(kept ^ is_negative.replicate(len(kept)), ~is_negative))
         if len(kept) < width:
             constant -= 1 << len(kept)
@@ -66,7 +66,7 @@ def product_rows(
 
 @dataclass(frozen=True, kw_only=True)
 class CarrySaveConfig:
-    """How many rows of how many bits.
+    """Number and width of the rows.
 
     Parameters
     ----------
@@ -83,9 +83,10 @@ class CarrySaveConfig:
 
 
 class CarrySave(wiring.Component):
-    """``a + b`` is the sum of all rows, modulo ``2**width``; no carry runs further than a bit.
+    """Carry-save tree: ``a + b`` is the sum of all rows modulo ``2**width``.
 
-    Combinational: levels of full adders, each of which leaves two rows of three.
+    Combinational: levels of full adders without carry propagation; each level reduces three rows
+    to two.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class CarrySave(wiring.Component):
 
 
 def total(m: Module, name: str, rows: list[Value], width: int, blocks: tuple[int, ...]) -> Value:
-    """Return the sum of `rows` modulo ``2**width``, by a tree and a carry-select adder."""
+    """Return the sum of `rows` modulo ``2**width``: a carry-save tree and a carry-select adder."""
     tree = CarrySave(CarrySaveConfig(rows=len(rows), width=width))
     adder = CarrySelectAdd(CarrySelectAddConfig(width=width, blocks=blocks))
     m.submodules[f"{name}_tree"] = tree

@@ -1,4 +1,4 @@
-"""Results of the special functions that no table gives."""
+"""Special cases of the special functions, whose results come from no table."""
 
 from amaranth import *
 from amaranth.lib import enum, wiring
@@ -9,12 +9,12 @@ from ...formats import FP32
 
 __all__ = ["Class", "Classify"]
 
-#: Stored exponent of 2**8, whose power of two no FP32 number is near.
+#: Stored exponent of 2**8; its power of two is far beyond every FP32 number.
 HUGE_POWER = FP32.bias + 8
 
 
 class Class(enum.IntEnum, shape=2):
-    """What a result is."""
+    """Class of a result."""
 
     NUMBER = 0
     ZERO = 1
@@ -23,7 +23,7 @@ class Class(enum.IntEnum, shape=2):
 
 
 class Classify(wiring.Component):
-    """Tell what the function `operation` of `a` is; rounding may still make it zero or infinite.
+    """Class of ``operation(a)``; rounding can still turn a number into zero or infinity.
 
     Combinational.
 

@@ -1,4 +1,4 @@
-"""What the special functions are made of: tables, their segments and fixed-point widths, as data.
+"""Definition of the special functions as data: tables, their segments and fixed-point widths.
 
 A function is a quadratic in each segment of its argument, ``c0 + c1 * x + c2 * x**2``, where `x`,
 from 0 to below 1, is the position in the segment. Every table approximates values from 1/2 to 1,
@@ -49,7 +49,7 @@ class Piece:
 
     @property
     def end(self) -> int:
-        """Where the piece ends, as an argument."""
+        """End of the piece, as an argument."""
         return (self.last + 1) << (ARGUMENT_WIDTH - self.index_width)
 
 
@@ -61,8 +61,8 @@ class Table:
     ----------
     pieces : tuple of Piece
     centred : bool
-        Whether an argument stands for all values from itself to the next one, so that the best
-        guess is half a unit more; else it is exact.
+        Whether an argument represents all values up to the next argument, so that adding half a
+        unit is the best estimate; if not, it is exact.
 
     """
 
@@ -71,14 +71,14 @@ class Table:
 
     @property
     def segments(self) -> int:
-        """How many segments there are."""
+        """Number of segments."""
         return sum(piece.last - piece.first + 1 for piece in self.pieces)
 
 
 #: Bits of the argument of a table.
 ARGUMENT_WIDTH = 25
 
-#: What the tables hold, with v the argument:
+#: Functions of the tables, with v the argument:
 #: rcp             1 / (1 + v)
 #: rsqrt           1 / sqrt(1 + v)
 #: rsqrt_odd       1 / sqrt(2 + 2v), for odd exponents
@@ -98,15 +98,15 @@ TABLES = {
     "cos": Table((Piece(0, 63, 6),), centred=True),
 }
 
-#: The fraction, in units of ``2**-LOG2_UPPER_WIDTH``, from which log2 takes a significand as
-#: halved: just below the root of 2, so that logarithms other than those near 1 are not small.
+#: Fraction, in units of ``2**-LOG2_UPPER_WIDTH``, from which on log2 halves the significand: just
+#: below the root of 2, so that only logarithms near 1 are small.
 LOG2_UPPER = 13
 LOG2_UPPER_WIDTH = 5
 
-#: Below 2 to this, sin(x) is x and cos(x) is 1.
+#: Below 2 to this power, sin(x) is x and cos(x) is 1.
 TINY_ANGLE = -12
 
-#: Bits of the shortest index, and of the position that remains.
+#: Bits of the shortest index, and of the remaining position.
 LEAST_INDEX_WIDTH = 5
 OFFSET_WIDTH = ARGUMENT_WIDTH - LEAST_INDEX_WIDTH
 
@@ -123,18 +123,18 @@ C2_DIGITS = (C2_BITS + 1) // 2
 SQUARED_WIDTH = 14
 SQUARE_WIDTH = 18
 
-#: Bits in which the quadratic is summed, and bits of its value that are kept.
+#: Bits of the quadratic's sum, and bits kept of its value.
 SUM_WIDTH = 31
 VALUE_WIDTH = 28
 
-#: The factor from 1 to below 2 that the value is multiplied by, and the product's bits.
+#: Bits of the factor, from 1 to below 2, that multiplies the value, and of the product.
 FACTOR_WIDTH = 26
 FACTOR_DIGITS = 14
 PRODUCT_WIDTH = 31
-#: What dropped bits take from a product on average: half a unit for each digit of the factor.
+#: Average loss by dropped bits: half a unit for each digit of the factor.
 PRODUCT_BIAS = FACTOR_DIGITS // 2
 
-#: Digits of a significand; bits of an angle in turns; bits of 1 / (2 pi) that it depends on.
+#: Digits of a significand; bits of an angle in turns; relevant bits of 1 / (2 pi).
 SIGNIFICAND_DIGITS = 13
 TURN_WIDTH = 33
 WINDOW_WIDTH = TURN_WIDTH + 24

@@ -1,4 +1,4 @@
-"""The interpolator: a quadratic in the segment of a table that holds the argument."""
+"""Interpolator: evaluates a quadratic in the table segment of the argument."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -13,7 +13,7 @@ from .functions import TABLES
 
 __all__ = ["SELECT_WIDTH", "Coefficients", "Interpolate", "Square", "selection"]
 
-#: Tables by their number; the last is the constant 1.
+#: Tables by number; the last one is the constant 1.
 SELECTIONS = (*TABLES, "one")
 SELECT_WIDTH = (len(SELECTIONS) - 1).bit_length()
 
@@ -31,7 +31,7 @@ def selection(name: str) -> Const:
 
 
 class Coefficients(wiring.Component):
-    """One table: the coefficients of the segment that holds an argument, and its place in it.
+    """Coefficient table: outputs the argument's segment coefficients and its position there.
 
     Combinational.
 
@@ -85,10 +85,10 @@ class Coefficients(wiring.Component):
 
 
 class Square(wiring.Component):
-    """``o`` is about ``i**2``, of the upper bits of `i` and without the lower bits of each row.
+    """Truncated squarer: ``o`` is about ``i**2`` of the upper bits of `i`.
 
-    Combinational. Every bit meets itself once and each higher one twice, which is half the bits
-    of a product.
+    Combinational. Each bit is multiplied by itself once and by each higher bit twice, which is
+    half the bits of a product. The lower bits of each row are dropped.
 
     Members
     -------
@@ -119,10 +119,10 @@ class Square(wiring.Component):
 
 
 class Interpolate(wiring.Component):
-    """``o = c0 + c1 * x + c2 * x**2`` of the selected table, with `x` from the argument.
+    """Interpolator: ``o = c0 + c1 * x + c2 * x**2`` of the selected table, `x` from the argument.
 
-    A pipeline without back-pressure: one value per cycle, a cycle for each stage in `cuts`. The
-    stage `coefficients` finds them and the square of the position, `value` is one sum of all rows
+    A pipeline without back-pressure: one value per cycle, one cycle per stage in `cuts`. Stage
+    `coefficients` reads them and squares the position; stage `value` is a single sum of all rows
     of both products. Oberman and Siu, "A High-Performance Area-Efficient Multifunction
     Interpolator", ARITH 2005.
 

@@ -1,4 +1,4 @@
-"""Range reduction: a number becomes the argument of a table, a factor and an exponent."""
+"""Range reduction: converts a number to a table argument, a factor and an exponent."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -22,14 +22,14 @@ from .turns import Turns
 
 __all__ = ["REDUCED_LAYOUT", "Reduce"]
 
-#: Places of the word below a significand at its top.
+#: Bits of the word below a significand at its top.
 BELOW = TURN_WIDTH - FP32.significand_width
-#: Bits of a power's exponent before the point, with its sign.
+#: Integer bits of the exponent of a power, with its sign.
 WHOLE_WIDTH = 9
 SHIFT_WIDTH = 6
 
-#: What a function is reduced to: its value is ``table(argument) * factor`` and a power of two.
-#: A factor of 1 stands for none. `scale` is what that power's exponent depends on.
+#: Reduced form of a function: its value is ``table(argument) * factor`` times a power of two. The
+#: factor can be 1. `scale` determines the exponent of that power.
 REDUCED_LAYOUT = data.StructLayout({
     "operation": SpecialOperation,
     "select": SELECT_WIDTH,
@@ -39,23 +39,23 @@ REDUCED_LAYOUT = data.StructLayout({
     "has_factor": 1,
     "scale": signed(WHOLE_WIDTH + 1),
     "sign": 1,
-    # Of log2: the significand was halved; and the result is not near 0.
+    # For log2: the significand was halved; and the result is not near 0.
     "is_upper": 1,
     "is_far": 1,
-    # Of sin and cos: too small for a table.
+    # For sin and cos: too small for a table.
     "is_tiny": 1,
 })
 
 
 class Reduce(wiring.Component):
-    """Reduce a number other than zero, infinity and NaN to what the interpolator needs.
+    """Range reduction of a nonzero finite number to the inputs of the interpolator.
 
-    A pipeline without back-pressure: one number per cycle, a cycle for each stage in `cuts`.
+    A pipeline without back-pressure: one number per cycle, one cycle per stage in `cuts`.
 
     | stage | result |
     |---|---|
-    | addends | an angle in turns, as two addends; else the significand or its complement |
-    | word | their sum; of an angle, the distance from a multiple of half a right angle |
+    | addends | an angle in turns, as two addends; otherwise the significand or its complement |
+    | word | their sum; for an angle, the distance from a multiple of half a right angle |
     | reduced | the word normalised and shifted; argument, factor and exponent from these |
 
     Parameters
@@ -109,7 +109,7 @@ class Reduce(wiring.Component):
         kind["sign"] = Mux(
             kind["is_circular"],
             (kind["sign"] & (kind["operation"] == SpecialOperation.SIN)) ^ quadrant[1],
-            # Powers are positive, and a logarithm's sign is not its operand's.
+            # Powers are positive, and the sign of a logarithm is not its operand's.
             kind["sign"] & (kind["operation"] <= SpecialOperation.RSQRT),
         )
         *flags, exponent, is_cosine, shift, word = cut(
@@ -131,7 +131,7 @@ class Reduce(wiring.Component):
         return m
 
     def kind(self) -> dict[str, Value]:
-        """Return what is to be done, from operation and operand."""
+        """Return control signals derived from operation and operand."""
         fraction = self.a[: FP32.fraction_width]
         exponent = self.a[FP32.fraction_width : -1]
         is_circular = self.operation[2]
@@ -150,13 +150,13 @@ class Reduce(wiring.Component):
         }
 
     def addends(self, m, kind):
-        """Return two words to add, and whether they are an angle's below 1/2 radian."""
+        """Return the two words to add, and whether they are of an angle below 1/2 radian."""
         significand = Signal(FP32.significand_width)
         m.d.comb += significand.eq(Cat(self.a[: FP32.fraction_width], kind["is_normal"]))
         is_power = kind["operation"] == SpecialOperation.EXP2
         is_negated = Signal()
         m.d.comb += is_negated.eq(Mux(is_power, kind["sign"], kind["is_upper"]))
-        # A fraction has its first bit where a significand has its hidden one; halved, one below.
+        # The first bit of a fraction is aligned with a hidden bit; if halved, one place lower.
         is_fraction = (kind["operation"] == SpecialOperation.LOG2) & kind["is_normal"]
         placed = Signal(FP32.significand_width)
         m.d.comb += placed.eq(
@@ -191,13 +191,13 @@ class Reduce(wiring.Component):
         is_angle = kind["is_circular"] & ~kind["is_tiny"]
         is_folded = is_angle & ~is_small
         octant = adder.o[TURN_WIDTH - 3 : TURN_WIDTH] & is_folded.replicate(3)
-        # The place after the last known bit gets a 1: the middle of what the bits can stand for.
+        # A 1 after the last known bit selects the middle of the range that the bits represent.
         folded = Cat(C(0b100, 3), adder.o[: TURN_WIDTH - 3] ^ octant[0].replicate(TURN_WIDTH - 3))
         word = Cat(Mux(is_folded, folded, adder.o[:TURN_WIDTH]), adder.o[-1] & ~is_angle)
         return word, octant
 
     def shift(self, kind, is_small, exponent):
-        """Return by how much the word is shifted right: of a power, or a small angle."""
+        """Return the right shift of the word, for a power or a small angle."""
         places = Mux(is_small, FP32.bias - 2, FP32.bias + 7) - exponent
         is_shifted = is_small | (kind["operation"] == SpecialOperation.EXP2)
         is_far = places[SHIFT_WIDTH : FP32.exponent_width].any()
@@ -227,7 +227,7 @@ class Reduce(wiring.Component):
                 1 << FACTOR_WIDTH,
             ),
         )
-        # The operand's stored exponent, as if there were no least one.
+        # The operand's stored exponent, with an unbounded range.
         number = Signal(signed(WHOLE_WIDTH + 1))
         m.d.comb += number.eq(
             (exponent | ~kind["is_normal"]) - Mux(kind["is_normal"], 0, normalise.shift)
@@ -249,12 +249,12 @@ class Reduce(wiring.Component):
         }
 
     def argument(self, m, kind, normalised, shifted):
-        """Return the table's argument, and whether a logarithm's is that of a halved number."""
+        """Return the table's argument, and whether it is of a logarithm of a halved number."""
         is_log2 = kind["operation"] == SpecialOperation.LOG2
         is_angle = kind["is_circular"] & ~kind["is_tiny"]
         fraction = normalised[-1 - ARGUMENT_WIDTH : -1]
-        # Only now known of a subnormal, whose logarithm is so far from zero that the complement
-        # does for the difference from 2.
+        # Known only here for a subnormal, whose logarithm is so far from zero that the complement
+        # can replace the difference from 2.
         is_complement = is_log2 & ~kind["is_normal"] & (fraction[-LOG2_UPPER_WIDTH:] >= LOG2_UPPER)
         argument = Signal(ARGUMENT_WIDTH)
         with m.If(kind["operation"] == SpecialOperation.EXP2):
@@ -266,13 +266,13 @@ class Reduce(wiring.Component):
         return argument, kind["is_upper"] | is_complement
 
     def select(self, kind, is_cosine, is_upper, number):
-        """Return the table to look into."""
+        """Return the table to use."""
         circular = Mux(
             kind["is_tiny"],
             selection("one"),
             Mux(is_cosine, selection("cos"), selection("sin")),
         )
-        # True exponents are odd where stored ones are even.
+        # True exponents are odd if stored ones are even.
         choices = [
             selection("rcp"),
             Mux(number[0], selection("rsqrt"), selection("rsqrt_odd")),

@@ -1,4 +1,4 @@
-"""The special function unit: six functions by table and quadratic interpolation."""
+"""Special function unit: six functions by table lookup and quadratic interpolation."""
 
 from dataclasses import dataclass
 
@@ -25,11 +25,11 @@ STAGES = ("addends", "word", "reduced", "coefficients", "value", "product", "nor
 SKIPPED = {8: (), 7: ("word",), 6: ("word", "normalised")}
 
 EXPONENT_WIDTH = 10
-#: Bits of the whole part of a logarithm's magnitude.
+#: Integer bits of a logarithm's magnitude.
 WHOLE_WIDTH = 8
 #: A product or half a logarithm, below 2**7.
 TOTAL_WIDTH = special.PRODUCT_WIDTH + WHOLE_WIDTH - 1
-#: Stored exponent of a word with its top bit set, of a function whose exponent is 0.
+#: Stored exponent of a word with its top bit set, for a function of exponent 0.
 TOP = FP32.bias + WHOLE_WIDTH - 2
 
 
@@ -51,21 +51,22 @@ class SpecialFunctionConfig:
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """Stages whose results are registered, beside the last."""
+        """Stages whose results are registered, besides the last."""
         return tuple(stage for stage in STAGES if stage not in SKIPPED[self.latency])
 
 
 class SpecialFunction(SharedBlock):
-    """``o = operation(a)`` within a unit in the last place, see ``docs/special_functions.md``.
+    """Special function unit: ``o = operation(a)`` within a unit in the last place.
 
-    Latency `config.latency`, one result per cycle, no handshake. Subnormal numbers are numbers
-    like any other; NaN results are canonical. Angles are in radians, of any size.
+    See ``docs/special_functions.md``. Latency `config.latency`, one result per cycle, no
+    handshake. Subnormals are fully supported; NaN results are canonical. Angles are in radians,
+    of any size.
 
     | cycle, of 8 | stage | result |
     |---|---|---|
     | 1 to 3 | addends, word, reduced | range reduction, see `Reduce` |
     | 4, 5 | coefficients, value | the quadratic, see `Interpolate`; the exponent |
-    | 6 | product | value times factor; of a logarithm, that and its whole part |
+    | 6 | product | value times factor; for a logarithm, that plus its integer part |
     | 7 | normalised | |
     | 8 | | rounded to nearest |
 
@@ -76,7 +77,7 @@ class SpecialFunction(SharedBlock):
     Members
     -------
     operation : In(SpecialOperation)
-        The two codes left give anything.
+        The two unused codes give undefined results.
     a : In(32)
     o : Out(32)
 
@@ -129,12 +130,12 @@ class SpecialFunction(SharedBlock):
         return m
 
     def cut(self, m, stage, **values) -> dict[str, Value]:
-        """Return `values` behind a register if the pipeline is cut after `stage`."""
+        """Return `values`, registered if the pipeline is cut after `stage`."""
         passed = cut(m, stage, registered=stage in self.config.cuts, **values)
         return dict(zip(values, passed, strict=True))
 
     def scale(self, m, reduced) -> dict[str, Value]:
-        """Return the exponent, the sign, and what of a logarithm is added to the product."""
+        """Return exponent, sign, and the logarithm's addend to the product."""
         scale = reduced.scale
         base = Signal(EXPONENT_WIDTH)
         term = Signal(EXPONENT_WIDTH)
@@ -152,7 +153,7 @@ class SpecialFunction(SharedBlock):
             with m.Case(SpecialOperation.EXP2):
                 m.d.comb += [base.eq(TOP + 1), term.eq(scale)]
             with m.Case(SpecialOperation.LOG2):
-                # The product is half of the logarithm; near 0, of its normalised factor.
+                # The product is half the logarithm; near 0, its factor is normalised.
                 with m.If(reduced.is_far):
                     m.d.comb += base.eq(TOP + 1)
                 with m.Else():
@@ -179,7 +180,7 @@ class SpecialFunction(SharedBlock):
         }
 
     def product(self, m, value, beside) -> Value:
-        """Return value times factor, plus or minus which half a logarithm's whole part."""
+        """Return value times factor, plus or minus half a logarithm's integer part."""
         rows, constant = product_rows(
             m,
             "factor",
@@ -198,8 +199,8 @@ class SpecialFunction(SharedBlock):
         return total(m, "product", rows, TOTAL_WIDTH, blocks)
 
     def normalised(self, m, product):
-        """Return the product with its leading one at the top, cut for rounding, and the shift."""
-        # The least are logarithms, not below 1/8 when halved.
+        """Return the normalised product, truncated for rounding, and the shift."""
+        # The smallest are logarithms, at least 1/8 when halved.
         m.submodules.normalise = normalise = Normalise(
             NormaliseConfig(width=TOTAL_WIDTH, leading_zeros=WHOLE_WIDTH + 1)
         )
@@ -208,7 +209,7 @@ class SpecialFunction(SharedBlock):
         return Cat(normalise.o[:lowest].any(), normalise.o[lowest:]), normalise.shift
 
     def rounded(self, m, kind, sign, exponent, significand) -> Value:
-        """Return the result as stored."""
+        """Return the rounded and packed result."""
         m.submodules.round = rounder = Round(
             RoundConfig(
                 form=FP32,

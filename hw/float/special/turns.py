@@ -1,4 +1,4 @@
-"""Angles in turns: the significand times the bits of 1 / (2 pi) that matter to it."""
+"""Angles in turns: the significand times the relevant bits of 1 / (2 pi)."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -11,22 +11,22 @@ from .functions import SIGNIFICAND_DIGITS, TURN_WIDTH, WINDOW_WIDTH
 
 __all__ = ["Turns"]
 
-#: Stored exponent of the first window, 1/2 to below 1 radian, and how many windows there are.
+#: Stored exponent of the first window, 1/2 to below 1 radian, and number of windows.
 FIRST = FP32.bias - 1
 WINDOWS = FP32.bias + 2
-#: A window is found in a row of constants, then shifted by up to one less than this.
+#: A window is selected from a row of constants, then shifted by less than this.
 STEP = 8
 
 
 class Turns(wiring.Component):
-    """``a + b`` is an angle over 2 pi, modulo 1, in units of ``2**-TURN_WIDTH``.
+    """Radian reduction: ``a + b`` is an angle over 2 pi modulo 1, in units of ``2**-TURN_WIDTH``.
 
-    Combinational. Payne and Hanek's reduction, "Radian Reduction for Trigonometric Functions",
-    ACM SIGNUM Newsletter 18(1), 1983: the bits of 1 / (2 pi) above the window give whole turns
-    with every bit of the significand, those below give less than a unit.
+    Combinational. Payne and Hanek's method, "Radian Reduction for Trigonometric Functions", ACM
+    SIGNUM Newsletter 18(1), 1983: the bits of 1 / (2 pi) above the window contribute only whole
+    turns; those below contribute less than a unit.
 
-    Angles below 1/2 radian are taken in units of 8 turns, divided by their power of two and
-    multiplied by 1/4: from 0.318 to 0.637.
+    Angles below 1/2 radian are in units of 8 turns, divided by their power of two and multiplied
+    by 1/4: from 0.318 to 0.637.
 
     Members
     -------
@@ -74,10 +74,10 @@ class Turns(wiring.Component):
         return m
 
     def window(self, number: Signal) -> Value:
-        """Return window `number`: each begins a bit later than the one before."""
+        """Return window `number`: each begins one bit later than its predecessor."""
         step_width = STEP.bit_length() - 1
         mask = (1 << (WINDOW_WIDTH + STEP - 1)) - 1
-        # Bits below the last window's end, where the first row of constants begins.
+        # Bits of the constant below window 0.
         end = INVERSE_TURN_WIDTH - WINDOW_WIDTH + FP32.fraction_width + 1
         constants = [
             C((INVERSE_TURN << STEP >> (end - first + 1)) & mask, WINDOW_WIDTH + STEP - 1)
