@@ -1,4 +1,4 @@
-"""Plans of who meets at which barriers, many at once, as scripts for gateware and model."""
+"""Random plans of barrier meetings for the RTL and its model, many meetings at once."""
 
 import random
 from collections import Counter
@@ -14,20 +14,20 @@ __all__ = ["Meeting", "MeetingPlan", "Moment", "step"]
 
 @dataclass
 class Meeting:
-    """Warps of some cores that go on together once all have come to one barrier.
+    """A barrier meeting: warps of some cores that continue once all of them have arrived.
 
     Attributes
     ----------
     key : tuple
-        What no two meetings at once have in common.
+        Identifies the meeting among those at the same time.
     coming : dict
-        What each (core, warp) will execute.
+        Arrival instruction of each (core, warp).
     left : list
-        Who has yet to come.
+        Warps that have not arrived yet.
     arrived : set
-        Who waits.
+        Warps that wait.
     held : int
-        Nobody comes, as long as somebody else tries what has to be refused.
+        Number of illegal arrivals in progress; while it is not 0, no other warp arrives.
 
     """
 
@@ -40,7 +40,7 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Moment:
-    """A cycle: what each core asked, who waited when it began, and what each core was told."""
+    """A cycle: arrivals by core, waiting warps at its start, and the answer to each core."""
 
     coming: tuple[Coming | None, ...]
     waiting: tuple[int, ...]
@@ -49,7 +49,7 @@ class Moment:
 
 
 def step(model: ClusterBarriersModel, coming: Sequence[Coming | None]) -> Moment:
-    """Let a cycle pass on the model; return all about it."""
+    """Advance the model by one cycle; return the cycle."""
     waiting = tuple(sum(1 << warp for warp in core.waiting) for core in model.cores)
     synchronizer = model.synchronizer
     cores = tuple(sum(1 << core for core in cores) for cores in synchronizer.waiting)
@@ -57,20 +57,20 @@ def step(model: ClusterBarriersModel, coming: Sequence[Coming | None]) -> Moment
 
 
 class MeetingPlan:
-    """Makes up meetings, and lets warps come to them, one cycle after the other.
+    """Generator of meetings, which sends their warps cycle by cycle.
 
-    The model of all barriers decides what happens; that nobody goes on before all have come, and
-    that then all do in the cycle there is for it, is checked here for each meeting, whatever the
-    model says.
+    The model of all barriers computes the outcome. Independent of the model, each meeting is
+    checked: no warp continues before all have arrived, and then all continue in the expected
+    cycle.
 
     Parameters
     ----------
     config : ClusterConfig
     rng : random.Random
     rate : float
-        How likely a core that can send a warp does, in a cycle.
+        Probability per cycle that a core sends a warp, if it can.
     wrong : float
-        How likely it sends one that has to be refused.
+        Probability that the arrival is an illegal one.
 
     Attributes
     ----------
@@ -85,13 +85,13 @@ class MeetingPlan:
         self.model = ClusterBarriersModel(config)
         self.free = [set(range(config.core.warps)) for _ in range(config.cores)]
         self.meetings: dict[tuple, Meeting] = {}
-        self.ending: list[Meeting] = []  # opened, to be let go in this cycle
+        self.ending: list[Meeting] = []  # opened, to be released in this cycle
         self.pending: list[tuple[Coming, Meeting | None, bool] | None] = [None] * config.cores
         self.tally: Counter[str] = Counter()
         self.cycle = 0
 
     def run(self, cycles: int) -> Iterator[Moment]:
-        """Yield so many cycles, and then those until all meetings are over."""
+        """Yield `cycles` cycles, then further ones until all meetings are over."""
         last = self.cycle + cycles
         while self.cycle < last or self.meetings or self.ending or any(self.pending):
             if self.cycle < last:
@@ -103,7 +103,7 @@ class MeetingPlan:
             yield self.step()
 
     def call(self):
-        """Begin meetings of free warps."""
+        """Start meetings of free warps."""
         for _ in range(2):
             meeting = self.invite()
             if meeting is None or meeting.key in self.meetings or self.still_there(meeting):
@@ -115,7 +115,7 @@ class MeetingPlan:
             self.tally["at once"] = max(self.tally["at once"], len(self.meetings))
 
     def still_there(self, meeting: Meeting) -> bool:
-        """Return whether one of its cores has yet to learn that the barrier has opened."""
+        """Return True if a core of the meeting has not yet seen the barrier open."""
         cores = {core for core, _ in meeting.coming}
         return any(
             meeting.key == other.key and cores & {core for core, _ in other.coming}
@@ -123,14 +123,14 @@ class MeetingPlan:
         )
 
     def invite(self) -> Meeting | None:
-        """Return a meeting of free warps, if there can be one: of all cores, of some, of one."""
+        """Return a meeting of free warps, if possible: of all cores, of some, or of one."""
         rng, config = self.rng, self.config
         barrier = rng.randrange(min(config.barriers, 6))
         cores = [core for core, warps in enumerate(self.free) if warps]
         if config.barrier_scope == "cluster":
             if len(cores) < config.cores:
                 return None
-            # Of every core another number of warps.
+            # A different number of warps of each core.
             parts = {core: rng.randint(1, len(self.free[core])) for core in cores}
             return self.meeting((barrier,), barrier, parts, parts)
         if not cores:
@@ -146,7 +146,7 @@ class MeetingPlan:
         )
 
     def meeting(self, key, number, parts, counts) -> Meeting:
-        """Return a meeting of so many free warps of each core."""
+        """Return a meeting of `parts[core]` free warps of each core."""
         coming = {
             (core, warp): Coming(warp, number, counts[core])
             for core, some in parts.items()
@@ -155,7 +155,7 @@ class MeetingPlan:
         return Meeting(key, coming)
 
     def send(self, core: int, *, wrong: bool):
-        """Return what a core's next arrival is, of which meeting, and whether it is wrong."""
+        """Return a core's next arrival, its meeting, and whether it is illegal."""
         if wrong and self.free[core] and self.rng.random() < self.wrong:
             found = self.mistake(core, self.rng.choice(sorted(self.free[core])))
             return None if found is None else (*found, True)
@@ -173,7 +173,7 @@ class MeetingPlan:
         return meeting.coming[who], meeting, False
 
     def mistake(self, core: int, warp: int) -> tuple[Coming, Meeting | None] | None:
-        """Return an arrival that has to be refused, and the meeting it must not open."""
+        """Return an illegal arrival, and the meeting that it must not open."""
         rng, config = self.rng, self.config
         warps, here = self.model.cores[core].warps, self.model.cores[core].waiting
         kind = rng.randrange(5)
@@ -200,7 +200,7 @@ class MeetingPlan:
         return None
 
     def step(self) -> Moment:
-        """Let a cycle pass, and check what it means for each meeting."""
+        """Advance by one cycle, and check each meeting."""
         coming = [None if each is None else each[0] for each in self.pending]
         moment = step(self.model, coming)
         told = moment.told
@@ -236,7 +236,7 @@ class MeetingPlan:
         return moment
 
     def complete(self, meeting: Meeting, core: int) -> list[Meeting]:
-        """Note that all have come; return the meeting if it ends in this cycle already."""
+        """Record that all have arrived; return the meeting if it ends in this cycle already."""
         del self.meetings[meeting.key]
         self.tally["meetings"] += 1
         of_one = self.config.cores == 1 or meeting.key[1:] == (core,)

@@ -1,4 +1,4 @@
-"""The barriers of all cores of a cluster on Verilator, beside their model of each cycle."""
+"""Stress bench for the barriers of all cores of a cluster, on Verilator against their model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ __all__ = ["BarrierStress", "Barriers"]
 
 
 class Barriers(wiring.Component):
-    """The barriers of every core and the synchronizer, wired as in a cluster.
+    """Barriers of every core and the cluster barrier, connected as in a cluster.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class Barriers(wiring.Component):
     Members
     -------
     arrive_{n}, number_{n}, count_{n} : In
-        Those of the `Barrier` of core n.
+        Inputs of the `Barrier` of core n.
     ready_{n}, refused_{n}, cause_{n}, waiting_{n}, released_{n} : Out
-        Of the same.
+        Outputs of the `Barrier` of core n.
     cores_{b} : Out(cores)
         Cores that wait at barrier b.
     """
@@ -67,7 +67,7 @@ class Barriers(wiring.Component):
 
 
 class BarrierStress:
-    """Replays moments of a plan on the gateware, and compares every output in every cycle."""
+    """Bench that replays the moments of a plan on the RTL and compares all outputs by cycle."""
 
     def __init__(self, config: ClusterConfig, *, optimize: int = 1):
         self.config = config
@@ -80,7 +80,7 @@ class BarrierStress:
         self.bench.close()
 
     def check(self, moments: Sequence[Moment]) -> None:
-        """Run these cycles from reset on; what differs is an error."""
+        """Run the cycles of `moments` from reset; raise `AssertionError` on a difference."""
         self.bench.reset()
         inputs: dict[str, Any] = {}
         for n in range(self.config.cores):
@@ -104,7 +104,7 @@ class BarrierStress:
 
 
 def same(name: str, found, expected, *, where: np.ndarray | bool = True) -> None:
-    """Compare an output with what it must be in each cycle where it counts."""
+    """Compare an output with its expected values in the cycles selected by `where`."""
     differ = np.flatnonzero((found[name] != np.asarray(expected)) & where)
     if len(differ):
         cycle = int(differ[0])

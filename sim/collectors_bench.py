@@ -1,4 +1,4 @@
-"""The operand collectors alone, amid register banks, units and buses of any timing."""
+"""Bench of the operand collectors, between models of banks, units and buses."""
 
 import random
 
@@ -16,30 +16,30 @@ __all__ = ["CollectorsBench"]
 
 
 class CollectorsBench:
-    """Runs a program through the collectors and checks everything they do.
+    """Bench that runs a program through the collectors and checks all their outputs.
 
-    In each cycle, their requests, what they offer, whether they take instructions and their
-    events must be those of `CollectorsModel`, and operands those of `expected_operations`.
+    In each cycle, requests, offers, readies and events must equal those of `CollectorsModel`.
+    Operands must equal those of `expected_operations`.
 
     Parameters
     ----------
     config : CoreConfig
         The core.
     surroundings : Surroundings
-        How all else behaves.
+        Behaviour of the surroundings.
     program : list of dict
-        What is issued, by `issue_of`, instruction n at place n.
+        Instructions to issue, by `issue_of`, instruction n at index n.
     seed : int
-        Of all that is random.
+        Random seed.
 
     Attributes
     ----------
     cycles : int
-        Cycles until everything was written.
+        Cycles until the last write.
     issued, accepted, written : list of int
-        The cycle in which each instruction was taken, went to its port, and was written.
+        Cycle in which each instruction was accepted, went to its port, and was written.
     snooped : int
-        Operands that came from buses.
+        Operands taken from buses.
 
     """
 
@@ -62,7 +62,7 @@ class CollectorsBench:
         self.issued, self.accepted, self.written = ([-1] * len(program) for _ in range(3))
 
     def run(self, timeout: int = 20_000):
-        """Run the program; raise `AssertionError` where anything is not as it must be."""
+        """Run the program; raise `AssertionError` on any difference."""
         simulate(self.dut, self.testbench, timeout=timeout)
         for name, values in self.final.items():
             assert self.banks.registers[name] == values, f"warp and register {name}"
@@ -88,7 +88,7 @@ class CollectorsBench:
             await ctx.tick()
 
     def answers(self, buses: list[dict | None], offers: list[dict | None]) -> dict:
-        """Return all that goes into the collectors; nonsense where nothing is valid."""
+        """Return all inputs of the collectors, with random values where nothing is valid."""
         everyone = (1 << self.config.threads) - 1
         nonsense = {"mask": everyone, "values": random_values(self.config, self.rng)}
         issue = self.rng.choice(self.program)
@@ -102,20 +102,20 @@ class CollectorsBench:
         }
 
     def check_requests(self, requests: list[dict]) -> set[int]:
-        """Compare requests with the model's; return whose are granted to the end."""
+        """Compare requests with the model's; return the collectors with a completed grant."""
         found = {c: one["payload"] for c, one in enumerate(requests) if one["valid"]}
         assert found == self.model.requests()
         return self.banks.grant(found)
 
     def check_offers(self, operations: dict[int, int]) -> set[int]:
-        """Compare what each port is offered with what must be; return the ports that accept."""
+        """Compare the offer to each port with the expected one; return the ports that accept."""
         for port, operation in operations.items():
             number = self.model.offered[port].issue["instruction"]["pc"] // 4
             found = self.packings["operation"].unpack(operation)
             expected = self.expected[number]
             idle = [t for t in range(self.config.threads) if not expected["mask"] >> t & 1]
             for values, exact in zip(found["operands"], expected["operands"], strict=True):
-                for thread in idle:  # what these read is of no matter
+                for thread in idle:  # operands of inactive threads are undefined
                     values[thread] = exact[thread]
             assert found == expected, f"instruction {number} at {Port(port)}"
         return {port for port in operations if self.rng.random() < self.surroundings.accept}
@@ -130,7 +130,7 @@ class CollectorsBench:
         }
 
     def check_room(self, ready: int, offers: list[dict | None], accepted: set[int]) -> list[dict]:
-        """Compare who is taken with the free collectors; return the instructions."""
+        """Compare the accepted slots with the free collectors; return their instructions."""
         room = self.model.room(accepted)
         issues = []
         for slot, offer in enumerate(offers):
@@ -147,7 +147,7 @@ class CollectorsBench:
         accepted: set[int],
         issues: list[dict],
     ):
-        """Do what happens at the end of the cycle, here and in the model; compare events."""
+        """End the cycle, here and in the model; compare events."""
         results = [bus for bus in buses if bus is not None]
         model = self.model
         happened = {
@@ -167,7 +167,7 @@ class CollectorsBench:
         self.cycles += 1
 
     def accept(self, number: int):
-        """Let a unit begin with an instruction."""
+        """Start an instruction in its unit."""
         operation = self.expected[number]
         due = self.units.start(self.cycles, operation)
         self.accepted[number] = self.cycles
@@ -176,7 +176,7 @@ class CollectorsBench:
             self.issuer.expected[target] = (number, due)
 
     def write(self, result: dict):
-        """Write what a bus has into the registers."""
+        """Write a bus result into the registers."""
         self.done += 1
         self.written[result["pc"] // 4] = self.cycles
         if result["writes"]:

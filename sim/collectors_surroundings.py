@@ -1,4 +1,4 @@
-"""What is around the operand collectors: register banks, units, buses, and who issues."""
+"""Surroundings of the operand collectors: register banks, units, buses and issue."""
 
 import random
 from dataclasses import dataclass
@@ -11,31 +11,31 @@ __all__ = ["Banks", "Issuer", "Surroundings", "Units", "issue_of", "random_value
 
 
 def random_values(config: CoreConfig, rng: random.Random) -> list[int]:
-    """Return a value for each thread."""
+    """Return a random value for each thread."""
     return [rng.getrandbits(32) for _ in range(config.threads)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """How everything around the collectors behaves; by itself, at its best.
+    """Behaviour of the surroundings of the collectors; by default, at its best.
 
     Parameters
     ----------
     grant : float
-        Probability that a request that could be granted is.
+        Probability that a grantable request is granted.
     conflicts : bool
-        Whether a bank of registers, `(warp + register) mod banks`, serves one request per cycle.
+        True if a bank of registers, `(warp + register) mod banks`, serves one request per cycle.
     accept : float
         Probability that a port accepts.
     latency : tuple of int
-        Cycles from acceptance to the bus, one of which is drawn for each instruction.
+        Cycles from acceptance to the bus; one is drawn for each instruction.
     write : float
         Probability that a finished result gets a bus.
     issue : float
-        Probability that a slot issues, where it could.
+        Probability that a slot issues, if it can.
     early : int or None
-        Cycles ahead of its result's writing that a consumer may be issued, by the earliest cycle
-        that result can come; None: as soon as the producer has been issued.
+        Cycles before the earliest write of a result that a consumer may issue; None: as soon as
+        the producer has issued.
 
     """
 
@@ -49,7 +49,7 @@ class Surroundings:
 
 
 def issue_of(number: int, warp: int, mask: int, **fields) -> dict:
-    """Return the payload of `issue_layout` for instruction `number`, which its pc tells."""
+    """Return the payload of `issue_layout` for instruction `number`, encoded in its pc."""
     instruction = {
         "pc": 4 * number,
         "port": Port.INT,
@@ -69,23 +69,23 @@ def issue_of(number: int, warp: int, mask: int, **fields) -> dict:
 
 
 class Banks:
-    """Registers, and who may read them in a cycle.
+    """Model of the register banks: contents, and granted reads by cycle.
 
     Parameters
     ----------
     config : CoreConfig
         The core.
     surroundings : Surroundings
-        How willing they are.
+        Probability of grants, and bank conflicts.
     rng : random.Random
-        Of all that is random.
+        Random source.
 
     Attributes
     ----------
     registers : dict
         Values of all threads, by warp and register.
     answers : dict of int to dict
-        What was read in the last cycle, by collector.
+        Register data read in the last cycle, by collector.
 
     """
 
@@ -96,11 +96,11 @@ class Banks:
         names = [(warp, register) for warp in range(config.warps) for register in range(64)]
         self.registers = {name: random_values(config, rng) for name in names}
         self.answers: dict[int, dict] = {}
-        self.unread: dict[int, int] = {}  # threads still to be read, by collector
+        self.unread: dict[int, int] = {}  # threads not read yet, by collector
         self.busy: set[tuple[int, int]] = set()  # registers read in this cycle
 
     def grant(self, requests: dict[int, dict]) -> set[int]:
-        """Serve requests, in parts where banks are a word wide; return whose are done."""
+        """Serve requests, in parts with word-wide banks; return the collectors that are done."""
         self.answers = {}
         self.busy.clear()
         granted = set()
@@ -119,7 +119,7 @@ class Banks:
         return granted
 
     def serve(self, collector: int, request: dict) -> bool:
-        """Read a register, or threads of it, for `collector`; return whether that was all."""
+        """Read a register, or threads of it, for `collector`; return True if it is complete."""
         mask = (1 << self.config.threads) - 1
         left = self.unread.pop(collector, request["mask"])
         if self.config.bank_mapping == "thread":
@@ -137,7 +137,7 @@ class Banks:
         return collector not in self.unread
 
     def part(self, left: int) -> int:
-        """Return which of the threads that are left are read in this cycle."""
+        """Return the threads of `left` that are read in this cycle."""
         if self.surroundings.grant < 1:
             return left & self.rng.getrandbits(self.config.threads)
         threads = [t for t in range(self.config.threads) if left >> t & 1]
@@ -145,7 +145,7 @@ class Banks:
         return sum(1 << t for t in first.values())
 
     def write(self, result: dict):
-        """Write a result into the registers, which nobody may read in that cycle."""
+        """Write a result into the registers; no read of them may be in the same cycle."""
         name = (result["warp"], result["rd"])
         assert name not in self.busy, f"warp and register {name} read and written at once"
         for thread in range(self.config.threads):
@@ -154,16 +154,16 @@ class Banks:
 
 
 class Units:
-    """Computes `mixture` of whatever it is given, and brings results to the buses.
+    """Model of the units: computes `mixture` of each operation and puts results on buses.
 
     Parameters
     ----------
     config : CoreConfig
         The core.
     surroundings : Surroundings
-        How long that takes.
+        Latencies.
     rng : random.Random
-        Of all that is random.
+        Random source.
 
     """
 
@@ -171,10 +171,10 @@ class Units:
         self.config = config
         self.surroundings = surroundings
         self.rng = rng
-        self.results: list[tuple[int, dict]] = []  # each with the earliest cycle of its writing
+        self.results: list[tuple[int, dict]] = []  # each with the earliest cycle of its write
 
     def start(self, cycle: int, operation: dict) -> int:
-        """Take an operation; return the earliest cycle in which its result can be written."""
+        """Accept an operation; return the earliest cycle of its result's write."""
         due = cycle + self.rng.choice(self.surroundings.latency)
         result = {name: operation[name] for name in ("warp", "mask", "pc", "rd", "writes")}
         values = random_values(self.config, self.rng)
@@ -185,7 +185,7 @@ class Units:
         return due
 
     def buses(self, cycle: int) -> list[dict | None]:
-        """Return what each bus has in this cycle; what is longest due may be overtaken."""
+        """Return the result on each bus in this cycle; results may overtake older ones."""
         due = [entry for entry in self.results if entry[0] <= cycle]
         buses: list[dict | None] = []
         for _ in range(self.config.writeback_buses):
@@ -199,27 +199,27 @@ class Units:
 
 
 class Issuer:
-    """Issues each warp's instructions in order, and warps in turn, where nothing forbids it.
+    """Model of issue: each warp's instructions in order, warps round-robin, as far as legal.
 
     Parameters
     ----------
     config : CoreConfig
         The core.
     surroundings : Surroundings
-        How early, and how often.
+        Probability of issue, and how early consumers may issue.
     program : list of dict
         Payloads of `issue_layout` in the order of the program, by `issue_of`.
     rng : random.Random
-        Of all that is random.
+        Random source.
 
     Attributes
     ----------
     expected : dict
-        By warp and register that is pending, who writes it last and the earliest cycle in which
-        that can be, None until its instruction has been accepted.
+        By pending warp and register, the instruction that writes it last and the earliest cycle
+        of that write, None until the instruction has been accepted.
     twice : set
-        Registers that the last writer also reads from the writer before, which is under way. Its
-        need orders the two, so that an accumulation need not wait for the banks.
+        Registers whose last writer also reads them from an earlier writer in flight. The
+        dependency orders the two, so that an accumulation does not wait for the banks.
 
     """
 
@@ -239,7 +239,7 @@ class Issuer:
         self.turn = 0
 
     def offers(self, cycle: int, buses: list[dict | None]) -> list[dict | None]:
-        """Return what each slot offers in this cycle: of one warp, to different ports."""
+        """Return the offer of each slot in this cycle: of one warp, to different ports."""
         shown = {(bus["warp"], bus["rd"]) for bus in buses if bus and bus["writes"]}
         for step in range(self.config.warps):
             warp = (self.turn + step) % self.config.warps
@@ -256,7 +256,7 @@ class Issuer:
         return [None] * self.config.issue_width
 
     def clash(self, first, second: dict) -> bool:
-        """Whether two instructions of a warp must not be issued in one cycle."""
+        """Return True if two instructions of a warp must not issue in one cycle."""
         older, younger = first["instruction"], second["instruction"]
         reads = [s for k, s in enumerate(younger["sources"]) if younger["reads"] >> k & 1]
         touched = [*reads, *([younger["rd"]] if younger["writes"] else [])]
@@ -283,7 +283,7 @@ class Issuer:
         return issue | {"pending": pending}
 
     def issue(self, issue: dict):
-        """Note that an instruction was taken; of a cycle, after what was written."""
+        """Record an accepted instruction; in a cycle, after its writes."""
         self.queues[issue["warp"]].pop(0)
         instruction, target = issue["instruction"], (issue["warp"], issue["instruction"]["rd"])
         if instruction["writes"]:
@@ -292,7 +292,7 @@ class Issuer:
             self.expected[target] = (instruction["pc"] // 4, None)
 
     def write(self, result: dict):
-        """Note that a result was written."""
+        """Record a written result."""
         target = (result["warp"], result["rd"])
         if self.expected[target][0] == result["pc"] // 4:
             del self.expected[target]

@@ -1,4 +1,4 @@
-"""A bench of a whole core: a program in memory, the core before it, and what it does."""
+"""Bench of a whole core: runs a program from a simple memory on Amaranth's simulator."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -22,9 +22,9 @@ __all__ = ["CoreRun", "run_core", "run_model"]
 
 @dataclass
 class CoreRun:
-    """What a core did: cycles until it was idle, instructions done, memory at the end.
+    """Outcome of a run: cycles until idle, instructions, final memory.
 
-    ``seen`` has what was looked at in each of these cycles, and in the one in which it was idle.
+    ``seen`` has the values of the observed signals in each of these cycles, and in the idle one.
     """
 
     cycles: int
@@ -36,7 +36,7 @@ class CoreRun:
 
 
 def run_model(config: ClusterConfig, text: str, room: int, *, limit: int = 100_000) -> Iss:
-    """Return the instruction-set model after a program."""
+    """Return the instruction-set model after it has run a program."""
     iss = Iss(config)
     iss.write(ENTRY, image(text, room))
     outcome = iss.run(limit)
@@ -45,9 +45,9 @@ def run_model(config: ClusterConfig, text: str, room: int, *, limit: int = 100_0
 
 
 def image(text: str, room: int) -> bytes:
-    """Return `room` bytes of memory with a program at their start."""
+    """Return `room` bytes of memory that start with a program."""
     data = assemble_program(text).data
-    assert len(data) <= room, "the program must fit memory"
+    assert len(data) <= room, "the program must fit into memory"
     return data + bytes(room - len(data))
 
 
@@ -61,9 +61,9 @@ def run_core(
     look: Callable[[Core], Sequence] = lambda core: (),
     **timing,
 ) -> CoreRun:
-    """Run a program on the gateware until it is idle; `timing` is that of `SimpleMemory`.
+    """Run a program on the RTL until it is idle; `timing` is that of `SimpleMemory`.
 
-    `look` returns what of the core is looked at, once it has been elaborated.
+    `look` returns the signals of the elaborated core to observe.
     """
     core = config.core
     assert core is not None
@@ -76,7 +76,7 @@ def run_core(
     over = False
 
     async def serve_fetch(ctx):
-        """Answer each request for instructions in the next cycle."""
+        """Answer each fetch request in the next cycle."""
         requests = Packing(fetch_request_layout(core))
         responses = Packing(fetch_response_layout(core))
         ctx.set(dut.fetch.ready, 1)

@@ -1,4 +1,4 @@
-"""Programs on the gateware: what all machines share, and cores with a simple memory."""
+"""Executor of programs on the RTL: common parts of all machines, and cores on a simple memory."""
 
 import dataclasses
 from collections import Counter
@@ -29,17 +29,17 @@ __all__ = [
     "trace_options",
 ]
 
-#: Cycles between two chances to interrupt or to show progress.
+#: Cycles between two points at which a run can be interrupted or show progress.
 CHUNK = 200_000
 WAVEFORM = ".vcd"
-#: Suffixes of the traces that a run of cores alone can write, and that any run can.
+#: Suffixes of the traces available for cores alone, and for any machine.
 CORE_TRACES = (WAVEFORM, *TRACE_SUFFIXES)
 TRACES = tuple(dict.fromkeys((*CORE_TRACES, *OVERVIEW_SUFFIXES)))
 NEVER = 1 << 62
 
 
 def machine_options(options: SimtOptions) -> dict[str, Any]:
-    """Return what any machine is told, by its parameters, but of traces."""
+    """Return the constructor options common to all machines, except those of traces."""
     return {
         "engine": options.engine,
         "lockstep": options.lockstep,
@@ -50,12 +50,12 @@ def machine_options(options: SimtOptions) -> dict[str, Any]:
 
 
 def trace_options(options: SimtOptions) -> dict[str, Any]:
-    """Return what a machine is told of the trace that is wanted, by its parameters."""
+    """Return the constructor options for the requested trace."""
     if options.trace is None:
         return {}
     if options.trace.suffix not in CORE_TRACES:
         raise UserError(
-            f"a trace of cores alone must end in one of {', '.join(CORE_TRACES)}, not in "
+            f"a trace of cores alone must end in one of {', '.join(CORE_TRACES)}, not "
             f"{options.trace.suffix}"
         )
     window = options.trace_window
@@ -98,24 +98,24 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
 
     @property
     def device_errors(self) -> str:
-        """What devices hold against the program, in words."""
+        """Errors that devices report about the program, in words."""
         return ""
 
     @property
     def exit_code(self) -> int:
-        """The program's, once it has come to its end."""
+        """Exit code of the program, once it has ended."""
         return 0 if self.outcome is None else self.outcome.exit_code
 
     def run(self, max_cycles: int) -> OutcomeT:
-        """Run on for so many cycles at most."""
+        """Continue the run for at most `max_cycles` cycles."""
         raise NotImplementedError
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None
     ) -> bool:
-        """Run to the end; raise `ProgramError` at any other. A trace is written at every end.
+        """Run to the end; raise `ProgramError` on any other end. A trace is written at every end.
 
-        Return False where the run was saved at its limit instead; `arguments` are kept with it.
+        Return False if the run was saved at its limit instead; `arguments` are saved with it.
         """
         saving, limit = self.options.saving, self.options.max_cycles
         arguments = arguments or {}
@@ -129,7 +129,7 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
             return False
         self.write_trace()
         outcome = self.outcome
-        assert outcome is not None, "there is a limit to stop at"
+        assert outcome is not None, "the run must have a cycle limit"
         if outcome.stop is not CoreStop.DONE:
             mistake = explain_core(self.machine, self.program, self.places, outcome)
             raise ProgramError(mistake, core_mistake_text(mistake))
@@ -137,13 +137,13 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
 
     @property
     def is_paused(self) -> bool:
-        """Whether nothing but a limit has stopped the program."""
+        """True if the program was stopped by a limit only."""
         return self.outcome is not None and self.outcome.stop is CoreStop.LIMIT
 
     def run_until(
         self, done: int, limit: int, sentence: str, progress: Progress | None
     ) -> OutcomeT:
-        """Run from cycle `done` to the end, or to a cycle."""
+        """Run from cycle `done` to the end, or to cycle `limit`."""
         while True:
             self.outcome = outcome = self.run(min(CHUNK, limit - done))
             done = outcome.cycles
@@ -153,7 +153,7 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
                 progress(f"{sentence}, thousands of cycles", done // 1000, 0)
 
     def write_trace(self) -> None:
-        """Write what was recorded, if a trace is wanted."""
+        """Write the recorded trace, if one is requested."""
         path = self.options.trace
         if path is not None and path.suffix != WAVEFORM:
             self.notes = write_trace(
@@ -161,9 +161,9 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
             )
 
     def account(self) -> dict[str, Any]:
-        """Return what the run did, for a result file."""
+        """Return the statistics of the run, for a result file."""
         outcome = self.outcome
-        assert outcome is not None, "the program has been executed"
+        assert outcome is not None, "the program must have been executed"
         core = core_of(self.machine.config)
         found: dict[str, Any] = {
             "cycles": outcome.cycles,
@@ -205,7 +205,7 @@ class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
         options: SimtOptions,
         progress: Progress | None,
     ) -> "CoreExecutor":
-        """Build the machine that the options want."""
+        """Build the machine described by the options."""
         assert isinstance(options.memory, CoreMemoryConfig)
         machine = CoreMachine(
             config,
@@ -217,9 +217,9 @@ class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
         return cls(machine, program, places, options)
 
     def run(self, max_cycles: int) -> CoreOutcome:
-        """Run on for so many cycles at most."""
+        """Continue the run for at most `max_cycles` cycles."""
         return self.machine.run(max_cycles)
 
     def account(self) -> dict[str, Any]:
-        """Return what the run did, for a result file."""
+        """Return the statistics of the run, for a result file."""
         return super().account() | {"memory": dataclasses.asdict(self.machine.memory)}

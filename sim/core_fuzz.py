@@ -1,4 +1,4 @@
-"""Programs on cores in lockstep with the instruction-set model, and counts of what they did."""
+"""Random programs on cores in lockstep with the instruction-set model, and their statistics."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -30,11 +30,11 @@ __all__ = [
     "shape_name",
 ]
 
-#: Of models that run for seconds.
+#: C++ optimisation of models that run for seconds.
 OPTIMIZE = 0
 
-#: Small clusters that differ in everything a core can differ in. Tests of whole programs share
-#: them, so that each is built once.
+#: Small clusters that vary every parameter of a core. Tests of whole programs share them, so that
+#: each is built once.
 FUZZ_CONFIGS = (
     small_config(warps=2, threads=4, accesses=16),
     small_config(
@@ -65,7 +65,7 @@ FUZZ_CONFIGS = (
     ),
 )  # fmt: skip
 
-#: More of them, at the borders of what a core may be.
+#: Further clusters, at the limits of the parameters of a core.
 SWEEP_CONFIGS = (
     small_config(
         warps=32, threads=1, banks=32, collectors=8, writeback_buses=2, scheduler="two_level",
@@ -109,7 +109,7 @@ SWEEP_CONFIGS = (
     small_config(warps=8, threads=8, accesses=16),
 )  # fmt: skip
 
-#: Memories: at once; far away; all that chance may do.
+#: Memory timings: immediate; random; distant; fully random.
 TIMINGS = (
     CoreMemoryConfig(),
     CoreMemoryConfig(latency=4, jitter=30, stall=0.3, silence=0.2, split=0.4, shuffle=True, seed=1),
@@ -120,13 +120,13 @@ TIMINGS = (
 
 @dataclass
 class Tally:
-    """What was executed by cores that agreed with the model.
+    """Statistics of programs on which cores and model agreed.
 
     Parameters
     ----------
     programs, instructions, thread_instructions, cycles : int
     divergent_splits, barriers : int
-        Splits whose threads disagreed; arrivals of warps.
+        Splits with threads on both sides; arrivals of warps.
     mnemonics : Counter of str
     configs : set of str
         Names of the clusters.
@@ -143,7 +143,7 @@ class Tally:
     configs: set[str] = field(default_factory=set)
 
     def add(self, machine: CoreMachine, outcome: CoreOutcome) -> None:
-        """Count a run."""
+        """Add the statistics of a run."""
         assert machine.iss is not None
         found = machine.iss.statistics
         self.programs += 1
@@ -156,7 +156,7 @@ class Tally:
 
 
 def config_name(config: ClusterConfig) -> str:
-    """Return what a cluster's cores are, as far as they are not as by default."""
+    """Return a cluster's shape and the core parameters that differ from their defaults."""
     core, usual = config.core, CoreConfig()
     assert core is not None
     parts = [shape_name(config), config.barrier_scope]
@@ -168,13 +168,13 @@ def config_name(config: ClusterConfig) -> str:
 
 
 def shape_name(config: ClusterConfig) -> str:
-    """Return cores, warps and threads of a cluster, by which those here can be told apart."""
+    """Return cores, warps and threads of a cluster; unique among the clusters here."""
     assert config.core is not None
     return f"{config.cores}x{config.core.warps}x{config.core.threads}"
 
 
 def random_program(seed: int, config: ClusterConfig, rounds: int) -> PlacedProgram:
-    """Return a random program: of threads that differ, of every fourth seed of threads alike."""
+    """Return a random program; every fourth seed gives one with uniform threads."""
     if seed % 4 == 3:
         return uniform_program(seed, config, length=60 * rounds)
     return core_program(seed, config, rounds=rounds)
@@ -184,14 +184,14 @@ def random_program(seed: int, config: ClusterConfig, rounds: int) -> PlacedProgr
 def fuzz_machine(
     config: ClusterConfig, memory: CoreMemoryConfig | None = None, **options
 ) -> Iterator[CoreMachine]:
-    """Give a machine in lockstep whose model is built for a short run."""
+    """Yield a machine in lockstep, with its model built for a short run."""
     settings = {"optimize": OPTIMIZE, "lockstep": True, "memory": memory, **options}
     with CoreMachine(config, **settings) as machine:
         yield machine
 
 
 def check(machine: CoreMachine, program: PlacedProgram, tally: Tally | None = None) -> CoreOutcome:
-    """Run a program to its end; raise `MachineError` if cores and model do not agree."""
+    """Run a program to its end; raise `MachineError` if cores and model disagree."""
     place(machine, program)
     outcome = machine.run()
     if outcome.stop is not CoreStop.DONE:
@@ -200,9 +200,9 @@ def check(machine: CoreMachine, program: PlacedProgram, tally: Tally | None = No
     assert iss is not None
     for address, size in program.regions:
         if (machine.read(address, size) != iss.read(address, size)).any():
-            raise MachineError(f"memory from {address:#x} on is not the same")
+            raise MachineError(f"memory from {address:#x} on differs from the model")
     if machine.console != iss.console:
-        raise MachineError(f"printed is {machine.console!r}, not {iss.console!r}")
+        raise MachineError(f"console output must be {iss.console!r}, not {machine.console!r}")
     if outcome.exit_code != iss.exit_code:
         raise MachineError(f"exit code must be {iss.exit_code}, not {outcome.exit_code}")
     if tally is not None:
@@ -217,7 +217,7 @@ def run_programs(
     memory: CoreMemoryConfig | None = None,
     **options,
 ) -> None:
-    """Run programs one after the other on one machine, and count what they did."""
+    """Run programs in sequence on one machine, and add up their statistics."""
     with fuzz_machine(config, memory, **options) as machine:
         for program in programs:
             try:

@@ -1,4 +1,4 @@
-"""The C++ harness around cores: their memory, what they have done, and why they stopped."""
+"""Python binding of the C++ harness around cores: memory, progress and stop reason."""
 
 import ctypes
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ REASONS = 16
 
 
 def words(*names: str) -> Iterator[tuple[str, type[ctypes.c_uint32]]]:
-    """Yield fields of 32 bits."""
+    """Yield 32-bit fields of these names."""
     return ((name, ctypes.c_uint32) for name in names)
 
 
@@ -36,10 +36,10 @@ class CoresState(ctypes.Structure):
 
 
 class CoreState(ctypes.Structure):
-    """`CoreState` of native/core_monitor.hpp: counts of one core, and how it was left.
+    """`CoreState` of native/core_monitor.hpp: counts and final state of one core.
 
-    By warp, `pc` is that of the instruction it issued last, `under_way` how many of its
-    instructions are not done, `reason` its `StallReason`.
+    By warp, `pc` is that of its last issued instruction, `under_way` the number of its
+    instructions in flight, `reason` its `StallReason`.
     """
 
     _fields_ = (
@@ -59,10 +59,10 @@ class CoreState(ctypes.Structure):
 
 
 class ProgramHarness(Harness):
-    """A harness with cores that programs run on: what they have done, and who looks at them."""
+    """Harness with cores that run programs: progress and observers."""
 
     def begin_cores(self, starts: bool, *, max_cycles: int, watchdog: int) -> None:
-        """Let the cores begin, or go on where they were."""
+        """Start the cores, or continue a run."""
         self.library.harness_cores_begin(
             self.handle,
             ctypes.c_int(starts),
@@ -71,30 +71,30 @@ class ProgramHarness(Harness):
         )
 
     def forget_observers(self) -> None:
-        """Free all who look at the cores."""
+        """Free all observers of the cores."""
         self.library.harness_forget_observers(self.handle)
 
     def cores_state(self) -> CoresState:
-        """Return where the run stands."""
+        """Return the state of the run."""
         state = CoresState()
         self.library.harness_cores_state(self.handle, ctypes.byref(state))
         return state
 
     def core_state(self, core: int) -> CoreState:
-        """Return what a core has done; of a run that goes on, its counts alone are of now."""
+        """Return the state of a core; during a run only its counts are current."""
         state = CoreState()
         self.library.harness_core_state(self.handle, ctypes.c_uint32(core), ctypes.byref(state))
         return state
 
     def console_from(self, start: int) -> bytes:
-        """Return what was printed after the first `start` bytes."""
+        """Return the console output after the first `start` bytes."""
         text = ctypes.c_void_p()
         self.library.harness_console.restype = ctypes.c_uint64
         size = self.library.harness_console(self.handle, ctypes.byref(text))
         return ctypes.string_at((text.value or 0) + start, size - start) if size > start else b""
 
     def allow(self, address: int, nbytes: int) -> None:
-        """Let programs touch these bytes of DRAM, and from the first time on only such."""
+        """Allow programs these bytes of DRAM; the first call forbids all others."""
         if nbytes < 1 or address < 0 or address + nbytes > 1 << 32:
             raise UserError(
                 f"a region must be 1 byte or more of 32-bit addresses, not {nbytes} at {address:#x}"
@@ -105,7 +105,7 @@ class ProgramHarness(Harness):
 
 
 class CoreHarness(ProgramHarness):
-    """The memory of cores and all that is counted of them.
+    """Harness with the memory of cores and their counts.
 
     Parameters
     ----------
@@ -132,17 +132,17 @@ class CoreHarness(ProgramHarness):
         self.library.harness_cores(self.handle, ctypes.byref(native_core_memory(memory, config)))
 
     def write(self, address: int, data: bytes) -> None:
-        """Put bytes into DRAM, shared memory or what lies behind it."""
+        """Write bytes to DRAM, shared memory or the address range behind it."""
         self.reach("harness_cores_write", address, data, len(data))
 
     def read(self, address: int, size: int) -> np.ndarray:
-        """Return bytes from where `write` can put them."""
+        """Return bytes from the addresses of `write`."""
         data = np.empty(size, np.uint8)
         self.reach("harness_cores_read", address, ctypes.c_void_p(data.ctypes.data), size)
         return data
 
     def reach(self, function: str, address: int, data, size: int) -> None:
-        """Move bytes between an array and memory."""
+        """Copy bytes between an array and memory."""
         is_inside = 0 <= address < 1 << 32
         if not is_inside or not getattr(self.library, function)(
             self.handle, ctypes.c_uint64(address), data, ctypes.c_uint64(size)

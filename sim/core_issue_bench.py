@@ -1,4 +1,4 @@
-"""Runs issue, the model or the gateware beside it, inside the rest of a core."""
+"""Bench of the issue stage: model, or model and RTL, inside a model of the rest of the core."""
 
 import random
 from collections import Counter
@@ -25,7 +25,7 @@ __all__ = ["Run", "random_program", "run_beside", "run_model"]
 
 @dataclass
 class Run:
-    """What a run took: cycles, and how many slots each reason had (NONE: issued)."""
+    """Statistics of a run: cycles, and issue slots by reason (NONE: issued)."""
 
     width: int
     cycles: int = 0
@@ -43,7 +43,7 @@ class Run:
 
 
 def random_program(rng: random.Random, length: int, registers: int = 5) -> list[Entry]:
-    """Return instructions of all ports that depend on each other in every way."""
+    """Return random instructions of all ports with all kinds of dependences."""
     program = []
     for _ in range(length):
         port = rng.choice(list(Port))
@@ -85,7 +85,7 @@ def run_model(
 
 
 def accepted(outcome: Outcome, cycle: Cycle) -> list[Offer]:
-    """Return the offers that are taken."""
+    """Return the accepted offers."""
     pairs = zip(outcome.offered, cycle.ready, strict=True)
     return [offer for offer, ready in pairs if offer is not None and ready]
 
@@ -99,7 +99,7 @@ def run_beside(
     model: IssueModel | None = None,
     dut: Issue | None = None,
 ) -> Run:
-    """Run programs on the model and on the gateware; compare everything in every cycle."""
+    """Run programs on the model and the RTL; compare all outputs in every cycle."""
     dut = dut or Issue(config)
     rng = random.Random(seed)
     rest = RestOfCore(config, programs, timing, rng)
@@ -144,7 +144,7 @@ def as_list(port) -> list:
 
 
 def join(fields: Iterable[tuple[int, int]]) -> int:
-    """Return the values of ``(width, value)`` side by side, the first lowest."""
+    """Return the values of ``(width, value)`` concatenated, the first lowest."""
     total = position = 0
     for width, value in fields:
         assert 0 <= value < 1 << width
@@ -154,19 +154,19 @@ def join(fields: Iterable[tuple[int, int]]) -> int:
 
 
 def struct(layout: data.StructLayout, values: dict) -> int:
-    """Return the bits of a struct."""
+    """Return the bits of a struct as a number."""
     widths = ((name, part.width) for name, part in layout)
     return join((width, int(values[name])) for name, width in widths)
 
 
 def bits(numbers: Iterable[int]) -> int:
-    """Return a mask with these bits."""
+    """Return a mask with these bits set."""
     return sum(1 << number for number in numbers)
 
 
 @cache
 def pack_entry(entry: Entry) -> int:
-    """Return a decoded instruction; what issue does not look at comes from its pc."""
+    """Return a decoded instruction; fields that issue ignores derive from its pc."""
     pc = entry.pc
     values = {name: getattr(entry, name) for name in ("port", "rd", "writes", "blocks", "drains")}
     passed = {"operation": pc & 31, "immediate": pc ^ 0xFFFF_FFFF, "rounding": pc >> 5 & 7}
@@ -180,7 +180,7 @@ def pack_entry(entry: Entry) -> int:
 
 
 def pack_cycle(config: CoreConfig, cycle: Cycle, rng: random.Random) -> int:
-    """Return all inputs; where something is not valid the rest of it is anything."""
+    """Return all inputs, with random payloads where nothing is valid."""
     fields = []
     head_width = head_layout().size
     for slot in range(config.issue_width):
@@ -203,7 +203,7 @@ def pack_cycle(config: CoreConfig, cycle: Cycle, rng: random.Random) -> int:
 
 
 def pack_outcome(config: CoreConfig, outcome: Outcome) -> tuple[int, int]:
-    """Return all outputs but the slots, and a mask of those that matter."""
+    """Return all outputs except the slots, and a mask of those that matter."""
     taken = 0 if outcome.taken is None else 1 << outcome.taken
     fields = [(config.warps, taken), (1, outcome.second), (config.warps, bits(outcome.drained))]
     fields += [(4, reason) for reason in outcome.reasons]

@@ -1,4 +1,4 @@
-"""Cores beside the instruction-set model: every instruction compared, the first difference told."""
+"""Lockstep of cores with the instruction-set model: compares every instruction."""
 
 import ctypes
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ __all__ = ["CAUSES", "Causes", "CoreLockstep"]
 
 Causes = tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...]
 
-#: By which reasons of the model the cores may report each cause. A cause of several reasons is
-#: coarser than they are.
+#: For each cause reported by cores, the matching reasons of the model. A cause with several
+#: reasons is coarser than they are.
 CAUSES: Causes = (
     (
         FaultCause.ILLEGAL,
@@ -53,32 +53,32 @@ CAUSES: Causes = (
         ),
     ),
 )
-MEMORY_CAUSE = 16  #: in C++, causes of memory come from here on
+MEMORY_CAUSE = 16  #: in C++, memory causes start here
 NO_CAUSE = 0xFFFF_FFFF
-#: Lanes, instructions before, and instructions in flight that a report shows at most.
+#: Limits of a report: lanes, previous instructions, and instructions in flight.
 SHOWN_LANES, SHOWN_BEFORE, SHOWN_FLIGHTS = 8, 10, 12
 LINES = 40
 
 
 class CoreLockstep:
-    """The model executes what the cores do, and both are compared, in the run that has begun.
+    """Lockstep: the model executes the instructions of the cores, and both are compared.
 
-    Compared is of every instruction of a warp, in program order: pc, active threads, destination
-    and what it writes in them; of loads and stores addresses, bytes and data requested; of faults
-    cause, threads and address. Counters that programs read are taken over from the cores. The run
+    Compared for every instruction of a warp, in program order: pc, active threads, destination
+    and written values; for loads and stores the requested addresses, bytes and data; for faults
+    cause, threads and address. Counters that programs read are copied from the cores. The run
     stops at the first difference.
 
-    The model's registers hold 0 before they are written, those of a core anything: programs must
-    not read them. Threads that race for a word are compared as long as they are of one core, or
-    one request takes all threads of an instruction.
+    Unwritten registers hold 0 in the model and anything in a core: programs must not read them.
+    Threads that race for a word are compared if they are of one core, or if one request covers all
+    threads of an instruction.
 
     Parameters
     ----------
     harness : Harness
-        With `Cores`, about to begin.
+        With `Cores`, before its start.
     config : ClusterConfig
     iss : Iss
-        Of the same config, with the same memory, at the program's beginning.
+        Of the same config, with the same memory, at the start of the program.
 
     """
 
@@ -99,23 +99,23 @@ class CoreLockstep:
 
     @property
     def causes(self) -> Causes:
-        """By which reasons of the model the cores may report each cause."""
+        """Reasons of the model that match each cause of the cores."""
         return CAUSES
 
     def finish(
         self, stop: CoreStop, *, exit_codes: list[int] | None = None, console: bytes | None = None
     ) -> str:
-        """Return the first difference in words after a run that stopped so, "" if there is none.
+        """Return the first difference of a run that stopped with `stop`, in words; "" if none.
 
         Parameters
         ----------
         stop : CoreStop
-            With ``DONE`` and ``DEADLOCK`` nothing may be in flight; with ``DONE`` the model must
-            have come to its end too.
+            After ``DONE`` and ``DEADLOCK`` nothing may be in flight; after ``DONE`` the model must
+            have ended too.
         exit_codes : list of int or None
-            Of each core, compared after ``DONE``.
+            Of each core; compared after ``DONE``.
         console : bytes or None
-            What was printed, likewise.
+            Console output; compared after ``DONE``.
 
         """
         is_over = stop in (CoreStop.DONE, CoreStop.DEADLOCK)
@@ -128,19 +128,19 @@ class CoreLockstep:
         return self.end_text(exit_codes, console) if stop is CoreStop.DONE else ""
 
     def end_text(self, exit_codes: list[int] | None, console: bytes | None) -> str:
-        """Return how the ends of cores and model differ."""
+        """Return the differences between the final states of cores and model."""
         for core in range(self.config.cores):
             for warp in range(self.core.warps):
                 state = self.iss.warp(core, warp)
                 if state.active:
-                    what = state.waits or f"goes on at {self.at(state.pc)}"
+                    what = state.waits or f"continues at {self.at(state.pc)}"
                     return (
-                        f"all cores are idle, and in the model core {core}, warp {warp} has not "
+                        f"all cores are idle, but core {core}, warp {warp} of the model has not "
                         f"ended: {what}"
                     )
             expected = self.iss.core_state(core)[1]
             if exit_codes is not None and exit_codes[core] != expected:
-                return f"exit code of core {core} is {exit_codes[core]}, of the model {expected}"
+                return f"exit code of core {core} is {exit_codes[core]}, in the model {expected}"
         if console is not None and console != self.iss.console:
             return f"the cores printed {console!r}, the model {self.iss.console!r}"
         return ""
@@ -158,7 +158,7 @@ class CoreLockstep:
         ]
 
     def detail(self, difference: Difference) -> Iterator[str]:
-        """Yield what was expected and what came."""
+        """Yield the expected and the actual values."""
         expected, got = difference.expected, difference.got
         if difference.form == NUMBERS:
             name = difference.what.decode()
@@ -181,7 +181,7 @@ class CoreLockstep:
                 yield f"  the core: {cause_name(got[0])}"
 
     def before(self, core: int, warp: int) -> Iterator[str]:
-        """Yield the last instructions that the model executed of a warp."""
+        """Yield the last instructions of a warp that the model executed."""
         history = self.iss.history(core, warp)[-SHOWN_BEFORE:]
         if history:
             yield f"  last instructions of warp {warp} on the model"
@@ -189,7 +189,7 @@ class CoreLockstep:
             yield f"    {pc:#010x}  {text_of(word):32}  {lane_text(mask)}"
 
     def beside(self, handle: ctypes.c_void_p, warp: int) -> Iterator[str]:
-        """Yield what else of a warp is in flight."""
+        """Yield the other instructions of a warp in flight."""
         flights = (Flight * HISTORY)()
         count = self.library.harness_lockstep_in_flight(
             handle, ctypes.c_uint32(warp), flights, ctypes.c_uint64(HISTORY)
@@ -207,16 +207,16 @@ class CoreLockstep:
             yield f"    and {count - SHOWN_FLIGHTS} more"
 
     def at(self, pc: int) -> str:
-        """Return a pc and the instruction there."""
+        """Return a pc and its instruction as text."""
         try:
             word = int(self.iss.read(pc, 4).view(np.uint32)[0])
         except UserError:
-            return f"{pc:#010x}, where no memory is"
+            return f"{pc:#010x}, outside memory"
         return f"{pc:#010x}: {text_of(word)}"
 
 
 def setup(core: int, config: CoreConfig, iss: Iss, of_causes: Causes) -> Setup:
-    """Return what C++ must know of a core and of the model."""
+    """Return the description of a core and of the model for C++."""
     library = iss.native.library
     step, write_register, fault = (
         ctypes.cast(function, ctypes.c_void_p)
@@ -244,25 +244,25 @@ def setup(core: int, config: CoreConfig, iss: Iss, of_causes: Causes) -> Setup:
 
 
 def hexadecimal(number: int) -> str:
-    """Return a word as reports show it."""
+    """Return a word in the format of reports."""
     return f"{number:#010x}"
 
 
 def register_name(row: int) -> str:
-    """Return the name of a register by its row."""
+    """Return the name of the register at index `row`."""
     return (*INTEGER_NAMES, *FLOAT_NAMES)[row]
 
 
 def text_of(word: int) -> str:
-    """Return an instruction in words, or that it is none."""
+    """Return an instruction in assembly, or that the word is none."""
     try:
         return disassemble(word)
     except ValueError:
-        return f"no instruction, {word:#010x}"
+        return f"not an instruction, {word:#010x}"
 
 
 def cause_name(cause: int) -> str:
-    """Return a cause of C++ by its name."""
+    """Return the name of a C++ cause."""
     if cause >= MEMORY_CAUSE:
         return MemoryFault(cause - MEMORY_CAUSE).name
     return FaultCause(cause).name

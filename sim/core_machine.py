@@ -1,4 +1,4 @@
-"""Cores under simulation: on one of the engines, with a simple memory behind them."""
+"""Simulated cores: RTL on one of the engines, with a simple memory behind it."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ __all__ = ["CoreMachine", "Window"]
 
 
 class CoreMachine(ProgramMachine):
-    """`Cores` of a config on an engine, with the simple memory behind it.
+    """Machine of the `Cores` of a config on an engine, with the simple memory behind it.
 
     Parameters
     ----------
@@ -30,34 +30,34 @@ class CoreMachine(ProgramMachine):
     engine : str
         ``verilator`` or ``amaranth``; both take the same cycles.
     memory : CoreMemoryConfig
-        How good or bad memory is.
+        Timing of the memory.
     lockstep : bool
-        Whether every instruction is compared with the instruction-set model, which is then `iss`.
+        Compares every instruction with the instruction-set model, which is then `iss`.
     record : tuple of int
-        Of which cycles everything is kept: the first, and the one after the last.
+        Cycles to record: the first, and the one after the last.
     gating : str
         ``gated``, ``ungated`` or ``random``; Amaranth's simulator never gates.
     seed : int
-        Of random gating and of storage without initial value.
+        Seed of random gating and of storage without initial value.
     watchdog : int
-        Cycles without any instruction or transfer after which a run is given up.
+        Cycles without any instruction or transfer after which a run is aborted.
     optimize : int
         0 to 3, for the C++ compiler.
     vcd : str or None
-        Where to write a waveform.
+        File of a waveform.
     window : tuple of int
-        First cycle of the waveform, and the one after its last; Verilator only.
+        Cycles of the waveform: the first, and the one after the last; Verilator only.
     progress : callable or None
-        Told about builds.
+        Called during builds.
     design : Component or None
-        What to run in place of `Cores` of the config, with the same ports.
+        Component to run instead of `Cores` of the config, with the same ports.
 
     Attributes
     ----------
     console : bytes
-        All that was printed since the cores began.
+        Console output since the cores started.
     on_console : callable or None
-        Told what is printed, while a program runs.
+        Called with new console output while a program runs.
 
     """
 
@@ -88,7 +88,7 @@ class CoreMachine(ProgramMachine):
             watchdog=watchdog,
         )
         self.memory = CoreMemoryConfig() if memory is None else memory
-        # The cores begin in the cycle after the harness's first.
+        # The cores start in the cycle after the harness's first.
         first, end = window or (0, NEVER)
         self.engine, library = make_engine(
             config if design is None else design,
@@ -106,18 +106,18 @@ class CoreMachine(ProgramMachine):
 
     @property
     def harness(self) -> CoreHarness:
-        """What surrounds the cores."""
+        """Harness around the cores."""
         return self.surroundings
 
     def parameters(self) -> dict[str, Any]:
-        """Return how the machine was made, as far as it tells on a run."""
+        """Return the machine's parameters that affect a run."""
         return super().parameters() | {"memory": self.memory}
 
     def run(self, max_cycles: int = 1 << 40) -> CoreOutcome:
-        """Run until the cores are idle, something goes wrong, or for `max_cycles`.
+        """Run until the cores are idle, an error occurs, or for `max_cycles`.
 
-        From reset, or where the last run stopped if that was at its limit; memory stays as it is.
-        Raises `MachineError` where the cores break the rules of their memory ports.
+        Starts from reset, or continues after a run that stopped at its limit; memory is kept.
+        Raises `MachineError` if the cores violate the protocol of their memory ports.
         """
         self.advance(max_cycles)
         if self.harness.state().stop == Stop.VIOLATION:

@@ -1,4 +1,4 @@
-"""The simple memory behind cores: how good or bad it is."""
+"""Timing parameters of the simple memory behind cores."""
 
 import ctypes
 from dataclasses import dataclass
@@ -21,25 +21,25 @@ __all__ = ["CoreMemoryConfig", "NativeCoreMemory", "native_core_memory"]
 class CoreMemoryConfig:
     """Timing of the memory behind the instruction and data ports of cores.
 
-    A request takes effect when it is accepted, one lane after the other, and is answered `latency`
-    cycles later, or up to `jitter` more; at most one answer of a kind per cycle and core.
+    A request takes effect when it is accepted, lane by lane, and is answered `latency` cycles
+    later plus up to `jitter`; at most one answer of a kind per cycle and core.
 
     Parameters
     ----------
     latency : int
         Cycles from request to answer, at least 1.
     jitter : int
-        Cycles more that chance may add.
+        Maximum random addition to the latency, in cycles.
     stall : float
         Share of cycles in which no request is accepted.
     silence : float
-        Share of cycles in which nothing is answered.
+        Share of cycles without an answer.
     split : float
-        Share of answers that are for some of the threads only.
+        Share of answers that cover only some of the threads.
     shuffle : bool
-        Whether any answer that is due may be the next, instead of the oldest.
+        True if any due answer may be next, instead of the oldest.
     seed : int
-        Of chance.
+        Random seed.
 
     """
 
@@ -78,10 +78,10 @@ class NativeCoreMemory(ctypes.Structure):
 
 
 def native_core_memory(memory: CoreMemoryConfig, config: ClusterConfig) -> NativeCoreMemory:
-    """Return how memory answers, and where things are in it, as C++ takes it."""
+    """Return the memory's timing and address map as a C++ structure."""
     return NativeCoreMemory(
         near_base=SHARED_BASE,
-        # What lies between shared memory and the registers behind it is print buffers.
+        # Between shared memory and the registers behind it there are print buffers.
         near_bytes=config.shared.size + DMA_BASE,
         console_base=CONSOLE_BASE,
         console_bytes=CONSOLE_LANES,

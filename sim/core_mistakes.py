@@ -1,4 +1,4 @@
-"""What a program did wrong on the gateware, and what each warp and memory port waited for."""
+"""Diagnosis of a program that failed on the RTL, with the state of each warp and memory port."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,48 +21,48 @@ from .stop_reason import CoreStop
 __all__ = ["core_mistake_text", "explain_core"]
 
 SCREEN, WIDTH = 40, 100
-#: Groups of warps that are shown.
+#: Number of groups of warps in a report.
 SHOWN = 8
 SENTENCES = {
     CoreStop.HANG: "the machine hangs: nothing has moved for a long time",
-    CoreStop.MISMATCH: "the gateware differs from the instruction-set model",
+    CoreStop.MISMATCH: "the RTL differs from the instruction-set model",
     CoreStop.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
     CoreStop.LIMIT: "the program had not ended when its limit of cycles was reached",
     CoreStop.VIOLATION: "the cluster broke a rule of AXI",
 }
-#: What the model calls ends that both know.
+#: Stop reasons of the model that correspond to those of cores.
 ALIKE = {
     CoreStop.FAULT: Stop.FAULT,
     CoreStop.DEADLOCK: Stop.DEADLOCK,
     CoreStop.LIMIT: Stop.LIMIT,
 }
-#: What a fault is; those of control and those of memory.
+#: Descriptions of faults, of control and of memory.
 CONTROL_FAULTS = {
     FaultCause.ILLEGAL: "illegal instruction",
-    FaultCause.FETCH: "instruction fetch where no program is",
+    FaultCause.FETCH: "instruction fetch outside the program",
     FaultCause.UNKNOWN_CSR: "no such control register",
-    FaultCause.READ_ONLY_CSR: "write to a control register that is only read",
-    FaultCause.STACK_OVERFLOW: "more splits open than the stack holds",
+    FaultCause.READ_ONLY_CSR: "write to a read-only control register",
+    FaultCause.STACK_OVERFLOW: "overflow of the divergence stack",
     FaultCause.STACK_UNDERFLOW: "join without a split",
     FaultCause.MISALIGNED_JUMP: "misaligned jump",
     FaultCause.DIVERGENT_BRANCH: "divergent branch",
     FaultCause.BARRIER_NUMBER: "no such barrier",
-    FaultCause.BARRIER_COUNT: "barrier of none, or of more than there are",
-    FaultCause.BARRIER_DISAGREES: "barrier where others wait with another count",
-    FaultCause.BARRIER_FULL: "barrier where all it is for have arrived",
-    FaultCause.WSPAWN_COUNT: "more warps started than there are",
+    FaultCause.BARRIER_COUNT: "barrier count out of range",
+    FaultCause.BARRIER_DISAGREES: "barrier count differs from that of waiting warps",
+    FaultCause.BARRIER_FULL: "arrival at a barrier that is already complete",
+    FaultCause.WSPAWN_COUNT: "more warps started than the core has",
 }
 MEMORY_FAULTS = {
     MemoryFault.MISALIGNED: "misaligned access",
-    MemoryFault.UNADDRESSABLE: "access where no memory is",
-    MemoryFault.REFUSED: "access to memory that was not placed",
+    MemoryFault.UNADDRESSABLE: "access outside memory",
+    MemoryFault.REFUSED: "access refused by memory",
 }
-#: What a warp waits for, by the reason that it does not issue.
+#: State of a warp, by its stall reason.
 WAITS = {
-    StallReason.NONE: "can go on",
+    StallReason.NONE: "can issue",
     StallReason.DATA: "waits for a result",
     StallReason.MEMORY: "waits for a load",
-    StallReason.DRAIN: "waits until its instructions under way are done",
+    StallReason.DRAIN: "waits for its instructions in flight",
     StallReason.BLOCKED: "waits for a branch or a control instruction",
     StallReason.NO_INSTRUCTION: "waits for instructions",
     StallReason.BARRIER: "waits at a barrier",
@@ -73,9 +73,9 @@ WAITS = {
 def explain_core(
     machine: ProgramMachine, program: Program, places: Places, outcome: CoreOutcome
 ) -> dict[str, Any]:
-    """Return what is known about a run that did not come to its end.
+    """Return the diagnosis of a run that did not end normally.
 
-    In lockstep the model stands where the gateware does, and tells what it knows of the program.
+    In lockstep the model has the state of the RTL, and adds its knowledge of the program.
     """
     locator = Locator(program)
     found: dict[str, Any] = {
@@ -99,12 +99,12 @@ def explain_core(
 
 
 def violation(outcome: CoreOutcome) -> str:
-    """Return which rule of AXI was broken, if one was."""
+    """Return the violated AXI rule, if any."""
     return outcome.violation if isinstance(outcome, ClusterOutcome) else ""
 
 
 def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
-    """Return what the gateware tells of a fault."""
+    """Return the diagnosis of a fault reported by the RTL."""
     cause, address = fault.cause, ""
     if isinstance(cause, MemoryFault):
         words, address = MEMORY_FAULTS[cause], f" to {fault.address:#010x}"
@@ -123,7 +123,7 @@ def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
 
 
 def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]:
-    """Yield what each core and its warps wait for."""
+    """Yield the state of each core and its warps."""
     for number, state in enumerate(machine.core_states()):
         warps = [warp for warp in range(machine.core.warps) if state.active >> warp & 1]
         yield {
@@ -144,7 +144,7 @@ def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]
 
 
 def core_mistake_text(mistake: dict[str, Any]) -> str:
-    """Return what `explain_core` found on at most a screen."""
+    """Return the result of `explain_core` as text of at most a screen."""
     when = f"in cycle {mistake['cycles']:,}, after {mistake['instructions']:,} instructions"
     if mistake["mismatch"]:
         lines = [f"{mistake['sentence']}, {when}", *mistake["mismatch"].splitlines()]
@@ -158,7 +158,7 @@ def core_mistake_text(mistake: dict[str, Any]) -> str:
         lines += core_lines(mistake)
         lines += [f"  {part}" for part in mistake["units"].split("; ") if part]
     if mistake["stop"] in ("fault", "deadlock") and mistake["program"] is None:
-        lines.append("  in lockstep with the model there is more to tell")
+        lines.append("  run in lockstep with the model for details")
     lines = [line[:WIDTH].rstrip() for line in lines]
     if len(lines) > SCREEN:
         lines[SCREEN - 1 :] = ["  and more; --json FILE has all of it"]
@@ -166,14 +166,14 @@ def core_mistake_text(mistake: dict[str, Any]) -> str:
 
 
 def core_lines(mistake: dict[str, Any]) -> Iterator[str]:
-    """Yield what the cores wait for, warps that wait alike together."""
+    """Yield the state of the cores, with warps in the same state grouped."""
     groups: dict[tuple, list[list[int]]] = {}
     for core in mistake["cores"]:
         fetches, accesses = core["fetches_under_way"], core["accesses_under_way"]
         if core["warps"]:
             active = counted("warp", (warp["warp"] for warp in core["warps"]))
             yield (
-                f"  core {core['core']}: active {active}; fetches under way: {fetches}, accesses: "
+                f"  core {core['core']}: active {active}; fetches in flight: {fetches}, accesses: "
                 f"{accesses}"
             )
         for warp in core["warps"]:
@@ -181,7 +181,7 @@ def core_lines(mistake: dict[str, Any]) -> Iterator[str]:
             key = (*alike, spot(warp["location"]))
             groups.setdefault(key, []).append([core["core"], warp["warp"]])
     for (waits, under_way, pc, where), warps in list(groups.items())[:SHOWN]:
-        yield f"  {warps_text(warps)}: {waits}; instructions under way: {under_way}"
+        yield f"  {warps_text(warps)}: {waits}; instructions in flight: {under_way}"
         yield f"    last issued {pc:#010x}, {where}"
     if len(groups) > SHOWN:
         yield f"  and {sum(map(len, list(groups.values())[SHOWN:]))} warps elsewhere"

@@ -1,4 +1,4 @@
-"""What came of a run of cores."""
+"""Outcome of a run of cores."""
 
 from dataclasses import dataclass, field
 
@@ -16,13 +16,13 @@ class CoreFault:
     Attributes
     ----------
     core, warp, pc : int
-        Whose instruction it was, and where it is.
+        Position of the instruction.
     cause : FaultCause or MemoryFault
     lanes : int
         Mask of the threads concerned.
     address : int
-        Of an access: that of the lowest of `lanes`. Of a misaligned jump: where it led. Else it
-        means nothing.
+        Of an access: address of the lowest of `lanes`. Of a misaligned jump: its target.
+        Undefined for other faults.
 
     """
 
@@ -36,32 +36,32 @@ class CoreFault:
 
 @dataclass(frozen=True)
 class CoreOutcome:
-    """What cores have done since they began; instructions are those of warps.
+    """Results of cores since their start; instructions are those of warps.
 
     Attributes
     ----------
     stop : CoreStop
     cycles : int
-        From the first until the last core was idle, or until the run stopped.
+        From the first cycle until the last core was idle, or until the run stopped.
     instructions : int
-        Done, by all cores.
+        Completed instructions of all cores.
     core_instructions, issued : tuple of int
-        By core: done, and handed to collectors.
+        By core: completed, and accepted by collectors.
     core_cycles : tuple of int
-        By core: cycles in which it was busy, as far as it is known what its issue slots did. A run
-        that stops early learns nothing of the last.
+        By core: busy cycles with a known outcome of the issue slots. If a run stops early, the
+        outcome of the last cycle is unknown.
     slots : tuple of dict
-        By core: how many issue slots went to each `StallReason`, by its name; ``NONE`` counts
-        those in which an instruction was issued. Their sum is `core_cycles` times the issue width.
+        By core: number of issue slots of each `StallReason`, by its name; ``NONE`` counts
+        issued instructions. Their sum is `core_cycles` times the issue width.
     exit_code : int
-        The first of the cores' exit codes that is not 0, else 0.
+        First nonzero exit code of the cores, else 0.
     fault : CoreFault or None
     mismatch : str
-        The first difference, in words.
+        First difference from the model, in words.
     seconds : float
-        Wall-clock time.
+        Wall-clock time in seconds.
     clocked : dict
-        Cycles in which each clock domain had its clock.
+        Clocked cycles of each clock domain.
 
     """
 
@@ -80,7 +80,7 @@ class CoreOutcome:
 
     @property
     def instructions_per_cycle(self) -> float:
-        """Instructions of all cores in each cycle."""
+        """Instructions of all cores per cycle."""
         return self.instructions / max(self.cycles, 1)
 
     @property

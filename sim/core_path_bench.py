@@ -1,4 +1,4 @@
-"""A bench around the path of a core: requests on one side, memories on the other."""
+"""Bench of the memory unit of a core: requests on one side, memory models on the other."""
 
 import random
 from collections import Counter, deque
@@ -26,13 +26,14 @@ __all__ = ["Answer", "PathBench", "row"]
 
 @dataclass
 class Answer:
-    """What came back of one request: in which cycles, and which words, None where refused.
+    """Response to one request: its cycles, and the words by lane, None if refused.
 
-    Of lanes that load from DRAM, `may_be` has the address of the word and what its bytes may be.
+    For lanes that load from DRAM, `may_be` has the word's address and the possible values of its
+    bytes.
     """
 
     accepted: int
-    waits: int  # lanes that are not answered yet
+    waits: int  # lanes without a response
     expected: list[int | None]
     is_store: int
     words: dict[int, int | None] = field(default_factory=dict)
@@ -40,7 +41,7 @@ class Answer:
     may_be: dict[int, tuple[int, list[set[int]]]] = field(default_factory=dict)
 
     def fits(self, lane: int, got: int | None) -> bool:
-        """Return whether a lane may get this."""
+        """Return True if `got` is a legal word for the lane."""
         if lane not in self.may_be or got is None:
             return got == self.expected[lane]
         return all(
@@ -48,7 +49,7 @@ class Answer:
         )
 
     def change(self, address: int, values: bytes):
-        """Note that somebody else writes what lanes may be loading."""
+        """Add values written by another master to the possible values of loading lanes."""
         for at, may_be in self.may_be.values():
             for byte, may in enumerate(may_be, at - address):
                 if 0 <= byte < len(values):
@@ -72,29 +73,29 @@ def row(address: int, lanes: int, *, is_store: int = 0, step: int = 4) -> dict:
 
 
 class PathBench:
-    """Drive a `CorePath` until all requests are answered.
+    """Bench that drives a `CorePath` until all requests are answered.
 
-    Data requests are offered in order, each as soon as the one before it was accepted and there
-    is a tag, with pauses; each is checked against `ClusterMemory` at once. Fetches likewise. A
-    request that is None is a pause of a cycle. Cycle 0 is when caches are empty after the reset.
+    Data requests are offered in order, each once the previous one was accepted and a tag is free,
+    with random pauses. Each is checked against `ClusterMemory` on acceptance. Fetches likewise. A
+    request of None is a pause of one cycle. Cycle 0 is the first with empty caches after reset.
 
     Parameters
     ----------
     config : ClusterConfig
     rng : random.Random
     stall : float
-        Probability of a pause: of requests, of every channel of AXI, of every narrow port.
+        Probability of a pause: of requests, every AXI channel and every narrow port.
     jitter : int
-        Cycles that DRAM may take longer, at random.
+        Maximum random addition to the DRAM latency, in cycles.
     broken : range
-        Addresses of DRAM that answer with errors.
+        DRAM addresses that answer with errors.
     refused : range
-        Addresses of DRAM that answer stores with errors.
+        DRAM addresses that answer stores with errors.
 
     Attributes
     ----------
     events : Counter
-        Events of all cycles, by side and name.
+        Events summed over all cycles, by side and name.
 
     """
 
@@ -112,7 +113,7 @@ class PathBench:
         self.dut = CorePath(config)
         self.registers, self.golden_registers = Registers(), Registers()
         self.golden = ClusterMemory(config, broken, self.golden_registers.access, refused=refused)
-        self.memory = ClusterMemory(config)  # what is really there
+        self.memory = ClusterMemory(config)  # the actual contents
         self.cycle = 0
         self.answers: list[Answer] = []
         self.fetched: list[tuple[dict, int, int, int]] = []  # request, accepted, answered, data
@@ -129,16 +130,16 @@ class PathBench:
         self.device = DeviceModel(self.dut, self.registers, rng, stall)
 
     def write(self, address: int, data: bytes):
-        """Put bytes into DRAM, for the machine and its model."""
+        """Write bytes to DRAM, in the machine and its model."""
         for memory in (self.golden, self.memory):
             memory.dram.write(address, data)
 
     def change(self, address: int, values: bytes) -> bool:
-        """Let somebody else write to DRAM, unless a store may do so too; return whether he did."""
+        """Write to DRAM as another master, unless a store to it is pending; return True if so."""
         end = address + len(values)
         stores = [each for each in (*self.held.values(), self.offered) if each and each["is_store"]]
         if any(address - WORD_BYTES < at < end for each in stores for at in each["address"]):
-            return False  # nobody knows whose is the last
+            return False  # the order of the two writes is undefined
         self.golden.change(address, values)
         self.memory.dram.write(address, values)
         for answer in self.under_way.values():
@@ -148,8 +149,8 @@ class PathBench:
     def run(self, requests=(), fetches=(), *, events=None, fences=None, timeout: int = 20_000):
         """Offer all requests and fetches; call `events` and `fences` in their cycles.
 
-        In a cycle of `events` instructions are to be read anew from then on, in one of `fences`
-        data if the call returns True.
+        An event invalidates instructions from its cycle on; a fence invalidates data if its call
+        returns True.
         """
         core = self.config.core
         assert core is not None
@@ -163,12 +164,12 @@ class PathBench:
         self.requests, self.fetches = deque(requests), deque(fetches)
         self.tags = list(range(1 << core.tag_width))
         self.under_way: dict[int, Answer] = {}
-        self.held: dict[int, dict] = {}  # their requests
+        self.held: dict[int, dict] = {}  # requests by tag
         self.asked: dict[tuple, tuple] = {}
         events, fences = dict(events or {}), dict(fences or {})
         shown = Packing(dut.events.shape())
         top = Module()
-        # Whoever empties a cache keeps the clock in that cycle.
+        # An invalidation needs the clock in its cycle.
         enable = dut.busy | dut.invalidate | dut.invalidate_data
         top.submodules.dut = EnableInserter(enable)(dut)
 
@@ -224,12 +225,12 @@ class PathBench:
                     break
             for _ in range(3):
                 await ctx.tick()
-            assert not ctx.get(dut.busy), "busy though nothing is under way"
+            assert not ctx.get(dut.busy), "busy must be 0 without outstanding requests"
 
         simulate(top, bench, timeout=timeout)
 
     def choose(self):
-        """Offer the next request and the next fetch, unless chance says no; offers stay."""
+        """Offer the next request and fetch, unless paused at random; offers are held."""
         pauses = self.rng.random() < self.stall
         if self.offered is None and self.requests and self.requests[0] is None:
             self.requests.popleft()
@@ -242,7 +243,7 @@ class PathBench:
                 self.offered_fetch = self.fetches.popleft()
 
     def take(self, seen, willing: int):
-        """Account for what was accepted and answered in this cycle."""
+        """Process the acceptances and responses of this cycle."""
         ready, valid, payload, fetch_ready, fetched, words, prints, byte = seen
         if fetched:
             self.check_fetch(self.bring.unpack(words))
@@ -267,7 +268,7 @@ class PathBench:
             self.memory.console.append(byte)
 
     def note_bytes(self, answer: Answer, addresses: list[int]):
-        """Note what may be loaded from DRAM."""
+        """Record the possible values of words loaded from DRAM."""
         for lane, address in enumerate(addresses):
             if answer.expected[lane] is not None and DRAM_BASE <= address < DRAM_END:
                 answer.may_be[lane] = (address & ~3, self.golden.may_be(address))
@@ -276,7 +277,7 @@ class PathBench:
         """Compare a response with what the model expects."""
         answer = self.under_way[response["tag"]]
         mask = response["mask"]
-        assert mask and not mask & ~answer.waits, "lanes are answered that were not asked"
+        assert mask and not mask & ~answer.waits, "only requested lanes may be answered"
         assert not response["error"] & ~mask
         for lane, word in enumerate(response["data"]):
             if not mask >> lane & 1:
@@ -293,13 +294,13 @@ class PathBench:
             self.tags.append(response["tag"])
 
     def check_fetch(self, response: dict):
-        """Keep a pair that was fetched."""
+        """Record a fetched pair."""
         request, accepted = self.asked.pop(tuple(response["tag"].values()))
         data = -1 if response["error"] else response["data"]
         self.fetched.append((request, accepted, self.cycle, data))
 
     def done(self) -> bool:
-        """Return whether all was offered and answered."""
+        """Return True if everything was offered and answered."""
         waits = (self.requests, self.fetches, self.offered, self.offered_fetch)
         idle = all(bus.idle for bus in self.buses)
         return idle and not any(waits) and not self.under_way and not self.asked

@@ -1,7 +1,7 @@
-"""The rest of a core around issue: buffers, collectors, units, buses and banks, with versions.
+"""Model of the rest of a core around issue: buffers, collectors, units, buses and banks.
 
-Every register holds the number of the instruction that wrote it last instead of a value, so that
-an operand that is stale, too new, or never comes is told from the right one.
+Each register holds the number of the instruction that wrote it last instead of a value. This
+detects operands that are stale, too new or missing.
 """
 
 import random
@@ -16,41 +16,41 @@ __all__ = ["PipeError", "RestOfCore", "Timing"]
 
 
 class PipeError(AssertionError):
-    """Issue let an instruction go that it should not, or held one forever."""
+    """Violation of a dependence by issue, or an instruction stalled forever."""
 
 
 @dataclass(kw_only=True)
 class Timing:
-    """How long things take, and how often they do not happen: 0 is never, 1 always."""
+    """Latencies, and probabilities of stalls: 0 is never, 1 always."""
 
-    starve: float = 0.0  #: nothing new at the head of a buffer
-    refuse: float = 0.0  #: collectors take nothing
+    starve: float = 0.0  #: a buffer has no new head
+    refuse: float = 0.0  #: collectors accept nothing
     hold: float = 0.0  #: a bus stays empty
     conflict: float = 0.0  #: a bank does not answer
-    busy: float = 0.0  #: a unit takes nothing
-    longest: int = 0  #: cycles added to results of variable latency, at most
-    barrier: float = 0.0  #: what blocks waits at a barrier
-    end: float = 0.0  #: what blocks ends its warp, which is started again later
-    patience: int = 400  #: cycles without any instruction until that is an error
+    busy: float = 0.0  #: a unit accepts nothing
+    longest: int = 0  #: maximum additional cycles of results with variable latency
+    barrier: float = 0.0  #: a blocking instruction waits at a barrier
+    end: float = 0.0  #: a blocking instruction ends its warp, which restarts later
+    patience: int = 400  #: cycles without any progress until an error is raised
 
 
 @dataclass(eq=False)
 class Flight:
-    """An instruction under way."""
+    """An instruction in flight."""
 
     number: int
     warp: int
     entry: Entry
-    right: list[int | None]  # version that each operand must have
-    waits: list[bool] = field(default_factory=list)  # operands to come over a bus
-    wants: list[bool] = field(default_factory=list)  # operands to come from the banks
+    right: list[int | None]  # expected version of each operand
+    waits: list[bool] = field(default_factory=list)  # operands expected on a bus
+    wants: list[bool] = field(default_factory=list)  # operands to read from the banks
     due: int = 0
 
 
 class RestOfCore:
-    """All that surrounds issue in a core of `config`, for a program of each warp.
+    """Surroundings of issue in a core of `config`, with a program for each warp.
 
-    Call `before` for what happens in a cycle, run issue, then `after` with what came out.
+    In each cycle call `before`, run issue, then call `after` with its outputs.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class RestOfCore:
         self.left = sum(len(program) for program in programs)
         self.newest: list[dict[int, int]] = [{} for _ in programs]
         self.banks: list[dict[int, int]] = [{} for _ in programs]
-        self.queue: list[Flight] = []  # issued, not taken by a collector
+        self.queue: list[Flight] = []  # issued, not yet in a collector
         self.collectors: list[Flight] = []  # oldest first
         self.units: list[Flight] = []
         self.results: list[Flight] = []
@@ -74,15 +74,15 @@ class RestOfCore:
 
     @property
     def done(self) -> bool:
-        """Nothing is left to issue, and nothing under way."""
+        """True if nothing is left to issue or in flight."""
         return not self.left and not any(self.under_way)
 
     def chance(self, probability: float) -> bool:
-        """Toss a coin."""
+        """Return True with this probability."""
         return probability > 0 and self.rng.random() < probability
 
     def before(self) -> Cycle:
-        """Decide what happens in this cycle."""
+        """Return the inputs of issue in this cycle."""
         dispatched = self.dispatch()
         arriving = self.arrive()
         self.written = self.choose_results()
@@ -121,11 +121,11 @@ class RestOfCore:
         )
 
     def alive(self, warp: int) -> bool:
-        """Return whether a warp has something under way."""
+        """Return True if a warp has instructions in flight."""
         return bool(self.under_way[warp])
 
     def dispatch(self) -> list[tuple[int, int] | None]:
-        """Hand complete instructions to their units; return the events of fixed ports."""
+        """Send complete instructions to their units; return the events of fixed ports."""
         events: dict[Port, tuple[int, int] | None] = {}
         for port in Port:
             if self.chance(self.timing.busy):
@@ -151,7 +151,7 @@ class RestOfCore:
         return 2 + self.rng.randint(0, self.timing.longest)
 
     def arrive(self) -> list[tuple[int, int] | None]:
-        """Move finished instructions to the buses' arbitration; return the announcements."""
+        """Move finished instructions to writeback arbitration; return the announcements."""
         for flight in [flight for flight in self.units if flight.due <= self.now]:
             port = flight.entry.port
             if port in VARIABLE_PORTS and any(one.entry.port == port for one in self.results):
@@ -173,7 +173,7 @@ class RestOfCore:
         return chosen
 
     def after(self, outcome: Outcome, accepted: list):
-        """End the cycle; `accepted` are the offers that collectors took, the older first."""
+        """End the cycle; `accepted` are the offers that collectors accepted, the older first."""
         self.gather()
         self.write()
         for offer in accepted:
@@ -183,20 +183,20 @@ class RestOfCore:
             if outcome.second:
                 self.take(outcome.taken, 1)
         if self.now - self.last_progress > self.timing.patience and not self.done:
-            raise PipeError(f"nothing was issued or done for {self.timing.patience} cycles")
+            raise PipeError(f"no instruction issued or completed for {self.timing.patience} cycles")
         self.now += 1
 
     def take(self, warp: int, slot: int):
         """Issue the next instruction of `warp`."""
         if slot >= len(self.heads[warp]):
-            raise PipeError(f"warp {warp} issued an instruction that is not there")
+            raise PipeError(f"warp {warp} issued an instruction that is not in its buffer")
         if warp in self.resume_at or warp in self.start_at:
-            raise PipeError(f"warp {warp} issued while it is stopped")
+            raise PipeError(f"warp {warp} issued while it is stalled")
         if any(one.entry.blocks for one in self.under_way[warp]):
-            raise PipeError(f"warp {warp} issued behind an instruction that blocks")
+            raise PipeError(f"warp {warp} issued behind a blocking instruction")
         entry = self.buffers[warp].pop(0)
         if entry.drains and self.under_way[warp]:
-            raise PipeError(f"warp {warp} issued before it was drained")
+            raise PipeError(f"warp {warp} issued a serialising instruction with others in flight")
         if slot and self.queue[-1].entry.port == entry.port:
             raise PipeError(f"warp {warp} issued two instructions to port {entry.port.name}")
         newest = self.newest[warp]
@@ -214,7 +214,7 @@ class RestOfCore:
         self.last_progress = self.now
 
     def allocate(self, offer):
-        """Give an instruction a collector."""
+        """Allocate a collector to an instruction."""
         flight = self.queue.pop(0)
         if (offer.warp, offer.entry) != (flight.warp, flight.entry):
             raise PipeError(f"warp {offer.warp} issued out of order")
@@ -226,7 +226,7 @@ class RestOfCore:
         self.collectors.append(flight)
 
     def gather(self):
-        """Take operands from the buses, and one from the banks for each collector."""
+        """Take operands from the buses, and one per collector from the banks."""
         for flight in self.collectors:
             for result in self.written:
                 if result is not None and result.entry.writes and result.warp == flight.warp:
@@ -264,7 +264,7 @@ class RestOfCore:
             self.last_progress = self.now
 
     def carry_out(self, warp: int):
-        """Decide how `warp` goes on after an instruction that stopped it."""
+        """Continue `warp` after an instruction that stalled it: restart, barrier or resume."""
         if self.chance(self.timing.end):
             self.start_at[warp] = (self.now // 32 + 1) * 32  # several at a time
         elif self.chance(self.timing.barrier):

@@ -1,4 +1,4 @@
-"""What the recorder of a core kept: one row for each thing that happened to an instruction."""
+"""Records of a core: one row for each event of an instruction."""
 
 import ctypes
 import enum
@@ -24,14 +24,14 @@ RECORD = np.dtype([
     ("extra", "<u4"),
 ])
 NO_WARP = 255
-#: Added to the place of a fault that the load/store unit found.
+#: Added to the place of a fault found by the load-store unit.
 MEMORY_CAUSE = 0x80
-#: Records of a core that are kept unless said otherwise: 140,000 cycles of a busy core, 30 MB.
+#: Default limit of records of a core: 140,000 cycles of a busy core, 30 MB.
 LIMIT = 1_000_000
 
 
 class Kind(enum.IntEnum):
-    """What a record tells; see native/recorder.hpp."""
+    """Kind of event of a record; see native/recorder.hpp."""
 
     FETCH = 0
     FETCHED = 1
@@ -56,15 +56,15 @@ class CoreRecords:
     ----------
     core : int
     rows : numpy.ndarray
-        Of dtype `RECORD`, in the order of their cycles.
+        Of dtype `RECORD`, ordered by cycle.
     values : numpy.ndarray
-        uint32, (rows of `Kind.DONE`, threads): what was on the bus.
+        uint32, (rows of `Kind.DONE`, threads): values on the bus.
     first, end : int
-        The first cycle recorded, and the cycle behind the last.
+        The first cycle recorded, and the cycle after the last.
     slots_end : int
-        The cycle behind the last of which is known what became of the issue slots.
+        The cycle after the last with a known outcome of the issue slots.
     is_cut : bool
-        Whether the window was too large: the cycles from `end` on are missing.
+        True if the window was too large: the cycles from `end` on are missing.
 
     """
 
@@ -78,12 +78,12 @@ class CoreRecords:
 
     @property
     def sentence(self) -> str:
-        """What is missing, or nothing."""
+        """Note about missing cycles, or an empty string."""
         if not self.is_cut:
             return ""
         return (
             f"core {self.core} is recorded in cycles {self.first} to {self.end - 1} only: "
-            f"{len(self.rows)} records are as many as are kept"
+            f"the limit of {len(self.rows)} records is reached"
         )
 
     def of(self, *kinds: Kind) -> np.ndarray:
@@ -101,20 +101,20 @@ class Header(ctypes.Structure):
 
 
 class Recording:
-    """The recorders of a harness: one for each core, from now until the cores begin anew.
+    """Recorders of a harness: one for each core, until the cores restart.
 
     Parameters
     ----------
     harness : Harness
-        Of cores that have begun.
+        Of started cores.
     cores : int
-        How many there are.
+        Number of cores.
     threads : int
-        Of a warp.
+        Threads of a warp.
     window : tuple of int
-        The first cycle recorded, and the cycle behind the last.
+        The first cycle recorded, and the cycle after the last.
     limit : int
-        Records of a core that are kept at most; 24 bytes each, and the values on its buses.
+        Maximum number of records of a core; 24 bytes each, plus the values on its buses.
 
     """
 
@@ -152,11 +152,11 @@ class Recording:
         ]
 
     def fetch(self) -> list[CoreRecords]:
-        """Return copies of what has been recorded so far, core by core."""
+        """Return copies of the records so far, by core."""
         return [self.fetch_core(core) for core in range(len(self.recorders))]
 
     def fetch_core(self, core: int) -> CoreRecords:
-        """Return a copy of what has been recorded of one core."""
+        """Return a copy of the records of one core."""
         header = Header()
         self.library.recorder_state(self.recorders[core], ctypes.byref(header))
         rows = np.empty(header.records, RECORD)

@@ -1,4 +1,4 @@
-"""Shared memory whose requesters cannot wait: what they wish is held, or forgotten."""
+"""Shared memory with registered ports, for drivers that ignore `ready`."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ __all__ = ["HeldPorts"]
 
 
 class HeldPorts(wiring.Component):
-    """Shared memory with a register before each port, so that nobody need react to `ready`.
+    """Shared memory with a register before each port, so that drivers can ignore `ready`.
 
-    A wish is taken where the register is free or becomes so in this cycle, else forgotten; what
-    was taken is offered from the next cycle on until it is accepted.
+    A request is accepted if its register is free or becomes free in this cycle, else dropped. An
+    accepted request is offered from the next cycle on until it is served.
 
     Parameters
     ----------
@@ -26,13 +26,13 @@ class HeldPorts(wiring.Component):
     Members
     -------
     {port}_wish, {port}_address, {port}_write, {port}_data, {port}_mask : In
-        For each port, as far as its requests have such a field.
+        For each port, the fields of its requests.
     done : Out(ports)
-        A bit for each port: its access is accepted.
+        A bit for each port: its request is served.
     {port}_answer, {port}_word : Out(1), Out(8 * size)
-        The response, where there is one.
+        Response of ports that have one.
     events : Out(shared_events(config))
-        As a number.
+        Packed as a number.
     busy : Out(1)
         Of the memory.
     """
@@ -79,7 +79,7 @@ class HeldPorts(wiring.Component):
         return kind(self.config.memory, size)
 
     def add_port(self, m: Module, name: str, signature, memory) -> Value:
-        """Add the register of a port; return whether its access is accepted."""
+        """Add the register of a port; return the bit of `done`."""
         port = signature.create(path=(f"{name}_port",))
         connect(m, port, getattr(memory, name))
         free = Signal(name=f"{name}_free")

@@ -1,4 +1,4 @@
-"""Units of a core that take operations of warps and give results, on Amaranth's simulator."""
+"""Bench of units that take operations of warps and return results, on Amaranth's simulator."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ __all__ = ["Warps", "result_of", "run_unit", "timed"]
 
 
 class Warps:
-    """Makes operations of warps.
+    """Generator of operations of warps.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Warps:
     def operation(
         self, operation: int, operands: Sequence[Sequence[int]], *, rounding: int = 0, **fields
     ) -> dict:
-        """Return the payload of an operation with an operand for each thread, the rest random."""
+        """Return an operation with an operand for each thread; other fields are random."""
         rng, config = self.rng, self.config
         values = [list(map(int, operand)) for operand in operands]
         while len(values) < 3:
@@ -49,7 +49,7 @@ class Warps:
 
 
 def result_of(payload) -> dict:
-    """Return a result as numbers; values of threads that are not active are 0."""
+    """Return a result as numbers; values of inactive threads are 0."""
     names = ("warp", "mask", "pc", "rd", "writes", "flags")
     result = {name: int(payload[name]) for name in names}
     threads = range(payload.shape()["values"].shape.length)
@@ -62,7 +62,7 @@ def result_of(payload) -> dict:
 def run_unit(
     unit, operations: Sequence[dict], *, stall: float = 0.0, seed: int = 1, timeout: int = 100_000
 ) -> list[dict]:
-    """Return the results of `operations`, with both sides idle with probability `stall`."""
+    """Return the results of `operations`; both sides stall with probability `stall`."""
     require_no_loop(unit)
     results: list[dict] = []
 
@@ -80,9 +80,9 @@ def run_unit(
 def timed(
     unit, operations: Sequence[dict], cycles: int, *, willing: Callable[[int], bool] | None = None
 ) -> tuple[list[int], list[int]]:
-    """Return in which cycles `operations`, offered at once, are accepted and results are taken.
+    """Return the cycles in which back-to-back `operations` are accepted, and results are taken.
 
-    ``willing(cycle)`` says when `o` is ready: always, if None.
+    ``willing(cycle)`` is the `ready` of `o`; None means always.
     """
     accepted: list[int] = []
     taken: list[int] = []

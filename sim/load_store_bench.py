@@ -1,4 +1,4 @@
-"""A bench of the load/store unit: random accesses, and the unit between them and a memory."""
+"""Bench of the load-store unit: random accesses on one side, a memory model on the other."""
 
 import functools
 from types import SimpleNamespace
@@ -26,14 +26,14 @@ __all__ = [
     "run",
 ]
 
-#: Where memory begins: addresses are on both sides of a carry into their upper half.
+#: Base address of memory: addresses lie on both sides of a carry into their upper half.
 BASE = 0x8000_FF80
 LOADS = [operation for operation in MemoryOperation if operation.name.startswith("L")]
 WORD = 0xFFFF_FFFF
 
 
 def make_access(config, operation, addresses, *, immediate=0, **fields):
-    """Make an access of all threads to these addresses, unless `fields` say otherwise."""
+    """Return an access of all threads to these addresses; `fields` override."""
     store = operation.name.startswith("S")
     return Access(
         operation=operation,
@@ -52,7 +52,7 @@ def make_access(config, operation, addresses, *, immediate=0, **fields):
 
 
 def random_address(rng, size, place, room):
-    """Choose an address that may be, mostly near others; at the edges of memory too."""
+    """Return a random legal address, mostly near others; also at the edges of memory."""
     kind = rng.random()
     if kind < 0.05:
         return BASE + rng.choice([0, room - size])
@@ -62,7 +62,7 @@ def random_address(rng, size, place, room):
 
 
 def random_access(rng, config, room, *, wrong=0.0, refused=0.0):
-    """Choose a load or store within `room` bytes of memory; the coins say how many are not."""
+    """Return a random access within `room` bytes, with shares of illegal and refused addresses."""
     operation = rng.choice(list(MemoryOperation))
     size, place = size_of(operation), rng.randrange(room)
     addresses = [random_address(rng, size, place, room) for _ in range(config.threads)]
@@ -89,7 +89,7 @@ def random_access(rng, config, room, *, wrong=0.0, refused=0.0):
 
 
 def payloads_of(config, accesses):
-    """Return what the unit is given, as numbers; operands that it has no use for are anything."""
+    """Return the accesses as numbers of `operation_layout`; unused operands are arbitrary."""
     packing = Packing(operation_layout(config))
     return [
         packing.pack({
@@ -110,32 +110,32 @@ def payloads_of(config, accesses):
 
 
 def as_numbers(port):
-    """Return the same stream, its payload as a number."""
+    """Return the same stream with its payload as a number."""
     return SimpleNamespace(payload=Value.cast(port.payload), valid=port.valid, ready=port.ready)
 
 
 @functools.cache
 def require_no_loop(config):
-    """Convert the unit, which reports a combinational loop, on which a bench would hang."""
+    """Convert the unit to RTLIL, which reports combinational loops; they would hang a bench."""
     rtlil.convert(LoadStoreUnit(config))
 
 
 class Outcome:
-    """What the unit did, and in which cycles: acceptances, results, faults."""
+    """Observed outcome with cycles: acceptances, results, faults."""
 
     def __init__(self):
         self.accepted_at, self.results, self.results_at = [], [], []
         self.faults, self.faults_at, self.busy = [], [], []
 
     def refused(self):
-        """Return how many threads memory refused."""
+        """Return the number of threads refused by memory."""
         return sum(f.mask.bit_count() for f in self.faults if f.kind == MemoryFault.REFUSED)
 
 
 def run(config, accesses, memory, *, rng, stall=0.0, willing_from=0, until):
-    """Carry out `accesses` until the outcome satisfies `until` and a few cycles more.
+    """Run `accesses` until the outcome satisfies `until`, and a few cycles more.
 
-    Results are taken from cycle `willing_from` on.
+    Results are accepted from cycle `willing_from` on.
     """
     require_no_loop(config)
     dut, outcome, finished = LoadStoreUnit(config), Outcome(), []
@@ -176,7 +176,7 @@ def run(config, accesses, memory, *, rng, stall=0.0, willing_from=0, until):
 
 
 def completions(config, accesses, memory):
-    """Return the accesses in the order in which their last threads were answered, and when."""
+    """Return the accesses in the order of their last responses, with the cycle of each."""
     owner = [
         number
         for number, access in enumerate(accesses)
@@ -193,7 +193,7 @@ def completions(config, accesses, memory):
 
 
 def make_memory(config, rng, room=256, **manners):
-    """Make a memory of `room` random bytes."""
+    """Return a memory of `room` random bytes."""
     return SimpleMemory(
         config=config, base=BASE, contents=bytearray(rng.randbytes(room)), rng=rng, **manners
     )

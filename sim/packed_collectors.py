@@ -1,4 +1,4 @@
-"""The operand collectors with few, wide ports."""
+"""Wrapper of the operand collectors with few, wide ports."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -14,12 +14,12 @@ __all__ = ["PackedCollectors"]
 
 
 def offer_layout(payload) -> data.StructLayout:
-    """Layout of a payload and whether there is one."""
+    """Return the layout of a payload with a valid bit."""
     return data.StructLayout({"valid": 1, "payload": payload})
 
 
 class PackedCollectors(wiring.Component):
-    """`Collectors` with few, wide ports, of bits: a bench pays for each port it sets.
+    """`Collectors` with few, wide ports, because the cost of a bench grows with its ports.
 
     Parameters
     ----------
@@ -29,18 +29,18 @@ class PackedCollectors(wiring.Component):
     Members
     -------
     answers : In
-        What arrives in a cycle, whatever the collectors do in it.
+        Inputs that are independent of the collectors' outputs in the cycle.
     readies : In
-        What may depend on their requests.
+        Inputs that may depend on their requests.
     o : Out
-        All outputs but those.
+        All outputs except `operation`.
     operation : Out.array(len(Port))
-        What is offered to each port; `o` tells to which anything is.
+        Offer to each port; valid bits are in `o`.
 
     Attributes
     ----------
     layouts : dict
-        The layout of each member.
+        Layout of each member.
 
     """
 

@@ -20,11 +20,11 @@ class Stop(enum.IntEnum):
 
 
 class CoreStop(enum.Enum):
-    """Why a run ended.
+    """Stop reason of a run.
 
-    ``HANG``: nothing moved for as long as the watchdog waits. ``DEADLOCK``: all warps there are
-    wait at barriers. ``MISMATCH``: the gateware did something else than the instruction-set model.
-    ``LIMIT``: the run can go on. ``VIOLATION``: a cluster broke the rules of AXI.
+    ``HANG``: no progress within the watchdog's time. ``DEADLOCK``: all active warps wait at
+    barriers. ``MISMATCH``: the RTL differs from the instruction-set model. ``LIMIT``: the run can
+    continue. ``VIOLATION``: a cluster violated the AXI protocol.
     """
 
     DONE = "done"

@@ -194,8 +194,8 @@ def test_a_beat_in_every_cycle(threads, lanes):
         ({"threads": 0}, "threads must be between 1 and 32, not 0"),
         ({"threads": 33}, "threads must be between 1 and 32, not 33"),
         ({"lanes": 5}, "lanes must be between 1 and 4, not 5"),
-        ({"lanes": 3}, "lanes must divide 4 threads, not be 3"),
-        ({"each": {"place": 1}}, "each must not have a member named place, which beats have"),
+        ({"lanes": 3}, "lanes must divide the 4 threads, not be 3"),
+        ({"each": {"place": 1}}, "each must not have a member named place, reserved for beats"),
     ],
 )
 def test_refused(fields, message):

@@ -199,7 +199,7 @@ def test_a_stack_holds_as_many_splits_as_can_be_open():
 
 @pytest.mark.filterwarnings("ignore:.*created but never used")
 def test_no_cores():
-    with pytest.raises(ValueError, match="cores must be at least 1 to be controlled, not 0"):
+    with pytest.raises(ValueError, match="cores must be at least 1 for warp control, not 0"):
         WarpControl(PRESETS["matrix"])
     gc.collect()  # now, while its warning is ignored
 

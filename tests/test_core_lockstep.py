@@ -330,8 +330,8 @@ def test_a_warp_that_goes_on_only_in_the_model_is_found_at_the_end(machine_of):
     outcome = machine.run(LIMIT)
     assert outcome.stop is CoreStop.MISMATCH
     assert outcome.mismatch == (
-        "all cores are idle, and in the model core 0, warp 1 has not ended: goes on at 0x80000000: "
-        "addi gp, zero, 0"
+        "all cores are idle, but core 0, warp 1 of the model has not ended: continues at "
+        "0x80000000: addi gp, zero, 0"
     )
 
 
@@ -340,5 +340,5 @@ def test_exit_codes_and_what_was_printed_are_compared(machine_of):
     outcome = execute(machine, BEGIN + "        li gp, 3" + RESULTS)
     assert (outcome.stop, outcome.exit_code, outcome.mismatch) == (CoreStop.DONE, 3, "")
     finish = machine.lockstep.finish
-    assert finish(CoreStop.DONE, exit_codes=[4]) == "exit code of core 0 is 4, of the model 3"
+    assert finish(CoreStop.DONE, exit_codes=[4]) == "exit code of core 0 is 4, in the model 3"
     assert finish(CoreStop.DONE, console=b"x") == "the cores printed b'x', the model b''"

@@ -16,17 +16,17 @@ LINES, COLUMNS = 40, 100
 #: Of programs that fault: the cause in the gateware's words, and in the model's.
 FAULTS = {
     "null_pointer": (
-        "access where no memory is to 0x00000004 at",
+        "access outside memory to 0x00000004 at",
         "0x00000004 is a null pointer and 4 bytes",
     ),
     "nowhere": (
-        "access where no memory is to 0x40000000 at",
+        "access outside memory to 0x40000000 at",
         "0x40000000 is where there is no memory",
     ),
     "misaligned": ("misaligned access to", "which is no multiple of 4"),
     "divergent_branch": ("divergent branch", "these lanes branch otherwise than lane"),
     "illegal_instruction": ("illegal instruction at", "no instruction is 0xffffffff"),
-    "jump_to_data": ("instruction fetch where no program is", "where no program was placed"),
+    "jump_to_data": ("instruction fetch outside the program", "where no program was placed"),
 }
 
 
@@ -61,7 +61,7 @@ def test_a_barrier_nobody_else_reaches(lockstep):
     assert found["stop"] == "deadlock"
     assert "waits at a barrier" in text
     assert "missing_warp.c:" in text
-    assert ("there is more to tell" in text) == (not lockstep)
+    assert ("run in lockstep with the model" in text) == (not lockstep)
 
 
 def test_an_endless_loop_ends_at_the_limit():
@@ -76,8 +76,8 @@ def test_memory_that_never_answers_is_a_hang(lockstep):
     found, text = mistake("endless_loop", memory=memory, max_cycles=1_000_000, lockstep=lockstep)
     assert found["stop"] == "hang"
     assert "nothing has moved" in text
-    assert "core 0, warp 0: waits for instructions; instructions under way: 0" in text
-    assert "fetches under way: 2, accesses: 0" in text
+    assert "core 0, warp 0: waits for instructions; instructions in flight: 0" in text
+    assert "fetches in flight: 2, accesses: 0" in text
 
 
 def test_a_trace_is_written_before_the_report(tmp_path):

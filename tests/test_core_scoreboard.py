@@ -322,7 +322,7 @@ def test_done_without_an_issue_is_reported():
     async def test(board):
         await board.cycle(written=done(5))
 
-    with pytest.raises(AssertionError, match="more instructions are done than were issued"):
+    with pytest.raises(AssertionError, match="more instructions completed than were issued"):
         bench(CONFIG, test)
 
 

@@ -212,7 +212,7 @@ def test_too_large_a_window_keeps_its_first_cycles(recorded, tmp_path):
     (said,) = write_trace(path, [records], CONFIG)
     assert said == (
         f"core 0 is recorded in cycles 1 to {records.end - 1} only: "
-        f"{len(records.rows)} records are as many as are kept"
+        f"the limit of {len(records.rows)} records is reached"
     )
     assert f"# {said}" in path.read_text()
 

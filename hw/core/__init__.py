@@ -1,1 +1,1 @@
-"""The SIMT core: fetch to writeback, a box of the block diagram in each file."""
+"""SIMT core, from fetch to writeback: one block of the block diagram per file."""

@@ -1,4 +1,4 @@
-"""The loads and stores of a core that are under way."""
+"""Pending-request table of the load-store unit."""
 
 from typing import Any
 
@@ -31,10 +31,10 @@ __all__ = ["AccessTable"]
 
 
 class AccessTable(wiring.Component):
-    """Slots of accesses, and of each which threads are still to be answered.
+    """Pending-request table: slots of accesses, each with its unanswered threads.
 
-    `part`, `refused` and `ended` come one cycle after the response, one per cycle. A response is
-    for threads that were asked for and have not been answered, of a request of an earlier cycle.
+    `part`, `refused` and `ended` follow the response by one cycle, at one response per cycle. A
+    response covers only unanswered threads of a request sent in an earlier cycle.
 
     Parameters
     ----------
@@ -43,24 +43,24 @@ class AccessTable(wiring.Component):
     Members
     -------
     slot_free, slot : Out(1), Out(slot_shape(config))
-        A slot that nothing uses, if there is one.
+        An unused slot, if there is one.
     take : In(1)
-        It is used from now on.
+        Allocates `slot`.
     opening : In(ResponseSignature(opening_layout(config)))
-        What is kept in a slot that was taken.
+        Access to store in an allocated slot.
     row : In(ResponseSignature(row_layout(config)))
-        A request as it leaves, after or in the cycle of its access's `opening`.
+        A request as it leaves: in the cycle of its access's `opening` or later.
     response : In(ResponseSignature(data_response_layout(config)))
     part : Out(ResponseSignature(part_layout(config)))
-        What was answered, extended.
+        Loaded values of the answered threads, extended to 32 bits.
     refused : Out(ResponseSignature(suspect_layout(config)))
-        Threads of this part for which there is no memory. Their access has no result.
+        Threads of this part that addressed no memory. Their access has no result.
     ended : Out(ResponseSignature(warp_shape(config)))
         All threads of an access of this warp have been answered.
     released : In(ResponseSignature(slot_shape(config)))
-        A slot whose result is out of the way.
+        Slot whose result has been written back.
     dropped : In(ResponseSignature(slot_shape(config)))
-        A slot whose access is not requested after all; not while `part` is valid.
+        Slot whose access is cancelled before its first request; not while `part` is valid.
     """
 
     slot_free: Signal
@@ -142,7 +142,7 @@ class AccessTable(wiring.Component):
         return m
 
     def threads_of(self, lane_mask: Value, beat: Value) -> Value:
-        """Return a mask of lanes in a beat as one of threads."""
+        """Return the thread mask of a mask of lanes in a beat."""
         if beats(self.config) == 1:
             return lane_mask
         return Cat(
@@ -151,7 +151,7 @@ class AccessTable(wiring.Component):
         )
 
     def remember(self, m: Module, access: Value, addresses: Value):
-        """Keep what was asked for; give what the response of the cycle before belongs to."""
+        """Store `opening` and `row`; read the access and addresses of the last cycle's response."""
         config = self.config
         slot_width = ceil_log2(slots(config))
         tag_width = ceil_log2(rows(config))
@@ -178,10 +178,10 @@ class AccessTable(wiring.Component):
         ]
 
     def count_down(self, m: Module, valid, slot: Value, threads, error) -> tuple[Signal, Signal]:
-        """Strike out answered threads; return whether none is left, and whether any was refused.
+        """Clear the answered threads; return whether none is left, and whether any was refused.
 
-        All slots are one word, the threads of each at a multiple of a power of two, so that it
-        takes one shift to reach a slot.
+        All slots share one word, each slot at a multiple of a power of two: one shift selects a
+        slot.
         """
         config = self.config
         at_multiple = Const(0, config.thread_width)
@@ -210,7 +210,7 @@ class AccessTable(wiring.Component):
         return last, failed
 
     def account(self, m: Module, fails: Value, failed_slot: Value):
-        """Keep which slots are used, and offer one that is not."""
+        """Track the used slots and offer a free one."""
         used = Signal(slots(self.config))
         free = Signal(len(used))  # one-hot
         dropped, dropped_slot = Signal(), Signal(slot_shape(self.config))

@@ -1,4 +1,4 @@
-"""Where a thread's access goes, and which bytes of a word it means."""
+"""Address checks, store strobes and load alignment of a thread's access."""
 
 from amaranth import *
 
@@ -11,10 +11,10 @@ __all__ = [
     "store_word",
 ]
 
-#: Bits of an operation: its size is in bits 1:0, of loads bit 2 says not to extend the sign.
+#: Bits of an operation: bits 1:0 are the size; bit 2 of a load disables sign extension.
 STORE = 3
 UNSIGNED = 2
-#: All memory lies in the upper half of the addresses.
+#: All memory lies in the upper half of the address space.
 UPPER_HALF = 31
 
 
@@ -24,7 +24,7 @@ def is_store(operation: Value) -> Value:
 
 
 def is_misaligned(operation: Value, addresses) -> Value:
-    """Return a bit for each of `addresses` that is no multiple of the operation's size."""
+    """Return a bit for each of `addresses` that is not a multiple of the operation's size."""
     odd = Cat(address[0] for address in addresses)
     odd_half = Cat(address[1] for address in addresses)
     word, half = operation[1], operation[0]
@@ -32,26 +32,26 @@ def is_misaligned(operation: Value, addresses) -> Value:
 
 
 def is_unaddressable(addresses) -> Value:
-    """Return a bit for each of `addresses` that no memory can have."""
+    """Return a bit for each of `addresses` outside the address range of memories."""
     return ~Cat(address[UPPER_HALF] for address in addresses)
 
 
 def store_word(operation: Value, value: Value) -> Value:
-    """Return `value` at every place of a word where a store of its size may put it."""
+    """Return `value` replicated to every position in a word that a store of its size may write."""
     word, half = operation[1], operation[0]
     byte_1 = Mux(word | half, value[8:16], value[:8])
     return Cat(value[:8], byte_1, Mux(word, value[16:32], Cat(value[:8], byte_1)))
 
 
 def store_strobes(operation: Value, address: Value) -> Value:
-    """Return which bytes of the word around the aligned `address` are stored."""
+    """Return the byte strobes of a store to the word that contains the aligned `address`."""
     word, half = operation[1], operation[0]
     bytes_of_size = Cat(Const(1, 1), word | half, word, word)
     return (bytes_of_size << address[:2])[:4]
 
 
 def load_value(m: Module, operation: Value, address: Value, word: Value) -> Value:
-    """Return what a load of the aligned `address` takes from the `word` around it, extended."""
+    """Return the value that a load of the aligned `address` extracts from `word`, extended."""
     is_word, is_half, is_signed = operation[1], operation[0], ~operation[UNSIGNED]
     half, byte, sign = Signal(16), Signal(8), Signal()
     m.d.comb += [

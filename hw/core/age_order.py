@@ -1,4 +1,4 @@
-"""Who has waited longest, and choices by it."""
+"""Age matrix: orders requesters by arrival and selects the oldest."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -10,9 +10,9 @@ __all__ = ["AgeOrder", "oldest", "pick", "word_at"]
 
 
 def oldest(requests: Value, older) -> Value:
-    """Return the request, one-hot, that no other request is older than.
+    """Return the oldest of `requests`, one-hot.
 
-    `older[n]` has the bits of those that are older than n, as `AgeOrder` tells them.
+    `older[n]` has the bits of the requesters older than n, as in `AgeOrder.older`.
     """
     return Cat(
         requests[number] & ((requests & older[number]) == 0) for number in range(len(requests))
@@ -20,9 +20,9 @@ def oldest(requests: Value, older) -> Value:
 
 
 def word_at(words, number: Value) -> Value:
-    """Return the one of `words`, all equally wide, that `number` names, 0 if there is none.
+    """Return the entry of `words`, all equally wide, at index `number`, or 0 if out of range.
 
-    Each bit of the number halves what is left: wide words cost as many operators as it has bits.
+    Each bit of `number` halves the candidates: wide words take one operator per index bit.
     """
     width = len(Value.cast(words[0]))
     left = Cat(words)
@@ -35,7 +35,7 @@ def word_at(words, number: Value) -> Value:
 def pick(grant: Value, values) -> Value:
     """Return the one of `values` whose bit of the one-hot `grant` is set.
 
-    The number of the bit selects it. Without a bit it is the first.
+    The index of the bit drives the selection. If no bit is set, the result is the first value.
     """
     number = Cat(
         Cat(bit for n, bit in enumerate(grant) if n >> position & 1).any()
@@ -45,9 +45,9 @@ def pick(grant: Value, values) -> Value:
 
 
 class AgeOrder(SharedBlock):
-    """Order of requesters by the cycle in which their requests came, and by number among equals.
+    """Age matrix: orders requesters by arrival cycle, and by index within a cycle.
 
-    `older` is a register, right in every cycle for those that request in it.
+    `older` is a register. Its rows are valid in every cycle for the requesters active in it.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class AgeOrder(SharedBlock):
     Members
     -------
     waiting : In(requesters)
-        Who requests and is not served in this cycle, so that the same request stands in the next.
+        Requesters that are not served in this cycle and hold the same request in the next.
     older : Out(ArrayLayout(requesters, requesters))
-        For each requester those whose requests are older, among them some that request nothing.
+        For each requester the mask of older ones; it may include idle requesters.
     """
 
     waiting: Signal
@@ -78,7 +78,7 @@ class AgeOrder(SharedBlock):
     def build(self, platform):
         m = Module()
         for number in range(self.config):
-            # A request of the next cycle is younger than all that stand now.
+            # A request of the next cycle is younger than all present ones.
             younger = self.waiting | (1 << number) - 1
             still = self.waiting & self.older[number]
             m.d.sync += self.older[number].eq(Mux(self.waiting[number], still, younger))

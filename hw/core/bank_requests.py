@@ -1,4 +1,4 @@
-"""From a register of a warp to requests at the banks that hold it."""
+"""Bank request generator: splits a register read into requests to the register banks."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -25,13 +25,13 @@ def rotate_right(value: Value, amount: Value, step: int = 1) -> Value:
 
 
 class BankRequests(SharedBlock):
-    """Asks the banks for a register until each has served all of its threads.
+    """Bank request generator: requests a register until its banks have served all threads.
 
-    With warp-wide banks that is one bank. With banks of a word each thread asks its bank, of
-    those that share a bank the lowest first, and every bank serves when it can: the register is
-    done when the busiest of its banks is.
+    A warp-wide bank holds the register of all threads: one request. With word-wide banks each
+    thread requests its own bank. Among threads that share a bank, the lowest goes first. Banks
+    serve independently: the register is finished when its busiest bank is.
 
-    Combinational but for the threads served in earlier cycles.
+    Combinational, except for the mask of threads served in earlier cycles.
 
     Parameters
     ----------
@@ -41,18 +41,18 @@ class BankRequests(SharedBlock):
     Members
     -------
     valid : In(1)
-        The register is asked for. It stands, unchanged, until `finished`.
+        The register is requested. Held, with `register` unchanged, until `finished`.
     register : In(request_layout)
     requests : Out(banks)
-        Banks that are asked in this cycle.
+        Banks requested in this cycle.
     parts : Out(ArrayLayout(part_width, banks))
-        Which of the threads that share it each bank is asked for.
+        For each bank the requested one of the threads that share it.
     grants : In(banks)
-        Banks that serve in this cycle.
+        Banks that serve a request in this cycle.
     offered, served : Out(threads)
-        Threads for which banks are asked, and are served, in this cycle.
+        Threads whose banks are requested, and whose banks serve them, in this cycle.
     finished : Out(1)
-        Nothing is left after this cycle.
+        All threads are served after this cycle.
     """
 
     valid: Signal
@@ -87,7 +87,7 @@ class BankRequests(SharedBlock):
         return m
 
     def ask_one(self, m):
-        """Ask the one bank that holds the register of all threads."""
+        """Request the one bank that holds the register of all threads."""
         sizes, register = self.map, self.register
         bank = Signal(sizes.bank_width)
         m.d.comb += [
@@ -99,7 +99,7 @@ class BankRequests(SharedBlock):
         ]
 
     def ask_each(self, m):
-        """Ask the bank of each thread that is not served yet."""
+        """Request the bank of each unserved thread."""
         config, sizes, register = self.config, self.map, self.register
         low = register.register[: sizes.bank_width]
         done = Signal(config.threads)
@@ -141,7 +141,7 @@ class BankRequests(SharedBlock):
         return union
 
     def first_parts(self, wanted) -> Value:
-        """Return of `wanted` threads that share a bank the lowest."""
+        """Return the lowest of the `wanted` threads of each bank."""
         if self.map.parts == 1:
             return wanted
         if self.config.banks == 1:

@@ -1,4 +1,4 @@
-"""Barriers of a core: who waits, who is let go, and what the other cores are told."""
+"""Warp barriers of a core: arrival, wait, release, and requests to the cluster barrier."""
 
 from typing import Any
 
@@ -14,22 +14,22 @@ from .faults import FaultCause
 
 __all__ = ["Barrier", "barrier_layout", "barrier_request_layout"]
 
-#: Bit of a barrier's number that makes it one of cores, where barriers are those of a core.
+#: Bit of a barrier's number that selects a barrier across cores, if barriers are per core.
 OF_CORES = 31
 
 
 def barrier_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of the number of a barrier that cores meet at."""
+    """Return the layout of the number of a cluster barrier."""
     return data.StructLayout({"barrier": max(1, ceil_log2(config.barriers))})
 
 
 def barrier_request_layout(config: ClusterConfig) -> data.StructLayout:
-    """Layout of a core's arrival at a barrier that `count` cores meet at."""
+    """Return the layout of a core's arrival at a cluster barrier of `count` cores."""
     return data.StructLayout({**barrier_layout(config).members, "count": range(config.cores + 1)})
 
 
 def ones(bits: Value) -> Value:
-    """Return how many of `bits` are set, by a balanced tree of adders."""
+    """Return the number of set bits of `bits`, by a balanced tree of adders."""
     if len(bits) == 1:
         return bits
     half = len(bits) // 2
@@ -37,18 +37,18 @@ def ones(bits: Value) -> Value:
 
 
 class Barrier(SharedBlock):
-    """Warps arrive, one at a time, and wait until all they wait for have.
+    """Warp barriers: warps arrive one at a time and wait until the barrier is complete.
 
-    An arrival is answered in its cycle, by `ready` with or without `refused`; only where it
-    completes this core's part of a barrier of several cores does it take until the request has
-    been taken. Where nothing is to be asked of other cores, the warp that completes a barrier
-    lets the others go in that cycle. A warp waits from the next cycle on.
+    An arrival is answered in its cycle by `ready`, with or without `refused`. Exception: an
+    arrival that completes this core's part of a cluster barrier waits until `request` is
+    accepted. If no other core takes part, the last warp releases the others in its cycle. A warp
+    waits from the next cycle on.
 
-    Other cores are met at the cluster's synchronizer. It takes one request of each core for each
-    barrier, opens a barrier when it has those of `count` cores, and then tells every core by one
-    `release`, at the earliest in the cycle after the last request. What it cannot bring together,
-    a count other than that of the cores that wait there, it refuses while it takes the request.
-    With one core there is nobody to ask.
+    Barriers across cores are kept by the cluster barrier. It accepts one request per core and
+    barrier. With the requests of `count` cores it opens the barrier and sends one `release` to
+    every core, at the earliest in the cycle after the last request. It refuses a request, while
+    accepting it, if the request's count differs from that of the waiting cores. A single core
+    never sends requests.
 
     Parameters
     ----------
@@ -59,20 +59,20 @@ class Barrier(SharedBlock):
     arrive : In(warps)
         One-hot, or 0: the warp that arrives. It must not be waiting.
     number, count : In(32)
-        Operands of ``vx_bar``; steady until `ready`.
+        Operands of ``vx_bar``; held until `ready`.
     ready : Out(1)
-        The arrival has been taken or refused.
+        The arrival is accepted or refused.
     refused : Out(1)
-        Nothing has changed, for the reason in `cause`.
+        The arrival is refused for the reason in `cause`; no state changes.
     cause : Out(FaultCause)
     clear : In(1)
-        Nobody waits any longer; nobody arrives in that cycle.
+        Clears all waiting warps; no warp arrives in that cycle.
     waiting : Out(warps)
     released : Out(warps)
-        Warps that go on: each was waiting, or arrives just now.
+        Released warps: waiting so far, or arriving in this cycle.
     request : Out(stream.Signature(barrier_request_layout(config)))
     request_refused : In(1)
-        Counts in a cycle in which a request is taken.
+        Valid in the cycle in which a request is accepted.
     release : In(ResponseSignature(barrier_layout(config)))
     """
 
@@ -114,7 +114,7 @@ class Barrier(SharedBlock):
         is_of_core = config.barrier_scope == "core"
         self.of_cores = self.number[OF_CORES] if is_of_core else Const(0, 1)
         number_width = len(self.release.payload.barrier)
-        # What warps that meet have in common.
+        # Barrier identifier: warps with the same one meet.
         self.place = Signal(number_width + 1)
         self.places = [
             Signal(number_width + 1, name=f"place_{w}", reset_less=True) for w in range(self.warps)
@@ -123,7 +123,7 @@ class Barrier(SharedBlock):
             Signal(range(max(self.warps, config.cores) + 1), name=f"count_{w}", reset_less=True)
             for w in range(self.warps)
         ]
-        self.here = Signal(self.warps)  # those who wait where the warp arrives
+        self.here = Signal(self.warps)  # warps waiting at the arriving warp's barrier
         released_place = Cat(self.release.payload.barrier, is_of_core)
         m.d.comb += [
             self.place.eq(Cat(self.number[:number_width], self.of_cores)),
@@ -138,7 +138,7 @@ class Barrier(SharedBlock):
         return m
 
     def judge(self, m: Module):
-        """Say what stands against the arrival, as far as this core knows."""
+        """Check the arrival against the state of this core."""
         config = self.config
         index = self.number[:OF_CORES] if config.barrier_scope == "core" else self.number
         most = Mux(self.of_cores, config.cores, self.warps)
@@ -160,18 +160,18 @@ class Barrier(SharedBlock):
         with m.Else():
             m.d.comb += [
                 self.is_wrong.eq(0),
-                self.cause.eq(FaultCause.BARRIER_DISAGREES),  # if the synchronizer refuses
+                self.cause.eq(FaultCause.BARRIER_DISAGREES),  # if the cluster barrier refuses
             ]
 
     def meet(self, m: Module):
-        """Let the warp wait, or all go."""
+        """Hold the arriving warp, or release all warps of the barrier."""
         config = self.config
         arrives = self.arrive.any() & ~self.is_wrong
         is_complete = self.of_cores | (self.arrived + 1 == self.count)
         meets_cores = self.of_cores if config.barrier_scope == "core" else Const(1, 1)
         asks = is_complete & meets_cores & (config.cores > 1)
         opens, waits = Signal(), Signal()
-        self.let_go = Signal(self.warps)  # by the other cores
+        self.let_go = Signal(self.warps)  # released by the cluster barrier
         m.d.comb += [
             self.request.valid.eq(arrives & asks),
             self.request.payload.barrier.eq(self.number),

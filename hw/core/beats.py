@@ -1,8 +1,8 @@
-"""A warp through fewer lanes than it has threads: taken apart into beats, and put together again.
+"""Lane dispatch and lane gather: a warp through fewer lanes than it has threads.
 
-`ToBeats` stands before the lanes of a unit and `FromBeats` behind them. Between the two are
-streams, so lanes may take as long as they like; they keep the order of beats. With a lane for
-each thread both are wires.
+`ToBeats` feeds the lanes of a unit and `FromBeats` collects their results. Both connect by
+streams, so lanes may have any latency if they keep the order of beats. With one lane per thread
+both are wires.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ __all__ = ["BeatsConfig", "FromBeats", "ToBeats"]
 
 @dataclass(frozen=True, kw_only=True)
 class BeatsConfig:
-    """What is taken apart, or put together.
+    """Shape of a warp and its beats.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class BeatsConfig:
     lanes : int
         Threads of a beat, a divisor of `threads`.
     common : ShapeLike
-        What all threads of a warp have in common: it goes along with each beat.
+        Payload common to all threads of a warp; repeated in each beat.
     each : mapping of str to ShapeLike
-        What each thread has of its own, by name.
+        Payload of each thread, by name.
 
     """
 
@@ -45,9 +45,9 @@ class BeatsConfig:
         require_integer("threads", self.threads, 1, 32)
         require_integer("lanes", self.lanes, 1, self.threads)
         if self.threads % self.lanes:
-            raise ValueError(f"lanes must divide {self.threads} threads, not be {self.lanes}")
+            raise ValueError(f"lanes must divide the {self.threads} threads, not be {self.lanes}")
         for name in {"common", "place"} & set(self.each):
-            raise ValueError(f"each must not have a member named {name}, which beats have")
+            raise ValueError(f"each must not have a member named {name}, reserved for beats")
 
     @property
     def beats(self) -> int:
@@ -66,10 +66,10 @@ class BeatsConfig:
 
     @property
     def beat_layout(self) -> data.StructLayout:
-        """Layout of a beat to the lanes: as `part_layout`, and its ``place``.
+        """Layout of a beat to the lanes: `part_layout` and its ``place``.
 
-        ``place`` is one-hot: bit k means threads ``k * lanes`` and up. Its last bit tells the last
-        beat of a warp.
+        ``place`` is one-hot: bit k stands for threads ``k * lanes`` and up. Its last bit marks the
+        last beat of a warp.
         """
         return data.StructLayout({
             "place": self.beats,
@@ -83,7 +83,7 @@ class BeatsConfig:
 
 
 def moving_place(m: Module, config: BeatsConfig, moves) -> Value:
-    """Return which beat is next, one-hot; it is another one after each cycle with `moves`."""
+    """Return the index of the next beat, one-hot; it advances after each cycle with `moves`."""
     if config.beats == 1:
         return Const(1, 1)
     place = Signal(config.beats, init=1)
@@ -93,11 +93,12 @@ def moving_place(m: Module, config: BeatsConfig, moves) -> Value:
 
 
 class ToBeats(wiring.Component):
-    """Offers the threads of a warp in beats, lowest first.
+    """Lane dispatch: splits a warp into beats of lanes, lowest threads first.
 
-    Latency 0: beats are selections of what `i` offers, which is taken with the last of them; a
-    warp every `config.beats` cycles. `i.ready` follows `o.ready` in the same cycle. Who must not
-    wait for the beats (an operand collector, where lanes are slow) puts a `Queue` before this.
+    Latency 0: beats select from the payload of `i`, which is accepted with the last beat; one
+    warp every `config.beats` cycles. `i.ready` follows `o.ready` in the same cycle. If a producer
+    must not stall during the beats (an operand collector with slow lanes), put a `Queue` in
+    front.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ class ToBeats(wiring.Component):
     -------
     i : In(stream.Signature(config.warp_layout))
     o : Out(stream.Signature(config.beat_layout))
-        ``o.payload.common`` is that of the warp, in each of its beats.
+        ``o.payload.common`` repeats that of the warp in each beat.
 
     """
 
@@ -140,15 +141,15 @@ class ToBeats(wiring.Component):
 
 
 class FromBeats(wiring.Component):
-    """Puts the results of a warp's beats together, in the order in which `ToBeats` gives them.
+    """Lane gather: reassembles a warp from its beats, in the order of `ToBeats`.
 
-    Latency 0: the last beat completes the warp in the cycle in which it comes, and is held back by
-    `o`; those before it are always taken, into registers. One beat per cycle.
+    Latency 0: the last beat completes the warp in its own cycle and stalls on `o`. Earlier beats
+    are always accepted, into registers. One beat per cycle.
 
     Parameters
     ----------
     config : BeatsConfig
-        ``common`` and ``each`` are those of results.
+        ``common`` and ``each`` describe results.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""Where a branch or jump leads, and which threads would rather go elsewhere."""
+"""Branch resolution: target of a branch or jump, and the threads that disagree with it."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ __all__ = ["Branch", "decision_layout"]
 
 
 def decision_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a beat of a branch or jump.
+    """Return the layout of a beat of a branch or jump.
 
-    ``place`` is that of the beat, see `BeatsConfig`. An instruction leads to ``relative`` or to
-    ``next``, the one behind it; or, if ``by_register``, to where each thread's ``targets`` says,
-    bit 0 aside. ``is_taken`` and ``targets`` are those of the lanes; what does not count of them
-    is the same for all threads.
+    ``place`` is that of the beat, see `BeatsConfig`. The target of a branch is ``relative`` if
+    ``is_taken``, else ``next``, the following instruction. With ``by_register`` the target is the
+    thread's entry of ``targets``, with bit 0 cleared. ``is_taken`` and ``targets`` are per lane;
+    the unused one of them is equal for all threads.
     """
     lanes = config.lanes("INT")
     return data.StructLayout({
@@ -49,12 +49,12 @@ def last_active(mask: Value, values) -> Value:
 
 
 class Branch(wiring.Component):
-    """Follows the last active thread, since all threads of a warp have one pc.
+    """Branch resolution: all threads of a warp share one pc, that of the last active thread.
 
-    Others disagree if they decide otherwise on a branch, be it to the next instruction, or if
-    their registers lead to another instruction.
+    An active thread disagrees if its branch decision differs (taken or not taken), or if its
+    register holds another target.
 
-    Latency 1 cycle from the last beat of a warp; a beat per cycle.
+    Latency 1 cycle from the last beat of a warp; one beat per cycle.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Branch(wiring.Component):
         return m
 
     def gathered(self, m, name: str) -> Value:
-        """Return registers for all threads of a warp that take what its lanes bring."""
+        """Return registers for all threads of a warp, loaded beat by beat from the lanes."""
         brought, groups = Value.cast(self.i.payload[name]), []
         for beat, arrives in enumerate(self.i.payload.place):
             group = Signal(len(brought), name=f"{name}_{beat}", reset_less=True)

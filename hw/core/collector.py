@@ -1,4 +1,4 @@
-"""One collector: holds an instruction while its operands come from the banks or the buses."""
+"""Operand collector: holds an instruction while it reads its operands."""
 
 from functools import reduce
 from operator import or_
@@ -19,53 +19,53 @@ from .register_map import request_layout
 
 __all__ = ["Collector"]
 
-#: Fields that pass from the decoded instruction to the operation as they are.
+#: Fields copied unchanged from the decoded instruction to the operation.
 PASSED = ("pc", "operation", "rd", "writes", "immediate", "rounding", "a_is_pc", "b_is_immediate")
 
 
 class Collector(SharedBlock):
-    """Gathers the operands of one instruction, at most one from the banks per cycle.
+    """Operand collector: reads the operands of one instruction, at most one per cycle from banks.
 
-    An instruction allocated in cycle 0 asks for its first operand in cycle 1. What is granted in
-    one cycle is answered in the next, and `operation` has it in that very cycle; what a bus shows
-    in one cycle `operation` has in the next. `complete` is high one cycle ahead, when all
-    operands will be in `operation`; the operation then stays until the collector is told that it
-    `leaves`, in which cycle the next instruction may be allocated.
+    An instruction allocated in cycle 0 requests its first operand in cycle 1. A request granted
+    in one cycle is answered in the next, and `operation` holds the operand in that same cycle. A
+    bus result of one cycle is in `operation` in the next. `complete` is high one cycle before all
+    operands are in `operation`. The operation then stays until `leaves`; the next instruction may
+    be allocated in that cycle.
 
     =====  =====================  ==========================================
     cycle  three operands (bank)  one operand, on a bus in cycle 4
     =====  =====================  ==========================================
     0      allocate               allocate
-    1-3    request 0, 1, 2        watches the buses
+    1-3    request 0, 1, 2        snoops the buses
     3      complete
-    4      operation              the bus has it: complete
+    4      operation              result on the bus: complete
     5                             operation
     =====  =====================  ==========================================
 
-    An operand that is pending when the instruction is allocated is taken from the bus that shows
-    its warp and register, if that result covers all threads of the instruction; otherwise it is
-    asked of the banks from the next cycle on. Without `CoreConfig.snoop` buses are not watched
-    and nothing may be pending.
+    An operand that is pending at allocation is taken from the bus that carries its warp and
+    register, if that result covers all threads of the instruction. Otherwise it is requested from
+    the banks from the next cycle on. Without `CoreConfig.snoop` the collector ignores the buses,
+    and no operand may be pending.
 
     Members
     -------
     allocate : In(1), issue : In(issue_layout(config))
-        Take an instruction. `pending` is that of this cycle: a result on a bus in this cycle is
-        not pending any more.
+        Accepts an instruction. `pending` applies to this cycle: a result on a bus in this cycle
+        is no longer pending.
     request : Out(stream.Signature(request_layout(config)))
-        A register to read; stays until granted.
+        Register to read; held until granted.
     data : In(ResponseSignature(read_layout(config)))
-        One cycle after the grant; where banks are a word wide, in parts, of which the last comes
-        one cycle after the request was accepted, and earlier ones while it waited.
+        One cycle after the grant. With word-wide banks the data arrives in parts: the last one
+        cycle after the request was accepted, earlier ones while it waited.
     bus : In(ResponseSignature(result_layout(config))).array(writeback_buses)
-        Results that are written in this cycle.
+        Results written in this cycle.
     leaves : In(1)
         The operation is accepted in this cycle.
     occupied, gathers, complete : Out(1)
-        Has an instruction; some of whose operands will not be in `operation` in the next cycle;
-        all of whose operands will be.
+        Holds an instruction; some of its operands will be missing from `operation` in the next
+        cycle; none will be missing.
     warp : Out, port : Out(len(Port))
-        Of the instruction, the port one-hot.
+        Of the instruction; `port` is one-hot.
     operation : Out(operation_layout(config))
     snooped : Out(2)
         Operands taken from buses in this cycle.
@@ -106,9 +106,9 @@ class Collector(SharedBlock):
     def build(self, platform):
         m = Module()
         held = self.hold_instruction(m)
-        wanted = Signal(OPERANDS)  # to be asked of the banks
-        waiting = Signal(OPERANDS)  # to come over a bus
-        asked = Signal(OPERANDS, reset_less=True)  # whose answer there may be in this cycle
+        wanted = Signal(OPERANDS)  # still to be requested from the banks
+        waiting = Signal(OPERANDS)  # pending: expected on a bus
+        asked = Signal(OPERANDS, reset_less=True)  # requested in the last cycle
         again = Signal(OPERANDS)  # refused in the last cycle: the request must not change
         asks, left = Signal(OPERANDS), Signal(OPERANDS)
         granted = (self.request.valid & self.request.ready).replicate(OPERANDS)
@@ -131,7 +131,7 @@ class Collector(SharedBlock):
         reads, pending = self.issue.instruction.reads, self.issue.pending
         if not self.config.snoop:
             pending = C(0, OPERANDS)
-        # What a bus shows to fewer threads than read it is in the banks from the next cycle on.
+        # A result for fewer threads than read it can be read from the banks from the next cycle on.
         m.d.sync += [asked.eq(asks), wanted.eq(left & ~unseen), waiting.eq(unseen)]
         with m.If(self.leaves):
             m.d.sync += self.occupied.eq(0)
@@ -145,7 +145,7 @@ class Collector(SharedBlock):
         return m
 
     def hold_instruction(self, m: Module):
-        """Keep what is known of the instruction when it is allocated; return it."""
+        """Store the fields known at allocation; return them."""
         operation = self.operation.shape().members
         layout = data.StructLayout({
             "warp": warp_shape(self.config),
@@ -174,7 +174,7 @@ class Collector(SharedBlock):
         return held
 
     def watch_buses(self, m: Module, held, waiting: Value) -> tuple[list[Signal], Value]:
-        """Return which operands to take from each bus, and which any bus shows."""
+        """Return the operands to take from each bus, and the operands present on any bus."""
         takes, hits = [], []
         if not self.config.snoop:
             return takes, C(0, OPERANDS)
@@ -186,7 +186,7 @@ class Collector(SharedBlock):
             covers = ~(held.mask & ~result.mask).any()
             name = Cat(result.warp, result.rd, result.writes)
             names = [Cat(held.warp, source, 1) for source in held.sources]
-            # Whether it is written in this cycle is known later than what it is.
+            # `bus.valid` arrives later than the payload, so the match is computed first.
             m.d.comb += [
                 named.eq(Cat(name == watched for watched in names) & waiting),
                 hit.eq(named & bus.valid.replicate(OPERANDS)),
@@ -197,7 +197,7 @@ class Collector(SharedBlock):
         return takes, reduce(or_, hits)
 
     def keep_operands(self, m: Module, asked: Value, takes: list[Signal]):
-        """Operands pass from the banks to `operation`, from the buses through a register."""
+        """Drive operands from banks directly into `operation`, from buses through a register."""
         answer = self.data.payload
         arrives = Signal(OPERANDS)
         m.d.comb += arrives.eq(asked & self.data.valid.replicate(OPERANDS))
@@ -211,7 +211,7 @@ class Collector(SharedBlock):
             operand = Value.cast(self.operation.operands[k])
             m.d.comb += operand.eq(Mux(arrives[k], merged, kept))
             with m.If(self.allocate):
-                m.d.sync += kept.eq(0)  # what is not read is 0
+                m.d.sync += kept.eq(0)  # unread operands are 0
             for bus, take in zip(self.bus, takes, strict=False):
                 with m.Elif(take[k]):
                     m.d.sync += kept.eq(Value.cast(bus.payload.values))

@@ -1,4 +1,4 @@
-"""Operand collectors: between issue and the ports of a core."""
+"""Operand collectors between the issue stage and the ports of a core."""
 
 from typing import Any
 
@@ -21,10 +21,9 @@ __all__ = ["Collectors", "collector_events"]
 
 
 def collector_events(config: CoreConfig) -> data.StructLayout:
-    """Layout of how often things happen in one cycle.
+    """Return the layout of the events counted in one cycle.
 
-    ``occupied`` collectors, those of them that are ``refused`` by the bank they ask, and operands
-    that are ``snooped`` from buses.
+    ``occupied`` collectors, collectors ``refused`` by a bank, and operands ``snooped`` from buses.
     """
     return data.StructLayout({
         "occupied": ceil_log2(config.collectors + 1),
@@ -34,17 +33,17 @@ def collector_events(config: CoreConfig) -> data.StructLayout:
 
 
 class Collectors(wiring.Component):
-    """Holds issued instructions until they have their operands, and hands them to the ports.
+    """Operand collectors: hold issued instructions until their operands are read, then dispatch.
 
-    Each instruction goes to a collector of its own. Alone, with n operands in the banks, it is
-    offered to its port n + 1 cycles after it was issued (2 where there are none); an operand that
-    is on a bus in one cycle is offered in the next. A collector can be allocated again in the
-    cycle in which its instruction is accepted, so that each takes a three-operand instruction
-    every 4 cycles; if all are occupied `i` is refused.
+    Each instruction occupies one collector. An unobstructed instruction with n operands in the
+    banks is offered to its port n + 1 cycles after issue (2 cycles with no operands). An operand
+    on a bus in one cycle is offered in the next. A collector can be reallocated in the cycle in
+    which its instruction is accepted, so each takes a three-operand instruction every 4 cycles.
+    If all are occupied, `i` stalls.
 
-    Order: of one warp, an instruction is offered only when no older one has operands to read, so
-    that it cannot overwrite them, and those for one port are offered in order. Of instructions
-    for one port that can go, the oldest goes.
+    Order: an instruction is offered only when no older one of its warp still reads operands, so
+    it cannot overwrite them. Instructions of a warp for one port are offered in order. Among the
+    ready instructions for one port, the oldest is dispatched.
 
     Parameters
     ----------
@@ -54,18 +53,18 @@ class Collectors(wiring.Component):
     Members
     -------
     i : In(stream.Signature(issue_layout(config))).array(issue_width)
-        Issued instructions. Of two in one cycle the first is older; the second is never taken
-        before it. `pending` must be that of the cycle in which the instruction is taken, also if
-        that comes late.
+        Issued instructions. Of two in one cycle the first is older; the second is never accepted
+        before it. `pending` must apply to the cycle in which the instruction is accepted, even
+        after a stall.
     request : Out(stream.Signature(request_layout(config))).array(collectors)
     data : In(ResponseSignature(read_layout(config))).array(collectors)
-        Registers from the banks, one cycle after the grant.
+        Register data from the banks, one cycle after the grant.
     bus : In(ResponseSignature(result_layout(config))).array(writeback_buses)
-        Results that are written in this cycle.
+        Results written in this cycle.
     operation : Out(stream.Signature(operation_layout(config))).array(len(Port))
-        To the units, by number of `Port`.
+        To the units, indexed by `Port`.
     allocated : Out(collectors).array(issue_width)
-        The collector that each of `i` gets in this cycle, one-hot; 0 where nothing is taken.
+        Collector allocated to each of `i` in this cycle, one-hot; 0 if `i` is not accepted.
     events : Out(collector_events(config))
     """
 
@@ -113,7 +112,7 @@ class Collectors(wiring.Component):
         return m
 
     def allocate(self, m: Module, free: Value, order: Order):
-        """Give each slot the lowest collector that is free."""
+        """Allocate the lowest free collector to each issue slot."""
         for slot, i in enumerate(self.i):
             left = Signal(self.config.collectors, name=f"free_{slot}")
             chosen = Signal(self.config.collectors, name=f"chosen_{slot}")
@@ -129,7 +128,7 @@ class Collectors(wiring.Component):
             free = left & ~order.allocate[slot]
 
     def attach(self, m: Module, c: int, collector: Collector, order: Order, dispatch: Dispatch):
-        """Connect collector `c` to everything."""
+        """Connect collector `c` to the ports, the hazard matrix and dispatch."""
         allocate = [order.allocate[slot][c] for slot in range(self.config.issue_width)]
         issue = Value.cast(self.i[0].payload)
         if self.config.issue_width == 2:

@@ -1,4 +1,4 @@
-"""What each instruction of `Port.CONTROL` does, or why it cannot."""
+"""Effects and faults of each instruction of `Port.CONTROL`."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -17,9 +17,9 @@ __all__ = ["ControlEffects", "effects_layout", "situation_layout"]
 
 
 def situation_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what the effects of an instruction depend on beside its operands.
+    """Return the layout of the machine state on which an instruction's effects depend.
 
-    These are the warp's stack and the control register it names.
+    It holds the top of the warp's divergence stack and the addressed control register.
     """
     return data.StructLayout({
         "top": divergence_layout(config),
@@ -33,12 +33,13 @@ def situation_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def effects_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what an instruction does.
+    """Return the layout of the effects of an instruction.
 
-    With a ``fault``, of ``cause``, nothing else counts. Otherwise ``changes_mask`` to ``mask``;
-    ``stack`` changes, by a push of ``split``; warps take a ``turn``; the control register named
-    takes ``written``; ``ends`` ends everything, ``exits`` sets the exit code. ``value``, and with
-    ``per_thread`` the number of the thread, is the result. What barriers do is not told here.
+    With a ``fault``, of ``cause``, all other fields are ignored. Otherwise: ``changes_mask`` sets
+    the thread mask to ``mask``; ``stack`` is the change of the divergence stack, a push of
+    ``split``; ``turn`` redirects warps; ``writes_register`` writes ``written`` to the addressed
+    control register; ``ends`` ends the run; ``exits`` sets the exit code. The result is
+    ``value``, plus the thread's index with ``per_thread``. Barrier effects are not included.
     """
     return data.StructLayout({
         "fault": 1,
@@ -58,7 +59,7 @@ def effects_layout(config: CoreConfig) -> data.StructLayout:
 
 
 class ControlEffects(SharedBlock):
-    """Find out what an instruction does. Combinational.
+    """Effects of a control instruction, or its fault. Combinational.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ class ControlEffects(SharedBlock):
             with m.Case(Operation.JOIN):
                 self.join(m)
             with m.Case(Operation.BAR, Operation.FENCE):
-                pass  # a fence comes when everything before it has been done
+                pass  # a fence is issued after everything before it has completed
             with m.Case(Operation.FENCE_I):
                 m.d.comb += o.turn.warps.eq(given.warps)
             with m.Case(Operation.CSRRW, Operation.CSRRS, Operation.CSRRC):
@@ -127,7 +128,7 @@ class ControlEffects(SharedBlock):
         return m
 
     def spawn(self, m: Module):
-        """Start thread 0 of the first warps, but not of this one."""
+        """Start thread 0 of the first `a` warps, except this one."""
         given, o = self.instruction, self.o
         warps = self.config.warps
         count = given.a[: ceil_log2(warps + 1)]
@@ -142,7 +143,7 @@ class ControlEffects(SharedBlock):
         ]
 
     def split(self, m: Module):
-        """Open a split if there are threads on both sides; the others begin after it."""
+        """Push a split if threads are on both sides; the others start at the next instruction."""
         given, o = self.instruction, self.o
         is_divergent = given.chosen.any() & o.split.rest.any()
         m.d.comb += [
@@ -155,7 +156,7 @@ class ControlEffects(SharedBlock):
         ]
 
     def join(self, m: Module):
-        """Let the threads that run second begin; the second time, let all go on together."""
+        """Switch to the second side of a split, or rejoin both sides after the second."""
         given, o, top = self.instruction, self.o, self.situation.top
         joins = given.a[0]
         begins = top.rest.any()
@@ -173,7 +174,7 @@ class ControlEffects(SharedBlock):
             ]
 
     def access_register(self, m: Module):
-        """Read a control register, and write it unless that was left out."""
+        """Read a control register, and write it unless the instruction only reads."""
         given, o, found = self.instruction, self.o, self.situation
         is_replacement = given.operation == Operation.CSRRW
         writes = is_replacement | given.field

@@ -1,4 +1,4 @@
-"""What control takes from an instruction's operands: scalars, and a bit of each thread."""
+"""Operand reduction of control instructions: scalars, and one bit per thread."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -11,19 +11,19 @@ from .operations import OPERATION_WIDTH
 
 __all__ = ["EXIT_CODE_OPERAND", "control_layout", "reduce_operands"]
 
-#: Place of x3 among the operands of what may end a warp: `TMC`, `PRED` and `END`.
+#: Operand index of x3 in instructions that may end a warp: `TMC`, `PRED` and `END`.
 EXIT_CODE_OPERAND = 2
 CSR_WIDTH = 12
-FIELD = slice(12, 17)  # of an immediate: rs1's number, or the operand itself
+FIELD = slice(12, 17)  # of an immediate: rs1's number, or the CSR instruction's immediate
 
 
 def control_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an instruction that control is carrying out.
+    """Return the layout of the control instruction in execution.
 
-    ``a``, ``b`` and ``exit_code`` are operands of the last active thread, ``a`` the immediate of
-    instructions on control registers that have one; ``chosen`` are the active threads whose
-    operand 0 is odd. ``number`` is that of a control register, ``field`` whether the instruction
-    names a register or immediate other than 0 beside it.
+    ``a``, ``b`` and ``exit_code`` are operands of the last active thread; ``a`` is the immediate
+    of control-register instructions that have one. ``chosen`` marks the active threads with an
+    odd operand 0. ``number`` is a control register's number; ``field`` is 1 if the instruction
+    names a source register or immediate other than 0.
     """
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -44,11 +44,11 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def reduce_operands(m: Module, config: CoreConfig, given) -> data.View:
-    """Return what control needs of an `operation_layout`, combinationally."""
+    """Return the `control_layout` of an `operation_layout`, combinationally."""
     taken = Signal(control_layout(config))
     rows = [given.operands[0], given.operands[1], given.operands[EXIT_CODE_OPERAND]]
     threads = range(config.threads)
-    # The upper half wins wherever any of it is active: this is the last active thread.
+    # `select` favours the upper half if any of it is active: the last active thread.
     last = Signal(data.ArrayLayout(32, len(rows)))
     m.d.comb += [
         last.eq(select(given.mask, [Cat(row[thread] for row in rows) for thread in threads])),

@@ -1,4 +1,4 @@
-"""A SIMT core: how its boxes are wired."""
+"""SIMT core: instantiates and connects the blocks of its pipeline."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ HEADS = ("heads", "seconds")
 
 
 class Core(SharedBlock):
-    """RV32IMF for all threads of all warps, one or two instructions of a warp per cycle.
+    """SIMT core: RV32IMF for all threads of all warps, one or two instructions of a warp per cycle.
 
     ::
 
@@ -61,30 +61,30 @@ class Core(SharedBlock):
     Members
     -------
     number : In(core_shape(config))
-        Which core this is.
+        Index of this core.
     start : In(1)
-        Warp 0 begins. Until then nothing runs; afterwards it is ignored.
+        Starts warp 0. The core is idle before; later pulses are ignored.
     fetch, fetched : Out(stream), In(ResponseSignature)
-        Instructions: requests for two words, and what memory answers.
+        Instruction fetch: requests for two words, and responses of memory.
     request, response : Out(stream), In(ResponseSignature)
-        Data: accesses of as many threads as there are lanes, and what memory answers.
+        Data: requests of one beat of lanes, and responses of memory.
     barrier, barrier_refused, release : see `WarpControl`
     command : Out(stream.Signature(32))
-        Words for the matrix units of the cluster.
+        Command words for the matrix units of the cluster.
     invalidate : Out(1)
-        Instructions may have changed (``fence.i``): what is asked for from the next cycle on must
-        be as memory has it.
-    invalidate_data : Out(1)
-        So may data: a fence takes effect, and all accesses of its warp are done.
+            Instructions may have changed (``fence.i``): fetches from the next cycle on must return
+            the current contents of memory.
+        invalidate_data : Out(1)
+            Data may have changed: a fence takes effect, with all accesses of its warp completed.
     fault, memory_fault : Out(ResponseSignature)
-        A warp went wrong, in control or in memory; it does not go on.
+        Fault of a warp, in control or in memory; the warp stops.
     observed : Out(ObservationSignature(config.core))
-        What happens to instructions; leave it open where nobody looks.
+        Monitor of the instructions; may be left unconnected.
     exit_code : Out(32)
     active : Out(warps)
     busy : Out(1)
-        Combinational: a warp begins or is active, something of one is under way, or counters
-        have not taken in the last of it, which takes 2 cycles.
+        Combinational: a warp starts or is active, an instruction is in flight, or the counters
+        have not yet counted its last events, which takes 2 cycles.
     """
 
     fetch: stream.Interface
@@ -173,11 +173,11 @@ class Core(SharedBlock):
         show(m, self.observed, issue, collectors, units, writeback)
         if platform is None:
             empties = self.invalidate | self.invalidate_data
-            m.d.sync += Assert(self.busy | ~empties, "who empties caches keeps the clock")
+            m.d.sync += Assert(self.busy | ~empties, "caches must be invalidated only while busy")
         return m
 
     def connect_outside(self, m: Module, front_end, memory, control):
-        """Connect what goes to memory and to the rest of the cluster."""
+        """Connect the ports to memory and to the rest of the cluster."""
         connect(m, front_end.request, flipped(self.fetch))
         connect(m, flipped(self.fetched), front_end.response)
         connect(m, memory.request, flipped(self.request))
@@ -196,7 +196,7 @@ class Core(SharedBlock):
         ]
 
     def connect_warps(self, m: Module, front_end, issue, control, counters):
-        """Connect the state of the warps with those who choose among them."""
+        """Connect the state of the warps with fetch and issue."""
         connect(m, control.redirect, front_end.redirect)
         core = self.config.core
         assert core is not None
@@ -228,7 +228,7 @@ class Core(SharedBlock):
         ]
 
     def tell_scoreboard(self, m: Module, issue, collectors, writeback):
-        """Tell what has been handed to units, and what has come from them."""
+        """Connect dispatched operations and arriving results to the scoreboard."""
         for news, port in zip(issue.dispatched, FIXED_PORTS, strict=True):
             operation = collectors.operation[port]
             m.d.comb += [
@@ -252,7 +252,7 @@ class Core(SharedBlock):
             ]
 
     def tell_control(self, m: Module, control, counters, writeback):
-        """Tell what control registers count and collect."""
+        """Connect the flags and event counts to the control registers."""
         retired = Value.cast(0)
         for flags, bus in zip(control.flags, writeback.bus, strict=True):
             m.d.comb += [
@@ -261,7 +261,7 @@ class Core(SharedBlock):
                 flags.flags.eq(bus.payload.flags),
             ]
             retired = retired + bus.valid
-        # A cycle late: behind the buses there is no time for a wide sum.
+        # Registered: there is no time for a wide sum behind the buses.
         m.d.sync += control.retired.eq(retired)
         m.d.comb += [
             control.busy.eq(counters.was_busy),
@@ -270,7 +270,7 @@ class Core(SharedBlock):
         ]
 
     def count(self, m: Module, counters, issue, collectors, registers, control, writeback):
-        """Tell the counters what happens, and show them."""
+        """Connect events to the counters, and counter values to the monitor."""
         events = counters.events
         memory = collectors.operation[Port.MEMORY]
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Performance counters of a core: what happens in each cycle, summed up."""
+"""Performance counters of a core: sums of the events of each cycle."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -15,19 +15,19 @@ from .stall_reason import StallReason
 
 __all__ = ["COUNTED", "COUNTER_WIDTH", "CoreCounters", "core_events"]
 
-#: Bits of a counter. A carry through 64 would be the longest path of a core.
+#: Bits of a counter. A 64-bit carry would be the longest path of a core.
 COUNTER_WIDTH = 48
-#: What is counted here; cycles and instructions are in the `CsrFile`.
+#: Counters of this block; cycles and instructions are in the `CsrFile`.
 COUNTED = [
     counter for counter in COUNTERS.values() if counter.name not in ("cycles", "instructions")
 ]
 
 
 def core_events(config: CoreConfig) -> data.StructLayout:
-    """Layout of what happens in a core in one cycle.
+    """Return the layout of the events of one cycle.
 
-    ``operations`` has the ports whose units take an operation, ``is_store`` is of the memory
-    port's; ``done`` has for each bus the threads of the instruction that is done, if one is.
+    ``operations`` marks the ports whose units accept an operation; ``is_store`` qualifies the
+    memory port. ``done`` has for each bus the thread mask of the instruction that retires, or 0.
     """
     return data.StructLayout({
         "operations": len(Port),
@@ -42,12 +42,12 @@ def core_events(config: CoreConfig) -> data.StructLayout:
 
 
 class CoreCounters(SharedBlock):
-    """Counts what happens in each cycle, modulo ``2**48``.
+    """Performance counters: count the events of each cycle, modulo ``2**48``.
 
-    What happens in a cycle is in the value 3 cycles later, whatever it is, and so it is in
-    `mcycle` and `minstret`: at any time all counters tell of the same cycles, from the reset to
-    the third before. Issue slots count in those in which the core is busy alone, and what becomes
-    of each is known a cycle late, so that the sum of ``slots_…`` is `mcycle` times their number.
+    Every event is visible 3 cycles later, in these counters as in `mcycle` and `minstret`: all
+    counters cover the same cycles, from reset to the third cycle before the read. Issue slots
+    count only in cycles with `busy`. Their outcome arrives one cycle late. The sum of
+    ``slots_…`` is `mcycle` times the number of slots.
 
     Parameters
     ----------
@@ -56,25 +56,25 @@ class CoreCounters(SharedBlock):
     Members
     -------
     busy : In(1)
-        The core is at work in this cycle.
+        The core is busy in this cycle.
     slots : In(ArrayLayout(StallReason, issue_width))
-        What became of each issue slot in the cycle before.
+        Outcome of each issue slot in the previous cycle.
     events : In(core_events(config))
     was_busy : Out(1)
-        `busy` of the cycle before.
+        `busy` of the previous cycle.
     settling : Out(1)
-        What happened in a cycle of work is still on its way; counting needs the clock.
+        Events of a busy cycle are still uncounted; counting needs the clock.
     number : In(5)
-        A counter's place in ``COUNTER_NUMBERS``.
+        Index of a counter in ``COUNTER_NUMBERS``.
     value : Out(64)
-        What it holds, in the same cycle; 0 if nothing is counted there.
+        Its value in the same cycle; 0 if no counter has this index.
     values : Out(ArrayLayout(64, len(COUNTED)))
-        What all hold, in the order of `COUNTED`.
+        Values of all counters, in the order of `COUNTED`.
 
     Attributes
     ----------
     counted : dict of str to Signal
-        What each holds; a test can set it near its end.
+        Register of each counter, by name; a test can set it near overflow.
     """
 
     busy: Signal
@@ -102,7 +102,7 @@ class CoreCounters(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        # Events end long paths in other boxes: nothing is done with them in their cycle.
+        # Events end long paths in other blocks, so they are registered first.
         happened = Signal.like(self.events)
         before = Signal()
         m.d.sync += [
@@ -124,7 +124,7 @@ class CoreCounters(SharedBlock):
         return m
 
     def slot_increments(self) -> dict[str, Value]:
-        """Return how many slots became what in the cycle before."""
+        """Return the number of slots with each outcome in the previous cycle."""
         slots = [Value.cast(self.slots[slot]) for slot in range(self.config.issue_width)]
         return {
             f"slots_{reason.name.lower()}": ones(
@@ -134,7 +134,7 @@ class CoreCounters(SharedBlock):
         }
 
     def increments(self, happened) -> dict[str, Value]:
-        """Return how often everything else happened in the cycle before."""
+        """Return the increments of all other counters for the previous cycle."""
         memory = happened.operations[Port.MEMORY]
         return {
             **{

@@ -1,4 +1,4 @@
-"""From the banks to one collector, and from one bus to the banks."""
+"""Operand crossbars: from the banks to a collector, and from a bus to the banks."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ __all__ = ["Crossbar", "Distributor"]
 
 
 class Crossbar(SharedBlock):
-    """Brings one collector what banks read for it: a cycle after they were asked.
+    """Read crossbar: routes the bank data of one collector, one cycle after the request.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ class Crossbar(SharedBlock):
     Members
     -------
     register : In(request_layout)
-        What is read in this cycle.
+        Register read in this cycle.
     served : In(threads)
-        Threads whose registers are read in this cycle.
+        Threads whose words are read in this cycle.
     answered : In(1)
-        There is an answer to this cycle.
+        The banks answer this cycle's read.
     banks : In(32 * words).array(banks)
-        What the banks read in the cycle before.
+        Words read by the banks in the previous cycle.
     o : Out(ResponseSignature(read_layout))
     """
 
@@ -59,7 +59,7 @@ class Crossbar(SharedBlock):
         m = Module()
         config, sizes = self.config, self.map
         register = self.register
-        bank = Signal(sizes.bank_width, reset_less=True)  # with banks of a word, of thread 0
+        bank = Signal(sizes.bank_width, reset_less=True)  # with word-wide banks: bank of thread 0
         m.d.sync += self.o.valid.eq(self.answered)
         values = Value.cast(self.o.payload.values)
         if sizes.wide:
@@ -70,14 +70,14 @@ class Crossbar(SharedBlock):
             ]
         else:
             m.d.sync += [bank.eq(register.register), self.o.payload.mask.eq(self.served)]
-            # An expression, not a signal: it would be too wide for simulators.
+            # An expression, not a signal: a signal would be too wide for simulators.
             rotated = rotate_right(Cat(self.banks), bank, 32)
             m.d.comb += values.eq(rotated.replicate(sizes.parts)[: 32 * config.threads])
         return m
 
 
 class Distributor(SharedBlock):
-    """Brings banks of a word the values of one bus that are their turn. Combinational.
+    """Write crossbar: routes the offered values of one bus to word-wide banks. Combinational.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ class Distributor(SharedBlock):
     Members
     -------
     register : In(bank_width)
-        Lowest bits of the register that is written.
+        Lowest bits of the written register.
     offered : In(threads)
-        Threads whose values are written, at most one for each bank.
+        Threads whose values are written, at most one per bank.
     values : In(ArrayLayout(32, threads))
     banks : Out(ArrayLayout(32, banks))
     """

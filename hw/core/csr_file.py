@@ -25,22 +25,22 @@ FLAGS_WIDTH, ROUNDING_WIDTH = 5, 3
 
 
 def flags_layout(config: ClusterConfig) -> data.ArrayLayout:
-    """Layout of what writeback buses tell: of a valid one, flags that a warp has raised."""
+    """Return the layout of the float flags raised on the writeback buses, one entry per bus."""
     assert config.core is not None
     bus = data.StructLayout({"valid": 1, "warp": warp_shape(config.core), "flags": FLAGS_WIDTH})
     return data.ArrayLayout(bus, config.core.writeback_buses)
 
 
 def core_shape(config: ClusterConfig) -> int:
-    """Bits of a core's number, at least one."""
+    """Return the bits of a core's number, at least one."""
     return max(1, ceil_log2(config.cores))
 
 
 def count(m: Module, sum_low: Signal, events: Value) -> Value:
-    """Return 64 bits that count `events`, of the cycles before the last; `sum_low` is of all.
+    """Return a 64-bit count of `events`; `sum_low` is its lower half, a cycle ahead.
 
-    The upper half adds the carry of the lower half a cycle later, and what is read of the lower
-    half waits for it: a sum of 64 bits in one cycle would be too deep.
+    The upper half adds the carry of the lower half a cycle later, and the readable lower half is
+    delayed to match. A 64-bit sum in one cycle would be too deep.
     """
     name = sum_low.name
     carry = Signal(name=f"{name}_carry")
@@ -54,12 +54,12 @@ def count(m: Module, sum_low: Signal, events: Value) -> Value:
 
 
 class CsrFile(SharedBlock):
-    """Read any register, write those that can be; the floating-point registers of all warps.
+    """Control and status registers: reads all, writes the writable, keeps float CSRs per warp.
 
-    `value` and what is said of it belong to `number` and the warp in the same cycle; the warp has
-    been looked at in an earlier cycle, and nothing written for it since. A write takes effect in
-    the next cycle. Flags on the buses are accrued in the next cycle too; those of a warp must not
-    come while its registers are written.
+    `value` and its qualifiers are combinational from `number` and the warp. `look` must have
+    selected the warp in an earlier cycle, with no write for it since. A write takes effect in the
+    next cycle, and so do flags on the buses. Flags of a warp must not arrive while its registers
+    are written.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class CsrFile(SharedBlock):
     core : In(core_shape(config))
         Number of this core.
     look : In(1)
-        In an earlier cycle than the rest, and in none of a write: `look_warp` is going to be
-        asked for.
+        Selects `look_warp` for the following reads; in an earlier cycle than the read, and not
+        in the cycle of a write.
     look_warp : In(warp_shape(config.core))
     number : In(12)
     warp : In(warp_shape(config.core))
@@ -81,35 +81,35 @@ class CsrFile(SharedBlock):
         Its active threads.
     active : In(warps)
     value : Out(32)
-        What the register holds, in every thread.
+        Value of the register, common to all threads.
     per_thread : Out(1)
-        The number of the thread is to be added; the bits for it are 0 in `value`.
+        The thread index is to be added; its bits are 0 in `value`.
     exists, writable : Out(1)
     is_command : Out(1)
         A write is a command word for the cluster's matrix units.
     write : In(1)
-        The register takes `write_value`; of others than those of floats and mscratch nothing
-        happens here.
+        The register takes `write_value`. Only float registers and mscratch are written here;
+        other writes have no effect in this block.
     write_value : In(32)
     flags : In(flags_layout(config))
     frm : Out(ArrayLayout(3, warps))
-        Dynamic rounding modes; programs may write reserved ones.
+        Dynamic rounding modes; software may write reserved ones.
     busy : In(1)
-        This cycle counts in mcycle, from the next but one on.
+        This cycle counts in mcycle, visible from two cycles later on.
     retired : In(3)
-        Instructions that count in minstret, likewise.
+        Instructions to count in minstret, with the same delay.
     counter_number : Out(5)
-        Performance counter asked for, as its place in ``COUNTER_NUMBERS``; those of cycles and
-        instructions are known here.
+        Performance counter to read, as an index in ``COUNTER_NUMBERS``; cycles and instructions
+        are counted in this block.
     counter : In(64)
-        It, in the same cycle.
+        Value of that counter, in the same cycle.
     mcycle, minstret : Out(64)
-        What both hold.
+        Values of both counters.
 
     Attributes
     ----------
     cycles, instructions : Signal
-        Lower halves of what is counted; a test can set them near their end.
+        Lower halves of the counters; a test can set them near overflow.
     """
 
     core: Signal
@@ -184,7 +184,7 @@ class CsrFile(SharedBlock):
         return m
 
     def values(self, fcsr, scratch) -> dict[str, Value | int]:
-        """Return what registers hold by name; others hold 0."""
+        """Return register values by name; registers not listed read 0."""
         shape = self.shape
         thread = Const(0, shape.thread_width)
         warp = self.warp[: shape.warp_width]
@@ -210,7 +210,7 @@ class CsrFile(SharedBlock):
         }
 
     def read(self, m: Module, values: dict[str, Value | int]):
-        """Choose the register that `number` names."""
+        """Select the register at address `number`."""
         with m.Switch(self.number):
             for csr in CSRS.values():
                 with m.Case(csr.number):
@@ -221,7 +221,7 @@ class CsrFile(SharedBlock):
                     ]
             with m.Default(), m.Switch(self.number):
                 for half, numbers in enumerate(COUNTER_NUMBERS):
-                    # A block of aligned numbers, of which the table above has some.
+                    # An aligned block of numbers; the cases above take precedence.
                     with m.Case(f"{numbers.start >> ceil_log2(len(numbers)):07b}-----"):
                         m.d.comb += [
                             self.value.eq(self.counter.word_select(half, 32)),
@@ -229,7 +229,7 @@ class CsrFile(SharedBlock):
                         ]
 
     def keep_float_registers(self, m: Module) -> Value:
-        """Keep flags and rounding modes of all warps; return both of the warp asked for."""
+        """Keep the flags and rounding modes of all warps; return those of the addressed warp."""
         warps = range(self.shape.warps)
         flags = [Signal(FLAGS_WIDTH, name=f"fflags_{w}") for w in warps]
         fcsr, written = Signal(8), Signal(8)
@@ -257,10 +257,10 @@ class CsrFile(SharedBlock):
         return fcsr
 
     def keep_scratch(self, m: Module) -> Value:
-        """Keep a word for each warp; return that of the warp that was looked at."""
+        """Keep a scratch word per warp; return that of the warp selected by `look`."""
         warps = self.shape.warps
         m.submodules.scratch = scratch = Sram(depth=max(2, warps), width=32, ports=ONE_PORT)
-        # Memory has no reset: what was never written is 0.
+        # The memory has no reset: a word reads 0 until it is written.
         written = Signal(warps)
         writes = self.write & (self.number == CSRS["mscratch"].number)
         m.d.comb += [

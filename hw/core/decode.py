@@ -1,4 +1,4 @@
-"""From an instruction word to what the scheduler, the collectors and the ports need to know."""
+"""Instruction decoder: from an instruction word to its port, operation and operands."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ __all__ = ["Decode"]
 
 
 class ImmediateFormat(enum.Enum, shape=3):
-    """How the immediate is laid out in the word."""
+    """Layout of the immediate in the instruction word."""
 
     I = 0  # noqa: E741  # its name in the manual
     S = 1
@@ -28,7 +28,7 @@ class ImmediateFormat(enum.Enum, shape=3):
     WORD = 6
 
 
-#: What the word tells apart from its fields. ``is_float`` has a bit for rd, rs1, rs2, rs3.
+#: Decode result without operand fields. ``is_float`` has a bit for each of rd, rs1, rs2, rs3.
 CHOICE = data.StructLayout({
     "port": Port,
     "operation": OPERATION_WIDTH,
@@ -74,13 +74,13 @@ def choice_of(rule: Rule) -> dict:
 
 
 class Decode(SharedBlock):
-    """Decode one instruction word. Combinational.
+    """Instruction decoder for one word. Combinational.
 
-    Words that are no instruction, have a reserved static rounding mode, or could not be fetched
-    become `ControlOperation.ILLEGAL` with the word as ``immediate``; ``a_is_pc`` tells that the
-    fetch failed. Immediates are sign-extended and in place; of a shift the lower five bits count,
-    of a control register bits 11:0 are its number and bits 16:12 the field of rs1, in both forms.
-    What may end a warp, ``vx_tmc``, ``vx_pred``, ``ecall`` and ``ebreak``, reads the exit code, x3,
+    Undefined words, reserved static rounding modes and failed fetches decode to
+    `ControlOperation.ILLEGAL` with the word as ``immediate``; ``a_is_pc`` marks a failed fetch.
+    Immediates are sign-extended and aligned. Shifts use the lower five bits. For a control
+    register, bits 11:0 are its number and bits 16:12 the rs1 field, in both forms. Instructions
+    that may end a warp (``vx_tmc``, ``vx_pred``, ``ecall`` and ``ebreak``) read the exit code, x3,
     as operand 2.
 
     Parameters
@@ -92,13 +92,13 @@ class Decode(SharedBlock):
     word : In(32)
     pc : In(32)
     failed : In(1)
-        There is no word: its address is no memory.
+        The fetch failed: there is no memory at `pc`.
     o : Out(decoded_layout())
 
     Raises
     ------
     ValueError
-        If the core has tensor instructions: they have no port yet.
+        If the core has tensor instructions, which have no port yet.
     """
 
     word: Signal
@@ -109,7 +109,7 @@ class Decode(SharedBlock):
     def __init__(self, config: CoreConfig):
         if config.tensor is not None:
             raise ValueError(
-                f"tensor must be None, for cores have no port for it yet, not {config.tensor!r}"
+                f"tensor must be None, because cores have no port for it, not {config.tensor!r}"
             )
         self.config = config
         super().__init__({
@@ -155,7 +155,7 @@ class Decode(SharedBlock):
         return m
 
     def look_up(self, m: Module, found):
-        """Set `found` to the choice of the word's instruction, if it is one."""
+        """Set `found` to the decode result of the word, if it is an instruction."""
         opcodes: dict[int, list[Rule]] = {}
         for rule in RULES.values():
             opcodes.setdefault(rule.instruction.match & 0x7F, []).append(rule)
@@ -172,7 +172,7 @@ class Decode(SharedBlock):
                             m.d.comb += found.eq(CHOICE.const(choice_of(rule)))
 
     def extend_immediate(self, m: Module, chosen):
-        """Set the immediate as the format of `chosen` lays it out."""
+        """Assemble the immediate by the format of `chosen`."""
         word, sign = self.word, self.word[31]
         with m.Switch(chosen.format):
             with m.Case(ImmediateFormat.I):

@@ -1,4 +1,4 @@
-"""Which port of a core executes each instruction, and as what: by name, for the decoder."""
+"""Decode table: port and operation of each instruction, by name."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ from .operations import (
 
 __all__ = ["EXIT_CODE_REGISTER", "RULES", "Rule"]
 
-#: gp, by which a program tells how it ended.
+#: gp, in which a program leaves its exit code.
 EXIT_CODE_REGISTER = 3
 
-#: Operation of each instruction whose name is not that of its operation.
+#: Operations of instructions whose name differs from the operation's.
 _RENAMED = {
     "lui": IntegerOperation.ADD,
     "auipc": IntegerOperation.ADD,
@@ -37,7 +37,7 @@ _RENAMED = {
     "fmv.w.x": FloatOperation.MOVE,
 }
 _FUSED = ("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s")
-#: Of the float operations, those that keep the "f" of their instruction.
+#: Float operations that keep the "f" of their instruction.
 _ARITHMETIC = ("fadd.s", "fsub.s", "fmul.s")
 
 _PORTS = {
@@ -53,10 +53,10 @@ _PORTS = {
     Unit.WARP: (Port.CONTROL, ControlOperation),
     Unit.SYSTEM: (Port.CONTROL, ControlOperation),
 }
-#: Immediates that are operand 1; others belong to addresses, targets and control.
+#: Immediates used as operand 1; others belong to addresses, targets and control.
 _OPERAND_IMMEDIATES = ("i", "u", "shamt", "zimm")
-#: Nothing of the warp may be under way when these are carried out: what follows relies on what
-#: was stored, on flags that were raised, or on a warp with nothing to come when it ends.
+#: Serialising operations: the warp must have nothing in flight, because they rely on completed
+#: stores, on raised flags, or on a warp that ends with nothing outstanding.
 _DRAINING = (
     ControlOperation.TMC,
     ControlOperation.WSPAWN,
@@ -68,23 +68,23 @@ _DRAINING = (
     ControlOperation.CSRRC,
     ControlOperation.END,
 )
-#: These read the exit code as operand 2: the warp may end by them.
+#: Operations that may end the warp: they read the exit code as operand 2.
 _ENDING = (ControlOperation.TMC, ControlOperation.PRED, ControlOperation.END)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What the decoder makes of one instruction.
+    """Decode rule of one instruction.
 
     Parameters
     ----------
     instruction : Instruction
     port : Port
     operation : int
-        Of the port's operations.
+        One of the port's operations.
     immediate : str
-        How its immediate is laid out: ``i``, ``s``, ``b``, ``u``, ``j`` or ``csr``; ``i`` too
-        where there is none.
+        Immediate layout: ``i``, ``s``, ``b``, ``u``, ``j`` or ``csr``; ``i`` also if there is
+        no immediate.
     reads : tuple of bool
         Whether operands 0, 1, 2 are the registers of fields rs1, rs2, rs3.
 
@@ -98,39 +98,39 @@ class Rule:
 
     @property
     def rounds(self) -> bool:
-        """Whether it has a rounding mode."""
+        """True if the instruction has a rounding mode."""
         return "rm" in self.instruction.operands
 
     @property
     def is_control(self) -> bool:
-        """Whether the control port executes it."""
+        """True if the control port executes it."""
         return self.port == Port.CONTROL
 
     @property
     def reads_exit_code(self) -> bool:
-        """Whether operand 2 is the exit code."""
+        """True if operand 2 is the exit code."""
         return self.is_control and self.operation in _ENDING
 
     @property
     def a_is_pc(self) -> bool:
-        """Whether the pc is operand 0."""
+        """True if operand 0 is the pc."""
         return self.instruction.name == "auipc"
 
     @property
     def b_is_immediate(self) -> bool:
-        """Whether the immediate is operand 1."""
+        """True if operand 1 is the immediate."""
         return self.instruction.unit in (Unit.INT, Unit.CSR) and any(
             name in _OPERAND_IMMEDIATES for name in self.instruction.operands
         )
 
     @property
     def blocks(self) -> bool:
-        """Whether the warp waits for it."""
+        """True if it stalls the warp until it completes."""
         return self.is_control or self.instruction.unit == Unit.BRANCH
 
     @property
     def drains(self) -> bool:
-        """Whether it waits for all that the warp has under way."""
+        """True if it serialises: issues only after everything in flight of the warp completed."""
         return self.is_control and self.operation in _DRAINING
 
     def is_float(self, field: str) -> bool:
@@ -139,7 +139,7 @@ class Rule:
 
 
 def _operation(instruction: Instruction) -> tuple[Port, int]:
-    """Return the port of `instruction`, and its operation."""
+    """Return the port and the operation of `instruction`."""
     port, operations = _PORTS[instruction.unit]
     name = instruction.name
     if name in _RENAMED:
@@ -157,7 +157,7 @@ def _rule(instruction: Instruction) -> Rule:
     immediates = [name for name in instruction.operands if name in IMMEDIATES]
     layout = next((name for name in ("s", "b", "u", "j", "csr") if name in immediates), "i")
     registers = instruction.registers
-    # The machine whose instruction `vx_split` is ignores its rs2.
+    # In Vortex, the origin of `vx_split`, the instruction ignores rs2.
     is_split = port == Port.CONTROL and operation == ControlOperation.SPLIT
     reads = ("rs1" in registers, "rs2" in registers and not is_split, "rs3" in registers)
     return Rule(

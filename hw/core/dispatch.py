@@ -1,4 +1,4 @@
-"""From collectors to ports: the oldest instruction that has its operands goes first."""
+"""Dispatch from collectors to ports: the oldest instruction with all operands goes first."""
 
 from amaranth import *
 from amaranth.lib import stream, wiring
@@ -12,24 +12,24 @@ from .operations import Port
 
 __all__ = ["PORT_OPERANDS", "Dispatch"]
 
-#: Operands that any instruction of a port reads; the others are 0 there. Each costs a
-#: multiplexer as wide as a warp.
+#: Number of operands read by the instructions of a port; the others are 0. Each operand costs a
+#: warp-wide multiplexer.
 PORT_OPERANDS = {
     Port.INT: 2,
     Port.FP32: 3,
     Port.DIVIDE: 2,
     Port.SPECIAL: 1,
     Port.MEMORY: 2,
-    Port.CONTROL: 3,  # the third is the exit code, x3, of what can end a warp
+    Port.CONTROL: 3,  # operand 2 is the exit code, x3, of instructions that may end a warp
 }
 
 
 class Dispatch(wiring.Component):
-    """Chooses for each port the oldest instruction that can go, and offers it until it is taken.
+    """Dispatch: selects the oldest ready instruction of each port and offers it until accepted.
 
-    The choice is made a cycle ahead: an instruction whose operands will be there in the next
-    cycle is offered in the next cycle. All ports choose at once, each one instruction per cycle
-    without a gap; a choice does not change while the port refuses it.
+    Selection is registered: an instruction with complete operands in the next cycle is offered in
+    the next cycle. Each port selects in parallel, up to one instruction per cycle without gaps; a
+    selection is stable while the port stalls.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ class Dispatch(wiring.Component):
     Members
     -------
     complete : In(collectors)
-        May be offered from the next cycle on.
+        The instruction may be offered from the next cycle on.
     port : In(len(Port)).array(collectors)
-        Of the collector's instruction, one-hot.
+        Port of the collector's instruction, one-hot.
     rivals : In(collectors).array(collectors)
-        The collectors with older instructions for the same port.
+        Collectors with older instructions for the same port.
     collected : In(operation_layout(config)).array(collectors)
-        The instructions, with operands from the cycle after `complete` on.
+        Instructions, with operands from the cycle after `complete` on.
     operation : Out(stream.Signature(operation_layout(config))).array(len(Port))
-        To the units, by number of `Port`.
+        To the units, indexed by `Port`.
     leaves : Out(collectors)
         The collector's instruction is accepted in this cycle.
     """

@@ -1,4 +1,4 @@
-"""Divergent splits that are open: which threads run second, and where they begin."""
+"""Divergence stack: open splits of each warp, with the second side's threads and start."""
 
 from amaranth import *
 from amaranth.lib import data, enum
@@ -16,37 +16,37 @@ __all__ = ["DivergenceStack", "StackChange", "divergence_layout"]
 
 
 class StackChange(enum.Enum, shape=2):
-    """What becomes of the stack of the warp that was looked at."""
+    """Change of the stack selected by the last look."""
 
     NONE = 0
     PUSH = 1
-    SECOND = 2  #: the threads that run second begin
+    SECOND = 2  #: the second side starts
     POP = 3
 
 
 def divergence_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an open split.
+    """Return the layout of an open split.
 
-    ``both`` are the threads of both sides; ``rest`` those that run second and have not begun,
-    none once they have; ``pc`` where they begin, in words.
+    ``both`` is the thread mask of both sides. ``rest`` is the mask of the second side until it
+    starts, then 0. ``pc`` is the start of the second side, in words.
     """
     return data.StructLayout({"both": config.threads, "rest": config.threads, "pc": 30})
 
 
 class DivergenceStack(SharedBlock):
-    """A stack of open splits for each warp, `stack_depth` deep.
+    """Divergence stack: a stack of open splits for each warp, `stack_depth` deep.
 
-    A look at a warp's stack is answered from the next cycle on, until there is another look. What
-    changes is the stack of the warp that was looked at last, once for each look, and not in the
-    cycle of the next look.
+    `look` reads a warp's stack; outputs are valid from the next cycle until the next look.
+    `change` applies to the stack of the last look, at most once per look, and not in the cycle of
+    the next look.
 
-    | cycle | look | answers of | change of |
+    | cycle | look | outputs of | change of |
     |-------|------|------------|-----------|
     | 0     | A    |            |           |
     | 1     |      | A          | A         |
     | 2     | B    | A          |           |
 
-    With one thread nothing ever diverges: the stack is always both empty and full.
+    With one thread no split diverges: the stack reports both empty and full.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class DivergenceStack(SharedBlock):
         The innermost split, if the stack is not empty.
     is_empty, is_full : Out(1)
     change : In(StackChange)
-        A push to a full stack, and the others of an empty one, are not allowed.
+        Illegal: a push to a full stack, `SECOND` or `POP` on an empty one.
     push : In(divergence_layout(config))
     """
 
@@ -90,7 +90,7 @@ class DivergenceStack(SharedBlock):
         if config.stack_depth == 0:
             m.d.comb += [self.is_empty.eq(1), self.is_full.eq(1)]
             return m
-        # The place of the innermost split; all ones, one below 0, while there is none.
+        # Index of the innermost split; all ones (0 - 1) if the stack is empty.
         width = ceil_log2(config.stack_depth + 1)
         empty = (1 << width) - 1
         levels = [Signal(width, init=empty, name=f"level_{w}") for w in range(config.warps)]
@@ -123,7 +123,7 @@ class DivergenceStack(SharedBlock):
             self.is_empty.eq(level == empty),
             self.is_full.eq(level == config.stack_depth - 1),
         ]
-        # What is left to begin begins now.
+        # `SECOND` starts the remaining threads.
         with m.If(~is_push):
             m.d.comb += changed.rest.eq(0)
         return m

@@ -1,4 +1,4 @@
-"""The divide unit of a core: quotients, remainders and square roots of a warp."""
+"""Divide unit of a core: quotients, remainders and square roots of a warp."""
 
 from amaranth import *
 
@@ -11,13 +11,13 @@ __all__ = ["DivideUnit"]
 
 
 class DivideUnit(LaneUnit):
-    """Carries out operations of `DivideOperation`; see `LaneUnit` for its ports.
+    """Divide unit: executes `DivideOperation`; see `LaneUnit` for its ports.
 
-    Iterative, a beat after the other. A beat of floats takes 7 cycles (of which in the last the
-    next beat is accepted), of integers 9; the result of a beat is there one cycle later. So a warp
-    with one lane takes 8 * 7 + 1 or 8 * 9 + 1 cycles, and one more in a register in front, from
-    where its beats are taken. Results come in the order of operations; while one is not taken the
-    next goes on until it is finished as well.
+    Iterative, one beat at a time. A beat of floats takes 7 cycles, a beat of integers 9; the next
+    beat is accepted in the last of them. The result of a beat is valid one cycle later. A warp on
+    one lane with 8 beats takes 8 * 7 + 1 or 8 * 9 + 1 cycles, plus one for the register in front
+    that feeds the beats. Results leave in order. While a result stalls, the next beat runs until
+    it is finished as well.
 
     """
 
@@ -27,7 +27,7 @@ class DivideUnit(LaneUnit):
     lane = DivideLaneConfig()
 
     def connect_lanes(self, m, beats, parts):
-        """Connect all lanes, which take their steps together."""
+        """Connect all lanes, which step in lockstep."""
         begin, iterate, finish = self.control(m, beats, parts)
         common = beats.payload.common
         for number in range(self.lanes):
@@ -52,7 +52,7 @@ class DivideUnit(LaneUnit):
         m.d.comb += parts.payload.common.eq(finished)
 
     def control(self, m, beats, parts):
-        """Return whether a beat begins, finds digits, is finished."""
+        """Return the strobes that begin a beat, compute its digits and finish it."""
         config = self.lane
         busy = Signal()
         cycles_left = Signal(range(config.integer_cycles + 1))
@@ -60,8 +60,8 @@ class DivideUnit(LaneUnit):
         begin, iterate, finish = Signal(), Signal(), Signal()
         m.d.comb += [
             iterate.eq(cycles_left.any()),
-            # Not in the cycle in which the beat before leaves: who may wait would then see
-            # writeback's `ready` in the same cycle, and there are many cycles to a beat.
+            # Not in the cycle in which the previous beat leaves: a stalled producer would then
+            # depend on writeback's `ready` in the same cycle, and a beat takes many cycles anyway.
             finish.eq(busy & ~iterate & ~valid),
             beats.ready.eq(~busy | finish),
             begin.eq(beats.valid & beats.ready),

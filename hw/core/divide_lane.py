@@ -1,4 +1,4 @@
-"""A lane of a core's divide unit: quotients, remainders and square roots of one thread."""
+"""Lane of the divide unit: quotients, remainders and square roots of one thread."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +24,12 @@ WIDTH = 32
 
 @dataclass(frozen=True, kw_only=True)
 class DivideLaneConfig:
-    """A lane of a divide unit.
+    """Configuration of a lane of the divide unit.
 
     Parameters
     ----------
     digits : int
-        Bits of a result found per cycle: 1, 2 or 4.
+        Result bits per cycle: 1, 2 or 4.
 
     """
 
@@ -40,31 +40,31 @@ class DivideLaneConfig:
 
     @property
     def float(self) -> DivideSqrtConfig:
-        """What begins and ends an operation of floats."""
+        """Configuration of setup and rounding of float operations."""
         return DivideSqrtConfig(digits=self.digits)
 
     @property
     def recurrence(self) -> DigitRecurrenceConfig:
-        """What finds digits, for integers of full width."""
+        """Configuration of the digit recurrence, at the full width of integers."""
         return DigitRecurrenceConfig(significand_width=WIDTH, digits=self.digits)
 
     @property
     def float_cycles(self) -> int:
-        """Cycles to find the digits of a float."""
+        """Cycles for the digits of a float."""
         return self.float.recurrence.cycles
 
     @property
     def integer_cycles(self) -> int:
-        """Cycles to find the digits of an integer."""
+        """Cycles for the digits of an integer."""
         return WIDTH // self.digits
 
 
 class DivideLane(SharedBlock):
-    """The datapath of `DivideOperation`, whose steps the unit tells all its lanes.
+    """Divide lane: datapath of `DivideOperation`, stepped by the unit.
 
-    Floats and integers share the recurrence and its registers. Of a float, digits begin with a 1;
-    bits of an integer dividend leave the register of digits at its end, into the remainder, as
-    those of the quotient enter it.
+    Floats and integers share the recurrence and its registers. Digits of a float begin with a 1.
+    The digit register holds the integer dividend at first: its top bits shift into the remainder
+    as quotient bits shift in at the bottom.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ class DivideLane(SharedBlock):
     rounding : In(Rounding)
     a, b : In(32)
     begin : In(1)
-        The operation is taken over.
+        Accepts the operation.
     iterate : In(1)
-        Digits are found: `config.float_cycles` or `config.integer_cycles` times.
+        Computes digits: `config.float_cycles` or `config.integer_cycles` times.
     finish : In(1)
-        The result goes to `o`; an operation may begin in the same cycle.
+        Stores the result in `o`; an operation may begin in the same cycle.
     o : Out(32)
-        Registered, as `flags` are.
+        Registered, like `flags`.
     flags : Out(FLAGS_LAYOUT)
 
     """
@@ -146,7 +146,7 @@ class DivideLane(SharedBlock):
             finish.is_inexact.eq(remainder.any()),
         ]
         first = self.first(m, setup)
-        # Of a float, digits never come so far.
+        # The digits of a float never reach these bits.
         drawn = digits[WIDTH - config.digits : WIDTH]
         with m.If(self.begin):
             m.d.sync += [
@@ -171,7 +171,7 @@ class DivideLane(SharedBlock):
         a, b, start = integer_start(m, self.operation, self.a, self.b)
         is_whole = is_integer(self.operation)
         count = self.config.digits
-        # The recurrence takes bits of a radicand from the upper end of its operand.
+        # The recurrence takes radicand bits from the upper end of its operand.
         unused = C(0, WIDTH - len(setup.operand))
         operand = Mux(setup.start.is_root, Cat(unused, setup.operand), setup.operand)
         return {
@@ -182,7 +182,7 @@ class DivideLane(SharedBlock):
         }
 
     def result(self, m, start, finish, remainder, digits):
-        """Put the result into its register."""
+        """Store the result in its register."""
         o = Signal(WIDTH, reset_less=True)
         flags = Signal(FLAGS_LAYOUT, reset_less=True)
         integer = integer_result(start.integer, remainder[:WIDTH], digits[:WIDTH])

@@ -1,4 +1,4 @@
-"""Rounding modes of instructions that take them from their warp."""
+"""Dynamic rounding: replaces an instruction's dynamic rounding mode by its warp's."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ RESERVED = len(Rounding)
 
 
 class DynamicRounding(wiring.Component):
-    """Put a warp's rounding mode in place of `DYNAMIC`; if reserved, the instruction is illegal.
+    """Dynamic rounding: replaces `DYNAMIC` by the warp's mode; a reserved mode becomes illegal.
 
     Combinational.
 
@@ -24,7 +24,7 @@ class DynamicRounding(wiring.Component):
     -------
     head : In(head_layout())
     frm : In(3)
-        The warp's mode, steady from when an instruction that needs it can be issued.
+        Rounding mode of the warp, stable once an instruction that uses it can issue.
     o : Out(head_layout())
     """
 

@@ -1,4 +1,4 @@
-"""What can be wrong with an instruction, and how it is reported."""
+"""Fault causes of instructions, and the layout of a fault report."""
 
 from amaranth.lib import data, enum
 
@@ -9,28 +9,28 @@ __all__ = ["FaultCause", "fault_layout"]
 
 
 class FaultCause(enum.IntEnum, shape=4):
-    """Why an instruction was not executed."""
+    """Reason why an instruction was not executed."""
 
-    ILLEGAL = 0  #: no instruction of this core, or a reserved rounding mode
-    FETCH = 1  #: no memory where the instruction should be
+    ILLEGAL = 0  #: not an instruction of this core, or a reserved rounding mode
+    FETCH = 1  #: no memory at the instruction's address
     UNKNOWN_CSR = 2
     READ_ONLY_CSR = 3
     STACK_OVERFLOW = 4
     STACK_UNDERFLOW = 5
     MISALIGNED_JUMP = 6
     DIVERGENT_BRANCH = 7
-    BARRIER_NUMBER = 8  #: there is no such barrier
-    BARRIER_COUNT = 9  #: a barrier of none, or of more than there are
-    BARRIER_DISAGREES = 10  #: others wait there with another count
-    BARRIER_FULL = 11  #: all it is for have arrived, and it is not open yet
-    WSPAWN_COUNT = 12  #: more warps than there are
+    BARRIER_NUMBER = 8  #: no such barrier
+    BARRIER_COUNT = 9  #: count of 0, or larger than the number of warps or cores
+    BARRIER_DISAGREES = 10  #: others wait at the barrier with a different count
+    BARRIER_FULL = 11  #: all participants have arrived and the barrier is not open yet
+    WSPAWN_COUNT = 12  #: more warps than the core has
 
 
 def fault_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a fault: the instruction has changed nothing, and its warp does not go on.
+    """Return the layout of a fault: the instruction changed no state, and its warp stops.
 
-    ``lanes`` are the threads concerned; ``address`` is where a misaligned jump led, and means
-    nothing for other causes.
+    ``lanes`` is the mask of the threads concerned. ``address`` is the target of a misaligned
+    jump; for other causes it is undefined.
     """
     return data.StructLayout({
         "warp": warp_shape(config),

@@ -1,4 +1,4 @@
-"""Fetch: ask memory for the instructions of all warps, in turns."""
+"""Instruction fetch: requests pairs of instructions for all warps in round-robin order."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ __all__ = ["Fetch"]
 
 
 class Fetch(SharedBlock):
-    """Ask for pairs of instructions ahead of what is taken, and drop what a redirect made useless.
+    """Instruction fetch: requests pairs ahead of use, and drops responses made stale by redirects.
 
-    One pair per cycle: of a warp that has none if there is such a warp, else of the next in turn.
-    A warp is asked for again in the cycle after its redirect, and at most as many of its
-    instructions are buffered and under way as its buffer holds. Responses may come in any order,
-    from the cycle after the request on; they pass in the same cycle and cannot be refused.
+    One pair per cycle: warps without a pair go first, else round-robin. A warp is requested again
+    in the cycle after its redirect. Its instructions buffered and in flight never exceed the
+    capacity of its buffer. Responses may arrive in any order, from the cycle after the request on.
+    They pass in the same cycle and cannot stall.
 
     Parameters
     ----------
@@ -32,18 +32,18 @@ class Fetch(SharedBlock):
     Members
     -------
     request : Out(stream.Signature(fetch_request_layout(config)))
-        No two requests under way have the same tag.
+        No two outstanding requests have the same tag.
     response : In(ResponseSignature(fetch_response_layout(config)))
     redirect : In(ResponseSignature(redirect_layout(config)))
-        The warp goes on at this pc. Bits 1:0 are ignored.
+        Redirects the warp to this pc. Bits 1:0 are ignored.
     active : In(warps)
-        Warps that are fetched for.
+        Warps to fetch for.
     positions : In(position_width(config)).array(warps)
-        Lowest bits of the address, in words, of the next instruction each warp will take.
+        Lowest bits of the word address of each warp's next instruction to take.
     fresh : Out(1)
-        The response of this cycle is to be pushed.
+        The response of this cycle must be pushed.
     busy : Out(1)
-        A request is offered or under way.
+        A request is offered or outstanding.
     """
 
     request: stream.Interface
@@ -73,7 +73,7 @@ class Fetch(SharedBlock):
         m.submodules.arbiter = arbiter = Arbiter(warps)
         chosen = Signal(fetch_request_layout(self.config))
         wants, urgent = (Cat(getattr(f, name) for f in fetches) for name in ("wants", "urgent"))
-        waits = Signal()  # a request was chosen and memory has not taken it yet
+        waits = Signal()  # a request is stalled by memory
         m.d.comb += [
             arbiter.requests.eq(Mux(urgent.any(), urgent, wants)),
             arbiter.taken.eq(wants.any() & ~waits),
@@ -103,9 +103,9 @@ class Fetch(SharedBlock):
         return m
 
     def offer(self, m: Module, chosen, any_chosen: Value, waits: Signal):
-        """Offer what was chosen, and keep it if memory does not take it at once.
+        """Offer the selected request, and hold it while memory stalls.
 
-        The next choice might be another; what is offered must not change.
+        The next selection may differ; an offered request must not change.
         """
         kept = Signal.like(chosen, reset_less=True)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Conversions between integers and floats by a fused multiply-add: before it, and behind it."""
+"""Cast stages around the fused multiply-add: conversions between integers and floats."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -14,14 +14,14 @@ __all__ = ["AfterFma", "BeforeFma"]
 WIDTH = FP32.width
 SIGN = WIDTH - 1
 FRACTION = FP32.fraction_width
-#: An integer is converted as if it were smaller by this power of two, which the exponent of the
-#: result makes up for by turning two bits.
+#: Exponent offset of integer conversions: an integer is processed divided by 2**64, and flipping
+#: two exponent bits of the result restores its scale.
 SCALE = 64
-#: Where the upper bits of an integer stand in the fraction of a subnormal number: the last bits
-#: of it have the longest way through the multiplier, and those of a sum come late.
+#: Position of an integer's upper bits in the fraction of a subnormal number. Not 0: the lowest
+#: bits have the longest path through the multiplier, and bits of a sum arrive late.
 PLACE = 13
-#: Stored exponents: of 1; of 2**23, whose unit in the last place is 1; of that on the scale of
-#: integers; of the factor that makes the unit of the upper bits of it; of 2**32.
+#: Stored exponents: of 1; of 2**23, with a unit in the last place of 1; of 2**23 at the integer
+#: scale; of the factor that scales the upper bits' unit to it; of 2**32.
 ONE = FP32.bias
 WHOLE = FP32.bias + FRACTION
 SCALED_WHOLE = WHOLE - SCALE
@@ -30,16 +30,17 @@ BEYOND = FP32.bias + WIDTH
 
 
 class BeforeFma(wiring.Component):
-    """Operands of the multiply-add that an operation comes down to, for several lanes.
+    """Cast stage before the multiply-add: its operands for each operation, for several lanes.
 
-    Combinational; sums are on the way of the addend, which `Fma` needs late, but for a short one.
+    Combinational. Carry chains are on the path of the addend, which `Fma` needs late, except for
+    a short one.
 
-    - A magnitude ``high * 2**23 + low``, `low` being 23 bits, is ``(high + 2) * 2**23``, which is
-      the product of a subnormal number and a power of two, less ``2**24 - low``, which is a float.
-      Of a negative integer the complement is that, which is a unit short. So the multiply-add
-      rounds it, as any other sum.
-    - A float below 2**23 becomes an integer by rounding when 2**23 is added to its magnitude; to
-      others 0 is added.
+    - From an integer: a magnitude ``high * 2**23 + low``, with a 23-bit `low`, equals
+      ``(high + 2) * 2**23 - (2**24 - low)``. The first term is the product of a subnormal number
+      and a power of two; the second is a float. The multiply-add rounds their sum. For a negative
+      integer, `high` and `low` are of its complement, one less; the addend corrects that.
+    - To an integer: a float below 2**23 is rounded by adding 2**23 to its magnitude; to others 0
+      is added.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class BeforeFma(wiring.Component):
     fma_operation : Out(FmaOperation)
     fma_a, fma_b, fma_c : Out(data.ArrayLayout(32, lanes))
     has_fraction : Out(lanes)
-        The exponent of `a` is below that of 2**23.
+        `a` has a smaller exponent than 2**23.
 
     """
 
@@ -81,7 +82,7 @@ class BeforeFma(wiring.Component):
         m = Module()
         lanes = self.lanes
         operation = Value.cast(self.operation)
-        # Of classes and moves, which have this bit too, no result is taken from the multiply-add.
+        # Classes and moves set this bit too, but do not use the multiply-add's result.
         is_conversion = operation[4]
         is_from = is_conversion & (operation[2] | operation[1] & operation[0])
         is_signed = ~operation[2]
@@ -105,7 +106,7 @@ class BeforeFma(wiring.Component):
         return m
 
     def integer(self, m, is_negative) -> tuple[Value, Value]:
-        """Return the factor of a power of two, and the addend, whose sum an integer is."""
+        """Return the operand scaled by a power of two, and the addend, that sum to the integer."""
         lanes = self.lanes
         magnitude = Signal(lanes * WIDTH)
         m.d.comb += magnitude.eq(self.a.as_value() ^ spread(is_negative, WIDTH))
@@ -113,7 +114,7 @@ class BeforeFma(wiring.Component):
         for lane, word in enumerate(each_word(magnitude, WIDTH)):
             high = word[FRACTION:]
             factor = Signal(len(high) + 1, name=f"factor_{lane}")
-            # All but the last bit are one more.
+            # `high + 2`: all bits except the lowest are incremented.
             m.d.comb += factor.eq(Cat(high[0], high[1:] + 1))
             factors.append(
                 Cat(C(0, PLACE), factor, C(0, SIGN - PLACE - len(factor)), is_negative[lane])
@@ -126,7 +127,7 @@ class BeforeFma(wiring.Component):
 
 
 class AfterFma(wiring.Component):
-    """What a multiply-add's result means, for several lanes: itself, a float, or an integer.
+    """Cast stage after the multiply-add: passes, rescales or converts results of several lanes.
 
     Combinational.
 
@@ -137,9 +138,9 @@ class AfterFma(wiring.Component):
     Members
     -------
     is_from, is_to, is_signed : In(1)
-        The result was made of an integer, or is to be one.
+        Conversion from an integer; to an integer; to a signed integer.
     has_fraction : In(lanes)
-        As `BeforeFma` told.
+        Output of `BeforeFma`.
     i : In(data.ArrayLayout(32, lanes))
     inexact_i, invalid_i : In(lanes)
     o : Out(data.ArrayLayout(32, lanes))
@@ -189,21 +190,21 @@ class AfterFma(wiring.Component):
         return each(self.lanes, lambda k: self.i[k][bit])
 
     def rescaled(self, m) -> Value:
-        """Return results times 2**64; those of integers but 0 have stored exponents 63 to 95."""
+        """Return results times 2**64; of nonzero integers the stored exponents are 63 to 95."""
         middle = self.bits(SIGN - 2)
-        # Of 63 the last bit is set, of 0 none.
+        # The lowest exponent bit distinguishes 63 from 0.
         is_one = named(m, "is_one", self.bits(FRACTION) & ~middle)
         rest = Cat(self.i[k][: SIGN - 2] for k in range(self.lanes))
         sign = named(m, "rescaled_sign", self.bits(SIGN) & (is_one | middle))
         return join((rest, SIGN - 2), (is_one, 1), (middle, 1), (sign, 1))
 
     def integer(self, m) -> tuple[Value, Value]:
-        """Return results as integers, the nearest where they are outside, and which are that."""
+        """Return results as integers, saturated, and the mask of those out of range."""
         lanes = self.lanes
         magnitude = Signal(lanes * WIDTH)
         is_negative = Signal(lanes)
         is_large = each(lanes, lambda k: self.i[k][FRACTION:SIGN] >= BEYOND)
-        # Where 2**23 was added it is gone again, unless rounding made 2**24 of it.
+        # The added 2**23 is the hidden bit: dropped, unless rounding carried to 2**24.
         hidden = ~self.has_fraction | self.bits(FRACTION)
         places = each(lanes, lambda k: (self.i[k][FRACTION : FRACTION + 4] - WHOLE % 16)[:4])
         hidden = named(m, "hidden", hidden)

@@ -1,4 +1,4 @@
-"""Values of several lanes side by side: a bit of each lane in a word, so one operator does all."""
+"""Helpers for values of several lanes packed in a word, so that one operator serves all lanes."""
 
 from collections.abc import Callable
 
@@ -13,26 +13,26 @@ def each(lanes: int, bit: Callable[[int], Value]) -> Value:
 
 
 def each_word(words: Value, width: int) -> list[Value]:
-    """Return the bits of every lane."""
+    """Return the word of each lane."""
     return [words[start : start + width] for start in range(0, len(words), width)]
 
 
 def named(m: Module, name: str, value: Value) -> Signal:
-    """Return a signal of that name for `value`: whoever takes parts of it does not repeat it."""
+    """Return a signal `name` for `value`, so that slices of it do not repeat the expression."""
     signal = Signal(len(value), name=name)
     m.d.comb += signal.eq(value)
     return signal
 
 
 def spread(bits: Value, width: int) -> Value:
-    """Return a word with every bit of `bits` `width` times: a mask of lanes so wide."""
+    """Return a word with each bit of `bits` replicated `width` times, as a mask of lanes."""
     return Cat(bits[lane].replicate(width) for lane in range(len(bits)))
 
 
 def join(*fields: tuple[Value, int]) -> Value:
-    """Return each lane's fields together, the lowest first.
+    """Return the fields of each lane concatenated, the lowest first.
 
-    A field is a word of all lanes, best a signal, and how many bits of it belong to each.
+    A field is a word of all lanes, best a signal, and its width per lane.
     """
     lanes = len(fields[0][0]) // fields[0][1]
     return Cat(

@@ -1,4 +1,4 @@
-"""The floating-point lanes of a core: a pipeline for several threads that all do the same."""
+"""Floating-point lanes of a core: a pipeline for several threads with a common operation."""
 
 from dataclasses import dataclass
 
@@ -20,20 +20,20 @@ from .operations import FloatOperation
 __all__ = ["FloatLanes", "FloatLanesConfig"]
 
 WIDTH = FP32.width
-#: Flags that can be raised, in the order of their bits; nothing here divides by zero.
+#: Flags that can be raised, in bit order; nothing here divides by zero.
 RAISED = ("inexact", "underflow", "overflow", "invalid")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FloatLanesConfig:
-    """Floating-point lanes.
+    """Configuration of floating-point lanes.
 
     Parameters
     ----------
     lanes : int
-        Threads of which operands are taken per cycle.
+        Threads processed per cycle.
     latency : int
-        Cycles from the operands to the results, 3 to 6; with 3, results are not registered.
+        Cycles from operands to results, 3 to 6; with 3, results are not registered.
 
     """
 
@@ -46,25 +46,25 @@ class FloatLanesConfig:
 
     @property
     def is_registered(self) -> bool:
-        """Whether there is a cycle for what follows the multiply-add."""
+        """True if the stage after the multiply-add has its own cycle."""
         return self.latency > 3
 
     @property
     def fma(self) -> FmaConfig:
-        """The multiply-add of a lane."""
+        """Configuration of a lane's multiply-add."""
         return FmaConfig(latency=self.latency - self.is_registered)
 
 
 class FloatLanes(SharedBlock):
-    """``o[lane] = operation(a[lane], b[lane], c[lane])``: all of `FloatOperation`.
+    """Floating-point lanes: ``o[lane] = operation(a[lane], b[lane], c[lane])``.
 
-    Latency `config.latency`, one operation of all lanes per cycle, no handshake. There is a
-    multiply-add in each lane, which conversions use as well; the rest is done for all lanes at
-    once. Operands that an operation does not use have no effect.
+    Executes all of `FloatOperation`. Latency `config.latency`, one operation of all lanes per
+    cycle, no handshake. Each lane has a multiply-add, which conversions use as well; all other
+    logic is shared by the lanes. Operands not used by an operation have no effect.
 
     ====  ====================================================================================
-    0     conversions become multiply-adds, `Fma` begins; operations without rounding are done
-    L-1   of conversions, results are made of those of `Fma`; results are selected
+    0     cast to multiply-add operands; `Fma` begins; non-computational operations complete
+    L-1   conversions: cast of the `Fma` result; selection of the result
     ====  ====================================================================================
 
     Parameters
@@ -134,12 +134,12 @@ class FloatLanes(SharedBlock):
         return m
 
     def is_simple(self) -> Value:
-        """Return whether the operation rounds nothing: 8 to 16, and the last."""
+        """Return 1 if the operation does not round: opcodes 8 to 16, and the last."""
         operation = Value.cast(self.operation)
         return operation.matches("01---", FloatOperation.CLASS, FloatOperation.MOVE)
 
     def kinds(self) -> dict[str, Value]:
-        """Return what of the operation its conversion must know in the end."""
+        """Return the operation's properties for the cast stage after the multiply-add."""
         operation = Value.cast(self.operation)
         is_from = operation.matches(FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED)
         is_to_signed = self.operation == FloatOperation.TO_SIGNED
@@ -147,7 +147,7 @@ class FloatLanes(SharedBlock):
         return {"is_from": is_from, "is_to": is_to, "is_signed": is_to_signed}
 
     def multiply_add(self, m, before, after) -> dict[str, Value]:
-        """Put a multiply-add in every lane; return each flag of all lanes."""
+        """Instantiate a multiply-add in each lane; return each flag of all lanes."""
         units = []
         for lane in range(self.config.lanes):
             m.submodules[f"fma_{lane}"] = unit = Fma(self.config.fma)
@@ -165,7 +165,7 @@ class FloatLanes(SharedBlock):
         }
 
     def select(self, m, raised, value, is_simple, simple, is_invalid):
-        """Choose between results that are rounded and others; connect the outputs."""
+        """Select between rounded and non-computational results; drive the outputs."""
         lanes = self.config.lanes
         flags = Cat(raised[name] for name in RAISED)
         simple_flags = Cat(C(0, lanes * (len(RAISED) - 1)), is_invalid)

@@ -1,4 +1,4 @@
-"""Floating-point operations that round nothing, for several lanes at once."""
+"""Non-computational floating-point unit: operations without rounding, for several lanes."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -17,11 +17,11 @@ CLASSES = 10
 
 
 class FloatSimple(wiring.Component):
-    """Sign injection, minimum and maximum, comparisons, classes, moves: of each lane's `a` and `b`.
+    """Non-computational FP unit: sign injection, min, max, compare, classify, move per lane.
 
-    Combinational; as RISC-V F (20191213, sections 11.7 to 11.9) has them. What bits of all lanes
-    say of their operands stands side by side in words, so that only comparisons of operands are
-    there once for each lane.
+    Combinational; semantics of RISC-V F (20191213, sections 11.7 to 11.9). Properties of the
+    operands are packed in words, one bit per lane, so only operand comparisons are replicated per
+    lane.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class FloatSimple(wiring.Component):
     Members
     -------
     operation : In(FloatOperation)
-        Of others the results mean nothing.
+        Results are undefined for other operations.
     a, b : In(data.ArrayLayout(32, lanes))
     o : Out(data.ArrayLayout(32, lanes))
     invalid : Out(lanes)
@@ -80,13 +80,13 @@ class FloatSimple(wiring.Component):
         return m
 
     def any_of(self, m, *operations: FloatOperation) -> Value:
-        """Return for all lanes whether the operation is one of `operations`."""
+        """Return 1 for all lanes if the operation is one of `operations`."""
         matches = Value.cast(self.operation).matches(*(int(operation) for operation in operations))
         names = "_".join(operation.name.lower() for operation in operations)
         return named(m, f"is_{names}", matches).replicate(self.lanes)
 
     def word(self, m, name: str, operands) -> dict[str, Value]:
-        """Return what there is to know of an operand, a bit of each lane."""
+        """Return properties of an operand, one bit per lane."""
         exponents = [operands[k][FRACTION:SIGN] for k in range(self.lanes)]
         is_high = named(m, f"is_{name}_high", Cat(x.all() for x in exponents))
         is_low = named(m, f"is_{name}_low", ~Cat(x.any() for x in exponents))
@@ -106,16 +106,16 @@ class FloatSimple(wiring.Component):
         }
 
     def ordered(self, m, are_negative) -> tuple[Value, Value]:
-        """Return whether `a` is less than `b`, -0 than +0, and whether they are the same bits."""
+        """Return masks of lanes with `a` less than `b` (-0 less than +0), and with equal bits."""
         lanes = self.lanes
         below = each(lanes, lambda k: self.a[k].as_signed() < self.b[k].as_signed())
         is_equal = named(m, "is_equal", each(lanes, lambda k: self.a[k] == self.b[k]))
-        # Codes of two negative numbers are in reverse order.
+        # Codes of two negative numbers compare in reverse order.
         is_less = (below ^ are_negative) & ~(are_negative & is_equal)
         return named(m, "is_less", is_less), is_equal
 
     def compared(self, m, words, is_less, is_equal) -> Value:
-        """Return the outcome of a comparison of numbers, 0 of other operations."""
+        """Return the outcome of a comparison of numbers; 0 for other operations."""
         a, b = words
         are_zeros = a["is_zero"] & b["is_zero"]
         accepts_less = self.any_of(m, FloatOperation.LE, FloatOperation.LT)
@@ -123,7 +123,7 @@ class FloatSimple(wiring.Component):
         return (accepts_less & is_less & ~are_zeros) | (accepts_equal & (is_equal | are_zeros))
 
     def picks(self, m, words, is_a_first) -> tuple[Value, Value]:
-        """Return whose magnitude is the result's: of neither NaN, nor where there is a code."""
+        """Return masks of lanes with the magnitude of `a`, and of `b`; neither for NaN or codes."""
         a, b = words
         is_maximum = self.any_of(m, FloatOperation.MAX)
         is_extreme = self.any_of(m, FloatOperation.MIN, FloatOperation.MAX)
@@ -136,7 +136,7 @@ class FloatSimple(wiring.Component):
         return named(m, "picks_a", is_a), named(m, "picks_b", is_b)
 
     def codes(self, m, a, compared, words) -> Value:
-        """Return the bits of classes and outcomes, and the canonical NaN."""
+        """Return class bits, comparison outcomes and the canonical NaN."""
         lanes = self.lanes
         is_class = self.any_of(m, FloatOperation.CLASS)
         is_extreme = self.any_of(m, FloatOperation.MIN, FloatOperation.MAX)
@@ -168,7 +168,7 @@ class FloatSimple(wiring.Component):
         )
 
     def injected(self, m, a_sign, b_sign, sign) -> Value:
-        """Return the sign: what sign injection says, of other operations `sign`."""
+        """Return the result sign: of sign injection, or `sign` for other operations."""
         is_product = self.any_of(m, FloatOperation.SGNJX)
         turned = b_sign ^ Mux(is_product, a_sign, self.any_of(m, FloatOperation.SGNJN))
         is_injection = self.any_of(
@@ -177,7 +177,7 @@ class FloatSimple(wiring.Component):
         return Mux(is_injection[0], turned, sign)
 
     def invalid_of(self, m, a, b, is_ordered) -> Value:
-        """Return whether the operation is invalid."""
+        """Return the mask of lanes with an invalid operation."""
         is_signalling = a["is_signalling"] | b["is_signalling"]
         is_quiet = self.any_of(m, FloatOperation.EQ, FloatOperation.MIN, FloatOperation.MAX)
         is_not = self.any_of(m, FloatOperation.LE, FloatOperation.LT)

@@ -1,4 +1,4 @@
-"""The FP32 unit of a core: multiply-adds, comparisons and conversions of a warp."""
+"""FP32 unit of a core: multiply-adds, comparisons and conversions of a warp."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -13,19 +13,18 @@ __all__ = ["Fp32Unit"]
 
 
 class Fp32Unit(LaneUnit):
-    """Carries out operations of `FloatOperation`; see `LaneUnit` for its ports.
+    """FP32 unit: executes `FloatOperation`; see `LaneUnit` for its ports.
 
-    Latency `config.fma_latency` for every operation, and a cycle more for each beat but the first
-    where there are fewer lanes than threads; a beat per cycle. Results come in the order of
-    operations. While they are not taken, as many beats are accepted as have places in the queue
-    behind the lanes.
+    Latency `config.fma_latency` for every operation, plus one cycle per beat after the first if
+    there are fewer lanes than threads; one beat per cycle. Results leave in order. While they
+    stall, beats are accepted up to the depth of the queue behind the lanes.
 
     """
 
     port = Port.FP32
 
     def connect_lanes(self, m, beats, parts):
-        """Connect the pipeline of all lanes, with a queue behind it."""
+        """Connect the pipeline of all lanes and the queue behind it."""
         latency = self.config.fma_latency
         m.submodules.lanes = lanes = FloatLanes(FloatLanesConfig(lanes=self.lanes, latency=latency))
         m.submodules.queue = queue = ResultQueue(

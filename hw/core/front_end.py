@@ -1,4 +1,4 @@
-"""The front end: from each warp's pc to its next decoded instructions."""
+"""Front end: from each warp's pc to its next decoded instructions."""
 
 from typing import Any
 
@@ -19,14 +19,13 @@ __all__ = ["FrontEnd"]
 
 
 class FrontEnd(SharedBlock):
-    """Fetch, decode and buffer the instructions of all warps.
+    """Front end: fetches, decodes and buffers the instructions of all warps.
 
-    An instruction shows in the cycle after its word has come, and is asked for in the cycle after
-    the redirect to it: with a memory that answers n cycles after the request, it shows n + 2
-    cycles after the redirect. If its place in the buffer still awaits what was asked for before,
-    it is asked for after that has come: up to 2n + 2 cycles. Up to two instructions per cycle for
-    all warps together; for one warp alone, a full buffer in n + 3 cycles. Each warp sees its
-    instructions in order.
+    An instruction is valid in the cycle after its word arrives, and requested in the cycle after
+    its redirect. With a memory latency of n cycles it is valid n + 2 cycles after the redirect. If
+    its buffer slot still awaits an older request, it is requested after that response: up to
+    2n + 2 cycles. Up to two instructions per cycle for all warps together; a single warp gets one
+    full buffer in n + 3 cycles. Each warp receives its instructions in order.
 
     Parameters
     ----------
@@ -35,26 +34,26 @@ class FrontEnd(SharedBlock):
     Members
     -------
     request : Out(stream.Signature(fetch_request_layout(config)))
-        To instruction memory: two words at a time.
+        To instruction memory: pairs of words.
     response : In(ResponseSignature(fetch_response_layout(config)))
-        From it, in any order, from the cycle after the request on.
+        From instruction memory, in any order, from the cycle after the request on.
     redirect : In(ResponseSignature(redirect_layout(config)))
-        The warp goes on at this pc: from the next cycle on its head is the instruction there, or
-        not valid yet. Bits 1:0 are ignored. Everything fetched for the warp is dropped, also what
-        is under way.
+        Redirects the warp to this pc: from the next cycle on its head is the instruction at pc,
+        or not valid yet. Bits 1:0 are ignored. Everything fetched for the warp is dropped,
+        including requests in flight.
     active : In(warps)
-        Warps that run. Of others nothing is shown, and nothing fetched.
+        Running warps. Others have no valid head and are not fetched for.
     take : In(warps)
-        Whose head is taken; only where it is valid.
+        Warps whose head is taken; only if it is valid.
     take_second : In(1)
-        Of the warps in `take`, the instruction after the head is taken too; only where it is
-        valid. Ignored where `config.issue_width` is 1.
+        The warps in `take` also take the instruction after the head; only if it is valid.
+        Ignored if `config.issue_width` is 1.
     heads : Out(head_layout()).array(warps)
         The next instruction of each warp.
     seconds : Out(head_layout()).array(warps)
-        The instruction after it; only where `config.issue_width` is 2.
+        The instruction after it; present only if `config.issue_width` is 2.
     busy : Out(1)
-        A request is offered or under way.
+        A request is offered or outstanding.
     """
 
     request: stream.Interface
@@ -107,7 +106,7 @@ class FrontEnd(SharedBlock):
             m.d.comb += [
                 decode.word.eq(response.data.word_select(half, 32)),
                 decode.failed.eq(response.error),
-                # The pc is told by the place in the buffer.
+                # The pc follows from the position in the buffer.
                 *(getattr(entry, name).eq(getattr(decode.o, name)) for name, _ in entry_layout()),
             ]
         for warp in range(config.warps):

@@ -1,4 +1,4 @@
-"""What flows between the boxes of the front end, and between it and the rest of the core."""
+"""Layouts of the signals inside the front end, and between it and the rest of the core."""
 
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
@@ -16,22 +16,22 @@ __all__ = [
 
 
 def position_width(config: CoreConfig) -> int:
-    """Bits of a word's number that tell the next to be taken from the next to be fetched."""
+    """Return the bits of a word index that relate the next word to take to the next to fetch."""
     return ceil_log2(config.instruction_buffer + 2)
 
 
 def redirect_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of where a warp goes on; ``pc`` is a multiple of 4."""
+    """Return the layout of a redirect: the warp continues at ``pc``, a multiple of 4."""
     return data.StructLayout({"warp": warp_shape(config), "pc": 32})
 
 
 def entry_layout() -> data.StructLayout:
-    """Layout of a decoded instruction in a buffer: without its pc, which its place tells."""
+    """Return the layout of a decoded instruction in a buffer; the slot implies its pc."""
     fields = {name: field.shape for name, field in decoded_layout()}
     del fields["pc"]
     return data.StructLayout(fields)
 
 
 def head_layout() -> data.StructLayout:
-    """Layout of the next instruction of a warp, if it is there."""
+    """Return the layout of the next instruction of a warp, with a valid bit."""
     return data.StructLayout({"valid": 1, "instruction": decoded_layout()})

@@ -1,4 +1,4 @@
-"""Greedy, then oldest: one warp as long as it can, then the oldest that can."""
+"""Greedy-then-oldest warp scheduling policy."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -10,7 +10,7 @@ __all__ = ["GreedyThenOldest"]
 
 
 class GreedyThenOldest(SharedBlock):
-    """Choice of the warp last taken while it is ready, else of the oldest ready one.
+    """Greedy-then-oldest policy: the warp last taken while ready, else the oldest ready warp.
 
     Combinational from `ready` to `grant`.
 
@@ -23,11 +23,11 @@ class GreedyThenOldest(SharedBlock):
     -------
     ready : In(warps)
     started : In(warps)
-        Becomes the youngest, from the next cycle on.
+        Warps that become the youngest from the next cycle on.
     grant : Out(warps)
-        One-hot, 0 where none is ready.
+        One-hot; 0 if none is ready.
     taken : In(1)
-        The grant was of use; only with a grant.
+        The grant was used; only with a grant.
     """
 
     ready: Signal

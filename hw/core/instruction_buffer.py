@@ -1,4 +1,4 @@
-"""The instruction buffer: decoded instructions of every warp, their heads seen in every cycle."""
+"""Instruction buffer: decoded instructions of each warp, with all heads visible every cycle."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ __all__ = ["InstructionBuffer", "push_layout"]
 
 
 def push_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a decoded pair on its way into the buffer of its warp."""
+    """Return the layout of a decoded pair pushed into the buffer of its warp."""
     return data.StructLayout({
         "tag": fetch_tag_layout(config),
         "entries": data.ArrayLayout(entry_layout(), 2),
@@ -25,12 +25,11 @@ def push_layout(config: CoreConfig) -> data.StructLayout:
 
 
 class InstructionBuffer(SharedBlock):
-    """Hold up to `config.instruction_buffer` decoded instructions of each warp.
+    """Instruction buffer: holds up to `config.instruction_buffer` instructions of each warp.
 
-    A pair that is pushed shows in the next cycle; one pair per cycle. Any number of warps may be
-    taken from in a cycle; the head of the next cycle is the instruction behind what was taken.
-    The buffer never overflows: fetch asks for no more than there is room for, which `positions`
-    tell it.
+    A pushed pair is visible in the next cycle; one pair per cycle. Any number of warps may be
+    taken from in a cycle; the next head follows the instructions taken. The buffer never
+    overflows: fetch uses `positions` to limit its requests to the free space.
 
     Parameters
     ----------
@@ -40,21 +39,21 @@ class InstructionBuffer(SharedBlock):
     -------
     push : In(ResponseSignature(push_layout(config)))
     redirect : In(ResponseSignature(redirect_layout(config)))
-        The warp goes on at this pc; what it has here, and what is pushed for it in this cycle, is
-        dropped.
+        Redirects the warp to this pc. Its buffered instructions, and a push for it in this cycle,
+        are dropped.
     active : In(warps)
-        Heads of other warps are not valid.
+        Heads of inactive warps are not valid.
     take : In(warps)
-        Whose head is taken; only where it is valid.
+        Warps whose head is taken; only if it is valid.
     take_second : In(1)
-        Of the warps in `take`, the instruction after the head is taken too; only where it is
-        valid. Ignored where `config.issue_width` is 1.
+        The warps in `take` also take the instruction after the head; only if it is valid.
+        Ignored if `config.issue_width` is 1.
     heads : Out(head_layout()).array(warps)
         The next instruction of each warp.
     seconds : Out(head_layout()).array(warps)
-        The instruction after it; only where `config.issue_width` is 2.
+        The instruction after it; present only if `config.issue_width` is 2.
     positions : Out(position_width(config)).array(warps)
-        Lowest bits of the address of each warp's next instruction in words.
+        Lowest bits of the word address of each warp's next instruction.
     """
 
     push: Any

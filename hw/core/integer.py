@@ -1,4 +1,4 @@
-"""The integer unit: sums, comparisons, shifts, products, branches and jumps of whole warps."""
+"""Integer unit: sums, comparisons, shifts, products, branches and jumps of whole warps."""
 
 from typing import Any
 
@@ -20,21 +20,21 @@ from .result_slots import ResultSlots, ResultSlotsConfig
 
 __all__ = ["IntegerUnit"]
 
-#: What a result has of its operation.
+#: Fields copied from an operation to its result.
 PASSED = ("warp", "mask", "pc", "rd", "writes")
 
 
 class IntegerUnit(wiring.Component):
-    """Executes `IntegerOperation`.
+    """Integer unit: executes `IntegerOperation`.
 
-    A warp takes ``threads / lanes`` beats, and is taken from `i` with the last. Its result is
-    offered a cycle later, that of a product `config.multiply_latency` cycles later. Where the two
-    would meet, the one that came later waits; results can overtake products. A beat is accepted in
-    every cycle, until two results are refused by `o`, whose `ready` `i.ready` does not follow in
-    the same cycle.
+    A warp takes ``threads / lanes`` beats and is accepted from `i` with the last. Its result is
+    offered one cycle later, a product `config.multiply_latency` cycles later. On a conflict the
+    later instruction waits; other results can overtake products. One beat is accepted per cycle,
+    until `o` stalls two results. `i.ready` does not depend on `o.ready` combinationally.
 
-    What a branch or jump came to is told on `branch` one cycle after it is taken, whatever `o`
-    does; like any other instruction it has a result, of jumps the address behind them.
+    The outcome of a branch or jump is valid on `branch` one cycle after the instruction is
+    accepted, independent of `o`. Branches and jumps also have a result; that of a jump is the
+    return address.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ class IntegerUnit(wiring.Component):
         return m
 
     def shapes(self, names) -> dict:
-        """Return the shapes of these members of an operation."""
+        """Return the shapes of the named members of an operation."""
         members = operation_layout(self.config).members
         return {name: members[name] for name in names}
 
     def operands(self, m) -> stream.Interface:
-        """Return the stream of beats, with what stands for operands in place."""
+        """Return the stream of beats, with pc and immediate multiplexed into the operands."""
         i, threads = self.i.payload, self.config.threads
         (by_register,) = properties(m, i.operation, "by_register")
         passed = (*PASSED, "operation")
@@ -128,7 +128,7 @@ class IntegerUnit(wiring.Component):
         return to_beats.o
 
     def multiply(self, m, beat, slots):
-        """Compute the late results."""
+        """Compute the products."""
         a_signed, b_signed = properties(m, beat.common.operation, "a_signed", "b_signed")
         config = MultiplyLaneConfig(registers=self.config.multiply_latency - 1)
         for k in range(self.lanes):
@@ -144,7 +144,7 @@ class IntegerUnit(wiring.Component):
             ]
 
     def decide(self, m, beats, lanes):
-        """Carry out branches and jumps."""
+        """Resolve branches and jumps."""
         beat, common = beats.payload, beats.payload.common
         m.submodules.branch = branch = Branch(self.config)
         is_branch, is_jump, by_register = properties(
@@ -163,7 +163,7 @@ class IntegerUnit(wiring.Component):
         connect(m, branch.o, flipped(self.branch))
 
     def offer(self, m, slot):
-        """Offer whole warps; those of products and the others have their beats mixed."""
+        """Offer whole warps; one lane gather for products and one for other results."""
         config = BeatsConfig(
             threads=self.config.threads,
             lanes=self.lanes,

@@ -1,7 +1,8 @@
-"""Integer division: before and behind the recurrence that finds digits of magnitudes.
+"""Integer division: operand setup and result selection around the digit recurrence.
 
-Restoring division needs no care for RISC-V's corner cases: by zero every digit is 1 and the
-dividend is what remains; the least number by -1 is its own magnitude, which is not negated.
+Restoring division covers RISC-V's corner cases without extra logic. Division by zero gives all
+ones and the dividend as remainder. The least number divided by -1 gives its own magnitude, which
+is not negated.
 """
 
 from amaranth import *
@@ -9,17 +10,17 @@ from amaranth.lib import data
 
 __all__ = ["START_LAYOUT", "integer_result", "integer_start", "is_integer"]
 
-#: What is known of an integer result before its digits.
+#: Properties of an integer result that are known before its digits.
 START_LAYOUT = data.StructLayout({"wants_remainder": 1, "is_negative": 1})
 
 
 def is_integer(operation) -> Value:
-    """Return whether `operation` has integers."""
+    """Return 1 if `operation` is an integer operation."""
     return ~Value.cast(operation)[2]
 
 
 def integer_start(m: Module, operation, a, b):
-    """Return the magnitudes of `a` and `b`, and what belongs into `START_LAYOUT`."""
+    """Return the magnitudes of `a` and `b`, and the `START_LAYOUT` of the result."""
     operation = Value.cast(operation)
     is_signed = ~operation[0]
     start = Signal(START_LAYOUT, name="integer_start")
@@ -31,7 +32,7 @@ def integer_start(m: Module, operation, a, b):
         a_magnitude.eq(magnitude(a, a_sign)),
         b_magnitude.eq(magnitude(b, b_sign)),
         start.wants_remainder.eq(operation[1]),
-        # A quotient by zero is -1 or the largest number: all ones, whatever the signs.
+        # The quotient by zero is -1 or the largest number: all ones, regardless of the signs.
         start.is_negative.eq(Mux(operation[1], a_sign, (a_sign ^ b_sign) & b.any())),
     ]
     return a_magnitude, b_magnitude, start
@@ -43,5 +44,5 @@ def integer_result(start, remainder, quotient) -> Value:
 
 
 def magnitude(value, is_negative) -> Value:
-    """Return `value`, or minus it."""
+    """Return `value`, negated if `is_negative`."""
     return ((value ^ is_negative.replicate(len(value))) + is_negative)[: len(value)]

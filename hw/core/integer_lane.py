@@ -1,4 +1,4 @@
-"""One thread's integer arithmetic but products: sums, comparisons, shifts."""
+"""Integer lane of one thread: sums, comparisons and shifts, without products."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -11,9 +11,9 @@ __all__ = ["IntegerLane"]
 
 
 class IntegerLane(SharedBlock):
-    """What one thread adds, compares and shifts; each result is there whatever is asked for.
+    """Integer lane: sum, comparison and shift of one thread, all computed for every operation.
 
-    Combinational. Bits that are the same for all threads of a warp are decoded once, outside.
+    Combinational. Controls common to all threads of a warp are decoded once, outside.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ class IntegerLane(SharedBlock):
     -------
     a, b : In(width)
     subtract : In(1)
-        ``sum`` is ``a - b``; `less` has a meaning only then.
+        ``sum`` is ``a - b``; `less` is valid only then.
     is_signed : In(1)
-        How `less` compares.
+        Signed comparison for `less`.
     shift_left, shift_arithmetic : In(1)
-        How ``a`` is shifted, by the low bits of ``b``; to the right unless told, with zeros unless
-        told. Not both.
+        Shift of ``a`` by the low bits of ``b``: left, or arithmetic right; default logical right.
+        Not both.
     sum : Out(width)
     less : Out(1)
         ``a < b``.
@@ -68,7 +68,7 @@ class IntegerLane(SharedBlock):
     def build(self, platform):
         m = Module()
         width = self.config
-        # A bit more than a register, so that the difference has a sign whatever is compared.
+        # One bit wider than a register, so that the difference has a sign for all operands.
         m.submodules.add = add = CarrySelectAdd(
             CarrySelectAddConfig(width=width + 1, blocks=(width // 3, width * 2 // 3))
         )
@@ -83,9 +83,9 @@ class IntegerLane(SharedBlock):
         return m
 
     def shift(self):
-        """Return ``a`` shifted: a window on a word of twice the width, ``a`` at one of its ends.
+        """Return ``a`` shifted: a window on a word of twice the width with ``a`` at one end.
 
-        To the left by n is to the right by ``width - 1 - n``, all bits of n inverted.
+        A left shift by n is a right shift by ``width - 1 - n``, which inverts all bits of n.
         """
         width = self.config
         places = self.b[: exact_log2(width)]

@@ -1,4 +1,4 @@
-"""The integer arithmetic of a beat but products: lanes, and what is common to them."""
+"""Integer lanes of a beat, without products: the lanes and their common decoder."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -11,7 +11,7 @@ from .operations import Port
 
 __all__ = ["PROPERTIES", "IntegerLanes", "properties"]
 
-#: What operations have in common: of each property, those that have it.
+#: Decoded properties of operations: for each property its operations.
 PROPERTIES = {
     "is_and": {Op.AND},
     "is_or": {Op.OR},
@@ -35,7 +35,7 @@ PROPERTIES = {
 
 
 def properties(m: Module, operation, *names: str) -> list[Signal]:
-    """Return for each of these properties whether `operation` has it."""
+    """Return a signal for each named property of `operation`."""
     signals = [Signal(name=name) for name in names]
     for signal in signals:
         table = sum(1 << member.value for member in PROPERTIES[signal.name])
@@ -44,9 +44,9 @@ def properties(m: Module, operation, *names: str) -> list[Signal]:
 
 
 class IntegerLanes(wiring.Component):
-    """Results of the threads of a beat, of everything but products.
+    """Integer lanes: results of the threads of a beat, except products.
 
-    Combinational. What each bit of a result needs by itself is done for all lanes in one word.
+    Combinational. Bitwise logic is one word for all lanes.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class IntegerLanes(wiring.Component):
     operation : In(IntegerOperation)
     a, b : In(ArrayLayout(32, lanes))
     link : In(32)
-        The result of jumps.
+        Result of jumps.
     value : Out(ArrayLayout(32, lanes))
     sums : Out(ArrayLayout(32, lanes))
-        ``a + b``, of jumps.
+        ``a + b``, also the target of jumps.
     is_taken : Out(lanes)
-        Of branches.
+        Branch decisions.
 
     """
 
@@ -103,7 +103,7 @@ class IntegerLanes(wiring.Component):
             (is_and, a & b),
             (is_jump, self.link.replicate(self.lanes)),
             (is_shift, shifted),
-            # What comes late in its cycle is chosen last.
+            # Results that arrive late in the cycle are selected last.
             (is_comparison, Cat(Cat(bit, C(0, 31)) for bit in less)),
             (is_sum, Value.cast(self.sums)),
         ):
@@ -116,7 +116,7 @@ class IntegerLanes(wiring.Component):
         return m
 
     def compute(self, m, operation) -> tuple[Value, Value, Value]:
-        """Return what lanes find less, and equal, and what they shift; drive the sums."""
+        """Return the lanes' less, equal and shift results; drive the sums."""
         controls = ("subtract", "is_signed", "shift_left", "shift_arithmetic")
         signals = properties(m, operation, *controls)
         less, equal = Signal(self.lanes), Signal(self.lanes)

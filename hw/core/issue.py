@@ -1,4 +1,4 @@
-"""Issue: each cycle, the next instruction or two of one warp go to the collectors."""
+"""Issue stage: sends the next one or two instructions of one warp per cycle to collectors."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -18,36 +18,36 @@ __all__ = ["Issue"]
 
 
 class Issue(wiring.Component):
-    """Takes instructions from the heads of the buffers once the scoreboard lets them go.
+    """Issue stage: takes instructions from the buffer heads when the scoreboard allows.
 
-    An instruction at a head in one cycle is offered on `o` in the next. As long as a collector
-    takes what is offered, instructions of one warp follow each other without a gap. With an
-    `issue_width` of 2 the second instruction goes with the first if it depends neither on it nor
-    on anything pending, is for another port, and the first does not block; `o[1]` is the younger,
-    and offered only when `o[0]` is taken or empty.
+    A head in one cycle is offered on `o` in the next. While collectors accept, instructions of one
+    warp follow each other without a gap. With an `issue_width` of 2 the second instruction issues
+    together with the first, if it depends neither on the first nor on a pending result, goes to
+    another port, and the first does not stall the warp. `o[1]` is the younger instruction, offered
+    only if `o[0]` is accepted or empty.
 
     Members
     -------
     heads, seconds : In(head_layout()).array(warps)
-        The next instruction of each warp, and with an `issue_width` of 2 that after it.
+        Next instruction of each warp, and with an `issue_width` of 2 the one after it.
     take : Out(warps), take_second : Out(1)
-        The warp whose head leaves its buffer, one-hot; the instruction after it leaves, too.
+        One-hot warp whose head leaves its buffer; the instruction after it leaves as well.
     masks : In(ArrayLayout(threads, warps))
         Active threads of each warp.
     active, at_barrier, started : In(warps)
-        Warps that run; that wait at a barrier; that begin to run in the next cycle.
+        Warps that run; that wait at a barrier; that start in the next cycle.
     resume : In(warps)
-        The instruction that stopped the warp has been carried out; mask and head are right from
-        the next cycle on.
+        The instruction that stalled the warp has completed; mask and head are valid from the next
+        cycle on.
     o : Out(stream.Signature(issue_layout(config))).array(issue_width)
     dispatched, arriving, written : In
-        News of results; see `Scoreboard`.
+        Progress of results; see `Scoreboard`.
     drained : Out(warps)
-        Nothing of the warp is under way.
+        The warp has nothing in flight.
     reason : Out(ArrayLayout(StallReason, warps))
-        Why each warp is not ready.
+        Reason why each warp is not ready.
     slots : Out(ArrayLayout(StallReason, issue_width))
-        What became of each issue slot in the last cycle: NONE if issued, else the reason.
+        Outcome of each issue slot in the last cycle: NONE if issued, else the stall reason.
     """
 
     heads: list
@@ -130,7 +130,7 @@ class Issue(wiring.Component):
         return m
 
     def choose(self, m: Module, scheduler, scoreboard) -> list:
-        """Connect the scheduler; return what the granted warp would issue."""
+        """Connect the scheduler; return the issue candidates of the granted warp."""
         waits = scoreboard.waits
         m.d.comb += [
             scheduler.ready.eq(scoreboard.ready),
@@ -162,7 +162,7 @@ class Issue(wiring.Component):
         return chosen
 
     def hold(self, m: Module, chosen: list, issued: Value) -> list[IssueSlot]:
-        """Offer what is issued to the collectors, the older first; return the slots."""
+        """Offer issued instructions to the collectors, the older first; return the slots."""
         slots = []
         for number, issue in enumerate(chosen):
             m.submodules[f"slot_{number}"] = slot = IssueSlot(self.config)
@@ -183,7 +183,7 @@ class Issue(wiring.Component):
         return slots
 
     def account(self, m: Module, scheduler, scoreboard, issued: Value, room: Value):
-        """Charge every issue slot to exactly one reason."""
+        """Assign each issue slot to exactly one stall reason."""
         reason = Signal(StallReason)
         with m.If(issued[0]):
             m.d.comb += reason.eq(StallReason.NONE)

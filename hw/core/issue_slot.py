@@ -1,4 +1,4 @@
-"""An issued instruction on its way to a collector."""
+"""Issue slot: an issued instruction between the issue stage and the collectors."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -13,21 +13,21 @@ __all__ = ["IssueSlot"]
 
 
 class IssueSlot(SharedBlock):
-    """Holds an instruction until a collector takes it, and forgets what need not be waited for.
+    """Issue slot: holds an instruction until a collector accepts it, and tracks its operands.
 
-    Latency 1 cycle; one instruction per cycle. A source is `pending` in `o` as long as its result
-    has been on no bus, those of this cycle and of the cycle in which the instruction entered
-    included: what a collector is told to wait for comes after it was allocated.
+    Latency 1 cycle; one instruction per cycle. A source is `pending` in `o` until its result is on
+    a bus. Results of this cycle and of the cycle in which the instruction entered clear it as
+    well, so a collector waits only for results after its allocation.
 
     Members
     -------
     enter, issue : In(1), In(issue_layout(config))
-        Take an instruction; only if `free`.
+        Accepts an instruction; only if `free`.
     free : Out(1)
         Empty from the next cycle on.
     o : Out(stream.Signature(issue_layout(config)))
     written : In(ArrayLayout(done_layout(config), writeback_buses))
-        Instructions done in this cycle.
+        Instructions written in this cycle.
     """
 
     enter: Signal

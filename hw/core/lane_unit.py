@@ -1,4 +1,4 @@
-"""What units with lanes have in common: warps become beats, and beats become results."""
+"""Base class of units with lanes: lane dispatch, lane gather and the ports of the unit."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -12,12 +12,12 @@ from .operations import OPERATION_WIDTH, Port
 
 __all__ = ["LaneUnit"]
 
-#: Fields that a result has of its operation.
+#: Fields that a result takes from its operation.
 KEPT = ("warp", "mask", "pc", "rd", "writes")
 
 
 def hold(m: Module, source, shape) -> stream.Interface:
-    """Return the stream `source` behind a register, in which one payload can wait."""
+    """Return the stream `source` behind a register that holds one payload."""
     held = stream.Signature(shape).create(path=("held",))
     payload = Signal(shape, name="held_payload", reset_less=True)
     valid = Signal(name="held_valid")
@@ -32,10 +32,10 @@ def hold(m: Module, source, shape) -> stream.Interface:
 
 
 class LaneUnit(wiring.Component):
-    """The ports of a unit with lanes, and all of it but the lanes themselves.
+    """Base class of units with lanes: everything except the lanes themselves.
 
-    Subclasses name their `port`, and connect their lanes to two streams in `connect_lanes`. Beats
-    of a warp come one after the other, and must leave the lanes in their order.
+    Subclasses set `port`, and connect their lanes to two streams in `connect_lanes`. Beats of a
+    warp arrive back to back and must leave the lanes in order.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ class LaneUnit(wiring.Component):
     Members
     -------
     i : In(stream.Signature(operation_layout(config)))
-        `rounding` is final: not that of an instruction which leaves it to the control register.
+        `rounding` is final: a dynamic mode is already replaced by the warp's.
     o : Out(stream.Signature(result_layout(config)))
-        `flags` are those of the active threads; values of others mean nothing.
+        `flags` are those of the active threads; values of inactive threads are undefined.
 
     """
 
     port: Port
-    #: Names of the operands that lanes look at.
+    #: Names of the operands used by the lanes.
     operands = "abc"
-    #: Whether lanes raise flags.
+    #: True if lanes raise flags.
     has_flags = True
-    #: Whether operations wait in a register, not in an operand collector, until lanes take them.
+    #: True if operations wait for the lanes in a register instead of an operand collector.
     holds = False
 
     i: stream.Interface
@@ -69,23 +69,23 @@ class LaneUnit(wiring.Component):
         })
 
     def connect_lanes(self, m: Module, beats: stream.Interface, parts: stream.Interface):
-        """Connect lanes to `beats`, from which they take, and to `parts`, to which they give."""
+        """Connect the lanes: input `beats`, output `parts`."""
         raise NotImplementedError
 
     @property
     def lanes(self) -> int:
-        """Threads of a beat."""
+        """Number of threads in a beat."""
         return self.config.lanes(self.port.name)
 
     @property
     def kept(self) -> data.StructLayout:
-        """Shape of what a result keeps of its operation."""
+        """Layout of the fields that a result takes from its operation."""
         layout = result_layout(self.config)
         return data.StructLayout({name: layout[name].shape for name in KEPT})
 
     @property
     def beats(self) -> BeatsConfig:
-        """What goes to the lanes."""
+        """Configuration of the lane dispatch."""
         return BeatsConfig(
             threads=self.config.threads,
             lanes=self.lanes,
@@ -99,7 +99,7 @@ class LaneUnit(wiring.Component):
 
     @property
     def parts(self) -> BeatsConfig:
-        """What comes from the lanes."""
+        """Configuration of the lane gather."""
         flags = {"flags": FLAGS_LAYOUT} if self.has_flags else {}
         return BeatsConfig(
             threads=self.config.threads,
@@ -125,7 +125,7 @@ class LaneUnit(wiring.Component):
         return m
 
     def operation_stream(self, m) -> stream.Interface:
-        """Return operations as `ToBeats` takes them."""
+        """Return the stream of operations in the layout of `ToBeats`."""
         source = stream.Signature(self.beats.warp_layout).create(path=("source",))
         i, o = self.i.payload, source.payload
         m.d.comb += [

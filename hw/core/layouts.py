@@ -1,4 +1,4 @@
-"""What flows between the boxes of a core."""
+"""Layouts of the signals between the blocks of a core."""
 
 from amaranth.lib import data
 
@@ -18,21 +18,21 @@ __all__ = [
     "result_layout",
 ]
 
-#: Registers of a thread: x0 to x31 are 0 to 31, f0 to f31 are 32 to 63. x0 is read as an operand
-#: that is not read, and never written.
+#: Registers of a thread: x0 to x31 are 0 to 31, f0 to f31 are 32 to 63. A source x0 counts as not
+#: read, and x0 is never written.
 REGISTERS = 64
 REGISTER_WIDTH = 6
 OPERANDS = 3
 
 
 def decoded_layout() -> data.StructLayout:
-    """Layout of a decoded instruction, from the decoder to the scheduler.
+    """Return the layout of a decoded instruction, from the decoder to the scheduler.
 
-    ``reads`` has a bit for each of ``sources`` that is a register (x0 is none: the operand is 0),
+    ``reads`` has a bit for each of ``sources`` that is a register; x0 is not, its operand is 0.
     ``writes`` is 1 if ``rd`` is a register other than x0. ``a_is_pc`` and ``b_is_immediate``
-    replace operands 0 and 1. ``blocks``: nothing of the warp is issued after this until it has
-    been carried out (branches, control). ``drains``: it is issued only when everything of the
-    warp that was issued before has been written.
+    replace operands 0 and 1. ``blocks``: the instruction stalls the warp until it has executed
+    (branches, control). ``drains``: it serialises, and issues only after all earlier instructions
+    of the warp were written.
     """
     return data.StructLayout({
         "pc": 32,
@@ -52,10 +52,10 @@ def decoded_layout() -> data.StructLayout:
 
 
 def issue_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an instruction on its way to a collector.
+    """Return the layout of an instruction on its way to a collector.
 
-    ``pending`` has a bit for each source that is not in the register banks yet and will come over
-    a writeback bus.
+    ``pending`` has a bit for each source that is not in the register banks yet and will arrive
+    on a writeback bus.
     """
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -66,10 +66,10 @@ def issue_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def operation_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an instruction with its operands, from a collector to a unit.
+    """Return the layout of an instruction with its operands, from a collector to a unit.
 
-    ``operands[k][thread]``; what is not read is 0, unless ``a_is_pc`` or ``b_is_immediate`` say
-    what stands for it.
+    ``operands[k][thread]``; unread operands are 0, unless ``a_is_pc`` or ``b_is_immediate``
+    replaces them.
     """
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -87,15 +87,15 @@ def operation_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def register_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of the name of a register: of which warp, and which."""
+    """Return the layout of a register address: warp and register number."""
     return data.StructLayout({"warp": warp_shape(config), "register": REGISTER_WIDTH})
 
 
 def result_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a result, from a unit to a writeback bus, and on the bus.
+    """Return the layout of a result, from a unit to a writeback bus, and on the bus.
 
-    ``writes`` is 0 where an instruction only has to be known to be done. ``flags`` are those that
-    floating-point operations of all active threads raised.
+    ``writes`` is 0 for an instruction that only reports completion. ``flags`` is the union of
+    the float flags of all active threads.
     """
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -109,10 +109,10 @@ def result_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def branch_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what a branch or jump came to.
+    """Return the layout of the outcome of a branch or jump.
 
-    ``target`` is where the warp goes on, be it the next instruction. ``disagree`` has the active
-    threads whose own target is another than that of the last active thread.
+    ``target`` is the warp's next pc, taken or not. ``disagree`` marks the active threads with
+    another target than the last active thread.
     """
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -123,10 +123,10 @@ def branch_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def read_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of registers as they come from the banks.
+    """Return the layout of register data from the banks.
 
-    ``mask`` has the threads whose ``values`` these are: all of them where banks are as wide as a
-    warp, else as many as there are banks.
+    ``mask`` marks the threads with valid ``values``: all of them with warp-wide banks, else at
+    most as many as there are banks.
     """
     return data.StructLayout({
         "mask": config.threads,

@@ -1,4 +1,4 @@
-"""The port of a core to memory: loads and stores of whole warps."""
+"""Load-store unit of a core: loads and stores of whole warps."""
 
 from typing import Any
 
@@ -21,31 +21,30 @@ __all__ = ["LoadStoreUnit"]
 
 
 class LoadStoreUnit(wiring.Component):
-    """Every operation of `MemoryOperation`, for the active threads of a warp.
+    """Load-store unit: executes `MemoryOperation` for the active threads of a warp.
 
-    Requests leave in the order of acceptance, the lowest threads first, one per cycle: an
-    instruction takes ``ceil(threads / lanes)`` cycles, fewer if its upper threads are not active.
-    As many instructions as there are `memory_layouts.slots` may be under way; when they are used
-    up `i` waits. Memory of a latency of l cycles is kept busy by l + 3 slots, where instructions
-    take b > 1 cycles by (l + 3) / b + 1. `i.ready` depends on `request.ready` within the cycle.
+    Requests leave in the order of acceptance, lowest threads first, one per cycle: an instruction
+    takes ``ceil(threads / lanes)`` cycles, fewer if its upper threads are inactive. Up to
+    `memory_layouts.slots` instructions may be in flight; beyond that `i` stalls. A memory latency
+    of l cycles is hidden by l + 3 slots, or by (l + 3) / b + 1 slots if instructions take b > 1
+    cycles. `i.ready` depends on `request.ready` combinationally.
 
-    Memory must let requests take effect in the order in which it accepts them wherever they
-    touch the same word, those of one request as if its lanes came one after the other, lowest
-    first. Then accesses of a warp to the same address take effect in program order, and of
-    several threads that store to one address in one instruction the highest wins. It may answer
-    in any order and in parts, each thread once, from the cycle after it accepted the request;
-    a store is answered when all see it.
+    Memory must apply requests to the same word in the order in which it accepts them, and within a
+    request lane by lane, lowest first. Then accesses of a warp to one address take effect in
+    program order, and among threads of one instruction that store to one address the highest wins.
+    Responses may come in any order and in parts, each thread once, from the cycle after the request
+    was accepted; a store is answered when it is visible to all.
 
-    | cycle | what |
+    | cycle | event |
     |---|---|
     | 0 | `i` is accepted |
     | 1 | first request |
     | n | response, with the last threads |
-    | n + 2 | result, if they are all of the threads and no result waits |
-    | n + 3 | result, if there were other parts (n + 4 with more than 16 slots) |
+    | n + 2 | result, if the response covers all threads and no result waits |
+    | n + 3 | result, if there were several parts (n + 4 with more than 16 slots) |
 
-    A store has a result too, which writes nothing. An instruction that is reported in `fault` has
-    none: its warp waits for ever, and nobody computes with what was never loaded.
+    A store also has a result, which writes nothing. An instruction reported in `fault` has none:
+    its warp stalls forever, so no instruction uses the missing data.
 
     Parameters
     ----------
@@ -54,23 +53,23 @@ class LoadStoreUnit(wiring.Component):
     Members
     -------
     i : In(stream.Signature(operation_layout(config)))
-        Loads and stores: operand 0 is the base, operand 1 what is stored. `mask` is never 0.
+        Loads and stores: operand 0 is the base, operand 1 the stored value. `mask` is never 0.
     request : Out(stream.Signature(data_request_layout(config)))
     response : In(ResponseSignature(data_response_layout(config)))
     o : Out(stream.Signature(result_layout(config)))
         Results in the order of completion.
     busy_warps : Out(warps)
-        Which warps have accesses under way: accepted, and not all threads answered.
+        Warps with accesses in flight: accepted, with unanswered threads.
     fault : Out(ResponseSignature(memory_fault_layout(config)))
-        An instruction of which nothing was requested, or threads that memory refused. `mask` has
-        all threads that are wrong as the lowest is, `address` is that one's. It comes 2 cycles
-        after acceptance or after the response, or later: there is one per cycle. A response has
-        a fault of its own, so there may be several for an instruction.
+        An instruction that was not requested, or threads that memory refused. `mask` marks all
+        threads with the fault kind of the lowest, `address` is that of the lowest. Valid 2 cycles
+        after acceptance or after the response, or later: one fault per cycle. Each response has
+        its own fault, so an instruction may have several.
 
     Raises
     ------
     ValueError
-        If not even one instruction has tags for all its requests.
+        If the tags do not suffice for all requests of one instruction.
 
     """
 
@@ -119,7 +118,7 @@ class LoadStoreUnit(wiring.Component):
         return m
 
     def report(self, m: Module, requests: RequestStage, table: AccessTable):
-        """Report faults, one per cycle: what is answered now goes before what is not requested."""
+        """Report faults, one per cycle: refused responses go before faulty addresses."""
         suspect = Signal.like(requests.suspect.payload)
         m.d.comb += [
             requests.suspect.ready.eq(~table.part.valid),
@@ -144,12 +143,12 @@ class LoadStoreUnit(wiring.Component):
             ]
 
     def count(self, m: Module, accepted: Value, requests: RequestStage, table: AccessTable):
-        """Count the accesses of each warp that are under way."""
+        """Count the accesses in flight of each warp."""
         warps = self.config.warps
         starts, ends = Signal(warps), Signal(warps)
         ended_warp = Signal(warp_shape(self.config))
         m.d.comb += [
-            # At most one access ends per cycle: none is dropped while another is answered.
+            # At most one access ends per cycle: none is dropped while a response is handled.
             ended_warp.eq(
                 Mux(table.part.valid, table.ended.payload, requests.suspect.payload.warp)
             ),

@@ -1,4 +1,4 @@
-"""What flows inside the load/store unit, and what it reports of accesses that cannot be."""
+"""Layouts inside the load-store unit, and of its faults."""
 
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
@@ -25,40 +25,40 @@ __all__ = [
 
 
 class MemoryFault(enum.IntEnum, shape=2):
-    """Why an access cannot be."""
+    """Kind of a memory fault."""
 
-    MISALIGNED = 0  #: the address is no multiple of the size
+    MISALIGNED = 0  #: the address is not a multiple of the size
     UNADDRESSABLE = 1  #: the address is below all memory
-    REFUSED = 2  #: memory answered that there is none at the address
+    REFUSED = 2  #: memory answered with an error
 
 
 def beats(config: CoreConfig) -> int:
-    """Return the requests that one instruction of all threads takes."""
+    """Return the number of requests for one instruction of all threads."""
     return config.threads // config.lanes(Port.MEMORY.name)
 
 
 def beat_width(config: CoreConfig) -> int:
-    """Bits of a request's number in its instruction, the upper part of its tag."""
+    """Return the bits of a request's index in its instruction, the upper part of its tag."""
     return ceil_log2(beats(config))
 
 
 def slots(config: CoreConfig) -> int:
-    """Return the loads and stores that may be under way."""
+    """Return the number of loads and stores that may be in flight."""
     return config.accesses
 
 
 def slot_shape(config: CoreConfig) -> int:
-    """Bits of a slot's number, at least one."""
+    """Return the bits of a slot's index, at least one."""
     return max(1, ceil_log2(slots(config)))
 
 
 def rows(config: CoreConfig) -> int:
-    """Return how many tags there are, counting gaps."""
+    """Return the number of tags, gaps included."""
     return slots(config) << beat_width(config)
 
 
 def access_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what an access's result needs besides its values."""
+    """Return the layout of the fields of an access's result, without its values."""
     return data.StructLayout({
         "warp": warp_shape(config),
         "mask": config.threads,
@@ -69,7 +69,7 @@ def access_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def opening_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an access that is about to be requested: its slot, and what is known of it."""
+    """Return the layout of an access that is about to be requested: slot and description."""
     return data.StructLayout({
         "slot": slot_shape(config),
         "access": access_layout(config),
@@ -78,7 +78,7 @@ def opening_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def row_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of the addresses of one request."""
+    """Return the layout of the addresses of one request."""
     lanes = config.lanes(Port.MEMORY.name)
     return data.StructLayout({
         "tag": config.tag_width,
@@ -87,10 +87,10 @@ def row_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def part_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a part of an access that has been answered.
+    """Return the layout of an answered part of an access.
 
-    ``threads`` are those whose ``values`` these are. ``whole``: they are all of the access.
-    ``completes``: the access has a result now.
+    ``threads`` marks the threads with valid ``values``. ``whole``: the part covers the access.
+    ``completes``: with this part the access has its result.
     """
     return data.StructLayout({
         "slot": slot_shape(config),
@@ -103,7 +103,7 @@ def part_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def suspect_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a fault before one address of all has been chosen."""
+    """Return the layout of a fault before its address is selected among the threads."""
     return data.StructLayout({
         "warp": warp_shape(config),
         "pc": 32,
@@ -114,7 +114,7 @@ def suspect_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def memory_fault_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a fault: the threads at fault, and the address of the lowest of them."""
+    """Return the layout of a fault: the faulting threads, and the address of the lowest of them."""
     return data.StructLayout({
         "warp": warp_shape(config),
         "pc": 32,

@@ -1,4 +1,4 @@
-"""One thread's integer products, pipelined."""
+"""Multiply lane: pipelined integer products of one thread."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,22 +14,22 @@ __all__ = ["MultiplyLane", "MultiplyLaneConfig"]
 
 WIDTH = 32
 HALF = WIDTH // 2
-#: Registered stages by their number.
+#: Names of the registered stages, by their number.
 CUTS = {1: ("products",), 2: ("operands", "products"), 3: ("operands", "products", "words")}
-#: Bits of `b` at which factors are cut: shorter ones where products begin with the operands, which
-#: come late in their cycle.
+#: Bits at which `b` is cut into factors: shorter factors if products start from unregistered
+#: operands, which arrive late in their cycle.
 SHORT_FACTORS = (0, 8, 16, 24, WIDTH)
 LONG_FACTORS = (0, 11, 22, WIDTH)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultiplyLaneConfig:
-    """A multiplier's registers.
+    """Configuration of a multiplier's pipeline registers.
 
     Parameters
     ----------
     registers : int
-        Stages of them between the operands and the product, 1 to 3.
+        Register stages between the operands and the product, 1 to 3.
 
     """
 
@@ -40,28 +40,28 @@ class MultiplyLaneConfig:
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """Stages whose results are registered."""
+        """Stages with registered results."""
         return CUTS[self.registers]
 
     @property
     def factors(self) -> tuple[int, ...]:
-        """Where `b` is cut into factors, its ends included."""
+        """Bits at which `b` is cut into factors, both ends included."""
         return LONG_FACTORS if "operands" in self.cuts else SHORT_FACTORS
 
 
 class MultiplyLane(SharedBlock):
-    """One half of ``a * b``, either factor signed or not.
+    """Multiply lane: the lower or upper half of ``a * b``, each factor signed or unsigned.
 
-    ``a`` is cut into two factors and ``b`` into three or four; their products are summed as words
-    of 64 bits, by full adders until two are left, then by a fast adder. With two registers::
+    ``a`` is cut into two factors and ``b`` into three or four. Full adders reduce their 64-bit
+    products to two words, which a fast adder sums. With two registers::
 
         cycle 0   operands
         cycle 1   products of the factors
         cycle 2   their sum
 
     Latency `config.registers` cycles, then `o` is combinational from the last register and from
-    `high`. One product per cycle; no handshake, but each stage has an enable of its own and keeps
-    what it has without.
+    `high`. One product per cycle; no handshake. Each stage has its own enable and holds its
+    value without it.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ class MultiplyLane(SharedBlock):
     Members
     -------
     enable : In(config.registers)
-        Bit k: the k-th registers take what is before them.
+        Bit k loads the k-th register stage.
     a, b : In(32)
     a_signed, b_signed : In(1)
-        Belong to the same cycle as `a` and `b`.
+        Valid in the cycle of `a` and `b`.
     high : In(1)
-        Which half `o` is; belongs to the same cycle as `o`.
+        Selects the upper half for `o`; valid in the cycle of `o`.
     o : Out(32)
 
     """
@@ -122,7 +122,7 @@ class MultiplyLane(SharedBlock):
         return m
 
     def cut(self, m, stage: str, values) -> list:
-        """Return signals that hold `values`, behind this stage's registers if it has any."""
+        """Return `values`, registered if this stage has registers."""
         cuts = self.config.cuts
         if stage not in cuts:
             return values
@@ -136,16 +136,16 @@ class MultiplyLane(SharedBlock):
         return signals
 
     def words(self, m, a, b) -> list:
-        """Return the words whose sum is the product: products side by side where they fit."""
+        """Return words that sum to the product; products that do not overlap share a word."""
         places = self.config.factors
-        # The uppermost factors have the signs.
+        # The uppermost factors carry the signs.
         low, high = a[:HALF], a[HALF:].as_signed()
         factors = [b[start:end] for start, end in pairwise(places[:-1])]
         factors.append(b[places[-2] :].as_signed())
         products = [part * factor for factor in factors for part in (low, high)]
         products = self.cut(m, "products", products)
         low_products, high_products = products[::2], products[1::2]
-        # Where that of `low` and a factor ends, that of `high` and the next factor begins.
+        # The product of `high` and a factor starts at the end of that of `low` and the next one.
         pairs = zip(places, low_products[:-1], high_products[1:], strict=False)
         placed = [Cat(C(0, place), *pair) for place, *pair in pairs]
         placed.append(Cat(C(0, places[-2]), low_products[-1]))
@@ -155,7 +155,7 @@ class MultiplyLane(SharedBlock):
         return [word.as_unsigned() for word in words]
 
     def full_add(self, words) -> list:
-        """Return two words with the sum of three."""
+        """Return two words that sum to the three `words`."""
         a, b, c = words
         half = a ^ b
         return [half ^ c, (((a & b) | (half & c)) << 1)[: 2 * WIDTH]]

@@ -1,4 +1,4 @@
-"""What a core shows of itself to those who check, count and draw it."""
+"""Monitor ports of a core, for checkers, counters and traces."""
 
 from typing import Any
 
@@ -20,15 +20,15 @@ __all__ = ["ObservationSignature", "collected_layout", "place_layout", "show"]
 
 
 def place_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of which instruction something happens to: of which warp, and where it stands."""
+    """Return the layout of an instruction's identity in an event: its warp and pc."""
     return data.StructLayout({"warp": warp_shape(config), "pc": 32})
 
 
 def collected_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an instruction that enters a collector.
+    """Return the layout of an instruction that enters a collector.
 
-    ``collector`` has the bit of the collector it gets, ``pending`` those of the operands that
-    are to come over a bus.
+    ``collector`` is the allocated collector, one-hot; ``pending`` marks the operands that will
+    arrive on a bus.
     """
     return data.StructLayout({
         **place_layout(config).members,
@@ -40,27 +40,27 @@ def collected_layout(config: CoreConfig) -> data.StructLayout:
 
 
 class ObservationSignature(wiring.Signature):
-    """What happens to instructions in this cycle; every field is a port of its own.
+    """Monitor of the instructions in each cycle; every field is a separate port.
 
     Members
     -------
     collected : Out(SpreadResponseSignature(collected_layout)).array(issue_width)
-        An instruction leaves issue and enters a collector; of two the first is older.
+        An instruction leaves issue and enters a collector; the first of two is older.
     dispatched : Out(SpreadResponseSignature(place_layout)).array(len(Port))
         An instruction leaves its collector for the unit of this `Port`.
     offered : Out(SpreadResponseSignature(place_layout)).array(len(Port))
-        The unit of this `Port` has a result to write; in every cycle until it is written.
+        The unit of this `Port` offers a result; valid until it is written.
     done : Out(SpreadResponseSignature(result_layout)).array(writeback_buses)
-        An instruction is done: it is on a bus, and written if it writes.
+        An instruction completes: it is on a bus, and written if it writes.
     slots : Out(4).array(issue_width)
-        `StallReason` of each issue slot, of the cycle before.
+        `StallReason` of each issue slot in the previous cycle.
     reasons : Out(4 * warps)
         `StallReason` of each warp.
     active, at_barrier : Out(warps)
     fault : Out(SpreadResponseSignature(fault_layout))
     memory_fault : Out(SpreadResponseSignature(memory_fault_layout))
     counters : Out(64 * len(COUNTERS))
-        What all of ``COUNTERS`` hold, in their order, 64 bits each; see `CoreCounters`.
+        Values of all ``COUNTERS``, in their order, 64 bits each; see `CoreCounters`.
     """
 
     def __init__(self, config: CoreConfig):
@@ -84,7 +84,7 @@ class ObservationSignature(wiring.Signature):
 
 
 def show(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback):
-    """Show on an `ObservationSignature` what happens to instructions in the boxes of a core."""
+    """Drive an `ObservationSignature` from the blocks of a core."""
     for number, port in enumerate(observed.collected):
         source = collectors.i[number]
         instruction = source.payload.instruction

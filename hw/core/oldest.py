@@ -1,4 +1,4 @@
-"""Oldest first: the warp that was started before all others that are ready."""
+"""Oldest-first warp scheduling policy."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -10,11 +10,11 @@ __all__ = ["Oldest"]
 
 
 class Oldest(SharedBlock):
-    """Choice of the ready warp that was started first.
+    """Oldest-first policy: grants the ready warp that was started first.
 
-    Combinational from `ready` to `grant`. Of warps started in the same cycle the lower number is
-    the older, as it is after a reset. For each warp the set of those older than itself is kept: a
-    warp is chosen if none of them is ready.
+    Combinational from `ready` to `grant`. Among warps started in the same cycle the lower index is
+    older, as after reset. Each warp has a mask of older warps; a warp is granted if none of them is
+    ready.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class Oldest(SharedBlock):
     -------
     ready : In(warps)
     started : In(warps)
-        Becomes the youngest, from the next cycle on.
+        Warps that become the youngest from the next cycle on.
     grant : Out(warps)
-        One-hot, 0 where none is ready.
+        One-hot; 0 if none is ready.
     """
 
     ready: Signal

@@ -1,4 +1,4 @@
-"""What each port of a core can be asked to do: between the decoder and the units."""
+"""Ports of a core and their operations: the codes between the decoder and the units."""
 
 from amaranth.lib import enum
 
@@ -13,23 +13,23 @@ __all__ = [
     "SpecialOperation",
 ]
 
-#: Bits of an operation, whatever the port.
+#: Bits of an operation, for all ports.
 OPERATION_WIDTH = 5
 
 
 class Port(enum.IntEnum, shape=3):
-    """Where an instruction is executed; each port takes one at a time."""
+    """Execution port of an instruction; each port accepts one at a time."""
 
     INT = 0  #: integers, branches, products
     FP32 = 1  #: fused multiply-add, comparisons, conversions
     DIVIDE = 2  #: quotients, remainders, square roots
     SPECIAL = 3  #: special functions; operations are those of `SpecialFunction`
     MEMORY = 4  #: loads and stores
-    CONTROL = 5  #: masks, warps, divergence, barriers, control registers, the end
+    CONTROL = 5  #: masks, warps, divergence, barriers, control registers, end of the run
 
 
 class IntegerOperation(enum.IntEnum, shape=OPERATION_WIDTH):
-    """Operations of `Port.INT`: a and b are operands 0 and 1, or what replaces them."""
+    """Operations of `Port.INT`: a and b are operands 0 and 1, or their replacements."""
 
     ADD = 0
     SUB = 1
@@ -78,7 +78,7 @@ class FloatOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     TO_UNSIGNED = 18
     FROM_SIGNED = 19
     FROM_UNSIGNED = 20
-    MOVE = 21  #: operand 0 unchanged, between the files
+    MOVE = 21  #: operand 0 unchanged, between the register files
 
 
 class DivideOperation(enum.IntEnum, shape=OPERATION_WIDTH):
@@ -106,7 +106,7 @@ class MemoryOperation(enum.IntEnum, shape=OPERATION_WIDTH):
 
 
 class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
-    """Operations of `Port.CONTROL`; the first six as funct3 has them."""
+    """Operations of `Port.CONTROL`; the first six have the codes of funct3."""
 
     TMC = 0
     WSPAWN = 1
@@ -114,10 +114,10 @@ class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     JOIN = 3
     BAR = 4
     PRED = 5
-    FENCE = 8  #: done when all memory accesses of the warp are
+    FENCE = 8  #: completes when all memory accesses of the warp have
     FENCE_I = 9
-    CSRRW = 12  #: the register's number is bits 11:0 of the immediate; of the immediate forms,
-    CSRRS = 13  #: whose `b_is_immediate` is set, the operand is bits 16:12
+    CSRRW = 12  #: the register's number is bits 11:0 of the immediate; immediate forms, with
+    CSRRS = 13  #: `b_is_immediate` set, have their operand in bits 16:12
     CSRRC = 14
     END = 16  #: ecall, ebreak
     ILLEGAL = 31  #: no instruction, or one this core does not have

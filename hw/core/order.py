@@ -1,4 +1,4 @@
-"""Which instructions in collectors are older than which."""
+"""Hazard matrix: orders the instructions in the collectors by age."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -12,14 +12,14 @@ __all__ = ["Order"]
 
 
 class Order(wiring.Component):
-    """Remembers for each collector which others hold older instructions that it must heed.
+    """Hazard matrix: for each collector the older instructions that it must wait for.
 
-    Those are of two kinds: of the same warp and still gathering, before whose last read a younger
-    instruction must not write (so it must not even start); and bound for the same port, which
-    go first. Both are noted as masks at allocation and bits leave them with what they stand for,
-    so nothing counts time.
+    There are two kinds. Instructions of the same warp that still gather operands: a younger
+    instruction must not write before their last read, so it must not start. Instructions for the
+    same port: they go first. Allocation stores both as masks; a bit is cleared when its reason
+    ends, so there are no age counters.
 
-    Latency: `first` and `rivals` belong to the instructions now in the collectors, a cycle after
+    Latency: `first` and `rivals` describe the instructions now in the collectors, one cycle after
     `allocate`; `first` follows `gathers` combinationally.
 
     Parameters
@@ -30,20 +30,20 @@ class Order(wiring.Component):
     Members
     -------
     allocate : In(collectors).array(issue_width)
-        The collector each slot's instruction goes to in this cycle, one-hot; of two slots the
-        first is older.
+        Collector allocated to each slot's instruction in this cycle, one-hot; the first slot is
+        older.
     new_warp : In(warp).array(issue_width), new_port : In(len(Port)).array(issue_width)
-        Of these instructions, the port one-hot.
+        Warp and one-hot port of these instructions.
     warp : In(warp).array(collectors), port : In(len(Port)).array(collectors)
-        Of the instructions in the collectors.
+        Warp and port of the instructions in the collectors.
     gathers : In(collectors)
-        Operands are still to be granted or taken after this cycle.
+        Operands remain to be granted or taken after this cycle.
     stays : In(collectors)
-        Has an instruction that does not leave in this cycle.
+        Holds an instruction that does not leave in this cycle.
     first : Out(collectors)
-        After this cycle, no older instruction of its warp gathers.
+        After this cycle, no older instruction of its warp gathers operands.
     rivals : Out(collectors).array(collectors)
-        The collectors with older instructions for the same port.
+        Collectors with older instructions for the same port.
     """
 
     allocate: list
@@ -86,14 +86,14 @@ class Order(wiring.Component):
         return m
 
     def note(self, m: Module, slot: int) -> tuple[Signal, Signal]:
-        """Return the collectors that the instruction of `slot` must heed, of both kinds."""
+        """Return masks of the collectors that the instruction of `slot` waits for, by kind."""
         same_warp = Signal(self.config.collectors, name=f"same_warp_{slot}")
         same_port = Signal(self.config.collectors, name=f"same_port_{slot}")
         warp, port = self.new_warp[slot], self.new_port[slot]
         warps = Cat(held == warp for held in self.warp) & self.gathers
         ports = Cat(held == port for held in self.port) & self.stays
         for older in range(slot):
-            # What is allocated in the same cycle cannot be seen in the collectors yet.
+            # An instruction allocated in the same cycle is not in its collector yet.
             taken = self.allocate[older]
             warps |= Mux(self.new_warp[older] == warp, taken, 0)
             ports |= Mux(self.new_port[older] == port, taken, 0)

@@ -1,4 +1,4 @@
-"""Where warps go on: branches and what control found, to fetch and to the scoreboard."""
+"""Redirects of warps by branches and control instructions, for fetch and the scoreboard."""
 
 from typing import Any
 
@@ -18,21 +18,20 @@ __all__ = ["Redirects", "turn_layout"]
 
 
 def turn_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a change of course that control found: of all `warps`, to `pc`.
+    """Return the layout of a redirect by control: of all `warps`, to `pc`.
 
-    With ``is_start`` warps are started, otherwise they are resumed.
+    With ``is_start`` the warps are started, otherwise resumed.
     """
     return data.StructLayout({"warps": config.warps, "pc": 32, "is_start": 1})
 
 
 class Redirects(SharedBlock):
-    """One redirect and one fault per cycle, those of branches first.
+    """Redirect unit: one redirect and one fault per cycle, those of branches first.
 
-    A branch is answered in its cycle: where it goes on elsewhere than at the next instruction, by
-    a redirect; where it cannot be carried out, by a fault; otherwise by `resume` alone. A turn of
-    control is taken while `busy` is low and carried out from the next cycle on, one warp in each
-    cycle without a redirect of a branch; a fault of control, likewise. What is resumed comes in
-    the cycle of its redirect, what is started too.
+    A branch is answered in its cycle: by a redirect if its target is not the next instruction, by
+    a fault if it is illegal, otherwise by `resume` alone. A turn of control is accepted while
+    `busy` is low. It executes from the next cycle on, one warp in each cycle without a redirect by
+    a branch; a fault of control likewise. `resume` and `start` are in the cycle of the redirect.
 
     Parameters
     ----------
@@ -42,14 +41,14 @@ class Redirects(SharedBlock):
     -------
     branch : In(ResponseSignature(branch_layout(config)))
     turn : In(ResponseSignature(turn_layout(config)))
-        While `busy` is low.
+        Accepted while `busy` is low.
     found : In(ResponseSignature(fault_layout(config)))
-        A fault of control, while `busy` is low.
+        Fault of control; accepted while `busy` is low.
     resumed : In(warps)
-        Warps that go on at the next instruction.
+        Warps that continue at the next instruction.
     mask : In(ArrayLayout(threads, warps))
     active : In(warps)
-        A branch of another warp is ignored: everything has ended meanwhile.
+        Branches of inactive warps are ignored: the run has ended meanwhile.
     busy : Out(1)
     redirect : Out(ResponseSignature(redirect_layout(config)))
     resume : Out(warps)
@@ -90,7 +89,7 @@ class Redirects(SharedBlock):
         config = self.config
         branch_fault = Signal(fault_layout(config))
         branches, turns, branch_fails = self.follow_branch(m, branch_fault)
-        left = Signal(turn_layout(config))  # of the turn that is being carried out
+        left = Signal(turn_layout(config))  # remainder of the current turn
         failed = Signal()
         failure = Signal(fault_layout(config), reset_less=True)
         resumed = Signal(config.warps)
@@ -123,7 +122,7 @@ class Redirects(SharedBlock):
         return m
 
     def follow_branch(self, m: Module, fault):
-        """Return who is resumed by a branch, whether it is redirected, whether it is a `fault`."""
+        """Return the warps resumed by a branch, and whether it redirects and whether it faults."""
         config = self.config
         branch = self.branch.payload
         warps = Signal(config.warps)

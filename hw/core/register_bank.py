@@ -1,4 +1,4 @@
-"""One bank of registers: a memory, who reads it and who writes it."""
+"""Register bank: a memory with its read and write arbiters."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -15,11 +15,11 @@ __all__ = ["RegisterBank"]
 
 
 class RegisterBank(SharedBlock):
-    """One read for one of the collectors and one write from one of the buses in each cycle.
+    """Register bank: one read for a collector and one write from a bus in each cycle.
 
-    Who asks is granted in the same cycle or has to ask again; what was read comes in the next
-    cycle. Among collectors it is the turn of the next or of the oldest, as `bank_arbiter` says,
-    among buses of the oldest.
+    A grant is combinational; a requester without a grant must request again. Read data arrives in
+    the next cycle. `bank_arbiter` selects collectors in round-robin order or oldest first; of the
+    buses the oldest goes first.
 
     Parameters
     ----------
@@ -29,21 +29,21 @@ class RegisterBank(SharedBlock):
     Members
     -------
     number : In(bank_width)
-        The number of the bank, a constant.
+        Index of the bank, a constant.
     requests, places : In
-        Which collectors read, and what.
+        Reading collectors and their rows.
     older : In(ArrayLayout(collectors, collectors))
-        For each collector those that have waited longer; of use with ``age`` only.
+        For each collector the mask of older ones; used with ``age`` only.
     grant : Out(collectors)
-        Whose read it is.
+        Granted read.
     read_data : Out(32 * words)
-        What was read in the cycle before.
+        Data of the previous cycle's read.
     write_requests, write_places, write_masks, write_data : In
-        Which buses write, where, which words of the row, and what.
+        Writing buses, with row, word mask and data of each.
     write_older : In(ArrayLayout(buses, buses))
     write_grant : Out(buses)
     conflict, write_conflict : Out(1)
-        A collector, or a bus, was not granted what it asked for.
+        A request of a collector, or of a bus, was not granted.
     """
 
     number: Signal
@@ -119,5 +119,5 @@ class RegisterBank(SharedBlock):
 
     @staticmethod
     def picked(grant, values) -> Value:
-        """Return the one of the array `values` that is granted."""
+        """Return the entry of the array `values` that is granted."""
         return pick(grant, [values[number] for number in range(len(grant))])

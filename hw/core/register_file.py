@@ -1,4 +1,4 @@
-"""The registers of a core: banks, who may use them, and the ways to and from them."""
+"""Register file of a core: banks, their request generators and crossbars."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -17,32 +17,31 @@ __all__ = ["RegisterFile", "register_events"]
 
 
 def register_events(config: CoreConfig) -> data.StructLayout:
-    """Layout of what happens in a cycle, with a bit for each bank.
+    """Return the layout of the events of a cycle, with a bit for each bank.
 
-    ``reads`` and ``writes`` are carried out; ``read_conflicts`` and ``write_conflicts`` tell that
-    a collector or a bus was not granted the bank that it asked for.
+    ``reads`` and ``writes`` mark accesses; ``read_conflicts`` and ``write_conflicts`` mark banks
+    that did not grant the request of a collector or bus.
     """
     names = ("reads", "writes", "read_conflicts", "write_conflicts")
     return data.StructLayout(dict.fromkeys(names, config.banks))
 
 
 class RegisterFile(wiring.Component):
-    """64 registers of every thread in banks that read and write one row per cycle each.
+    """Register file: 64 registers of each thread in banks with one read and one write per cycle.
 
-    A request is ready in the cycle in which the last of its threads is granted, at once if no
-    bank is asked by others. What is granted in a cycle is answered in the next: all threads
-    together where banks are as wide as a warp, else those that were granted; the last answer
-    comes in the cycle after the request was accepted. A collector's requests are answered in
-    order. No thread of a request is granted twice, and none of those outside its mask takes time
-    where banks are a word wide. So n requests that come together take as many cycles as the
-    busiest bank has reads.
+    A request is ready in the cycle in which the last of its threads is granted: at once if no bank
+    has other requests. Data follows one cycle after the grant: of all threads with warp-wide
+    banks, else of the granted threads. The last data is one cycle after the request was accepted.
+    A collector's requests are answered in order. Each thread of a request is granted once; with
+    word-wide banks, threads outside its mask take no time. So n simultaneous requests take as many
+    cycles as the busiest bank has reads.
 
-    Writes are independent of reads. One is ready in the cycle in which its last thread is
-    written, at once if it writes nothing. At a bank the oldest goes first, of those that came
-    together that of the lowest bus.
+    Writes are independent of reads. A write is ready in the cycle in which its last thread is
+    written, at once if it writes nothing. At a bank the oldest goes first; among writes of the
+    same cycle, the lowest bus.
 
-    A register must not be asked for while it is offered to be written, nor twice at a time
-    offered to be written: the scoreboard sees to both.
+    The scoreboard guarantees that no register is requested while a write of it is offered, and
+    that no two writes of a register are offered at a time.
 
     Parameters
     ----------
@@ -52,11 +51,11 @@ class RegisterFile(wiring.Component):
     Members
     -------
     request : In(stream.Signature(request_layout(config))).array(collectors)
-        An operand that each collector reads.
+        Operand read by each collector.
     data : Out(ResponseSignature(read_layout(config))).array(collectors)
-        What was read for it.
+        Register data for each collector.
     write : In(stream.Signature(result_layout(config))).array(writeback_buses)
-        The result on each bus.
+        Result on each bus.
     events : Out(register_events(config))
     """
 
@@ -95,7 +94,7 @@ class RegisterFile(wiring.Component):
         return m
 
     def connect_collectors(self, m, banks):
-        """Bring the collectors' requests to the banks, and the answers back."""
+        """Connect the collectors' requests to the banks, and the read data back."""
         config = self.config
         asking = []
         for number in range(config.collectors):
@@ -125,14 +124,14 @@ class RegisterFile(wiring.Component):
             m.d.comb += [Value.cast(bank.older).eq(Value.cast(order.older)) for bank in banks]
 
     def places(self, asking: list[BankRequests], bank: int) -> Value:
-        """Return where in a bank each of those that ask finds its register."""
+        """Return the rows requested in a bank, one for each of `asking`."""
         return Cat(
             self.map.place(asks.register.register, asks.register.warp, asks.parts[bank])
             for asks in asking
         )
 
     def connect_buses(self, m, banks):
-        """Bring the results on the buses to the banks."""
+        """Connect the results on the buses to the banks."""
         asking, words = [], []
         for number in range(self.config.writeback_buses):
             write = self.write[number]
@@ -160,7 +159,7 @@ class RegisterFile(wiring.Component):
             ]
 
     def values_at_banks(self, m, number: int, asks: BankRequests) -> list[Value]:
-        """Return for each bank what bus `number` writes there, if it writes there."""
+        """Return for each bank the data that bus `number` would write to it."""
         payload = self.write[number].payload
         banks = self.config.banks
         if self.map.wide:

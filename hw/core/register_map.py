@@ -1,4 +1,4 @@
-"""Where registers are: which bank and which row of it holds a register of a thread."""
+"""Register map: bank and row of each register of a thread."""
 
 from dataclasses import dataclass
 
@@ -13,20 +13,20 @@ __all__ = ["RegisterMap", "request_layout"]
 
 
 def request_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a collector's request for an operand.
+    """Return the layout of a collector's request for an operand.
 
-    A register of a warp, of the threads of ``mask``; of all where banks are as wide as a warp.
+    A register of a warp, of the threads of ``mask``; of all threads with warp-wide banks.
     """
     return data.StructLayout({**register_layout(config).members, "mask": config.threads})
 
 
 @dataclass(frozen=True)
 class RegisterMap:
-    """Sizes of the register banks of a core.
+    """Register map: sizes and addresses of the register banks of a core.
 
-    Warp-wide banks hold register r of warp w in bank ``(w + r) mod banks``. Banks of a word hold
-    register r of thread t in bank ``(t + r) mod banks``; threads whose number is the same modulo
-    `banks`, one for each part of the warp, meet at the same bank.
+    Warp-wide banks hold register r of warp w in bank ``(w + r) mod banks``. Word-wide banks hold
+    register r of thread t in bank ``(t + r) mod banks``; threads with equal indices modulo `banks`,
+    one of each part of the warp, share a bank.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RegisterMap:
 
     @property
     def wide(self) -> bool:
-        """Whether banks are as wide as a warp."""
+        """True if banks are as wide as a warp."""
         return self.config.bank_mapping == "warp"
 
     @property
@@ -49,27 +49,27 @@ class RegisterMap:
 
     @property
     def parts(self) -> int:
-        """Reads of a bank that it takes to read a register of all threads."""
+        """Reads of a bank for a register of all threads."""
         return 1 if self.wide else -(-self.config.threads // self.config.banks)
 
     @property
     def offsets(self) -> int:
-        """Threads of a part: they are in as many banks."""
+        """Threads of a part, each in a different bank."""
         return min(self.config.threads, self.config.banks)
 
     @property
     def bank_width(self) -> int:
-        """Bits of a bank's number, 0 if there is one."""
+        """Bits of a bank's index, 0 if there is one bank."""
         return exact_log2(self.config.banks)
 
     @property
     def high_width(self) -> int:
-        """Bits of a register's number above those that tell its bank."""
+        """Bits of a register's number above those that select its bank."""
         return REGISTER_WIDTH - self.bank_width
 
     @property
     def part_width(self) -> int:
-        """Bits of a part's number, 0 if there is one."""
+        """Bits of a part's index, 0 if there is one part."""
         return ceil_log2(self.parts)
 
     @property
@@ -81,7 +81,7 @@ class RegisterMap:
 
     @property
     def place_layout(self) -> data.StructLayout:
-        """Layout of what tells the row to one that knows the bank."""
+        """Layout of a register's position within its bank."""
         return data.StructLayout({
             "high": self.high_width,
             "warp": self.config.warp_width,
@@ -90,15 +90,16 @@ class RegisterMap:
         })
 
     def place(self, register, warp, part) -> Value:
-        """Return the place of a register as `place_layout` has it."""
+        """Return the position of a register in the layout `place_layout`."""
         low = register[: 0 if self.wide else self.bank_width]
         return Cat(register[self.bank_width :], warp[: self.config.warp_width], low, part)
 
     def row(self, place, number) -> Value:
         """Return the row of `place` in the bank of this number.
 
-        With banks of a word it ends in the thread. The bank and the register tell its offset in
-        its part; the lowest bits of the register are not stored, for the other two tell them.
+        With word-wide banks the row ends in the thread. Its offset in its part follows from the
+        bank and the register. The lowest bits of the register are not stored, because bank and
+        offset imply them.
         """
         warp_row = Cat(place.high, place.warp)
         if self.wide:

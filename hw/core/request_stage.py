@@ -1,4 +1,4 @@
-"""From a load or store of a warp to requests of as many threads as the port has lanes."""
+"""Address generation: splits a warp's load or store into requests of one beat of lanes."""
 
 from typing import Any
 
@@ -28,13 +28,13 @@ __all__ = ["RequestStage"]
 
 
 class RequestStage(wiring.Component):
-    """Address = operand 0 + immediate for every thread, then requests, lowest threads first.
+    """Address generation: operand 0 + immediate per thread, then requests, lowest threads first.
 
-    The first request is one cycle after acceptance, then one per cycle; an instruction ends with
-    the last request that has an active thread, and the next may be accepted in that cycle. A
-    request without an active thread is left out, though its cycle is not. Instructions are
-    requested in the order of acceptance. One with a thread whose address cannot be is not
-    requested at all: it stays at `suspect` until that is taken.
+    The first request is one cycle after acceptance, then one per cycle. An instruction ends with
+    its last request that has an active thread; the next may be accepted in that cycle. A beat
+    without an active thread sends no request, but takes its cycle. Instructions are requested in
+    the order of acceptance. One with a faulty address is not requested at all: it stays at
+    `suspect` until that is accepted.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ class RequestStage(wiring.Component):
     Members
     -------
     i : In(stream.Signature(operation_layout(config)))
-        Loads and stores: operand 0 is the base, operand 1 what is stored. `mask` is never 0.
+        Loads and stores: operand 0 is the base, operand 1 the stored value. `mask` is never 0.
     slot_free, slot : In(1), In(slot_shape(config))
-        Where the next instruction is kept account of; it waits while there is none.
+        Slot of the pending-request table for the next instruction; `i` stalls without one.
     opening : Out(ResponseSignature(opening_layout(config)))
         An access, in the first cycle in which it may be requested.
     request : Out(stream.Signature(data_request_layout(config)))
     suspect : Out(stream.Signature(suspect_layout(config)))
-        An instruction that is not requested, and why: all threads wrong as the lowest is.
+        An instruction that is not requested, with its fault: all threads of the lowest's kind.
     suspect_slot : Out(slot_shape(config))
         Its slot.
     """
@@ -85,7 +85,7 @@ class RequestStage(wiring.Component):
         request_slot = Signal(slot_shape(config), reset_less=True)
         request_access = Signal(access_layout(config), reset_less=True)
         request_operation = Signal(OPERATION_WIDTH, reset_less=True)
-        # Of the beats that are left, the next one lowest.
+        # Shifted beat by beat: the next beat is in the lowest lanes.
         request_mask = Signal(config.threads, reset_less=True)
         request_addresses = Signal(words, reset_less=True)
         request_values = Signal(words, reset_less=True)
@@ -145,12 +145,12 @@ class RequestStage(wiring.Component):
         return m
 
     def address(self, thread: int) -> Value:
-        """Return the address of a thread of what is being accepted."""
+        """Return the address of a thread of the instruction being accepted."""
         accepted = self.i.payload
         return carry_select(accepted.operands[0][thread], accepted.immediate, 32)
 
     def check(self, m: Module, operation: Value, mask: Value, addresses) -> Signal:
-        """Find the threads at fault, and return whether there are any."""
+        """Find the threads at fault, and return 1 if there are any."""
         threads = [addresses[k] for k in range(self.config.threads)]
         misaligned, outside = Signal(len(mask)), Signal(len(mask))
         wrong, lowest_is_misaligned = Signal(len(mask)), Signal()
@@ -169,7 +169,7 @@ class RequestStage(wiring.Component):
         return any_wrong
 
     def form_request(self, m: Module, tag, operation, mask, addresses, values):
-        """Offer the lowest lanes of what is held."""
+        """Drive the request from the lowest lanes of the held instruction."""
         request = self.request.payload
         lanes = self.config.lanes(Port.MEMORY.name)
         m.d.comb += [

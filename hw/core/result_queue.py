@@ -1,4 +1,4 @@
-"""Where results of a pipeline that cannot stand still wait until they are taken."""
+"""Credit FIFO for the results of a pipeline that cannot stall."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ __all__ = ["ResultQueue", "ResultQueueConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class ResultQueueConfig:
-    """A pipeline's results.
+    """Configuration of the results of a pipeline.
 
     Parameters
     ----------
@@ -36,16 +36,15 @@ class ResultQueueConfig:
 
     @property
     def places(self) -> int:
-        """Results that are under way or wait: so many that one per cycle is taken for ever."""
+        """Capacity for results in flight and waiting: enough for one per cycle without gaps."""
         return self.latency + 1
 
 
 class ResultQueue(wiring.Component):
-    """Makes a stream of a pipeline without handshake: an operation begins only if there is room.
+    """Credit FIFO: turns a pipeline without handshake into a stream by limiting its operations.
 
-    Latency 0 where no result waits. The registers of the pipeline need no enable, which would have
-    to reach through every lane, and results that nobody takes hold up only what comes behind as
-    many as have places.
+    Latency 0 if no result waits. The pipeline's registers need no enable, which would have to
+    reach through every lane. A stalled output stalls the input only once all places are used.
 
     Parameters
     ----------
@@ -56,9 +55,9 @@ class ResultQueue(wiring.Component):
     begins : In(1)
         An operation is offered; it begins if `ready`.
     ready : Out(1)
-        There is a place for one more result; it follows no input in the same cycle.
+        There is room for one more result; independent of all inputs in the same cycle.
     payload : In(config.shape)
-        The result of what began `config.latency` cycles before.
+        Result of the operation that began `config.latency` cycles before.
     o : Out(stream.Signature(config.shape))
 
     """
@@ -81,7 +80,7 @@ class ResultQueue(wiring.Component):
         m = Module()
         places = self.config.places
         used = Signal(range(places + 1))
-        under_way = Signal(self.config.latency)  # the last bit: a result comes in this cycle
+        under_way = Signal(self.config.latency)  # the last bit: a result arrives in this cycle
         accept, leaves = Signal(), Signal()
         arrives = under_way[-1]
         m.d.sync += [under_way.eq(Cat(accept, under_way)), used.eq(used + accept - leaves)]
@@ -98,13 +97,13 @@ class ResultQueue(wiring.Component):
     def storage(self, m, arrives, leaves):
         """Return whether results wait, and the first of them.
 
-        `Queue` would count what it holds and refuse what it has no place for; here both are known.
+        `Queue` would count its entries and refuse overflow; here both are already known.
         """
         index_width = ceil_log2(self.config.places)
         width = Shape.cast(self.config.shape).width
         m.submodules.memory = memory = Memory(shape=width, depth=1 << index_width, init=[])
         write, read = memory.write_port(), memory.read_port(domain="comb")
-        # With one bit more than places have, they are equal only where nothing waits.
+        # Indices have an extra bit, so they are equal only if nothing waits.
         first, end = Signal(index_width + 1), Signal(index_width + 1)
         waits = Signal()
         m.d.comb += [

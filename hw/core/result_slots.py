@@ -1,4 +1,4 @@
-"""The order of results of a unit whose operations take one cycle or several."""
+"""Writeback slots: order the results of a unit with two latencies."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ __all__ = ["ResultSlots", "ResultSlotsConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class ResultSlotsConfig:
-    """What goes along, and for how long.
+    """Configuration of writeback slots.
 
     Parameters
     ----------
     latency : int
         Cycles of a late result, 2 or more.
     common : ShapeLike
-        What is known of every result from the start.
+        Fields known when the operation is accepted.
     value : ShapeLike
-        The result proper.
+        The result itself.
 
     """
 
@@ -36,20 +36,20 @@ class ResultSlotsConfig:
 
     @property
     def layout(self) -> data.StructLayout:
-        """Layout of a result; of a late one that is on its way, ``value`` has no meaning."""
+        """Layout of a result; ``value`` of a late result in flight is undefined."""
         return data.StructLayout({"common": self.common, "is_late": 1, "value": self.value})
 
 
 class ResultSlots(wiring.Component):
-    """A pipeline that early results enter near its end, and late ones at its beginning.
+    """Writeback slots: a pipeline that early results enter near its end, late ones at its start.
 
-    There is a slot for each cycle of `config.latency`; what is in the first slot is offered, and
-    all others move up with it. A late result enters the last slot, an early one the first that is
-    free, so that it comes a cycle later unless late ones are before it. So no two come at once,
-    and one is accepted in every cycle in which the pipeline moves: always, unless `o` refuses.
-    Early results keep their order, and late ones theirs.
+    There is a slot for each cycle of `config.latency`. The first slot is offered on `o`, and all
+    others advance with it. A late result enters the last slot. An early one enters the first free
+    slot, so it has a latency of one cycle unless late results are before it. Results never
+    collide, and one is accepted in every cycle in which the pipeline moves: always, unless `o`
+    stalls. Early results keep their order, and late ones theirs.
 
-    What computes late results has a register for each slot but the first::
+    The datapath of late results has a register for each slot except the first::
 
         cycle 0   i, is_late          enable[0]
         cycle 1   in the last slot    enable[1]
@@ -64,7 +64,7 @@ class ResultSlots(wiring.Component):
     -------
     i : In(stream.Signature(config.layout))
     enable : Out(config.latency - 1)
-        Bit k: the k-th registers of late results take what is before them.
+        Bit k loads the k-th register stage of the late results.
     next_common : Out(config.common)
         Of the result in the second slot.
     late_value : In(config.value)
@@ -99,9 +99,9 @@ class ResultSlots(wiring.Component):
         ]
 
         moves = Signal()
-        following = Signal(latency)  # slots that take what is in the next one
+        following = Signal(latency)  # slots that take the content of the next one
         free = Signal(latency)  # the first of the others, one-hot
-        entering = Signal(latency)  # the slot that takes what is offered, one-hot
+        entering = Signal(latency)  # the slot that takes `i`, one-hot
         last = Const(1 << (latency - 1), latency)
         m.d.comb += [
             moves.eq(~is_occupied[0] | o.ready),
@@ -131,7 +131,7 @@ class ResultSlots(wiring.Component):
         return m
 
     def source(self, m, k: int, following):
-        """Return what slot `k` takes of the next one."""
+        """Return the value that slot `k` takes from the next slot."""
         if k > 0:
             return following
         complete = Signal(self.config.layout, name="complete")

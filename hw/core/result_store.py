@@ -1,4 +1,4 @@
-"""Parts of accesses put together to results of whole warps."""
+"""Load assembly: collects the parts of an access into the result of a whole warp."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ __all__ = ["ResultStore"]
 
 
 class ResultStore(wiring.Component):
-    """Results in the order in which the last parts of their accesses came.
+    """Load assembly: results in the order of arrival of the last parts of their accesses.
 
-    One result per cycle. A whole access goes out one cycle after its part if nothing waits before
-    it; otherwise its values are kept, and a result that waits for nothing goes out two cycles
-    after its last part (three where there are more than 16 slots). Parts are never refused.
+    One result per cycle. A whole access leaves one cycle after its part if nothing waits before
+    it. Otherwise its values are stored, and the result leaves two cycles after its last part
+    (three with more than 16 slots) if nothing waits before it. Parts never stall.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class ResultStore(wiring.Component):
     Members
     -------
     part : In(ResponseSignature(part_layout(config)))
-        Parts of one access bring each thread once.
+        Each thread of an access arrives in exactly one of its parts.
     released : Out(ResponseSignature(slot_shape(config)))
-        A slot of which nothing is kept any more.
+        A slot with no stored data left.
     o : Out(stream.Signature(result_layout(config)))
-        Values of threads that are not in `mask` mean nothing.
+        Values of threads outside `mask` are undefined.
     """
 
     o: stream.Interface

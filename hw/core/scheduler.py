@@ -1,4 +1,4 @@
-"""The warp scheduler: whose turn it is among the warps that can issue."""
+"""Warp scheduler: selects one of the warps that can issue."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -14,11 +14,11 @@ __all__ = ["Scheduler"]
 
 
 class Scheduler(wiring.Component):
-    """Choice of one ready warp by the policy that the config names.
+    """Warp scheduler: grants one ready warp by the configured policy.
 
-    Combinational from `ready` to `grant`; `ready` may fall in any cycle. ``round_robin`` takes
-    the next in a circle; ``oldest`` the one started first; ``greedy_then_oldest`` the one taken
-    last while it is ready, else the oldest; ``two_level`` the next of a small active set.
+    Combinational from `ready` to `grant`; `ready` may fall in any cycle. ``round_robin`` grants
+    in cyclic order; ``oldest`` the warp started first; ``greedy_then_oldest`` the warp granted last
+    while it is ready, else the oldest; ``two_level`` in cyclic order within a small active set.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ class Scheduler(wiring.Component):
     Members
     -------
     ready : In(warps)
-        Has an instruction that can be issued.
+        Warps with an instruction that can issue.
     grant : Out(warps)
-        One-hot, 0 where nobody is chosen.
+        One-hot; 0 if no warp is selected.
     taken : In(1)
         An instruction of the granted warp is issued in this cycle; only with a grant.
     long_wait : In(warps)
-        Will not be ready soon: waits for memory or a barrier, or is not active.
+        Warps that will not be ready soon: waiting for memory or a barrier, or inactive.
     started : In(warps)
-        Begins to run.
+        Warps that start.
     """
 
     ready: Signal

@@ -1,4 +1,4 @@
-"""The scoreboard: which instructions would read or write a register too early."""
+"""Scoreboard: holds back instructions with register hazards."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -23,24 +23,24 @@ __all__ = [
     "release_delay",
 ]
 
-#: Ports whose results come a known time after an instruction was dispatched, and ports whose
-#: results announce themselves. Those of `Port.CONTROL` are announced by being written.
+#: Ports with a fixed time from dispatch to result, and ports that announce their results. Results
+#: of `Port.CONTROL` are announced by their write.
 FIXED_PORTS = (Port.INT, Port.FP32)
 VARIABLE_PORTS = (Port.DIVIDE, Port.SPECIAL, Port.MEMORY)
 
-#: Cycles from the issue of an instruction to the bus cycle it is meant to catch. In the second
-#: its collector watches the buses for the first time; one more costs nothing where another
-#: operand comes from the banks meanwhile.
+#: Cycles from the issue of an instruction to the bus cycle that it should catch. Its collector
+#: first snoops the buses in the second cycle; a third costs nothing if another operand is read
+#: from the banks meanwhile.
 REACH = 3
 
 
 def register_event_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of news of a result that is to be written to `rd`; `valid` only if one is."""
+    """Return the layout of the announcement of a result; `valid` only if it writes `rd`."""
     return data.StructLayout({"valid": 1, "warp": warp_shape(config), "rd": REGISTER_WIDTH})
 
 
 def done_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of the end of an instruction, which writes `rd` in this cycle if `writes`."""
+    """Return the layout of the completion of an instruction, with a write of `rd` if `writes`."""
     return data.StructLayout({
         "valid": 1,
         "warp": warp_shape(config),
@@ -50,7 +50,7 @@ def done_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def claim_layout() -> data.StructLayout:
-    """Layout of what the scoreboard must know of an instruction that is issued."""
+    """Return the layout of the scoreboard's view of an issued instruction."""
     return data.StructLayout({
         "valid": 1,
         "rd": REGISTER_WIDTH,
@@ -61,46 +61,46 @@ def claim_layout() -> data.StructLayout:
 
 
 def release_delay(config: CoreConfig, port: Port) -> int:
-    """Return the cycles from a dispatch to `port` until consumers may follow."""
+    """Return the cycles from a dispatch to `port` until its consumers may issue."""
     latency = config.fma_latency if port == Port.FP32 else 1
     beats = config.threads // config.lanes(port.name)
     return max(0, latency + beats - 1 - REACH - 1)
 
 
 class Scoreboard(wiring.Component):
-    """Holds back instructions that would read a stale register or overtake a write.
+    """Scoreboard: holds back instructions that would read a stale register or overtake a write.
 
-    An instruction that is issued claims its destination: until the result is on a writeback bus
-    the register is pending, and nobody else who writes it is issued, except who also reads it, as
-    in an accumulation, and so cannot overtake. Those who read it are issued once the result will
-    come while they gather operands (`CoreConfig.snoop`), else once it is in the banks. `heads`
+    An issued instruction claims its destination. The register is pending until the result is on a
+    writeback bus, and no other instruction that writes it issues. Exception: one that also reads
+    it, as an accumulation does, cannot overtake. Consumers issue when the result will arrive while
+    they gather operands (`CoreConfig.snoop`), else when it is in the banks. The path from `heads`
     and `active` to `ready` and `pending` is combinational. Everything else takes effect in the
     next cycle.
 
     Members
     -------
     heads, seconds : In(head_layout()).array(warps)
-        The next instruction of each warp, and with an `issue_width` of 2 that after it.
+        Next instruction of each warp, and with an `issue_width` of 2 the one after it.
     active, at_barrier, started : In(warps)
-        Warps that run; that wait at a barrier; that begin to run in the next cycle.
+        Warps that run; that wait at a barrier; that start in the next cycle.
     ready, ready_second : Out(warps)
-        The next instruction can be issued; if it is, so can the second.
+        The next instruction can issue; if it issues, so can the second.
     pending : Out(ArrayLayout(ArrayLayout(3, issue_width), warps))
-        Sources that are pending, be they written in this cycle.
+        Pending sources, including those written in this cycle.
     grant, issue : In(warps), In(ArrayLayout(claim_layout(), issue_width))
-        What is issued, of the one warp of `grant`.
+        Issued instructions of the warp in `grant`.
     dispatched : In(ArrayLayout(register_event_layout(config), len(FIXED_PORTS)))
-        What collectors hand to these ports.
+        Dispatches from collectors to these ports.
     arriving : In(ArrayLayout(register_event_layout(config), len(VARIABLE_PORTS)))
-        Results of these ports that will be written soon; may last until they are.
+        Results of these ports that will be written soon; may be held until they are.
     written : In(ArrayLayout(done_layout(config), writeback_buses))
-        Instructions done in this cycle.
+        Instructions that complete in this cycle.
     resume : In(warps)
-        The instruction that stopped the warp has been carried out.
+        The instruction that stalled the warp has executed.
     drained : Out(warps)
-        Nothing is under way.
+        The warp has nothing in flight.
     waits : Out(waits_layout(config)), reason : Out(ArrayLayout(StallReason, warps))
-        Why warps are not ready, by reason and by warp.
+        Reasons why warps are not ready, by reason and by warp.
     """
 
     heads: list
@@ -166,7 +166,7 @@ class Scoreboard(wiring.Component):
         return m
 
     def claim(self, m: Module, boards: list[WarpScoreboard]):
-        """Tell the boards what is issued."""
+        """Drive the boards with the destinations of issued instructions."""
         claimed, loaded = Signal(REGISTERS), Signal(REGISTERS)
         slots = [self.issue[slot] for slot in range(self.config.issue_width)]
         m.d.comb += [
@@ -183,7 +183,7 @@ class Scoreboard(wiring.Component):
             ]
 
     def release(self, m: Module, boards: list[WarpScoreboard]):
-        """Tell the boards which results will be on a bus by the time a consumer needs them."""
+        """Drive the boards with the results that will be on a bus when a consumer needs them."""
         if not releases(self.config):
             return
         events = []
@@ -206,7 +206,7 @@ class Scoreboard(wiring.Component):
                 ]
 
     def retire(self, m: Module, boards: list[WarpScoreboard]):
-        """Tell the boards what is done."""
+        """Drive the boards with the completed instructions."""
         for number in range(self.config.writeback_buses):
             event = self.written[number]
             written = Signal(REGISTERS, name=f"written_{number}")
@@ -216,8 +216,8 @@ class Scoreboard(wiring.Component):
                 m.d.comb += [board.done[number].eq(warps[warp]), board.written[number].eq(written)]
 
     def judge(self, m: Module, boards: list[WarpScoreboard]):
-        """Find the warps that can issue, and why the others cannot."""
-        stopped = Signal(self.config.warps)  # nothing is issued until the warp is resumed
+        """Compute the warps that can issue, and the stall reasons of the others."""
+        stopped = Signal(self.config.warps)  # stalled until the warp is resumed
         slots = [self.issue[slot] for slot in range(self.config.issue_width)]
         blocks = Cat(slot.valid & slot.blocks for slot in slots).any()
         m.d.sync += stopped.eq(
@@ -256,13 +256,13 @@ class Scoreboard(wiring.Component):
         return [self.heads] if self.config.issue_width == 1 else [self.heads, self.seconds]
 
     def column(self, slot: int, field: str) -> Value:
-        """Return a bit of the entries of a slot, one for each warp."""
+        """Return a field of the entries of a slot, one bit per warp."""
         entries = self.entries[slot]
         return Cat(one.valid if field == "valid" else one.instruction[field] for one in entries)
 
 
 def joined(masks) -> Value:
-    """Return the OR of masks of registers."""
+    """Return the union of masks of registers."""
     total = Const(0, REGISTERS)
     for mask in masks:
         total = total | mask

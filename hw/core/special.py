@@ -1,4 +1,4 @@
-"""The special function unit of a core: reciprocals, roots, powers, logarithms, sines of a warp."""
+"""Special function unit: reciprocals, roots, powers, logarithms and sines of a warp."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -13,12 +13,11 @@ __all__ = ["SpecialUnit"]
 
 
 class SpecialUnit(LaneUnit):
-    """Carries out operations of `SpecialFunction`; see `LaneUnit` for its ports.
+    """Special function unit: executes `SpecialFunction`; see `LaneUnit` for its ports.
 
-    A beat per cycle, each with the latency of a lane; where there are several to a warp it waits
-    for them in a register in front. Results come in the order of operations, and raise no flags.
-    While they are not taken, as many beats are accepted as have places in the queue behind the
-    lanes.
+    One beat per cycle, with the latency of a lane. A warp of several beats waits for them in a
+    register in front. Results leave in order and raise no flags. While they stall, beats are
+    accepted up to the depth of the queue behind the lanes.
 
     """
 
@@ -29,7 +28,7 @@ class SpecialUnit(LaneUnit):
     lane = SpecialFunctionConfig()
 
     def connect_lanes(self, m, beats, parts):
-        """Connect the pipelines of all lanes, with a queue behind them."""
+        """Connect the pipelines of all lanes and the queue behind them."""
         latency = self.lane.latency
         m.submodules.queue = queue = ResultQueue(
             ResultQueueConfig(shape=self.parts.part_layout, latency=latency)

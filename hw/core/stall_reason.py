@@ -1,4 +1,4 @@
-"""Why an issue slot stays empty, and what each warp waits for."""
+"""Stall reasons of issue slots and of warps."""
 
 from amaranth import *
 from amaranth.lib import data, enum
@@ -9,30 +9,30 @@ __all__ = ["WARP_REASONS", "StallReason", "nearest_reason", "reason_of_each", "w
 
 
 class StallReason(enum.IntEnum, shape=4):
-    """Why nothing was issued, in the order of how near to being issued something was.
+    """Stall reason of an issue slot, ordered by how close an instruction was to issue.
 
-    The first four are of slots alone: a warp for which nothing else holds could be issued.
+    The first four apply to slots only: a warp without a later reason can issue.
     """
 
-    NONE = 0  #: issued; of a warp: nothing keeps it
-    FULL = 1  #: the instruction issued before still waits for a collector
-    PAIR = 2  #: what follows the instruction issued beside it cannot go with it
-    OUTSIDE = 3  #: ready, but the scheduler has it outside its active set
-    DATA = 4  #: a register is pending
-    MEMORY = 5  #: a register is pending, of which a load is the producer
-    DRAIN = 6  #: what was issued before has to be done first
-    BLOCKED = 7  #: a branch or control instruction has not been carried out
+    NONE = 0  #: issued; of a warp: ready
+    FULL = 1  #: collectors full: the previously issued instruction still waits for one
+    PAIR = 2  #: dual-issue: the second instruction cannot issue together with the first
+    OUTSIDE = 3  #: outside the active set of the scheduler, though ready
+    DATA = 4  #: scoreboard: a register is pending
+    MEMORY = 5  #: scoreboard: a pending register is the destination of a load
+    DRAIN = 6  #: serialisation: earlier instructions have to complete first
+    BLOCKED = 7  #: a branch or control instruction has not executed yet
     NO_INSTRUCTION = 8  #: the instruction buffer is empty
     BARRIER = 9  #: waits at a barrier
     IDLE = 10  #: not active
 
 
-#: What can hold a warp back; at most one of them at a time does.
+#: Stall reasons of a warp; at most one of them holds at a time.
 WARP_REASONS = tuple(reason for reason in StallReason if reason >= StallReason.DATA)
 
 
 def waits_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of all warps' reasons: for each of `WARP_REASONS`, the warps it holds back."""
+    """Return the layout of all warps' reasons: the stalled warps by `WARP_REASONS`."""
     return data.StructLayout({reason.name.lower(): config.warps for reason in WARP_REASONS})
 
 
@@ -50,7 +50,7 @@ def reason_of_each(waits, warps: int) -> list[Value]:
 
 
 def nearest_reason(waits) -> Value:
-    """Return the reason of the warp that was nearest to being issued, if none could be."""
+    """Return the reason of the warp that was closest to issue, if none could issue."""
     reason = Value.cast(Const(StallReason.IDLE, StallReason))
     for candidate in reversed(WARP_REASONS[:-1]):
         held = getattr(waits, candidate.name.lower())

@@ -1,4 +1,4 @@
-"""Two levels: a small set of active warps in turn, the others wait outside."""
+"""Two-level warp scheduling policy: round-robin in a small active set."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -9,8 +9,8 @@ from ..shared_block import SharedBlock
 
 __all__ = ["PATIENCE", "TwoLevel", "members"]
 
-#: Cycles after which a member makes room although it does not wait; a power of two. Without it,
-#: members that poll what only a warp outside can change would keep it out forever.
+#: Cycles after which a member leaves the active set although it does not wait; a power of two.
+#: Otherwise members that poll a result of an outside warp would keep it out forever.
 PATIENCE = 256
 
 
@@ -20,11 +20,11 @@ def members(warps: int) -> int:
 
 
 class TwoLevel(SharedBlock):
-    """Round-robin choice among a set of half the warps; who waits long makes room in it.
+    """Two-level policy: round-robin in an active set of half the warps; long waits leave the set.
 
-    Combinational from `ready` to `grant`. In each cycle one member that waits long changes places
-    with a warp outside that does not, outsiders taking turns; members stay where nobody can come
-    in. Every `PATIENCE` cycles the member last taken makes room, if no other does.
+    Combinational from `ready` to `grant`. In each cycle one member with a long wait is exchanged
+    for an outside warp without one, in round-robin order; without such an outside warp members
+    stay. Every `PATIENCE` cycles the member granted last leaves, if no other does.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class TwoLevel(SharedBlock):
     -------
     ready : In(warps)
     long_wait : In(warps)
-        Waits for memory or a barrier, or is not active.
+        Warps that wait for memory or a barrier, or are inactive.
     grant : Out(warps)
-        One-hot, 0 where no member is ready.
+        One-hot; 0 if no member is ready.
     taken : In(1)
-        The grant was of use; only with a grant.
+        The grant was used; only with a grant.
     """
 
     ready: Signal

@@ -1,4 +1,4 @@
-"""The decoded instructions of one warp that wait to be issued."""
+"""Instruction buffer of one warp: decoded instructions that wait for issue."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -15,7 +15,7 @@ __all__ = ["WarpBuffer"]
 
 
 def by_bits(index: Value, values) -> Value:
-    """Return the one of `values` that `index` counts; there are a power of two of them."""
+    """Return the entry of `values`, a power of two of them, at `index`."""
     values = [Value.cast(value) for value in values]
     for bit in range(len(index)):
         values = [Mux(index[bit], b, a) for a, b in zip(values[::2], values[1::2], strict=True)]
@@ -23,10 +23,10 @@ def by_bits(index: Value, values) -> Value:
 
 
 class WarpBuffer(SharedBlock):
-    """Hold decoded instructions of one warp and show the next.
+    """Instruction buffer of one warp.
 
-    The place of an instruction is given by its address, so that pairs may come in any order. What
-    is pushed shows in the next cycle. After a reset the warp stands at `ENTRY`.
+    The address of an instruction determines its slot, so pairs may arrive in any order. A push is
+    visible in the next cycle. After reset the warp starts at `ENTRY`.
 
     Parameters
     ----------
@@ -35,25 +35,25 @@ class WarpBuffer(SharedBlock):
     Members
     -------
     push : In(1)
-        A pair comes; there is room for it.
+        Pushes a pair into a free slot.
     pair : In(ceil_log2(pairs(config)))
-        Its place: the lowest bits of its address in pairs.
+        Its slot: the lowest bits of its address in pairs.
     entries : In(ArrayLayout(entry_layout(), 2))
     redirect : In(1)
-        Drop everything, also what comes in this cycle, and go on at `target`.
+        Drops everything, including a push in this cycle, and continues at `target`.
     target : In(30)
-        Address in words.
+        Word address.
     active : In(1)
-        Nothing is shown of a warp that is not.
+        An inactive warp has no valid head.
     take : In(1)
-        The head is taken; only where it is valid.
+        The head is taken; only if it is valid.
     take_second : In(1)
-        The instruction after it is taken too. Ignored where `config.issue_width` is 1.
+        The instruction after it is taken too. Ignored if `config.issue_width` is 1.
     head : Out(head_layout())
     second : Out(head_layout())
-        The instruction after the head; only where `config.issue_width` is 2.
+        The instruction after the head; present only if `config.issue_width` is 2.
     position : Out(position_width(config))
-        Lowest bits of the head's address in words, also where the head is not there yet.
+        Lowest bits of the head's word address, also if the head is not valid yet.
     """
 
     push: Signal
@@ -95,7 +95,7 @@ class WarpBuffer(SharedBlock):
         pc = Signal(30, init=ENTRY >> 2)
         after = Signal(30)
         is_odd = pc[0]
-        held = Signal(count)  # which pairs are there
+        held = Signal(count)  # slots with a pair
         places = [
             Signal(entry_layout(), name=f"entry_{n}", reset_less=True) for n in range(2 * count)
         ]
@@ -105,7 +105,7 @@ class WarpBuffer(SharedBlock):
                 m.d.sync += [places[2 * n + k].eq(self.entries[k]) for k in range(2)]
 
         takes_second = self.take_second if config.issue_width == 2 else Const(0)
-        # The pair at the head is done with when its second word is taken.
+        # The pair at the head is freed when its second word is taken.
         done = Cat(self.take & (is_odd | takes_second) & (at_head == n) for n in range(count))
         m.d.comb += [
             at_head.eq(pc[1:]),
@@ -126,7 +126,7 @@ class WarpBuffer(SharedBlock):
         ]
         self.show(m, self.head, Mux(is_odd, odd, even), pc)
         if config.issue_width == 2:
-            # Behind the odd word of a pair comes the even word of the next pair.
+            # The even word of the next pair follows the odd word of a pair.
             turn = [(n + 1) % count for n in range(count)]
             next_even = by_bits(at_head, [places[2 * n] for n in turn])
             next_held = by_bits(at_head, [held[n] for n in turn]) if count > 1 else 0
@@ -135,7 +135,7 @@ class WarpBuffer(SharedBlock):
         return m
 
     def show(self, m: Module, head, entry: Value, pc: Value):
-        """Make `head` an entry with its address in words."""
+        """Drive `head` with an entry and its word address."""
         fields = entry_layout()(entry)
         m.d.comb += head.instruction.pc.eq(Cat(Const(0, 2), pc))
         for name, _ in entry_layout():

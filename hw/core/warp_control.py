@@ -1,4 +1,4 @@
-"""Control of warps: masks, divergence, starting and ending warps, barriers, control registers."""
+"""Warp control: masks, divergence, start and end of warps, barriers, control registers."""
 
 from typing import Any
 
@@ -27,24 +27,23 @@ REGISTER_ANSWERS = ("value", "per_thread", "exists", "writable")
 
 
 class WarpControl(wiring.Component):
-    """Carry out the instructions of `Port.CONTROL`, and say where warps go on.
+    """Warp control: executes the instructions of `Port.CONTROL` and redirects warps.
 
-    | cycle | of an instruction                                                       |
-    |-------|-------------------------------------------------------------------------|
-    | 0     | taken on `i`; its warp's stack and mscratch are read                     |
-    | 1     | carried out: masks, stack, registers change, or a fault is found         |
-    | 2     | result on `o`; `resume` with `redirect`, or `fault`; masks are the new    |
+    | cycle | event                                                                    |
+    |-------|--------------------------------------------------------------------------|
+    | 0     | accepted on `i`; the warp's stack and mscratch are read                  |
+    | 1     | executed: masks, stack and registers change, or a fault is found         |
+    | 2     | result on `o`; `resume` with `redirect`, or `fault`; masks are updated   |
 
-    One instruction every two cycles, in order. It waits in cycle 1 for the result before it to
-    be taken, for redirects before it, for `barrier` and for `command`. Warps that ``wspawn``
-    starts follow one per cycle, and nothing else is carried out until all have; they must have
-    ended before. An instruction
-    with a fault changes nothing, writes nothing, and its warp is not resumed. Instructions and
-    branches of warps that have ended meanwhile, since the whole core has, are dropped.
+    One instruction every two cycles, in order. It stalls in cycle 1 until the previous result is
+    accepted, previous redirects are done, and `barrier` and `command` are ready. ``wspawn``
+    starts one warp per cycle, each of which must have ended; no other instruction executes until
+    all have started. An instruction with a fault changes and writes nothing, and its warp is
+    not resumed. Instructions and branches of warps that have ended with the core meanwhile are
+    dropped.
 
-    Every instruction must be the only one of its warp under way, and those of control registers
-    come when everything before them has been written. `TMC`, `PRED` and `END` bring x3 as
-    operand 2.
+    Every instruction must be the only one of its warp in flight. Those on control registers
+    arrive after everything before them was written. `TMC`, `PRED` and `END` have x3 as operand 2.
 
     Parameters
     ----------
@@ -54,35 +53,35 @@ class WarpControl(wiring.Component):
     Members
     -------
     core : In(core_shape(config))
-        Number of this core.
+        Index of this core.
     i : In(stream.Signature(operation_layout(config.core)))
     o : Out(stream.Signature(result_layout(config.core)))
     branch : In(ResponseSignature(branch_layout(config.core)))
-        Branches carried out elsewhere. Their redirects go before others, in the same cycle.
+        Branches from the integer unit. Their redirects go first, in the same cycle.
     redirect : Out(ResponseSignature(redirect_layout(config.core)))
-        The warp goes on at `pc`: what was fetched for it is dropped.
+        The warp continues at `pc`: its fetched instructions are dropped.
     resume : Out(warps)
-        Warps that go on; with a redirect, in its cycle.
+        Warps that continue; with a redirect, in its cycle.
     started : Out(warps)
-        Warps that begin with the redirect of this cycle; active from the next on.
+        Warps that start with the redirect of this cycle; active from the next on.
     masks : Out(ArrayLayout(threads, warps))
     active : Out(warps)
     at_barrier : Out(warps)
     frm : Out(ArrayLayout(3, warps))
-        Dynamic rounding modes, steady while an instruction that needs one can be issued.
+        Dynamic rounding modes, stable while an instruction that needs one can issue.
     fault : Out(ResponseSignature(fault_layout(config.core)))
     exit_code : Out(32)
         x3 of warp 0 when it ended, or of the thread that ended the core.
     barrier : Out(stream.Signature(barrier_request_layout(config)))
     barrier_refused : In(1)
     release : In(ResponseSignature(barrier_layout(config)))
-        To and from the cluster's synchronizer; see `Barrier`.
+        To and from the cluster barrier; see `Barrier`.
     command : Out(stream.Signature(32))
         Command words for the cluster's matrix units.
     invalidate, invalidate_data : Out(1)
-        What is fetched, or loaded, from the next cycle on must be new: a fence takes effect.
+        Fetches, or loads, from the next cycle on must return new data: a fence takes effect.
     divergent_split : Out(1)
-        A split is opened.
+        A divergent split is pushed.
     flags, busy, retired, counter_number, counter, mcycle, minstret
         See `CsrFile`.
     """
@@ -117,7 +116,7 @@ class WarpControl(wiring.Component):
 
     def __init__(self, config: ClusterConfig):
         if config.core is None:
-            raise ValueError("cores must be at least 1 to be controlled, not 0")
+            raise ValueError("cores must be at least 1 for warp control, not 0")
         self.config = config
         self.shape = shape = config.core
         super().__init__({
@@ -163,7 +162,7 @@ class WarpControl(wiring.Component):
         self.effects = o = effects.o
         self.is_barrier = Signal()
         execute_valid = Signal()
-        self.may = Signal()  # the instruction runs, and nothing before it is in its way
+        self.may = Signal()  # an instruction is in execution, and nothing before it stalls it
         self.is_alive = Signal()
         self.fires = Signal()
         self.fails = Signal()
@@ -200,7 +199,7 @@ class WarpControl(wiring.Component):
         return m
 
     def look(self, m: Module, found):
-        """Read what belongs to the warp while its instruction is taken."""
+        """Look up the state of the warp while its instruction is accepted."""
         accepted, warp = self.i.valid & self.i.ready, self.i.payload.warp
         for kept, names in ((self.stack, STACK_ANSWERS), (self.registers, REGISTER_ANSWERS)):
             m.d.comb += [kept.look.eq(accepted), kept.look_warp.eq(warp)]
@@ -218,7 +217,7 @@ class WarpControl(wiring.Component):
         ]
 
     def change(self, m: Module):
-        """Change masks, stack and registers as the instruction wants it."""
+        """Apply the instruction's changes to masks, stack and registers."""
         given, o, commits = self.given, self.effects, self.commits
         m.d.comb += [
             self.table.change.eq(Mux(commits & o.changes_mask, given.warps, 0)),
@@ -238,7 +237,7 @@ class WarpControl(wiring.Component):
             m.d.sync += self.exit_code.eq(given.exit_code)
 
     def meet(self, m: Module):
-        """Send warps that arrive to their barrier."""
+        """Connect arriving warps to their barrier."""
         given, barriers = self.given, self.barriers
         connect(m, barriers.request, flipped(self.barrier))
         connect(m, flipped(self.release), barriers.release)
@@ -253,7 +252,7 @@ class WarpControl(wiring.Component):
         ]
 
     def go_on(self, m: Module):
-        """Resume, redirect and start warps, and stop those with a fault."""
+        """Resume, redirect and start warps, and report faults."""
         given, o, redirects = self.given, self.effects, self.redirects
         connect(m, flipped(self.branch), redirects.branch)
         connect(m, redirects.redirect, flipped(self.redirect))
@@ -277,7 +276,7 @@ class WarpControl(wiring.Component):
         ]
 
     def tell(self, m: Module):
-        """Offer the result, be it only that the instruction is done."""
+        """Drive the result, or only the completion of an instruction without one."""
         given, result, threads = self.given, self.o.payload, self.shape.threads
         value = Signal(32, reset_less=True)
         per_thread = Signal(reset_less=True)

@@ -1,4 +1,4 @@
-"""What is fetched for one warp: where it goes on, and what is under way."""
+"""Fetch state of one warp: its next address and its outstanding requests."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -14,11 +14,11 @@ __all__ = ["WarpFetch"]
 
 
 class WarpFetch(SharedBlock):
-    """Ask for the instructions of one warp in pairs, one after the other.
+    """Fetch state of one warp: requests its instructions in pairs, in order.
 
-    A pair is wanted while there is room for it beside what is buffered and under way. After a
-    redirect, pairs that are still under way are let pass by: each is known by its place in the
-    buffer, for which no other is asked until it has come. After a reset the warp stands at
+    A pair is requested while there is room for it besides the pairs buffered and in flight. After
+    a redirect, pairs still in flight are dropped on arrival. Each is identified by its slot in the
+    buffer, which is not requested again until the pair has arrived. After reset the warp starts at
     `ENTRY`.
 
     Parameters
@@ -28,28 +28,28 @@ class WarpFetch(SharedBlock):
     Members
     -------
     active : In(1)
-        Whether anything is wanted.
+        Enables requests.
     redirect : In(1)
-        Go on at `target`. A pair that is granted in this cycle is dropped when it comes.
+        Continues at `target`. A pair granted in this cycle is dropped on arrival.
     target : In(29)
         Address in pairs.
     position : In(position_width(config))
-        Lowest bits of the address, in words, of the next instruction to be taken.
+        Lowest bits of the word address of the next instruction to take.
     wants : Out(1)
-        A pair is wanted, that at `address`.
+        Requests the pair at `address`.
     urgent : Out(1)
-        And nothing of the warp is buffered or under way.
+        Requests it, and nothing of the warp is buffered or in flight.
     address : Out(29)
         In pairs.
     granted : In(1)
-        The pair is asked for; only where it is wanted.
+        The pair is requested; only with `wants`.
     comes : In(1)
-        Of what is under way, the pair of place `pair` comes.
+        The outstanding pair of slot `pair` arrives.
     pair : In(ceil_log2(pairs(config)))
     fresh : Out(1)
-        It is still of use.
+        The arriving pair is still valid.
     busy : Out(1)
-        Something is under way.
+        A request is outstanding.
     """
 
     active: Signal
@@ -86,11 +86,11 @@ class WarpFetch(SharedBlock):
         m = Module()
         count = pairs(self.config)
         pc = Signal(29, init=ENTRY >> 3)
-        asked = Signal(count)  # under way, by the place in the buffer
-        stale = Signal(count)  # of these, what was asked for before the last redirect
+        asked = Signal(count)  # outstanding, by slot in the buffer
+        stale = Signal(count)  # of these, the pairs requested before the last redirect
         asked_next = Signal(count)
-        # Words buffered or under way, and one: the first pair may be asked for with its even word
-        # behind the head, which makes them one less than none.
+        # Words buffered or in flight, plus one. If the warp starts at an odd word, the first
+        # request begins one word before the head: the number of words is -1.
         level = Signal(position_width(self.config))
 
         place = Cat((pc & (count - 1)) == n for n in range(count))

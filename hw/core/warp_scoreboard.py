@@ -1,4 +1,4 @@
-"""The scoreboard of one warp: which of its registers have a result to come."""
+"""Scoreboard of one warp: registers with an outstanding result."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -11,12 +11,12 @@ from .operations import Port
 
 __all__ = ["UNDER_WAY", "WarpScoreboard", "needs_layout", "releases"]
 
-#: Instructions of a warp that may be under way before it has to wait; a power of two.
+#: Instructions of a warp that may be in flight before it stalls; a power of two.
 UNDER_WAY = 64
 
 
 def needs_layout() -> data.StructLayout:
-    """Layout of what an instruction needs: a part of `decoded_layout`."""
+    """Return the layout of the registers and port of an instruction: a part of `decoded_layout`."""
     return data.StructLayout({
         "port": Port,
         "rd": REGISTER_WIDTH,
@@ -27,43 +27,42 @@ def needs_layout() -> data.StructLayout:
 
 
 def releases(config: CoreConfig) -> int:
-    """Return how many results per cycle can be announced before they are written."""
+    """Return the number of results per cycle that can be announced before they are written."""
     return 5 if config.snoop else 0
 
 
 class WarpScoreboard(SharedBlock):
-    """For each register of a warp: `pending` (a result will be written), `blocked` (not soon).
+    """Scoreboard of one warp: registers `pending` (a result is outstanding), `blocked` (not soon).
 
-    An instruction has a hazard if a source is blocked, or its destination pending, unless it
-    reads that: then it waits for the older result, and cannot be written before. Such a register
-    has two results to come. What is claimed in one cycle is pending and blocked from the next on;
-    what is released is not blocked from the next cycle on, what is written for the last time
-    neither pending nor blocked. Without `CoreConfig.snoop` blocked is pending. All registers
-    named are one-hot in 64 bits.
+    An instruction has a hazard if a source is blocked or its destination is pending. Exception: if
+    it reads its destination, it waits for the older result anyway and cannot be written before it.
+    Such a register has two outstanding results. A claimed register is pending and blocked from the
+    next cycle on. A released one is not blocked from the next cycle on; after its last write it is
+    neither. Without `CoreConfig.snoop`, blocked equals pending. Register masks have 64 bits.
 
     Members
     -------
     needs : In(ArrayLayout(needs_layout(), issue_width))
         Ports and registers of the next instructions.
     hazard : Out(issue_width)
-        Which of them must wait for registers; the second also for the first, on whose result or
-        port it depends.
+        Instructions with a register hazard; the second also if it depends on the result or the
+        port of the first.
     memory : Out(1)
-        Among those the first waits for there is one whose producer is a load.
+        A hazard of the first instruction is on the destination of a load.
     pending : Out(ArrayLayout(3, issue_width))
-        Sources that are pending, be they written in this cycle.
+        Pending sources, including those written in this cycle.
     issued : In(range(issue_width + 1))
         Instructions of this warp issued in this cycle.
     claimed, loaded : In(64)
-        Destinations of what is issued, if `issued`; those among them that are loaded.
+        Destinations of issued instructions, if `issued`; and those of loads among them.
     release, released : In(releases), In(ArrayLayout(64, releases))
-        Results announced, each if its bit of `release` is set.
+        Announced results, each valid with its bit of `release`.
     done, written : In(writeback_buses), In(ArrayLayout(64, writeback_buses))
-        Instructions done in this cycle, and what they write, perhaps nothing.
+        Instructions that complete in this cycle, and their written registers, if any.
     drained : Out(1)
-        Nothing is under way.
+        Nothing is in flight.
     crowded : Out(1)
-        So much is under way that nothing may be issued.
+        Too much is in flight to issue.
     """
 
     needs: data.View
@@ -102,7 +101,7 @@ class WarpScoreboard(SharedBlock):
     def build(self, platform):
         m = Module()
         pending = Signal(REGISTERS)
-        remaining = Signal(REGISTERS)  # pending, without what is written in this cycle
+        remaining = Signal(REGISTERS)  # pending, without those written in this cycle
         claimed = Signal(REGISTERS)
         written = Signal(REGISTERS)
         m.d.comb += [
@@ -111,10 +110,10 @@ class WarpScoreboard(SharedBlock):
         ]
         m.d.sync += pending.eq(remaining | claimed)
         if self.config.snoop:
-            twice = Signal(REGISTERS)  # two results are to come
-            blocked = Signal(REGISTERS)  # the last result to come is not near
+            twice = Signal(REGISTERS)  # two results are outstanding
+            blocked = Signal(REGISTERS)  # the last outstanding result is not near
             m.d.comb += remaining.eq(pending & ~(written & ~twice))
-            # While there are two, only the first of them can announce itself.
+            # Of two outstanding results, only the first can be announced.
             released = gated(self.release, self.released) & ~twice
             m.d.sync += [
                 twice.eq((twice & ~written) | (claimed & remaining)),
@@ -131,7 +130,7 @@ class WarpScoreboard(SharedBlock):
         return m
 
     def look_up(self, m: Module, pending, blocked, loaded):
-        """Find what the next instructions wait for."""
+        """Compute the hazards of the next instructions."""
         for slot in range(self.config.issue_width):
             needs = self.needs[slot]
             waits = [
@@ -154,12 +153,12 @@ class WarpScoreboard(SharedBlock):
                 )
 
     def count(self, m: Module, platform):
-        """Count what is under way."""
+        """Count the instructions in flight."""
         under_way = Signal(range(2 * UNDER_WAY))
         done = sum(self.done[bus] for bus in range(self.config.writeback_buses))
         m.d.sync += under_way.eq(under_way + self.issued - done)
         if platform is None:
-            m.d.sync += Assert(under_way >= done, "more instructions are done than were issued")
+            m.d.sync += Assert(under_way >= done, "more instructions completed than were issued")
         m.d.comb += [self.drained.eq(under_way == 0), self.crowded.eq(under_way[-1])]
 
 
@@ -169,7 +168,7 @@ def reads_own(needs) -> list[Value]:
 
 
 def depends(first, second) -> Value:
-    """Return whether `second` cannot be issued in the same cycle as `first`, its elder."""
+    """Return 1 if `second` cannot issue in the same cycle as `first`, the older one."""
     touches = Cat(
         second.writes & (second.rd == first.rd),
         *(second.reads[k] & (second.sources[k] == first.rd) for k in range(OPERANDS)),
@@ -178,7 +177,7 @@ def depends(first, second) -> Value:
 
 
 def gated(enables: Value, masks) -> Value:
-    """Return the masks whose enable is set, joined."""
+    """Return the union of the masks with their enable set."""
     joined = Const(0, REGISTERS)
     for number in range(len(enables)):
         joined = joined | (masks[number] & enables[number].replicate(REGISTERS))

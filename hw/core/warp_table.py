@@ -1,4 +1,4 @@
-"""Which warps of a core run, and which of their threads."""
+"""Warp table: active warps of a core and their thread masks."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -11,10 +11,10 @@ __all__ = ["WarpTable"]
 
 
 class WarpTable(SharedBlock):
-    """Threads that are active, of each warp, and the warps that are.
+    """Warp table: thread mask of each warp, and the active warps.
 
-    What is asked for in a cycle holds from the next on. After a reset thread 0 of warp 0 is
-    active and nothing else. A warp without threads has ended.
+    Changes take effect in the next cycle. After reset only thread 0 of warp 0 is active. A warp
+    without active threads has ended.
 
     Parameters
     ----------
@@ -23,12 +23,12 @@ class WarpTable(SharedBlock):
     Members
     -------
     change : In(warps)
-        One-hot, or 0: the warp that `change_mask` is for.
+        One-hot, or 0: the warp that takes `change_mask`.
     change_mask : In(threads)
     start : In(warps)
-        Thread 0 of these warps becomes active, whatever their others are.
+        Activates thread 0 of these warps; their other threads are unchanged.
     end : In(1)
-        Everything ends; nothing else may be asked for.
+        Ends all warps; no other change in the same cycle.
     mask : Out(ArrayLayout(threads, warps))
     active : Out(warps)
     """

@@ -1,4 +1,4 @@
-"""From the units to the writeback buses."""
+"""Writeback: assigns the results of the units to the writeback buses."""
 
 from amaranth import *
 from amaranth.lib import stream, wiring
@@ -13,13 +13,12 @@ __all__ = ["Writeback"]
 
 
 class Writeback(wiring.Component):
-    """Gives the writeback buses to results, the oldest first, until they are written.
+    """Writeback arbiter: assigns the buses to results, oldest first, until they are written.
 
-    A result is on a bus in the cycle in which it is offered if a bus is free for it; of those
-    that came in one cycle the lowest source is the oldest. It keeps the bus until it is written.
-    As many results as there are buses are written per cycle; a result that was written frees its
-    bus for the next cycle. A source's results are written in order. Combinational from sources to
-    buses and back.
+    A result is on a bus in the cycle in which it is offered, if a bus is free. Among results
+    offered in one cycle, the lowest source counts as the oldest. A result keeps its bus until it is
+    written. Up to one result per bus is written per cycle; the bus is free in the next cycle. The
+    results of a source are written in order. Combinational from sources to buses and back.
 
     Parameters
     ----------
@@ -31,11 +30,11 @@ class Writeback(wiring.Component):
     Members
     -------
     result : In(stream.Signature(result_layout(config))).array(sources)
-        Results of each unit. Ready when written.
+        Results of each unit; ready when written.
     write : Out(stream.Signature(result_layout(config))).array(writeback_buses)
-        What is on each bus, to the register banks.
+        Result on each bus, to the register banks.
     bus : Out(ResponseSignature(result_layout(config))).array(writeback_buses)
-        What is on each bus and written, or done if it writes nothing, in this cycle.
+        Result on each bus that is written in this cycle, or completes without a write.
     """
 
     result: list
@@ -61,7 +60,7 @@ class Writeback(wiring.Component):
         m.submodules.order = order = AgeOrder(sources)
         held = [
             Signal(sources, name=f"held_{bus}") for bus in range(config.writeback_buses)
-        ]  # the source that keeps a bus, if any
+        ]  # source that keeps each bus, if any
         free = Signal(sources, name="free_0")
         m.d.comb += free.eq(valid & ~self.union(held))
         written = []
@@ -91,7 +90,7 @@ class Writeback(wiring.Component):
 
     @staticmethod
     def union(sets) -> Value:
-        """Return what is in any of `sets`."""
+        """Return the union of `sets`."""
         union = sets[0]
         for other in sets[1:]:
             union = union | other

@@ -1,4 +1,4 @@
-"""Barriers of a core, without cycles."""
+"""Golden model of the barriers of a core, without timing."""
 
 from collections.abc import Callable
 
@@ -7,12 +7,12 @@ from ...hw.core.faults import FaultCause
 
 __all__ = ["OF_CORES", "BarrierModel", "RefusedError"]
 
-#: Bit of a barrier's number that makes it one of cores, where barriers are those of a core.
+#: Bit of a barrier's number that selects a barrier across cores, if barriers are per core.
 OF_CORES = 1 << 31
 
 
 class RefusedError(Exception):
-    """An instruction cannot be carried out; it has changed nothing."""
+    """A fault of an instruction, which has changed no state."""
 
     def __init__(self, cause: FaultCause):
         super().__init__(cause.name)
@@ -20,9 +20,10 @@ class RefusedError(Exception):
 
 
 class BarrierModel:
-    """Barriers of one core; see `Barrier`.
+    """Golden model of `Barrier`.
 
-    ``ask`` stands for the synchronizer: told a barrier and a count, it says whether it agrees.
+    ``ask`` stands for the cluster barrier: called with a barrier and a count, it returns True if it
+    accepts the arrival.
     """
 
     def __init__(self, config: ClusterConfig, ask: Callable[[int, int], bool]):
@@ -33,7 +34,7 @@ class BarrierModel:
         self.waiting: dict[int, tuple[tuple[bool, int], int]] = {}
 
     def arrive(self, warp: int, number: int, count: int) -> int:
-        """Return the warps that go on; raise `RefusedError`."""
+        """Return the released warps; raise `RefusedError`."""
         config = self.config
         of_cores = config.barrier_scope == "core" and bool(number & OF_CORES)
         index = number & ~OF_CORES if of_cores else number
@@ -56,7 +57,7 @@ class BarrierModel:
         return 0
 
     def release(self, index: int) -> int:
-        """Return the warps that the other cores let go."""
+        """Return the warps released by the cluster barrier."""
         return self.leave((self.config.barrier_scope == "core", index))
 
     def leave(self, place: tuple[bool, int]) -> int:

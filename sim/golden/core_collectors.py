@@ -1,4 +1,4 @@
-"""Operand collectors: what each instruction must get, and in which cycle it can go."""
+"""Golden model of the operand collectors: expected operands, and dispatch by cycle."""
 
 from dataclasses import dataclass, field
 
@@ -6,12 +6,12 @@ from ...hw.config import CoreConfig
 
 __all__ = ["CollectorsModel", "Entry", "expected_operations", "mixture"]
 
-#: Fields of the decoded instruction that the operation has too.
+#: Fields copied from the decoded instruction to the operation.
 PASSED = ("pc", "operation", "rd", "writes", "immediate", "rounding", "a_is_pc", "b_is_immediate")
 
 
 def mixture(operation: dict) -> list[int]:
-    """Return a result for each thread that tells every operand, and each from the others."""
+    """Return a result for each thread that depends on every operand, each in a different way."""
     a, b, c = operation["operands"]
     return [
         (3 * x + 5 * (y ^ (y >> 7)) + 7 * (z ^ (z << 3)) + operation["pc"]) & 0xFFFFFFFF
@@ -20,7 +20,7 @@ def mixture(operation: dict) -> list[int]:
 
 
 def expected_operations(config: CoreConfig, issues: list[dict], registers: dict) -> list[dict]:
-    """Return what the ports must get for `issues`, were they carried out one after the other.
+    """Return the expected operations of `issues`, as if executed one after the other.
 
     Results are those of `mixture`.
 
@@ -31,7 +31,7 @@ def expected_operations(config: CoreConfig, issues: list[dict], registers: dict)
     issues : list of dict
         Payloads of `issue_layout`, those of each warp in the order of its program.
     registers : dict
-        A list of values, one for each thread, by warp and register; overwritten.
+        Lists of values by thread, by warp and register; overwritten.
 
     """
     operations = []
@@ -55,7 +55,7 @@ def expected_operations(config: CoreConfig, issues: list[dict], registers: dict)
 
 @dataclass(kw_only=True)
 class Entry:
-    """An instruction in a collector: the operands to ask of the banks, and those to come by bus."""
+    """An instruction in a collector, with its operands to request from banks or take from buses."""
 
     collector: int
     issue: dict
@@ -64,20 +64,20 @@ class Entry:
 
     @property
     def port(self) -> int:
-        """The port it goes to."""
+        """Port of the instruction."""
         return int(self.issue["instruction"]["port"])
 
     @property
     def gathers(self) -> bool:
-        """Whether operands are missing."""
+        """True if operands are missing."""
         return bool(self.wanted or self.waiting)
 
 
 class CollectorsModel:
-    """What collectors do in each cycle, told what happens around them.
+    """Golden model of the collectors by cycle, driven with the events around them.
 
-    Ages are places in a list, where the gateware has masks. `requests` and `offered` belong to
-    the current cycle; `step` ends it.
+    Age is the position in a list, in contrast to the masks of the RTL. `requests` and `offered`
+    belong to the current cycle; `step` ends it.
     """
 
     def __init__(self, config: CoreConfig):
@@ -86,7 +86,7 @@ class CollectorsModel:
         self.offered: dict[int, Entry] = {}  # by port
 
     def requests(self) -> dict[int, dict]:
-        """Return what each collector asks of the banks."""
+        """Return the bank request of each collector."""
         return {
             entry.collector: {
                 "warp": entry.issue["warp"],
@@ -98,7 +98,7 @@ class CollectorsModel:
         }
 
     def room(self, accepted: set[int]) -> int:
-        """Return how many instructions can be taken while `accepted` ports take theirs."""
+        """Return the number of instructions that fit while `accepted` ports dispatch."""
         return self.config.collectors - len(self.entries) + len(accepted)
 
     def step(self, granted: set[int], results: list[dict], accepted: set[int], issues: list[dict]):
@@ -107,18 +107,18 @@ class CollectorsModel:
         Parameters
         ----------
         granted : set of int
-            Collectors whose request was granted.
+            Granted collectors.
         results : list of dict
-            What the buses have.
+            Results on the buses.
         accepted : set of int
-            Ports that accept what is offered.
+            Ports that accept their offer.
         issues : list of dict
-            Instructions that are taken, the oldest first.
+            Accepted instructions, the oldest first.
 
         """
         snooped = 0
         for entry in self.entries:
-            refused = entry.wanted[:1]  # goes on asking for the same
+            refused = entry.wanted[:1]  # the request is repeated
             wanted = entry.wanted[1:]
             if entry.collector in granted:
                 refused = []
@@ -135,7 +135,7 @@ class CollectorsModel:
         return snooped
 
     def watch(self, entry: Entry, result: dict) -> tuple[list[int], bool]:
-        """Return which operands of `entry` a bus has, and whether for all of its threads."""
+        """Return the operands of `entry` on a bus, and True if for all of its threads."""
         if not result["writes"] or result["warp"] != entry.issue["warp"]:
             return [], True
         sources = entry.issue["instruction"]["sources"]
@@ -144,14 +144,14 @@ class CollectorsModel:
         return hits, not entry.issue["mask"] & ~result["mask"]
 
     def choose(self):
-        """Offer each free port the oldest instruction that can go."""
+        """Offer each free port its oldest ready instruction."""
         gathering: set[int] = set()
         for entry in self.entries:
             warp = entry.issue["warp"]
             if entry.gathers:
                 gathering.add(warp)
             elif warp not in gathering:
-                # An entry that is offered already is the oldest of its port, or held by it.
+                # An entry that is already offered is the oldest of its port, or held by it.
                 self.offered.setdefault(entry.port, entry)
 
     def allocate(self, issue: dict):

@@ -1,4 +1,4 @@
-"""What control of a core does, instruction by instruction, without cycles."""
+"""Golden model of warp control, by instruction, without timing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -19,7 +19,7 @@ NAMES = {csr.number: csr.name for csr in CSRS.values()}
 
 @dataclass(frozen=True, kw_only=True)
 class Operands:
-    """An instruction: the fields of `operation_layout` that control looks at.
+    """An instruction: the fields of `operation_layout` used by control.
 
     ``rows`` are the three operands, each by thread.
     """
@@ -41,12 +41,12 @@ class Operands:
 
     @property
     def chosen(self) -> int:
-        """Active threads whose operand 0 is odd."""
+        """Active threads with an odd operand 0."""
         return sum((value & 1) << thread for thread, value in enumerate(self.rows[0])) & self.mask
 
     @property
     def payload(self) -> dict:
-        """The same as `operation_layout` has it."""
+        """Return the fields as a dict of `operation_layout`."""
         names = [each.name for each in fields(self) if each.name != "rows"]
         rows = [list(row) for row in self.rows]
         return {name: getattr(self, name) for name in names} | {"operands": rows}
@@ -54,10 +54,10 @@ class Operands:
 
 @dataclass
 class Effect:
-    """What became of an instruction.
+    """Effect of an instruction.
 
-    ``turns`` are pairs of a warp and where it goes on, ``starts`` whether they are started;
-    ``values`` the result by thread, None where nothing is written.
+    ``turns`` are pairs of a warp and its new pc; ``starts`` is True if they start; ``values`` is
+    the result by thread, or None if nothing is written.
     """
 
     values: list[int] | None = None
@@ -69,21 +69,21 @@ class Effect:
 
 
 class ControlModel:
-    """State of a core that control keeps, and what instructions do to it.
+    """Golden model of `WarpControl`: state of a core, changed by its instructions.
 
     Parameters
     ----------
     config : ClusterConfig
         With cores.
     core : int
-        Which of them it is.
+        Index of the core.
     ask : callable
         See `BarrierModel`.
 
     Attributes
     ----------
     wide : dict of str to int
-        What ``mcycle`` and ``minstret`` hold, and ``counter`` all other counters, of 64 bits.
+        64-bit values of ``mcycle`` and ``minstret``, and of all other counters as ``counter``.
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class ControlModel:
 
     @property
     def waiting(self) -> int:
-        """Warps at barriers."""
+        """Mask of warps at barriers."""
         return sum(1 << warp for warp in self.barriers.waiting)
 
     def execute(self, given: Operands) -> Effect:
-        """Carry out an instruction."""
+        """Execute an instruction."""
         effect = Effect(resumed=1 << given.warp)
         if not self.active >> given.warp & 1:
             return effect
@@ -177,7 +177,7 @@ class ControlModel:
         effect.resumed = self.barriers.arrive(given.warp, given.scalar(0), given.scalar(1))
 
     def fence(self, given: Operands, effect: Effect) -> None:
-        """Do nothing: what was issued before has been done."""
+        """Do nothing: everything issued before has completed."""
 
     def fetch_again(self, given: Operands, effect: Effect) -> None:
         effect.turns.append((given.warp, given.pc + 4 & WORD))
@@ -192,7 +192,7 @@ class ControlModel:
         raise RefusedError(FaultCause.FETCH if given.a_is_pc else FaultCause.ILLEGAL)
 
     def read(self, given: Operands, number: int) -> int | None:
-        """Return what a control register holds, without the threads' numbers, None if none."""
+        """Return the value of a control register without the thread indices, None if unknown."""
         shape, warp = self.shape, given.warp
         low, high = COUNTER_NUMBERS
         name = NAMES.get(number)
@@ -248,7 +248,7 @@ class ControlModel:
 
 
 def combine(operation: Operation, old: int, operand: int) -> int:
-    """Return what becomes of a control register."""
+    """Return the new value of a control register."""
     if operation is Operation.CSRRS:
         return old | operand
     return old & ~operand if operation is Operation.CSRRC else operand

@@ -1,4 +1,4 @@
-"""Golden model of a core's performance counters: what was seen of each cycle, added up."""
+"""Golden model of a core's performance counters: sums of the events of each cycle."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,26 +13,26 @@ __all__ = ["CounterModel", "Cycle"]
 
 @dataclass(frozen=True, kw_only=True)
 class Cycle:
-    """What happens in one cycle of a core.
+    """Events of one cycle of a core.
 
     Parameters
     ----------
     busy : bool
-        Whether it is at work.
+        True if the core is busy.
     slots : sequence of int
-        `StallReason` of each issue slot, of this very cycle.
+        `StallReason` of each issue slot, of this same cycle.
     operations : sequence of Port
-        Ports whose units take an operation.
+        Ports whose units accept an operation.
     is_store : bool
-        Whether that of `Port.MEMORY` is a store.
+        True if the operation of `Port.MEMORY` is a store.
     requests, fetches : int
-        Requests that data and instruction memory take.
+        Requests accepted by data and instruction memory.
     done : sequence of int
-        Threads of each instruction that is done.
+        Thread mask of each completed instruction.
     reads, writes, read_conflicts, write_conflicts : int
-        Banks that read, that write, at which a collector waits, at which a bus waits.
+        Banks that read; that write; with a waiting collector; with a waiting bus.
     occupied, snooped : int
-        Collectors in use; operands that they take from buses.
+        Collectors in use; operands taken from buses.
     splits : int
         Divergent splits.
 
@@ -54,7 +54,7 @@ class Cycle:
     splits: int = 0
 
     def count(self) -> Counter[str]:
-        """Return what this cycle adds to each counter, where it adds anything."""
+        """Return the increments of this cycle, by counter."""
         added = Counter(
             cycles=int(self.busy),
             instructions=len(self.done),
@@ -79,12 +79,12 @@ class Cycle:
 
 
 class CounterModel:
-    """Adds up the cycles of a core.
+    """Golden model of `CoreCounters`: sums of the events of all cycles.
 
     Attributes
     ----------
     counters : dict of str to int
-        What each of `COUNTERS` would hold if all that has happened had reached it.
+        Value of each of `COUNTERS` without any delay.
 
     """
 

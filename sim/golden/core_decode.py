@@ -1,4 +1,4 @@
-"""The core's decoder: what each word stands for, by its fields as the manual lays them out."""
+"""Golden model of the decoder: decodes each word by its fields, as the manual lays them out."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from ...hw.isa.instructions import Unit, find
 
 __all__ = ["Decoded", "decode", "is_same", "packed"]
 
-#: Fields of a decoded instruction by the names of `decoded_layout`; None where anything will do,
+#: Fields of a decoded instruction by the names of `decoded_layout`; None for don't-care values,
 #: also in each of ``sources``.
 Decoded = dict
 
@@ -28,7 +28,7 @@ PRODUCTS = ("MUL", "MULH", "MULHSU", "MULHU")
 QUOTIENTS = ("DIV", "DIVU", "REM", "REMU")
 BRANCHES = ("BEQ", "BNE", None, None, "BLT", "BGE", "BLTU", "BGEU")
 FUSED = {0x43: "FMADD", 0x47: "FMSUB", 0x4B: "FNMSUB", 0x4F: "FNMADD"}
-#: By funct7: names by funct3, or one name where funct3 is the rounding mode.
+#: By funct7: names by funct3, or one name if funct3 is the rounding mode.
 FLOATS: dict[int, str | tuple[str, ...]] = {
     0x00: "FADD",
     0x04: "FSUB",
@@ -39,12 +39,12 @@ FLOATS: dict[int, str | tuple[str, ...]] = {
     0x70: ("MOVE", "CLASS"),
     0x78: ("MOVE",),
 }
-#: By funct7: whether rd and rs1 are integers where not both are floats.
+#: By funct7: operations with an integer rd, and with an integer rs1.
 INTEGER_RESULTS, INTEGER_SOURCES = (0x50, 0x60, 0x70), (0x68, 0x78)
 
 
 def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
-    """Return what `word` decodes to; `failed`: it could not be fetched."""
+    """Return the decoded `word`; `failed` means that its fetch failed."""
     instruction = find(word)
     rounds = instruction is not None and "rm" in instruction.operands
     reserved = rounds and word >> 12 & 7 in (5, 6)
@@ -78,7 +78,7 @@ def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
 
 
 def _fields(word: int, pc: int, what: tuple, *, sources=(), rd: int = 0, **others) -> Decoded:
-    """Return a decoded instruction; `sources` are numbers of registers, None where not read."""
+    """Return a decoded instruction; `sources` are register numbers, None if not read."""
     port, operation = what
     sources = [number or None for number in (*sources, None, None, None)[:3]]
     return {
@@ -239,7 +239,7 @@ def _custom(word: int, pc: int) -> Decoded:
 
 
 def packed(expected: Decoded) -> tuple[int, int]:
-    """Return the bits of `decoded_layout` that matter, as a mask and as values."""
+    """Return the relevant bits of `decoded_layout`, as a mask and as values."""
     layout = decoded_layout()
     fields = {name: (layout[name].offset, layout[name].width) for name in expected}
     offset = layout["sources"].offset
@@ -253,6 +253,6 @@ def packed(expected: Decoded) -> tuple[int, int]:
 
 
 def is_same(actual: int, expected: Decoded) -> bool:
-    """Return whether the bits of a decoded instruction are what was expected."""
+    """Return True if the bits of a decoded instruction match `expected`."""
     mask, value = packed(expected)
     return actual & mask == value

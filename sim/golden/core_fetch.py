@@ -1,4 +1,4 @@
-"""The core's fetch, cycle by cycle: whose pair is asked for, and which answers are of use."""
+"""Golden model of instruction fetch, by cycle: requests, and valid responses."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ __all__ = ["FetchModel", "Request"]
 
 @dataclass(frozen=True)
 class Request:
-    """A pair asked for: its address in bytes, its warp, its place in the warp's buffer."""
+    """A requested pair: its byte address, its warp, its slot in the warp's buffer."""
 
     address: int
     warp: int
@@ -20,19 +20,19 @@ class Request:
 
 @dataclass
 class FetchModel:
-    """What fetch does in each cycle.
+    """Golden model of `Fetch`.
 
     Parameters
     ----------
     config : CoreConfig
     pcs : list of int
-        Addresses that are asked for next, by warp, in bytes.
+        Next byte addresses to request, by warp.
     under_way : dict
-        By warp and place: whether the answer is of use.
+        Outstanding requests by warp and slot: True if the response is still valid.
     last : int or None
-        The warp chosen last.
+        The warp granted last.
     kept : Request or None
-        What was offered and refused.
+        The offered request while memory stalls.
 
     """
 
@@ -46,14 +46,14 @@ class FetchModel:
         self.pcs = [ENTRY] * self.config.warps
 
     def place(self, warp: int) -> int:
-        """Return where the next pair of `warp` belongs."""
+        """Return the buffer slot of the next pair of `warp`."""
         return self.pcs[warp] // 8 % pairs(self.config)
 
     def choose(self, active: int, heads: list[int]) -> Request | None:
-        """Return what is chosen; `heads` are the addresses of the next instructions to be taken."""
+        """Return the granted request; `heads` are the addresses of the next instructions."""
         wants, urgent = [], []
         for warp, head in enumerate(heads):
-            held = (self.pcs[warp] - head) // 4  # -1 where the head is the second of its pair
+            held = (self.pcs[warp] - head) // 4  # -1 if the head is the second of its pair
             if (
                 active >> warp & 1
                 and held + 2 <= self.config.instruction_buffer
@@ -71,11 +71,11 @@ class FetchModel:
         return Request(self.pcs[warp], warp, self.place(warp))
 
     def offer(self, active: int, heads: list[int]) -> Request | None:
-        """Return what is offered in this cycle."""
+        """Return the request offered in this cycle."""
         return self.kept or self.choose(active, heads)
 
     def fresh(self, answer: tuple[int, int] | None) -> bool:
-        """Return whether the answer of this cycle, to a warp and place, is of use."""
+        """Return True if the response of this cycle, to a warp and slot, is valid."""
         return answer is not None and self.under_way[answer]
 
     def step(
@@ -86,7 +86,7 @@ class FetchModel:
         answer: tuple[int, int] | None,
         redirect: tuple[int, int] | None,
     ) -> None:
-        """Go on by a cycle."""
+        """Advance by one cycle."""
         offered = self.offer(active, heads)
         if self.kept is None and offered is not None:
             self.last = offered.warp

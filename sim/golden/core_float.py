@@ -38,14 +38,14 @@ COMPARISONS = {
 FROM = (FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED)
 TO = (FloatOperation.TO_SIGNED, FloatOperation.TO_UNSIGNED)
 
-#: Results and flags, of one operation on whole arrays.
+#: Results and flags of one operation on whole arrays.
 Pair = tuple[np.ndarray, np.ndarray]
 
 
 def float_operation(
     operation: FloatOperation, a, b, c, rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN
 ) -> Pair:
-    """Return what `operation` makes of stored bits, and the flags (both uint32)."""
+    """Return the result of `operation` on stored bits, and the flags (both uint32)."""
     a, b, c = (np.asarray(x, np.uint32) for x in (a, b, c))
     none = np.zeros(a.shape, np.uint32)
     if operation <= FloatOperation.FMUL:
@@ -62,7 +62,7 @@ def float_operation(
 
 
 def sign_inject_of(operation: FloatOperation, a, b) -> np.ndarray:
-    """Return `a` with the sign that `operation` gives it."""
+    """Return `a` with the sign of `operation`."""
     return sign_inject(SIGN_OPERATIONS[operation], a, b)
 
 
@@ -79,7 +79,7 @@ def divide_operation(
     kind = np.int32 if is_signed else np.uint32
     dividend, divisor = (x.astype(kind).astype(np.int64) for x in (a, b))
     is_number = divisor != 0
-    # Rounded towards zero, unlike Python's.
+    # Rounded towards zero, unlike Python's integer division.
     quotient = np.abs(dividend) // np.where(is_number, np.abs(divisor), 1)
     quotient = np.where((dividend < 0) != (divisor < 0), -quotient, quotient)
     quotient = np.where(is_number, quotient, -1)
@@ -89,9 +89,9 @@ def divide_operation(
 
 
 def fp32_result(config: CoreConfig, payload: dict) -> dict:
-    """Return the result of one warp's operation on port FP32, both as their layouts have them.
+    """Return the result of one warp's operation on port FP32, in terms of the layouts.
 
-    Values of inactive threads mean nothing and are 0 here.
+    Values of inactive threads are undefined in the RTL and 0 here.
     """
     operation = FloatOperation(payload["operation"])
     return result(
@@ -118,7 +118,7 @@ def special_result(config: CoreConfig, payload: dict) -> dict:
 
 
 def result(config: CoreConfig, payload: dict, operation: Callable[..., Pair]) -> dict:
-    """Return the result of a warp of which every thread does `operation`."""
+    """Return the result of a warp whose threads all execute `operation`."""
     active = np.array([payload["mask"] >> thread & 1 for thread in range(config.threads)], bool)
     values, flags = operation(*(np.array(x, np.uint32) for x in payload["operands"]))
     return {

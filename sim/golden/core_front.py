@@ -1,4 +1,4 @@
-"""The core's front end: which instruction each warp must see next."""
+"""Golden model of the front end: the expected instruction stream of each warp."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ __all__ = ["WarpView"]
 
 @dataclass
 class WarpView:
-    """What one warp must see: the instructions from its pc on, in order, whatever is fetched.
+    """Expected instruction stream of one warp: in order from its pc, independent of fetch timing.
 
     Parameters
     ----------
     fetch : callable
-        Word at an address, None where there is no memory. It must not change.
+        Returns the word at an address, None without memory. It must not change.
     pc : int
-        Where it stands.
+        Address of the next instruction.
     known : dict
-        What it has worked out, by pc.
+        Cache of decoded instructions, by pc.
 
     """
 
@@ -29,13 +29,13 @@ class WarpView:
     known: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def head(self, number: int = 0) -> Decoded:
-        """Return the next instruction but `number`."""
+        """Return the instruction `number` positions after the next."""
         pc = (self.pc + 4 * number) % (1 << 32)
         word = self.fetch(pc)
         return decode(word or 0, pc, failed=word is None)
 
     def sees(self, actual: int, number: int = 0) -> bool:
-        """Return whether these bits are the next instruction but `number`."""
+        """Return True if these bits are the instruction `number` positions after the next."""
         pc = self.pc + 4 * number
         if pc not in self.known:
             self.known[pc] = packed(self.head(number))
@@ -43,9 +43,9 @@ class WarpView:
         return actual & mask == value
 
     def take(self, count: int = 1) -> None:
-        """`count` instructions have been taken."""
+        """Advance by `count` taken instructions."""
         self.pc = (self.pc + 4 * count) % (1 << 32)
 
     def redirect(self, pc: int) -> None:
-        """Go on at `pc`."""
+        """Continue at `pc`."""
         self.pc = pc

@@ -1,4 +1,4 @@
-"""What a core's integer unit computes: values, and where branches and jumps lead."""
+"""Golden model of the integer unit: values, and targets of branches and jumps."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ BRANCHES = (Op.BEQ, Op.BNE, Op.BLT, Op.BGE, Op.BLTU, Op.BGEU)
 
 @dataclass(frozen=True, kw_only=True)
 class Warps:
-    """Instructions with their operands, one for each element of the first axis.
+    """Instructions with their operands, along the first axis of each array.
 
     Parameters
     ----------
@@ -37,18 +37,18 @@ class Warps:
 
 @dataclass(frozen=True, kw_only=True)
 class Executed:
-    """What came of `Warps`.
+    """Results of `Warps`.
 
     Parameters
     ----------
     values : array of uint32, by thread
-        Of branches, which have no result, 0.
+        0 for branches, which have no result.
     branches : array of bool
-        Which instructions are branches or jumps. Of the others what follows has no meaning.
+        True for branches and jumps; for other instructions the following fields are undefined.
     target : array of uint32
-        Where the last active thread goes on.
+        Target of the last active thread.
     disagree : array of bool, by thread
-        Active threads that would go on elsewhere.
+        Active threads with another target.
 
     """
 
@@ -84,7 +84,7 @@ def compute(operation: Op, a, b) -> np.ndarray:
 
 
 def is_taken(operation: Op, a, b) -> np.ndarray:
-    """Return where a branch on these registers is taken."""
+    """Return True for each branch that is taken on these registers."""
     a, b = np.asarray(a, np.uint32), np.asarray(b, np.uint32)
     less, less_unsigned = a.astype(np.int32) < b.astype(np.int32), a < b
     return {

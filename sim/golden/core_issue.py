@@ -1,4 +1,4 @@
-"""Model of issue: the scoreboard in terms of results to come, cycle by cycle."""
+"""Golden model of the issue stage: the scoreboard as lists of outstanding results, by cycle."""
 
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +14,7 @@ __all__ = ["Cycle", "Entry", "IssueModel", "Offer", "Outcome"]
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A decoded instruction, as far as issue looks at it; fields as in `decoded_layout`."""
+    """A decoded instruction: the fields of `decoded_layout` used by issue."""
 
     pc: int = 0
     port: Port = Port.INT
@@ -27,7 +27,7 @@ class Entry:
 
     @property
     def read_registers(self) -> set[int]:
-        """Registers it reads."""
+        """Registers that the instruction reads."""
         return {name for name, read in zip(self.sources, self.reads, strict=True) if read}
 
 
@@ -43,7 +43,7 @@ class Offer:
 
 @dataclass(kw_only=True)
 class Cycle:
-    """What comes in: `heads[warp]` has up to `issue_width` entries, events are None or tuples.
+    """Inputs of a cycle: `heads[warp]` has up to `issue_width` entries; events are None or tuples.
 
     `dispatched` and `arriving` have ``(warp, rd)`` for each port, `written` has
     ``(warp, rd, writes)`` for each bus, `ready` a bit for each slot.
@@ -63,7 +63,7 @@ class Cycle:
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What goes out in a cycle: the warp that issued, whether two, offers, reasons, slots."""
+    """Outputs of a cycle: issuing warp, dual issue, offers, slots, stall reasons, drained."""
 
     taken: int | None
     second: bool
@@ -75,7 +75,7 @@ class Outcome:
 
 @dataclass
 class Result:
-    """A result to come."""
+    """An outstanding result."""
 
     loaded: bool
     blocked: bool = True
@@ -83,7 +83,7 @@ class Result:
 
 @dataclass
 class Warp:
-    """A warp's results to come by register, older first; what is under way; if it stopped."""
+    """A warp: outstanding results by register, older first; instructions in flight; stalled."""
 
     results: dict[int, list[Result]] = field(default_factory=dict)
     under_way: int = 0
@@ -91,7 +91,7 @@ class Warp:
 
 
 class IssueModel:
-    """The issue stage of a core."""
+    """Golden model of the issue stage of a core."""
 
     def __init__(self, config: CoreConfig):
         self.config = config
@@ -101,19 +101,19 @@ class IssueModel:
         self.releases: list[tuple[int, int, int]] = []  # cycles left, warp, register
 
     def waits_for(self, warp: int, entry: Entry) -> list[Result]:
-        """Return the results that `entry` cannot be issued without."""
+        """Return the results that must arrive before `entry` can issue."""
         results = {name: found[-1] for name, found in self.warps[warp].results.items()}
         waits = [
             results[name]
             for name in entry.read_registers & set(results)
             if results[name].blocked or not self.config.snoop
         ]
-        # What it reads itself it cannot overtake.
+        # An instruction cannot overtake a register that it reads itself.
         overtakes = entry.writes and entry.rd in set(results) - entry.read_registers
         return waits + ([results[entry.rd]] if overtakes else [])
 
     def reason(self, warp: int, cycle: Cycle) -> StallReason:
-        """Return why `warp` cannot issue, NONE if it can."""
+        """Return the stall reason of `warp`, NONE if it can issue."""
         state, heads = self.warps[warp], cycle.heads[warp]
         if warp not in cycle.active:
             return StallReason.IDLE
@@ -130,14 +130,14 @@ class IssueModel:
         return StallReason.NONE
 
     def goes_with(self, warp: int, first: Entry, second: Entry) -> bool:
-        """Return whether `second` can be issued beside `first`."""
+        """Return True if `second` can issue together with `first`."""
         touched = second.read_registers | ({second.rd} if second.writes else set())
         depends = first.writes and first.rd in touched
         held = first.blocks or second.drains or first.port == second.port
         return not (depends or held or self.waits_for(warp, second))
 
     def pending(self, warp: int, entry: Entry, cycle: Cycle) -> tuple[bool, ...]:
-        """Return which sources will come over a bus after this cycle."""
+        """Return the sources that will arrive on a bus after this cycle."""
         if not self.config.snoop:
             return (False,) * 3
         left = {
@@ -150,7 +150,7 @@ class IssueModel:
         )
 
     def offer(self, cycle: Cycle) -> list[Offer | None]:
-        """Return what is offered; the younger only when the older goes or is gone."""
+        """Return the offers; the younger only if the older is accepted or empty."""
         offered: list[Offer | None] = []
         for held in self.slots:
             if held is not None:
@@ -207,7 +207,7 @@ class IssueModel:
     def charge(
         self, issued: list, cycle: Cycle, taken: int | None, *, room: bool, able: set, reasons: list
     ) -> list[StallReason]:
-        """Return what became of each issue slot."""
+        """Return the outcome of each issue slot."""
         if taken is not None:
             there = len(cycle.heads[taken]) > 1
             alone = StallReason.PAIR if there else StallReason.NO_INSTRUCTION
@@ -218,7 +218,7 @@ class IssueModel:
         return [why] * len(self.slots)
 
     def settle(self, cycle: Cycle, taken: int | None, issued: list[Entry]):
-        """End the cycle: what is done, what will come soon, what was issued."""
+        """End the cycle: completed, announced and issued instructions."""
         self.release(cycle)
         for done in cycle.written:
             if done is not None:
@@ -238,13 +238,13 @@ class IssueModel:
                 state.results.setdefault(entry.rd, []).append(result)
 
     def written(self, warp: Warp, rd: int):
-        """Forget the oldest result for a register, which is in the banks now."""
+        """Remove the oldest result of a register, which is now in the banks."""
         warp.results[rd].pop(0)
         if not warp.results[rd]:
             del warp.results[rd]
 
     def release(self, cycle: Cycle):
-        """Let consumers of results go that will come in time."""
+        """Unblock the consumers of results that will arrive in time."""
         for port, event in zip(FIXED_PORTS, cycle.dispatched, strict=True):
             if event is not None:
                 self.releases.append((release_delay(self.config, port), *event))

@@ -1,4 +1,4 @@
-"""Golden model of the load/store unit: accesses one after the other, a byte at a time."""
+"""Golden model of the load-store unit: accesses in sequence, byte by byte."""
 
 from dataclasses import dataclass, field
 
@@ -36,7 +36,7 @@ class Access:
 
     @property
     def is_store(self) -> bool:
-        """Whether it changes memory."""
+        """True if it is a store."""
         return self.operation in STORES
 
     @property
@@ -45,13 +45,13 @@ class Access:
         return [thread for thread in range(len(self.bases)) if self.mask >> thread & 1]
 
     def address(self, thread: int) -> int:
-        """Return where a thread's access goes."""
+        """Return the address of a thread's access."""
         return (self.bases[thread] + self.immediate) & WORD
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """Threads whose access cannot be, and the address of the lowest of them."""
+    """Threads with a faulty access, and the address of the lowest of them."""
 
     warp: int
     pc: int
@@ -62,7 +62,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What leaves in one cycle; addresses, words and strobes of the active lanes only."""
+    """A request of one cycle; addresses, words and strobes of the active lanes only."""
 
     is_store: bool
     mask: int
@@ -72,12 +72,12 @@ class Request:
 
 
 def size_of(operation: MemoryOperation) -> int:
-    """Return the bytes that one thread loads or stores."""
+    """Return the bytes that one thread accesses."""
     return STORES[operation] if operation in STORES else LOADS[operation][0]
 
 
 def fault_of(access: Access) -> Fault | None:
-    """Return why nothing of `access` may be requested, None if all of it may."""
+    """Return the fault that keeps `access` from being requested, None if it is legal."""
     kinds = {}
     for thread in access.active:
         if access.address(thread) % size_of(access.operation):
@@ -97,7 +97,7 @@ def fault_of(access: Access) -> Fault | None:
 
 
 def requests_of(config: CoreConfig, access: Access) -> list[Request]:
-    """Return the requests of an access that may be, in their order."""
+    """Return the requests of a legal access, in order."""
     lanes = config.lanes(Port.MEMORY.name)
     requests = []
     for first in range(0, config.threads, lanes):
@@ -118,7 +118,7 @@ def requests_of(config: CoreConfig, access: Access) -> list[Request]:
 
 
 def _word_of(access: Access, thread: int) -> tuple[int, int]:
-    """Return the word that a thread stores, zero where it stores nothing, and its strobes."""
+    """Return the word that a thread stores, zero in other bytes, and its strobes."""
     size = size_of(access.operation)
     place = access.address(thread) % 4
     value = access.values[thread] & ((1 << 8 * size) - 1)
@@ -127,14 +127,14 @@ def _word_of(access: Access, thread: int) -> tuple[int, int]:
 
 @dataclass(kw_only=True)
 class SequentialMemory:
-    """Memory from `base` on, and what accesses do to it one after the other.
+    """Memory from `base` on, changed by accesses in sequence.
 
     Parameters
     ----------
     base : int
         Address of the first byte.
     contents : bytearray
-        The bytes; beyond them there is no memory.
+        Contents; there is no memory beyond them.
 
     """
 
@@ -142,13 +142,13 @@ class SequentialMemory:
     contents: bytearray = field(repr=False)
 
     def has(self, address: int) -> bool:
-        """Return whether there is memory at `address`."""
+        """Return True if there is memory at `address`."""
         return self.base <= address < self.base + len(self.contents)
 
     def carry_out(self, access: Access) -> tuple[dict[int, int], int]:
-        """Do a load or store that may be; return what was loaded by thread, and who was refused.
+        """Execute a legal load or store; return loaded values by thread, and the refused threads.
 
-        Of threads that store to one place the highest wins.
+        Among threads that store to one address the highest wins.
         """
         loaded, refused = {}, 0
         size = size_of(access.operation)

@@ -1,4 +1,4 @@
-"""Instructions of warps that find errors: corners crossed, threads that agree and that do not."""
+"""Stimulus for core units: crossed corner cases, uniform and diverging threads."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ CORNERS = np.array(
 
 
 def random_words(rng, shape):
-    """Return words, a third of them corners, a third small numbers of either sign."""
+    """Return random words: a third corners, a third small numbers of either sign."""
     kinds = rng.integers(0, 3, shape)
     small = rng.integers(-40, 40, shape).astype(np.uint32)
     anything = rng.integers(0, 1 << 32, shape, dtype=np.uint32)
@@ -28,7 +28,7 @@ def random_words(rng, shape):
 
 
 def random_masks(rng, count, threads):
-    """Return masks, half of them full, none empty."""
+    """Return random masks, half of them full, none empty."""
     masks = rng.random((count, threads)) < 0.6
     masks[rng.random(count) < 0.5] = True
     masks[~masks.any(axis=1), rng.integers(threads)] = True
@@ -36,9 +36,9 @@ def random_masks(rng, count, threads):
 
 
 def warps_of(rng, threads, operation, a, b, **fields):
-    """Return warps in which everything not given is random.
+    """Return warps with random values for every field that is not given.
 
-    Their pcs are different, the first the last of all, and many end in ones.
+    All pcs differ, the first is the highest, and many end in ones.
     """
     count = len(operation)
     assert count <= 1 << 10
@@ -59,7 +59,7 @@ def warps_of(rng, threads, operation, a, b, **fields):
 
 
 def random_warps(seed, threads, count, operations=tuple(Op)):
-    """Return warps of random operations; threads agree in one of two."""
+    """Return warps of random operations; in half of them all threads have equal operands."""
     rng = np.random.default_rng(seed)
     operation = rng.choice([int(op) for op in operations], count)
     a, b = (random_words(rng, (count, threads)) for _ in range(2))
@@ -72,7 +72,7 @@ def random_warps(seed, threads, count, operations=tuple(Op)):
 
 
 def crossed_warps(threads, operations=tuple(Op)):
-    """Return warps in which all corners of both operands meet in each operation."""
+    """Return warps that cross all corners of both operands in each operation."""
     a, b = crossed(CORNERS, CORNERS)
     fill = -len(a) % threads
     a, b = (np.append(x, x[:fill]).reshape(-1, threads) for x in (a, b))
@@ -83,7 +83,7 @@ def crossed_warps(threads, operations=tuple(Op)):
 
 
 def one_warp(threads: int, operation, **fields) -> Warps:
-    """Return one instruction; of fields not given some are random."""
+    """Return one instruction; fields that are not given may be random."""
     warps = random_warps(3, threads, 1, (operation,))
     given = {name: np.array([value]) for name, value in fields.items()}
     flags = {name: np.zeros(1, bool) for name in ("a_is_pc", "b_is_immediate")}

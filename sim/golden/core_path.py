@@ -1,4 +1,4 @@
-"""Golden model of what a core's data requests do to the memories of a cluster."""
+"""Golden model of a core's data requests to the memories of a cluster."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,20 +23,20 @@ __all__ = ["ClusterMemory"]
 
 @dataclass
 class ClusterMemory:
-    """DRAM, shared memory and console, as requests leave them that are carried out in order.
+    """DRAM, shared memory and console after requests in sequence.
 
-    What others write to DRAM may be seen late, until `forget`.
+    Writes of other masters to DRAM may become visible late, until `forget`.
 
     Attributes
     ----------
     broken : range
-        Addresses of DRAM that answer with errors.
+        DRAM addresses that answer with errors.
     refused : range
-        Addresses of DRAM that answer stores with errors.
+        DRAM addresses that answer stores with errors.
     device : callable or None
-        ``device(offset, is_store, value)`` carries out an access to a register of a unit that is
-        there, by its byte offset in the window; it returns what is loaded (0 for a store), or None
-        to refuse. Without one, all are refused.
+        ``device(offset, is_store, value)`` accesses an existing unit register at a byte offset
+        in the window. It returns the loaded value (0 for a store), or None to refuse. Without
+        it, all accesses are refused.
     dram : SparseMemory
     shared : SparseMemory
         By byte offset.
@@ -54,7 +54,7 @@ class ClusterMemory:
     refused: range = range(0)
 
     def carry_out(self, request: dict) -> tuple[list[int], int]:
-        """Carry a request out, lowest lanes first; return the words loaded and who is refused."""
+        """Execute a request, lowest lanes first; return the loaded words and the refused lanes."""
         words, refused = [0] * len(request["address"]), 0
         for lane, address in enumerate(request["address"]):
             if not request["mask"] >> lane & 1:
@@ -68,28 +68,28 @@ class ClusterMemory:
         return words, refused
 
     def suspect(self, address: int, values: bytes, strobes: int):
-        """Let bytes of DRAM be taken for what a store would have made them that failed."""
+        """Allow bytes of DRAM to be read as a failed store would have left them."""
         for byte, value in enumerate(values):
             if strobes >> byte & 1:
                 self.stale.setdefault(address + byte, set()).add(value)
 
     def change(self, address: int, values: bytes):
-        """Let somebody else write to DRAM."""
+        """Write to DRAM as another master."""
         self.suspect(address, self.dram.read(address, len(values)), ~0)
         self.dram.write(address, values)
 
     def forget(self):
-        """Let nothing be taken for what it was, in requests that are carried out later."""
+        """Exclude stale values from requests that are executed later."""
         self.stale.clear()
 
     def may_be(self, address: int) -> list[set[int]]:
-        """Return what each byte of the word at an address may be loaded as."""
+        """Return the values that each byte of the word at an address may be loaded with."""
         at = address & ~3
         bytes_there = enumerate(self.dram.read(at, 4), at)
         return [{value, *self.stale.get(byte, ())} for byte, value in bytes_there]
 
     def access(self, address: int, is_store: int, value: int, strobes: int) -> int | None:
-        """Carry out one lane's access; return what it loads, None if nobody serves it."""
+        """Execute one lane's access; return the loaded value, None if refused."""
         shared_end = SHARED_BASE + self.config.shared.size
         if address in self.broken:
             return None
@@ -120,7 +120,7 @@ class ClusterMemory:
         return 0 if forgotten else None
 
     def word(self, memory: SparseMemory, at: int, is_store: int, value: int, strobes: int) -> int:
-        """Load a word, or store the strobed bytes of one."""
+        """Load a word, or store its strobed bytes."""
         if not is_store:
             return int.from_bytes(memory.read(at, 4), "little")
         if strobes:

@@ -1,4 +1,4 @@
-"""Golden model of a core's registers: values, banks, and whose turn it is in each cycle."""
+"""Golden model of the register file: values, banks and arbitration by cycle."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ __all__ = ["Access", "RegisterFileModel", "Served", "WritebackModel", "bank_of",
 
 @dataclass(frozen=True)
 class Access:
-    """A register of the threads of `mask`; `values`, one for each thread, if it is written."""
+    """A register of the threads of `mask`; for writes with `values`, one for each thread."""
 
     warp: int
     register: int
@@ -26,16 +26,16 @@ class Access:
 
 @dataclass
 class Served:
-    """What happened to the accesses of all collectors, or of all buses, in a cycle.
+    """Served accesses of all collectors, or of all buses, in a cycle.
 
     Parameters
     ----------
     threads : list of set of int, or None
-        For each of them the threads that were read or written; None without any answer.
+        For each of them the threads read or written; None without any data.
     ready : list of bool
-        Whose accesses ended.
+        Accesses that completed.
     busy, conflicts : int
-        Banks that served one, and that made another wait.
+        Mask of banks that served an access, and of banks that stalled another.
 
     """
 
@@ -51,7 +51,7 @@ def bank_of(config: CoreConfig, warp: int, register: int, thread: int) -> int:
 
 
 def cycles_of(config: CoreConfig, accesses) -> int:
-    """Return the cycles of accesses that begin together: the reads of the busiest bank."""
+    """Return the cycles of simultaneous accesses: the reads of the busiest bank."""
     load: Counter = Counter()
     for access in accesses:
         banks = [bank_of(config, access.warp, access.register, t) for t in access.threads()]
@@ -61,16 +61,16 @@ def cycles_of(config: CoreConfig, accesses) -> int:
 
 @dataclass
 class Turns:
-    """Accesses of collectors, or of buses, from the cycle in which they come to their end.
+    """Accesses of collectors, or of buses, until their last cycle.
 
     Parameters
     ----------
     config : CoreConfig
         The core.
     by_age : bool
-        Whether the oldest goes first at a bank, or the next in a circle.
+        True if a bank serves the oldest first, else round-robin.
     whole : bool
-        Whether all threads are served, whatever the mask: reads of banks as wide as a warp.
+        True if all threads are served regardless of the mask: reads of warp-wide banks.
 
     """
 
@@ -83,7 +83,7 @@ class Turns:
     last: dict[int, int] = field(default_factory=dict)
 
     def step(self, accesses: list[Access | None]) -> Served:
-        """Return who is served at which bank in a cycle."""
+        """Return the accesses served by each bank in a cycle."""
         asked: dict[int, dict[int, set[int]]] = defaultdict(dict)
         for number, access in enumerate(accesses):
             if access is not None and access.writes:
@@ -104,11 +104,11 @@ class Turns:
         return served
 
     def asked_banks(self, number: int, access: Access) -> dict[int, set[int]]:
-        """Return the threads that each bank is asked for."""
+        """Return the threads requested from each bank."""
         if self.config.bank_mapping == "warp":
             everyone = set(range(self.config.threads))
             threads = everyone if self.whole else access.threads()
-            # One row, be it that nothing of it is written.
+            # One row, even if none of its words is written.
             self.left[number] = set(threads)
             return {bank_of(self.config, access.warp, access.register, 0): threads}
         banks: dict[int, set[int]] = {}
@@ -117,7 +117,7 @@ class Turns:
         return banks
 
     def turn(self, bank: int, asked: dict[int, set[int]]) -> tuple[int, set[int]] | None:
-        """Return who is served at a bank, and the threads."""
+        """Return the access served by a bank, and its threads."""
         if not asked:
             self.last[bank] = -1
             return None
@@ -130,7 +130,7 @@ class Turns:
         return number, asked[number]
 
     def finish(self, accesses: list[Access | None], served: Served) -> None:
-        """Forget the accesses that have ended."""
+        """Remove the accesses that have completed."""
         for number, access in enumerate(accesses):
             if access is None:
                 continue
@@ -145,12 +145,12 @@ class Turns:
 
 
 class RegisterFileModel:
-    """Values of all registers, and which accesses are served in each cycle.
+    """Golden model of `RegisterFile`: values, and served accesses by cycle.
 
     Parameters
     ----------
     config : CoreConfig
-        What is modelled.
+        The core.
 
     """
 
@@ -163,9 +163,9 @@ class RegisterFileModel:
         self.writes = Turns(config, True, False)
 
     def step(self, reads: list[Access | None], writes: list[Access | None]):
-        """Return which reads and writes are served, and for each read its values by thread.
+        """Return the served reads and writes, and the values of each read by thread.
 
-        Each list has what the collectors, or the buses, offer in this cycle.
+        Each list has the accesses that the collectors, or the buses, offer in this cycle.
         """
         read, write = self.reads.step(reads), self.writes.step(writes)
         answers: list[dict[int, int] | None] = []
@@ -184,12 +184,12 @@ class RegisterFileModel:
 
 
 class WritebackModel:
-    """Which source is on which bus: the oldest first, until it is written.
+    """Golden model of `Writeback`: assigns buses to sources, oldest first, until written.
 
     Parameters
     ----------
     config : CoreConfig
-        What is modelled.
+        The core.
     sources : int
         Units that offer results.
 
@@ -201,7 +201,7 @@ class WritebackModel:
         self.cycle = 0
 
     def step(self, offered: list[bool], ready: list[bool]) -> list[int | None]:
-        """Return the source on each bus in a cycle in which some buses are written."""
+        """Return the source on each bus; `ready` are the buses written in this cycle."""
         for source, offers in enumerate(offered):
             if offers and self.since[source] is None:
                 self.since[source] = self.cycle

@@ -1,4 +1,4 @@
-"""Model of the warp scheduler: four policies, each as one would tell it."""
+"""Golden models of the four warp scheduling policies."""
 
 from ...hw.config import CoreConfig
 from ...hw.core.two_level import PATIENCE, members
@@ -7,25 +7,25 @@ __all__ = ["POLICIES", "make_scheduler"]
 
 
 class RoundRobin:
-    """The next after the one last taken, in a circle."""
+    """Round-robin policy."""
 
     def __init__(self, warps: int):
         self.warps = warps
         self.last = -1
 
     def choose(self, ready: set[int]) -> int | None:
-        """Return the warp whose turn it is, None if none is ready."""
+        """Return the next warp in cyclic order, None if none is ready."""
         circle = [*range(self.last + 1, self.warps), *range(self.last + 1)]
         return next((warp for warp in circle if warp in ready), None)
 
     def step(self, taken: int | None, long_wait: set[int], started: set[int]):
-        """End the cycle in which `taken` was issued."""
+        """End the cycle in which `taken` issued."""
         if taken is not None:
             self.last = taken
 
 
 class Oldest:
-    """The one that was started first."""
+    """Oldest-first policy, by start."""
 
     def __init__(self, warps: int):
         self.by_age = list(range(warps))
@@ -35,13 +35,13 @@ class Oldest:
         return next((warp for warp in self.by_age if warp in ready), None)
 
     def step(self, taken: int | None, long_wait: set[int], started: set[int]):
-        """End a cycle: those `started` are the youngest now."""
+        """End a cycle: `started` become the youngest."""
         stayed = [warp for warp in self.by_age if warp not in started]
         self.by_age = stayed + sorted(started)
 
 
 class GreedyThenOldest(Oldest):
-    """The one last taken while it is ready, then the oldest."""
+    """Greedy-then-oldest policy: the warp last taken while ready, else the oldest."""
 
     def __init__(self, warps: int):
         super().__init__(warps)
@@ -59,7 +59,7 @@ class GreedyThenOldest(Oldest):
 
 
 class TwoLevel:
-    """In turn among half of the warps; those that wait long change places with others."""
+    """Two-level policy: round-robin among half of the warps; long waits leave the active set."""
 
     def __init__(self, warps: int):
         self.warps = warps
@@ -69,11 +69,11 @@ class TwoLevel:
         self.cycle = 0
 
     def choose(self, ready: set[int]) -> int | None:
-        """Return the member whose turn it is."""
+        """Return the next member in cyclic order."""
         return self.inside.choose(ready & self.active)
 
     def step(self, taken: int | None, long_wait: set[int], started: set[int]):
-        """End a cycle: at most one member and one outsider change places."""
+        """End a cycle: exchange at most one member for an outside warp."""
         waiting = self.active & long_wait
         candidate = self.outside.choose(set(range(self.warps)) - self.active - long_wait)
         leaver = min(waiting) if waiting else None
@@ -96,5 +96,5 @@ POLICIES = {
 
 
 def make_scheduler(config: CoreConfig):
-    """Return the model of the policy that `config` names."""
+    """Return the model of the configured policy."""
     return POLICIES[config.scheduler](config.warps)

@@ -1,1 +1,1 @@
-"""Small programs whose cost the definition of the core tells, and what they cost."""
+"""Micro-benchmarks of a core: measured cycles against those of its definition."""

@@ -1,4 +1,4 @@
-"""Rows: register banks, where they hold instructions up and where they do not."""
+"""Rows: stalls by conflicts at the register banks."""
 
 from ...hw.config import CoreConfig
 from ...hw.core.register_map import RegisterMap
@@ -7,10 +7,10 @@ from .streams import Stream, by_warp, repeated
 
 __all__ = ["bank_rows"]
 
-#: Two warps on four banks as wide as a warp; a source whose number is a multiple of their count.
+#: Two warps on four warp-wide banks; a source register with a multiple of the banks as number.
 NARROW = {"warps": 2, "banks": 4}
 REGISTER = 8
-#: Warps of more threads than banks of a word.
+#: Warps with more threads than word-wide banks.
 THREADS = {
     "warps": 2,
     "threads": 32,
@@ -20,7 +20,7 @@ THREADS = {
     "fp32_lanes": 8,
     "memory_lanes": 8,
 }
-#: What of a kind reads so many registers.
+#: By kind: number of source registers, and a stream.
 READERS = {
     "sum with an immediate": (1, repeated("addi x{d}, x9, 1")),
     "sum": (2, repeated("add x{d}, x8, x9")),
@@ -29,17 +29,17 @@ READERS = {
 
 
 def twice(register: int) -> Stream:
-    """Return a stream of sums that read a register twice."""
+    """Return a stream of sums that read one register twice."""
     return repeated(f"add x{{d}}, x{register}, x{register}")
 
 
 def farthest(values: list[float], expected: float) -> float:
-    """Return the value that is farthest from what it must be."""
+    """Return the value with the largest distance from `expected`."""
     return max(values, key=lambda value: abs(value - expected))
 
 
 def between_warps(distance: int) -> Row:
-    """Return the row of two warps that read banks so far apart, wherever they are."""
+    """Return the row of two warps that read banks at a distance, for all positions."""
     banks = NARROW["banks"]
     expected = 0.5 if distance % banks == 0 else 1.0
 
@@ -61,7 +61,7 @@ def between_warps(distance: int) -> Row:
 
 
 def in_warp(distance: int) -> Row:
-    """Return the row of sums of two registers whose numbers are so far apart."""
+    """Return the row of sums of two registers at a distance."""
     expected = 0.5 if distance % NARROW["banks"] == 0 else 1.0
     registers = [(REGISTER + n, REGISTER + n + distance) for n in range(NARROW["banks"])]
 
@@ -81,7 +81,7 @@ def in_warp(distance: int) -> Row:
 
 
 def of_threads(name: str) -> Row:
-    """Return the row of an instruction whose operands are in banks of a word."""
+    """Return the row of an instruction with operands in word-wide banks."""
     operands, stream = READERS[name]
     parts = RegisterMap(CoreConfig(**THREADS)).parts
     return Row(

@@ -1,4 +1,4 @@
-"""Rows: what branches, divergence, barriers and long operations cost a warp."""
+"""Rows: cost of branches, divergence, barriers and long operations for a warp."""
 
 from ...hw.core.divide_lane import DivideLaneConfig
 from ...hw.float.special.special_function import SpecialFunctionConfig
@@ -8,9 +8,9 @@ from .streams import Stream, repeated
 
 __all__ = ["cost_rows"]
 
-#: Divergence takes threads that can disagree.
+#: Divergence needs several threads.
 DIVERGENT = {"warps": 2, "threads": 4}
-#: Half of the threads go each way; after `vx_join` the others, then all.
+#: Half of the threads take each side; after the first `vx_join` the second side, then all.
 BOTH_WAYS = Stream(
     [
         """
@@ -27,7 +27,7 @@ BOTH_WAYS = Stream(
 
 
 def branches() -> dict[str, tuple[Stream, int, str]]:
-    """Return streams of branches, the cycles of a line, and why."""
+    """Return streams of branches, the cycles of a line, and the reason."""
     fetch = 1
     return {
         "branch taken, two operands": (
@@ -55,14 +55,14 @@ def branches() -> dict[str, tuple[Stream, int, str]]:
 
 
 def controls() -> dict[str, tuple[Stream, int, str]]:
-    """Return streams of control instructions, the cycles of a line, and why."""
+    """Return streams of control instructions, the cycles of a line, and the reason."""
     return {
         "control register read": (
             repeated("csrr x{d}, warp_id"),
             control(0),
             "port after 3, result after 2 more, drained after 1 more",
         ),
-        "mask set": (repeated("vx_tmc x9"), control(2), "its count, and the exit code of an end"),
+        "mask set": (repeated("vx_tmc x9"), control(2), "operands: mask and exit code"),
         "split and join, threads agree": (
             Stream(["vx_split x{d}, x9, zero\nvx_join x{d}"]),
             2 * control(1),
@@ -77,7 +77,7 @@ def controls() -> dict[str, tuple[Stream, int, str]]:
 
 
 def chains() -> dict[str, tuple[Stream, int, str]]:
-    """Return streams in which each instruction needs the last result, as `branches`."""
+    """Return streams of dependent instructions, in the form of `branches`."""
     core = core_of({})
     special = SpecialFunctionConfig().latency
     lane = DivideLaneConfig()
@@ -106,7 +106,7 @@ def chains() -> dict[str, tuple[Stream, int, str]]:
 
 
 def barrier_row(warps: int) -> Row:
-    """Return the row of so many warps that meet, again and again."""
+    """Return the row of repeated barriers of this many warps."""
     stream = Stream(["vx_bar x9, x10"], setup=f"li x10, {warps}")
     return Row(
         group="costs",
@@ -119,7 +119,7 @@ def barrier_row(warps: int) -> Row:
 
 
 def divergence_row() -> Row:
-    """Return the row of a choice in which both ways are gone."""
+    """Return the row of a split with threads on both sides."""
     fetch = 1
     parts = {
         "split": control(1),
@@ -130,7 +130,7 @@ def divergence_row() -> Row:
         "their sum": 1,
         "join": control(1),
     }
-    # The branch is the others' first instruction, too; all of them take it.
+    # The branch is also the first instruction of the second side, and taken by all of it.
     parts["their branch"] = taken(1, fetch)
     return Row(
         group="costs",
@@ -144,7 +144,7 @@ def divergence_row() -> Row:
 
 
 def cost_rows() -> list[Row]:
-    """Return all rows of costs, of one warp alone unless they say otherwise."""
+    """Return all rows of costs, of a single warp unless stated otherwise."""
     rows = [
         Row(
             group="costs",

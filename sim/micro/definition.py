@@ -1,7 +1,7 @@
-"""What the definition of the core says about cycles: the formulas behind the expectations.
+"""Cycle formulas from the definition of the core: the expected values of the rows.
 
-An instruction is issued in the cycle in which it leaves its buffer. In the next a collector takes
-it; it then asks for one operand per cycle.
+An instruction issues in the cycle in which it leaves its buffer. It enters a collector in the
+next cycle and then reads one operand per cycle.
 """
 
 from ...hw.config import CoreConfig
@@ -27,75 +27,76 @@ CONTROL = 2
 
 
 def gathering(operands: int) -> int:
-    """Return the cycles that an instruction keeps a collector, all operands being in the banks."""
+    """Return the cycles that an instruction occupies a collector, with all operands in banks."""
     return max(2, operands + 1)
 
 
 def to_port(operands: int) -> int:
-    """Return the cycles from the issue of an instruction until its port takes it."""
+    """Return the cycles from issue until the port accepts the instruction."""
     return 1 + gathering(operands)
 
 
 def chain(core: CoreConfig, port: Port, latency: int, operands: int) -> int:
-    """Return the cycles from an instruction to the next that needs its result.
+    """Return the cycles from an instruction to the issue of its consumer.
 
-    Each reads `operands` registers, one of them that result; the port has a lane for each thread.
+    Each reads `operands` registers, one of them the result; the port has a lane for each thread.
     """
     if not core.snoop:
-        # The result is in the banks in the cycle after the bus; then the next is issued.
+        # The result is in the banks in the cycle after the bus; then the consumer issues.
         return latency + 1 + to_port(operands)
     released = 1 + release_delay(core, port)
     if latency == 1:
-        return released + to_port(operands)  # by then it is in the banks
-    # The result is in the collector in the cycle after the bus; the others come from the banks.
+        return released + to_port(operands)  # by then the result is in the banks
+    # The result is in the collector in the cycle after the bus; other operands are in the banks.
     return max(latency + 1, released + to_port(operands - 1))
 
 
 def variable_chain(core: CoreConfig, latency: int, operands: int) -> int:
-    """Return the same of ports whose results announce themselves when they come.
+    """Return the cycles of `chain` for ports that announce their results on arrival.
 
-    `latency` is that from the port to the bus.
+    `latency` is counted from the port to the bus.
     """
     return latency + 1 + to_port(operands)
 
 
 def load_chain(core: CoreConfig, latency: int) -> int:
-    """Return the cycles from a load to the next that needs its result as an address.
+    """Return the cycles from a load to the next load that uses its result as address.
 
-    From the port to the request is a cycle, from the answer to the bus are two.
+    One cycle from the port to the request, two from the response to the bus.
     """
     return variable_chain(core, latency + 3, 1)
 
 
 def slots_held(latency: int) -> int:
-    """Return the cycles that a load or store keeps one of `CoreConfig.accesses`."""
+    """Return the cycles that a load or store occupies one of `CoreConfig.accesses`."""
     return latency + 3
 
 
 def port_cycles(core: CoreConfig, port: Port) -> int:
-    """Return the cycles that a port takes for a warp, one beat in each."""
+    """Return the cycles of a port for a warp, one per beat."""
     return core.threads // core.lanes(port.name)
 
 
 def not_taken(operands: int) -> int:
-    """Return the cycles from a branch to the next instruction.
+    """Return the cycles from a branch that is not taken to the next instruction.
 
-    The decision comes a cycle after the port took it; in the cycle after that the next is issued.
+    The decision is one cycle after the port accepted it; the next instruction issues one cycle
+    later.
     """
     return to_port(operands) + 2
 
 
 def taken(operands: int, latency: int) -> int:
-    """Return the cycles from a branch to the instruction it leads to, fetched in `latency`.
+    """Return the cycles from a taken branch to its target, with a fetch of `latency` cycles.
 
-    The decision is the redirect; it takes `latency` + 2 cycles until the instruction shows.
+    The decision is the redirect; the target is in the buffer `latency` + 2 cycles later.
     """
     return to_port(operands) + 1 + latency + 2
 
 
 def control(operands: int) -> int:
-    """Return the cycles from a control instruction that writes a register to the next of its kind.
+    """Return the cycles between control instructions that write a register.
 
-    The result comes two cycles after the port; when it is written, nothing is under way.
+    The result is on the bus two cycles after the port; once it is written, nothing is in flight.
     """
     return to_port(operands) + 2 + 1

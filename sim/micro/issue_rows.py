@@ -1,4 +1,4 @@
-"""Rows: how many instructions are issued per cycle, and how soon one may need another's result."""
+"""Rows: instructions issued per cycle, and cycles between dependent instructions."""
 
 from ...hw.config import CoreConfig
 from ...hw.core.operations import Port
@@ -9,15 +9,15 @@ from .streams import STREAMS, Stream, repeated
 __all__ = ["chain_rows", "collector_rows", "dual_issue_rows", "issue_rows"]
 
 ALWAYS = float("inf")
-#: Streams of instructions that read so many registers. Of neighbouring warps, which are issued one
-#: after the other, operands are in different banks in every cycle: registers in falling order.
+#: Streams by number of source registers. Registers are in falling order, so that neighbouring
+#: warps, which issue in successive cycles, use different banks in every cycle.
 READERS = {
     0: STREAMS["constants"],
     1: STREAMS["sums with an immediate"],
     2: repeated("fmul.s f{d}, f2, f1"),
     3: repeated("fmadd.s f{d}, f3, f2, f1"),
 }
-#: Least instructions per cycle of 8 warps, by stream.
+#: Minimum instructions per cycle of 8 warps, by stream.
 LEAST = {
     "sums": 0.98,
     "products": 0.98,
@@ -27,7 +27,7 @@ LEAST = {
     "dependent sums": 0.9,
     "dependent multiply-adds": 0.85,
 }
-#: Chains: what is computed, from which port, how many registers it reads.
+#: Dependent chains: stream, port and number of source registers.
 CHAINS = {
     "sum with an immediate": (repeated("addi x10, x10, 1"), Port.INT, 1),
     "sum": (STREAMS["dependent sums"], Port.INT, 2),
@@ -44,7 +44,7 @@ def latency_of(core: CoreConfig, port: Port, name: str) -> int:
 
 
 def issue_rows() -> list[Row]:
-    """Return what 8 warps issue, and one."""
+    """Return the issue rates of 8 warps, and of one."""
     rows = [
         Row(
             group="issue",
@@ -63,14 +63,14 @@ def issue_rows() -> list[Row]:
         name="one warp: sums",
         unit="per cycle",
         limits=(0.5, 1),
-        why="one warp is fetched 4 instructions in 4 cycles",
+        why="a fetch of 4 instructions takes one warp 4 cycles",
         measure=lambda bench: bench.run(STREAMS["sums"], warps=1).ipc,
     )
     return [*rows, alone]
 
 
 def chain_rows() -> list[Row]:
-    """Return the steps of one warp in which each instruction needs the result of that before."""
+    """Return the cycles of one warp between dependent instructions."""
     rows = []
     for change in ({}, {"snoop": False}):
         core = core_of(change)
@@ -92,7 +92,7 @@ def chain_rows() -> list[Row]:
 
 
 def collector_rows() -> list[Row]:
-    """Return what so many collectors are good for."""
+    """Return the issue rates by number of collectors."""
     rows = []
     for collectors in range(1, 9):
         for operands, stream in READERS.items():
@@ -112,7 +112,7 @@ def collector_rows() -> list[Row]:
 
 
 def dual_issue_rows() -> list[Row]:
-    """Return what two slots issue, by buses."""
+    """Return the issue rates of two slots, by number of buses."""
     mix = Stream(["addi x{d}, x9, 1", "fmul.s f{d}, f2, f1"])
     rows = [
         Row(
@@ -133,7 +133,7 @@ def dual_issue_rows() -> list[Row]:
         name="8 warps: sums",
         unit="per cycle",
         limits=(0.98, 1),
-        why="both go to one port",
+        why="both instructions use one port",
         measure=lambda bench: bench.run(STREAMS["sums with an immediate"]).ipc,
         change={"issue_width": 2, "collectors": 8},
     )

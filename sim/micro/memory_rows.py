@@ -1,4 +1,4 @@
-"""Rows: memory that takes long, and how far warps hide it."""
+"""Rows: long memory latencies, and how far warps hide them."""
 
 from ...hw.config import CoreConfig
 from .definition import load_chain, slots_held
@@ -12,22 +12,22 @@ MANY = {"warps": 32, "accesses": 32}
 FEW = {"warps": 32, "accesses": 4}
 LATENCIES = (1, 5, 10, 20, 50, 100, 200)
 WARPS = (1, 2, 4, 8, 16, 32)
-#: A load, and the first use of what it loads.
+#: A load, and the first use of its result.
 USE = Stream(["lw x10, 0(x8)", "add x11, x10, x9"])
 ENTRIES = (2, 4, 8)
 
 
 def hiding_rows() -> list[Row]:
-    """Return the rate of loads and their uses, by latency and by warps."""
+    """Return the rates of loads with uses, by latency and number of warps."""
     return [hiding_row(latency, warps) for latency in LATENCIES for warps in WARPS]
 
 
 def hiding_row(latency: int, warps: int) -> Row:
-    """Return the row of so many warps that load with such a latency, and use what they load.
+    """Return the row of warps that load with a latency, and use the result.
 
-    The use is issued as the next load of a chain would be, the next load in the cycle after it. In
-    turns, all uses go before all loads if they come together: a load may have to wait for a use of
-    each of the other warps.
+    The use issues when the next load of a chain would; the next load follows one cycle later. In
+    round-robin order all uses may go before all loads, so a load may wait for one use of each
+    other warp.
     """
     step = load_chain(core_of(MANY), latency) + 1
     count = len(USE.lines) * warps
@@ -43,7 +43,7 @@ def hiding_row(latency: int, warps: int) -> Row:
 
 
 def access_rows() -> list[Row]:
-    """Return the rate of loads that nobody waits for: as many as may be under way."""
+    """Return the rates of independent loads: limited by the number of accesses in flight."""
     rows = []
     for change in (FEW, MANY):
         core = core_of(change)
@@ -54,7 +54,7 @@ def access_rows() -> list[Row]:
                     name=f"latency {latency}: loads",
                     unit="per cycle",
                     limits=exactly(ratio(core.accesses, slots_held(latency))),
-                    why=f"{core.accesses} under way, each for {latency} + 3 cycles",
+                    why=f"{core.accesses} in flight, each for {latency} + 3 cycles",
                     measure=lambda bench, latency=latency: (
                         bench.run(STREAMS["loads"], latency=latency).ipc
                     ),
@@ -65,7 +65,7 @@ def access_rows() -> list[Row]:
 
 
 def fetch_rows() -> list[Row]:
-    """Return the rate of one warp whose instructions come from far."""
+    """Return the rates of one warp with a long fetch latency."""
     rows = []
     for entries in ENTRIES:
         change = (
@@ -78,7 +78,7 @@ def fetch_rows() -> list[Row]:
                     name=f"latency {latency}, one warp: sums",
                     unit="per cycle",
                     limits=exactly(ratio(entries, latency + 3)),
-                    why=f"{entries} instructions asked for at a time, {latency} + 3 cycles each",
+                    why=f"{entries} instructions requested at a time, {latency} + 3 cycles each",
                     measure=lambda bench, latency=latency: (
                         bench.run(STREAMS["sums"], warps=1, latency=latency).ipc
                     ),

@@ -1,4 +1,4 @@
-"""Rows: ports with fewer lanes than threads, and units that take long."""
+"""Rows: ports with fewer lanes than threads, and units with long operations."""
 
 from ...hw.core.divide_lane import DivideLaneConfig
 from ...hw.core.operations import Port
@@ -31,7 +31,7 @@ STREAMS_OF_PORTS = (
 
 
 def port_rows() -> list[Row]:
-    """Return what an instruction costs at each port."""
+    """Return the cost of an instruction at each port."""
     rows = []
     for change in ({}, LANES):
         core = core_of(change)

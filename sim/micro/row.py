@@ -1,4 +1,4 @@
-"""Rows of micro-benchmarks: what the definition says a core does, and what it does."""
+"""Row of a micro-benchmark: an expected figure and its measurement."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from .streams import Stream, program
 
 __all__ = ["SHAPE", "Row", "Workbench", "core_of", "exactly", "ratio"]
 
-#: The core of most rows. What they show does not depend on how many threads a warp has.
+#: Default core of the rows. The figures do not depend on the number of threads.
 SHAPE: dict[str, Any] = {"warps": 8, "threads": 1}
 #: Relative error of a quotient of two counts.
 ROUNDING = 1e-9
 
 
 class Workbench:
-    """Where a row is measured: a core, and how it is simulated.
+    """Measurement set-up of a row: a core and its simulation options.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ class Workbench:
         latency: int = 1,
         lengths: tuple[int, int] = LENGTHS,
     ) -> Steady:
-        """Return what a stream costs in the long run, or programs of any length.
+        """Return the steady-state cost of a stream, or of programs of any length.
 
         Parameters
         ----------
         stream : Stream or callable
-            What each warp carries out; or what makes a program of a number of lines.
+            Stream of each warp, or a function that returns a program of a number of lines.
         warps : int or None
-            How many carry it out; all by default.
+            Number of running warps; all by default.
         latency : int
-            Of memory.
+            Latency of memory, in cycles.
         lengths : tuple of int
-            Lines of the two programs that are compared.
+            Lines of the two compared programs.
 
         """
         chosen = self.core.warps if warps is None else warps
@@ -69,23 +69,23 @@ class Workbench:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A figure, and what it must be.
+    """A figure with its expected value.
 
     Parameters
     ----------
     group : str
-        What it belongs to.
+        Group of the figure.
     name : str
-        What is measured.
+        Measured quantity.
     unit : str
     limits : tuple of float
-        The least and the most that the definition says; the same where it says it exactly.
+        Minimum and maximum by the definition; equal for an exact value.
     why : str
-        How that follows.
+        Derivation.
     measure : callable
-        Measures it at a workbench.
+        Measures the figure on a `Workbench`.
     change : mapping
-        Parameters of the core that differ from `SHAPE` and from those of `CoreConfig`.
+        Parameters of the core that differ from `SHAPE` and the defaults of `CoreConfig`.
 
     """
 
@@ -98,23 +98,23 @@ class Row:
     change: Mapping[str, Any] = field(default_factory=dict)
 
     def measured(self, **options: Any) -> float:
-        """Measure; options are those of `CoreMachine`."""
+        """Return the measured figure; options are those of `CoreMachine`."""
         return self.measure(Workbench(small_config(**SHAPE | dict(self.change)), **options))
 
     def met(self, value: float) -> bool:
-        """Return whether a measured value is what it must be."""
+        """Return True if a measured value is within the limits."""
         least, most = self.limits
         return least * (1 - ROUNDING) <= value <= most * (1 + ROUNDING)
 
     @property
     def expected(self) -> str:
-        """What it must be, in words."""
+        """Expected value, in words."""
         least, most = self.limits
         return f"= {least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
 
     @property
     def changes(self) -> str:
-        """What is different from the usual core."""
+        """Differences from the default core."""
         return ", ".join(f"{name} {value}" for name, value in self.change.items())
 
 
@@ -124,10 +124,10 @@ def core_of(change: Mapping[str, Any]) -> CoreConfig:
 
 
 def exactly(value: float) -> tuple[float, float]:
-    """Return the limits of a figure that is known."""
+    """Return the limits of an exactly known figure."""
     return value, value
 
 
 def ratio(count: float, cycles: float) -> float:
-    """Return instructions per cycle where these many are done in so many cycles, at most one."""
+    """Return instructions per cycle: `count` in `cycles`, at most one."""
     return min(1.0, count / cycles)

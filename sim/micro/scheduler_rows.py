@@ -1,4 +1,4 @@
-"""Rows: in which order each policy issues."""
+"""Rows: issue order of each scheduling policy."""
 
 from collections.abc import Iterator
 
@@ -19,16 +19,15 @@ __all__ = ["scheduler_rows"]
 
 SMALL = {"warps": 4}
 LENGTH = 240
-#: What a warp that shows one of these waits for keeps it long.
+#: Stall reasons that count as long waits.
 LONG = {StallReason.MEMORY, StallReason.BARRIER, StallReason.IDLE}
-#: Sums that depend on loads now and then, so that all warps are ready in some cycles and in others
-#: none is.
+#: Sums that depend on loads now and then: in some cycles all warps are ready, in others none.
 WORK = Stream(["lw x10, 0(x8)", *["add x{d}, x8, x9"] * 5, "add x11, x10, x9", "add x11, x11, x9"])
 NEVER = 1 << 62
 
 
 def recorded(bench: Workbench, stream: Stream) -> CoreRecords:
-    """Return everything that a run of a stream showed."""
+    """Return the records of a run of a stream."""
     text = program(stream, LENGTH, warps=bench.core.warps)
     with CoreMachine(bench.config, record=(0, NEVER), **bench.options) as machine:
         code = assemble_program(text).data
@@ -39,7 +38,7 @@ def recorded(bench: Workbench, stream: Stream) -> CoreRecords:
 
 
 def by_cycle(rows: np.ndarray, first: int) -> dict[int, list[tuple[int, int]]]:
-    """Return the changes of each cycle from `first` on: whose state, and what it is then."""
+    """Return the changes of each cycle from `first` on: warp and new state."""
     news: dict[int, list[tuple[int, int]]] = {}
     for row in rows:
         news.setdefault(max(int(row["cycle"]), first), []).append((
@@ -52,9 +51,9 @@ def by_cycle(rows: np.ndarray, first: int) -> dict[int, list[tuple[int, int]]]:
 def cycles(
     records: CoreRecords, warps: int
 ) -> Iterator[tuple[list[StallReason], StallReason, int | None]]:
-    """Yield for each cycle why each warp is not ready, what became of the slot, and who issued."""
+    """Yield for each cycle the stall reason of each warp, the slot's outcome, the issuing warp."""
     reasons, slots = (by_cycle(records.of(kind), records.first) for kind in (Kind.WARP, Kind.SLOT))
-    # What is issued enters collectors in the same order.
+    # Instructions enter collectors in issue order.
     issued = iter(records.of(Kind.COLLECTED)["warp"])
     waits, slot = [StallReason.IDLE] * warps, StallReason.IDLE
     for cycle in range(records.first, records.slots_end):
@@ -66,9 +65,9 @@ def cycles(
 
 
 def wrong_choices(core: CoreConfig, records: CoreRecords, phase: int) -> int:
-    """Return how many cycles the model of the policy would have issued another warp in, or none.
+    """Return the number of cycles in which the policy's model would issue another warp or none.
 
-    Where it is two-level, `phase` is how far its patience had run out in the first cycle.
+    For the two-level policy, `phase` is its patience counter in the first cycle.
     """
     model = make_scheduler(core)
     if isinstance(model, TwoLevel):
@@ -77,29 +76,29 @@ def wrong_choices(core: CoreConfig, records: CoreRecords, phase: int) -> int:
     for reasons, slot, taken in cycles(records, core.warps):
         ready = {warp for warp, reason in enumerate(reasons) if reason is StallReason.NONE}
         long_wait = {warp for warp, reason in enumerate(reasons) if reason in LONG}
-        if slot is not StallReason.FULL:  # then nobody can be issued
+        if slot is not StallReason.FULL:  # otherwise no warp can issue
             wrong += model.choose(ready) != taken
-        # Warps are started by number, which is how the model has them from the beginning.
+        # Warps start in order of their index, as in the model's initial state.
         model.step(taken, long_wait, set())
     return wrong
 
 
 def measure(bench: Workbench) -> float:
-    """Return the least number of wrong choices of the model, whatever its phase."""
+    """Return the minimum number of wrong choices over all phases."""
     records = recorded(bench, WORK)
     phases = range(PATIENCE) if bench.core.scheduler == "two_level" else range(1)
     return min(wrong_choices(bench.core, records, phase) for phase in phases)
 
 
 def scheduler_rows() -> list[Row]:
-    """Return how often each policy chose another warp than it should have."""
+    """Return the number of wrong choices of each policy."""
     return [
         Row(
             group="schedulers",
             name=f"{LENGTH} instructions of 4 warps: cycles with another choice",
             unit="cycles",
             limits=exactly(0),
-            why="the model of the policy, given which warps were ready",
+            why="model of the policy, with the same ready warps",
             measure=measure,
             change={**SMALL, "scheduler": policy},
         )

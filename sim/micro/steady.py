@@ -1,4 +1,4 @@
-"""What instructions cost in the long run: the difference between a long and a short program."""
+"""Steady-state cost of instructions: difference between a long and a short program."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from ..stop_reason import CoreStop
 
 __all__ = ["LENGTHS", "Steady", "run_text", "steady"]
 
-#: Lines of the two programs; multiples of everything that repeats.
+#: Lines of the two programs; multiples of all periods.
 LENGTHS = (480, 1440)
-#: More than any of these programs takes.
+#: Cycle limit, above the cost of all these programs.
 LIMIT = 4_000_000
 
 
@@ -55,7 +55,7 @@ class Steady:
 def run_text(
     config: ClusterConfig, text: str, *, memory: CoreMemoryConfig | None = None, **options
 ) -> CoreOutcome:
-    """Return how a program in assembly ran."""
+    """Return the outcome of a program in assembly."""
     with CoreMachine(config, memory=memory, **options) as machine:
         code = assemble_program(text).data
         machine.write(ENTRY, code)
@@ -73,18 +73,18 @@ def steady(
     memory: CoreMemoryConfig | None = None,
     **options,
 ) -> Steady:
-    """Return what the lines cost that a long program has more than a short one.
+    """Return the cost of the lines that a long program has in addition to a short one.
 
-    How the machine starts and ends does not count, for it is the same in both.
+    Start and end of the machine are the same in both and cancel out.
 
     Parameters
     ----------
     config : ClusterConfig
         Of one core.
     program : callable
-        Makes the text of a program of this many lines for each warp.
+        Returns the text of a program of this many lines for each warp.
     lengths : tuple of int
-        Lines of both.
+        Lines of the short and the long program.
     memory : CoreMemoryConfig or None
         Timing of memory.
     options

@@ -1,4 +1,4 @@
-"""Instructions one after the other, without a loop: what a core does in the long run."""
+"""Straight-line instruction streams for the steady state of a core."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from ..programs.bench import END
 
 __all__ = ["STREAMS", "Stream", "by_warp", "program", "repeated"]
 
-#: Destinations that independent instructions use in turn: so many, from this register on. Those
-#: before are sources.
+#: Destinations of independent instructions, used in rotation: the first register and their number.
+#: Lower registers are sources.
 FIRST, TURNS = 16, 16
-#: Every thread of `warps` warps goes on behind it. x9 is 1, f1 is 1.0, f2 and f3 near it; x8 is an
-#: address of shared memory, another word for each thread of the core.
+#: Start of a program: every thread of `warps` warps continues after it. x9 is 1, f1 is 1.0, f2 and
+#: f3 are near it; x8 is an address in shared memory, a different word for each thread of the core.
 BEGIN = f"""
         li t0, {{warps}}
         la t1, body
@@ -34,15 +34,14 @@ body:   li t0, -1
 
 @dataclass(frozen=True)
 class Stream:
-    """A few lines of assembly to be repeated.
+    """Lines of assembly to repeat.
 
     Parameters
     ----------
     lines : sequence of str
-        Where they have ``{d}`` stands the number of a register, another one in each line: a
-        destination that nobody waits for.
+        ``{d}`` stands for a register number, different in each line: an unused destination.
     setup : str
-        What comes once, before.
+        Lines executed once, before the stream.
 
     """
 
@@ -50,7 +49,7 @@ class Stream:
     setup: str = ""
 
     def text(self, length: int) -> str:
-        """Return this many lines."""
+        """Return `length` lines."""
         chosen = (
             self.lines[k % len(self.lines)].format(d=FIRST + k % TURNS) for k in range(length)
         )
@@ -62,7 +61,7 @@ def repeated(line: str) -> Stream:
     return Stream([line])
 
 
-#: Streams by what they consist of. Those of sums read two registers, unless said otherwise.
+#: Streams by content. Sums read two registers, unless stated otherwise.
 STREAMS = {
     "sums": repeated("add x{d}, x8, x9"),
     "sums with an immediate": repeated("addi x{d}, x9, 1"),
@@ -93,17 +92,17 @@ STREAMS = {
 
 
 def program(stream: Stream, length: int, *, warps: int) -> str:
-    """Return the text of a program in which this many warps carry out `length` lines each."""
+    """Return the text of a program in which `warps` warps execute `length` lines each."""
     return f"{BEGIN.format(warps=warps)}\n{stream.text(length)}\n{END}"
 
 
 def by_warp(streams: Sequence[Stream]) -> Callable[[int], str]:
-    """Return what makes a program in which each warp has a stream of its own."""
+    """Return a function that makes a program with a different stream for each warp."""
 
     def text(length: int) -> str:
         parts = [BEGIN.format(warps=len(streams)), "csrr t0, warp_id"]
         for warp in range(len(streams)):
-            # A branch alone does not reach far enough.
+            # The reach of a branch alone is too small.
             parts += [f"li t1, {warp}", f"bne t0, t1, after{warp}", f"j own{warp}", f"after{warp}:"]
         for warp, stream in enumerate(streams):
             parts += [f"own{warp}:", stream.text(length), END]

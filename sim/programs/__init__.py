@@ -1,1 +1,1 @@
-"""Random programs for the cores, to run one implementation of them against another."""
+"""Random programs for cores, to compare implementations."""

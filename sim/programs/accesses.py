@@ -1,4 +1,4 @@
-"""Programs of loads, stores, branches, jumps and control registers, with all their odd cases."""
+"""Corner-case programs of loads, stores, branches, jumps and control registers."""
 
 import random
 from collections.abc import Iterator
@@ -12,24 +12,24 @@ from .placed import PlacedProgram
 
 __all__ = ["branch_program", "memory_program", "register_program"]
 
-#: What each thread has for itself, and what the threads of a warp share.
+#: Data of each thread, and data shared by the threads of a warp.
 OWN, SHARE = 0x8010_0000, 0x8020_0000
 OWN_SHIFT, SHARE_SHIFT = 12, 8
 LOADS = {"lb": 1, "lbu": 1, "lh": 2, "lhu": 2, "lw": 4, "flw": 4}
 STORES = {"sb": 1, "sh": 2, "sw": 4, "fsw": 4}
 BRANCHES = ("beq", "bne", "blt", "bge", "bltu", "bgeu")
-#: Control registers whose value says when something happens, beside the counters.
+#: Control registers with time-dependent values, besides the counters.
 TIMING = ("warp_mask",)
 
 
 def hart_width(config: ClusterConfig) -> int:
-    """Return the bits of a hart's number."""
+    """Return the bits of a hart's index."""
     assert config.core is not None
     return (config.cores - 1).bit_length() + config.core.warp_width + config.core.thread_width
 
 
 def own_base(register: str, base: int, shift: int, hart: str = "s11") -> list[str]:
-    """Return what computes where the part of a hart is."""
+    """Return instructions that compute the base address of a hart's data."""
     return [
         f"slli t0, {hart}, {shift}",
         f"li {register}, {base}",
@@ -38,9 +38,9 @@ def own_base(register: str, base: int, shift: int, hart: str = "s11") -> list[st
 
 
 def accesses(base: str, lowest: int, rng: random.Random) -> Iterator[str]:
-    """Return loads and stores of every size at every place of a word.
+    """Return loads and stores of every size at every position in a word.
 
-    The base may be odd where the offset makes up for it; `lowest` is the least offset.
+    Odd bases are compensated by the offset; `lowest` is the smallest offset.
     """
     offsets = [lowest, lowest + 4, 0, 4, 40]
     for odd in (0, 1, 2, 3):
@@ -59,7 +59,7 @@ def accesses(base: str, lowest: int, rng: random.Random) -> Iterator[str]:
 
 
 def memory_program(config: ClusterConfig, *, seed: int = 1) -> PlacedProgram:
-    """Return a program of loads and stores to places of each thread, and to shared ones."""
+    """Return a program of loads and stores to private and shared data of the threads."""
     core = config.core
     assert core is not None
     rng = random.Random(seed)
@@ -71,11 +71,11 @@ def memory_program(config: ClusterConfig, *, seed: int = 1) -> PlacedProgram:
     lines += ["flw fa0, 8(s0)", "flw fa1, 12(s0)"]
     lines += accesses("s0", -2048, rng)
     lines += ["sw a0, -2048(s0)", "lw t2, -2048(s0)", "sw a1, 2044(s0)", "lw t2, 2044(s0)"]
-    # Into shared memory; and a warp's threads into one word, of which the highest thread's stays.
+    # Shared memory; and a warp's threads to one word, where the highest thread's value remains.
     lines += ["sw a0, 0(s2)", "sh a1, 2(s2)", "sb a0, 1(s2)", "lw t2, 0(s2)", "lb t2, 3(s2)"]
     for name, place in (("sw", 0), ("sh", 6), ("sb", 9)):
         lines += [f"{name} a0, {place}(s1)", f"lw t2, {place & -4}(s1)"]
-    # Every other thread's bytes side by side, in words that others write too.
+    # Bytes of all threads side by side, in words that others write as well.
     lines += ["csrr t3, thread_id", "add t4, s1, t3", "sb a1, 64(t4)", "lw t2, 64(s1)"]
     # Base, data and destination may be the same register, or x0.
     lines += ["sw s0, 16(s0)", "mv t5, s0", "lw t5, 16(t5)", "lbu t5, 17(t5)", "lw zero, 0(s0)"]
@@ -98,7 +98,7 @@ def memory_program(config: ClusterConfig, *, seed: int = 1) -> PlacedProgram:
 
 
 def branches(label: str, name: str, a: str, b: str) -> list[str]:
-    """Return a branch forward and one backward, and marks of which were taken."""
+    """Return a forward and a backward branch, with counters of the taken ones."""
     return [
         f"{name} {a}, {b}, {label}forward", "addi s2, s2, 1",
         f"{label}forward: addi s3, s3, 1", f"j {label}begin",
@@ -109,7 +109,7 @@ def branches(label: str, name: str, a: str, b: str) -> list[str]:
 
 
 def jumps() -> list[str]:
-    """Return jumps by register: to odd addresses, over negative distances, in place."""
+    """Return jumps by register: to odd addresses, over negative distances, back and forth."""
     return [
         "la t0, jump1", "jalr ra, 1(t0)", "addi s2, s2, 1", "jump1: add s2, s2, ra",
         "la t0, jump2", "addi t0, t0, 2047", "jalr t0, -2046(t0)", "addi s2, s2, 1",
@@ -123,7 +123,7 @@ def jumps() -> list[str]:
 
 
 def branch_program(config: ClusterConfig, *, rounds: int = 40, seed: int = 1) -> PlacedProgram:
-    """Return a program of branches and jumps whose operands all threads of a warp share."""
+    """Return a program of branches and jumps with operands that are uniform within a warp."""
     rng = random.Random(seed)
     lines = [START, "li gp, 6", *(f"li s{k}, 0" for k in range(2, 7)), f"li s1, {OWN}"]
     lines += ["csrr t0, warp_id", "slli t0, t0, 3", "add s1, s1, t0", f"li s0, {rounds}"]
@@ -140,7 +140,7 @@ def branch_program(config: ClusterConfig, *, rounds: int = 40, seed: int = 1) ->
     lines += [f"end: {END.strip()}"]
     assert config.core is not None
     words = [rng.choice(INTEGERS) for _ in range(2 * (rounds + config.core.warps))]
-    # Neighbours that are equal, so that every branch goes both ways.
+    # Some neighbours are equal, so that every branch goes both ways.
     words = [words[k - 1] if k % 6 == 5 else word for k, word in enumerate(words)]
     data = b"".join(word.to_bytes(4, "little") for word in words)
     return PlacedProgram("\n".join(lines), ((OWN, data),), ((OWN, len(data)),))
@@ -149,7 +149,7 @@ def branch_program(config: ClusterConfig, *, rounds: int = 40, seed: int = 1) ->
 def register_program(config: ClusterConfig, *, counters: bool = True) -> PlacedProgram:
     """Return a program that accesses every control register in every way.
 
-    Without `counters`, those whose value depends on time are left out.
+    Without `counters`, time-dependent ones are omitted.
     """
     lines = [START, "li gp, 7", "csrr s0, mhartid", "andi s1, s0, 1"]
     numbers = {csr.number for name, csr in CSRS.items() if name not in TIMING}
@@ -171,7 +171,7 @@ def register_program(config: ClusterConfig, *, counters: bool = True) -> PlacedP
         lines += [f"csrrsi a4, {name}, 10", f"csrrci a5, {name}, 3", f"csrrwi zero, {name}, 31"]
         lines += [f"csrr a6, {name}", f"csrrci zero, {name}, 31", f"csrrw s0, {name}, s0"]
         lines += [f"csrrw zero, {name}, zero", "csrr s0, mhartid", "csrr a7, fcsr"]
-    # What is raised by whom, and who sees it: the flags are those of the warp.
+    # Accrued flags belong to the warp, not to the thread that raised them.
     lines += ["csrwi fflags, 0", "fcvt.s.w fa0, s0", "fcvt.s.w fa1, zero", "fdiv.s fa2, fa0, fa1"]
     lines += ["csrr a0, fflags", "csrrw a0, mscratch, s0", "csrrw a0, mscratch, s0", END]
     return PlacedProgram("\n".join(lines))

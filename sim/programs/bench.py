@@ -1,4 +1,4 @@
-"""Places small programs on the instruction-set model, with registers of every lane, for tests."""
+"""Helpers that run small programs on the instruction-set model, with registers of every lane."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ __all__ = [
     "small_config",
 ]
 
-#: Every thread of every warp goes on at `body`; and ends.
+#: Code: every thread of every warp continues at `body`; and ends.
 START = """
         csrr t0, num_warps
         la t1, body
@@ -32,7 +32,7 @@ body:   li t0, -1
         vx_tmc t0
 """
 END = "\n        vx_tmc zero\n"
-#: What registers hold that `give` was not told: this plus their number.
+#: Initial value of registers not set by `give`: this plus their number.
 OLD = 0xDEAD_0000
 FLOAT = 32
 
@@ -51,7 +51,7 @@ def small_config(
 
 
 def machine(text: str, *, schedule: str = "in_turn", seed: int = 1, **config) -> Iss:
-    """Return a model of a `small_config` with a program placed."""
+    """Return the model of a `small_config` with a loaded program."""
     iss = Iss(small_config(**config), schedule=schedule, seed=seed)
     iss.write(ENTRY, assemble_program(text).data)
     return iss
@@ -66,7 +66,7 @@ def give(
     mask: int = -1,
     pc: int = ENTRY,
 ) -> None:
-    """Start a warp at `pc` with lanes of `mask`; set registers, a float one by its number + 32."""
+    """Start a warp at `pc` with the lanes of `mask`; set registers, floats at their number + 32."""
     threads = iss.core.threads
     rows = np.array([[OLD + row] * threads for row in range(64)], np.uint32)
     rows[0] = 0
@@ -77,18 +77,18 @@ def give(
 
 
 def lanes_of(iss: Iss, row: int, *, core: int = 0, warp: int = 0) -> list[int]:
-    """Return what a register holds by lane; a float one by its number + 32."""
+    """Return the value of a register by lane; a float register at its number + 32."""
     state = iss.warp(core, warp)
     return (state.floats[row - FLOAT] if row >= FLOAT else state.integers[row]).tolist()
 
 
 def merged(mask: int, new: int, row: int, threads: int = 4) -> list[int]:
-    """Return what a register holds in which lanes of a mask were written since `give`."""
+    """Return the values of a register by lane if the lanes of a mask were written since `give`."""
     return [new if mask >> lane & 1 else OLD + row for lane in range(threads)]
 
 
 def run_warp(iss: Iss, *, core: int = 0, warp: int = 0, limit: int = 100_000) -> list[Retired]:
-    """Execute a warp alone as long as it can run; return its instructions."""
+    """Execute a single warp as long as it can run; return its instructions."""
     found: list[Retired] = []
     while retired := iss.step(core, warp):
         assert retired.fault is None, retired.fault.sentence

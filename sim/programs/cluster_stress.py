@@ -1,10 +1,10 @@
-"""Programs in which cores, DMA and matrix units are busy in the same words, and all is determined.
+"""Deterministic stress programs: cores, DMA and matrix units are busy in the same words.
 
-An epoch: bytes of a piece of shared memory and of DRAM are dealt out at random. What the DMA and
-the matrix units load, store, multiply, spill and drain lies among the bytes of threads, which load
-and store what is their own, and load what nobody writes. In an epoch groups of warps meet at
-barriers of their own and exchange what they have. At its end those who command an engine wait for
-it, and all meet; then everything is dealt out anew.
+In an epoch the bytes of a region of shared memory and of DRAM are assigned at random. Data that
+the DMA and the matrix units load, store, multiply, spill and drain lies between the bytes of
+threads. Threads access their own bytes, and load bytes that nothing writes. Groups of warps meet
+at their own barriers and exchange their bytes. At the end of the epoch the threads that command an
+engine wait for it, and all warps meet; then bytes are assigned anew.
 """
 
 import random
@@ -24,17 +24,17 @@ from .stress_places import SIZES, Granules, Territory
 
 __all__ = ["DUMP", "FIELD", "OUT", "ClusterStress", "Effort"]
 
-#: The piece of DRAM that is dealt out; what is in shared memory first, and at the end; addresses
-#: for each thread; and what each has made of all that it loaded, by epoch.
+#: Addresses: the assigned region of DRAM; initial and final contents of shared memory; addresses
+#: for each thread; results of each thread's loads, by epoch.
 FIELD, FIRST, DUMP, TABLE, OUT = (0x8010_0000 + 0x10_0000 * k for k in range(5))
 MULTIPLIER = 0x9E37_79B1
-#: How often at most a thread does the same with the same places.
+#: Maximum number of times that a thread repeats its accesses to the same addresses.
 ROUNDS = 8
 
 
 @dataclass
 class Effort:
-    """What a program does: accesses of threads without those to their tables, and jobs."""
+    """Work of a program: accesses of threads, except to their tables, engine jobs, barriers."""
 
     accesses: int = 0
     jobs: int = 0
@@ -42,7 +42,7 @@ class Effort:
 
 
 class ClusterStress:
-    """A program for a cluster, from a seed.
+    """Stress program for a cluster, from a seed.
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ class ClusterStress:
         With cores; warps and threads are powers of two.
     seed : int
     epochs : int
-        How often everything is dealt out.
+        Number of times that bytes are assigned.
     bursts : int
-        Most pieces of a thread's work between two barriers, and `operations` accesses in each.
+        Maximum blocks of a thread's work between two barriers, each of `operations` accesses.
     operations : int
     field : int
-        Bytes that are dealt out of shared memory, around its middle, and of DRAM; a multiple of
-        the words of all threads.
+        Bytes assigned in shared memory, around its middle, and in DRAM; a multiple of the words
+        of all threads.
     dram : bool
-        Whether threads have bytes of DRAM alone, and engines alone those of shared memory.
+        True if threads have bytes only in DRAM, and engines alone use shared memory.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class ClusterStress:
         self.harts = self.warps * core.threads
         self.field = field - field % (4 * self.harts)
         self.near = SHARED_BASE + (config.shared.size - self.field) // 2 // 64 * 64
-        #: Where cores see the registers of units.
+        #: Address of the unit registers as seen by cores.
         self.window = SHARED_BASE + config.shared.size
         self.effort = Effort()
         self.lines: list[str] = []
@@ -106,7 +106,7 @@ class ClusterStress:
         return f"label{self.labels}"
 
     def write(self, epochs: int) -> None:
-        """Write all of the program."""
+        """Write the whole program."""
         self.add(START, "csrr s11, mhartid", f"li s5, {MULTIPLIER}", "mul s4, s11, s5")
         self.add("addi s4, s4, 77", "mv s3, s4", "slli s8, s11, 2")
         self.add(f"srli s9, s11, {self.core.thread_width}", "csrr s10, warp_id")
@@ -120,7 +120,7 @@ class ClusterStress:
         self.add("li gp, 0", END)
 
     def copy(self, source: int, target: int) -> None:
-        """Let all threads copy the piece of shared memory, a word each at a time."""
+        """Add a copy of the shared-memory region by all threads, one word each at a time."""
         label, step = self.label(), 4 * self.harts
         self.add(f"li s1, {source}", "add s1, s1, s8", f"li s2, {target}", "add s2, s2, s8")
         self.add(f"li t1, {self.field // step}", f"li t2, {step}", f"{label}: lw t0, 0(s1)")
@@ -128,7 +128,7 @@ class ClusterStress:
         self.add(f"bnez t1, {label}")
 
     def meet(self, barrier: int) -> None:
-        """Let all warps of all cores meet, as `spica_barrier` does."""
+        """Add a barrier of all warps of all cores, as in `spica_barrier`."""
         self.add("fence rw, rw", *bar(barrier, self.core.warps))
         if self.config.barrier_scope == "core" and self.config.cores > 1:
             label = self.label()
@@ -137,7 +137,7 @@ class ClusterStress:
         self.effort.barriers += 1
 
     def epoch(self) -> None:
-        """Deal out everything, let all work, and meet."""
+        """Add an epoch: assign bytes, let all threads and engines work, and meet."""
         rng, core = self.rng, self.core
         shared = Territory(self.near, self.field, rng)
         dram = Territory(FIELD, self.field, rng)
@@ -164,7 +164,7 @@ class ClusterStress:
         self.meet(barriers[-1])
 
     def errands(self, shared: Territory, dram: Territory) -> list[Errand]:
-        """Return what the engines do in an epoch."""
+        """Return the jobs of the engines in an epoch."""
         config, rng = self.config, self.rng
         found = [matrix_errand(config, n, 3, shared, dram) for n, _ in enumerate(config.matrices)]
         found += [dma_errand(config, n, 8, shared, dram) for n in range(config.dma_ports)]
@@ -178,7 +178,7 @@ class ClusterStress:
         granules: Granules,
         drivers: list[tuple[int, Errand]],
     ) -> None:
-        """Write what a group of warps does in an epoch, some of which command engines."""
+        """Add the work of a group of warps in an epoch; some of them command engines."""
         rng, rounds = self.rng, self.rng.randint(1, 3)
         lanes = {id(errand): rng.randrange(self.core.threads) for _, errand in drivers}
         steps = [
@@ -186,7 +186,7 @@ class ClusterStress:
             for warp, errand in drivers
             for number, step in enumerate(errand.steps)
         ]
-        steps.sort(key=itemgetter(0))  # of all engines in turns
+        steps.sort(key=itemgetter(0))  # interleaves the engines
         counts = [rng.randint(1, self.bursts) for _ in range(rounds)]
         for number, count in enumerate(counts):
             for _ in range(count):
@@ -195,7 +195,7 @@ class ClusterStress:
                 del steps[:2]
                 self.burst(group, granules)
             if number < rounds - 1:
-                # What others of the core have read in between must not be kept.
+                # Copies that the core's other warps have loaded meanwhile are stale.
                 self.add("fence rw, rw", *bar(barrier, len(group)), "fence rw, rw")
                 self.effort.barriers += 1
                 self.exchange(group, granules)
@@ -205,7 +205,7 @@ class ClusterStress:
             self.drive(warp, lanes[id(errand)], self.wait(errand))
 
     def members(self, group: list[int]) -> list[list[int]]:
-        """Return the threads of a group that meet at its barrier."""
+        """Return the threads of a group by barrier."""
         core = self.core
         cores = [
             [
@@ -220,7 +220,7 @@ class ClusterStress:
         return [[hart for harts in cores for hart in harts]]
 
     def exchange(self, group: list[int], granules: Granules) -> None:
-        """Let the threads of a group have what others of it had."""
+        """Exchange the bytes among the threads of a group."""
         for harts in self.members(group):
             had = [granules.own[hart] for hart in harts]
             self.rng.shuffle(had)
@@ -228,13 +228,13 @@ class ClusterStress:
                 granules.own[hart] = own
 
     def drive(self, warp: int, lane: int, lines: list[str]) -> None:
-        """Let one thread of one warp do something."""
+        """Add instructions for one thread of one warp."""
         label = self.label()
         self.add(f"li t0, {warp}", f"bne s9, t0, {label}", f"li t0, {1 << lane}", "vx_tmc t0")
         self.add(*lines, "li t0, -1", "vx_tmc t0", f"{label}: nop")
 
     def tell(self, errand: Errand, step: list[tuple[int | None, int]]) -> list[str]:
-        """Return what tells an engine one thing."""
+        """Return instructions that write one command to an engine."""
         lines = [f"li a7, {self.window + errand.base}"]
         for offset, value in step:
             store = "csrw 0xACC, t0" if offset is None else f"sw t0, {offset}(a7)"
@@ -242,7 +242,7 @@ class ClusterStress:
         return lines
 
     def wait(self, errand: Errand) -> list[str]:
-        """Return what waits for an engine, and looks at what it tells then."""
+        """Return instructions that wait for an engine, and then read its registers."""
         label = self.label()
         lines = [f"li a7, {self.window + errand.base}", f"{label}: lw t0, {errand.running}(a7)"]
         lines.append(f"bnez t0, {label}")
@@ -251,7 +251,7 @@ class ClusterStress:
         return lines
 
     def burst(self, group: list[int], granules: Granules) -> None:
-        """Let all threads of a group, or some of each warp, access some places each."""
+        """Add accesses by all threads of a group, or by some of each warp, to a few places each."""
         rng, harts = self.rng, [hart for harts in self.members(group) for hart in harts]
         mask = (1 << self.core.threads) - 1
         if rng.random() < 0.3:
@@ -280,13 +280,13 @@ class ClusterStress:
             self.add("li t0, -1", "vx_tmc t0")
 
     def look(self) -> None:
-        """Let threads look how far an engine is, which nothing depends on."""
+        """Add a read of an engine's progress, with an unused result."""
         name, base = self.rng.choice(list(unit_bases(len(self.config.matrices)).items()))
         register = (DMA if name.startswith("dma") else MATRIX)["running"]
         self.add(f"li a7, {self.window + base}", f"lw t0, {register.offset}(a7)")
 
     def place(self, epochs: int) -> PlacedProgram:
-        """Return the program with what it works on."""
+        """Return the program with its data."""
         table = np.concatenate(self.tables).tobytes()
         first = (FIELD, self.rng.randbytes(self.field)), (FIRST, self.rng.randbytes(self.field))
         regions = (FIELD, self.field), (FIRST, self.field), (TABLE, len(table))
@@ -295,5 +295,5 @@ class ClusterStress:
 
 
 def bar(barrier: int, count: int) -> list[str]:
-    """Return a barrier."""
+    """Return instructions for a barrier."""
     return [f"li t0, {barrier}", f"li t1, {count}", "vx_bar t0, t1"]

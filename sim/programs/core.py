@@ -1,10 +1,9 @@
-"""Random programs of many threads with all that a core executes, to run it against its model.
+"""Random programs of many threads that cover all instructions of a core, for lockstep.
 
-They are those of `simt.py`, and beside them: every instruction that computes, in every rounding
-mode, control registers, fences, changed masks, stores of a warp's threads into each other's words,
-warps that end and are started again, barriers of some of the warps. What a thread reads is never
-what another warp writes at the same time, so that there is one right result of each instruction;
-only values of counters and the mask of active warps depend on time.
+They extend those of `simt.py` with: every computing instruction in every rounding mode, control
+registers, fences, mask changes, stores of a warp's threads to shared words, warps that end and
+restart, barriers of some warps. No thread reads what another warp writes at the same time, so each
+instruction has one correct result; only counter values and the mask of active warps depend on time.
 """
 
 import random
@@ -32,7 +31,7 @@ from .simt import (
 
 __all__ = ["CoreWriter", "core_program"]
 
-#: What the threads of a warp share, by the warp's number.
+#: Data shared by the threads of a warp, at the warp's index.
 SHARE, SHARE_SHIFT = 0x8080_0000, 8
 ROUNDS = "sp"
 FLOATS = names_of(Unit.FP32, Unit.FP32_DIVIDE)
@@ -47,7 +46,7 @@ COUNTER_NAMES = ("mcycle", "minstret", "warp_mask", "mcycleh")
 
 
 class CoreWriter(SimtWriter):
-    """Writes the lines of a random program; without `timing`, nothing depends on time."""
+    """Writer of a random program; without `timing`, nothing in it depends on time."""
 
     def __init__(self, rng: random.Random, config: ClusterConfig, *, timing: bool = True):
         super().__init__(rng, config)
@@ -56,13 +55,13 @@ class CoreWriter(SimtWriter):
         self.timing = timing
         self.follows_last = config.core.divergent_branch == "vortex"
         self.all_meet = config.barriers // 2
-        # What was written last of either file: often read next, while it is under way.
+        # Last written register of either file: often read next, while the result is in flight.
         self.recent = {"r": "a0", "f": "f0"}
         self.shared_shift = min(6, config.shared.size.bit_length() - 1 - self.hart_width)
 
     @property
     def regions(self) -> tuple[tuple[int, int], ...]:
-        """What programs touch beside their code, once all exchanges are written."""
+        """Regions that the program accesses besides its code, once all exchanges are written."""
         exchanges = self.exchanges * (4 << self.hart_width)
         return (
             (INPUT, self.exchange_base - INPUT + max(4, exchanges)),
@@ -70,25 +69,25 @@ class CoreWriter(SimtWriter):
             (SHARED_BASE, 1 << self.hart_width + self.shared_shift),
         )
 
-    # What programs begin with and how they go on
+    # Start and control flow of programs
 
     def begin(self):
-        """Start all threads, and give all registers values that differ."""
+        """Start all threads, and initialise all registers with different values."""
         super().begin()
         self.emit(f"li gp, {self.rng.getrandbits(31)}", "csrwi fcsr, 0", "csrw mscratch, a0")
         for number in (number for number in range(32) if number % 4):
             self.load_float(f"f{number}")
 
     def again(self, rounds: int):
-        """Append the start of what is executed so many times."""
+        """Append the start of a loop of this many rounds."""
         self.emit(f"li {ROUNDS}, {rounds}", "round:")
 
     def until(self):
-        """Append the end of what is executed again."""
+        """Append the end of the loop."""
         self.emit(f"addi {ROUNDS}, {ROUNDS}, -1", f"beqz {ROUNDS}, done", "j round", "done:")
 
     def alone(self):
-        """Append the end of all warps but the first, which waits until it is alone."""
+        """Append the end of all warps except the first, which waits for it."""
         wait = self.label()
         end = self.rng.choice(("vx_tmc zero", "vx_pred zero, zero"))
         self.emit(f"csrr {WORK}, warp_id", f"beqz {WORK}, {wait}", end)
@@ -96,13 +95,13 @@ class CoreWriter(SimtWriter):
         self.emit(f"bne {WORK}, {OTHER}, {wait}")
 
     def spawn(self, warps: int):
-        """Append the start of so many warps, all of whose threads go on."""
+        """Append the start of warps, with all their threads active."""
         target = self.label()
         self.emit(f"li {WORK}, {warps}", f"la {OTHER}, {target}", f"vx_wspawn {WORK}, {OTHER}")
         self.emit(f"{target}: li {WORK}, -1", f"vx_tmc {WORK}")
 
     def crews(self):
-        """Append warps that end and are started again, some of them first."""
+        """Append warps that end and restart, some of them first."""
         for _ in range(self.rng.randrange(0, 3)):
             self.alone()
             self.spawn(self.rng.randrange(1, self.core.warps + 1))
@@ -112,7 +111,7 @@ class CoreWriter(SimtWriter):
         self.spawn(self.core.warps)
 
     def barrier(self):
-        """Append a barrier of all threads of all cores, at one that `meet` does not use else."""
+        """Append a barrier of all threads of all cores, with a number that `meet` does not use."""
         number, counter = self.rng.randrange(self.all_meet), COUNTERS[0]
         self.emit(f"csrr {counter}, num_warps", f"li {WORK}, {number}", f"vx_bar {WORK}, {counter}")
         if self.config.barrier_scope == "core" and self.config.cores > 1:
@@ -123,7 +122,7 @@ class CoreWriter(SimtWriter):
             self.emit(f"vx_bar {WORK}, {counter}")
 
     def meet(self):
-        """Append barriers of the first few warps and of the others, then of all."""
+        """Append a barrier of the first few warps and one of the others, then of all."""
         if self.core.warps > 1:
             other, end = self.label(), self.label()
             first = self.rng.randrange(1, self.core.warps)
@@ -136,7 +135,7 @@ class CoreWriter(SimtWriter):
             )
         self.barrier()
 
-    # What instructions there are
+    # Instructions
 
     def instruction(self):
         kinds = (self.compute, self.memory, self.load_input, self.share, self.near)
@@ -146,14 +145,14 @@ class CoreWriter(SimtWriter):
             self.diverge()
 
     def target(self) -> str:
-        """Return an integer register to write; seldom x0."""
+        """Return an integer register to write; rarely x0."""
         return "zero" if self.rng.random() < 0.04 else self.register()
 
     def source(self) -> str:
         return self.rng.choice((*FREE, *FREE, HART, "zero"))
 
     def operand(self, operand: str) -> str:
-        """Return an operand of an instruction that computes."""
+        """Return an operand of a computing instruction."""
         rng = self.rng
         if operand[:2] in ("rs", "fs") and rng.random() < 0.3:
             return self.recent[operand[0]]
@@ -172,10 +171,10 @@ class CoreWriter(SimtWriter):
         return str(numbers[operand]())
 
     def compute(self):
-        """Append an instruction that computes, now and then one with a fresh operand."""
+        """Append a computing instruction, sometimes followed by a fresh operand."""
         groups = (INTEGERS, PRODUCTS, QUOTIENTS, FLOATS, SPECIALS, COMPUTING)
         name = self.rng.choice(self.rng.choices(groups, (40, 6, 2, 40, 3, 6))[0])
-        # Sources first, so that what was written before is meant by them.
+        # Sources first: `recent` must still name the earlier destinations.
         operands = INSTRUCTIONS[name].operands
         texts = [self.operand(operand) for operand in reversed(operands)]
         self.emit(f"{name} {', '.join(reversed(texts))}")
@@ -184,7 +183,7 @@ class CoreWriter(SimtWriter):
             self.emit(f"xor {self.register()}, {HART}, {WORK}")
 
     def memory(self):
-        """Append an access of what belongs to the thread, of either file."""
+        """Append an access to the thread's own data, of either register file."""
         if self.rng.random() < 0.7:
             super().memory()
             return
@@ -193,9 +192,9 @@ class CoreWriter(SimtWriter):
         self.emit(f"{name} {self.float()}, {offset}({OWN_BASE})")
 
     def share(self):
-        """Append a store to what all threads of the warp share, or a load from there.
+        """Append a store to or a load from data shared by all threads of the warp.
 
-        Of threads that store to one place the highest comes last.
+        Among threads that store to one address the highest wins.
         """
         width = self.core.thread_width
         name, size = self.rng.choice((("sw", 4), ("sh", 2), ("sb", 1), ("lw", 4), ("lbu", 1)))
@@ -207,7 +206,7 @@ class CoreWriter(SimtWriter):
         self.emit(f"{name} {self.register()}, {offset}({OTHER})")
 
     def near(self):
-        """Append a store to shared memory and a load of it."""
+        """Append a store to shared memory, and maybe a load of it."""
         size = 1 << self.shared_shift
         self.emit(f"slli {OTHER}, {HART}, {self.shared_shift}", f"li {WORK}, {SHARED_BASE}")
         self.emit(f"add {OTHER}, {OTHER}, {WORK}")
@@ -217,7 +216,7 @@ class CoreWriter(SimtWriter):
             self.emit(f"lhu {self.register()}, {place + 2}({OTHER})")
 
     def register_access(self):
-        """Append an access of a control register; the rounding mode stays a valid one."""
+        """Append an access of a control register; the rounding mode remains valid."""
         name = self.rng.choice(("csrrw", "csrrs", "csrrc", "csrrwi", "csrrsi", "csrrci"))
         register = self.rng.choice(("fflags", "fflags", "frm", "fcsr", "mscratch", "mscratch"))
         if self.rng.random() < 0.3:
@@ -230,7 +229,7 @@ class CoreWriter(SimtWriter):
             self.emit(f"csrwi frm, {self.rng.randrange(len(MODES))}")
 
     def mask(self):
-        """Append a change of the mask and back, of threads that are active now."""
+        """Append a change of the mask, and its restoration, outside divergent code."""
         register = MASKS[-1]
         if self.nested:
             return
@@ -242,7 +241,7 @@ class CoreWriter(SimtWriter):
         self.emit(f"li {WORK}, -1", f"vx_tmc {WORK}")
 
     def jump(self):
-        """Append a jump by register, perhaps to an odd address, or a branch all agree on."""
+        """Append a jump by register, maybe to an odd address, or a branch uniform in the warp."""
         end, name = self.label(), self.rng.choice(BRANCHES)
         if self.rng.getrandbits(1):
             self.emit(
@@ -260,7 +259,7 @@ class CoreWriter(SimtWriter):
         self.emit(self.rng.choice(("fence rw, rw", "fence.i")))
 
     def diverge(self):
-        """Append a branch or jump about which threads disagree: the last one decides."""
+        """Append a branch or jump with disagreeing threads: the last active one decides."""
         end = self.label()
         if self.rng.random() < 0.3:
             self.emit(f"la {OTHER}, {end}", f"andi {WORK}, {self.register()}, 4")
@@ -274,12 +273,12 @@ class CoreWriter(SimtWriter):
         self.emit(f"{end}:")
 
     def choose(self, depth: int, calls: bool):
-        """Append both sides of a condition, and what reads at once what one of them wrote."""
+        """Append both sides of a condition, and consumers of their results."""
         super().choose(depth, calls)
         for _ in range(self.rng.randrange(3)):
             self.compute()
 
-    # How constructs nest
+    # Nesting of constructs
 
     nested = 0
 
@@ -292,7 +291,7 @@ class CoreWriter(SimtWriter):
 def core_program(
     seed: int, config: ClusterConfig, *, phases: int = 3, rounds: int = 2, timing: bool = True
 ) -> PlacedProgram:
-    """Return a random program for all threads of `config`, its phases executed `rounds` times."""
+    """Return a random program for all threads of `config`; its phases run `rounds` times."""
     rng = random.Random(seed)
     writer = CoreWriter(rng, config, timing=timing)
     writer.begin()
@@ -305,7 +304,7 @@ def core_program(
     writer.until()
     writer.finish()
     for name in functions:
-        # Called from any depth, so that its own divergence needs what no caller uses.
+        # Called from any depth: its own divergence needs registers that no caller uses.
         writer.emit(f"{name}:")
         writer.body(rng.randrange(1, 6), DEPTH, calls=False)
         writer.emit("ret")

@@ -1,4 +1,4 @@
-"""Operands at the borders of what instructions do."""
+"""Corner-case operands of instructions."""
 
 import random
 
@@ -10,14 +10,14 @@ INTEGERS = (
     *(0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFF, 0xFFFF_FFFE, 0xFFFF_8000, 0xFFFF_FF80),
     *(0x5555_5555, 0xAAAA_AAAA, 0x0100_0001),
 )
-#: A stored number or two of each class, which meet each other more often than by chance.
+#: One or two encodings of each float class, to cross them more often than by chance.
 FLOAT_CLASSES = (
     *(0, 0x8000_0000, 1, 0x807F_FFFF, 0x80_0000, 0x3F80_0000, 0xBFC0_0000, 0x7F7F_FFFF),
     *(0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFC0_1234, 0x7F80_0001, 0xFFA0_0000),
     *(0x4F00_0000, 0xCF80_0000),
 )
-#: Magnitudes of stored numbers: zero, subnormal, normal, around integers and their limits,
-#: infinity, quiet and signalling NaN with payloads.
+#: Encoded magnitudes: zero, subnormal, normal, around integers and their limits, infinity, quiet
+#: and signalling NaN with payloads.
 FLOATS = (
     *(0, 1, 2, 0x40_0000, 0x7F_FFFE, 0x7F_FFFF, 0x80_0000, 0x80_0001, 0x100_0000),
     *(0x3F80_0000, 0x3F7F_FFFF, 0x3F80_0001, 0x3F00_0000, 0x3EFF_FFFF, 0x3F00_0001, 0x4000_0000),
@@ -42,11 +42,11 @@ def integer_operand(rng: random.Random) -> int:
 
 
 def float_operand(rng: random.Random) -> int:
-    """Return a stored FP32 number: a corner, one of middling size, or any word."""
+    """Return an encoded FP32 number: a corner, one of medium size, or any word."""
     kind, sign = rng.random(), rng.getrandbits(1) << 31
     if kind < 0.35:
         return sign | rng.choice(FLOATS)
     if kind < 0.85:
-        # Sums and products of these neither overflow nor vanish, so that rounding is seen.
+        # Sums and products of these neither overflow nor underflow, so that rounding shows.
         return sign | rng.randrange(110, 145) << 23 | rng.getrandbits(23)
     return rng.getrandbits(32)

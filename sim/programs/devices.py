@@ -1,4 +1,4 @@
-"""Programs that command the DMA and the matrix unit, and others that only touch registers."""
+"""Programs that command the DMA and the matrix unit, or access their registers only."""
 
 import random
 
@@ -11,14 +11,14 @@ from .bench import END, START
 
 __all__ = ["alone", "cisc_program", "held_program", "mixed_program", "tile_program"]
 
-#: Names of registers in assembler text, from s0 (DMA) and s1 (matrix unit).
+#: Register operands in assembly, relative to s0 (DMA) and s1 (matrix unit).
 NAMES = {f"dma_{name}": f"{register.offset}(s0)" for name, register in DMA.items()} | {
     f"matrix_{name}": f"{register.offset}(s1)" for name, register in MATRIX.items()
 }
 
 
 def alone(config: ClusterConfig) -> str:
-    """Return the start of a program whose other cores end at once."""
+    """Return the start of a program that ends all cores except core 0."""
     window = SHARED_BASE + config.shared.size
     return f"""
         csrr t0, core_id
@@ -30,13 +30,13 @@ alone:  li s0, {window + DMA_BASE}
 
 
 def store(name: str, value: int | str) -> str:
-    """Return instructions that store a number, or where a label is, to a register."""
+    """Return instructions that store a number, or the address of a label, to a register."""
     load = "la" if isinstance(value, str) else "li"
     return f"        {load} a0, {value}\n        sw a0, {NAMES[name]}\n"
 
 
 def wait(label: str, name: str, branch: str, count: int) -> str:
-    """Return instructions that read a register until the branch from its value is not taken."""
+    """Return instructions that poll a register while the branch on its value is taken."""
     look = f"{label}: lw a0, {NAMES[name]}\n        {branch} a0, a1, {label}\n"
     return f"        li a1, {count}\n{look}"
 
@@ -51,24 +51,24 @@ def load(local: int, label: str, rows: int, width: int) -> str:
 
 
 def rocc(function: Function, rs1: int | str = 0, rs2: int | str = 0, rs2_high: int = 0) -> str:
-    """Return instructions that give the matrix unit a RoCC instruction."""
+    """Return instructions that issue a RoCC instruction to the matrix unit."""
     fields = {"rs1_low": rs1, "rs1_high": 0, "rs2_low": rs2, "rs2_high": rs2_high}
     fields["instruction"] = rocc_word(function)
     return "".join(store(f"matrix_{name}", value) for name, value in fields.items())
 
 
 def words(values: np.ndarray) -> str:
-    """Return an array as data of a program."""
+    """Return an array as a data directive."""
     return ".word " + ", ".join(map(str, values.reshape(-1).view(np.uint32).tolist())) + "\n"
 
 
 def zeros(count: int) -> str:
-    """Return so many words of data of a program."""
+    """Return a data directive of `count` zero words."""
     return words(np.zeros(count, np.uint32))
 
 
 def keep(place: int, *registers: str) -> str:
-    """Return instructions that store registers of units from `place` words of `kept` on."""
+    """Return instructions that store unit registers in `kept`, from word `place` on."""
     reads = (
         f"        lw a0, {NAMES[name]}\n        sw a0, {4 * (place + n)}(a1)\n"
         for n, name in enumerate(registers)
@@ -77,7 +77,7 @@ def keep(place: int, *registers: str) -> str:
 
 
 def tile_program(config: ClusterConfig) -> str:
-    """Return a program that multiplies two 4 x 4 matrices by registers, and polls."""
+    """Return a program that multiplies two 4 x 4 matrices by register commands, and polls."""
     rng = np.random.default_rng(1)
     a, b = (rng.standard_normal((4, 4)).astype(np.float16) for _ in range(2))
     return (
@@ -109,7 +109,7 @@ def tile_program(config: ClusterConfig) -> str:
 
 
 def cisc_program(config: ClusterConfig) -> str:
-    """Return a program that multiplies by command words, of the register and of the CSR."""
+    """Return a program that multiplies by command words, written by register and by CSR."""
     assert config.matrix is not None
     m, n, k = config.matrix.tile
     rng = np.random.default_rng(2)
@@ -139,14 +139,14 @@ def cisc_program(config: ClusterConfig) -> str:
     )
 
 
-#: Registers that keep what is written, one for each warp of the two cores.
+#: Registers that keep any written value, one for each warp of the two cores.
 KEPT = ("dma_dram", "dma_local", "matrix_rs1_low", "matrix_rs2_high")
 
 
 def mixed_program(config: ClusterConfig, seed: int, steps: int) -> str:
-    """Return a program of all threads that mixes registers, DRAM and shared memory at random.
+    """Return a program that mixes register, DRAM and shared-memory accesses at random.
 
-    Each warp has a register, and each thread words of its own in DRAM and in shared memory.
+    Each warp has its own register, and each thread its own words in DRAM and shared memory.
     """
     rng, window = random.Random(seed), SHARED_BASE + config.shared.size
     bases = "".join(
@@ -201,7 +201,7 @@ room:   {zeros(128)}
 
 
 def held_program(config: ClusterConfig, loads: int, rounds: int) -> str:
-    """Return a program of which one warp starts loads until the queue holds it; others count."""
+    """Return a program whose first warp starts loads until the queue stalls it; others count."""
     starts = "".join(store("dma_local", 512 * n) + store("dma_start", 0) for n in range(1, loads))
     return f"""
         csrr t0, core_id

@@ -1,4 +1,4 @@
-"""Programs that go wrong, each in a way of its own, at the label ``bad``."""
+"""Faulty programs, each with a different fault at the label ``bad``."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from .placed import PlacedProgram
 
 __all__ = ["FAULTS", "FaultyProgram"]
 
-#: All threads of warp 0, and something before and after the fault that is under way.
+#: All threads of warp 0, with instructions in flight before and after the fault.
 BEGIN = """
         li gp, 1
         li t0, -1
@@ -25,7 +25,7 @@ REGION = (0x8010_0000, 4096)
 
 @dataclass(frozen=True)
 class FaultyProgram:
-    """A program that stops at its label ``bad``, or where that leads.
+    """A program that stops at its label ``bad``, or at the target of that instruction.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class FaultyProgram:
     cause : FaultCause or MemoryFault
     body : str
     threads, warps, cores : int
-        How many it needs at least.
+        Minimum number that it needs.
     target : int or None
-        Address of the instruction that is wrong, where it is not the one at ``bad``.
+        Address of the faulting instruction, if it is not the one at ``bad``.
 
     """
 
@@ -49,18 +49,18 @@ class FaultyProgram:
 
     @property
     def placed(self) -> PlacedProgram:
-        """The program and what it may touch."""
+        """Program and its regions."""
         return PlacedProgram(BEGIN + self.body + END, (), (REGION,))
 
     @property
     def pc(self) -> int:
-        """Where the instruction is that is wrong."""
+        """Address of the faulting instruction."""
         labels = self.placed.program.labels
         return labels["bad"] if self.target is None else self.target
 
 
 def illegal() -> list[FaultyProgram]:
-    """Return words that are no instruction, and roundings that are reserved."""
+    """Return illegal words and reserved rounding modes."""
     words = {"zero": 0, "ones": 0xFFFF_FFFF, "load_reserved": 0x1005_252F, "compressed": 0x4501}
     words |= {"reserved_rounding": 0x00B5_5553, "tensor": 0x0000_007B, "rv64": 0x0005_3503}
     found = [
@@ -74,7 +74,7 @@ def illegal() -> list[FaultyProgram]:
 
 
 def control() -> list[FaultyProgram]:
-    """Return jumps, branches, stacks, control registers and starts that cannot be."""
+    """Return illegal jumps, branches, stack operations, control registers and warp starts."""
     split = "andi t0, a0, 1\nvx_split t1, t0, zero\nli t0, -1\nvx_tmc t0\n"
     jump, branch = FaultCause.MISALIGNED_JUMP, FaultCause.DIVERGENT_BRANCH
     return [
@@ -109,7 +109,7 @@ def control() -> list[FaultyProgram]:
     ]  # fmt: skip
 
 
-#: Warp 0 starts the others, and waits until they are where they stay.
+#: Warp 0 starts the others, and waits until they have reached their barrier.
 OTHERS = """
         csrr t0, num_warps
         la t1, others
@@ -121,7 +121,7 @@ delay:  addi t0, t0, -1
 
 
 def barriers() -> list[FaultyProgram]:
-    """Return barriers that cannot be."""
+    """Return illegal barriers."""
     number, count = FaultCause.BARRIER_NUMBER, FaultCause.BARRIER_COUNT
     meet = "\nj over\nothers: li t0, 3\nli t1, {}\n{}vx_bar t0, t1\nvx_tmc zero\nover: nop"
     return [
@@ -146,7 +146,7 @@ def barriers() -> list[FaultyProgram]:
 
 
 def memory() -> list[FaultyProgram]:
-    """Return accesses that cannot be, of some of the threads where there are several."""
+    """Return illegal accesses; if several threads are needed, only some are illegal."""
     odd = "add t0, s0, a0\n"
     accesses = {
         "lh": (MemoryFault.MISALIGNED, f"{odd}bad: lh a1, 1(t0)"),
@@ -169,5 +169,5 @@ def memory() -> list[FaultyProgram]:
     ]
 
 
-#: Each program by its name.
+#: Programs by name.
 FAULTS = {each.name: each for each in (*illegal(), *control(), *barriers(), *memory())}

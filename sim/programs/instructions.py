@@ -1,7 +1,7 @@
-"""Programs that execute every instruction that computes, with operands at the borders.
+"""Programs that execute every computing instruction with corner-case operands.
 
-Every thread has operands of its own. Each instruction is executed in all the ways in which its
-registers may coincide, float ones in every rounding mode.
+Every thread has its own operands. Each instruction runs with all combinations of equal registers,
+float instructions also in every rounding mode.
 """
 
 import random
@@ -30,16 +30,16 @@ IMMEDIATES = {
     "rm": tuple(mode for mode in ROUNDING_NAMES if not mode.isdigit()),
 }
 MODES = len(IMMEDIATES["rm"]) - 1
-#: Dividend and divisor, or factors: overflow, zero, the largest of both kinds.
+#: Dividend and divisor, or factors: overflow, zero, the largest signed and unsigned numbers.
 BORDERS = tuple(product((0x8000_0000, 0xFFFF_FFFF, 0x7FFF_FFFF, 0, 1), repeat=2))
 
 
 def names_of(*units: Unit) -> tuple[str, ...]:
-    """Return the instructions of some units."""
+    """Return the names of the instructions of these units."""
     return tuple(name for name, each in INSTRUCTIONS.items() if each.unit in units)
 
 
-#: What computes and neither branches nor touches memory.
+#: Instructions that compute, without branches and memory accesses.
 COMPUTING = names_of(*(Unit.INT, Unit.MULTIPLY, Unit.DIVIDE, Unit.FP32, Unit.FP32_DIVIDE, Unit.SFU))
 
 
@@ -54,13 +54,13 @@ def text_of(instruction: Instruction, registers: dict[str, str], immediates: Ite
 
 
 def copied(register: str, source: str) -> str:
-    """Return what copies a register of either file."""
+    """Return a copy of a register of either file."""
     move = "fmv.s" if source[0] == "f" else "mv"
     return f"{move} {register}, {source}"
 
 
 def coincidences(instruction: Instruction) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Return the ways in which registers may coincide: copies to make before, registers."""
+    """Return all combinations of equal registers: preceding copies, and the registers."""
     registers = {**SOURCES, **TARGETS}
     sources = [each for each in instruction.operands if each in SOURCES]
     yield [], registers
@@ -81,10 +81,10 @@ def coincidences(instruction: Instruction) -> Iterator[tuple[list[str], dict[str
 
 
 def forms(instruction: Instruction, rng: random.Random, reads_flags: bool) -> Iterator[str]:
-    """Return lines that execute an instruction in every way."""
+    """Return lines that execute an instruction in all forms."""
     choices = [IMMEDIATES[each] for each in instruction.operands if each in IMMEDIATES]
     for number, (before, registers) in enumerate(coincidences(instruction)):
-        # Every immediate with registers that differ, any with others.
+        # All immediates with distinct registers, a random one with others.
         every = list(product(*choices))
         for immediates in every if number == 0 else [rng.choice(every)]:
             yield from before
@@ -94,7 +94,7 @@ def forms(instruction: Instruction, rng: random.Random, reads_flags: bool) -> It
 
 
 def planes(rng: random.Random, rows: int) -> list[list[int]]:
-    """Return the operands: pairs of integers and triples of floats, those at borders first."""
+    """Return the operands: pairs of integers and triples of floats, corner cases first."""
     integers, floats = (list(product(each, repeat=2)) for each in (INTEGERS, FLOAT_CLASSES))
     rng.shuffle(integers)
     rng.shuffle(floats)
@@ -116,10 +116,10 @@ def arithmetic_program(
     seed: int = 1,
     reads_flags: bool = False,
 ) -> PlacedProgram:
-    """Return a program that executes instructions with so many operands in each thread.
+    """Return a program that executes instructions on `rounds` operands in each thread.
 
-    The dynamic rounding mode is another one in each round. With `reads_flags`, flags are read and
-    cleared after each float instruction.
+    The dynamic rounding mode changes in each round. With `reads_flags`, flags are read and cleared
+    after each float instruction.
     """
     core = config.core
     assert core is not None
@@ -142,5 +142,5 @@ def arithmetic_program(
         (TABLE + number * PLANE_BYTES, b"".join(word.to_bytes(4, "little") for word in plane))
         for number, plane in enumerate(words)
     )
-    assert 4 * rounds * threads <= PLANE_BYTES, "operands must fit their planes"
+    assert 4 * rounds * threads <= PLANE_BYTES, "operands must fit into their planes"
     return PlacedProgram("\n".join(lines), data, ((TABLE, len(words) * PLANE_BYTES),))

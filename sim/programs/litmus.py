@@ -1,9 +1,9 @@
-"""Writes a litmus test many times over: each time with other words, moments and disturbances.
+"""Litmus test programs: many repetitions with different words, delays and disturbances.
 
-In a round all warps meet. Then those that take part load what they need, wait for a while that is
-theirs, carry out their steps, and store what they have loaded; the others load the same words and
-lines around them, store to words of their own, and fence now and then. Each thread of a warp has
-words of its own, unless there can be only one.
+Each round starts with a barrier of all warps. Agents then load their addresses and delays, wait,
+execute their steps, and store the loaded values. Other warps load the same words and neighbouring
+lines, store to other words, and fence now and then. Each thread of a warp has its own words, unless
+the shape allows a single instance only.
 """
 
 import random
@@ -21,36 +21,36 @@ from .placed import PlacedProgram
 
 __all__ = ["BLOCK", "FIELD", "KEPT", "OUT", "PRODUCT", "LitmusProgram"]
 
-#: What all words lie in; by round and thread what each is told, and what it has loaded.
+#: Addresses: all words; parameters by round and thread; values loaded by round and thread.
 FIELD, TABLE, OUT = (0x8010_0000 + 0x10_0000 * k for k in range(3))
-#: Bytes of a round's piece of DRAM, and of shared memory; words of a thread's part of both tables.
+#: Bytes of a round's block of DRAM, and of shared memory; words of a thread in both tables.
 BLOCK, NEAR, TOLD, KEPT = 512, 32, 8, 4
 WORD_BYTES = 4
 ADDRESSES = tuple(f"a{n}" for n in range(6))
 LOADED = ("t1", "t2", "t3", "t4")
 VALUES = ("s4", "s5", "s6", "s7")
-#: How long somebody waits, at most, in turns of a loop.
+#: Maximum delay in loop iterations.
 DELAY = 40
 NEVER = 1 << 31
 RETURN = 0x0000_8067
-#: Two ones in fp16, bytes of an operand of 4 x 4 of them, and what the product begins with.
+#: Two ones in FP16, bytes of a 4 x 4 operand of them, and the first word of the product.
 ONES, OPERAND, PRODUCT = 0x3C00_3C00, 32, 0x4400_4400
-#: Parts of LOOP_WS.
+#: Steps of LOOP_WS.
 COMPUTE, DRAIN = 0x2B8, 0x78
 
 
 def code_of(value: int) -> int:
-    """Return the instruction that gives t6 a small value."""
+    """Return the instruction that sets t6 to a small value."""
     return value << 20 | 31 << 7 | 0x13
 
 
 class LitmusProgram:
-    """A shape for a cluster, `rounds` times in each thread of its warps.
+    """A shape for a cluster, repeated for `rounds` rounds in each thread of its warps.
 
     Parameters
     ----------
     config : ClusterConfig
-        With two cores or more, of two warps or more.
+        With two or more cores, of two or more warps.
     shape : Shape
     rounds : int
         At most 256.
@@ -72,7 +72,7 @@ class LitmusProgram:
         self.rng = random.Random(seed)
         self.near = SHARED_BASE + config.shared.size // 2
         self.window = SHARED_BASE + config.shared.size + DMA_BASE
-        #: Where the words of each round and instance are.
+        #: Addresses of the words of each round and instance.
         self.where: list[list[dict[str, int]]] = []
         self.first = np.zeros(BLOCK * rounds // 4, np.uint32)
         self.table = np.zeros((rounds, self.harts, TOLD), np.uint32)
@@ -81,13 +81,13 @@ class LitmusProgram:
         self.program = self.place()
 
     def agent(self, hart: int) -> int | None:
-        """Return which agent of the shape a thread is, None where it disturbs."""
+        """Return a thread's agent in the shape, None if it only disturbs."""
         warp = hart // self.threads
         place = warp // self.warps, warp % self.warps
         return self.shape.where.index(place) if place in self.shape.where else None
 
     def deal(self, number: int) -> None:
-        """Choose the words of a round, and what everybody is told in it."""
+        """Choose the words of a round, and each thread's parameters."""
         rng, base = self.rng, FIELD + BLOCK * number
         free = self.some_words(base)
         places = []
@@ -98,7 +98,7 @@ class LitmusProgram:
                 if place.startswith("s"):
                     words[place] = near + WORD_BYTES * (int(place[1:]) - 1)
                 elif place.startswith("c"):
-                    words[place] = base  # nothing else is in this line
+                    words[place] = base  # the only word in this line
                 elif place.startswith("i"):
                     words[place] = base
                     self.first[(base - FIELD) // 4 : (base - FIELD) // 4 + 2] = code_of(0), RETURN
@@ -121,12 +121,12 @@ class LitmusProgram:
                 row[5:8] = [free.pop(), free.pop(), self.far(base)]
 
     def far(self, base: int) -> int:
-        """Return a word of another round, which drives lines out that this one needs."""
+        """Return a word of an earlier round, to evict lines of this one."""
         past = (base - FIELD) // BLOCK * BLOCK
         return FIELD + (self.rng.randrange(0, past, 4) if past else 0)
 
     def some_words(self, base: int) -> list[int]:
-        """Return words of a round's block in a random order: of one beat, few lines, or any."""
+        """Return words of a round's block in random order: in a beat, a few lines, or anywhere."""
         rng, beat = self.rng, self.config.axi.beat_bytes
         needed = self.instances * len(self.shape.places)
         words = list(range(base + 64, base + BLOCK, WORD_BYTES))
@@ -143,7 +143,7 @@ class LitmusProgram:
         return [word for word in words if word not in set(chosen)] + chosen[::-1]
 
     def place(self) -> PlacedProgram:
-        """Return the program with what it works on."""
+        """Return the program with its data."""
         field, table = BLOCK * self.rounds, self.table.tobytes()
         kept = 4 * KEPT * self.harts * self.rounds
         return PlacedProgram(
@@ -184,27 +184,27 @@ class LitmusProgram:
         yield f"over: li gp, 0{END}"
 
     def clear(self) -> Iterator[str]:
-        """Yield what makes shared memory zero; all meet before it is used."""
+        """Yield instructions that clear shared memory; a barrier follows before its use."""
         yield f"li t0, {self.near}\nslli t1, s11, 2\nadd t0, t0, t1"
         yield f"li t1, {-(-NEAR * self.rounds // 4 // self.harts)}\nli t2, {4 * self.harts}"
         yield "clear: sw zero, 0(t0)\nadd t0, t0, t2\naddi t1, t1, -1\nbnez t1, clear\nfence rw, rw"
 
     def operands(self) -> Iterator[str]:
-        """Yield what stores ones for the matrix unit; all meet before it multiplies them."""
+        """Yield stores of ones for the matrix unit; a barrier follows before its use."""
         yield f"li t0, {SHARED_BASE}\nslli t1, s11, 2\nadd t0, t0, t1\nli t1, {ONES:#x}"
         for at in (0, OPERAND):
             yield from (f"sw t1, {at + 4 * n}(t0)" for n in range(0, OPERAND // 4, self.harts))
         yield "fence rw, rw"
 
     def disturb(self) -> Iterator[str]:
-        """Yield what those do who take no part."""
+        """Yield the code of disturbing threads."""
         yield "andi s3, s3, 15\naddi s3, s3, 1"
         yield "other: lw t1, 0(a0)\nlw t2, 0(a1)\nlw t3, 0(a5)\nsw s3, 0(a3)\nlw t4, 0(a2)"
         yield "sw s3, 0(a4)\nbeqz s8, quiet\nfence rw, rw\nquiet: addi s3, s3, -1\nbnez s3, other"
         yield "j end"
 
     def carry_out(self, number: int, steps: tuple[Step, ...]) -> Iterator[str]:
-        """Yield what an agent does in a round."""
+        """Yield the code of an agent in a round."""
         registers = dict(zip(self.shape.places, ADDRESSES, strict=False))
         loads = [step.register for step in steps if isinstance(step, Load)]
         targets = dict(zip(loads, LOADED, strict=False))
@@ -221,7 +221,7 @@ class LitmusProgram:
             if step.place.startswith("i"):
                 value = code_of(value)
             yield f"li {values[id(step)]}, {value >> lowest_byte(step) * 8}"
-        yield f"beqz s8, cold{number}"  # half of the rounds begin with copies
+        yield f"beqz s8, cold{number}"  # in half of the rounds caches start with copies
         for name, register in registers.items():
             if name.startswith("i"):
                 yield f"jalr ra, 0({register})"
@@ -237,7 +237,7 @@ class LitmusProgram:
         yield "j end"
 
     def command(self) -> Iterator[str]:
-        """Yield what makes the DMA copy words, once it is told where."""
+        """Yield the set-up of DMA copies, except their addresses."""
         yield f"li s10, {self.window}"
         values = {"dram_pitch": 4, "local_pitch": 4, "shape": WORD_BYTES << 16 | 1, "fill": 0}
         for name, value in values.items():
@@ -245,14 +245,14 @@ class LitmusProgram:
         yield f"li s11, {SHARED_BASE}"
 
     def multiply(self) -> Iterator[str]:
-        """Yield what tells the matrix unit which product it is to compute."""
+        """Yield the set-up of the matrix unit's product."""
         yield f"li a7, {self.window - DMA_BASE + MATRIX_BASE}"
         yield from rocc(Function.BOUNDS, 0, 1 | 1 << 16, 1)
         yield from rocc(Function.SPAD_AB, 0, 2 * OPERAND // 8)
         yield from rocc(Function.STRIDES_DC, 0, 4)
 
     def step(self, step: Step, registers, targets, values, label: str) -> Iterator[str]:
-        """Yield one step."""
+        """Yield the code of one step."""
         match step:
             case Load(place, register):
                 yield f"lw {targets[register]}, 0({registers[place]})"
@@ -292,5 +292,5 @@ def rocc(function: Function, rs1: int, rs2: int | str, rs2_high: int = 0) -> Ite
 
 
 def lowest_byte(step: Store) -> int:
-    """Return the first byte of a word that is stored."""
+    """Return the index of the first stored byte of a word."""
     return ((step.mask & -step.mask).bit_length() - 1) // 8

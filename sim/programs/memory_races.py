@@ -1,9 +1,9 @@
-"""Programs in which all agents read and write the same lines of DRAM at once.
+"""Programs in which all agents access the same lines of DRAM at the same time.
 
-Every thread has pieces of its own, of a word, a half and bytes, between those of others and those
-that the DMA writes. It counts in them, and reads any piece of anybody. What a warp reads of its own
-is exact; of others it may be any number from that of the last meeting of all to that of the next,
-and not lower than what the thread has read there before.
+Every thread has its own cells of a word, a half and bytes, between those of other threads and those
+that the DMA writes. It counts in them, and reads any cell. A warp's reads of its own cells are
+exact. A read of another cell may return any count between the last barrier of all and the next, but
+not less than the thread has already read there.
 """
 
 import random
@@ -21,20 +21,20 @@ from .stress_places import Place, Territory
 __all__ = ["LOG", "Burst", "MemoryRaces", "Read"]
 
 FIELD, TABLE, LOG = 0x8010_0000, 0x8020_0000, 0x8030_0000
-#: Bytes of a thread's pieces; what the DMA writes are bytes too.
+#: Bytes of a thread's cells; the DMA writes bytes as well.
 SIZES = (4, 2, 1, 1)
 OF_DMA = len(SIZES)
 OWN, COUNTS = ("a0", "a1", "a2", "a3"), ("s2", "s3", "s4", "s5")
 READ = ("a4", "a5", "a6", "a7", "s7", "s8")
 LOADED = tuple(f"t{n}" for n in range(1, 7))
 LOADS, STORES = {4: "lw", 2: "lhu", 1: "lbu"}, {4: "sw", 2: "sh", 1: "sb"}
-#: Most accesses of a burst, and how often it is repeated.
+#: Accesses of a burst, and maximum number of its repetitions.
 OPERATIONS, ROUNDS = 24, 6
 
 
 @dataclass(frozen=True)
 class Read:
-    """A load in a burst: of which register, which kind of piece, and the stores before it."""
+    """A load in a burst: address register, kind of cell, and preceding stores."""
 
     row: int
     kind: int
@@ -43,7 +43,7 @@ class Read:
 
 @dataclass
 class Burst:
-    """Accesses that all warps repeat; counts of pieces when they begin, and per round."""
+    """Accesses repeated by all warps; counts of cells at the start, and increments per round."""
 
     epoch: int
     rounds: int
@@ -54,7 +54,7 @@ class Burst:
 
 
 class MemoryRaces:
-    """A program of this kind.
+    """Memory race program.
 
     Parameters
     ----------
@@ -62,20 +62,20 @@ class MemoryRaces:
         With cores and a DMA.
     seed : int
     epochs : int
-        How often all meet.
+        Number of barriers of all warps.
     bursts : int
         Per epoch.
     lines : int
-        Of 64 bytes that all is in.
+        Number of 64-byte lines with cells.
 
     Attributes
     ----------
     program : PlacedProgram
     written : list of Burst
     ends : list of tuple of int
-        Counts of the pieces when an epoch begins; one more than there are epochs.
+        Counts of the cells at the start of each epoch, and at the end.
     accesses : int
-        Loads and stores of threads to pieces.
+        Loads and stores of threads to cells.
 
     """
 
@@ -111,7 +111,7 @@ class MemoryRaces:
         )
 
     def divide(self) -> None:
-        """Give the DMA rows of few bytes, and each thread its pieces, all over the lines."""
+        """Assign rows of few bytes to the DMA, and cells to each thread, across all lines."""
         rng, territory = self.rng, Territory(FIELD, self.size, self.rng)
         while len(self.of_dma) < 2:
             width, rows = rng.randint(1, 7), 8
@@ -131,7 +131,7 @@ class MemoryRaces:
                 self.first[at : at + size] = 0
 
     def head(self) -> Iterator[str]:
-        """Yield the start of the program, once it is known how much each thread keeps."""
+        """Yield the start of the program; needs the size of each thread's log."""
         yield START
         yield f"csrr s11, mhartid\nslli t0, s11, 2\nli s0, {TABLE}\nadd s0, s0, t0"
         yield f"li t0, {4 * self.logged}\nmul t0, t0, s11\nli s1, {LOG}\nadd s1, s1, t0"
@@ -141,7 +141,7 @@ class MemoryRaces:
         yield f"li s10, {SHARED_BASE + self.config.shared.size + DMA_BASE}"
 
     def of_dma_at(self, epoch: int) -> int:
-        """Return what the pieces of the DMA hold when an epoch begins."""
+        """Return the count in the DMA's cells at the start of an epoch."""
         return (epoch + 1) // 2
 
     def label(self) -> str:
@@ -150,7 +150,7 @@ class MemoryRaces:
         return f"label{self.labels}"
 
     def lines(self, bursts: int) -> Iterator[str]:
-        """Yield the rest of it."""
+        """Yield the rest of the program."""
         yield from self.meet()
         for epoch in range(self.epochs):
             self.ends.append((*self.counts, self.of_dma_at(epoch)))
@@ -163,23 +163,23 @@ class MemoryRaces:
         yield f"li gp, 0{END}"
 
     def meet(self) -> Iterator[str]:
-        """Yield what all do when they meet, so that each sees what others had done."""
+        """Yield a barrier of all warps with fences, so that each sees earlier stores of others."""
         yield f"fence rw, rw\nli t0, 1\nli t1, {self.core.warps}\nvx_bar t0, t1\nfence rw, rw"
 
     def only(self, warp: int, lines: list[str]) -> Iterator[str]:
-        """Yield what the first thread of a warp does alone."""
+        """Yield code for the first thread of a warp alone."""
         label = self.label()
         yield f"li t0, {warp}\nbne s9, t0, {label}\nli t0, 1\nvx_tmc t0"
         yield from lines
         yield f"li t0, -1\nvx_tmc t0\n{label}: nop"
 
     def command(self, epoch: int) -> Iterator[str]:
-        """Yield what has the DMA write its pieces meanwhile, or read all lines."""
+        """Yield a DMA command that writes its cells, or reads all lines."""
         number = 0x0101_0101 * (self.of_dma_at(epoch) + 1)
         lines = [f"li t0, {number & 0xFFFF_FFFF}", f"li t1, {self.near}"]
         lines += [f"sw t0, {4 * n}(t1)" for n in range(16)] + ["fence rw, rw"]
         jobs = [(place, 8, self.near, 1) for place in self.of_dma]
-        if epoch % 2:  # not both: what the DMA writes and reads has no order
+        if epoch % 2:  # not both: DMA reads and writes are not ordered
             jobs = [(Place(FIELD, 0, 1, self.size), 0, self.near + 64, 0)]
         for place, pitch, near, is_store in jobs:
             values = {
@@ -192,13 +192,13 @@ class MemoryRaces:
         yield from self.only(self.rng.randrange(self.warps), lines)
 
     def finish(self) -> Iterator[str]:
-        """Yield what waits for the DMA."""
+        """Yield a wait for the DMA."""
         label = self.label()
         poll = [f"{label}: lw t0, {DMA['running'].offset}(s10)", f"bnez t0, {label}"]
         yield from self.only(self.rng.randrange(self.warps), poll)
 
     def burst(self, epoch: int) -> Iterator[str]:
-        """Yield accesses of all threads, repeated, and note what they are."""
+        """Yield repeated accesses of all threads, and record them."""
         rng = self.rng
         kinds = [rng.choice([*range(len(SIZES)), OF_DMA]) for _ in READ]
         burst = Burst(epoch, rng.randint(1, ROUNDS), tuple(self.counts))
@@ -245,7 +245,7 @@ class MemoryRaces:
         self.accesses += burst.rounds * self.harts * (len(order) + sum(stores))
 
     def choose(self, kinds: list[int]) -> np.ndarray:
-        """Return which piece each thread reads by which register."""
+        """Return the cell addresses that each thread reads, by register."""
         rng, dma = self.rng, [int(at) for place in self.of_dma for at in place.bytes]
         return np.array([
             [

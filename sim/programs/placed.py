@@ -1,4 +1,4 @@
-"""A program with the data it works on, to be placed in the memory of a machine."""
+"""A program with its data, to be loaded into the memory of a machine."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +17,13 @@ class PlacedProgram:
     Parameters
     ----------
     text : str
-        In assembly.
+        Source text in assembly.
     data : tuple of (int, bytes)
-        What lies where, before it runs.
+        Initial contents: address and bytes.
     regions : tuple of (int, int)
-        Address and bytes of all that it may touch besides its code.
+        Address and size of all memory that it may access besides its code.
     name : str
-        By which it can be made again.
+        Identifies the program, so that it can be regenerated.
 
     """
 
@@ -34,20 +34,20 @@ class PlacedProgram:
 
     @cached_property
     def program(self) -> Program:
-        """Its words and labels."""
+        """Assembled program with its labels."""
         return assemble_program(self.text, ENTRY)
 
 
 def is_dram(address: int) -> bool:
-    """Return whether an address is one of DRAM, which programs may touch where they are allowed."""
+    """Return True for addresses of DRAM, which programs may access only if allowed."""
     return DRAM_BASE <= address < DRAM_END
 
 
 def place(machine: Any, program: PlacedProgram) -> None:
-    """Write a program and its data to a machine, and zeros to all else that it may touch."""
+    """Write a program and its data to a machine, and zeros to its other regions."""
     code = program.program.data
     machine.allow(ENTRY, len(code))
-    # Who runs off its end meets no instruction, be it one of a program placed before.
+    # A program that runs off its end must not meet instructions of an earlier program.
     machine.write(ENTRY, code + bytes(64))
     for address, size in program.regions:
         if is_dram(address):

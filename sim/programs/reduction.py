@@ -1,4 +1,4 @@
-"""Makes a program that shows something as short as it can be."""
+"""Reduction of a failing program to a minimal one."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,10 +9,10 @@ __all__ = ["reduce_program"]
 
 
 def reduce_program(program: PlacedProgram, shows: Callable[[PlacedProgram], bool]) -> PlacedProgram:
-    """Leave out lines, many at first and then one by one, as long as the program `shows` it.
+    """Remove lines, many at first and then one by one, as long as `shows` accepts the program.
 
-    What cannot be assembled without a line keeps it. `shows` has to reject programs that go wrong
-    in another way, such as those that never end.
+    A line is kept if the program cannot be assembled without it. `shows` must reject programs that
+    fail in another way, such as those that never end.
     """
     lines = program.text.splitlines()
     count = max(1, len(lines) // 2)
@@ -30,7 +30,7 @@ def reduce_program(program: PlacedProgram, shows: Callable[[PlacedProgram], bool
 
 
 def is_shown(program: PlacedProgram, shows: Callable[[PlacedProgram], bool]) -> bool:
-    """Return whether a program can be assembled and shows it."""
+    """Return True if a program can be assembled and `shows` accepts it."""
     try:
         assert program.program
     except (ValueError, AssertionError):

@@ -1,12 +1,12 @@
-"""Small programs for all threads of all warps of all cores, each with memory of its own."""
+"""Small programs for all threads of all warps of all cores, with separate memory for each."""
 
 from .bench import END, START
 
 __all__ = ["ROOM", "SAMPLES", "sample"]
 
-#: Bytes that a sample and its results fit into, of up to 64 threads.
+#: Bytes of a sample and its results, for up to 64 threads.
 ROOM = 4096
-#: In every thread: s0 is its number, s1 where its results go.
+#: In every thread: s0 is its index, s1 the address of its results.
 BEGIN = f"""{START}
         csrr s0, mhartid
         slli s1, s0, 5

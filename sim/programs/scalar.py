@@ -13,11 +13,11 @@ from .writer import Writer
 
 __all__ = ["SCALAR_NAMES", "WINDOW", "WINDOW_BYTES", "ScalarProgram", "scalar_program"]
 
-#: Where the data of a program lies; its middle is the base of all its accesses.
+#: Address of a program's data; its middle is the base of all accesses.
 WINDOW, WINDOW_BYTES = 0x8010_0000, 4096
 MIDDLE = WINDOW + WINDOW_BYTES // 2
 
-#: What a program of one thread may execute; `ecall` and `ebreak` end it.
+#: Instructions of a single-threaded program; `ecall` and `ebreak` end it.
 SCALAR_NAMES = tuple(
     name
     for name, each in INSTRUCTIONS.items()
@@ -26,14 +26,14 @@ SCALAR_NAMES = tuple(
 MODES = range(len(Rounding))
 FFLAGS, FRM, FCSR, MSCRATCH = (CSRS[n].number for n in ("fflags", "frm", "fcsr", "mscratch"))
 ACCESS_BYTES = {"lb": 1, "lbu": 1, "sb": 1, "lh": 2, "lhu": 2, "sh": 2}
-#: Operands of multiplications and divisions: overflow, zero, the largest of both kinds.
+#: Operands of multiplications and divisions: overflow, zero, the largest signed and unsigned.
 BORDERS = tuple(product((0x8000_0000, 0xFFFF_FFFF, 0x7FFF_FFFF, 0, 1), repeat=2))
 LOADS = ("lb", "lh", "lw", "lbu", "lhu")
 STORES = ("sb", "sh", "sw")
 
 
 def names_of(*units: Unit, without: tuple[str, ...] = ()) -> list[str]:
-    """Return the instructions of some units."""
+    """Return the names of the instructions of these units."""
     return [n for n, each in INSTRUCTIONS.items() if each.unit in units and n not in without]
 
 
@@ -52,9 +52,9 @@ class ScalarProgram:
     words : list of int
         From `ENTRY` on.
     end : int
-        Address of the ``ecall`` or ``ebreak`` that ends it, its last word.
+        Address of the final ``ecall`` or ``ebreak``, its last word.
     data : bytes
-        What the window holds before.
+        Initial contents of the window.
 
     """
 
@@ -64,7 +64,7 @@ class ScalarProgram:
 
 
 class ScalarWriter(Writer):
-    """Writes a random program; four registers, any but zero, keep it within bounds."""
+    """Writer of a random program; four reserved registers, never x0, keep it within bounds."""
 
     def __init__(self, rng: random.Random):
         super().__init__()
@@ -75,11 +75,11 @@ class ScalarWriter(Writer):
         self.is_called = False
 
     def target(self) -> int:
-        """Return a register that may be overwritten; zero among them."""
+        """Return a destination register, maybe x0."""
         return self.rng.choice(self.free)
 
     def begin(self):
-        """Give every register a value."""
+        """Initialise every register."""
         self.load_immediate(self.base, MIDDLE)
         for register in self.free:
             self.load_immediate(register, integer_operand(self.rng))
@@ -88,7 +88,7 @@ class ScalarWriter(Writer):
             self.emit("flw", register, self.read_offset(4), self.base)
 
     def read_offset(self, size: int) -> int:
-        """Return where to read: mostly what never changes, so that operands stay diverse."""
+        """Return an offset to read: mostly in the constant half, so that operands stay diverse."""
         last = 2048 if self.rng.random() < 0.3 else 0
         return self.rng.randrange(-2048, last, size)
 
@@ -108,7 +108,7 @@ class ScalarWriter(Writer):
                 self.instruction()
 
     def skip(self, depth: int):
-        """Append a forward branch or jump over a body, which may be executed or not."""
+        """Append a forward branch or jump over a body."""
         index = self.reserve()
         self.body(self.rng.randrange(0, 8), depth)
         if self.rng.random() < 0.1:
@@ -118,7 +118,7 @@ class ScalarWriter(Writer):
         self.settle(index, name, self.rng.randrange(32), self.rng.randrange(32))
 
     def loop(self, depth: int):
-        """Append a body that is executed 2 to 9 times."""
+        """Append a loop of 2 to 9 rounds."""
         counter = self.counters[depth]
         self.emit("addi", counter, 0, self.rng.randrange(2, 10))
         start = len(self.words)
@@ -127,7 +127,7 @@ class ScalarWriter(Writer):
         self.back(*self.rng.choice([("bne", counter, 0), ("blt", 0, counter)]), to=start)
 
     def call(self, depth: int):
-        """Append a function and two calls of it, which are jumps back."""
+        """Append a function and two calls of it, which jump backwards."""
         self.is_called = True
         over = self.reserve()
         start = len(self.words)
@@ -139,7 +139,7 @@ class ScalarWriter(Writer):
         self.is_called = False
 
     def jump_by_register(self):
-        """Append a jump over words that are no instructions, to an odd address or an even one."""
+        """Append a jump over data words, to an odd or an even address."""
         register = self.rng.choice([each for each in self.free if each])
         skipped = self.rng.randrange(0, 4)
         self.emit("auipc", register, 0)
@@ -148,7 +148,7 @@ class ScalarWriter(Writer):
         self.words += [self.rng.getrandbits(32) for _ in range(skipped)]
 
     def instruction(self):
-        """Append one instruction, or a few that belong together."""
+        """Append one instruction, or a short sequence."""
         choices = (self.arithmetic, self.multiply, self.float, self.memory, self.refresh, self.csr)
         self.rng.choices(choices, (26, 10, 34, 18, 8, 4))[0]()
 
@@ -166,7 +166,7 @@ class ScalarWriter(Writer):
         name = self.rng.choice(MULTIPLIES)
         target, *sources = map(self.operand, INSTRUCTIONS[name].operands)
         if self.rng.random() < 0.3:
-            # By chance, operands seldom are at a border together.
+            # Random operands are seldom both corner cases.
             sources = self.rng.sample([each for each in self.free if each], 2)
             for register, number in zip(sources, self.rng.choice(BORDERS), strict=True):
                 self.load_immediate(register, number)
@@ -184,7 +184,7 @@ class ScalarWriter(Writer):
         if self.rng.random() < 0.7:
             self.emit(name, *numbers)
             return
-        # Flags are gathered, so that those of one instruction are seldom seen by chance.
+        # Flags accumulate, so that the flags of a single instruction would seldom show.
         self.emit("csrrwi", self.target(), FFLAGS, 0)
         self.emit(name, *numbers)
         self.emit("csrrs", self.target(), FFLAGS, 0)
@@ -218,21 +218,21 @@ class ScalarWriter(Writer):
         self.emit(name, data, offset, base)
 
     def refresh(self):
-        """Append what brings a fresh operand."""
+        """Append the load of a fresh operand."""
         if self.rng.getrandbits(1):
             self.load_immediate(self.target(), integer_operand(self.rng))
         else:
             self.emit("flw", self.rng.randrange(32), self.rng.randrange(-2048, 0, 4), self.base)
 
     def write_fcsr(self):
-        """Append a write of a valid rounding mode, flags and bits that do not exist."""
+        """Append a write of a valid rounding mode, flags and unimplemented bits."""
         register = self.rng.choice([each for each in self.free if each])
         mode, flags = self.rng.choice(MODES), self.rng.getrandbits(5)
         self.load_immediate(register, self.rng.getrandbits(24) << 8 | mode << 5 | flags)
         self.emit("csrrw", self.target(), FCSR, register)
 
     def csr(self):
-        """Append an access; the rounding mode is valid whenever something can round."""
+        """Append a CSR access; the rounding mode is valid whenever an instruction rounds."""
         name = self.rng.choice(("csrrw", "csrrs", "csrrc", "csrrwi", "csrrsi", "csrrci"))
         number = self.rng.choice((FFLAGS, FRM, FCSR, MSCRATCH))
         if name == "csrrw" and number == FCSR:
@@ -242,7 +242,7 @@ class ScalarWriter(Writer):
         self.emit(name, self.target(), number, source)
         sets = name in ("csrrw", "csrrs") and number in (FRM, FCSR)
         if sets or (number == FRM and name in ("csrrwi", "csrrsi")):
-            # Bits of higher order do not exist.
+            # Higher bits are not implemented.
             mode = self.rng.choice(MODES) | self.rng.choice((0, 8, 16, 24))
             self.emit("csrrwi", self.target(), FRM, mode)
 
@@ -256,7 +256,7 @@ def scalar_program(seed: int, length: int = 150) -> ScalarProgram:
     end = writer.address
     writer.emit(rng.choice(("ecall", "ebreak")))
     words = [float_operand(rng) for _ in range(WINDOW_BYTES // 4)]
-    # Some words for integers, read by loads of every size.
+    # Some integers, for loads of every size.
     words[::4] = [integer_operand(rng) for _ in words[::4]]
     words[: len(FLOAT_CLASSES)] = FLOAT_CLASSES
     data = b"".join(word.to_bytes(4, "little") for word in words)

@@ -1,8 +1,8 @@
 """Random programs of many threads: divergence, loops of different lengths, barriers.
 
-No thread reads what another may write at the same time, and no branch is divergent. What each
-thread computes is therefore what it computes alone, one instruction after another, with `vx_split`,
-`vx_join` and `vx_pred` doing nothing. Masks and what `vx_split` returns are never computed with.
+No thread reads what another may write at the same time, and no branch is divergent. Each thread
+therefore computes the same as if it ran alone, with `vx_split`, `vx_join` and `vx_pred` as no-ops.
+Masks and results of `vx_split` are never operands.
 """
 
 import random
@@ -15,14 +15,14 @@ from .corners import float_operand, integer_operand
 
 __all__ = ["INPUT", "OWN", "OWN_BYTES", "SimtProgram", "simt_program"]
 
-#: What all threads read.
+#: Input data, read by all threads.
 INPUT, INPUT_BYTES = 0x8010_0000, 4096
-#: What each thread alone reads and writes, by its hart's number; the last part is its registers
-#: at the end.
+#: Private data of each thread, by hart index; its last part is the final contents of its
+#: registers.
 OWN, OWN_BYTES = 0x8011_0000, 1024
 SCRATCH_BYTES = 256
 
-# Registers: what programs compute with, and what holds them together.
+# Registers: operands of programs, and registers of their control flow.
 FREE = ("t0", "t1", "t2", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "t4", "t5", "t6")
 OWN_BASE, INPUT_BASE, EXCHANGE_BASE, HART = "s0", "s1", "s2", "s3"
 MASKS, COUNTERS = ("s4", "s5", "s6", "s7"), ("s8", "s9", "s10", "s11")
@@ -39,16 +39,16 @@ COMPARES = ("feq.s", "flt.s", "fle.s")
 
 @dataclass(frozen=True)
 class SimtProgram:
-    """A program of all threads of a machine, and the data it reads.
+    """A program of all threads of a machine, and its input data.
 
     Parameters
     ----------
     text : str
     program : Program
     inputs : bytes
-        What `INPUT` holds.
+        Contents of `INPUT`.
     memory : tuple of (int, int)
-        Address and bytes of everything it reads or writes besides its code.
+        Address and size of all memory that it accesses besides its code.
 
     """
 
@@ -59,7 +59,7 @@ class SimtProgram:
 
 
 class SimtWriter:
-    """Writes the lines of a random program."""
+    """Writer of a random program."""
 
     def __init__(self, rng: random.Random, config: ClusterConfig):
         self.rng = rng
@@ -85,18 +85,18 @@ class SimtWriter:
 
     @property
     def hart_width(self) -> int:
-        """Bits of a hart's number."""
+        """Bits of a hart's index."""
         assert self.config.core is not None
         cores = (self.config.cores - 1).bit_length()
         return cores + self.config.core.warp_width + self.config.core.thread_width
 
     @property
     def exchange_base(self) -> int:
-        """Where the words of exchanges are: behind what threads own."""
+        """Address of the words of exchanges, behind the threads' private data."""
         return OWN + (OWN_BYTES << self.hart_width)
 
     def begin(self):
-        """Start all threads, and give their registers values that differ."""
+        """Start all threads, and initialise their registers with different values."""
         self.emit("csrr t0, num_warps", "la t1, start", "vx_wspawn t0, t1")
         self.emit("start: li t0, -1", "vx_tmc t0", f"csrr {HART}, mhartid")
         self.emit(f"li {WORK}, {OWN_BYTES}", f"mul {OWN_BASE}, {HART}, {WORK}")
@@ -104,7 +104,7 @@ class SimtWriter:
         self.emit(f"li {INPUT_BASE}, {INPUT + INPUT_BYTES // 2}")
         self.emit(f"li {EXCHANGE_BASE}, {self.exchange_base}")
         self.emit("csrr a0, thread_id", "csrr a1, warp_id", "csrr a2, core_id")
-        # What only lane 0 of warp 0 has computed so far is among them.
+        # Includes the registers that only lane 0 of warp 0 has used so far.
         for register in (each for each in FREE if each not in ("a0", "a1", "a2")):
             self.emit(f"li {WORK}, {integer_operand(self.rng)}")
             self.emit(f"add {register}, {HART}, {WORK}")
@@ -112,7 +112,7 @@ class SimtWriter:
             self.load_float(f"f{number}")
 
     def load_float(self, register: str):
-        """Append a load of a place that depends on the thread."""
+        """Append a float load from an address that depends on the thread."""
         self.emit(f"slli {WORK}, {HART}, 2", f"andi {WORK}, {WORK}, 1020")
         self.emit(f"add {WORK}, {WORK}, {INPUT_BASE}")
         self.emit(f"flw {register}, {self.rng.randrange(-2048, 1024, 4)}({WORK})")
@@ -138,7 +138,7 @@ class SimtWriter:
         self.body(self.rng.randrange(0, 6), depth + 1, calls)
 
     def condition(self):
-        """Append what leaves 0 or 1 in `WORK`, by thread."""
+        """Append code that sets `WORK` to 0 or 1, by thread."""
         kind = self.rng.randrange(4)
         if kind == 0:
             self.emit(f"andi {WORK}, {self.register()}, 1")
@@ -152,7 +152,7 @@ class SimtWriter:
             self.emit(f"{name} {WORK}, {self.float()}, {self.float()}")
 
     def choose(self, depth: int, calls: bool):
-        """Append both sides of a divergent condition; either may be empty, or both be the same."""
+        """Append a divergent condition; either side may be empty, or both the same."""
         other, end = self.label(), self.label()
         form = self.rng.choice(("both", "both", "then", "else", "same"))
         self.condition()
@@ -169,7 +169,7 @@ class SimtWriter:
         self.emit(f"{end}: vx_join {MASKS[depth]}")
 
     def repeat_by_thread(self, depth: int, calls: bool):
-        """Append a loop of 0 to 3 rounds, as many as the thread says."""
+        """Append a loop of 0 to 3 rounds, depending on the thread."""
         start, end, counter = self.label(), self.label(), COUNTERS[depth]
         self.emit(f"csrr {MASKS[depth]}, thread_mask", f"andi {counter}, {self.register()}, 3")
         self.emit(f"{start}: snez {WORK}, {counter}", f"vx_pred {WORK}, {MASKS[depth]}")
@@ -178,14 +178,14 @@ class SimtWriter:
         self.emit(f"addi {counter}, {counter}, -1", f"j {start}", f"{end}:")
 
     def repeat(self, depth: int, calls: bool):
-        """Append a loop of 1 to 3 rounds, the same for all."""
+        """Append a loop of 1 to 3 rounds, the same for all threads."""
         start, counter = self.label(), COUNTERS[depth]
         self.emit(f"li {counter}, {self.rng.randrange(1, 4)}", f"{start}:")
         self.inside(depth, calls)
         self.emit(f"addi {counter}, {counter}, -1", f"bnez {counter}, {start}")
 
     def choose_by_warp(self, depth: int, calls: bool):
-        """Append a branch that some warps take, each as a whole."""
+        """Append a branch taken by some warps, each as a whole."""
         end = self.label()
         self.emit(f"csrr {WORK}, warp_id", f"andi {WORK}, {WORK}, 1", f"beqz {WORK}, {end}")
         self.body(self.rng.randrange(1, 4), depth, calls)
@@ -217,7 +217,7 @@ class SimtWriter:
             self.emit(self.rng.choice((*moves, f"fsqrt.s {first}, {second}, rne")))
 
     def memory(self):
-        """Append an access of what belongs to the thread."""
+        """Append an access to the thread's private data."""
         name, size = self.rng.choice((
             *(("lw", 4), ("lh", 2), ("lhu", 2), ("lb", 1), ("lbu", 1)),
             *(("sw", 4), ("sw", 4), ("sh", 2), ("sh", 2), ("sb", 1)),
@@ -228,7 +228,7 @@ class SimtWriter:
         self.emit(f"{name} {self.register()}, {offset}({WORK})")
 
     def load_input(self):
-        """Append a load of what all threads read, where the thread says."""
+        """Append a load of input data, at an address that depends on the thread."""
         if self.rng.getrandbits(1):
             self.load_float(self.float())
             return
@@ -236,7 +236,7 @@ class SimtWriter:
         self.emit(f"lw {self.register()}, {self.rng.randrange(-2048, 1024, 4)}({WORK})")
 
     def exchange(self):
-        """Append a store, a barrier of all threads, and a load of what another one stored."""
+        """Append a store, a barrier of all threads, and a load of another thread's value."""
         register, width = self.register(), self.hart_width
         offset = self.exchanges * (4 << width)
         self.exchanges += 1
@@ -256,14 +256,14 @@ class SimtWriter:
         self.emit(f"csrr {counter}, num_warps", f"li {WORK}, {number}", f"vx_bar {WORK}, {counter}")
         if self.config.barrier_scope == "cluster":
             return
-        # One warp of each core meets those of the others; the rest wait for it.
+        # One warp of each core meets those of the others; the remaining warps wait for it.
         end = self.label()
         self.emit(f"csrr {WORK}, warp_id", f"bnez {WORK}, {end}", f"csrr {counter}, num_cores")
         self.emit(f"li {WORK}, {1 << 31 | again}", f"vx_bar {WORK}, {counter}", f"{end}:")
         self.emit(f"csrr {counter}, num_warps", f"li {WORK}, {number}", f"vx_bar {WORK}, {counter}")
 
     def finish(self):
-        """Store every register that was computed, and end."""
+        """Store every computed register, and end."""
         for place, register in enumerate(FREE):
             self.emit(f"sw {register}, {SCRATCH_BYTES + 4 * place}({OWN_BASE})")
         for number in range(32):
@@ -272,7 +272,7 @@ class SimtWriter:
 
 
 def simt_program(seed: int, config: ClusterConfig, phases: int = 3) -> SimtProgram:
-    """Return a random program for all threads of `config`, with an exchange between its phases."""
+    """Return a random program for all threads of `config`, with exchanges between its phases."""
     rng = random.Random(seed)
     writer = SimtWriter(rng, config)
     writer.begin()
@@ -284,7 +284,7 @@ def simt_program(seed: int, config: ClusterConfig, phases: int = 3) -> SimtProgr
             writer.exchange()
     writer.finish()
     for name in functions:
-        # Called from any depth, so that its own divergence needs what no caller uses.
+        # Called from any depth: its own divergence needs registers that no caller uses.
         writer.emit(f"{name}:")
         writer.body(rng.randrange(1, 6), DEPTH, calls=False)
         writer.emit("ret")

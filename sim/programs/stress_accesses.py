@@ -1,4 +1,4 @@
-"""Loads and stores of a stress program, and what becomes of the values loaded."""
+"""Loads and stores of a stress program, and checksums of the loaded values."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from .stress_places import SIZES
 
 __all__ = ["PLACES", "Use", "accesses", "fold"]
 
-#: Registers that hold addresses, that are loaded into, and that are stored.
+#: Registers for addresses; destinations of loads; sources of stores.
 PLACES = tuple(f"a{n}" for n in range(6))
 LOADED = ("t1", "t2", "t3", "t4", "t5", "t6", "s6", "s7")
 LOADED_FLOATS = ("fa2", "fa3")
@@ -19,7 +19,7 @@ STORES = {1: ("sb",), 2: ("sh",), 4: ("sw", "sw", "fsw")}
 
 @dataclass(frozen=True)
 class Use:
-    """A register with the address of so many bytes, and whether they may be written."""
+    """An address register, with the size of the data and True if it may be written."""
 
     register: str
     size: int
@@ -27,9 +27,9 @@ class Use:
 
 
 def accesses(uses: Sequence[Use], count: int, rng: random.Random) -> Iterator[str]:
-    """Yield `count` loads and stores of any size, and what makes a number of all that is loaded.
+    """Yield `count` loads and stores of any size, and a checksum of the loaded values.
 
-    Several loads are under way at a time: what was loaded is used when its register is wanted
+    Several loads are in flight at a time: a loaded value is used when its register is needed
     again, or at the end.
     """
     waiting: list[str] = []
@@ -52,14 +52,14 @@ def accesses(uses: Sequence[Use], count: int, rng: random.Random) -> Iterator[st
 
 
 def store(name: str, register: str, place: str) -> list[str]:
-    """Return a store of an integer register, be it as a float."""
+    """Return a store of an integer register, with `fsw` by way of a float register."""
     if name == "fsw":
         return [f"fmv.w.x fa0, {register}", f"fsw fa0, {place}"]
     return [f"{name} {register}, {place}"]
 
 
 def fold(register: str) -> list[str]:
-    """Return what changes a thread's number by what was loaded into a register."""
+    """Return code that updates a thread's checksum with a loaded register."""
     if register.startswith("f"):
         return [f"fmv.x.w t0, {register}", "sub s4, t0, s4"]
     return [f"sub s4, {register}, s4"]

@@ -1,4 +1,4 @@
-"""What the DMA and a matrix unit are told in a stress program: any jobs on places of their own."""
+"""Random jobs of the DMA and of matrix units in a stress program, with their own data."""
 
 import random
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from .stress_places import Place, Territory
 
 __all__ = ["Errand", "dma_errand", "matrix_errand"]
 
-#: Bits of LOOP_WS that leave out the load of A and of B.
+#: Bits of LOOP_WS that skip the loads of A and of B.
 SKIP_A, SKIP_B = 8, 16
 ACCUMULATE, WIDE, RELU = 1, 2, 0x100
-#: Share of a memory that engines may claim before threads have the rest.
+#: Maximum share of a memory claimed by engines; threads get the rest.
 CLAIMED = 0.6
 
 
 @dataclass
 class Errand:
-    """What one thread tells one unit: stores to registers in pieces, and what it then waits for.
+    """Commands of one thread to one unit: register stores in steps, and the final wait.
 
-    ``steps`` are (offset, value) of registers, offset None for a command word; ``told`` are the
-    registers that hold after it what the program alone determines, ``jobs`` how many there are.
+    ``steps`` are (offset, value) of registers, with offset None for a command word. ``told`` are
+    registers with deterministic contents afterwards. ``jobs`` is the number of jobs.
     """
 
     base: int
@@ -36,7 +36,7 @@ class Errand:
 def dma_errand(
     config: ClusterConfig, port: int, jobs: int, shared: Territory, dram: Territory
 ) -> Errand:
-    """Return loads and stores of a port of the DMA, of rows of any length at any place."""
+    """Return loads and stores of a DMA port, with rows of any length at any address."""
     rng = shared.rng
     base = unit_bases(len(config.matrices))[numbered("dma", port)]
     told = ["dram", "dram_pitch", "local", "local_pitch", "shape", "fill"]
@@ -68,7 +68,7 @@ def dma_errand(
 
 
 def rocc(function: Function, rs1: int, rs2: int) -> list[tuple[int | None, int]]:
-    """Return the stores that give a matrix unit a RoCC instruction."""
+    """Return the stores that issue a RoCC instruction to a matrix unit."""
     operands = {"rs1": rs1, "rs2": rs2}
     halves: list[tuple[int | None, int]] = [
         (MATRIX[f"{name}_{half}"].offset, value >> shift & 0xFFFF_FFFF)
@@ -79,13 +79,13 @@ def rocc(function: Function, rs1: int, rs2: int) -> list[tuple[int | None, int]]
 
 
 class MatrixErrand:
-    """Computes of one size on tiles anywhere, and stores and spills of what they leave.
+    """Computes of one size on tiles anywhere, with stores and spills of their results.
 
     Parameters
     ----------
     config : ClusterConfig
     number : int
-        Of the unit.
+        Index of the unit.
     shared, dram : Territory
 
     """
@@ -113,7 +113,7 @@ class MatrixErrand:
         return blocks * access + (last + 1) * self.matrix.operand_bytes
 
     def tile(self, name: str) -> tuple[Place, Place | None] | None:
-        """Claim a tile in shared memory, and at random where in DRAM it comes from."""
+        """Claim a tile in shared memory and, at random, its source in DRAM."""
         matrix, (m, n, k), (i, j, depth) = self.matrix, self.sizes, self.blocks
         rows, width, blocks, unit, access, high = {
             "a": (m, k, depth, matrix.rows, matrix.a_bytes, i * matrix.rows),
@@ -131,7 +131,7 @@ class MatrixErrand:
         return place and source and (place, source)
 
     def compute(self, accumulate: bool) -> bool:
-        """Add a compute, with the loads of its tiles or without; return whether there was room."""
+        """Add a compute, with or without loads of its tiles; return True if there was room."""
         a, b = self.tile("a"), self.tile("b")
         if a is None or b is None:
             return False
@@ -170,7 +170,7 @@ class MatrixErrand:
             self.errand.jobs += 1
 
     def stores(self, address: int, stride: int, options: int) -> list[tuple[int | None, int]]:
-        """Return a store to DRAM; its stride goes by a command word, in order with the rest."""
+        """Return a store to DRAM; a command word sets its stride, ordered with the rest."""
         word = 11 | self.number << 5 | stride << 20
         by_word = self.matrix.cisc_map == "current"
         steps: list[tuple[int | None, int]] = [(None, word)]

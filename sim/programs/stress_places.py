@@ -1,4 +1,4 @@
-"""Who may touch which bytes of a memory for a while: engines and threads, closely interleaved."""
+"""Assignment of the bytes of a memory to engines and threads, closely interleaved."""
 
 import random
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ import numpy as np
 __all__ = ["Granules", "Place", "Territory"]
 
 FREE, READ, WRITTEN = 0, 1, 2
-#: Places tried for a piece before it is left out.
+#: Attempts to place a region before it is skipped.
 TRIES = 24
-#: Sizes of what a thread has at a time.
+#: Sizes of a thread's cells.
 SIZES = (4, 2, 1)
-#: Most pieces of each size that a thread has.
+#: Maximum number of a thread's cells of each size.
 MOST = 3
 
 
 @dataclass(frozen=True)
 class Place:
-    """Rows of bytes from an address on."""
+    """Rows of bytes from a start address."""
 
     start: int
     pitch: int
@@ -27,20 +27,20 @@ class Place:
 
     @property
     def bytes(self) -> np.ndarray:
-        """Every address in it."""
+        """All its addresses."""
         rows = self.start + self.pitch * np.arange(self.rows)
         return (rows[:, None] + np.arange(self.width)).ravel()
 
 
 @dataclass(frozen=True)
 class Granules:
-    """What threads may touch: by thread and size what is its own, by size what nobody writes."""
+    """Cells of threads: by thread and size its own, by size those that nothing writes."""
 
     own: list[dict[int, list[int]]]
     constant: dict[int, list[int]]
 
     def beside(self, other: "Granules") -> "Granules":
-        """Return these and those of another memory."""
+        """Return these cells and those of another memory."""
         return Granules(
             [
                 {size: mine[size] + theirs[size] for size in SIZES}
@@ -51,9 +51,9 @@ class Granules:
 
 
 class Territory:
-    """Bytes from `base` on, which engines claim first, and threads the rest.
+    """Bytes from `base` on: engines claim some first, threads get the rest.
 
-    Several may read the same bytes; who writes some has them alone.
+    Several may read the same bytes; a writer has exclusive access.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ class Territory:
 
     @property
     def claimed(self) -> float:
-        """The share that somebody has."""
+        """Share of the bytes that are assigned."""
         return float((self.state != FREE).mean())
 
     def claim(
         self, pitch: int, rows: int, width: int, *, writes: bool, multiple: int = 1
     ) -> Place | None:
-        """Return where such rows fit, None where no place was found; `multiple` divides it."""
+        """Return a claimed region of rows, or None without room; `multiple` aligns its start."""
         last = self.size - (rows - 1) * pitch - width
         for _ in range(TRIES if last >= 0 else 0):
             start = self.base + self.rng.randrange(last + 1)
@@ -85,7 +85,7 @@ class Territory:
         return None
 
     def take(self, place: Place, *, writes: bool) -> bool:
-        """Claim a place; return whether it could be had."""
+        """Claim a region; return True if it was available."""
         at = place.bytes - self.base
         if (self.state[at] > (FREE if writes else READ)).any():
             return False
@@ -93,17 +93,17 @@ class Territory:
         return True
 
     def share(self, threads: int, constant: float = 0.15) -> Granules:
-        """Give what is left to threads, in aligned words, halves and bytes at random."""
+        """Assign the free bytes to threads at random, in aligned words, halves and bytes."""
         own: list[dict[int, list[int]]] = [{size: [] for size in SIZES} for _ in range(threads)]
         turns: dict[int, list[int]] = {size: [] for size in SIZES}
         for word in range(0, self.size, 4):
             for at, size in self.pieces(word):
                 if self.rng.random() < constant:
                     continue
-                if not turns[size]:  # each has one before any has two
+                if not turns[size]:  # one for each thread before a second for any
                     turns[size] = self.rng.sample(range(threads), threads)
                 own[turns[size].pop()][size].append(self.base + at)
-        # Few, so that who has them next meets what was done to them.
+        # Only a few, so that the next owner of a cell sees its earlier accesses.
         for places in (places for of_thread in own for places in of_thread.values()):
             self.rng.shuffle(places)
             del places[MOST:]
@@ -115,7 +115,7 @@ class Territory:
         return Granules(own, kept)
 
     def pieces(self, word: int) -> list[tuple[int, int]]:
-        """Return offset and size of what a free word, or what is free of it, is cut into."""
+        """Return offset and size of random cells that cover the free bytes of a word."""
         free = self.state[word : word + 4] == FREE
         if free.all() and self.rng.random() < 0.5:
             return [(word, 4)]
@@ -128,6 +128,6 @@ class Territory:
         return found
 
     def constant(self, size: int) -> list[int]:
-        """Return aligned pieces that nobody writes."""
+        """Return aligned cells that nothing writes."""
         rows = (self.state == READ).reshape(-1, size).all(axis=1)
         return (self.base + size * np.flatnonzero(rows)).tolist()

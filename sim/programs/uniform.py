@@ -9,15 +9,15 @@ __all__ = ["uniform_program"]
 
 
 def uniform_program(seed: int, config: ClusterConfig, length: int = 60) -> PlacedProgram:
-    """Return a random program of one thread, which all threads of all warps execute.
+    """Return a random single-threaded program, executed by all threads of all warps.
 
-    Each warp has data of its own, and its threads the same in every register. All registers are
-    used, and what ends the program ends the warp.
+    Each warp has its own data; its threads have equal registers. All registers are used, and the
+    end of the program ends the warp.
     """
     core = config.core
     assert core is not None
     scalar = scalar_program(seed, length)
-    # The first two words load the base of all accesses to a register of the program's choice.
+    # The first two words load the base of all accesses into a register of the program's choice.
     base = scalar.words[0] >> 7 & 31
     other = 1 + base % 31
     lines = [START, *(f"li x{register}, 0" for register in range(1, 32))]

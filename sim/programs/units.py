@@ -1,4 +1,4 @@
-"""Small programs of cores that command the DMA, meet each other, print, and mark what they do."""
+"""Small programs of cores that command the DMA, meet at barriers, print, and mark sections."""
 
 from ...hw.address_map import CONSOLE_BASE, DMA, DMA_BASE, SHARED_BASE
 from ...hw.config import ClusterConfig
@@ -15,17 +15,17 @@ __all__ = [
     "unit_program",
 ]
 
-#: Bytes of DRAM from `ENTRY` on that a program may touch.
+#: Bytes of DRAM from `ENTRY` on that a program may access.
 ROOM = 8192
-#: Where words to be loaded are from `ENTRY` on, where they come back, and how many they are.
+#: Offsets from `ENTRY` of the words to load and of the stored words, and their number.
 SOURCE, TARGET, WORDS = 4096, 6144, 64
-#: Where they go in shared memory.
+#: Offset of the loaded words in shared memory.
 LOADED = 256
-#: Where the flag is there that cores wait for.
+#: Offset in shared memory of the flag that cores poll.
 FLAGS = 1024
 
 #: Core 0 lets the DMA load words, adds them up, changes them, and lets it store them; all others
-#: wait for the end. In gp: of core 0 the sum before and after, of the others nothing.
+#: end at once. Result in gp: on core 0 the sum before and after, on others 0.
 DMA_PROGRAM = """
         csrr t0, core_id
         bnez t0, end
@@ -73,9 +73,9 @@ end:    li gp, 0
         vx_tmc zero
 """
 
-#: Core 0 clears a flag, all meet at a barrier; core 0 writes words to DRAM and shared memory and
-#: sets the flag, all others wait for it and read them. All meet again and print, and core 0 sends
-#: words to the matrix unit.
+#: Core 0 clears a flag, and all meet at a barrier. Core 0 writes words to DRAM and shared memory
+#: and sets the flag; all others poll it and read them. All meet again and print, and core 0 sends
+#: a command word to the matrix unit.
 MEETING_PROGRAM = """
         csrr s2, core_id
         li s0, {flags}
@@ -111,8 +111,8 @@ here:   csrw 0xACC, a4
 end:    vx_tmc zero
 """
 
-#: Core 0 waits for what the host's DMA job brings, in shared memory and then in DRAM, where it
-#: sees it after a fence.
+#: Core 0 waits for the data of the host's DMA job, in shared memory and then in DRAM, where a
+#: fence makes it visible.
 HOST_PROGRAM = """
         li gp, 0
         csrr s2, core_id
@@ -137,7 +137,7 @@ PROGRAMS = {"dma": DMA_PROGRAM, "meeting": MEETING_PROGRAM, "host": HOST_PROGRAM
 
 
 def unit_program(name: str, config: ClusterConfig, entry: int) -> str:
-    """Return a program for a cluster, placed at `entry`."""
+    """Return a program for a cluster, to be placed at `entry`."""
     window = SHARED_BASE + config.shared.size
     registers = {register: DMA[register].offset for register in DMA}
     return PROGRAMS[name].format(
@@ -155,7 +155,7 @@ def unit_program(name: str, config: ClusterConfig, entry: int) -> str:
 
 
 def host_loads(entry: int) -> CommandList:
-    """Return commands of a host that loads the words and stores them again."""
+    """Return host commands that load the words and store them again."""
     commands = CommandList()
     for name, value in (
         ("dram", entry + SOURCE),

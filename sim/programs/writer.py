@@ -1,4 +1,4 @@
-"""Writes words of instructions one after another, branches to places not yet known."""
+"""Writer of instruction words, with forward branches resolved later."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,13 +11,13 @@ __all__ = ["Writer", "encode"]
 
 #: The lowest bit of each register field, as a factor.
 REGISTER_PLACES = {field: 1 << place for field, place in REGISTER_FIELDS.items()}
-#: Bytes that a branch reaches, less than a jump.
+#: Reach of a branch in bytes; a jump reaches farther.
 REACH = 4096
 
 
 @cache
 def placers(name: str) -> tuple[Callable[[int], int], ...]:
-    """Return what makes the bits of each operand of an instruction."""
+    """Return an encoder for each operand of an instruction."""
     return tuple(
         IMMEDIATES[operand].encode
         if operand in IMMEDIATES
@@ -27,7 +27,7 @@ def placers(name: str) -> tuple[Callable[[int], int], ...]:
 
 
 def encode(name: str, *numbers: int) -> int:
-    """Return the word of an instruction with its operands as numbers, in the order of assembly."""
+    """Return the word of an instruction with numeric operands, in assembly order."""
     word = INSTRUCTIONS[name].match
     for place, number in zip(placers(name), numbers, strict=True):
         word |= place(number)
@@ -35,14 +35,14 @@ def encode(name: str, *numbers: int) -> int:
 
 
 class Writer:
-    """Words of a program at `ENTRY` that grows."""
+    """A growing program at `ENTRY`."""
 
     def __init__(self):
         self.words: list[int] = []
 
     @property
     def address(self) -> int:
-        """Where the next word goes."""
+        """Address of the next word."""
         return ENTRY + 4 * len(self.words)
 
     def emit(self, name: str, *numbers: int):
@@ -50,12 +50,12 @@ class Writer:
         self.words.append(encode(name, *numbers))
 
     def reserve(self) -> int:
-        """Append a word that `settle` will write; return its index."""
+        """Append a word to be written by `settle`; return its index."""
         self.words.append(0)
         return len(self.words) - 1
 
     def settle(self, index: int, name: str, *numbers: int):
-        """Write a reserved word: a jump or branch from there to here."""
+        """Write a reserved word: a jump or branch from it to the current address."""
         distance = 4 * (len(self.words) - index)
         assert distance < REACH
         self.words[index] = encode(name, *numbers, distance)

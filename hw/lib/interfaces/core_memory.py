@@ -18,38 +18,38 @@ __all__ = [
 
 
 def warp_shape(config: CoreConfig) -> int:
-    """Bits of a warp's number, at least one."""
+    """Return the bits of a warp's index, at least one."""
     return max(1, ceil_log2(config.warps))
 
 
 def pairs(config: CoreConfig) -> int:
-    """Return how many pairs of instructions a warp's buffer has room for, a power of two."""
+    """Return the capacity of a warp's buffer in pairs of instructions, a power of two."""
     return 1 << max(0, ceil_log2(config.instruction_buffer) - 1)
 
 
 def fetch_tag_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what names a pair of words under way: the warp, and its place in the buffer."""
+    """Return the layout of the tag of a requested pair: its warp, and its slot in the buffer."""
     return data.StructLayout({"warp": warp_shape(config), "pair": ceil_log2(pairs(config))})
 
 
 def fetch_request_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a request for the two words at ``address``, a multiple of 8."""
+    """Return the layout of a request for the two words at ``address``, a multiple of 8."""
     return data.StructLayout({"address": 32, "tag": fetch_tag_layout(config)})
 
 
 def fetch_response_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of two words, the one at the lower address in the lower half of ``data``.
+    """Return the layout of two words, the one at the lower address in the lower half of ``data``.
 
-    ``error`` tells that there is no memory at their address.
+    ``error`` is 1 if there is no memory at their address.
     """
     return data.StructLayout({"tag": fetch_tag_layout(config), "data": 64, "error": 1})
 
 
 def data_request_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a memory access of up to as many threads as the port has lanes.
+    """Return the layout of a memory access of one beat of lanes.
 
-    ``tag`` comes back with the response. ``data`` is aligned to its byte lanes: the word at
-    ``address & ~3``, of which ``strobes`` are stored.
+    ``tag`` is returned with the response. ``data`` is aligned to its byte lanes: the word at
+    ``address & ~3``; ``strobes`` selects its stored bytes.
     """
     lanes = config.lanes(Port.MEMORY.name)
     return data.StructLayout({
@@ -63,10 +63,10 @@ def data_request_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def data_response_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of what memory answers: whole words for the threads of ``mask``.
+    """Return the layout of a memory response: whole words for the threads of ``mask``.
 
-    A request may be answered in parts, in any order among requests; a store is answered too, when
-    it is seen by all. ``error`` tells the threads whose address is no memory.
+    A request may be answered in parts, and requests in any order. A store is answered when it is
+    visible to all. ``error`` marks threads whose address has no memory.
     """
     lanes = config.lanes(Port.MEMORY.name)
     return data.StructLayout({
