@@ -1,7 +1,7 @@
-"""Measure what Spica claims: ``python -m bench [names] [--quick]``, from the repository's root.
+"""Benchmarks of Spica: ``python -m bench [names] [--quick]``, from the repository's root.
 
 Each benchmark writes ``bench/results/<name>.json`` and prints its tables; some draw pictures there.
-Exit code 1 if a target is missed, which a slow or busy machine may also do to those that are times.
+Exit code 1 if a target is missed. Targets in seconds may also fail on a slow or busy machine.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from spica.cli.progress import ProgressDisplay
 
 from .target import target_table, targets_of
 
-#: The longest last.
+#: The longest benchmarks are last.
 NAMES = (
     "budgets",
     "area",
@@ -39,7 +39,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def machine() -> dict:
-    """Return what times depend on."""
+    """Return the properties of the host that times depend on."""
     return {
         "processor": processor(),
         "processors": os.cpu_count(),
@@ -60,7 +60,7 @@ def processor() -> str:
 
 
 def run(name: str, quick: bool, folder: Path) -> dict:
-    """Run one benchmark and return its result, which is in its file as far as it has come."""
+    """Run one benchmark and return its result; its file is updated after each part."""
     module = importlib.import_module(f".{name}", __package__)
     place = folder / f"{name}.json"
     head = {"benchmark": name, "quick": quick, "machine": machine()}
@@ -84,7 +84,7 @@ def run(name: str, quick: bool, folder: Path) -> dict:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; or all")
-    parser.add_argument("--quick", action="store_true", help="a smaller variant, to try it")
+    parser.add_argument("--quick", action="store_true", help="run a smaller variant")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in NAMES]:

@@ -1,4 +1,4 @@
-"""What machines cost: presets beside each other, ports of the matrix unit, sweeps of one field."""
+"""Benchmark of area: presets, ports of the matrix unit, and sweeps of one field."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,20 +22,21 @@ __all__ = ["measure", "pictures", "tables"]
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A machine for each value of some fields.
+    """Machines that differ in the value of some fields.
 
     Parameters
     ----------
     preset : str
-        What is varied.
+        Preset that is varied.
     fields : sequence of str
-        All of them get the value.
+        Fields that get the value.
     values : sequence
-        In the order in which the machine grows.
+        Values in the order of growing machines.
     settings : sequence of str
-        What is changed in all machines, so that each can be.
+        Settings common to all machines, so that each value is valid.
     group : str
-        Of `synth.groups`: what must grow.
+        Group of `synth.groups` that must grow.
+
     """
 
     preset: str
@@ -53,7 +54,7 @@ class Sweep:
 
 WIDE = ("shared.subbanks=16",)
 SIDES = ("matrix.rows", "matrix.columns")
-#: Formats by what a multiplier of their significands costs.
+#: Formats in the order of multiplier cost.
 FORMATS = ("fp8_e4m3", "bf16", "fp16", "fp32")
 SWEEPS = {
     "mesh": Sweep(
@@ -112,12 +113,12 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 def measured(
     config: ClusterConfig, name: str, tell: Callable[[str, int, int], None]
 ) -> Measurement:
-    """Return what a cluster costs, telling how far it is."""
+    """Return the cost of a cluster, with progress."""
     return measure_cluster(config, name, progress=counting_blocks(tell, name))
 
 
 def matrix_ports(config: ClusterConfig) -> dict:
-    """Return what shared memory costs with the ports of the matrix unit, and without them."""
+    """Return the cost of shared memory with and without the ports of the matrix unit."""
     ports = cluster_ports(config)
     others = len(ports.read_sizes) - 2 * len(config.matrices)
     without = replace(ports, read_sizes=ports.read_sizes[-others:])
@@ -165,14 +166,14 @@ def sweep_report(sweep: Sweep, points: Sequence[Measurement]) -> dict:
 
 
 def growth(name: str, sweep: Sweep, points: Sequence[Measurement]) -> Iterator[Target]:
-    """Yield that of each machine the group costs more than that of the one before."""
+    """Yield the targets that the group grows from machine to machine."""
     costs = [
         next(g.nand2 for g in group_measurements(point, Pricing()) if g.name == sweep.group)
         for point in points
     ]
     for (before, after), point in zip(pairwise(costs), points[1:], strict=True):
         yield Target(
-            name=f"{sweep.group} at {name} {point.name}, by the machine before",
+            name=f"{sweep.group} at {name} {point.name}, relative to the previous machine",
             value=after / before,
             limit=1.0,
             at_least=True,
@@ -180,11 +181,11 @@ def growth(name: str, sweep: Sweep, points: Sequence[Measurement]) -> Iterator[T
 
 
 def pictures(result: dict) -> dict[str, str]:
-    """Return a picture of each sweep, by the name of its file."""
+    """Return a picture of each sweep, by file name."""
     return {
         f"area_{name}.svg": area_picture(
             f"{sweep['preset']}: {' and '.join(sweep['fields'])}",
-            "NAND2 equivalents, SRAM among them",
+            "NAND2 equivalents, with SRAM",
             [(point["value"], point["groups"]) for point in sweep["points"]],
         )
         for name, sweep in result["sweeps"].items()
@@ -192,15 +193,15 @@ def pictures(result: dict) -> dict[str, str]:
 
 
 def tables(result: dict) -> Iterator:
-    """Yield presets by group, ports of the matrix unit, and the sweeps."""
+    """Yield tables of presets by group, ports of the matrix unit, and sweeps."""
     for name, report in result["presets"].items():
         yield group_table(name, report["groups"])
     if "matrix_ports" in result:
         ports = result["matrix_ports"]
-        table = new_table("Shared memory", "", numbers=["here", "published"])
+        table = new_table("Shared memory", "", numbers=["measured", "published"])
         table.add_row("ports of the matrix unit", f"{ports['increase']:+.1%}", "+9.6%")
         table.add_row("the same without SRAM", f"{ports['increase_without_sram']:+.1%}", "")
-        table.add_row("share of the whole", f"{result['shared_memory_share']:.1%}", "5.5%")
+        table.add_row("share of the cluster", f"{result['shared_memory_share']:.1%}", "5.5%")
         yield table
     for name, sweep in result["sweeps"].items():
         numbers = [f"{name} {point['value']}" for point in sweep["points"]]
@@ -213,8 +214,8 @@ def tables(result: dict) -> Iterator:
 
 
 def group_table(name: str, groups: Sequence[dict]):
-    """Return the groups of a preset."""
-    numbers = ["logic", "flip-flops", "SRAM", "in all", "share", "depth"]
+    """Return the table of a preset's groups."""
+    numbers = ["logic", "flip-flops", "SRAM", "total", "share", "depth"]
     table = new_table(f"Area of {name}, NAND2 equivalents", "group", numbers=numbers)
     for group in groups:
         keys = ("logic_nand2", "flip_flop_nand2", "sram_nand2", "nand2")

@@ -1,4 +1,4 @@
-"""Every arithmetic unit: what it costs, and how many vectors it was checked with, how fast."""
+"""Benchmark of every arithmetic unit: cost, vectors checked, and checking speed."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,17 +23,18 @@ __all__ = ["measure", "tables"]
 
 Tell = Callable[[str, int, int], None]
 
-#: Vectors of a unit; a row of array elements counts as many.
+#: Vectors per unit; a row of array elements counts as many.
 VECTORS = {"numbers": 1_000_000, "arrays": 200_000}
 QUICK_SHARE = 50
 CHUNK = 100_000
 SEED = 2026
-#: Of units with one result per cycle and no arrays, packing included; the slowest counts.
+#: Least speed of units with one result per cycle and no arrays, packing included; the slowest
+#: counts.
 VECTORS_PER_SECOND = 1_000_000
 
 
 def costs(units: list[Unit], tell: Tell) -> dict[str, dict]:
-    """Return what each unit costs, two of them synthesised at a time."""
+    """Return the cost of each unit; two are synthesised at a time."""
 
     def cost(unit: Unit) -> dict:
         measured = synthesise(unit.component(), unit.name, workers=1)
@@ -55,7 +56,7 @@ def is_wide(unit: Unit) -> bool:
 
 
 def check(bench: UnitBench, unit: Unit, count: int) -> dict:
-    """Return how many vectors were checked, how many were wrong, and how fast that was."""
+    """Return the number of vectors checked, the number of mismatches, and the speed."""
     rng = np.random.default_rng(SEED)
     checked = wrong = by_oracle = 0
     seconds = {"run": 0.0, "engine": 0.0, "golden": 0.0}
@@ -91,7 +92,7 @@ def check(bench: UnitBench, unit: Unit, count: int) -> dict:
 
 
 def measure(quick: bool, tell: Tell) -> Iterator[dict]:
-    """Yield the result after every unit; times are those of the processor."""
+    """Yield the result after every unit; times are processor times."""
     units = every_unit()
     started = time.perf_counter()
     with UnitBench.of_every_unit(tell) as bench:
@@ -120,14 +121,14 @@ def measure(quick: bool, tell: Tell) -> Iterator[dict]:
 
 
 def targets(result: dict) -> list[dict]:
-    """Return what the figures must show: of depths, the greatest, or all that are too great."""
+    """Return the targets; of depths, the greatest, or all that exceed the budget."""
     units = result["units"]
     deep = [name for name, unit in units.items() if unit["depth"] > DEPTH]
     deep = deep or [max(units, key=lambda name: units[name]["depth"])]
     cheap = [u for u in units.values() if not u["arrays"] and u["interval"] == 1]
     found = [
         Target(
-            name="vectors that any two of unit, golden model and oracle disagree on",
+            name="vectors on which unit, golden model and oracle disagree",
             value=sum(unit["mismatches"] for unit in units.values()),
             limit=0,
         ),
@@ -150,7 +151,7 @@ def targets(result: dict) -> list[dict]:
 
 
 def tables(result: dict) -> Iterator:
-    """Yield one table per group of units, and what is wrong in them."""
+    """Yield one table per group of units, and the first mismatches."""
     numbers = ["latency", "interval", "cells", "NAND2 eq", "flip-flops", "depth", "vectors"]
     numbers += ["wrong", "M vectors/s", "M/s engine"]
     groups = dict.fromkeys(unit["group"] for unit in result["units"].values())
@@ -177,8 +178,8 @@ def tables(result: dict) -> Iterator:
     checked = sum(unit["vectors"] for unit in result["units"].values())
     yield (
         f"{len(result['units'])} units, {checked:,} vectors. Latency and interval are in cycles; "
-        f"depth is in gates between registers, ! marks more than {DEPTH}. A vector is wrong where "
-        "unit and golden model, or golden model and oracle, differ. Speed is per second of the "
-        "processor, packing included, and of the simulation alone."
+        f"depth is in gates between registers, ! marks more than {DEPTH}. A vector is wrong if "
+        "unit and golden model, or golden model and oracle, differ. Speed is per processor second: "
+        "with packing, and of the simulation only."
     )
     yield from (u["first_mismatches"] for u in result["units"].values() if u["mismatches"])

@@ -1,4 +1,4 @@
-"""What the presets cost against their budgets: cells, depth, bytes of Verilog."""
+"""Benchmark of budgets: cells, depth and bytes of Verilog of the presets."""
 
 from collections.abc import Callable, Iterator
 
@@ -64,7 +64,7 @@ def measure_memory(result: dict, tell: Callable[[str, int, int], None]) -> Itera
     result["memory"] = {}
     parts = memory_parts(PRESETS["virgo"])
     for done, (name, part) in enumerate(parts.items()):
-        tell("synthesising the way to memory", done, len(parts))
+        tell("synthesising the memory path", done, len(parts))
         measured = measure_block(part, "part")
         result["memory"][name] = area_report(measured)
         limits = {"word-level cells": MEMORY_CELLS[name], "depth": DEPTH}
@@ -77,7 +77,7 @@ def measure_memory(result: dict, tell: Callable[[str, int, int], None]) -> Itera
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the costs of each preset, and of each its blocks, the deepest first."""
+    """Yield the costs of each preset, of a core, and of the memory path."""
     table = new_table(
         "Presets",
         "preset",
@@ -99,7 +99,7 @@ def tables(result: dict) -> Iterator:
 
 
 def cost_table(title: str, parts: dict[str, dict]):
-    """Return what parts cost."""
+    """Return the cost table of parts."""
     numbers = ["cells", "NAND2 eq", "flip-flops", "SRAM bits", "depth"]
     keys = ("cells", "nand2", "flip_flops", "sram_bits", "depth")
     table = new_table(title, "part", numbers=numbers)

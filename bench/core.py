@@ -1,4 +1,4 @@
-"""The SIMT core beside its definition: rates, costs, latency hidden, and kernels."""
+"""Benchmark of the SIMT core against its definition: rates, costs, latency hiding, kernels."""
 
 from collections.abc import Callable, Iterator
 
@@ -20,14 +20,14 @@ from .target import Target
 __all__ = ["measure", "rows", "tables"]
 
 PRESET = "core"
-#: Cycles of kernels on ideal memory, at most.
+#: Largest number of cycles of kernels on ideal memory.
 CYCLES = {"vecadd": 10_500, "sgemm": 200_000}
-#: Reasons that are shown in a column of their own: those that a core can do something about.
+#: Stall reasons with a column of their own: those that a core can affect.
 REASONS = ("NONE", "FULL", "DATA", "MEMORY", "DRAIN", "BLOCKED", "NO_INSTRUCTION", "BARRIER")
 
 
 def rows(quick: bool) -> list[Row]:
-    """Return what is measured; if `quick`, what takes no core but the usual one."""
+    """Return the measured rows; if `quick`, only those of the default core."""
     parts = (
         *(issue_rows, chain_rows, collector_rows, dual_issue_rows, scheduler_rows),
         *(bank_rows, port_rows, cost_rows, hiding_rows, access_rows, fetch_rows),
@@ -36,12 +36,12 @@ def rows(quick: bool) -> list[Row]:
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the result, more complete with each row and each kernel."""
+    """Yield the result after each row and each kernel."""
     result: dict = {"preset": PRESET, "rows": [], "kernels": {}}
     everything = rows(quick)
     for done, row in enumerate(everything):
         tell(f"measuring {row.group}", done, len(everything))
-        # Models that run for a moment are not worth a long build.
+        # The models run only for a moment, so a long build does not pay off.
         value = row.measured(optimize=1)
         result["rows"].append({
             "group": row.group,
@@ -62,7 +62,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def run_kernel(name: str, extents: tuple[int, ...]) -> dict:
-    """Return what a kernel takes on ideal memory, and what its issue slots went to."""
+    """Return the cycles of a kernel on ideal memory, and its issue slots by reason."""
     kernel = find_kernel(name)
     sizes = dict(zip(kernel.dimensions, extents, strict=True))
     options = SimtOptions(engine="verilator", lockstep=False)
@@ -81,12 +81,12 @@ def run_kernel(name: str, extents: tuple[int, ...]) -> dict:
 
 
 def targets(result: dict) -> list[dict]:
-    """Return what must hold: every row as expected, every kernel right, some of them fast."""
+    """Return the targets: rows as expected, kernels correct, cycles within budget."""
     other = sum(not row["met"] for row in result["rows"])
     wrong = sum(kernel["verdict"] != "right" for kernel in result["kernels"].values())
     found = [
-        Target(name="rows that are not what the definition says", value=other, limit=0),
-        Target(name="kernels that computed a wrong value", value=wrong, limit=0),
+        Target(name="rows that differ from the definition", value=other, limit=0),
+        Target(name="kernels with a wrong result", value=wrong, limit=0),
     ]
     for name, limit in CYCLES.items():
         kernel = result["kernels"].get(name)
@@ -96,11 +96,11 @@ def targets(result: dict) -> list[dict]:
 
 
 def tables(result: dict) -> Iterator:
-    """Yield a table for each group of rows, and that of the kernels."""
+    """Yield a table for each group of rows, and the table of kernels."""
     for group in dict.fromkeys(row["group"] for row in result["rows"]):
         table = new_table(
             group.capitalize(),
-            *("", "what", "core", "expected", "because"),
+            *("", "measurement", "core", "expected", "reason"),
             numbers=["measured"],
         )
         for row in result["rows"]:
@@ -119,7 +119,7 @@ def tables(result: dict) -> Iterator:
 
 
 def kernel_table(result: dict):
-    """Return the table of kernels: cycles, and shares of issue slots in percent."""
+    """Return the table of kernels: cycles, and issue slots by reason in percent."""
     shown = [reason.lower().replace("_", " ") for reason in REASONS]
     table = new_table(
         f"Kernels on {result['preset']}, ideal memory; issue slots by reason in percent",

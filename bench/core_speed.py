@@ -1,4 +1,4 @@
-"""How fast the cores of `core` are simulated, generated and built."""
+"""Benchmark of simulation, generation and build speed of the cores of `core`."""
 
 import resource
 import tempfile
@@ -22,7 +22,7 @@ PRESET = "core"
 BUSY_CYCLES_PER_SECOND = 150_000
 EMISSION_SECONDS = 10
 KERNELS = {"sgemm": (64, 64, 64), "mandelbrot": (32, 32)}
-#: What is started from an empty cache, one after the other.
+#: Processes started one after the other, from an empty cache.
 PROCESSES = {
     "emission": "Verilog from an empty cache",
     "build": "first run: model built, vecadd 64",
@@ -31,7 +31,7 @@ PROCESSES = {
 
 
 class TimedMachine(CoreMachine):
-    """A machine that notes how long the simulation itself took."""
+    """A machine that records the time of the simulation itself."""
 
     times = Times()
 
@@ -44,7 +44,7 @@ class TimedMachine(CoreMachine):
 
 
 def busy(name: str, lockstep: bool) -> dict:
-    """Return the speed while a kernel runs."""
+    """Return the simulation speed while a kernel runs."""
     options = SimtOptions(engine="verilator", lockstep=lockstep)
     kernel = find_kernel(name)
     TimedMachine.times = Times()
@@ -52,17 +52,17 @@ def busy(name: str, lockstep: bool) -> dict:
         sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
         result = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
     if result["check"]["verdict"] != "right":
-        raise SystemExit(f"{name} is wrong: {result['check']}")
+        raise SystemExit(f"{name} has a wrong result: {result['check']}")
     return speed(result["cycles"], TimedMachine.times) | {"lockstep": lockstep}
 
 
 def processes(tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the times of emission, and of a first and a second start, from an empty cache."""
+    """Yield the times of emission, and of a first and second start, from an empty cache."""
     with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
         folder = Path(name)
         figures: dict = {}
         cache = str(folder / "cache")
-        tell(f"generating {PRESET} from cold", 0, 0)
+        tell(f"generating {PRESET} without cache", 0, 0)
         arguments = ["generate", PRESET, "-o", str(folder / "verilog")]
         figures["emission"], generated = command(arguments, cache)
         figures["emission"]["verilog_bytes"] = generated["files"][f"{PRESET}.v"]
@@ -94,7 +94,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def targets(result: dict) -> list[dict]:
-    """Return what the figures must show."""
+    """Return the targets."""
     found = [
         Target(
             name=f"simulated cycles of {PRESET} per processor second, {how}",
@@ -111,6 +111,6 @@ def targets(result: dict) -> list[dict]:
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the result for people."""
+    """Yield the tables of the result."""
     yield speed_table(f"Simulation of {result['preset']}", result["speed"], "sgemm")
     yield process_table(result, PROCESSES)

@@ -1,4 +1,4 @@
-"""Whether a cluster fits an FPGA, how fast it runs there, and how long that takes to find out."""
+"""Benchmark of FPGA builds: fit, clock frequency, and build time."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,9 +13,9 @@ from .timing import command
 
 __all__ = ["measure", "tables"]
 
-#: Adders in more steps than an ASIC needs.
+#: More adder stages than an ASIC needs.
 STEPS = ("matrix.add_latency=4", "matrix.multiply_add_latency=4")
-#: Board, preset and settings, the MHz asked for; what it must reach and in which time at most.
+#: Board, preset and settings, requested MHz, least MHz to reach, and largest build time in seconds.
 BUILDS = (
     ("icebreaker", "nano", (), 12, 12, 120),
     ("ice40_hx8k_b_evn", "nano", (), 12, 12, 120),
@@ -27,7 +27,7 @@ BUILDS = (
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
     """Yield the result after every build."""
     result: dict = {"builds": [], "targets": []}
-    tell("tools, which compile themselves once", 0, 0)
+    tell("first run of the tools, which compile themselves", 0, 0)
     prepare_tools()
     for board, preset, settings, wanted, least, seconds in BUILDS[: 1 if quick else None]:
         tell(f"{preset} for {board}", len(result["builds"]), len(BUILDS))
@@ -35,7 +35,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
         result["builds"].append(found)
         targets = (
             Target(
-                name=f"{preset} on {board}, as its router reports",
+                name=f"{preset} on {board}, clock in the router's report",
                 value=found["fmax_hertz"] / 1e6,
                 limit=least,
                 unit="MHz",
@@ -53,7 +53,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def prepare_tools():
-    """Run the large tools once: in the first run after its installation each compiles itself."""
+    """Run the large tools once: each compiles itself in its first run after installation."""
     run_yosys("tee -o says.txt stat", {}, ["says.txt"])
     with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
         for family in ("ice40", "ecp5"):
@@ -62,7 +62,7 @@ def prepare_tools():
 
 
 def build(board: str, preset: str, settings: tuple[str, ...], wanted: float) -> dict:
-    """Return what ``spica fpga`` says of a build with nothing in the cache, and its time."""
+    """Return the result of ``spica fpga`` without a cache, and its time."""
     with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
         arguments = ["fpga", board, "--preset", preset, "--frequency", str(wanted)]
         for setting in settings:
@@ -72,11 +72,11 @@ def build(board: str, preset: str, settings: tuple[str, ...], wanted: float) -> 
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the result for people."""
+    """Yield the tables of the result."""
     table = new_table(
-        "Presets that test themselves, placed and routed",
-        *("board", "preset", "in simulation"),
-        numbers=["clock MHz", "at most MHz", "logic", "of", "seconds"],
+        "Self-test presets, placed and routed",
+        *("board", "preset", "simulation"),
+        numbers=["clock MHz", "fmax MHz", "logic cells", "available", "seconds"],
     )
     for build in result["builds"]:
         kind = max(

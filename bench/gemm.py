@@ -1,4 +1,4 @@
-"""Utilisation of `matrix` by size and DRAM bandwidth, and where the missing percents go."""
+"""Benchmark of MAC utilisation of `matrix` by size and DRAM bandwidth, with its losses."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,7 @@ __all__ = ["measure", "tables"]
 
 PRESET = "matrix"
 SIZES = (256, 512, 1024)
-#: DRAM bytes per cycle and format of C: what each size is run with.
+#: DRAM bytes per cycle and format of C for each size.
 MEMORIES = ((64, "fp16"), (64, "fp32"), (32, "fp16"), (16, "fp16"), (11, "fp16"))
 #: Least utilisation at 64 B/cycle with C in FP16.
 LEAST = {256: 0.95, 512: 0.98, 1024: 0.99}
@@ -24,7 +24,7 @@ KEPT = (
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the result after every run, so that an interrupted benchmark has what it measured."""
+    """Yield the result after every run, so that an interrupted benchmark keeps its measurements."""
     sizes, memories = (SIZES[:1], MEMORIES[:2]) if quick else (SIZES, MEMORIES)
     cases = [(size, *memory) for size in sizes for memory in memories]
     runs: list[dict] = []
@@ -43,7 +43,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def targets(runs: list[dict]) -> Iterator[Target]:
-    """Yield what the runs must show."""
+    """Yield the targets of the runs."""
     for run in runs:
         size, standard = run["size"]["m"], (run["formats"]["c"], run["memory"]["bytes_per_cycle"])
         if standard == ("fp16", 64):
@@ -55,11 +55,11 @@ def targets(runs: list[dict]) -> Iterator[Target]:
                 at_least=True,
             )
     wrong = sum(run["check"]["verdict"] != "right" for run in runs)
-    yield Target(name="runs with a wrong value", value=wrong, limit=0)
+    yield Target(name="runs with a wrong result", value=wrong, limit=0)
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the result for people: utilisation, and its losses in percent of the cycles."""
+    """Yield the tables of the result: utilisation, and losses in percent of the cycles."""
     losses = [name for name in MEANINGS if name != "multiply_adds"]
     shown = [
         name for name in losses if any(run["breakdown"][name]["cycles"] for run in result["runs"])

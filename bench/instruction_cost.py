@@ -1,4 +1,4 @@
-"""What it costs a core alone that its instructions come from DRAM, through the L1I."""
+"""Cost of instruction fetch from DRAM through the L1I, for a single core."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from .target import Target
 
 __all__ = ["ALONE", "instruction_table", "instruction_targets", "pairs_of"]
 
-#: What runs on one core, to see what its instructions cost: little of it, and more.
+#: Kernels on one core, each with a small and a large size.
 ALONE = {
     "vecadd": ((256,), (8192,)),
     "sgemm": ((8, 8, 8), (64, 64, 64)),
@@ -18,33 +18,33 @@ ALONE = {
     "mandelbrot": ((8, 8), (64, 64)),
     "nbody": ((16,), (256,)),
 }
-#: Most issue slots that the L1I costs once a program has begun, of all.
+#: Largest share of issue slots lost to the L1I after a program's start.
 MOST_LOST = 0.02
-#: Most cycles on one core.
+#: Largest number of cycles on one core.
 CYCLES = {"vecadd": 20_000, "sgemm": 230_000}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A run on one core with its caches, and the same on ideal memory."""
+    """A run on one core with its caches, and the same run on ideal memory."""
 
     real: dict
     ideal: dict
 
     @property
     def slots(self) -> int:
-        """Issue slots of the real one."""
+        """Issue slots of the run with caches."""
         return sum(self.real["slots"][0].values())
 
     @property
     def lost(self) -> int:
-        """Slots that had no instruction beyond those on ideal memory."""
+        """Slots without an instruction, beyond those on ideal memory."""
         real, ideal = (run["slots"][0]["NO_INSTRUCTION"] for run in (self.real, self.ideal))
         return real - ideal
 
 
 def pairs_of(runs: list[dict]) -> list[tuple[Pair, Pair]]:
-    """Return the runs of each kernel on one core, of little and of more, that are complete."""
+    """Return the complete runs of each kernel on one core, small and large."""
     pairs = []
     for name in ALONE:
         real, ideal = (
@@ -58,14 +58,14 @@ def pairs_of(runs: list[dict]) -> list[tuple[Pair, Pair]]:
 
 
 def instruction_targets(pairs: list[tuple[Pair, Pair]]) -> Iterator[Target]:
-    """Yield what the runs must show."""
+    """Yield the targets of the runs."""
     for small, large in pairs:
         name = large.real["kernel"]
         if name in CYCLES:
             cycles = large.real["cycles"]
             yield Target(name=f"cycles of {name} on one core", value=cycles, limit=CYCLES[name])
         yield Target(
-            name=f"issue slots that the L1I costs {name} after its beginning",
+            name=f"issue slots lost to the L1I by {name} after its start",
             value=100 * (large.lost - small.lost) / large.slots,
             limit=100 * MOST_LOST,
             unit="%",
@@ -73,11 +73,11 @@ def instruction_targets(pairs: list[tuple[Pair, Pair]]) -> Iterator[Target]:
 
 
 def instruction_table(pairs: list[tuple[Pair, Pair]]):
-    """Return what it costs that instructions come from DRAM, through the L1I."""
+    """Return the table of issue slots lost to instruction fetch."""
     table = new_table(
-        "One core: issue slots without an instruction, beyond those on ideal memory",
+        "One core: issue slots without an instruction, compared with ideal memory",
         *("kernel", "size"),
-        numbers=["cycles", "on ideal memory", "slots lost", "of them at the beginning", "later"],
+        numbers=["cycles", "on ideal memory", "slots lost", "at the start", "later"],
     )
     for small, large in pairs:
         later = large.lost - small.lost

@@ -1,4 +1,4 @@
-"""How fast the instruction-set model is: warp-instructions per second, by code and by threads."""
+"""Benchmark of the instruction-set model: warp-instructions per second by code and threads."""
 
 import resource
 import time
@@ -23,7 +23,7 @@ THREADS = (1, 2, 4, 8, 16, 32)
 TARGET_THREADS = 8
 INSTRUCTIONS_PER_SECOND = {"float": 10_000_000, "divergent": 10_000_000}
 BODIES = 8  # copies of a body in the loop, so that the loop itself hardly counts
-#: Every thread of every warp goes on at `body`, with numbers near 1 in f1 and f2.
+#: Every thread of every warp continues at `body`, with numbers near 1 in f1 and f2.
 BEGIN = f"""{START}
         csrr s0, mhartid
         andi s1, s0, 1
@@ -35,7 +35,7 @@ BEGIN = f"""{START}
         li t1, 0x3F7FFFF1
         fmv.w.x f2, t1
 """
-#: What the loop repeats; ``@`` numbers the labels of each copy.
+#: Loop bodies; ``@`` is replaced by the number of the copy, for labels.
 CODES = {
     "integer": """
         add a0, a1, s0
@@ -81,7 +81,7 @@ def program_of(code: str, loops: int) -> bytes:
 
 
 def speed(code: str, threads: int, instructions: int) -> dict:
-    """Return the speed of one machine on one kind of code."""
+    """Return the speed of one machine for one kind of code."""
     core = CoreConfig(warps=WARPS, threads=threads)
     iss = Iss(replace(PRESETS["core"], core=core))
     each = len(program_of(code, 1)) // 4
@@ -91,7 +91,7 @@ def speed(code: str, threads: int, instructions: int) -> dict:
     seconds = time.perf_counter() - started
     processor = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
     if outcome.stop is not Stop.DONE:
-        raise SystemExit(f"{code} must come to its end before its speed counts: {outcome}")
+        raise SystemExit(f"{code} must run to its end for a valid speed: {outcome}")
     statistics = iss.statistics
     return {
         "instructions": outcome.instructions,
@@ -121,7 +121,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def targets(result: dict) -> list[dict]:
-    """Return what the figures must show, by processor time: other work counts less against it."""
+    """Return the targets by processor time, which other work on the host affects less."""
     return [
         Target(
             name=f"warp-instructions per processor second, {code} code, {TARGET_THREADS} threads",
@@ -135,7 +135,7 @@ def targets(result: dict) -> list[dict]:
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the result for people."""
+    """Yield the tables of the result."""
     counts = [str(threads) for threads in THREADS]
     table = new_table(
         f"Million warp-instructions per processor second by threads, {result['warps']} warps, "

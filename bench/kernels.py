@@ -1,4 +1,4 @@
-"""What each kernel for cores takes on the instruction-set model: instructions, lanes used."""
+"""Benchmark of kernels on the instruction-set model: instructions and lanes used."""
 
 from collections.abc import Callable, Iterator
 
@@ -32,12 +32,13 @@ SIZES = {
     "mandelbrot": (64, 64),
     "nbody": (256,),
 }
-#: Warp-instructions, at most: a core that issues one per cycle then keeps its budget of cycles.
+#: Largest number of warp-instructions: a core that issues one per cycle then keeps its cycle
+#: budget.
 INSTRUCTIONS = {"vecadd": 10_000, "sgemm": 150_000}
 
 
 def measure(quick: bool, progress: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the result, more complete with each kernel."""
+    """Yield the result after each kernel."""
     rows: dict[str, dict] = {}
     for done, (name, extents) in enumerate(SIZES.items()):
         progress(f"running {name}", done, len(SIZES))
@@ -57,9 +58,9 @@ def measure(quick: bool, progress: Callable[[str, int, int], None]) -> Iterator[
 
 
 def targets(rows: dict[str, dict]) -> list[dict]:
-    """Return what must hold: every kernel right, and few instructions where that is a budget."""
+    """Return the targets: every kernel correct, instructions within budget."""
     wrong = sum(row["verdict"] != "right" for row in rows.values())
-    found = [Target(name="kernels that computed a wrong value", value=wrong, limit=0)]
+    found = [Target(name="kernels with a wrong result", value=wrong, limit=0)]
     found += [
         Target(name=f"instructions of {name}", value=rows[name]["instructions"], limit=limit)
         for name, limit in INSTRUCTIONS.items()

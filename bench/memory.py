@@ -1,8 +1,8 @@
-"""The way to DRAM under kernels that wait for it: bandwidth, latency of each level, traffic.
+"""Benchmark of the path to DRAM: bandwidth, latency of each level, traffic.
 
-Kernels that move much and compute little run on `virgo`; two of usual work on one of its cores
-alone, which has a quarter of the warps to hide the same latency; and a product of the matrix unit
-with little bandwidth, whose tiles the L2 cache keeps or not.
+Memory-bound kernels run on `virgo`. Usual kernels also run on one of its cores alone, which has a
+quarter of the warps to hide the same latency. A product of the matrix unit runs with little
+bandwidth, with and without its tiles in the L2 cache.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,25 +27,25 @@ __all__ = ["measure", "tables"]
 PRESET = "virgo"
 WORD_BYTES = 4
 STRIDES = (1, 2, 4, 8, 16)
-#: Words of tables that fit the L1 caches, the L2 cache, and neither.
+#: Table sizes in words: fits the L1 caches, fits the L2 cache, fits neither.
 TABLES = (1 << 11, 1 << 16, 1 << 20)
-#: Nodes and words between them: rings of 8 KB, 64 KB, 256 KB and 4 MB, each node in its own line.
+#: Nodes and words between them: rings of 8 KB, 64 KB, 256 KB and 4 MB, one line per node.
 RINGS = ((128, 16), (1024, 16), (4096, 16), (4096, 256))
 STEPS = 1024
-#: Cycles of a step, as docs/machine.md states them: of rings in the L1D, in the L2, and in DRAM.
+#: Cycles of a step as stated in docs/machine.md: of rings in the L1D, in the L2, and in DRAM.
 STEP_CYCLES = {(128, 16): 18, (1024, 16): 27, (4096, 256): 27 + 100 + 5}
 STEP_TOLERANCE = 1.0
-#: Words that are copied: much more than the caches hold, powers of two and not.
+#: Copied words: much more than the caches hold, powers of two and others.
 COPIES = (1 << 19, 900_000, 1 << 20, 1 << 21)
-#: Least share of DRAM's bandwidth that the copy uses.
+#: Least share of the DRAM bandwidth used by the copy.
 LEAST_SHARE = 0.85
-#: The product, and bytes per cycle of its DRAM.
+#: The product, and its DRAM bandwidth in bytes per cycle.
 PRODUCT, SCARCE = "gemm", 11
 KEPT = (
     *("kernel", "sizes", "seed", "cycles", "instructions", "slots", "check"),
     *("simulated_cycles_per_second",),
 )
-#: What runs have only where the machine and its model can tell.
+#: Keys that only some machines and models have.
 KEPT_IF_THERE = ("memory", "region", "load_latency", "flush_cycles", "mac_utilization")
 
 
@@ -61,11 +61,11 @@ class Case:
     one_core : bool
         Whether one core runs it alone.
     is_ideal : bool
-        Whether a memory of one cycle stands at the core's ports, without caches.
+        Whether the core has a one-cycle memory instead of caches.
     bandwidth : int
-        Of DRAM, bytes per cycle.
+        DRAM bandwidth in bytes per cycle.
     allocates : bool or None
-        Whether what the DMA moves is kept in L2; None: as the preset says.
+        Whether DMA transfers allocate in the L2; None: as in the preset.
 
     """
 
@@ -78,20 +78,20 @@ class Case:
 
     @property
     def sentence(self) -> str:
-        """What runs."""
+        """Description of the run."""
         memory = "ideal memory" if self.is_ideal else f"{self.bandwidth} B/cycle"
         return f"{self.kernel} {' x '.join(map(str, self.extents))}, {memory}"
 
     @property
     def machine(self) -> str:
-        """Names what it runs on."""
+        """Name of the machine."""
         if self.is_ideal:
             return "ideal memory"
         return "one core" if self.one_core else PRESET
 
     @property
     def config(self) -> ClusterConfig:
-        """What it runs on."""
+        """Config of the machine."""
         config = PRESETS[PRESET]
         if self.one_core:
             config = replace(config, cores=1, matrix=None)
@@ -113,7 +113,7 @@ class Case:
 
 
 def cases(quick: bool) -> list[Case]:
-    """Return what to run."""
+    """Return the cases to run."""
     if quick:
         return [
             Case(kernel="copy", extents=(1 << 14,)),
@@ -147,7 +147,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def kept(case: Case, result: dict[str, Any]) -> dict[str, Any]:
-    """Return what is kept of a run."""
+    """Return the kept part of a result."""
     return (
         {key: result[key] for key in KEPT}
         | {key: result[key] for key in KEPT_IF_THERE if key in result}
@@ -161,25 +161,25 @@ def of(runs: list[dict], *kernels: str) -> list[dict]:
 
 
 def share_of(run: dict) -> float:
-    """Return which part of DRAM's bandwidth a run used."""
+    """Return the share of the DRAM bandwidth that a run used."""
     memory = run["memory"]
     usual = memory["used_bytes_per_cycle"] / memory["bytes_per_cycle"]
     return memory.get("dram_utilization", usual)
 
 
 def targets(runs: list[dict], quick: bool) -> Iterator[Target]:
-    """Yield what the runs must show; of quick ones only that they are right."""
+    """Yield the targets of the runs; quick runs only need correct results."""
     if not quick:
         yield from memory_targets(runs)
     wrong = sum(run["check"]["verdict"] != "right" for run in runs)
-    yield Target(name="runs with a wrong value", value=wrong, limit=0)
+    yield Target(name="runs with a wrong result", value=wrong, limit=0)
 
 
 def memory_targets(runs: list[dict]) -> Iterator[Target]:
-    """Yield bandwidths, what the L1I costs, and latencies."""
+    """Yield targets of bandwidth, cost of the L1I, and latency."""
     for run in of(runs, "copy"):
         yield Target(
-            name=f"DRAM bandwidth that copy of {size_of(run)} words uses on {run['machine']}",
+            name=f"DRAM bandwidth used by copy of {size_of(run)} words on {run['machine']}",
             value=100 * share_of(run),
             limit=100 * LEAST_SHARE,
             unit="%",
@@ -191,14 +191,14 @@ def memory_targets(runs: list[dict]) -> Iterator[Target]:
         if ring in STEP_CYCLES:
             stated = STEP_CYCLES[ring]
             yield Target(
-                name=f"cycles of a step in {size_of(run)}, beside {stated} stated",
+                name=f"cycles of a step in {size_of(run)}, deviation from {stated}",
                 value=abs(run["region"]["cycles"] / run["sizes"]["steps"] - stated),
                 limit=STEP_TOLERANCE,
             )
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the result for people: traffic and bandwidth, latency, and the product's tiles."""
+    """Yield the tables of the result: traffic and bandwidth, latency, and the product."""
     runs = result["runs"]
     apart = ("chase", PRODUCT)
     yield traffic_table([
@@ -218,11 +218,11 @@ def size_of(run: dict) -> str:
 
 
 def traffic_table(runs: list[dict]):
-    """Return what kernels moved, and how fast."""
+    """Return the table of traffic and bandwidth of kernels."""
     table = new_table(
-        "Traffic with DRAM of 100 cycles, 64 B/cycle",
+        "DRAM traffic, latency 100 cycles, 64 B/cycle",
         *("kernel", "size", "on", "verdict"),
-        numbers=["cycles", "instructions", "read KiB", "written KiB", "B/cycle", "of DRAM"],
+        numbers=["cycles", "instructions", "read KiB", "written KiB", "B/cycle", "DRAM share"],
     )
     for run in runs:
         memory = run["memory"]
@@ -242,11 +242,11 @@ def traffic_table(runs: list[dict]):
 
 
 def latency_table(runs: list[dict]):
-    """Return what a step of one thread along a ring takes, a load and a sum."""
+    """Return the table of latencies: a step along a ring is a load and an addition."""
     table = new_table(
-        "A load that the next one waits for, and the sum between them",
+        "Latency of dependent loads, with the addition between them",
         *("nodes", "verdict"),
-        numbers=["bytes apart", "KiB in all", "steps", "cycles per step"],
+        numbers=["stride bytes", "KiB total", "steps", "cycles per step"],
     )
     for run in runs:
         n, apart, steps = run["sizes"]["n"], run["sizes"]["stride"], run["sizes"]["steps"]
@@ -262,10 +262,10 @@ def latency_table(runs: list[dict]):
 
 
 def product_table(runs: list[dict]):
-    """Return what a product with little bandwidth takes, by what L2 keeps of the DMA's."""
+    """Return the table of the product with little bandwidth, by L2 allocation of DMA transfers."""
     table = new_table(
         f"{PRODUCT} with DRAM of {SCARCE} B/cycle",
-        *("M = N = K", "DMA's lines kept in L2", "verdict"),
+        *("M = N = K", "DMA allocates in L2", "verdict"),
         numbers=["cycles", "MAC util", "read KiB", "written KiB"],
     )
     for run in runs:

@@ -1,4 +1,4 @@
-"""What stands between a core and DRAM, part by part, for its cost."""
+"""Blocks between a core and DRAM, for measurements of their cost."""
 
 from amaranth.lib.wiring import Component
 
@@ -18,7 +18,7 @@ __all__ = ["memory_parts"]
 
 
 def memory_parts(config: ClusterConfig) -> dict[str, Component]:
-    """Return the parts of a cluster with cores, by the names of `MEMORY_CELLS`."""
+    """Return the memory blocks of a cluster with cores, by the names of `MEMORY_CELLS`."""
     return {
         "coalescer": LaneGroups(config),
         "L1I": InstructionCache(config),

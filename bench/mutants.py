@@ -1,4 +1,4 @@
-"""The faults that `mutate.py` plants, each of another kind."""
+"""Mutants for `mutate.py`, each a different kind of fault."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["MUTANTS", "Mutant"]
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """One edit of one file, and the tests that must notice it."""
+    """One edit of one file, and the tests that must detect it."""
 
     name: str
     fault: str
@@ -17,7 +17,7 @@ class Mutant:
     tests: tuple[str, ...]
 
 
-#: Programs on whole cores, to be followed by cores, warps and threads of a config.
+#: Test programs on whole cores; append cores, warps and threads of a config.
 INSTRUCTIONS = (
     "tests/test_core_instructions.py::test_every_instruction_does_what_it_does_on_the_model"
 )
@@ -42,7 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="infinity",
-        fault="an infinite product counts as a number",
+        fault="an infinite product is treated as finite",
         file="hw/float/product.py",
         old="is_special=exponent[-1] & self.config.operand.has_nan,",
         new="is_special=C(0, 1),",
@@ -50,7 +50,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="first_pass",
-        fault="off by one: the second pass over K overwrites as the first does",
+        fault="off by one: the second pass over K overwrites like the first",
         file="hw/matrix/issue.py",
         old="target.accumulate.eq(work.accumulate | k_block.any())",
         new="target.accumulate.eq(work.accumulate | (k_block > 1))",
@@ -66,7 +66,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="zero_beyond",
-        fault="elements beyond K enter as they lie in memory",
+        fault="padding elements beyond K are not zeroed",
         file="hw/matrix/fetch.py",
         old="beyond.eq(C(-1, self.elements) << arrived.count)",
         new="beyond.eq(0)",
@@ -74,7 +74,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="credits",
-        fault="reads are asked for without room for what they bring",
+        fault="reads are issued without room for their data",
         file="hw/memory/line_reader.py",
         old="request.valid.eq(active & (asked != depth))",
         new="request.valid.eq(active)",
@@ -82,7 +82,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="ready",
-        fault="a segment counts as taken whether the channel is ready or not",
+        fault="a segment counts as taken even if the channel is not ready",
         file="hw/memory/walker.py",
         old="with m.If(self.o.valid & self.o.ready):",
         new="with m.If(self.o.valid):",
@@ -90,7 +90,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="bank_select",
-        fault="the answer comes from the bank of the request that follows",
+        fault="the response comes from the bank of the next request",
         file="hw/memory/shared.py",
         old="with m.Switch(Cat(offset, self.bank_of(where))):",
         new="with m.Switch(Cat(offset, self.bank_of(address))):",
@@ -98,7 +98,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="same_line",
-        fault="a line is read in the cycle in which it is written",
+        fault="a line is read in the cycle of its write",
         file="hw/memory/bank.py",
         old="reader.taken.eq(reader.requests.any() & ~(clash & ~read_first))",
         new="reader.taken.eq(reader.requests.any())",
@@ -114,7 +114,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="asleep",
-        fault="the DMA sleeps while an answer of its registers is on its way",
+        fault="the DMA clock is gated while a register response is pending",
         file="hw/memory/job_port.py",
         old="inputs = [registers.registers.response.valid, self.registers.request.valid]",
         new="inputs = [self.registers.request.valid]",
@@ -138,7 +138,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="cancellation",
-        fault="an exact zero is positive when rounding down, too",
+        fault="an exact zero is positive even when rounding down",
         file="hw/float/fused_sum.py",
         old='is_down = added["rounding"] == Rounding.DOWN if config.dynamic else C(0)',
         new="is_down = C(0)",
@@ -146,7 +146,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="remainder",
-        fault="a remainder of division is forgotten",
+        fault="the remainder of a division is ignored",
         file="hw/float/divide_sqrt_finish.py",
         old="Cat(self.is_inexact, self.digits)",
         new="Cat(C(0, 1), self.digits)",
@@ -154,7 +154,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="minimum",
-        fault="a NaN is the minimum and the maximum of itself and a number",
+        fault="minimum and maximum of a NaN and a number are the NaN",
         file="hw/float/compare.py",
         old="picks_a = b_is_nan | ~a_is_nan & (",
         new="picks_a = b_is_nan | (",
@@ -162,7 +162,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="sticky",
-        fault="a conversion forgets all but the first bit that it drops",
+        fault="a conversion ignores all dropped bits but the first",
         file="hw/float/convert.py",
         old="Cat(significand[: surplus + 1].any(), significand[surplus + 1 :])",
         new="Cat(significand[surplus], significand[surplus + 1 :])",
@@ -178,7 +178,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="alignment",
-        fault="products far below the largest one come back",
+        fault="products far below the largest one wrap around",
         file="hw/tensor/fused_align.py",
         old="places.eq(distance[:places_width] | is_far.replicate(places_width))",
         new="places.eq(distance[:places_width])",
@@ -194,7 +194,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="narrow_result",
-        fault="results of bf16 operands leave as fp16",
+        fault="results of bf16 operands are written as fp16",
         file="hw/matrix/drain.py",
         old="narrow = config.narrow_format\n",
         new="narrow = FloatFormat(name='fp16', exponent_width=5, significand_width=11)\n",
@@ -202,7 +202,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="model_join",
-        fault="the second join of a split leaves the lanes of one side off",
+        fault="the second join of a split leaves the lanes of one side masked",
         file="sim/iss/native/control.hpp",
         old="warp.set_mask(top.both);",
         new="warp.set_mask(top.rest);",
@@ -234,7 +234,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="kernel_bound",
-        fault="a kernel's result may lie anywhere",
+        fault="a kernel's result may have any value",
         file="sim/buffers.py",
         old="right = _close(found, buffer.expected, bound)",
         new="right = _close(found, buffer.expected, np.full(found.shape, np.inf))",
@@ -253,7 +253,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_twice",
-        fault="the first of two results of a register frees who waits for the second",
+        fault="the first of two results of a register releases readers of the second",
         file="hw/core/warp_scoreboard.py",
         old="gated(self.release, self.released) & ~twice",
         new="gated(self.release, self.released)",
@@ -261,7 +261,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_order",
-        fault="an instruction overwrites what an older one has yet to read",
+        fault="an instruction overwrites a register before an older one has read it",
         file="hw/core/collectors.py",
         old="Cat(one.complete for one in collectors) & order.first",
         new="Cat(one.complete for one in collectors)",
@@ -269,7 +269,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_drain",
-        fault="control does not wait for what the warp has under way",
+        fault="a serialising instruction does not wait for the warp's instructions in flight",
         file="hw/core/scoreboard.py",
         old="undrained.eq((drains & ~self.drained) | crowded),",
         new="undrained.eq(crowded),",
@@ -277,7 +277,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_pair",
-        fault="two instructions are issued at once though the second needs the first",
+        fault="two instructions are issued together although the second depends on the first",
         file="hw/core/warp_scoreboard.py",
         old="return (first.port == second.port) | (first.writes & touches.any())",
         new="return first.port == second.port",
@@ -285,7 +285,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_missed",
-        fault="an operand that is on a bus while its reader waits for a collector is missed",
+        fault="an operand on a bus is missed while its reader waits for a collector",
         file="hw/core/issue_slot.py",
         old="self.o.payload.pending.eq(held.pending & ~self.appear(held))",
         new="self.o.payload.pending.eq(held.pending)",
@@ -293,7 +293,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_covers",
-        fault="a result of some threads is an operand of all",
+        fault="a result of some threads is used as operand of all threads",
         file="hw/core/collector.py",
         old="covers = ~(held.mask & ~result.mask).any()",
         new="covers = C(1)",
@@ -301,7 +301,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_unseen",
-        fault="an operand that a bus showed to too few threads is never read",
+        fault="an operand snooped for too few threads is never read",
         file="hw/core/collector.py",
         old="wanted.eq(left & ~unseen)",
         new="wanted.eq(left & ~waiting)",
@@ -309,7 +309,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_bank_writes",
-        fault="of two results for one bank one is written, and both count as written",
+        fault="one of two results for a bank is written, and both count as written",
         file="hw/core/register_bank.py",
         old="self.write_grant.eq(oldest(self.write_requests, self.write_older)),",
         new="self.write_grant.eq(self.write_requests),",
@@ -317,7 +317,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_bank_parts",
-        fault="threads whose bank refuses them count as served",
+        fault="threads refused by their bank count as served",
         file="hw/core/bank_requests.py",
         old="left.eq(wanted & ~self.served),",
         new="left.eq(wanted & ~self.offered),",
@@ -325,7 +325,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_rivals",
-        fault="of one port, who has its operands does not go before who comes later",
+        fault="at one port, an instruction with all operands does not precede younger ones",
         file="hw/core/order.py",
         old="ports = Cat(held == port for held in self.port) & self.stays",
         new="ports = Cat(held == port for held in self.port) & self.gathers",
@@ -333,7 +333,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_two_buses",
-        fault="a result takes every bus there is",
+        fault="a result takes all buses",
         file="hw/core/writeback.py",
         old="rest.eq(free & ~new)",
         new="rest.eq(free)",
@@ -341,7 +341,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_split",
-        fault="a split is noted for the warp whose turn is next",
+        fault="a split is recorded for the warp granted next",
         file="hw/core/divergence_stack.py",
         old="splits.write_address.eq(Cat(Mux(is_push, above, level), warp)),",
         new="splits.write_address.eq(Cat(Mux(is_push, above, level), self.look_warp)),",
@@ -349,7 +349,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_overtakes",
-        fault="a load that comes whole overtakes those that wait, and one is lost",
+        fault="a load whose data arrive complete overtakes waiting ones, and one is lost",
         file="hw/core/result_store.py",
         old="self.part.valid & part.whole & part.completes & open_way & ~order.level.any()",
         new="self.part.valid & part.whole & part.completes & open_way",
@@ -357,7 +357,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_stale",
-        fault="what was fetched before a jump is executed after it",
+        fault="instructions fetched before a jump are executed after it",
         file="hw/core/warp_fetch.py",
         old="stale.eq(Mux(self.redirect, asked_next, stale & asked_next)),",
         new="stale.eq(stale & asked_next),",
@@ -365,7 +365,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_flags",
-        fault="flags that one warp raises are raised in all",
+        fault="flags raised by one warp are raised in all",
         file="hw/core/csr_file.py",
         old="raised = (Mux(bus.valid & (bus.warp == w), bus.flags, 0) for bus in told)",
         new="raised = (Mux(bus.valid, bus.flags, 0) for bus in told)",
@@ -373,7 +373,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="core_barrier",
-        fault="the last warp to arrive at a barrier stays there",
+        fault="the last warp to arrive at a barrier is not released",
         file="hw/core/barrier.py",
         old="Mux(opens, self.here | self.arrive, 0)",
         new="Mux(opens, self.here, 0)",
@@ -389,7 +389,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="lane_turn",
-        fault="a lane that was held has had its turn",
+        fault="a stalled lane loses its turn",
         file="hw/memory/subbank.py",
         old="writer.taken.eq(write_goes)",
         new="writer.taken.eq(self.lane_writes.any())",
@@ -397,7 +397,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="lane_first",
-        fault="a lane reads before a wide access does",
+        fault="a lane reads before a wide access",
         file="hw/memory/subbank.py",
         old="read.eq(self.lane_reads.any() & ~self.read)",
         new="read.eq(self.lane_reads.any())",
@@ -405,7 +405,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="lane_gap",
-        fault="after every row of lanes there is a cycle of nothing",
+        fault="every row of lanes is followed by an idle cycle",
         file="hw/memory/shared_lanes.py",
         old="self.i.ready.eq(~(left & ~taken).any() & ~self.pause)",
         new="self.i.ready.eq(~left.any() & ~self.pause)",
@@ -415,7 +415,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="arbiter",
-        fault="who has the lowest number always goes first",
+        fault="the lowest number always has priority",
         file="hw/memory/arbiter.py",
         old="m.d.sync += after.eq(seen << 1)",
         new="m.d.sync += after.eq(0)",
@@ -423,7 +423,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="barrier_refused",
-        fault="a core whose arrival is refused counts as there",
+        fault="a core whose arrival is refused counts as arrived",
         file="hw/synchronizer.py",
         old="with m.If(arrives), m.Switch(chosen.barrier):",
         new="with m.If(wants.any()), m.Switch(chosen.barrier):",
@@ -431,7 +431,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="barrier_count",
-        fault="a core may come with a larger count than those that wait",
+        fault="a core may arrive with a larger count than the waiting cores",
         file="hw/synchronizer.py",
         old="(count != chosen.count)",
         new="(count > chosen.count)",
@@ -439,7 +439,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="barrier_place",
-        fault="a barrier of cores lets go who waits at the core's own of that number",
+        fault="a cluster barrier releases warps at the core's own barrier of that number",
         file="hw/core/barrier.py",
         old="released_place = Cat(self.release.payload.barrier, is_of_core)",
         new="released_place = Cat(self.release.payload.barrier, 0)",

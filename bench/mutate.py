@@ -1,7 +1,7 @@
-"""Break the machine on purpose: each fault must turn a test red.
+"""Mutation test: each planted fault must fail a test.
 
-Every mutant is one small edit of one file, made in a copy of the sources; the tests that
-guard it run there. `make mutate` exits 1 if a mutant survives, or if its tests are red without it.
+Every mutant is one small edit of one file in a copy of the sources; the tests that guard it run
+there. `make mutate` exits 1 if a mutant survives, or if its tests fail without it.
 """
 
 import argparse
@@ -21,7 +21,7 @@ ROOMS = ("hw", "kernels", "sim", "synth", "cli")
 
 
 def copy_sources(target: Path) -> None:
-    """Lay out the rooms below `target` so that ``spica`` is imported from there."""
+    """Copy the packages below `target` so that ``spica`` is imported from there."""
     for room in ROOMS:
         shutil.copytree(
             ROOT / room,
@@ -31,7 +31,7 @@ def copy_sources(target: Path) -> None:
 
 
 def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess:
-    """Run `tests` against the sources laid out below `sources`."""
+    """Run `tests` against the sources below `sources`."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
     command += [str(ROOT / test) for test in tests]
     environment = dict(os.environ, PYTHONPATH=str(sources), PYTHONDONTWRITEBYTECODE="1")
@@ -41,13 +41,13 @@ def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProc
 
 
 def apply(mutant: Mutant, sources: Path) -> None:
-    """Edit the copy."""
+    """Edit the copied file."""
     path = sources / "spica" / mutant.file
     path.write_text(path.read_text().replace(mutant.old, mutant.new))
 
 
 def stale(mutants: list[Mutant]) -> list[str]:
-    """Return a sentence for each mutant whose text is not in its file exactly once."""
+    """Return a message for each mutant whose `old` text is not exactly once in its file."""
     found = {mutant: (ROOT / mutant.file).read_text().count(mutant.old) for mutant in mutants}
     return [
         f"{mutant.name}: text to mutate must be in {mutant.file} once, not {times} times"
@@ -58,7 +58,7 @@ def stale(mutants: list[Mutant]) -> list[str]:
 
 @cache
 def healthy(tests: tuple[str, ...]) -> bool:
-    """Tell whether `tests` are green without any mutant."""
+    """Return whether `tests` pass without any mutant."""
     with tempfile.TemporaryDirectory() as directory:
         copy_sources(Path(directory))
         return run_tests(Path(directory), tests).returncode == 0
@@ -102,7 +102,7 @@ def main() -> int:
         results.append(result)
         state = "killed" if result["killed"] else "SURVIVED"
         if not result["healthy"]:
-            state = "TESTS RED WITHOUT IT"
+            state = "TESTS FAIL WITHOUT IT"
         print(f"{state:>8}  {mutant.name}: {mutant.fault}", flush=True)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(results, indent=2) + "\n")

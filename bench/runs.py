@@ -1,4 +1,4 @@
-"""Runs one after the other, each of which may be the last."""
+"""Sequence of benchmark runs with intermediate results."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
@@ -9,16 +9,16 @@ __all__ = ["Case", "carry_out"]
 
 
 class Case(Protocol):
-    """Something that runs."""
+    """A benchmark case."""
 
     @property
     def sentence(self) -> str:
-        """What runs."""
+        """Description of the run."""
         ...
 
     @property
     def machine(self) -> str:
-        """Names what it runs on."""
+        """Name of the machine."""
         ...
 
     def run(self) -> dict[str, Any]:
@@ -32,9 +32,10 @@ def carry_out(
     keep: Callable[[Any, dict[str, Any]], dict[str, Any]],
     targets: Callable[[list[dict]], Iterable[Target]],
 ) -> Iterator[dict]:
-    """Yield the result after every run, so that an interrupted benchmark has what it measured.
+    """Yield the result after every run, so that an interrupted benchmark keeps its measurements.
 
-    `keep` tells what is kept of a case and its result; of a machine the config of its first run.
+    `keep` returns the kept part of a case's result. The config of a machine is that of its first
+    run.
     """
     runs: list[dict] = []
     configs: dict[str, dict] = {}

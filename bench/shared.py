@@ -1,4 +1,4 @@
-"""Shared memory beside what its banking says: conflicts, wide and narrow together, stress."""
+"""Benchmark of shared memory against its definition: conflicts, bandwidth, stress."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,14 +21,14 @@ from .target import Target
 
 __all__ = ["measure", "tables"]
 
-#: Presets whose shared memory is stressed, and the accesses of each; if quick, so many less.
+#: Presets under stress, and accesses of each; `LESS` divides them in quick runs.
 STRESSED = ("tiny", "virgo")
 ACCESSES, LESS = 500_000, 20
 CYCLES = 20_000
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the result: conflicts and bandwidth, then with each stressed memory."""
+    """Yield the result: conflicts and bandwidth, then each stressed memory."""
     tell("measuring conflicts", 0, 1)
     with SharedStress(EIGHT_LANES) as stress:
         result: dict = {
@@ -46,13 +46,13 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def conflicts(stress: SharedStress, degree: int) -> dict:
-    """Return the cycles of rows of which so many lanes meet in a subbank, the least and most."""
+    """Return the least and largest cycles of rows with `degree` lanes in one subbank."""
     costs = row_costs(stress, conflict_rows(degree, seed=degree))
     return {"degree": degree, "rows": len(costs), "least": min(costs), "most": max(costs)}
 
 
 def strides(stress: SharedStress) -> dict:
-    """Return how many strides of loads and of stores cost what the formula says, of how many."""
+    """Return the number of load and store strides, and of those with the cost of the formula."""
     memory = stress.config.memory
     lanes = memory.narrow_ports
     last = (memory.size // 4 - 1) // (lanes - 1)
@@ -63,14 +63,14 @@ def strides(stress: SharedStress) -> dict:
 
 
 def together(stress: SharedStress, name: str) -> dict:
-    """Return what wide accesses and lanes move side by side, and what they must."""
+    """Return the measured and expected bandwidth of wide accesses and lanes together."""
     wides, lanes, expected = BESIDE[name]
     measured = bytes_per_cycle(stress, wides | lanes)
     return {"name": name, "expected": expected, "measured": measured}
 
 
 def stressed(preset: str, accesses: int) -> dict:
-    """Return how many accesses were compared with the model; a difference raises."""
+    """Return the number of accesses compared with the model; a difference raises."""
     found = {"preset": preset, "cycles": 0, "read": 0, "write": 0, "narrow": 0}
     with SharedStress(cluster_ports(PRESETS[preset])) as stress:
         seed = 0
@@ -84,24 +84,24 @@ def stressed(preset: str, accesses: int) -> dict:
 
 
 def targets(result: dict) -> list[dict]:
-    """Return what must hold: every cost and every bandwidth is that of the definition."""
+    """Return the targets: costs and bandwidths equal the definition."""
     other = sum(not row["least"] == row["most"] == row["degree"] for row in result["conflicts"]) + (
         result["strides"]["rows"] - result["strides"]["as_expected"]
     )
     unlike = sum(row["expected"] != row["measured"] for row in result["together"])
     return [
-        Target(name="conflicts that cost something else", value=other, limit=0).as_dict(),
-        Target(name="bandwidths that are something else", value=unlike, limit=0).as_dict(),
+        Target(name="conflicts with a different cost", value=other, limit=0).as_dict(),
+        Target(name="bandwidths that differ", value=unlike, limit=0).as_dict(),
     ]
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the tables of conflicts, of wide and narrow accesses together, of the stress."""
+    """Yield the tables of conflicts, bandwidths, and stress."""
     memory = EIGHT_LANES.memory
     table = new_table(
         f"Cycles of {memory.narrow_ports} lanes, {memory.banks} x {memory.subbanks} subbanks",
         "",
-        "what",
+        "lanes",
         numbers=["rows", "least", "most"],
     )
     for row in result["conflicts"]:
@@ -111,7 +111,7 @@ def tables(result: dict) -> Iterator:
             *(str(row[name]) for name in ("rows", "least", "most")),
         )
     yield table
-    table = new_table("Wide and narrow together: bytes per cycle", "", "what", numbers=list(KINDS))
+    table = new_table("Wide and narrow access: bytes per cycle", "", "access", numbers=list(KINDS))
     for row in result["together"]:
         table.add_row(
             "met" if row["expected"] == row["measured"] else "MISSED",
@@ -120,7 +120,7 @@ def tables(result: dict) -> Iterator:
         )
     yield table
     table = new_table(
-        "Compared with the model in every cycle", "preset", numbers=["cycles", *KINDS]
+        "Accesses compared with the model in every cycle", "preset", numbers=["cycles", *KINDS]
     )
     for row in result["stress"]:
         table.add_row(row["preset"], *(f"{row[name]:,}" for name in ("cycles", *KINDS)))

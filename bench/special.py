@@ -1,4 +1,4 @@
-"""How accurate the special functions are, and what they cost."""
+"""Benchmark of the special functions: accuracy and cost."""
 
 from collections.abc import Callable, Iterator
 from math import log2
@@ -16,11 +16,11 @@ from .target import Target
 
 __all__ = ["measure", "tables"]
 
-#: Every how many numbers a quick run tries one.
+#: Quick runs test one number in this many.
 QUICK_STRIDE = 127
-#: Units in the last place that results may be off: both neighbours of the exact value are right.
+#: Largest error in ulp: both neighbours of the exact value are accepted.
 FAITHFUL = 1.0
-#: The same of sine and cosine of large angles, near their zeros.
+#: Largest absolute error of sine and cosine of large angles, near their zeros.
 ABSOLUTE = 2.0**-24
 CIRCULAR = ("SIN", "COS")
 
@@ -46,7 +46,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def cost_of_unit() -> dict:
-    """Return what the whole unit costs."""
+    """Return the cost of the whole unit."""
     config = SpecialFunctionConfig()
     cost = synthesise(SpecialFunction(config), "special_function")
     return {
@@ -59,7 +59,7 @@ def cost_of_unit() -> dict:
 
 
 def cost_of_table(name: str) -> dict:
-    """Return what a table costs as logic."""
+    """Return the cost of a table as logic."""
     segments = TABLES[name].segments
     return {
         "segments": segments,
@@ -82,7 +82,7 @@ def as_dict(sweep: Sweep, errors: Errors) -> dict:
 
 
 def targets(sweep: Sweep, errors: Errors) -> Iterator[Target]:
-    """Yield what a sweep's errors must not exceed."""
+    """Yield the error limits of a sweep."""
     name = f"{sweep.operation.name.lower()}, {sweep.text}"
     yield Target(name=name, value=errors.ulp, limit=FAITHFUL, unit="ulp")
     if sweep.operation in (SpecialOperation.SIN, SpecialOperation.COS):

@@ -1,4 +1,4 @@
-"""How fast `matrix` is simulated, generated and built: processor time beside wall-clock time."""
+"""Benchmark of simulation, generation and build speed of `matrix`."""
 
 import resource
 import tempfile
@@ -22,7 +22,7 @@ PRESET = "matrix"
 BUSY_CYCLES_PER_SECOND = 60_000
 EMISSION_SECONDS = 10
 IDLE_CYCLES = {"gated": 2_000_000, "ungated": 200_000}
-#: What is started from an empty cache, one after the other.
+#: Processes started one after the other, from an empty cache.
 PROCESSES = {
     "emission": "Verilog from an empty cache",
     "emission_cached": "Verilog again",
@@ -32,7 +32,7 @@ PROCESSES = {
 
 
 class TimedMachine(Machine):
-    """A machine that notes how long the simulation itself took."""
+    """A machine that records the time of the simulation itself."""
 
     times = Times()
 
@@ -42,19 +42,19 @@ class TimedMachine(Machine):
 
 
 def busy(size: int, gating: str) -> dict:
-    """Return the speed during gemm."""
+    """Return the simulation speed during gemm."""
     config, options = PRESETS[PRESET], RunOptions(gating=gating)
     problem, steps = pose(config, size, size, size, options)
     with TimedMachine(config, name=PRESET, dram=options.dram, gating=gating) as machine:
         execution, found, _, _ = run_gemm(machine, config, problem, steps, options)
         if found.verdict != "right":
-            raise SystemExit(f"gemm {size} must be right before its speed counts: {found}")
+            raise SystemExit(f"gemm {size} must be correct for a valid speed: {found}")
         figures = speed(execution.cycles, machine.times)
     return figures | {"clocked": execution.clocked, "size": size}
 
 
 def idle(cycles: int, gating: str) -> dict:
-    """Return the speed while nothing is to be done: between two accesses of a lazy host."""
+    """Return the simulation speed of an idle machine, between two accesses of a slow host."""
     commands = CommandList()
     commands.read(CONTROL_BASE + CONTROL["status"].offset)
     commands.read(CONTROL_BASE + CONTROL["status"].offset)
@@ -66,11 +66,11 @@ def idle(cycles: int, gating: str) -> dict:
 
 
 def processes(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the times of emission, and of a first and a second start, from an empty cache."""
+    """Yield the times of emission, and of a first and second start, from an empty cache."""
     with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
         folder = Path(name)
         figures: dict = {}
-        tell(f"generating {PRESET} from cold", 0, 0)
+        tell(f"generating {PRESET} without cache", 0, 0)
         arguments = ["generate", PRESET, "-o", str(folder / "verilog")]
         figures["emission"], generated = command(arguments, str(folder / "cache"))
         figures["emission"]["modules"] = generated["modules"]
@@ -112,7 +112,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def targets(result: dict) -> list[dict]:
-    """Return what the figures must show, by processor time: other work counts less against it."""
+    """Return the targets by processor time, which other work on the host affects less."""
     found = [
         Target(
             name=f"simulated cycles of {PRESET} per processor second, busy",
@@ -127,7 +127,7 @@ def targets(result: dict) -> list[dict]:
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the result for people."""
+    """Yield the tables of the result."""
     title = f"Simulation of {result['preset']}, {result['compiler']}"
     yield speed_table(title, result["speed"], "busy, gated")
     yield process_table(result, PROCESSES)

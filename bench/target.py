@@ -1,4 +1,4 @@
-"""Targets: a measured figure, what it has to be, and whether it is."""
+"""Targets: measured figures and their limits."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -15,13 +15,13 @@ class Target:
     Parameters
     ----------
     name : str
-        What was measured.
+        Name of the figure.
     value, limit : float
         In the same unit.
     unit : str
-        Printed behind both.
+        Printed after both.
     at_least : bool
-        Whether the figure must reach the limit; else it must not exceed it.
+        Whether the limit is a minimum; otherwise it is a maximum.
 
     """
 
@@ -33,7 +33,7 @@ class Target:
 
     @property
     def met(self) -> bool:
-        """Whether the figure keeps its limit."""
+        """Whether the figure is within its limit."""
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     def as_dict(self) -> dict:
@@ -48,7 +48,7 @@ def targets_of(result: dict) -> list[Target]:
 
 
 def target_table(targets: Iterable[Target]):
-    """Return the table of targets, each with its mark."""
+    """Return the table of targets with their state."""
     table = new_table("Targets", "", "target", numbers=["measured", "limit"])
     for target in targets:
         sign = ">=" if target.at_least else "<="
@@ -62,5 +62,5 @@ def target_table(targets: Iterable[Target]):
 
 
 def quantity(value: float) -> str:
-    """Return a number with as many digits as say something."""
+    """Return a number with its significant digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""Processor time beside wall-clock time, of this process and of those it starts."""
+"""Processor time and wall-clock time of this process or its children."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Times:
 
 @contextmanager
 def timed(whose: int) -> Iterator[Times]:
-    """Time a piece of work of this process, or of those it starts and waits for."""
+    """Measure the time of work in this process, or in child processes it waits for."""
     times = Times()
     before, started = resource.getrusage(whose), time.perf_counter()
     yield times
@@ -37,7 +37,7 @@ def timed(whose: int) -> Iterator[Times]:
 
 
 def speed(cycles: int, times: Times) -> dict:
-    """Return a simulation's figures."""
+    """Return the speed figures of a simulation."""
     return {
         "cycles": cycles,
         "seconds": times.wall,
@@ -48,7 +48,7 @@ def speed(cycles: int, times: Times) -> dict:
 
 
 def command(arguments: list[str], cache: str) -> tuple[dict, dict]:
-    """Run Spica in a process of its own; return its times and the JSON it prints."""
+    """Run Spica in a separate process; return its times and its JSON output."""
     program = [sys.executable, "-m", "spica.cli", *arguments, "--json", "-"]
     with timed(resource.RUSAGE_CHILDREN) as times:
         done = subprocess.run(
@@ -64,13 +64,13 @@ def command(arguments: list[str], cache: str) -> tuple[dict, dict]:
 
 
 def emission_target(preset: str, seconds: float, times: Mapping[str, float]) -> Target:
-    """Return that a preset's Verilog takes at most so many seconds.
+    """Return the target of a preset's emission time in seconds.
 
-    On a busy machine what elapses says little; processor time is never less than what would
-    elapse on an idle one.
+    On a busy host the wall-clock time says little. Processor time is at least the wall-clock time
+    on an idle host.
     """
     return Target(
-        name=f"emission of {preset} from cold",
+        name=f"emission of {preset} without cache",
         value=min(times["seconds"], times["processor_seconds"]),
         limit=seconds,
         unit="s",
@@ -78,9 +78,9 @@ def emission_target(preset: str, seconds: float, times: Mapping[str, float]) -> 
 
 
 def speed_table(title: str, figures: Mapping[str, dict], base: str):
-    """Return the table of `speed` figures by name, as ratios to the one of name `base` too."""
+    """Return the table of `speed` figures by name, with their ratio to the one named `base`."""
     table = new_table(
-        title, "what", numbers=["cycles", "seconds", "cycles/s", "cycles/processor s", f"to {base}"]
+        title, "case", numbers=["cycles", "seconds", "cycles/s", "cycles/processor s", f"to {base}"]
     )
     unit = figures[base]["cycles_per_processor_second"]
     for name, each in figures.items():
@@ -96,8 +96,8 @@ def speed_table(title: str, figures: Mapping[str, dict], base: str):
 
 
 def process_table(result: dict, titles: Mapping[str, str]):
-    """Return the table of the times of those processes of a result that have been run."""
-    table = new_table("Once per design", "what", numbers=["seconds", "processor seconds"])
+    """Return the table of process times in a result."""
+    table = new_table("Once per design", "step", numbers=["seconds", "processor seconds"])
     for name, title in titles.items():
         if name in result:
             seconds = (result[name]["seconds"], result[name]["processor_seconds"])

@@ -1,6 +1,7 @@
-"""Utilisation of `virgo` with its products commanded by C on the cores, beside what was published.
+"""Benchmark of MAC utilisation of `virgo`, with gemm commanded by C on the cores.
 
-Published: Virgo, ASPLOS 2025, its figure of GEMM utilisation; DRAM of that machine is not stated.
+Published figures: Virgo, ASPLOS 2025, figure of GEMM utilisation; the DRAM of that machine is not
+stated.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,16 +23,16 @@ __all__ = ["measure", "tables"]
 PRESET, PAIR_PRESET = "virgo", "virgo_hetero"
 SIZES = (256, 512, 1024)
 BANDWIDTHS = (64, 32, 16, 11)
-#: Least utilisation at 64 B/cycle, and that published, by size.
+#: Least utilisation at 64 B/cycle, and the published one, by size.
 LEAST = {256: 0.93, 512: 0.97, 1024: 0.98}
 PUBLISHED = {256: 0.661, 512: 0.779, 1024: 0.865}
-#: Least cycles per second on two cores of the size that says most about it.
+#: Least simulation speed on two processors in cycles per second, and the size it is measured at.
 LEAST_SPEED, SPEED_SIZE = 40_000, 512
-#: Bytes of shared memory that the array reads at 256: A for each column of tiles, B once.
+#: Bytes of shared memory read by the array at 256: A for each column of tiles, B once.
 FOOTPRINT = {256: 2.25 * 2**20}
-#: Sizes at which the cores finish the product too, and what that may cost at the last.
+#: Sizes at which the cores also finish the product; limit of the extra cycles at the last size.
 FUSED, FUSED_SIZES, FUSED_LIMIT = "gemm_bias_gelu", (256, 1024, 512), 3.0
-#: Matrix units that work at a time, and what they may lose by that.
+#: Matrix units that work at a time, and the limit of their loss.
 UNITS, PAIR_LOSS = ((0,), (1,), (0, 1)), 2.0
 KEPT = (
     *("kernel", "preset", "sizes", "seed", "cycles", "region", "mac_utilization", "matrix_units"),
@@ -52,13 +53,13 @@ class Case:
 
     @property
     def sentence(self) -> str:
-        """What runs."""
+        """Description of the run."""
         units = f", units {self.units}" if self.units else ""
         return f"{self.kernel} {self.size} on {self.preset}, {self.bandwidth} B/cycle{units}"
 
     @property
     def machine(self) -> str:
-        """Names what it runs on."""
+        """Name of the machine."""
         return self.preset
 
     def run(self) -> dict[str, Any]:
@@ -72,7 +73,7 @@ class Case:
 
 
 def cases(quick: bool) -> list[Case]:
-    """Return what to run."""
+    """Return the cases to run."""
     if quick:
         return [Case(size=SIZES[0])]
     return [
@@ -91,12 +92,12 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def kept(case: Case, result: dict[str, Any]) -> dict[str, Any]:
-    """Return what is kept of a run."""
+    """Return the kept part of a result."""
     return {key: result[key] for key in KEPT} | {"units": case.units}
 
 
 def of(runs: list[dict], kernel: str) -> dict[Any, dict]:
-    """Return the runs of a kernel, by their size or, of units on their own, by these."""
+    """Return the runs of a kernel by size or, if single units ran, by units."""
     full = [run for run in runs if run["memory"]["bytes_per_cycle"] == BANDWIDTHS[0]]
     return {
         tuple(run["units"]) or run["sizes"]["m"]: run for run in full if run["kernel"] == kernel
@@ -104,7 +105,7 @@ def of(runs: list[dict], kernel: str) -> dict[Any, dict]:
 
 
 def targets(runs: list[dict]) -> Iterator[Target]:
-    """Yield what the runs must show."""
+    """Yield the targets of the runs."""
     for size, run in of(runs, "gemm").items():
         yield Target(
             name=f"MAC utilisation of gemm {size} by the cores of {PRESET}, 64 B/cycle",
@@ -116,7 +117,7 @@ def targets(runs: list[dict]) -> Iterator[Target]:
         if size in FOOTPRINT:
             array = sum(run["shared_read_bytes"].get(name, 0) for name in ("a", "b"))
             yield Target(
-                name=f"shared memory that the array reads, gemm {size}",
+                name=f"shared memory read by the array, gemm {size}",
                 value=array / 2**20,
                 limit=FOOTPRINT[size] / 2**20,
                 unit="MiB",
@@ -132,30 +133,30 @@ def targets(runs: list[dict]) -> Iterator[Target]:
     if FUSED_SIZES[-1] in (fused := of(runs, FUSED)):
         size = FUSED_SIZES[-1]
         yield Target(
-            name=f"cycles that {FUSED} {size} takes more than gemm",
+            name=f"extra cycles of {FUSED} {size} compared with gemm",
             value=more_cycles(runs, fused[size]),
             limit=FUSED_LIMIT,
             unit="%",
         )
     if len(pair := of(runs, "gemm_pair")) == len(UNITS):
         yield Target(
-            name=f"utilisation that two matrix units of {PAIR_PRESET} lose by working at once",
+            name=f"utilisation lost by two concurrent matrix units of {PAIR_PRESET}",
             value=100 * (alone(pair) - pair[0, 1]["mac_utilization"]),
             limit=PAIR_LOSS,
             unit="points",
         )
     wrong = sum(run["check"]["verdict"] != "right" for run in runs)
-    yield Target(name="runs with a wrong value", value=wrong, limit=0)
+    yield Target(name="runs with a wrong result", value=wrong, limit=0)
 
 
 def more_cycles(runs: list[dict], fused: dict) -> float:
-    """Return by how many per cent more cycles a fused product takes than the same alone."""
+    """Return the extra cycles of a fused product over the plain product, in percent."""
     plain = of(runs, "gemm")[fused["sizes"]["m"]]
     return 100 * (fused["region"]["cycles"] / plain["region"]["cycles"] - 1)
 
 
 def alone(pair: dict[Any, dict]) -> float:
-    """Return the utilisation of both units, each in the time that it took alone."""
+    """Return the utilisation of both units, each in the time it takes alone."""
     used = possible = 0.0
     for (number,) in UNITS[:2]:
         (unit,) = pair[number,]["matrix_units"].values()
@@ -165,10 +166,10 @@ def alone(pair: dict[Any, dict]) -> float:
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the result for people: utilisation beside the published one, and what else it took."""
+    """Yield the tables of the result: utilisation, published figures, and other costs."""
     runs = result["runs"]
     table = new_table(
-        f"gemm by C on the cores of {PRESET}",
+        f"gemm commanded by the cores of {PRESET}",
         *("M = N = K", "verdict"),
         numbers=[
             *("B/cycle", "cycles", "MAC util", "published", "array active", "instructions"),
@@ -195,9 +196,9 @@ def tables(result: dict) -> Iterator:
     yield table
     if fused := of(runs, FUSED):
         table = new_table(
-            f"{FUSED} on {PRESET}: the cores finish each tile while the unit makes the next",
+            f"{FUSED} on {PRESET}: the cores finish a tile while the unit computes the next",
             *("M = N = K", "verdict"),
-            numbers=["cycles", "more than gemm", "MAC util", "instructions"],
+            numbers=["cycles", "extra to gemm", "MAC util", "instructions"],
         )
         for size, run in sorted(fused.items()):
             table.add_row(
@@ -211,9 +212,9 @@ def tables(result: dict) -> Iterator:
         yield table
     if len(pair := of(runs, "gemm_pair")) == len(UNITS):
         table = new_table(
-            f"Two units of {PAIR_PRESET}: {SIZES[0]} on the first, half of that on the other",
+            f"Two units of {PAIR_PRESET}: size {SIZES[0]} on the first, half of it on the second",
             *("units", "verdict"),
-            numbers=["cycles", "MAC util of each", "of both"],
+            numbers=["cycles", "MAC util of each", "MAC util of both"],
         )
         for units, run in pair.items():
             each = run["matrix_units"].values()

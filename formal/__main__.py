@@ -1,7 +1,7 @@
-"""Prove properties of small blocks: ``python -m formal [names]``, from the repository's root.
+"""Formal proofs of small blocks: ``python -m formal [names]``, from the repository's root.
 
-Then plants the faults of each proof, which must make it fail. Exit code 1 if a proof does not
-hold, or a fault is not found out.
+After each proof its faults are planted; each must make it fail. Exit code 1 if a proof does not
+hold or a fault is not detected.
 """
 
 import argparse
@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parents[1] / "build" / "formal"
 def carry_out(
     proofs: Iterable[Proof], folder: Path, *, faults: bool, workers: int, progress: Callable
 ):
-    """Yield the finding of each proof and, if so wished, of each of its faults."""
+    """Yield the finding of each proof and, if `faults`, of each of its faults."""
     tasks = [
         (proof, fault) for proof in proofs for fault in (None, *(proof.faults if faults else ()))
     ]
@@ -37,7 +37,7 @@ def carry_out(
         place = proof.name if fault is None else f"{proof.name}_{proof.faults.index(fault)}"
         return prove(proof, folder / place, fault)
 
-    pool = ThreadPoolExecutor(workers)  # each waits for a process
+    pool = ThreadPoolExecutor(workers)  # each worker waits for a process
     try:
         progress("proofs and faults", 0, len(tasks))
         for done, finding in enumerate(pool.map(find, tasks)):
@@ -53,9 +53,9 @@ def carry_out(
 
 
 def proof_table(findings: list[Finding], faults: bool):
-    """Return the table of what holds."""
+    """Return the table of results."""
     numbers = ["depth", "s", "faults"] if faults else ["depth", "s"]
-    table = new_table("Proofs", "", "of", "property", "size", "engine", numbers=numbers)
+    table = new_table("Proofs", "", "proof", "property", "size", "engine", numbers=numbers)
     for finding in findings:
         proof = finding.proof
         if finding.fault is not None:
@@ -70,14 +70,14 @@ def proof_table(findings: list[Finding], faults: bool):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Carry out the command line; return its exit code."""
+    """Run the command line; return its exit code."""
     names = [proof.name for proof in PROOFS]
     parser = argparse.ArgumentParser(prog="python -m formal", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(names)}; or all")
-    parser.add_argument("--no-faults", action="store_true", help="proofs alone")
-    parser.add_argument("--workers", type=int, default=2, help="proofs at a time; 2 if not given")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where findings go")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="where traces go")
+    parser.add_argument("--no-faults", action="store_true", help="proofs only, without faults")
+    parser.add_argument("--workers", type=int, default=2, help="parallel proofs; default: 2")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the traces")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.names if name not in names]:
         parser.error(f"name must be one of {', '.join(names)}, not {', '.join(unknown)}")

@@ -1,4 +1,4 @@
-"""The arbiter chooses one who asks, in turns; what is merged is neither lost nor late."""
+"""Proofs of the arbiter (round robin, one grant) and of the merge (no payload lost or starved)."""
 
 from amaranth import *
 
@@ -13,7 +13,7 @@ __all__ = ["PROOFS"]
 
 
 class ArbiterTurns(Properties):
-    """One is chosen of those who ask, and the first after the one last taken."""
+    """One requester is granted: the first after the one served last."""
 
     def __init__(self, requesters: int):
         self.requesters = requesters
@@ -52,12 +52,12 @@ class ArbiterTurns(Properties):
 
 
 def mask_between(last: int, who: int, count: int) -> int:
-    """Return the bits of those whose turn is after `last` and before `who`."""
+    """Return the mask of requesters between `last` and `who`, in circular order."""
     return sum(1 << (last + step) % count for step in range(1, (who - last - 1) % count + 1))
 
 
 class MergeTurns(Properties):
-    """Each payload leaves once, in the cycle after it was taken, and no input waits long."""
+    """Each payload leaves once, in the cycle after it was accepted, and no input starves."""
 
     WIDTH = 2
 
@@ -115,25 +115,25 @@ ARBITER = "hw/memory/arbiter.py"
 MERGE = "hw/memory/merge.py"
 ARBITER_FAULTS = (
     Fault(
-        what="two are chosen",
+        what="two requesters are granted",
         file=ARBITER,
         old="self.grant.eq(seen & ~(seen << 1))",
         new="self.grant.eq(preferred | (seen & ~(seen << 1)))",
     ),
     Fault(
-        what="who does not ask is chosen where nobody does",
+        what="an idle requester is granted if there is no request",
         file=ARBITER,
         old="self.grant.eq(seen & ~(seen << 1))",
         new="self.grant.eq(Mux(seen.any(), seen & ~(seen << 1), 1))",
     ),
     Fault(
-        what="the circle stands still",
+        what="the round robin does not advance",
         file=ARBITER,
         old="with m.If(self.taken):",
         new="with m.If(self.taken & ~after.any()):",
     ),
     Fault(
-        what="who was taken is first again",
+        what="the requester served last is first again",
         file=ARBITER,
         old="after.eq(seen << 1)",
         new="after.eq(seen)",
@@ -141,25 +141,25 @@ ARBITER_FAULTS = (
 )
 MERGE_FAULTS = (
     Fault(
-        what="lower inputs come first",
+        what="lower inputs have priority",
         file=MERGE,
         old="candidate = (last + step) % self.inputs",
         new="candidate = step % self.inputs",
     ),
     Fault(
-        what="a payload is taken although the one before it stays",
+        what="a payload is accepted while the previous one stalls",
         file=MERGE,
         old="i.ready.eq(moves & i.valid & (choice == k))",
         new="i.ready.eq(i.valid & (choice == k))",
     ),
     Fault(
-        what="a payload stays although it was taken",
+        what="a payload stays after it was taken",
         file=MERGE,
         old="m.d.sync += self.o.valid.eq(valids.any())",
         new="m.d.sync += self.o.valid.eq(valids.any() | self.o.valid)",
     ),
     Fault(
-        what="the source is that of the payload before",
+        what="the source is that of the previous payload",
         file=MERGE,
         old="self.o.payload.source.eq(choice)",
         new="self.o.payload.source.eq(served)",
@@ -170,8 +170,8 @@ PROOFS = (
     *(
         Proof(
             name=f"arbiter_{count}",
-            says="one is chosen of those who ask, the first after the last taken; "
-            f"who stays is chosen after {count - 1} others",
+            says="one requester is granted, the first after the one served last; a held request "
+            f"waits for at most {count - 1} others",
             size=f"{count} requesters",
             kind=ArbiterTurns,
             arguments=(count,),
@@ -182,7 +182,7 @@ PROOFS = (
     ),
     Proof(
         name="merge",
-        says="what is taken leaves once, with its source; who stays is taken after 2 others",
+        says="a payload leaves once, with its source; a held input waits for at most 2 others",
         size="3 inputs of 2 bits",
         kind=MergeTurns,
         arguments=(3,),

@@ -1,4 +1,4 @@
-"""All proofs."""
+"""Catalog of all proofs."""
 
 from . import (
     arbiters,

@@ -1,4 +1,4 @@
-"""Writes that are put together to bursts: none is lost or doubled, and their order stays."""
+"""Proofs of the write combiner: no write is lost or duplicated, and bursts keep their order."""
 
 from dataclasses import replace
 
@@ -14,16 +14,16 @@ from .properties import Assert, Properties
 __all__ = ["PROOFS"]
 
 SMALL = WriteCombinerConfig(lines=2, line_beats=2, beat_bytes=1)
-#: Bits of what is counted.
+#: Width of counters.
 COUNT = 4
 
 
 class Writes(Properties):
-    """Each burst is that of a line as it was written until it was offered, and so are its beats.
+    """Each burst and its beats equal the writes to its line up to the offer of the burst.
 
-    One line is marked as it is begun, whichever; how many bursts, and how many lines with beats to
-    come, are ahead of it is counted. So it is known when its burst and its beats must come. Each
-    write is told to be of one line that is open, of its address, or begins one.
+    One arbitrary line is marked when it is opened. Bursts, and lines with outstanding beats, ahead
+    of it are counted, so the time of its own burst and beats is known. Each write must join the
+    open line of its address, or open a new one.
     """
 
     def __init__(self, config: WriteCombinerConfig):
@@ -31,7 +31,7 @@ class Writes(Properties):
         super().__init__(
             free={
                 "valid": 1,
-                # Of the bits of an address few are not always 0.
+                # Few address bits are not constant 0.
                 "beat": 3,
                 "data": 8,
                 "strobe": 1,
@@ -66,7 +66,7 @@ class Writes(Properties):
         self.follow(m)
 
     def stays(self, m: Module):
-        """Assert that what is offered stays until it is taken; tell of beats that come."""
+        """Assert that an offer is held until it is taken; detect new beats."""
         dut, held = self.dut, {}
         for name in ("burst", "beat"):
             port = getattr(dut, name)
@@ -80,14 +80,14 @@ class Writes(Properties):
         ]
 
     def count(self, m: Module):
-        """Count what is to come: what need not wait is offered, and refused only without room."""
+        """Count outstanding bursts and lines; assert timely offers, refusals only without room."""
         dut, lines, patience = self.dut, self.config.lines, self.config.patience
         self.bursts, self.lasts = bursts, lasts = Signal(COUNT), Signal(COUNT)
         waited, lags, moved = Signal(range(2 * patience + 4)), Signal(), Signal()
-        held, offered = Signal(COUNT), Signal(COUNT)  # lines with beats to come
+        held, offered = Signal(COUNT), Signal(COUNT)  # lines with outstanding beats
         m.d.comb += [
             held.eq(lasts - self.ends),
-            # Those of lines that were not offered in the last cycle do not come.
+            # Lines that were not offered in the last cycle have no beats yet.
             offered.eq(held - (bursts - dut.burst.valid)),
             Assert(~dut.burst.valid | (bursts != 0)),
             Assert(~self.comes | (lasts != 0)),
@@ -108,7 +108,7 @@ class Writes(Properties):
             m.d.sync += waited.eq(waited + 1)
 
     def follow(self, m: Module):
-        """Follow the line that is marked."""
+        """Follow the marked line."""
         config, dut = self.config, self.dut
         beats = config.line_beats
         marked, was_offered, was_asked = Signal(), Signal(), Signal()
@@ -128,13 +128,13 @@ class Writes(Properties):
             comes.eq(marked & self.comes & (before_last == 0)),
             ends.eq(comes & (at == last)),
             is_mine.eq(dut.joins & (dut.line == number)),
-            # It joins what is open, of its address, and nothing else.
+            # A write joins the open line of its address, and nothing else.
             Assert(~(self.valid & is_open) | (is_mine == same)),
             Assert(~(self.valid & marked & ~is_open & is_mine)),
             Assert(~(self.begins & marked & ~(was_asked & ends)) | (dut.line != number)),
             Assert(~offers | (burst.beat == Cat(first, address))),
             Assert(~offers | (burst.further == last - first)),
-            # Beats follow what was offered, from the first to the last that was written.
+            # Beats follow the offered burst, from the first to the last one written.
             Assert(~comes | was_offered),
             Assert(~comes | (beat.last == (at == last))),
             Assert(~comes | (beat.strobes == (written & wrote).bit_select(at, 1))),
@@ -179,69 +179,69 @@ class Writes(Properties):
 FILE = "hw/memory/write_combiner.py"
 FAULTS = (
     Fault(
-        what="a write joins what is offered",
+        what="a write joins a line whose burst is offered",
         file=FILE,
         old="is_open.eq(waits & ~Mux(offers, asking, 0))",
         new="is_open.eq(waits)",
     ),
     Fault(
-        what="who joins forgets the beats before",
+        what="a joining write clears the line's earlier beats",
         file=FILE,
         old="Mux(self.joins, beats, 0) | place",
         new="place",
     ),
     Fault(
-        what="a line has the beats of the one before it",
+        what="a line keeps the beats of the previous one",
         file=FILE,
         old="Mux(self.joins, beats, 0) | place",
         new="beats | place",
         depth=14,
     ),
     Fault(
-        what="bytes that are written over lose those that are not",
+        what="an overwrite clears the bytes it does not write",
         file=FILE,
         old="into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))",
         new="into = ~C(0, config.beat_bytes)",
     ),
     Fault(
-        what="bytes of the line before are written once more",
+        what="bytes of the previous line are written again",
         file=FILE,
         old="into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))",
         new="into = write.strobes",
         depth=14,
     ),
     Fault(
-        what="a line is free before its last beat",
+        what="a line is freed before its last beat",
         file=FILE,
         old="sent.eq(reads & ~above.any())",
         new="sent.eq(reads)",
     ),
     Fault(
-        what="a line is begun where beats are to be read",
+        what="a line is opened while its beats are still to be read",
         file=FILE,
         old="self.i.ready.eq(self.joins | ~(in_use & following).any())",
         new="self.i.ready.eq(1)",
     ),
     Fault(
-        what="beats go before their burst is offered",
+        what="beats are sent before their burst is offered",
         file=FILE,
         old="self.send(m, held & ~is_open, sending, written, memory)",
         new="self.send(m, held, sending, written, memory)",
     ),
     Fault(
-        what="a burst goes twice",
+        what="a burst is sent twice",
         file=FILE,
         old="waits.eq((waits & ~Mux(asked, asking, 0))",
         new="waits.eq((waits & ~Mux(asked & ~self.i.valid, asking, 0))",
     ),
     Fault(
-        what="what is offered is not for a while",
+        what="an offer is withdrawn for some cycles",
         file=FILE,
         old="offers.eq((waits & asking).any() & comes)",
         new="offers.eq((waits & asking).any() & comes & ~self.beat.valid)",
     ),
     Fault(
-        what="a beat is read a cycle late",
+        what="a beat is read one cycle late",
         file=FILE,
         old="moves.eq(~self.beat.valid | self.beat.ready)",
         new="moves.eq(~self.beat.valid)",
@@ -249,7 +249,7 @@ FAULTS = (
 )
 PATIENT_FAULTS = (
     Fault(
-        what="a line waits for company for ever",
+        what="a line waits for further writes forever",
         file=FILE,
         old="(is_ripe & asking).any(),",
         new="C(0, 1),",
@@ -259,8 +259,8 @@ PATIENT_FAULTS = (
 PROOFS = (
     Proof(
         name="write_combiner",
-        says="each burst and its beats are what was written to a line until it was offered, once, "
-        "in the order in which lines were begun",
+        says="each burst and its beats equal the writes to a line up to its offer; each is sent "
+        "once, in the order in which lines were opened",
         size="2 lines of 2 beats of a byte, 4 addresses, no patience",
         kind=Writes,
         arguments=(SMALL,),
@@ -270,7 +270,7 @@ PROOFS = (
     ),
     Proof(
         name="write_combiner_patient",
-        says="the same, and nobody waits for company for longer than twice the patience",
+        says="the same; no line waits for further writes longer than twice the patience",
         size="4 lines of 2 beats of a byte, 4 addresses, patience of 2",
         kind=Writes,
         arguments=(replace(SMALL, lines=4, patience=2),),

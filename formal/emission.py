@@ -1,4 +1,4 @@
-"""The netlist of a proof's block: of the hardware as it is, or with a fault in a copy of it."""
+"""Netlists of a proof's block, from the RTL or from a copy with a planted fault."""
 
 import json
 import os
@@ -18,12 +18,12 @@ from .proof import Fault, Proof
 __all__ = ["netlist_of", "plant", "stale"]
 
 ROOT = Path(__file__).parents[1]
-#: Amaranth counts its signals for all threads together.
+#: Amaranth's signal counter is shared by all threads.
 ONE_AT_A_TIME = Lock()
 
 
 def stale(proofs: Iterable[Proof]) -> list[str]:
-    """Return a sentence for each fault whose text is not in its file exactly once."""
+    """Return a message for each fault whose `old` text is not exactly once in its file."""
     found = {
         fault: (ROOT / fault.file).read_text().count(fault.old)
         for proof in proofs
@@ -38,14 +38,14 @@ def stale(proofs: Iterable[Proof]) -> list[str]:
 
 
 def plant(fault: Fault, target: Path):
-    """Copy the hardware into `target`, with the fault."""
+    """Copy the RTL into `target`, with the fault."""
     shutil.copytree(ROOT / "hw", target / "hw", ignore=shutil.ignore_patterns("__pycache__"))
     path = target / fault.file
     path.write_text(path.read_text().replace(fault.old, fault.new))
 
 
 def convert(proof: Proof, related: bool) -> tuple[str, dict[str, str]]:
-    """Return the RTLIL and, of each input that is a register of the block, its path."""
+    """Return the RTLIL, and the path of each input that is a register of the block."""
     with ONE_AT_A_TIME:
         block = proof.make()
         block.related = related
@@ -54,7 +54,7 @@ def convert(proof: Proof, related: bool) -> tuple[str, dict[str, str]]:
 
 
 def netlist_of(proof: Proof, fault: Fault | None) -> tuple[str, dict[str, str]]:
-    """Return what `convert` does; of hardware with a fault with what is seen outside alone."""
+    """Return the result of `convert`; with a fault, only for externally visible properties."""
     if fault is None:
         return convert(proof, proof.induction)
     with tempfile.TemporaryDirectory() as name:
@@ -78,12 +78,12 @@ def netlist_of(proof: Proof, fault: Fault | None) -> tuple[str, dict[str, str]]:
 
 
 def last_line(done: subprocess.CompletedProcess) -> str:
-    """Return what a process said last."""
+    """Return the last line of a process's error output."""
     return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
 
 
 def main():
-    """Print what `convert` returns of a proof, named by its module and its name."""
+    """Print the result of `convert` for a proof, given by module and name."""
     proofs = import_module(f"formal.{sys.argv[1]}").PROOFS
     (proof,) = [proof for proof in proofs if proof.name == sys.argv[2]]
     json.dump(convert(proof, related=False), sys.stdout)

@@ -1,4 +1,4 @@
-"""What is known outside of one entry of a miss table."""
+"""Reference model of one MSHR, from its externally visible signals."""
 
 from amaranth import *
 
@@ -8,15 +8,15 @@ __all__ = ["Entry"]
 
 
 class Entry:
-    """A line that is read, and who waits for it.
+    """A line being read, and its waiters.
 
     Attributes
     ----------
     pending, waiting : Signal
-        Beats are to come; who waits, a bit each.
+        Whether beats are outstanding; the waiters, a bit each.
     line, beat, errors, forgotten : Signal
     way : Signal
-        Where its beats went, from the first on.
+        Way that its beats are written to, valid from the first beat on.
 
     """
 
@@ -41,7 +41,7 @@ class Entry:
         self.has_way = self.here | (self.pending & (self.beat != 0))
 
     def step(self, m: Module, ports, waiter):
-        """Follow what happens to it."""
+        """Update the model with the events of a cycle."""
         m.d.sync += self.waiting.eq(
             (self.waiting & ~self.replayed)
             | Mux(ports.wanted & (self.joins | self.begins), waiter, 0)

@@ -1,4 +1,4 @@
-"""Who waits for a line is answered once, with the word he asked for, and nobody is forgotten."""
+"""Proofs of the MSHR file: each waiter is answered once, with its word, and none is lost."""
 
 from dataclasses import replace
 
@@ -16,10 +16,11 @@ __all__ = ["PROOFS"]
 
 
 class Waiters(Properties):
-    """All who wait, and one of them, whichever, with the word he asked for.
+    """All waiters, and one arbitrary waiter with the word that it requested.
 
-    Beats come only of lines that are being read; a line that is being read is not present unless
-    it is not to be kept; nobody waits twice, but who is answered may ask again in that cycle.
+    Assumptions: beats arrive only for lines being read. A line being read is not present unless it
+    is marked as forgotten. No waiter requests twice, but a waiter may request again in the cycle of
+    its answer.
     """
 
     def __init__(self, config: MissConfig):
@@ -95,7 +96,7 @@ class Waiters(Properties):
         self.judge_answer(m, dut)
 
     def judge_looks(self, m: Module, dut):
-        """Assert that who looks joins whose line it is, or begins where there is room."""
+        """Assert that a lookup joins the MSHR of its line, or allocates one if there is room."""
         entries, joins = self.entries, Signal()
         free = [~entry.live for entry in entries]
         usable = Cat(Mux(self.wanted, free[0], 0), *free[1:]).any()
@@ -115,7 +116,7 @@ class Waiters(Properties):
             m.d.comb += Assert(~entry.begins | (free[number] & (self.wanted | (number != 0))))
 
     def judge_fill(self, m: Module, dut):
-        """Assert that beats go where nobody else's are who needs them."""
+        """Assert that beats are written to ways that no other live entry uses."""
         for number, entry in enumerate(self.entries):
             with m.If(entry.filled):
                 m.d.sync += entry.way.eq(dut.fill.way)
@@ -132,7 +133,7 @@ class Waiters(Properties):
                     m.d.comb += Assert(~meets)
 
     def judge_answer(self, m: Module, dut):
-        """Assert that someone is answered whenever anybody can be, with what he asked for."""
+        """Assert that a waiter is answered whenever possible, with its requested word."""
         config, replay = self.config, dut.replay.payload
         here = Cat(entry.here for entry in self.entries)
         self.asked = asked = Signal(config.place_width)
@@ -197,49 +198,49 @@ FILE = "hw/memory/miss_table.py"
 LINE = "hw/memory/line_miss.py"
 FAULTS = (
     Fault(
-        what="who is answered still waits if somebody looks",
+        what="an answered waiter still waits if there is a lookup",
         file=FILE,
         old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))",
         new="line.replayed.eq(Mux(chosen_line & ~self.pause & ~self.looks, waiter, 0))",
     ),
     Fault(
-        what="who cannot be answered is forgotten",
+        what="a waiter is lost while answers are paused",
         file=FILE,
         old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))",
         new="line.replayed.eq(Mux(chosen_line, waiter, 0))",
     ),
     Fault(
-        what="who is answered is told the place asked for last",
+        what="an answer has the word address of the last request",
         file=FILE,
         old="with m.If(self.looks & self.wanted & waiter[number]):",
         new="with m.If(self.looks & self.wanted):",
     ),
     Fault(
-        what="two lines are read into one way",
+        what="two lines are refilled into one way",
         file=FILE,
         old="victim.needed.eq(",
         new="victim.needed.eq(0 * ",
     ),
     Fault(
-        what="a line begins to be read where one is",
+        what="a line allocates an MSHR that is in use",
         file=FILE,
         old="arbiter.requests.eq(free &",
         new="arbiter.requests.eq((free | self.wanted) &",
     ),
     Fault(
-        what="a line that is being read is read again",
+        what="a line being read is requested again",
         file=FILE,
         old="self.begins.eq(self.looks & ~self.present & ~joins &",
         new="self.begins.eq(self.looks & ~self.present &",
     ),
     Fault(
-        what="a beat is the next of all lines",
+        what="a beat advances all lines",
         file=FILE,
         old="line.filled.eq(self.filled & (self.filled_entry == number))",
         new="line.filled.eq(self.filled)",
     ),
     Fault(
-        what="who joins as another is answered is forgotten",
+        what="a waiter that joins during another's answer is lost",
         file=LINE,
         old="| Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
         new="| Mux(self.wanted & (self.joins | self.begin) & ~waits, self.waiter, 0)",
@@ -249,8 +250,8 @@ FAULTS = (
 PROOFS = (
     Proof(
         name="miss_table",
-        says="who waits is answered once, when his line is there whole, with his word of it; "
-        "somebody is whenever anybody can be; no two lines are read into one place",
+        says="each waiter is answered once, with its word, when its line is complete; an answer "
+        "is given whenever possible; no two lines are refilled into one way",
         size="2 lines of 2 beats, 4 waiters, 2 ways",
         kind=Waiters,
         arguments=(SMALL,),

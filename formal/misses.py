@@ -1,4 +1,4 @@
-"""A line that is being read, and who waits for it until he is answered."""
+"""Proofs of one MSHR: a line being read, and its waiters until they are answered."""
 
 from typing import Any
 
@@ -22,10 +22,10 @@ SMALL = MissConfig(
 
 
 class OneLine(Properties):
-    """Who wants a line waits from then on until he is told not to, and for the whole of it.
+    """A waiter waits until it is answered, after the whole line was read.
 
-    A line begins to be read where nothing is under way; beats come only of one that does; only
-    who waits for a line that is here is answered, and nobody waits twice.
+    Assumptions: a line is allocated only in a free MSHR. Beats arrive only for a line being read.
+    Only waiters of a complete line are answered, and no waiter requests twice.
     """
 
     def __init__(self, config: MissConfig):
@@ -125,37 +125,37 @@ class OneLine(Properties):
 FILE = "hw/memory/line_miss.py"
 FAULTS = (
     Fault(
-        what="who joins as another is answered is forgotten",
+        what="a waiter that joins during another's answer is lost",
         file=FILE,
         old="| Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
         new="| Mux(self.wanted & (self.joins | self.begin) & ~waits, self.waiter, 0)",
     ),
     Fault(
-        what="who reads ahead waits",
+        what="a prefetch waits for an answer",
         file=FILE,
         old="Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
         new="Mux(self.joins | self.begin, self.waiter, 0)",
     ),
     Fault(
-        what="a line that is not to be kept is joined",
+        what="a forgotten line is joined",
         file=FILE,
         old="self.joins.eq(self.looks & same & pending & ~doomed)",
         new="self.joins.eq(self.looks & same & pending)",
     ),
     Fault(
-        what="the line is here before its last beat",
+        what="the line is complete before its last beat",
         file=FILE,
         old="with m.If(self.filled & last):",
         new="with m.If(self.filled):",
     ),
     Fault(
-        what="who is answered still waits",
+        what="an answered waiter still waits",
         file=FILE,
         old="(waiting & ~self.replayed)",
         new="(waiting & ~Mux(self.looks, 0, self.replayed))",
     ),
     Fault(
-        what="an error of the line before stays",
+        what="an error of the previous line stays",
         file=FILE,
         old="pending.eq(1), errors.eq(0)]",
         new="pending.eq(1)]",
@@ -165,7 +165,7 @@ FAULTS = (
 PROOFS = (
     Proof(
         name="line_miss",
-        says="who wants the line waits until he is answered, once it is there whole",
+        says="a waiter of the line waits until it is answered, once the line is complete",
         size="4 waiters, 2 beats",
         kind=OneLine,
         arguments=(SMALL,),

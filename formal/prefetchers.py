@@ -1,4 +1,4 @@
-"""What is read ahead of streams: near what was asked for, each line once, nothing after forget."""
+"""Proofs of the stream prefetcher: near requested lines, each line once, nothing after a forget."""
 
 from amaranth import *
 
@@ -14,10 +14,10 @@ SMALL = StreamConfig(line_width=10, ahead=2)
 
 
 class Ahead(Properties):
-    """A line is proposed only near one that was asked for since streams were last forgotten.
+    """A line is proposed only near a line requested since streams were last forgotten.
 
-    The line in question is `ahead` beyond one that was asked for at most, or less than `BEYOND`
-    before it. What is proposed stays until it is taken or forgotten, and then something is busy.
+    The proposed line is at most `ahead` lines beyond a requested one, or less than `BEYOND` before
+    it. A proposal stays until it is taken or forgotten, and `busy` is set meanwhile.
     """
 
     def __init__(self, config: StreamConfig):
@@ -43,7 +43,7 @@ class Ahead(Properties):
             dut.forget.eq(self.forget),
             dut.o.ready.eq(self.takes),
         ]
-        self.after = after = Signal(self.config.line_width)  # from a line asked for to this one
+        self.after = after = Signal(self.config.line_width)  # from a requested line to `which`
         self.near, self.held, before = Signal(), Signal(), Signal.like(dut.o.payload)
         last = Signal.like(after)
         m.d.comb += [
@@ -63,7 +63,7 @@ class Ahead(Properties):
 
     @property
     def shows(self) -> Value:
-        """Whether the line in question is proposed."""
+        """Whether line `which` is proposed."""
         return self.dut.o.valid & (self.dut.o.payload == self.which)
 
     def relate(self, m):
@@ -71,7 +71,7 @@ class Ahead(Properties):
             m.d.comb += Assert(~self.is_left(m, one) | self.near)
 
     def is_left(self, m: Module, one) -> Value:
-        """Return whether a stream is to propose the line in question."""
+        """Return whether a stream is still to propose line `which`."""
         place = Signal(self.config.line_width)
         m.d.comb += place.eq(self.which - one.front)
         return place < one.left
@@ -80,11 +80,11 @@ class Ahead(Properties):
 class Once(Ahead):
     """Each line of a stream is proposed once, until the stream is far beyond it.
 
-    One stream is begun at most until streams are forgotten. Neither the first nor the last of all
-    lines is asked for: they are of a stream that has not begun.
+    Assumptions: at most one stream is begun between forgets. Neither the first nor the last of all
+    lines is requested: they belong to a stream that has not begun.
     """
 
-    #: Lines beyond the one in question from which on it may be proposed in another pass.
+    #: Distance beyond `which` from which it may be proposed in another pass.
     FAR = range(400, 600)
 
     def state(self, m):
@@ -103,7 +103,7 @@ class Once(Ahead):
         m.d.sync += self.gone.eq(~self.forget & ~is_far & (self.gone | self.offers))
         with m.If(self.asks & self.missed):
             m.d.sync += self.beginning.eq(self.line + 1)
-        # What is looked at in the cycle after it was asked for.
+        # Request of the previous cycle, which the block processes now.
         self.asked, self.was_far, self.was_missed, self.was_begun = (Signal() for _ in range(4))
         m.d.sync += [
             self.was_begun.eq(begun & ~self.forget),
@@ -117,7 +117,7 @@ class Once(Ahead):
         most = self.FAR[0] + self.config.ahead
         begins, exist = self.asked & self.was_missed, [s.as_value().any() for s in self.streams]
         m.d.comb += [
-            # Whose turn it is to be begun is not known: it may be several as if they were one.
+            # The next stream to be allocated is unknown: several may hold the same state.
             Assert(~Cat(exist).any() | self.was_begun),
             Assert(~Cat(one.sure for one in self.streams).any() | (ones(exist) == 1)),
             Assert(~begins | ~self.was_begun),
@@ -139,45 +139,45 @@ class Once(Ahead):
 FILE = "hw/memory/stream_prefetcher.py"
 AHEAD_FAULTS = (
     Fault(
-        what="a line too many is proposed where one behind is asked for",
+        what="one line too many is proposed after a request behind the front",
         file=FILE,
         old="last = ahead + BEYOND\n",
         new="last = ahead + BEYOND + 1\n",
         depth=12,
     ),
     Fault(
-        what="a line that is asked for next is still counted",
+        what="a line requested next is still counted as to be proposed",
         file=FILE,
         old="Mux(one.left > ahead, one.left - 1, ahead)",
         new="Mux(one.left > ahead, one.left, ahead)",
         depth=14,
     ),
     Fault(
-        what="lines long behind have lines ahead",
+        what="lines far behind count as lines ahead",
         file=FILE,
         old="Mux(place < last, last - place, 0)",
         new="last - place",
     ),
     Fault(
-        what="streams that are forgotten go on",
+        what="forgotten streams continue",
         file=FILE,
         old="m.d.sync += [one.eq(0) for one in streams]",
         new="m.d.sync += [one.sure.eq(0) for one in streams]",
     ),
     Fault(
-        what="what is forgotten is still proposed",
+        what="a forgotten line is still proposed",
         file=FILE,
         old="m.d.sync += [asks.eq(0), self.o.valid.eq(0)]",
         new="m.d.sync += [asks.eq(0)]",
     ),
     Fault(
-        what="what is not taken is gone",
+        what="a proposal that was not taken is dropped",
         file=FILE,
         old="moves = ~self.o.valid | self.o.ready",
         new="moves = C(1, 1)",
     ),
     Fault(
-        what="nobody knows of what is proposed",
+        what="`busy` ignores a proposal",
         file=FILE,
         old="turns.requests, self.o.valid).any()",
         new="turns.requests).any()",
@@ -185,13 +185,13 @@ AHEAD_FAULTS = (
 )
 ONCE_FAULTS = (
     Fault(
-        what="a line that is proposed is to be proposed",
+        what="a proposed line is proposed again",
         file=FILE,
         old="[one.front.eq(one.front + 1), one.left.eq(one.left - 1)]",
         new="[one.left.eq(one.left - 1)]",
     ),
     Fault(
-        what="a line behind the front takes it back",
+        what="a line behind the front moves the front back",
         file=FILE,
         old="is_next.eq(place == BEYOND - 1)",
         new="is_next.eq((place == BEYOND - 1) | (one.sure & (place == BEYOND + 1)))",
@@ -201,8 +201,8 @@ ONCE_FAULTS = (
 PROOFS = (
     Proof(
         name="stream_prefetcher",
-        says="a line is proposed only near one that was asked for since streams were forgotten; "
-        "what is proposed stays until it is taken",
+        says="a line is proposed only near one requested since streams were forgotten; a proposal "
+        "stays until it is taken",
         size="8 streams, 1,024 lines, 2 of them ahead",
         kind=Ahead,
         arguments=(SMALL,),

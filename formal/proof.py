@@ -1,4 +1,4 @@
-"""What is proven, of which block, and which faults would be found out."""
+"""Definition of a proof: property, block, method and faults."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["Fault", "Proof"]
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One edit of one file of the hardware that breaks a property.
+    """One edit of one RTL file that breaks a property.
 
     Parameters
     ----------
@@ -17,9 +17,9 @@ class Fault:
         The fault in words.
     file : str
     old, new : str
-        Text that is in the file once, and what takes its place.
+        Text that occurs once in the file, and its replacement.
     depth : int
-        Cycles from reset within which it shows.
+        Cycles from reset within which the fault is visible.
 
     """
 
@@ -32,26 +32,26 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """What is proven, of what, and how.
+    """A property of a block, and the method of its proof.
 
     Parameters
     ----------
     name : str
-        Of the block and what of it.
+        Name of the block and of the property.
     says : str
         The property in words.
     size : str
-        The sizes for which it is proven, in words.
+        Sizes for which it is proven, in words.
     kind : type
     arguments : tuple
-        The block with its properties, and what it is made of.
+        Class of the block with its properties, and its constructor arguments.
     depth : int
-        Of an induction the cycles that are assumed before the one that is shown, as many as are
-        searched from reset; else the cycles from reset that are searched.
+        With induction, the assumed cycles before the one that is shown, and the cycles searched
+        from reset; otherwise the cycles searched from reset.
     induction : bool
         Whether the property holds after any number of cycles, not only after `depth`.
     faults : tuple of Fault
-        Each makes it fail.
+        Faults, each of which makes the proof fail.
 
     """
 

@@ -1,4 +1,4 @@
-"""A block with inputs that are anything, and what must hold of it."""
+"""Base class of proofs: a block with unconstrained inputs and its properties."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,31 +9,31 @@ from amaranth.lib.wiring import In
 
 __all__ = ["Assert", "Assume", "Properties", "ones"]
 
-# Their message is optional, of which the stubs know nothing.
+# The message is optional, but the stubs do not declare it so.
 Assert: Any = hdl.Assert
 Assume: Any = hdl.Assume
 
 
 class Properties(wiring.Component):
-    """A block, what it may be asked (``Assume``), and what it must do then (``Assert``).
+    """A block with its assumptions (``Assume``) and its properties (``Assert``).
 
-    Subclasses define `state`, what is seen outside, and `relate` where an induction needs more. All
-    inputs are ports, as others would be constants to a model checker, and what is asserted of
-    them would say nothing.
+    Subclasses define `state`, the externally visible behaviour, and `relate` if an induction needs
+    more. All inputs are ports: a model checker takes undriven signals as constants, and assertions
+    about these would be empty.
 
     Parameters
     ----------
     free : dict of str to ShapeLike
-        Inputs that are anything in every cycle.
+        Inputs with any value in every cycle.
     fixed : dict of str to ShapeLike
-        Inputs that are anything, but the same in every cycle: what holds of them holds of all.
+        Inputs with any value that stays constant: a property of one value holds for all.
     inside : dict of str to tuple of str and ShapeLike
-        Inputs that are registers of the block, by their paths in it, for `relate`.
+        Inputs connected to registers of the block, given by their paths, for `relate`.
 
     Attributes
     ----------
     related : bool
-        Whether registers of the block are known; without, only `state` is asserted.
+        Whether registers of the block are connected; if not, only `state` is asserted.
 
     """
 
@@ -57,7 +57,7 @@ class Properties(wiring.Component):
         raise NotImplementedError
 
     def relate(self, m: Module):
-        """Assert how the block's registers belong to what is seen outside: an induction's help."""
+        """Assert relations between the block's registers and its outside state, for induction."""
 
     def elaborate(self, platform):
         m = Module()
@@ -76,5 +76,5 @@ class Properties(wiring.Component):
 
 
 def ones(bits) -> Value:
-    """Return how many of `bits` are set."""
+    """Return the number of set bits in `bits`."""
     return sum((bit for bit in bits), start=C(0, 1))

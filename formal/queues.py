@@ -1,4 +1,4 @@
-"""Queues lose nothing, double nothing, and keep the order."""
+"""Proofs of the queue: no payload is lost or duplicated, and the order is kept."""
 
 from dataclasses import replace
 
@@ -15,10 +15,10 @@ WIDTH = 2
 
 
 class QueueOrder(Properties):
-    """Any payload comes out once, as it went in, behind those before it and no others.
+    """Each payload comes out once, unchanged, after those before it and no others.
 
-    One payload is marked as it goes in, whichever; how many are ahead of it is counted. So it is
-    known when it must come out.
+    One arbitrary payload is marked as it enters. The payloads ahead of it are counted, so the time
+    of its output is known.
     """
 
     def __init__(self, depth: int):
@@ -51,7 +51,7 @@ class QueueOrder(Properties):
             m.d.sync += [ahead.eq(ahead - 1), marked.eq(ahead != 0)]
         with m.Elif(self.mark & ~marked & came):
             m.d.sync += [marked.eq(1), value.eq(self.payload), ahead.eq(held - went)]
-        late = Signal()  # something was held, and nothing was offered
+        late = Signal()  # payloads were held, but none was offered
         m.d.sync += late.eq((held != 0) & ~queue.o.valid)
         stored = held - (queue.o.valid if self.buffered else 0)
         m.d.comb += [
@@ -65,7 +65,7 @@ class QueueOrder(Properties):
 
     def relate(self, m):
         words = Array(getattr(self, f"word_{k}") for k in range(self.places))
-        out = Signal()  # the first payload is not in the storage any more
+        out = Signal()  # the first payload has left the storage
         m.d.comb += out.eq(self.queue.o.valid if self.buffered else 0)
         place = Signal(range(2 * self.places))
         m.d.comb += [
@@ -77,7 +77,7 @@ class QueueOrder(Properties):
         ]
 
     def wrapped(self, place):
-        """Return a place in the storage, which is a circle."""
+        """Return an index into the circular storage."""
         return Mux(place >= self.places, place - self.places, place)
 
 
@@ -90,13 +90,13 @@ FAULTS = (
         new="self.i.ready.eq(1)",
     ),
     Fault(
-        what="a payload goes although it is refused",
+        what="a refused payload is dropped",
         file=QUEUE,
         old="store.r_en.eq(self.o.ready)",
         new="store.r_en.eq(1)",
     ),
     Fault(
-        what="an empty queue accepts what is not offered",
+        what="an empty queue accepts an invalid payload",
         file=QUEUE,
         old="store.w_en.eq(self.i.valid)",
         new="store.w_en.eq(self.i.valid | ~store.r_rdy)",
@@ -118,7 +118,7 @@ FAULTS = (
 PROOFS = (
     Proof(
         name="queue",
-        says="what goes in comes out once, unchanged, in its order; refused only when full",
+        says="each payload comes out once, unchanged and in order; refused only when full",
         size="3 payloads of 2 bits",
         kind=QueueOrder,
         arguments=(3,),
@@ -126,7 +126,7 @@ PROOFS = (
     ),
     Proof(
         name="queue_17",
-        says="the same of the other storage: that of queues deeper than 16",
+        says="the same for queues deeper than 16, which use another storage",
         size="17 payloads of 2 bits",
         kind=QueueOrder,
         arguments=(17,),

@@ -1,4 +1,4 @@
-"""Register slices lose nothing, double nothing, keep the order, and keep their latency."""
+"""Proofs of register slices: no payload lost or duplicated, order and latency kept."""
 
 from amaranth import *
 
@@ -13,7 +13,7 @@ WIDTH = 2
 
 
 class Order(Properties):
-    """A slice that anybody sends to and anybody takes from, and how many payloads it holds."""
+    """A slice with arbitrary input and output handshakes, and a count of the payloads it holds."""
 
     def __init__(self, width: int, skid: str):
         self.width = width
@@ -23,7 +23,7 @@ class Order(Properties):
         )
 
     def drive(self, m, cut, places: int):
-        """Connect a slice of so many places, and return whether a payload comes and goes."""
+        """Connect a slice of capacity `places`; return whether a payload enters and leaves."""
         came, went = Signal(), Signal()
         self.held = Signal(range(places + 1))
         m.d.comb += [
@@ -38,7 +38,7 @@ class Order(Properties):
 
 
 class SkidOrder(Order):
-    """What comes goes in the same cycle, or is the next to go, unchanged; one is kept at most."""
+    """A payload leaves in the same cycle or as the next, unchanged; at most one is held."""
 
     def __init__(self, width: int):
         super().__init__(width, "skid")
@@ -64,7 +64,7 @@ class SkidOrder(Order):
 
 
 class SliceOrder(Order):
-    """What comes goes in the next cycle at the earliest, in its order; two are kept at most."""
+    """A payload leaves in the next cycle at the earliest, in order; at most two are held."""
 
     def __init__(self, width: int):
         super().__init__(width, "slice.refused")
@@ -98,19 +98,19 @@ class SliceOrder(Order):
 SLICES = "hw/register_slices.py"
 SKID_FAULTS = (
     Fault(
-        what="what is kept changes with what is refused behind it",
+        what="the held payload changes with a refused one behind it",
         file=SLICES,
         old="with m.If(~is_full):",
         new="with m.If(self.i.valid):",
     ),
     Fault(
-        what="what is kept is forgotten if refused again",
+        what="the held payload is dropped if it is refused again",
         file=SLICES,
         old="is_full.eq(self.o.valid & ~self.o.ready)",
         new="is_full.eq(self.i.valid & ~self.o.ready)",
     ),
     Fault(
-        what="what is kept is passed by",
+        what="the held payload is overtaken",
         file=SLICES,
         old="Mux(is_full, Value.cast(kept), Value.cast(self.i.payload))",
         new="Mux(is_full & ~self.i.valid, Value.cast(kept), Value.cast(self.i.payload))",
@@ -118,19 +118,19 @@ SKID_FAULTS = (
 )
 SLICE_FAULTS = (
     Fault(
-        what="what leaves is replaced while it is refused",
+        what="the output changes while it is refused",
         file=SLICES,
         old="with m.If(refused.o.ready):",
         new="with m.If(refused.o.ready | refused.o.valid):",
     ),
     Fault(
-        what="what leaves is offered again",
+        what="the output is offered again",
         file=SLICES,
         old="valid.eq(refused.o.valid)",
         new="valid.eq(refused.o.valid | valid)",
     ),
     Fault(
-        what="what is refused goes on",
+        what="a refused payload moves on",
         file=SLICES,
         old="refused.o.ready.eq(self.o.ready | ~valid)",
         new="refused.o.ready.eq(1)",
@@ -140,7 +140,7 @@ SLICE_FAULTS = (
 PROOFS = (
     Proof(
         name="skid_buffer",
-        says="what comes goes at once or as the next, once, unchanged; one is kept at most",
+        says="a payload leaves at once or as the next, once, unchanged; at most one is held",
         size="2 bits",
         kind=SkidOrder,
         arguments=(WIDTH,),
@@ -148,7 +148,7 @@ PROOFS = (
     ),
     Proof(
         name="register_slice",
-        says="what comes goes in the next cycle or behind those before it; two are kept at most",
+        says="a payload leaves once, in order, unchanged, in a later cycle; at most two are held",
         size="2 bits",
         kind=SliceOrder,
         arguments=(WIDTH,),

@@ -1,4 +1,4 @@
-"""One register of a warp: what an instruction names of it, and which results are to come."""
+"""Reference model of one register: uses by an instruction, and outstanding results."""
 
 from amaranth import *
 
@@ -10,13 +10,13 @@ __all__ = ["Names", "Results"]
 
 
 class Names:
-    """What an instruction names of one register.
+    """Uses of one register by an instruction.
 
     Attributes
     ----------
     reads, writes : Value
     alone : Value
-        It names no other.
+        The instruction uses no other register.
 
     """
 
@@ -29,21 +29,22 @@ class Names:
 
 
 class Results:
-    """The results of one register that are to come.
+    """Outstanding results of one register.
 
     Parameters
     ----------
     m : Module
     most : int
-        Results that may be to come.
+        Largest number of outstanding results.
     claims, writes : list of Value
-        By whom a result is to come from the next cycle on; where one is written.
+        Claims of a result outstanding from the next cycle on, one per issue slot; writes of a
+        result.
 
     Attributes
     ----------
     count : Signal
     claimed, written : Signal
-        Any of those.
+        Any claim, and any write, in this cycle.
 
     """
 
@@ -55,7 +56,7 @@ class Results:
             self.written.eq(Cat(writes).any()),
             Assert(ones(claims) <= 1),
             Assert(self.count <= most),
-            # The older of two is written first, as who writes the younger reads it.
+            # The older of two results is written first: the younger instruction reads it.
             Assume(ones(writes) <= 1),
             Assume(~self.written | (self.count != 0)),
         ]

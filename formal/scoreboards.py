@@ -1,4 +1,4 @@
-"""The scoreboard of all warps: what one does is held against no other."""
+"""Proofs of the scoreboard of a core: warps do not affect each other."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -25,10 +25,10 @@ __all__ = ["PROOFS"]
 
 
 class RegisterOfCore(Properties):
-    """One register of one warp, whichever, of a core that issues what is ready.
+    """One arbitrary register of one arbitrary warp, in a core that issues ready instructions.
 
-    A result is written in a cycle of its own after its instruction was issued. What is dispatched
-    and announced is anything.
+    Assumption: a result is written in a cycle of its own, after its instruction was issued.
+    Dispatch events and announcements are unconstrained.
     """
 
     def __init__(self, config: CoreConfig):
@@ -63,7 +63,7 @@ class RegisterOfCore(Properties):
         )
 
     def entry(self, kind: str, warp: int):
-        """Return the input that is the next instruction of a warp, or that after it."""
+        """Return the input for the next instruction of a warp, or the one after it."""
         return getattr(self, f"{kind}_{warp}")
 
     def state(self, m):
@@ -94,7 +94,7 @@ class RegisterOfCore(Properties):
                 self.judge(m, dut, warp)
 
     def issue(self, m: Module, dut):
-        """Issue the next instruction of a warp that is ready, and perhaps that after it."""
+        """Issue the next instruction of a ready warp, and optionally the one after it."""
         first, second = dut.issue[0], dut.issue[1]
         ready = dut.ready.bit_select(self.chosen, 1)
         m.d.comb += [
@@ -116,7 +116,7 @@ class RegisterOfCore(Properties):
                     ]
 
     def follow(self, m: Module, dut, events):
-        """Count what is under way of each warp, and know which are stopped."""
+        """Count the instructions in flight of each warp, and track stopped warps."""
         self.under_way, self.stopped = [], Signal(self.config.warps)
         issued = [dut.issue[slot].valid for slot in range(2)]
         blocks = Cat(dut.issue[slot].valid & dut.issue[slot].blocks for slot in range(2)).any()
@@ -137,7 +137,7 @@ class RegisterOfCore(Properties):
             self.under_way.append(count)
 
     def judge(self, m: Module, dut, warp: int):
-        """Assert that the warp is ready while nothing holds it back, and else has one reason."""
+        """Assert that a warp is ready unless it is held back, and then has exactly one reason."""
         head, after = self.entry("head", warp), self.entry("second", warp)
         count, under_way = self.results.count, self.under_way[warp]
         names = [Names(entry.instruction, self.register) for entry in (head, after)]
@@ -178,31 +178,31 @@ class RegisterOfCore(Properties):
 FILE = "hw/core/scoreboard.py"
 FAULTS = (
     Fault(
-        what="a write of any warp frees the register of all",
+        what="a write of any warp frees the register of all warps",
         file=FILE,
         old="board.done[number].eq(warps[warp])",
         new="board.done[number].eq(event.valid)",
     ),
     Fault(
-        what="the second instruction of a cycle claims nothing",
+        what="the second instruction of a cycle claims no register",
         file=FILE,
         old="(slot.valid & slot.writes) << slot.rd for slot in slots",
         new="(slot.valid & slot.writes) << slot.rd for slot in slots[:1]",
     ),
     Fault(
-        what="what one warp issues is claimed of all",
+        what="an issue of one warp claims registers of all warps",
         file=FILE,
         old="issued & self.grant[warp].replicate(len(issued))",
         new="issued",
     ),
     Fault(
-        what="a warp that starts while it is stopped stays so",
+        what="a warp started while it is stopped stays stopped",
         file=FILE,
         old="(stopped & ~(self.resume | self.started))",
         new="(stopped & ~self.resume)",
     ),
     Fault(
-        what="a stopped warp goes on when another is resumed",
+        what="a stopped warp continues when another is resumed",
         file=FILE,
         old="(stopped & ~(self.resume | self.started))",
         new="(stopped & ~(self.resume.any().replicate(self.config.warps) | self.started))",
@@ -212,8 +212,8 @@ FAULTS = (
 PROOFS = (
     Proof(
         name="scoreboard",
-        says="a register is claimed until its own results are written; a warp is ready unless it "
-        "is held back, which has one reason",
+        says="a register is claimed until its own results are written; a warp is ready, or held "
+        "back for exactly one reason",
         size="2 warps of 64 registers, issue of 2, 2 buses",
         kind=RegisterOfCore,
         arguments=(CoreConfig(warps=2, issue_width=2),),

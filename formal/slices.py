@@ -1,4 +1,4 @@
-"""Reads of a slice of the L2 cache are answered, each once, and those of one id in their order."""
+"""Proofs of an L2 slice: each read is answered once, and reads of one ID stay in order."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from .queues import FAULTS
 
 __all__ = ["PROOFS"]
 
-#: Two lines of two beats; what source 0 reads leaves none behind.
+#: Two lines of two beats; reads of source 0 do not allocate.
 SMALL = L2SliceConfig(
     l2=L2Config(size=16, ways=1, line_bytes=8, misses=2, write_backs=2),
     data_width=32,
@@ -23,17 +23,17 @@ SMALL = L2SliceConfig(
     source_width=1,
     masters=1,
 )
-#: Cycles after a reset in which nothing is looked up: each id is forgotten, one by one.
+#: Cycles after reset without lookups: the IDs are cleared one by one.
 SWEEP = 1 << SMALL.id_width
-#: Lines that are asked for: more than there is room for.
+#: Number of different lines read: more than the cache holds.
 LINES = 4
 
 
 class Reads(Properties):
-    """Reads of a beat or two, offered in the first `last` cycles, are answered by cycle `end`.
+    """Reads of one or two beats, offered in the first `last` cycles, are answered by cycle `end`.
 
-    Until then whoever reads, and DRAM, hesitate as they like, and DRAM answers in any order of the
-    reads; after that they do no more. Nothing is written, and data are 0.
+    Until `last`, requester and DRAM stall arbitrarily, and DRAM answers reads in any order; after
+    that neither stalls. There are no writes, and all data are 0.
     """
 
     def __init__(self, last: int, end: int):
@@ -63,7 +63,7 @@ class Reads(Properties):
         m.d.comb += Assert((now != self.end) | (unanswered == 0))
 
     def ask(self, m: Module, i) -> Signal:
-        """Ask for beats; return how many reads of the id in question are not answered."""
+        """Drive reads; return the number of unanswered reads of ID `who`."""
         offered = self.stays(m, i.arvalid, i.arready, Cat(self.line, self.beat, self.more, self.id))
         m.d.comb += [
             i.arvalid.eq(self.read),
@@ -78,7 +78,8 @@ class Reads(Properties):
         ]
         comes = i.arvalid & i.arready & (self.id == self.who)
         goes = i.rvalid & i.rready & (i.rid == self.who)
-        # How many wait, whether each wants a second beat, the oldest first, and what it has.
+        # Unanswered reads; whether each needs a second beat, oldest first; whether one was
+        # received.
         waiting, wants, has = Signal(4), Signal(16), Signal()
         left, wanted = Signal(4), Signal(16)
         m.d.comb += [
@@ -95,7 +96,7 @@ class Reads(Properties):
         return waiting
 
     def answer(self, m: Module, o):
-        """Bring what is read from DRAM."""
+        """Answer the reads from DRAM."""
         lefts = [Signal(2, name=f"left_{slot}") for slot in range(SMALL.l2.misses)]
         left = Array(lefts)[self.dram_slot]
         comes = Signal()
@@ -117,7 +118,7 @@ class Reads(Properties):
                 m.d.sync += each.eq(each - 1)
 
     def stays(self, m: Module, valid, ready, payload) -> Signal:
-        """Assume that what is offered and not taken stays; return whether it was."""
+        """Assume that an untaken offer stays; return whether there was one."""
         offered, before = Signal(), Signal(len(payload))
         m.d.sync += [offered.eq(valid & ~ready), before.eq(payload)]
         m.d.comb += Assume(~offered | (valid & (payload == before)))
@@ -127,7 +128,7 @@ class Reads(Properties):
 PROOFS = (
     Proof(
         name="l2_slice",
-        says="a read is answered once, with as many beats as it asked for, reads of an id in order",
+        says="a read is answered once, with all its beats, and reads of one ID stay in order",
         size="2 lines of 2 beats, 2 misses, reads of 5 cycles",
         kind=Reads,
         arguments=(SWEEP + 4, SWEEP + 28),

@@ -1,4 +1,4 @@
-"""Cores that meet at a barrier are all let go, once, and none before all have come."""
+"""Proofs of the cluster barrier: all cores are released once, and none before all have arrived."""
 
 from dataclasses import replace
 
@@ -16,9 +16,10 @@ __all__ = ["PROOFS"]
 
 
 class Meeting(Properties):
-    """One barrier, whichever, and one core, whichever: who waits, until when, and who is let go.
+    """One arbitrary barrier and one arbitrary core: arrival, waiting and release.
 
-    A core that waits at a barrier does not come there again, and counts are 1 to `cores`.
+    Assumptions: a core that waits at a barrier does not arrive there again, and counts are 1 to
+    `cores`.
     """
 
     def __init__(self, cores: int, barriers: int):
@@ -86,7 +87,7 @@ class Meeting(Properties):
 FILE = "hw/synchronizer.py"
 FAULTS = (
     Fault(
-        what="all are let go before the last has come",
+        what="all are released before the last core has arrived",
         file=FILE,
         old="(ones(here) + 1 == chosen.count)",
         new="(ones(here) + 1 >= chosen.count - (chosen.count == 3))",
@@ -98,25 +99,25 @@ FAULTS = (
         new="self.release.valid.eq(opens & ~self.release.valid)",
     ),
     Fault(
-        what="the count of the first is not compared",
+        what="the count of the first core is not compared",
         file=FILE,
         old="(count != chosen.count)",
         new="(count < chosen.count)",
     ),
     Fault(
-        what="who is refused waits",
+        what="a refused core waits",
         file=FILE,
         old="arrives.eq(wants.any() & ~refused)",
         new="arrives.eq(wants.any())",
     ),
     Fault(
-        what="who was let go still waits",
+        what="a released core still waits",
         file=FILE,
         old="Mux(opens, 0, here | arbiter.grant)",
         new="Mux(opens & here.any(), 0, here | arbiter.grant)",
     ),
     Fault(
-        what="the turn passes on only where all ask",
+        what="the turn advances only if all cores request",
         file=FILE,
         old="arbiter.taken.eq(wants.any())",
         new="arbiter.taken.eq(wants.all())",
@@ -126,8 +127,9 @@ FAULTS = (
 PROOFS = (
     Proof(
         name="synchronizer",
-        says="all who meet are let go in the cycle after the last came, once, and none before; "
-        "refused only who disagrees; nobody waits for more turns than others there are",
+        says="all cores are released once, in the cycle after the last arrival, and none before; "
+        "only a core with a different count is refused; a core waits for at most one turn of each "
+        "other core",
         size="3 cores, 2 barriers",
         kind=Meeting,
         arguments=(3, 2),

@@ -1,4 +1,4 @@
-"""Turns: who was served last, and how often others were while one asked."""
+"""Reference model of round robin: the requester served last, and turns passed while one waits."""
 
 from amaranth import *
 
@@ -8,25 +8,25 @@ __all__ = ["Turns"]
 
 
 class Turns:
-    """Who was served last, and how often others were while one asked.
+    """The requester served last, and the number of others served while one waits.
 
     Parameters
     ----------
     m : Module
     who : Signal
-        The one, below `count`.
+        The waiting requester, below `count`.
     count : int
     asks, served : ValueLike
-        Whether he asks; who is served in this cycle, one-hot, or 0.
+        Whether `who` requests; the requester served in this cycle, one-hot, or 0.
     first : int
-        Who counts as the last one at reset.
+        Requester that counts as served last at reset.
 
     """
 
     def __init__(self, m: Module, who, count: int, asks, served, first: int):
         self.count = count
         last, passed = Signal(range(count), init=first), Signal(range(count + 1))
-        distance = Signal(range(1, count + 1))  # from the last to him, in a circle
+        distance = Signal(range(1, count + 1))  # from the last to `who`, in circular order
         distances = [
             [(one - other - 1) % count + 1 for one in range(count)] for other in range(count)
         ]
@@ -42,11 +42,11 @@ class Turns:
             m.d.sync += passed.eq(0)
         with m.Elif(served.any()):
             m.d.sync += passed.eq(passed + 1)
-        self.due = Signal()  # all others had their turn
+        self.due = Signal()  # all others have been served
         m.d.comb += self.due.eq(asks & (passed >= count - 1))
 
     def relate(self, m: Module):
-        """Each turn of another brings the last one nearer."""
+        """Assert that each turn of another requester reduces the distance."""
         m.d.comb += [
             Assert(self.last < self.count),
             Assert((self.passed == 0) | (self.passed + self.distance <= self.count)),

@@ -1,4 +1,4 @@
-"""A register of a warp stays claimed until its results are written, and not longer."""
+"""Proofs of a warp's scoreboard: a register is claimed exactly until its results are written."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -15,10 +15,10 @@ __all__ = ["PROOFS"]
 
 
 class RegisterOfWarp(Properties):
-    """One register, whichever: claimed by who writes it, free when all is written, and only then.
+    """One arbitrary register: claimed by writers, free exactly when all results are written.
 
-    Instructions are issued as the scoreboard allows; a result is written in a cycle of its own
-    after the instruction was issued. Announcements may come at any time.
+    Assumptions: instructions are issued as the scoreboard allows. A result is written in a cycle of
+    its own, after its instruction was issued. Announcements may come at any time.
     """
 
     def __init__(self, config: CoreConfig):
@@ -67,7 +67,7 @@ class RegisterOfWarp(Properties):
             for number in range(releases(config))
         ).any()
         self.results = results = Results(m, 1 + config.snoop, claims, writes)
-        self.far = far = Signal()  # the last of them has not been announced
+        self.far = far = Signal()  # the last result has not been announced
         with m.If(results.claimed):
             m.d.sync += far.eq(1)
         with m.Elif((results.count == results.written) | (announced & (results.count != 2))):
@@ -80,7 +80,7 @@ class RegisterOfWarp(Properties):
         self.count(m, board)
 
     def judge(self, m: Module, board, results: Results):
-        """Assert that who names no other register is held back by it while it must, no longer."""
+        """Assert the exact hold-back of an instruction that uses no other register."""
         names = Names(self.needs[0], self.register)
         far = self.far if self.config.snoop else results.count != 0
         held = (names.reads & far) | (
@@ -97,7 +97,7 @@ class RegisterOfWarp(Properties):
                     m.d.comb += Assert(board.pending[0].bit_select(k, 1) == expected)
 
     def count(self, m: Module, board):
-        """Count what is under way: nothing is done that was not issued."""
+        """Count instructions in flight: none completes without issue."""
         self.under_way = under_way = Signal(8)
         done = Signal(range(self.config.writeback_buses + 1))
         m.d.comb += [
@@ -132,13 +132,13 @@ class RegisterOfWarp(Properties):
 FILE = "hw/core/warp_scoreboard.py"
 FAULTS = (
     Fault(
-        what="a register claimed as its result is written has two to come",
+        what="a register claimed in the cycle of its write has two outstanding results",
         file=FILE,
         old="(claimed & remaining)),",
         new="(claimed & pending)),",
     ),
     Fault(
-        what="what is written without having been announced stays blocked",
+        what="a result written without announcement leaves its register blocked",
         file=FILE,
         old="blocked.eq((blocked & remaining & ~released) | claimed)",
         new="blocked.eq((blocked & ~released) | claimed)",
@@ -150,13 +150,13 @@ FAULTS = (
         new="remaining.eq(pending & ~written)",
     ),
     Fault(
-        what="what is on a bus frees its register though nothing is done",
+        what="a bus frees the register it names without a done",
         file=FILE,
         old="(masks[number] & enables[number].replicate(REGISTERS))",
         new="masks[number]",
     ),
     Fault(
-        what="who writes a register overtakes whose result is to come",
+        what="a writer overtakes an outstanding write to the same register",
         file=FILE,
         old="waits.append(overtakes)",
         new="waits.append(overtakes & 0)",
@@ -178,7 +178,7 @@ FAULTS = (
 PROOFS = (
     Proof(
         name="warp_scoreboard",
-        says="a register is claimed until its results are written, at most two, and not longer",
+        says="a register is claimed exactly until its results are written, two at most",
         size="64 registers, issue of 2, 2 buses, snooping",
         kind=RegisterOfWarp,
         arguments=(CoreConfig(issue_width=2),),
@@ -186,13 +186,13 @@ PROOFS = (
     ),
     Proof(
         name="warp_scoreboard_no_snoop",
-        says="a register is claimed until its result is written, and not longer",
+        says="a register is claimed exactly until its result is written",
         size="64 registers, issue of 1, 1 bus",
         kind=RegisterOfWarp,
         arguments=(CoreConfig(snoop=False, writeback_buses=1),),
         faults=(
             Fault(
-                what="a register that is written is not free",
+                what="a written register is not freed",
                 file=FILE,
                 old="remaining.eq(pending & ~written)",
                 new="remaining.eq(pending & ~(written & ~self.loaded))",

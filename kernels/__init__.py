@@ -1,1 +1,1 @@
-"""What runs on the machine: kernels, their data and references."""
+"""Kernels, their data and reference results, the C runtime, and the compilation of programs."""

@@ -1,4 +1,4 @@
-"""Functions of a program as instructions: what they call, where they go on, who runs them."""
+"""Function bodies of a compiled program: instructions, calls, control flow, parallel blocks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ STORES = ("sb", "sh", "sw", "fsw")
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction: its address, its word, and its name, "" if there is none of this word."""
+    """One instruction: address, word and name; the name is "" for a word that is no instruction."""
 
     pc: int
     word: int
@@ -29,7 +29,7 @@ class Step:
         return self.word >> REGISTER_FIELDS[name] & 0x1F
 
     def immediate(self, name: str) -> int:
-        """Return an immediate."""
+        """Return the value of an immediate."""
         return IMMEDIATES[name].decode(self.word)
 
     @property
@@ -44,19 +44,19 @@ class Step:
 
     @property
     def leaves(self) -> bool:
-        """Whether it returns, or jumps to an address in a register."""
+        """Whether it returns or jumps to an address in a register."""
         return self.name == "jalr" and self.field("rd") != RETURN_ADDRESS
 
 
 @dataclass(frozen=True)
 class Body:
-    """A function and its instructions by address."""
+    """A function and its instructions, by address."""
 
     function: Function
     steps: dict[int, Step]
 
     def successors(self, step: Step) -> list[int]:
-        """Return the addresses in this function at which it goes on after an instruction."""
+        """Return the addresses in this function that can execute after `step`."""
         found = [] if step.leaves else [step.pc + 4]
         if step.name == "jal" and not step.field("rd"):
             found = [step.pc + step.immediate("j")]
@@ -65,7 +65,7 @@ class Body:
         return [pc for pc in found if pc in self.steps]
 
     def count(self, name: str) -> int:
-        """Return how many instructions of a name there are."""
+        """Return the number of instructions with this name."""
         return sum(step.name == name for step in self.steps.values())
 
 
@@ -81,7 +81,7 @@ def steps(program: Program, start: int, end: int) -> list[Step]:
 
 
 def bodies_of(program: Program) -> dict[int, Body]:
-    """Return the functions that the user wrote, by address."""
+    """Return the functions of the user, by address; the runtime's are left out."""
     return {
         function.start: Body(
             function, {step.pc: step for step in steps(program, function.start, function.end)}
@@ -92,10 +92,10 @@ def bodies_of(program: Program) -> dict[int, Body]:
 
 
 def references(some: Iterable[Step]) -> tuple[set[int], set[int]]:
-    """Return the addresses that instructions jump to or call, and those they make of constants."""
+    """Return two sets of addresses: jump and call targets, and addresses built from constants."""
     calls: set[int] = set()
     taken: set[int] = set()
-    constants: dict[int, int] = {}  # of registers that a lui or auipc set
+    constants: dict[int, int] = {}  # constants of registers set by lui or auipc
     for step in some:
         if step.name == "jal":
             calls.add(step.pc + step.immediate("j"))
@@ -109,10 +109,10 @@ def references(some: Iterable[Step]) -> tuple[set[int], set[int]]:
 
 
 def parallel_block(body: Body) -> list[Step]:
-    """Return what a function has all threads execute between waking them and being alone again.
+    """Return the instructions of a function's parallel block, which all threads execute.
 
-    It begins with the first change of the thread mask behind a ``vx_wspawn``, and ends with the
-    next.
+    The block starts at the first change of the thread mask after a ``vx_wspawn`` and ends at the
+    next change.
     """
     waiting = [
         (pc, False)
@@ -135,9 +135,9 @@ def parallel_block(body: Body) -> list[Step]:
 
 
 def words_of_data(program: Program) -> set[int]:
-    """Return every word that is not executed: pointers to functions are among them.
+    """Return every word outside the text; function pointers are among them.
 
-    Constructors do not count: they run before main, in one thread.
+    Constructors do not count: they run before `main`, in one thread.
     """
     symbols = program.symbols
     left_out = [range(address, address + len(data)) for address, data in program.text]
@@ -154,8 +154,9 @@ def words_of_data(program: Program) -> set[int]:
 def task_functions(program: Program, bodies: dict[int, Body]) -> list[Body]:
     """Return the user's functions that many threads run.
 
-    These are the functions whose address the program holds, since launches take addresses, what
-    parallel blocks call, and what any of these call. What main calls by name is not among them.
+    They are the functions whose address the program holds (launches take addresses), the functions
+    that parallel blocks call, and everything these call. Functions that `main` calls by name are
+    not included.
     """
     pointers = words_of_data(program)
     waiting = []

@@ -1,8 +1,8 @@
-"""Host command lists: what a driver writes to the control port, and what it waits for.
+"""Host command lists: register writes and polls of the control port.
 
-A list is a uint32 array of rows (operation, address, data, mask), executed in order, one
-AXI4-Lite access at a time. As accesses are slow, the builder knows what each register holds and
-writes only what changes.
+A list is a uint32 array of rows (operation, address, data, mask). Rows execute in order, one
+AXI4-Lite access at a time. Accesses are slow, so the builder tracks register contents and writes
+only values that change.
 """
 
 from enum import IntEnum
@@ -23,7 +23,7 @@ __all__ = ["CommandList", "Host", "Operation", "RegisterBlock"]
 
 
 class Operation(IntEnum):
-    """What one row of a command list asks for."""
+    """Operation of one row of a command list."""
 
     WRITE = 0  #: write `data` to `address`
     WAIT_EQUAL = 1  #: read `address` until ``value & mask == data``
@@ -32,7 +32,7 @@ class Operation(IntEnum):
 
 
 class CommandList:
-    """Rows of a command list in the making."""
+    """Command list under construction."""
 
     def __init__(self):
         self.rows: list[tuple[int, int, int, int]] = []
@@ -41,23 +41,23 @@ class CommandList:
         return len(self.rows)
 
     def write(self, address: int, data: int):
-        """Write `data` to the register at `address`."""
+        """Append a write of `data` to the register at `address`."""
         self._append(Operation.WRITE, address, data, 0)
 
     def wait_equal(self, address: int, data: int, mask: int = 0xFFFF_FFFF):
-        """Read the register until its bits in `mask` equal `data`."""
+        """Append a poll of the register until its bits in `mask` equal `data`."""
         self._append(Operation.WAIT_EQUAL, address, data, mask)
 
     def wait_reached(self, address: int, count: int):
-        """Read the register, a counter modulo 2**32, until it is at `count` or past it."""
+        """Append a poll of a counter, modulo 2**32, until it is at or past `count`."""
         self._append(Operation.WAIT_REACHED, address, count & 0xFFFF_FFFF, 0)
 
     def read(self, address: int):
-        """Read the register into the list of results."""
+        """Append a read of the register into the list of results."""
         self._append(Operation.READ, address, 0, 0)
 
     def array(self) -> np.ndarray:
-        """Return the list as the harness takes it, uint32 ``[n, 4]``."""
+        """Return the list in the harness's form, uint32 ``[n, 4]``."""
         return np.array(self.rows, dtype=np.uint32).reshape(-1, 4)
 
     def _append(self, operation: Operation, address: int, data: int, mask: int):
@@ -67,16 +67,16 @@ class CommandList:
 
 
 class RegisterBlock:
-    """The registers of one unit, with what is known of their contents.
+    """Registers of one unit, with a shadow copy of their known contents.
 
     Parameters
     ----------
     commands : CommandList
-        Where accesses go.
+        List that accesses are appended to.
     base : int
         Byte address of the unit on the slave port.
     table : dict
-        Its registers, from `hw.address_map`.
+        Registers of the unit, from `hw.address_map`.
     after_reset : bool
         Whether the unit was just reset: its registers hold 0.
 
@@ -97,7 +97,7 @@ class RegisterBlock:
         return self.base + self.table[name].offset
 
     def set(self, **values: int):
-        """Bring registers to `values`, writing those that hold something else."""
+        """Set registers to `values`; write only those that differ."""
         for name, value in values.items():
             if self.known.get(name) != value:
                 self.commands.write(self.address(name), value)
@@ -109,15 +109,15 @@ class RegisterBlock:
 
 
 class Host:
-    """A driver of one matrix unit and its port of the DMA: registers, and jobs it has counted.
+    """Driver of one matrix unit and its DMA port: registers, and counts of loads and computes.
 
     Parameters
     ----------
     unit : int
         Index of the matrix unit.
     after_reset : bool
-        Whether the machine was just reset. If not, every register is written before its first
-        use, and `loads` and `computes` must be set to what the counters hold.
+        Whether the machine was just reset. If not, every register is written before its first use,
+        and `loads` and `computes` must be set to the values of the unit's counters.
 
     """
 
@@ -132,7 +132,7 @@ class Host:
         self.computes = 0
 
     def load(self, *, dram, dram_pitch, local, local_pitch, rows, size, fill_rows=0, fill_size=0):
-        """Enqueue a DMA load of `rows` rows of `size` bytes; count it."""
+        """Enqueue a DMA load of `rows` rows of `size` bytes, and count it."""
         self.dma.set(
             dram=dram,
             dram_pitch=dram_pitch,
@@ -145,7 +145,7 @@ class Host:
         self.loads += 1
 
     def operands(self, rs1: int, rs2: int, *, high: bool = True):
-        """Set rs1 and rs2 of the next RoCC instruction; `high=False` leaves bits 63:32 as is."""
+        """Set rs1 and rs2 of the next RoCC instruction; `high=False` keeps bits 63:32."""
         self.matrix.set(rs1_low=rs1 & 0xFFFF_FFFF, rs2_low=rs2 & 0xFFFF_FFFF)
         if high:
             self.matrix.set(rs1_high=rs1 >> 32, rs2_high=rs2 >> 32)
@@ -168,5 +168,5 @@ class Host:
         self.commands.read(CONTROL_BASE + CONTROL["cycle_low"].offset)
 
     def wait_idle(self):
-        """Wait until the matrix unit has finished every command, stores too."""
+        """Wait until the matrix unit has finished every command, stores included."""
         self.commands.wait_equal(self.matrix.address("busy"), 0, 1)

@@ -1,4 +1,4 @@
-"""Programs for the cores: C and C++ to an ELF file, with the start-up code, cached by content."""
+"""Compiler driver: C, C++ and assembly to an ELF file with start-up code, cached by content."""
 
 import functools
 import importlib.metadata
@@ -19,7 +19,7 @@ RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
 LINKER_SCRIPT = RUNTIME_DIRECTORY / "link.ld"
 
-#: Told in a sentence what takes long.
+#: Receives one sentence before a step that takes long.
 Progress = Callable[[str], None]
 
 TARGET = (
@@ -31,9 +31,9 @@ FLAGS = (
     *("-ffreestanding", "-fno-math-errno", "-fomit-frame-pointer"),
     *("-fno-unwind-tables", "-fno-asynchronous-unwind-tables", "-fno-sanitize=all"),
     *("-fno-stack-protector", "-ffunction-sections", "-fdata-sections"),
-    # No instruction of divergence may be doubled or merged with another.
+    # Divergence instructions must not be duplicated or merged.
     "-fconvergent-functions",
-    # Source lines for reports, nothing else.
+    # Source lines for reports, no other debug information.
     "-gline-tables-only",
 )
 LANGUAGES = {
@@ -42,18 +42,18 @@ LANGUAGES = {
     ".cpp": ("c++", ("-std=gnu++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")),
 }
 LANGUAGES[".cc"] = LANGUAGES[".cxx"] = LANGUAGES[".cpp"]
-#: Lines of the compiler's that a message quotes.
+#: Compiler output lines that a message quotes.
 QUOTED_LINES = 10
 
 
 @functools.cache
 def compiler_version() -> str:
-    """Return the version of the compiler that is installed."""
+    """Return the version of the installed compiler."""
     try:
         return importlib.metadata.version("ziglang")
     except importlib.metadata.PackageNotFoundError:
         raise UserError(
-            "programs are compiled by ziglang, which is not installed: install it"
+            "ziglang compiles programs and is not installed: run `pip install ziglang`"
         ) from None
 
 
@@ -66,7 +66,7 @@ def tool(language: str, arguments: Sequence[str], what: str) -> None:
 
 
 def first_errors(output: str) -> str:
-    """Return what a compiler said from its first error on, in a few lines."""
+    """Return the compiler's output from its first error on, shortened to `QUOTED_LINES` lines."""
     lines = [line for line in output.splitlines() if line.strip()]
     first = next((k for k, line in enumerate(lines) if "error:" in line), 0)
     said = lines[first:]
@@ -84,7 +84,7 @@ def compile_one(source: Path, target: Path, includes: Sequence[Path], optimize: 
 
 
 def runtime_sources(suffix: str) -> list[Path]:
-    """Return files that every program is linked with: assembly for one machine, C for all."""
+    """Return the files that every program links: assembly per machine, C for all machines."""
     return sorted(RUNTIME_DIRECTORY.glob(f"*{suffix}"))
 
 
@@ -94,7 +94,7 @@ def texts(paths: Sequence[Path]) -> list[str | bytes]:
 
 
 def tools_key() -> list[str | bytes]:
-    """Return all that makes objects what they are, but for sources and `spica.h`."""
+    """Return everything that determines objects, except sources and `spica.h`."""
     headers = sorted(RUNTIME_DIRECTORY.rglob("*.h"))
     return [compiler_version(), *FLAGS, repr(LANGUAGES), *texts(headers)]
 
@@ -105,7 +105,7 @@ def build_runtime(header: str, sources: Sequence[Path]) -> Path:
     def build(directory: Path) -> None:
         (directory / "spica.h").write_text(header)
         for source in sources:
-            # The linker script knows them by this name.
+            # The linker script matches this name.
             target = directory / f"spica_runtime_{source.stem}.o"
             compile_one(source, target, (directory, INCLUDE_DIRECTORY), 2)
 
@@ -113,7 +113,7 @@ def build_runtime(header: str, sources: Sequence[Path]) -> Path:
 
 
 def included(sources: Sequence[Path]) -> list[Path]:
-    """Return files that sources name in ``#include`` or ``#embed``, and what those name."""
+    """Return the files named in ``#include`` or ``#embed`` of sources, transitively."""
     found: dict[Path, None] = {}
     waiting = list(sources)
     while waiting:
@@ -128,7 +128,7 @@ def included(sources: Sequence[Path]) -> list[Path]:
 
 
 def require_sources(sources: Sequence[Path], optimize: int) -> None:
-    """Raise unless the request makes sense."""
+    """Raise unless the sources and the optimisation level are valid."""
     if not sources:
         raise UserError("a program needs at least one source file, and none was given")
     for source in sources:
@@ -136,7 +136,7 @@ def require_sources(sources: Sequence[Path], optimize: int) -> None:
             known = ", ".join(LANGUAGES)
             raise UserError(f"a source file must end in {known}, not {source.name!r}")
         if not source.is_file():
-            raise UserError(f"a source file must exist, and {source} does not")
+            raise UserError(f"a source file must exist; {source} does not")
     if optimize not in range(4):
         raise UserError(f"optimize must be 0 to 3, not {optimize}")
 
@@ -148,18 +148,18 @@ def compile_program(
     optimize: int = 3,
     progress: Progress | None = None,
 ) -> Path:
-    """Return the ELF file of a program for a cluster, built if it is not in the cache.
+    """Return the ELF file of a program for a cluster; build it if it is not cached.
 
     Parameters
     ----------
     sources : sequence of Path
-        C, C++ and assembly files, by their suffix.
+        C, C++ and assembly files, told apart by suffix.
     config : ClusterConfig
-        The machine, whose sizes the program knows through ``spica.h``.
+        The machine; the program gets its sizes from ``spica.h``.
     optimize : int
-        0 to 3, as compilers count.
+        Optimisation level of the compiler, 0 to 3.
     progress : callable or None
-        Told what takes longer than a moment.
+        Receives a sentence before each step that takes more than a moment.
 
     """
     sources = [Path(source).resolve() for source in sources]
@@ -188,7 +188,7 @@ def compile_program(
 
 
 def link(objects: Sequence[Path], target: Path) -> None:
-    """Link a program."""
+    """Link objects to a program."""
     flags = [
         *TARGET,
         "-O2",

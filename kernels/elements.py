@@ -1,6 +1,6 @@
-"""Matrix elements in NumPy: how each format is held, and what its elements are worth.
+"""Matrix elements in NumPy: storage type and values of each format.
 
-Formats that NumPy lacks are held as stored bits, in unsigned integers of their width.
+Formats that NumPy lacks are stored as bits, in unsigned integers of the format's width.
 """
 
 from functools import cache
@@ -15,7 +15,7 @@ NATIVE = {"fp16": np.float16, "fp32": np.float32, "int8": np.int8, "int32": np.i
 
 
 def dtype_of(form: str) -> np.dtype:
-    """Return NumPy's type of an array of elements of format `form`."""
+    """Return the NumPy type of an array with elements of format `form`."""
     width = FORMATS[form].width
     if form not in NATIVE and width not in (8, 16):
         raise ValueError(f"elements must have 8 or 16 bits, or a type in NumPy, not {form!r}")
@@ -25,13 +25,13 @@ def dtype_of(form: str) -> np.dtype:
 def values_of(elements: np.ndarray, form: str) -> np.ndarray:
     """Return the values of an array of format `form` as float64, exactly."""
     if form in NATIVE:
-        with np.errstate(invalid="ignore"):  # a signalling NaN is none
+        with np.errstate(invalid="ignore"):  # raised by a signalling NaN
             return elements.astype(np.float64)
     return every_value(form)[elements]
 
 
 def nearest(values: np.ndarray, form: str) -> np.ndarray:
-    """Return the elements of format `form` nearest to `values`, of finite ones; ties to even."""
+    """Return the elements of format `form` nearest to `values`, saturated, with ties to even."""
     target = FORMATS[form]
     if isinstance(target, IntFormat):
         half = 1 << (target.width - 1)
@@ -39,7 +39,7 @@ def nearest(values: np.ndarray, form: str) -> np.ndarray:
     if target == FP32:
         largest = np.finfo(np.float32).max
         return np.clip(values, -largest, largest).astype(np.float32)
-    # Stored magnitudes are ordered as their values: a code is its place in the order.
+    # Stored magnitudes have the order of their values, so a code equals its index in that order.
     magnitudes = every_value(form)[: target.largest + 1]
     sizes = np.abs(values)
     above = np.clip(np.searchsorted(magnitudes, sizes), 1, target.largest)
@@ -54,7 +54,7 @@ def nearest(values: np.ndarray, form: str) -> np.ndarray:
 
 @cache
 def every_value(form: str) -> np.ndarray:
-    """Return the value of each code of a float format of at most 16 bits, in their order."""
+    """Return the value of each code of a float format of at most 16 bits, by code."""
     target = FORMATS[form]
     assert isinstance(target, FloatFormat)
     codes = np.arange(1 << target.width)

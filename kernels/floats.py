@@ -1,4 +1,4 @@
-"""FP32 data for kernels, and how far a chain of roundings may lead from the true value."""
+"""FP32 data for kernels, and error bounds for chains of roundings."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ __all__ = ["EXTREMES", "HALF_LEAST", "ROUNDOFF", "chain_bound", "normal", "with_
 
 #: Largest relative error of one rounding to FP32.
 ROUNDOFF = 2.0**-24
-#: Half the least subnormal: the largest error of one rounding where the result is subnormal.
+#: Half the least subnormal: largest error of one rounding to a subnormal result.
 HALF_LEAST = 2.0**-150
 
 LARGEST = np.finfo(np.float32).max
 NORMAL = np.finfo(np.float32).smallest_normal
 SUBNORMAL = np.finfo(np.float32).smallest_subnormal
 
-#: Values at the borders of FP32.
+#: Boundary values of FP32.
 EXTREMES = np.array(
     [
         *(0.0, -0.0, 1.0, -1.0),
@@ -30,7 +30,7 @@ def normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def with_extremes(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Return normal values of which every eighth or so is one of `EXTREMES`."""
+    """Return normal values with about one in eight replaced by one of `EXTREMES`."""
     values = normal(rng, *shape)
     chosen = rng.random(shape) < 1 / 8
     values[chosen] = rng.choice(EXTREMES, np.count_nonzero(chosen))
@@ -38,11 +38,11 @@ def with_extremes(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def chain_bound(roundings: int, magnitude: np.ndarray) -> np.ndarray:
-    """Return how far a sum may lie from the true one whose terms pass `roundings` roundings each.
+    """Return the error bound of a sum whose terms each pass `roundings` roundings.
 
-    `magnitude` is the sum of the terms' magnitudes. Each rounding multiplies what passes it by
-    ``1 + d`` with ``|d| <= u``, and adds at most half the least subnormal if it is tiny; so the
-    error is at most ``((1 + u)**n - 1) S + n e <= (n u / (1 - n u)) S + n e``.
+    `magnitude` is the sum of the terms' magnitudes. Each rounding multiplies its terms by ``1 + d``
+    with ``|d| <= u``, and adds at most half the least subnormal if the result is tiny. The error is
+    at most ``((1 + u)**n - 1) S + n e <= (n u / (1 - n u)) S + n e``.
     """
     relative = roundings * ROUNDOFF / (1 - roundings * ROUNDOFF)
     return relative * magnitude + roundings * HALF_LEAST

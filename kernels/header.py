@@ -1,4 +1,4 @@
-"""The C header `spica.h`: what programs must know of a machine, from the tables of hw."""
+"""The C header `spica.h`: sizes, addresses, registers and encodings of a machine."""
 
 import re
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from ..hw.isa.markers import MARKERS
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
 
-#: Exit codes that programs end with by themselves, and why.
+#: Exit codes that the runtime returns, with their reasons.
 EXIT_CODES = {
     "nested": (121, "a launch was called from inside a launch or a parallel block"),
     "abort": (134, "abort was called"),
 }
 
-#: Hand-written headers that `spica.h` includes, one idea each.
+#: Hand-written headers that `spica.h` includes, one topic each.
 INCLUDED = (
     "spica_intrinsics.h",
     "spica_divergence.h",
@@ -34,9 +34,9 @@ INCLUDED = (
     "spica_devices.h",
     "spica_tensor.h",
 )
-#: Units whose instructions compilers do not know.
+#: Units whose instructions the compiler does not support.
 CUSTOM_UNITS = (Unit.WARP, Unit.SFU, Unit.TENSOR)
-#: Constants of the address map that programs may need, under the names they have there.
+#: Constants of the address map for programs, under their names there.
 ADDRESSES = (
     *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "ENTRY", "STACK_TOP", "STACK_BYTES", "ARGUMENTS"),
     *("WINDOW_BYTES", "PRINT_BYTES", "CONSOLE_BASE", "CONSOLE_LANES"),
@@ -55,16 +55,16 @@ def sizes(config: ClusterConfig) -> Definitions:
     yield "threads", str(core.threads), "threads of a warp"
     yield "thread_width", str(core.thread_width), "bits of a thread's number in mhartid"
     yield "warp_width", str(core.warp_width), "bits of a warp's number in mhartid"
-    yield "barriers", str(config.barriers), "numbers of barriers are below"
+    yield "barriers", str(config.barriers), "barriers, numbered from 0"
     is_wide = int(config.barrier_scope == "cluster")
-    yield "barriers_of_cluster", str(is_wide), "whether every barrier is one of all cores"
+    yield "barriers_of_cluster", str(is_wide), "whether barriers span all cores"
     yield "shared_bytes", str(config.shared.size), "bytes of shared memory"
     yield "matrices", str(len(config.matrices)), "matrix units"
     for number, matrix in enumerate(config.matrices):
         for name, value, meaning in (
             ("operand", matrix.operand_bytes, "bytes of an element of A and B"),
-            ("narrow", matrix.narrow_bytes, "of C, in its narrow format"),
-            ("wide", matrix.wide_bytes, "of C, in the accumulator's format"),
+            ("narrow", matrix.narrow_bytes, "bytes of an element of C, narrow format"),
+            ("wide", matrix.wide_bytes, "bytes of an element of C, accumulator format"),
         ):
             yield f"{address_map.numbered(name, number)}_bytes", str(value), meaning
     for name, value in config_sizes(config):
@@ -72,25 +72,25 @@ def sizes(config: ClusterConfig) -> Definitions:
 
 
 def addresses() -> Definitions:
-    """Yield name, value and meaning of each address that all machines have in common."""
+    """Yield name, value and meaning of each address common to all machines."""
     for name in ADDRESSES:
         yield name, f"{getattr(address_map, name):#x}", ""
 
 
 def windows(config: ClusterConfig) -> Definitions:
-    """Yield name, value and meaning of each register's address, as cores see it."""
+    """Yield name, value and meaning of each register's address, as seen by the cores."""
     window = address_map.SHARED_BASE + config.shared.size
-    yield "window_base", f"{window:#x}", "where shared memory ends: print buffers, registers"
+    yield "window_base", f"{window:#x}", "end of shared memory: print buffers, registers"
     for block, base, registers in register_blocks(config):
         if base < address_map.DMA_BASE:
-            continue  # below it, the window holds the print buffers
+            continue  # the cores see print buffers there
         for name, register in registers.items():
             meaning = f"{register.access}: {register.meaning}"
             yield f"{block}_{name}", f"{window + base + register.offset:#x}", meaning
 
 
 def exit_codes() -> Definitions:
-    """Yield name, value and meaning of each exit code of the library's."""
+    """Yield name, value and meaning of each exit code of the runtime."""
     for name, (code, meaning) in EXIT_CODES.items():
         yield f"exit_{name}", str(code), meaning
 
@@ -115,9 +115,9 @@ def commands(config: ClusterConfig) -> Definitions:
 
 
 def markers() -> Definitions:
-    """Yield name, immediate and meaning of the instructions that mark what is measured."""
+    """Yield name, immediate and meaning of the instructions that mark the measured region."""
     for name, immediate in MARKERS.items():
-        yield f"marker_{name}", str(immediate), f"slti x0, x1: the {name} of what is measured"
+        yield f"marker_{name}", str(immediate), f"slti x0, x1: {name} of the measured region"
 
 
 def registers_of_control() -> Definitions:
@@ -125,8 +125,8 @@ def registers_of_control() -> Definitions:
     for csr in CSRS.values():
         yield f"csr_{csr.name}", f"{csr.number:#05x}", f"{csr.access}: {csr.meaning}"
     low, high = COUNTER_NUMBERS
-    yield "csr_counters", f"{low.start:#05x}", f"the first of {len(low)} counters, lower halves"
-    yield "csr_counters_high", f"{high.start:#05x}", "their upper halves"
+    yield "csr_counters", f"{low.start:#05x}", f"first of {len(low)} counters, lower halves"
+    yield "csr_counters_high", f"{high.start:#05x}", "first of the counters, upper halves"
     yield "counters", str(len(low)), ""
     for counter in COUNTERS.values():
         yield f"counter_{counter.name}", str(counter.place), counter.meaning
@@ -146,7 +146,7 @@ def text(title: str, sections: dict[str, Definitions]) -> str:
 
 
 def common() -> dict[str, Definitions]:
-    """Return what all machines have in common."""
+    """Return the definitions common to all machines."""
     return {
         "Addresses": addresses(),
         "Control and status registers": registers_of_control(),
@@ -157,17 +157,17 @@ def common() -> dict[str, Definitions]:
 
 
 def library_header() -> str:
-    """Return the text of `spica.h` for what runs on every machine: it has no sizes."""
+    """Return the text of `spica.h` for the machine-independent library; it has no sizes."""
     return text("programs of any machine", common())
 
 
 def program_header(config: ClusterConfig) -> str:
     """Return the text of `spica.h` for programs of a cluster.
 
-    Its constants serve assembly too; declarations are for C and C++ only.
+    Assembly can use its constants; declarations are for C and C++ only.
     """
     if config.core is None:
-        raise UserError("programs need a machine with cores, and this one has none: set cores")
+        raise UserError("programs need a machine with cores; this one has none: set cores")
     cores = f"{config.cores} core{'s' if config.cores > 1 else ''}"
     title = f"programs of {cores}, {config.core.warps} warps of {config.core.threads} threads each"
     own = {

@@ -1,4 +1,4 @@
-"""What is wrong with a compiled program before it runs: spills, unbalanced splits, odd words."""
+"""Static checks of a compiled program: stack spills, unbalanced splits, invalid words."""
 
 from collections.abc import Iterator
 
@@ -8,45 +8,45 @@ from .program import Program
 __all__ = ["inspect_program"]
 
 ATOMIC_OPCODE = 0x2F
-#: The compiler's helpers that the library has in a form for threads that differ.
+#: Compiler helpers that the runtime provides in a form safe for divergent threads.
 SAFE_HELPERS = ("__extendsfdf2",)
 
 
 def place(program: Program, step: Step) -> str:
-    """Return how a message names an instruction's place."""
+    """Return an instruction's location for a message."""
     line = program.line_of(step.pc)
     return f"{line} ({step.pc:#x})" if line else f"{step.pc:#x}"
 
 
 def odd_words(program: Program) -> Iterator[str]:
-    """Yield a complaint for the first word of a section that is no instruction of the cores."""
+    """Yield a complaint for the first word of each section that is no instruction of the cores."""
     for address, data in program.text:
         for step in steps(program, address, address + len(data)):
             if step.name:
                 continue
             if step.word & 3 != 3:
-                what = "compressed instructions, which cores do not have"
+                what = "compressed instructions, which the cores do not support"
             elif step.word & 0x7F == ATOMIC_OPCODE:
-                what = "atomic instructions, which cores do not have"
+                what = "atomic instructions, which the cores do not support"
             else:
-                what = f"the word {step.word:#010x}, which is no instruction"
-            yield f"the program has {what}, at {place(program, step)}"
-            break  # what follows may only be out of step
+                what = f"the word {step.word:#010x}, which is not an instruction"
+            yield f"the program contains {what}, at {place(program, step)}"
+            break  # later words may only be misaligned
 
 
 def spills(program: Program, body: Body) -> Iterator[str]:
-    """Yield a complaint if a function of tasks stores to its stack."""
+    """Yield a complaint if a task function stores to its stack."""
     found = [step for step in body.steps.values() if step.stores_to_stack]
     if found:
         yield (
             f"{body.function.name}, which every thread runs, stores to its stack in {len(found)} "
-            f"instructions, first at {place(program, found[0])}: let it keep less, and inline "
-            "what it calls"
+            f"instructions, first at {place(program, found[0])}: keep fewer values live and "
+            "inline the functions it calls"
         )
 
 
 def slot(step: Step) -> tuple[bool, int, int]:
-    """Return which register a load or store moves, and where relative to the stack pointer."""
+    """Return the register that a load or store moves, and its offset from the stack pointer."""
     if step.stores_to_stack:
         return step.name == "fsw", step.field("rs2"), step.immediate("s")
     return step.name == "flw", step.field("rd"), step.immediate("i")
@@ -55,13 +55,13 @@ def slot(step: Step) -> tuple[bool, int, int]:
 def block_spills(program: Program, body: Body) -> Iterator[str]:
     """Yield a complaint if a parallel block uses the stack.
 
-    Only one of its threads has the frame of the function that the block is in: the others would
-    write into their neighbours' stacks, and read what they never wrote.
+    Only one of its threads has the frame of the enclosing function. The others would write into
+    their neighbours' stacks, and read values they never wrote.
     """
     block = parallel_block(body)
     saved = {slot(step) for step in body.steps.values() if step.stores_to_stack}
     saved -= {slot(step) for step in block if step.stores_to_stack}
-    # The way around the block, which nobody takes, restores what the function saved.
+    # The path around the block, which is never taken, restores the function's saved registers.
     found = [
         step
         for step in block
@@ -70,24 +70,24 @@ def block_spills(program: Program, body: Body) -> Iterator[str]:
     if found:
         yield (
             f"the parallel block in {body.function.name} uses the stack in {len(found)} "
-            f"instructions, first at {place(program, found[0])}: let it keep less, and nothing "
-            "from before it"
+            f"instructions, first at {place(program, found[0])}: keep fewer values live, and none "
+            "from before the block"
         )
 
 
 def helpers(program: Program, name: str, some: list[Step]) -> Iterator[str]:
-    """Yield a complaint for each function of the compiler's that threads call."""
+    """Yield a complaint for each unsafe compiler helper that threads call."""
     for address in sorted(references(some)[0]):
         helper = program.function_of(address) or ""
         if address in program.runtime and helper.startswith("__") and helper not in SAFE_HELPERS:
             yield (
-                f"{name}, which every thread runs, calls {helper}, which branches by value: use "
-                "float instead of double, and no division of 64-bit integers"
+                f"{name}, which every thread runs, calls {helper}, which branches on its operands: "
+                "use float instead of double, and avoid division of 64-bit integers"
             )
 
 
 def divergence(program: Program, body: Body) -> Iterator[str]:
-    """Yield a complaint if splits and joins of a function do not pair on every way through it."""
+    """Yield a complaint if splits and joins of a function do not pair on every path through it."""
     name = body.function.name
     splits, joins = body.count("vx_split"), body.count("vx_join")
     if splits != joins:
@@ -99,7 +99,7 @@ def divergence(program: Program, body: Body) -> Iterator[str]:
         step = body.steps[waiting.pop()]
         after = depths[step.pc] + (step.name == "vx_split") - (step.name == "vx_join")
         if after < 0 or (step.leaves and after):
-            yield f"{name} has a way to {place(program, step)} on which splits and joins differ"
+            yield f"{name} has a path to {place(program, step)} on which splits and joins differ"
             return
         for pc in body.successors(step):
             if pc not in depths:
@@ -107,21 +107,21 @@ def divergence(program: Program, body: Body) -> Iterator[str]:
                 waiting.append(pc)
             elif depths[pc] != after:
                 where = place(program, body.steps[pc])
-                yield f"{name} has two ways to {where}, inside a split and outside it"
+                yield f"{name} has two paths to {where}, inside a split and outside it"
                 return
 
 
 def inspect_program(program: Program) -> list[str]:
-    """Return what is wrong with a program, a sentence each.
+    """Return the complaints about a program, one sentence each.
 
-    - A function that threads run (its address is taken, a parallel block calls it, or such a
-      function does) stores relative to the stack pointer: stacks of threads lie 8 KB apart, so
-      that every such store is as many accesses as there are threads. What only main calls may do
-      so, and what the library does.
+    - A function that threads run (its address is taken, or a parallel block or such a function
+      calls it) stores relative to the stack pointer. Stacks of threads are 8 KB apart, so every
+      such store takes as many accesses as there are threads. Functions that only `main` calls may
+      do so, and so may the runtime.
     - The parallel block of a function uses the stack.
-    - Threads call arithmetic of the compiler's that branches by value.
+    - Threads call compiler arithmetic that branches on its operands.
     - Splits and joins of a function do not pair.
-    - Words that are no instructions of the cores: compressed and atomic ones, and data.
+    - Words are not instructions of the cores: compressed or atomic instructions, or data.
     """
     bodies = bodies_of(program)
     complaints = list(odd_words(program))

@@ -1,4 +1,4 @@
-"""What a kernel for the cores is: C source, data, and what it must make of them."""
+"""Kernels for the cores: C source, input data and expected results."""
 
 import importlib
 import pkgutil
@@ -18,14 +18,14 @@ class Buffer:
     Parameters
     ----------
     data : ndarray
-        What it holds at the start: 8-, 16- or 32-bit elements, C order.
+        Initial contents: 8-, 16- or 32-bit elements, C order.
     expected : ndarray or None
-        What it must hold at the end: float64 values for floats, integers for integers, of the
-        shape of `data`. None: what it held at the start, to the bit.
+        Expected contents at the end, of the shape of `data`: float64 values for floats, integers
+        for integers. None: the initial contents, bit for bit.
     bound : ndarray or float
-        How far a result may lie from `expected`; 0: not at all.
+        Largest deviation of a result from `expected`; 0: exact.
     bits : ndarray or None
-        What it must hold at the end besides, to the bit: elements of the type of `data`. For
+        Bit-exact contents at the end, checked in addition: elements of the type of `data`. For
         results whose arithmetic has a golden model.
 
     """
@@ -38,19 +38,19 @@ class Buffer:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One run of a kernel: data and what must come out.
+    """One run of a kernel: data, arguments and expected results.
 
     Parameters
     ----------
     buffers : dict of str to Buffer
-        What is placed in DRAM, in this order.
+        Arrays placed in DRAM, in this order.
     arguments : tuple
-        The words at `ARGUMENTS`, one after the other: the name of a buffer stands for its address,
-        an int for itself modulo 2**32, a float for its bits in FP32.
+        The words at `ARGUMENTS`, in order: the name of a buffer stands for its address, an int for
+        itself modulo 2**32, a float for its bits in FP32.
     operations : int
-        Arithmetic operations that the problem needs, however it is solved.
+        Arithmetic operations of the problem, independent of the method.
     macs : tuple of int
-        Multiply-adds of it that are each matrix unit's, by its number.
+        Multiply-adds on each matrix unit, by its number.
 
     """
 
@@ -62,17 +62,17 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """A kernel: a folder with C source, and how to pose problems.
+    """A kernel: a folder with C source, and a function that poses problems.
 
     Parameters
     ----------
     name : str
-        Of its folder.
+        Name of its folder.
     dimensions : tuple of str
-        The names of its sizes, as ``("n",)`` or ``("m", "n", "k")``.
+        Names of its sizes, such as ``("n",)`` or ``("m", "n", "k")``.
     pose : callable
-        ``pose(rng, **sizes)`` returns a `Problem`; raises `ValueError` for sizes it does not take,
-        with the rule and the value.
+        ``pose(rng, **sizes)`` returns a `Problem`. It raises `ValueError` for invalid sizes, with
+        the rule and the value.
 
     """
 
@@ -87,7 +87,7 @@ class Kernel:
         return sorted(path for path in folder.iterdir() if path.suffix in (".c", ".cpp"))
 
     def problem(self, sizes: dict[str, int], seed: int) -> Problem:
-        """Return the problem of these sizes, its data made from `seed`."""
+        """Return the problem of these sizes, with data generated from `seed`."""
         return self.pose(np.random.default_rng(seed), **sizes)
 
 

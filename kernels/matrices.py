@@ -1,15 +1,15 @@
-"""Sizes of matrices that kernels work on by rows."""
+"""Size limits of matrices in kernels that work by rows."""
 
 from ..hw.config.checks import require_integer
 
 __all__ = ["require_matrix"]
 
-#: Most elements of a matrix: a quarter of a GiB of FP32.
+#: Largest number of elements of a matrix: 256 MiB of FP32.
 MOST_ELEMENTS = 1 << 26
 
 
 def require_matrix(rows: int, columns: int) -> None:
-    """Raise unless a matrix of this shape is one that kernels take."""
+    """Raise unless kernels accept a matrix of this shape."""
     require_integer("rows", rows, 1, MOST_ELEMENTS)
     require_integer("columns", columns, 1, MOST_ELEMENTS)
     if rows * columns > MOST_ELEMENTS:

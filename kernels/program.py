@@ -1,4 +1,4 @@
-"""A compiled program: what is placed in memory, names of functions, lines of source."""
+"""Compiled programs: loadable segments, symbols, functions and source lines of an ELF file."""
 
 import bisect
 import io
@@ -17,14 +17,14 @@ from ..hw.errors import UserError
 __all__ = ["Function", "Program", "SourceLine", "file_names"]
 
 RUNTIME_SECTION = ".text.runtime"
-#: Types of symbols: functions, and all that have an address of their own (none, object, function).
+#: Symbol types: function, and every type with an address (none, object, function).
 FUNCTION_KIND = 2
 NAMED_KINDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
 class SourceLine:
-    """Where an instruction comes from: file, line, and the function it is in."""
+    """Source location of an instruction: file, line and enclosing function."""
 
     file: str
     line: int
@@ -37,7 +37,7 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Function:
-    """A function: its name, first address and the address behind it."""
+    """A function: name, first address, and the address after its last byte."""
 
     name: str
     start: int
@@ -52,17 +52,17 @@ class Program:
     ----------
     path : Path
     entry : int
-        The first instruction.
+        Address of the first instruction.
     segments : list of (int, bytes)
-        Address and contents of what a loader places, zeros included.
+        Address and contents of each loadable segment, zeros included.
     symbols : dict of str to int
         Addresses of functions and variables.
     functions : list of Function
         In the order of their addresses.
     text : list of (int, bytes)
-        Address and contents of what is executed.
+        Address and contents of each executable section.
     runtime : range
-        Addresses of start-up code and library, those that no user wrote.
+        Addresses of start-up code and library, which are not the user's.
 
     """
 
@@ -82,12 +82,12 @@ class Program:
             image = Path(path).read_bytes()
             elf = ELFFile(io.BytesIO(image))
         except OSError as error:
-            raise UserError(f"a program must be readable, and {path}: {error.strerror}") from error
+            raise UserError(f"a program must be readable; {path}: {error.strerror}") from error
         except ELFError as error:
-            raise UserError(f"a program must be an ELF file, and {path} is not: {error}") from error
+            raise UserError(f"a program must be an ELF file; {path} is not: {error}") from error
         if elf["e_machine"] != "EM_RISCV" or elf.elfclass != 32:
             kind = f"{elf.elfclass}-bit {elf.get_machine_arch()}"
-            raise UserError(f"a program must be for 32-bit RISC-V, and {path} is for {kind}")
+            raise UserError(f"a program must be for 32-bit RISC-V; {path} is for {kind}")
         table = symbol_table(elf)
         return cls(
             path=Path(path),
@@ -110,23 +110,23 @@ class Program:
 
     @property
     def end(self) -> int:
-        """The address behind the last byte of the program, with its variables."""
+        """The address after the last byte of the program, variables included."""
         return max(address + len(data) for address, data in self.segments)
 
     @property
     def bss(self) -> range:
-        """Addresses of what starts as zero; start-up code clears it."""
+        """Addresses of zero-initialised variables; start-up code clears them."""
         return range(self.symbols.get("__bss_start", 0), self.symbols.get("__bss_end", 0))
 
     def function_at(self, pc: int) -> Function | None:
-        """Return the function that an address is in."""
+        """Return the function that contains an address."""
         index = bisect.bisect_right(self.functions, pc, key=lambda function: function.start)
         if index and pc < self.functions[index - 1].end:
             return self.functions[index - 1]
         return None
 
     def function_of(self, pc: int) -> str | None:
-        """Return the name of the function that an address is in."""
+        """Return the name of the function that contains an address."""
         function = self.function_at(pc)
         return function.name if function else None
 
@@ -140,7 +140,7 @@ class Program:
 
     @cached_property
     def lines(self) -> list[tuple[int, str, int]]:
-        """Address, file and line of each row of the line table, ascending; line 0: none."""
+        """Address, file and line of each row of the line table, ascending; line 0: no source."""
         elf = ELFFile(io.BytesIO(self.image))
         if not elf.has_dwarf_info():
             return []
@@ -150,7 +150,7 @@ class Program:
             table = information.line_program_for_CU(unit)
             if table is not None:
                 rows += unit_lines(table)
-        # Where one sequence ends at the first address of another, the other counts.
+        # If one sequence ends at the first address of another, the latter counts.
         rows.sort(key=lambda row: (row[0], row[2] > 0))
         return rows
 
@@ -166,7 +166,7 @@ def unit_lines(table: LineProgram) -> list[tuple[int, str, int]]:
         line = 0 if state.end_sequence else state.line
         sequence.append((state.address, names.get(state.file, "?"), line))
         if state.end_sequence:
-            # Sequences of sections that the linker dropped begin at address 0.
+            # The linker leaves sequences of dropped sections at address 0.
             rows += sequence if sequence[0][0] else []
             sequence = []
     return rows
@@ -178,7 +178,7 @@ def file_names(table: LineProgram) -> dict[int, str]:
     is_zero_based = header["version"] >= 5
     directories = [decoded(directory) for directory in header["include_directory"]]
     if not is_zero_based:
-        directories = ["", *directories]  # 0 is the directory of compilation
+        directories = ["", *directories]  # 0 is the compilation directory
     return {
         number: str(Path(directories[entry["dir_index"]]) / decoded(entry["name"]))
         for number, entry in enumerate(header["file_entry"], 0 if is_zero_based else 1)
@@ -192,7 +192,7 @@ def decoded(name: str | bytes) -> str:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A row of the symbol table: name, value, size, type; whether it is defined here."""
+    """A row of the symbol table: name, value, size and type, and whether it is defined here."""
 
     name: str
     value: int
@@ -202,7 +202,7 @@ class Symbol:
 
 
 def symbol_table(elf: ELFFile) -> list[Symbol]:
-    """Return the symbols. There are thousands, of which a library would make objects in seconds."""
+    """Return the symbols; parsed directly, since a library takes seconds for thousands of them."""
     table = elf.get_section_by_name(".symtab")
     if table is None:
         return []
@@ -220,7 +220,7 @@ def symbol_table(elf: ELFFile) -> list[Symbol]:
 
 
 def symbols(table: list[Symbol]) -> dict[str, int]:
-    """Return the addresses of named things."""
+    """Return the addresses of named symbols."""
     return {
         symbol.name: symbol.value
         for symbol in table

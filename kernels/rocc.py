@@ -1,4 +1,4 @@
-"""Gemmini's RoCC instructions as a host composes them: loops over tiles in shared memory."""
+"""Gemmini's RoCC instructions for a host: loop commands over tiles in shared memory."""
 
 import numpy as np
 
@@ -22,12 +22,12 @@ __all__ = ["Rocc"]
 
 
 class Rocc:
-    """Composes loop commands; what the unit keeps between them is sent only when it changes.
+    """Composer of loop commands; sends configuration only when it changes.
 
     Parameters
     ----------
     host : Host
-        The driver whose matrix unit is commanded.
+        Driver of the matrix unit.
 
     """
 
@@ -36,19 +36,19 @@ class Rocc:
         self.kept: dict[int, tuple[int, int]] = {}
 
     def keep(self, function: Function, rs1: int, rs2: int):
-        """Send a configuration that stays until it is sent again."""
+        """Send a configuration that stays until the next one."""
         if self.kept.get(function) != (rs1, rs2):
             self.host.instruction(rocc_word(function), rs1, rs2)
             self.kept[function] = (rs1, rs2)
 
     def bounds(self, blocks: tuple[int, int, int], pads: tuple[int, int, int]):
-        """Set the tile's blocks along I, J, K and how many elements of the last ones are pads."""
+        """Set the tile's blocks along I, J, K and the padding of the last block of each."""
         rs1 = encode(bounds_pads, i=pads[0], j=pads[1], k=pads[2])
         rs2 = encode(bounds_sizes, i=blocks[0], j=blocks[1], k=blocks[2])
         self.keep(Function.BOUNDS, rs1, rs2)
 
     def operands_at(self, a_row: int, b_end_row: int):
-        """Set where A starts and where B ends, in rows of shared memory."""
+        """Set the start of A and the end of B, in rows of shared memory."""
         self.keep(Function.SPAD_AB, a_row, b_end_row)
 
     def result_at(self, address: int):
@@ -56,11 +56,11 @@ class Rocc:
         self.keep(Function.ADDRESSES_DC, 0, address)
 
     def result_pitch(self, elements: int):
-        """Set the elements between rows of C."""
+        """Set the pitch of C in elements."""
         self.keep(Function.STRIDES_DC, 0, elements)
 
     def result_scale(self, scale: float | None):
-        """Set the factor of every result."""
+        """Set the scale factor of every result."""
         bits = FLOAT_ONE if scale is None else int(np.float32(scale).view(np.uint32))
         rs1 = encode(config_store, kind=ConfigKind.STORE)
         self.keep(Function.CONFIG, rs1, encode(config_store_scale, scale=bits))
@@ -68,18 +68,19 @@ class Rocc:
     def prepare_compute(self, *, accumulate: bool):
         """Write the operands of the next compute ahead of time.
 
-        Bits 63:32 of a LOOP_WS only say where in shared memory C goes, which here it does not.
+        Bits 63:32 of a LOOP_WS hold only the destination of C in shared memory, which is unused
+        here.
         """
         rs1 = encode(loop_control, accumulate=int(accumulate))
         self.host.operands(rs1, COMPUTE, high=False)
 
     def compute(self, *, accumulate: bool):
-        """Multiply the tiles in shared memory; count it."""
+        """Multiply the tiles in shared memory, and count the compute."""
         self.prepare_compute(accumulate=accumulate)
         self.host.matrix.fire("instruction", rocc_word(Function.LOOP_WS))
         self.host.computes += 1
 
     def store(self, *, wide: bool, relu: bool):
-        """Store the accumulator's tile in DRAM, once the computes before it are done."""
+        """Store the accumulator's tile in DRAM after the computes before it are done."""
         rs1 = encode(loop_control, full_c=int(wide), activation=int(relu))
         self.host.instruction(rocc_word(Function.LOOP_WS), rs1, STORE, high=False)

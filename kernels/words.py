@@ -1,4 +1,4 @@
-"""Data of kernels that move words and compute nothing."""
+"""Data of kernels that move words without arithmetic."""
 
 import numpy as np
 
@@ -6,5 +6,5 @@ __all__ = ["random_words"]
 
 
 def random_words(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Return 32-bit words: any bits, and so among them NaNs, infinities and subnormals."""
+    """Return random 32-bit words; they include NaNs, infinities and subnormals."""
     return rng.integers(0, 1 << 32, shape, dtype=np.uint32)

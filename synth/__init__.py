@@ -1,1 +1,1 @@
-"""What a design costs: cells, area, logic depth."""
+"""Synthesis and cost of a design: cells, area, logic depth, FPGA resources."""

@@ -1,4 +1,4 @@
-"""The area of a cluster, by groups and by blocks, for people and as JSON."""
+"""Area report of a cluster by groups and blocks, as tables and JSON."""
 
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -23,13 +23,13 @@ def measure_cluster(
     liberty: Path | Library | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Measurement:
-    """Return what the cluster of `config` costs; see `measure`."""
+    """Return the cost of the cluster of `config`; see `measure`."""
     library = read_library(liberty) if isinstance(liberty, Path) else liberty
     return measure_design(cluster_design(config, name), name, library=library, progress=progress)
 
 
 def memory_rows(measured: Measurement, pricing: Pricing) -> list[dict]:
-    """Return every shape of memory, how often it stands, and what all of them cost."""
+    """Return every shape of memory with its number of instances and their total cost."""
     counts: dict[MemoryShape, int] = {}
     for block in measured.blocks:
         for shape, memories in block.memories.items():
@@ -47,7 +47,7 @@ def memory_rows(measured: Measurement, pricing: Pricing) -> list[dict]:
 
 
 def area_report(measured: Measurement, pricing: Pricing | None = None) -> dict:
-    """Return a measurement for JSON, with the rules its figures were made by."""
+    """Return a measurement for JSON, with the rules behind its figures."""
     pricing = pricing or Pricing()
     whole = total_measurement(measured, pricing)
     library = pricing.library
@@ -83,7 +83,7 @@ def area_report(measured: Measurement, pricing: Pricing | None = None) -> dict:
 
 
 def group_rows(groups: Iterable[GroupMeasurement], whole: GroupMeasurement) -> list[dict]:
-    """Return groups as JSON can hold them, each with its share of the whole."""
+    """Return groups for JSON, each with its share of the whole."""
     return [
         {field.name: getattr(group, field.name) for field in dataclasses.fields(group)}
         | {"nand2": group.nand2, "area": group.area, "share": group.nand2 / whole.nand2}

@@ -1,4 +1,4 @@
-"""Areas of several machines beside each other as a picture: a bar for each, a colour per group."""
+"""SVG chart of the areas of several machines: a bar per machine, a colour per group."""
 
 from collections.abc import Mapping, Sequence
 from colorsys import hls_to_rgb
@@ -24,9 +24,10 @@ def area_picture(title: str, unit: str, machines: Sequence[tuple[str, Mapping[st
     Parameters
     ----------
     title, unit : str
-        What is shown, and in what.
+        Title of the picture, and unit of its areas.
     machines : sequence of tuple
         Name of each machine, and the area of each of its groups.
+
     """
     present = {group for _, areas in machines for group in areas}
     groups = [group for group in GROUPS if group in present] + sorted(present - GROUPS.keys())
@@ -45,7 +46,7 @@ def area_picture(title: str, unit: str, machines: Sequence[tuple[str, Mapping[st
     ]
     for number, (name, areas) in enumerate(machines):
         parts += bar(name, areas, colours, AXIS + step_width * number, step_width, HEIGHT / most)
-    for row, group in enumerate(reversed(groups)):  # as they are stacked
+    for row, group in enumerate(reversed(groups)):  # in stacking order
         y = TOP + LEGEND_ROW * row
         parts.append(f'<rect x="{right}" y="{y}" width="12" height="12" fill="{colours[group]}"/>')
         parts.append(f'<text x="{right + 18}" y="{y + 11}">{escape(group)}</text>')
@@ -53,14 +54,14 @@ def area_picture(title: str, unit: str, machines: Sequence[tuple[str, Mapping[st
 
 
 def colour_of(number: int, count: int) -> str:
-    """Return one of so many colours, strong and pale in turn; as any reader of SVG knows them."""
+    """Return one of `count` colours, strong and pale in turn, in hexadecimal for all readers."""
     saturation, lightness = ((0.55, 0.52), (0.40, 0.66))[number % 2]
     parts = hls_to_rgb(number / count, lightness, saturation)
     return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
 
 
 def axis(most: float, right: int) -> list[str]:
-    """Return lines across the picture at round areas."""
+    """Return gridlines at round areas."""
     steps = (10.0**n * m for n in range(15) for m in (1, 2, 5))
     step = next(step for step in steps if step * 6 > most)
     parts = []
@@ -80,7 +81,7 @@ def bar(
     width: float,
     scale: float,
 ) -> list[str]:
-    """Return the bar of one machine, its name and its sum."""
+    """Return the bar of one machine, its name and its total."""
     centre, y = x + width / 2, TOP + float(HEIGHT)
     parts = []
     for group, colour in colours.items():
@@ -98,7 +99,7 @@ def bar(
 
 
 def short(number: float) -> str:
-    """Return a number in few letters."""
+    """Return a number in short form."""
     for unit, size in (("M", 1e6), ("k", 1e3)):
         if number >= size:
             return f"{number / size:.4g} {unit}"

@@ -1,4 +1,4 @@
-"""Cut emitted RTLIL into its distinct blocks, each with what it needs to stand alone."""
+"""Splitting of emitted RTLIL into its distinct blocks, each self-contained."""
 
 import re
 from collections import Counter
@@ -14,12 +14,12 @@ CELL = re.compile(r"^(  cell )(\\\S+)( )", re.MULTILINE)
 PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ +(?:signed +)?\\\S+$", re.MULTILINE)
 END = re.compile(r"^end\n", re.MULTILINE)
 
-#: What a block is called while it is synthesised, so that equal blocks of different configs, whose
-#: names differ, are synthesised once.
+#: Name of a block during synthesis. Blocks of equal text but different config names are then
+#: synthesised once.
 TOP = "top"
 
-#: What Yosys makes up has numbers of as many digits wherever it begins to count: it goes by the
-#: order of names, so that a block else became other gates elsewhere.
+#: Start of Yosys's automatic numbering. All numbers then have equally many digits; Yosys sorts by
+#: name, so otherwise the gates of a block would depend on the start of the count.
 START = "autoidx 1000000\n"
 
 
@@ -32,14 +32,15 @@ class Block:
     name : str
         Module name, without RTLIL's backslash.
     kind : str or None
-        Name of its class, as in `synth.groups`, where it is known.
+        Name of its class, as in `synth.groups`, if known.
     text : str
-        RTLIL of an empty module for each other block it instantiates, of the module, as `TOP`, and
-        of its private submodules.
+        RTLIL of the module, renamed to `TOP`, its private submodules, and an empty module for each
+        other block it instantiates.
     names : mapping of str to str
-        Which block each of these empty modules stands for.
+        Block that each of these empty modules stands for.
     children : Counter of str
-        How many instances of each other block it holds.
+        Number of instances of each other block in it.
+
     """
 
     name: str
@@ -50,7 +51,7 @@ class Block:
 
 
 def modules_of(text: str) -> dict[str, str]:
-    """Return the text of each module, attributes in front of it included."""
+    """Return the text of each module, with its leading attributes."""
     modules = {}
     start = 0
     for end in END.finditer(text):
@@ -65,9 +66,8 @@ def modules_of(text: str) -> dict[str, str]:
 def split_blocks(text: str, kinds: Mapping[str, str] | None = None) -> dict[str, Block]:
     """Return the blocks of a design by name.
 
-    Amaranth names a submodule elaborated in place ``parent.child``: it belongs to its parent's
-    block, unless the class that `kinds` has of it is of another group. Every other module is a
-    block.
+    Amaranth names a submodule elaborated in place ``parent.child``. It belongs to its parent's
+    block, unless its class in `kinds` is of another group. Every other module is a block.
     """
     modules = modules_of(text)
     owners = owners_of(modules, kinds or {})
@@ -81,10 +81,10 @@ def split_blocks(text: str, kinds: Mapping[str, str] | None = None) -> dict[str,
 
 
 def owners_of(modules: Mapping[str, str], kinds: Mapping[str, str]) -> dict[str, str]:
-    """Return the block to which each module belongs."""
+    """Return the block that each module belongs to."""
     owners: dict[str, str] = {}
     groups: dict[str, str | None] = {}
-    for module in sorted(modules):  # parents before what they hold
+    for module in sorted(modules):  # parents before their submodules
         parent = module.rpartition(".")[0]
         while parent and parent not in modules:
             parent = parent.rpartition(".")[0]
@@ -102,7 +102,7 @@ def block_of(
     owners: Mapping[str, str],
     kind: str | None,
 ) -> Block:
-    """Return the block of a module and of those of its submodules that belong to it."""
+    """Return the block of a module and its private submodules."""
     children: Counter[str] = Counter()
     renamed = {f"\\{module}": f"\\{TOP}{module[len(name) :]}" for module in members}
     names: dict[str, str] = {}
@@ -126,9 +126,9 @@ def block_of(
 
 
 def stub(name: str, module: str) -> str:
-    """Return an empty module of a module's ports.
+    """Return an empty module with a module's ports.
 
-    Kept, so that a child is counted even where nobody looks at its outputs.
+    The module has the attribute ``keep``, so that a child counts even if its outputs are unused.
     """
     ports = "\n".join(PORT.findall(module))
     return f"attribute \\blackbox 1\nattribute \\keep 1\nmodule \\{name}\n{ports}\nend\n"

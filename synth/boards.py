@@ -1,4 +1,4 @@
-"""FPGA boards: which chip, and where its clock, lights and serial line are."""
+"""FPGA boards: chip, and pins of clock, lights and serial line."""
 
 import difflib
 import importlib
@@ -11,7 +11,7 @@ from ..hw.errors import UserError
 
 __all__ = ["Board", "Pin", "board_names", "find_board"]
 
-#: Parts that the flow knows: the family, nextpnr's option for the die, and its LUTs.
+#: Supported parts: family, nextpnr's option for the die, number of LUTs.
 DIES = {
     "LFE5U-12F": ("ecp5", "--12k", 12_000),
     "LFE5U-25F": ("ecp5", "--25k", 24_288),
@@ -34,7 +34,7 @@ DIES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Pin:
-    """One pin of the chip, whether it is inverted on the board, and its electrical attributes."""
+    """One pin of the chip: site, inversion on the board, electrical attributes."""
 
     site: str
     inverted: bool
@@ -43,20 +43,20 @@ class Pin:
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """What the flow needs to know of a board.
+    """Board description for the FPGA flow.
 
     Parameters
     ----------
     name : str
     device, package, speed : str
-        Of the chip, as its maker calls them; iCE40s have no speed.
+        Names of the chip's part, package and speed grade by its maker; iCE40s have no speed.
     clock : Pin
     frequency : float
-        Hertz of the clock.
+        Clock frequency in hertz.
     lights : tuple of Pin
-        As many as there are, three at most.
+        Up to three lights.
     serial : Pin or None
-        Where the board sends from.
+        Output of the serial line.
 
     """
 
@@ -81,12 +81,12 @@ class Board:
 
     @property
     def luts(self) -> int:
-        """Four-input look-up tables of the chip."""
+        """Number of four-input look-up tables of the chip."""
         return DIES[self.device][2]
 
 
 def platforms() -> dict[str, type]:
-    """Return all classes of boards, by the name of their module or, of several in it, their own."""
+    """Return all board classes by module name; modules with several boards add the device size."""
     try:
         import amaranth_boards
     except ImportError:
@@ -115,12 +115,12 @@ def platforms() -> dict[str, type]:
 
 
 def board_names() -> list[str]:
-    """Return the names of all boards that the flow can build for."""
+    """Return the names of all supported boards."""
     return sorted(name for name, platform in platforms().items() if has_clock(platform()))
 
 
 def has_clock(platform) -> bool:
-    """Return whether a board has a clock on one pin, and lights or a serial line."""
+    """Return whether a board has a single-pin clock, and lights or a serial line."""
     names = {name for name, _ in platform.resources}
     if platform.default_clk not in names or not names & {"led", "rgb_led", "uart"}:
         return False
@@ -128,7 +128,7 @@ def has_clock(platform) -> bool:
 
 
 def find_board(name: str) -> Board:
-    """Return a board; raise `UserError` if there is none of this name."""
+    """Return the board of this name; raise `UserError` if it is unknown."""
     names = board_names()
     if name not in names:
         close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
@@ -160,7 +160,7 @@ def find_board(name: str) -> Board:
 
 
 def pins_of(platform, resource, only: str | None = None) -> list[Pin]:
-    """Return the pins of a resource of a board, or those of one part of it."""
+    """Return the pins of a board's resource, or of its subsignal `only`."""
     from amaranth.build import Subsignal
 
     found = []
@@ -171,7 +171,7 @@ def pins_of(platform, resource, only: str | None = None) -> list[Pin]:
                 inside = SimpleNamespace(ios=named.ios, attrs={**resource.attrs, **named.attrs})
                 found += pins_of(platform, inside)
         elif only is None:
-            # Where jumpers set a voltage, an attribute is a function of the board.
+            # If jumpers set a voltage, the attribute is a function of the board.
             values = {
                 name: value(platform) if callable(value) else value
                 for name, value in resource.attrs.items()

@@ -1,4 +1,4 @@
-"""Budgets: what a design may cost at most."""
+"""Cost budgets: upper limits of depth and cells."""
 
 from .measure import BlockMeasurement, Measurement
 
@@ -12,13 +12,13 @@ __all__ = [
     "with_children",
 ]
 
-#: Gates between two registers. An obvious four-stage multiply-add has 101, which is 37 MHz on ECP5.
+#: Gates between two registers. A plain four-stage multiply-add has 101, which is 37 MHz on ECP5.
 DEPTH = 60
-#: Word-level cells of one element of a systolic array for FP16: a simulator pays for each.
+#: Word-level cells of one element of a systolic array for FP16; simulation time is proportional.
 ELEMENT_CELLS = 160
 #: Word-level cells of a core of 8 warps of 8 threads.
 CORE_CELLS = 12_000
-#: Word-level cells of what stands between the cores of `virgo` and DRAM.
+#: Word-level cells of the blocks between the cores of `virgo` and DRAM.
 MEMORY_CELLS = {
     "coalescer": 320,
     "L1I": 800,
@@ -31,12 +31,12 @@ MEMORY_CELLS = {
 }
 
 ELEMENTS = ("weight_stationary_element_", "output_stationary_element_")
-#: Blocks of an element that are emitted as modules of their own.
+#: Child blocks of an element, emitted as separate modules.
 ELEMENT_CHILDREN = ("multiply_add_",)
 
 
 def too_deep(measured: Measurement) -> dict[str, int]:
-    """Return the depth of each block beyond the budget, the top among them."""
+    """Return the depth of each block beyond the budget, the top included."""
     return {block.name: block.depth for block in measured.blocks if block.depth > DEPTH}
 
 

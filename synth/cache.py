@@ -1,4 +1,4 @@
-"""Results of synthesis, kept under a hash of everything they depend on."""
+"""Cache of synthesis results, by a hash of all inputs."""
 
 import functools
 import gzip
@@ -14,15 +14,15 @@ from ..hw.cache import cache_directory, digest
 
 __all__ = ["cached", "source_key"]
 
-#: What a damaged entry may raise.
+#: Exceptions that a damaged entry may raise.
 DAMAGED = (OSError, EOFError, ValueError, zlib.error, pickle.UnpicklingError, AttributeError)
 
 
 def cached(kind: str, key: str, compute: Callable[[], Any]) -> Any:
-    """Return what `compute` returns, from the cache if it is there.
+    """Return the result of `compute`, from the cache if present.
 
-    Two processes may compute the same: each writes a file of its own and renames it, so a reader
-    sees a whole entry or none. A damaged entry is computed again.
+    Processes that compute the same entry write separate files and rename them, so a reader sees a
+    complete entry or none. A damaged entry is computed again.
     """
     entry = cache_directory() / kind / f"{key}.gz"
     try:

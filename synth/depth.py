@@ -1,7 +1,7 @@
 """Logic depth of a hierarchy, from the netlist of each distinct block by itself.
 
-Equals ``ltp -noff`` of the flattened netlist: cells on the longest path between registers,
-memories and ports. Blocks are never flattened, so a large array costs no more than one element.
+Equals ``ltp -noff`` of the flattened netlist: cells on the longest path between registers, memories
+and ports. Blocks are never flattened, so a large array costs no more than one element.
 """
 
 import re
@@ -19,12 +19,12 @@ PortBit = tuple[str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """How deep a block is, and what its parents must know of its ports.
+    """Depth of a block, and the path lengths at its ports.
 
     Parameters
     ----------
     depth : int
-        Cells on the longest path inside, ports taken as its ends.
+        Cells on the longest path inside; ports count as its ends.
     after_input : dict
         Cells from an input bit to the farthest register or memory inside.
     before_output : dict
@@ -42,14 +42,14 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class Crossing:
-    """A bit of a port of another block that a block instantiates.
+    """A port bit of another block that a block instantiates.
 
     Parameters
     ----------
     instance, block : str
         Name of the cell, and its type.
     port_bit : PortBit
-        Where.
+        Bit of the port.
 
     """
 
@@ -60,25 +60,25 @@ class Crossing:
 
 @dataclass(kw_only=True)
 class Graph:
-    """The combinational logic of a block, bit by bit.
+    """Combinational logic of a block, bit by bit.
 
     Parameters
     ----------
     edges : dict
         For each driven bit, the bits it depends on and the cells in between.
     starts : dict
-        Bits that come from a register or memory, and the cells since it.
+        Bits driven by a register or memory, and the cells after it.
     inputs : dict
-        Bits that come from a port.
+        Bits driven by an input port.
     ends : list
-        Bits that go to a register or memory, the cells before it, and where they enter the block
-        that has it, if that is another one.
+        Bits that drive a register or memory, the cells before it, and the port bit of another block
+        if the register is in that block.
     outputs : dict
-        Of each bit of a port, what drives it.
+        Driver of each output port bit.
     leaving : dict
-        For each bit that another block drives, where it leaves that.
+        For each bit driven by another block, that block's output bit.
     entering : dict
-        Of each instance of another block, what each bit of its inputs is.
+        For each instance of another block, the drivers of its input bits.
 
     """
 
@@ -91,7 +91,7 @@ class Graph:
     entering: dict[str, dict[PortBit, int]] = field(default_factory=dict)
 
     def add_cell(self, cell: dict):
-        """Add a gate, whose outputs depend on all its inputs, or a register."""
+        """Add a register, or a gate whose outputs depend on all its inputs."""
         directions = cell["port_directions"]
         sources: list[int] = []
         sinks: list[int] = []
@@ -106,7 +106,7 @@ class Graph:
             self.edges.update(dict.fromkeys(sinks, inputs))
 
     def add_child(self, instance: str, cell: dict, timing: Timing):
-        """Add an instance of another block, known by its timing alone."""
+        """Add an instance of another block by its timing."""
         connections = cell["connections"]
         crossing = partial(Crossing, instance=instance, block=cell["type"])
         self.entering[instance] = {
@@ -138,7 +138,7 @@ class Graph:
             ]
 
     def ordered(self) -> list[int]:
-        """Return every driven bit behind all it depends on."""
+        """Return every driven bit after all bits it depends on."""
         order: list[int] = []
         state: dict[int, int] = {}  # 1 while its inputs are visited, 2 when done
         for root in self.edges:
@@ -155,7 +155,7 @@ class Graph:
                 state[bit] = 1
                 for source, _ in self.edges[bit]:
                     if state.get(source) == 1:
-                        raise ValueError(f"logic must not loop, but net {source} depends on itself")
+                        raise ValueError(f"logic must not loop; net {source} depends on itself")
                     if state.get(source) != 2:
                         stack.append(source)
         return order
@@ -163,13 +163,13 @@ class Graph:
 
 @dataclass(kw_only=True)
 class Arrivals:
-    """Of each bit: cells since a register (absent if none reaches it), and since each input."""
+    """For each bit: cells since a register (absent if none reaches it), and since each input."""
 
     register: dict[int, int]
     inputs: dict[int, dict[PortBit, int]]
 
     def of(self, bit: int, origin: PortBit | None) -> int | None:
-        """Return the cells since a register, or since an input; None if it does not reach it."""
+        """Return the cells since a register or an input; None if it does not reach the bit."""
         if origin is None:
             return self.register.get(bit)
         return self.inputs.get(bit, {}).get(origin)
@@ -179,7 +179,7 @@ class Arrivals:
 
 
 def arrivals_of(graph: Graph) -> Arrivals:
-    """Return how far every bit of `graph` is from registers and inputs."""
+    """Return the distance of every bit of `graph` from registers and inputs."""
     register = dict(graph.starts)
     inputs = {bit: {port_bit: 0} for bit, port_bit in graph.inputs.items()}
     for bit in graph.ordered():
@@ -199,7 +199,7 @@ def graph_of(module: dict, children: Mapping[str, Timing]) -> Graph:
     Parameters
     ----------
     module : dict
-        The block's gate-level netlist, as ``write_json`` gives it.
+        The block's gate-level netlist in the form of ``write_json``.
     children : mapping
         Timing of every other block it instantiates.
 

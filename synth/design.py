@@ -1,4 +1,4 @@
-"""A component as synthesis sees it: RTLIL cut into distinct blocks, each of a known class."""
+"""Design for synthesis: RTLIL of a component, split into distinct blocks with their classes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,9 +28,10 @@ class Design:
     Parameters
     ----------
     top : str
-        Name of the block that is the whole.
+        Name of the top block.
     blocks : mapping of str to Block
-        All of them by name.
+        All blocks by name.
+
     """
 
     top: str
@@ -38,13 +39,13 @@ class Design:
 
     @property
     def order(self) -> list[str]:
-        """Names of all blocks, each behind those it instantiates."""
+        """Names of all blocks, each after those it instantiates."""
         children = {name: set(block.children) for name, block in self.blocks.items()}
         return list(TopologicalSorter(children).static_order())
 
 
 class ClassifyingEmitter(Emitter):
-    """An emitter that notes of which class each module is, those elaborated in place too."""
+    """Emitter that records the class of each module, including those elaborated in place."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +61,7 @@ class ClassifyingEmitter(Emitter):
         return super().convert(fragment, ports, name)
 
     def note(self, fragment, name: str):
-        """Note the class of a fragment and of those below it."""
+        """Record the classes of a fragment and its subfragments."""
         for origin in fragment.origins or ():
             if isinstance(origin, wiring.Component):
                 self.classes.setdefault(name, class_name(type(origin)))
@@ -69,10 +70,10 @@ class ClassifyingEmitter(Emitter):
 
 
 def rtlil_of(component, name: str) -> tuple[str, str, dict[str, str]]:
-    """Return the RTLIL of `component` and every shared block below it, its top, all classes.
+    """Return the RTLIL of `component` and all shared blocks below it, the top, and all classes.
 
-    A shared block keeps the module name it has everywhere, so that its synthesis is found in the
-    cache whether it is measured by itself or as part of a cluster.
+    A shared block keeps its module name everywhere, so that the cache finds its synthesis both by
+    itself and as part of a cluster.
     """
     emitter = ClassifyingEmitter()
     with no_garbage_collection(), patched_amaranth(blank_memories):
@@ -84,16 +85,16 @@ def rtlil_of(component, name: str) -> tuple[str, str, dict[str, str]]:
 
 
 def design_of(component, name: str) -> Design:
-    """Return the blocks of `component`, cut as well where a group of `synth.groups` begins."""
+    """Return the blocks of `component`, also split where a group of `synth.groups` begins."""
     text, top, classes = rtlil_of(component, name)
     return Design(top=top, blocks=split_blocks(text, classes))
 
 
 def cluster_design(config: ClusterConfig, name: str) -> Design:
-    """Return the blocks of a cluster; from the cache, if it was elaborated before."""
+    """Return the blocks of a cluster, from the cache if it was elaborated before."""
 
     def elaborate() -> Design:
-        from ..hw.cluster import Cluster  # all gateware, which a known design needs not
+        from ..hw.cluster import Cluster  # imports the whole RTL, unneeded for a cached design
 
         return design_of(Cluster(config), name)
 

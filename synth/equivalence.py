@@ -1,4 +1,4 @@
-"""Whether two texts of Verilog are shown to be the same design."""
+"""Formal equivalence check of two Verilog texts."""
 
 from .yosys import run_yosys
 
@@ -26,9 +26,10 @@ tee -o status.txt equiv_status -assert both
 
 
 def require_equal(left: str, right: str, top: str) -> str:
-    """Return what was shown; raise `YosysError` where a register or an output may differ.
+    """Return the proof's log; raise `YosysError` if a register or an output may differ.
 
-    Both have registers and memories of the same names, and take over equal values from equal ones.
+    Both designs need registers and memories of the same names; the proof assumes equal values in
+    one cycle and shows equal values in the next.
     """
     files = {"left.v": left, "right.v": right}
     return run_yosys(SCRIPT.format(top=top), files, ["status.txt"])["status.txt"]

@@ -1,4 +1,4 @@
-"""From emitted Verilog to a bitstream: synthesis, place and route, and what they say of it."""
+"""FPGA build: synthesis, place and route of emitted Verilog to a bitstream, with its report."""
 
 import importlib.util
 import json
@@ -17,13 +17,13 @@ from .yosys import run_yosys
 
 __all__ = ["Build", "board_top", "build_bitstream", "require_tools"]
 
-#: Cycles after the bitstream is loaded in which all is reset: memories of iCE40s need 3 us.
+#: Bits of the reset counter after configuration: memories of iCE40s need 3 us.
 WAKE_BITS = 8
 TOP = "board"
-#: Seconds that one tool may take.
+#: Time limit of one tool in seconds.
 PATIENCE = 4 * 3600
 
-#: Of each family, and of the iCE40s by how their names go on: only UltraPlus has multipliers.
+#: Synthesis command by prefix of the device name: of the iCE40s, only UltraPlus has multipliers.
 SYNTHESIS = {
     "LFE5": "synth_ecp5",
     "iCE40HX": "synth_ice40 -device hx",
@@ -36,21 +36,21 @@ read_verilog design.v board.v
 write_json design.json
 tee -q -o cells.json stat -json
 """
-#: What Yosys and nextpnr append to the name of a signal for what they make beside it.
+#: Suffixes that Yosys and nextpnr append to a signal's name for derived cells and nets.
 OWN_NAMES = re.compile(
     r"(_(LUT4|CCU2C|PFUMX|L6MUX21|TRELLIS_\w+|DP16KD|MULT18X18D|SB_\w+|RDATA|WDATA|DO[AB]\d+)"
     r"(?![a-z]).*|\$.*|(?<=memory)\.\d.*|(?<=storage)\.\d.*|\[\d+\])$"
 )
 BIT = re.compile(r"\[\d+\]$")
-#: What Verilog calls signals that have no name.
+#: Verilog names of unnamed signals.
 NAMELESS = re.compile(r"\._\d+_$")
-#: Cells that count as four-input look-up tables: each, and how many of them one is.
+#: Cells that count as four-input look-up tables, and the number that each takes.
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6, "SB_LUT4": 1}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """What became of a design.
+    """Result of a build.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class Build:
     cells : dict of str to int
         Cells of the family after synthesis.
     used : dict of str to dict
-        Of each kind of place on the chip ``used`` and ``available``.
+        ``used`` and ``available`` for each resource of the chip.
     fmax : float
-        Hertz of the slowest path, as the router's report has it.
+        Maximum frequency in hertz from the router's report.
     wanted : float
-        Hertz that the router was asked for.
+        Requested frequency in hertz.
     critical : list of str
         Signals along the slowest path.
 
@@ -77,17 +77,17 @@ class Build:
 
 
 def require_tools(board: Board) -> None:
-    """Raise unless what places and routes for a board is installed."""
+    """Raise unless the board's place-and-route tool is installed."""
     package = f"yowasp_nextpnr_{board.family}"
     if importlib.util.find_spec(package) is None:
         raise UserError(f"{package} must be installed for {board.name}: pip install 'spica[fpga]'")
 
 
 def board_top(board: Board, design: str) -> str:
-    """Return the Verilog of what is between a self-test and the pins: reset, and inversions.
+    """Return the Verilog between a self-test and the pins: reset, and inversions.
 
-    Lights show passed, failed and running, in this order, as far as there are any; a single one
-    is lit if the test passed.
+    Lights show passed, failed and running, in this order, as far as available; a single light shows
+    that the test passed.
     """
     names = ("passed", "failed", "running")
     ports = ["input clk"]
@@ -118,9 +118,9 @@ endmodule
 
 
 def constraints(board: Board, wanted: float) -> str:
-    """Return where the ports of `board_top` are, as the family's router reads it.
+    """Return the pin constraints of `board_top` for the family's router.
 
-    Its clock is routed for `wanted` hertz, whatever the board's own is.
+    The clock is routed for `wanted` hertz, independent of the board's own frequency.
     """
     pins = {"clk": board.clock}
     pins |= {f"light_{number}": pin for number, pin in enumerate(board.lights)}
@@ -155,19 +155,19 @@ def build_bitstream(
     Parameters
     ----------
     board : Board
-        Whose chip it is for.
+        Target board.
     verilog : str
-        Of the self-test and all in it.
+        Self-test and everything in it.
     design : str
         Name of its top module.
     folder : Path
-        Where the tools work; it exists.
+        Existing working folder of the tools.
     wanted : float
-        Hertz to reach, the board's own clock at least.
+        Target frequency in hertz, at least the board's clock.
     seed : int
-        Of the placer.
+        Seed of the placer.
     progress : callable
-        Told what goes on.
+        Receives each stage.
 
     """
     progress("synthesising", 0, 3)
@@ -180,8 +180,8 @@ def build_bitstream(
     needed = sum(LUTS.get(cell, 0) * count for cell, count in cells.items())
     if needed > board.luts:
         raise UserError(
-            f"the design needs {needed:,} look-up tables and the {board.device} of {board.name} "
-            f"has {board.luts:,}; take a smaller preset or a larger board"
+            f"the design needs {needed:,} look-up tables; the {board.device} of {board.name} "
+            f"has {board.luts:,}: take a smaller preset or a larger board"
         )
     (folder / "design.json").write_text(made["design.json"])
     suffix = "lpf" if board.family == "ecp5" else "pcf"
@@ -217,7 +217,7 @@ def build_bitstream(
 
 
 def run_tool(package: str, function: str, arguments: list[str], folder: Path):
-    """Run a tool of a pip package in a folder; raise `UserError` with what it said if it fails."""
+    """Run a tool of a pip package in a folder; raise `UserError` with its errors if it fails."""
     program = f"import sys, {package} as tools; sys.exit(tools.{function}(sys.argv[1:]))"
     command = [sys.executable, "-c", program, *arguments]
     try:
@@ -226,7 +226,7 @@ def run_tool(package: str, function: str, arguments: list[str], folder: Path):
         )
     except subprocess.TimeoutExpired:
         raise UserError(
-            f"{function[4:]} must end within {PATIENCE // 3600} hours, and it did not; take a "
+            f"{function[4:]} must end within {PATIENCE // 3600} hours and did not: take a "
             "smaller preset or a larger board"
         ) from None
     if run.returncode:
@@ -236,7 +236,7 @@ def run_tool(package: str, function: str, arguments: list[str], folder: Path):
 
 
 def critical_signals(report: dict) -> list[str]:
-    """Return the signals of the design along the slowest path between two registers."""
+    """Return the named signals along the slowest path between two registers."""
     for path in report.get("critical_paths", []):
         if path["from"] == path["to"] and "posedge" in path["from"]:
             nets = (step["net"] for step in path["path"] if step.get("net"))

@@ -1,11 +1,11 @@
-"""What a gate-level netlist costs: NAND2 equivalents of its gates and of its flip-flops."""
+"""Cost of a gate-level netlist: NAND2 equivalents of gates and flip-flops."""
 
 import re
 from collections import Counter
 
 __all__ = ["NAND2_EQUIVALENTS", "count_flip_flops", "flip_flop_nand2", "nand2_equivalents"]
 
-#: Two-input NAND gates (4 transistors in static CMOS) that a gate is worth, by its transistors.
+#: Weight of each gate in two-input NAND gates (4 transistors in static CMOS), by transistor count.
 NAND2_EQUIVALENTS = {
     "$_BUF_": 1.0,
     "$_NOT_": 0.5,
@@ -25,10 +25,10 @@ NAND2_EQUIVALENTS = {
     "$_OAI4_": 2.0,
 }
 
-FLIP_FLOP = 5.5  # a plain D flip-flop; open 130 nm libraries have 5.3 to 6.5
-SYNCHRONOUS_RESET = 1.0  # the gate in front of its data
+FLIP_FLOP = 5.5  # plain D flip-flop; open 130 nm libraries have 5.3 to 6.5
+SYNCHRONOUS_RESET = 1.0  # gate before its data input
 ASYNCHRONOUS_RESET = 1.0
-ENABLE = 2.0  # the multiplexer in front of its data, part of the cell in most libraries
+ENABLE = 2.0  # multiplexer before its data input, part of the cell in most libraries
 LATCH = 4.0
 
 REGISTER = re.compile(r"\$_(?P<kind>DFF|DFFE|SDFF|SDFFE|SDFFCE|ALDFF|ALDFFE|DFFSR|DFFSRE|DLATCH)_")
@@ -55,12 +55,12 @@ def cell_weight(cell: str) -> float:
 
 
 def nand2_equivalents(cells: Counter[str]) -> float:
-    """Return the NAND2 equivalents of gates and registers; memories are not among them."""
+    """Return the NAND2 equivalents of gates and registers, without memories."""
     return sum(cell_weight(cell) * count for cell, count in cells.items())
 
 
 def flip_flop_nand2(cells: Counter[str]) -> float:
-    """Return the NAND2 equivalents of registers alone."""
+    """Return the NAND2 equivalents of registers only."""
     return sum(cell_weight(cell) * count for cell, count in cells.items() if REGISTER.match(cell))
 
 

@@ -1,4 +1,4 @@
-"""A measurement by groups of `synth.groups`: what users think the parts of a cluster are."""
+"""Measurements by the groups of `synth.groups`, the parts of a cluster as users know them."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,21 +15,22 @@ __all__ = ["GroupMeasurement", "Pricing", "group_measurements", "total_measureme
 
 @dataclass(frozen=True, kw_only=True)
 class Pricing:
-    """What memories cost: by an estimate, or tiled from the macros of a table.
+    """Cost of memories: an estimate, or tiles of macros from a table.
 
     Parameters
     ----------
     library : Library or None
-        For areas in um2.
+        Cell library, for areas in um2.
     macros : sequence of Macro
-        The user's macros, with a library only.
+        The user's macros; used only with a library.
+
     """
 
     library: Library | None = None
     macros: Sequence[Macro] = ()
 
     def tiling(self, shape: MemoryShape) -> Tiling | None:
-        """Return what a memory is made of; None where it is estimated."""
+        """Return the tiles of a memory; None if it is estimated."""
         if not self.macros or self.library is None:
             return None
         return tiling_of(shape, self.macros, self.library.nand2)
@@ -44,7 +45,7 @@ class Pricing:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMeasurement:
-    """All blocks of a group, all instances of each.
+    """Sum of all instances of all blocks of a group.
 
     Parameters
     ----------
@@ -61,11 +62,12 @@ class GroupMeasurement:
     sram_bits : Counter of str
         Bits in memories by kind of ports.
     sram_nand2 : float
-        What they are estimated to cost.
+        Estimated NAND2 equivalents of the memories.
     depth : int
-        Of the deepest block, with those it instantiates.
+        Depth of the deepest block, with the blocks it instantiates.
     logic_area, flip_flop_area, sram_area : float or None
         The same in um2, with a library.
+
     """
 
     name: str
@@ -83,19 +85,19 @@ class GroupMeasurement:
 
     @property
     def nand2(self) -> float:
-        """All of it in NAND2 equivalents."""
+        """Total NAND2 equivalents."""
         return self.logic_nand2 + self.flip_flop_nand2 + self.sram_nand2
 
     @property
     def area(self) -> float | None:
-        """All of it in um2."""
+        """Total area in um2."""
         if self.logic_area is None or self.flip_flop_area is None or self.sram_area is None:
             return None
         return self.logic_area + self.flip_flop_area + self.sram_area
 
 
 def group_measurements(measured: Measurement, pricing: Pricing) -> list[GroupMeasurement]:
-    """Return the groups that a measurement has, in the order of `GROUPS`."""
+    """Return the groups of a measurement, in the order of `GROUPS`."""
     found = []
     for group in (*GROUPS, OTHER):
         counted = [(block, block.groups.get(group, 0)) for block in measured.blocks]
@@ -105,14 +107,14 @@ def group_measurements(measured: Measurement, pricing: Pricing) -> list[GroupMea
 
 
 def total_measurement(measured: Measurement, pricing: Pricing) -> GroupMeasurement:
-    """Return all blocks as one group."""
+    """Return the sum of all blocks as one group."""
     return summed("in all", [(block, block.instances) for block in measured.blocks], pricing)
 
 
 def summed(
     name: str, counted: Iterable[tuple[BlockMeasurement, int]], pricing: Pricing
 ) -> GroupMeasurement:
-    """Add up blocks, each as often as it is counted."""
+    """Return the sum of blocks, each times its count."""
     counted = list(counted)
     bits: Counter[str] = Counter()
     sram_nand2 = 0.0

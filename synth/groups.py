@@ -1,12 +1,12 @@
-"""What users call the parts of a cluster, and which class of block belongs to which."""
+"""Groups of blocks for reports: names of a cluster's parts, and the classes in each."""
 
 from collections.abc import Mapping
 
 __all__ = ["CONTAINERS", "GROUPS", "HELPERS", "class_name", "group_of"]
 
-#: Classes by group, in the order of tables. A class has its package in front, since an `Issue` is
-#: one thing in a core and another in a matrix unit. What is not named here belongs to what it
-#: stands in, as do the helpers that stand everywhere.
+#: Classes by group, in the order of tables. A class has its package in front, since `core.Issue`
+#: and `matrix.Issue` are different. A class that is not listed, such as a common helper, belongs to
+#: the group of its parent.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "front end": ("core.FrontEnd",),
     "scheduler and scoreboard": (
@@ -47,8 +47,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "control": ("Cluster", "Control", "CoreControl", "Synchronizer", "core.CoreCounters"),
 }
 
-#: What consists of parts of several groups: whatever stands directly in one of these has a group
-#: of its own or is a helper.
+#: Classes that contain parts of several groups: every direct child has a group of its own or is a
+#: helper.
 CONTAINERS = (
     "Cluster",
     "core.Core",
@@ -63,7 +63,7 @@ _GROUPS = {name: group for group, names in GROUPS.items() for name in names}
 
 
 def class_name(kind: type) -> str:
-    """Return the name of a class as it stands in `GROUPS`."""
+    """Return the name of a class in the form of `GROUPS`."""
     room, _, path = kind.__module__.partition(".hw.")
     package = path.partition(".")[0] + "." if room and "." in path else ""
     return package + kind.__name__

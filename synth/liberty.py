@@ -1,4 +1,4 @@
-"""Cell libraries in Liberty format, and what a block's gates and flip-flops cost in them."""
+"""Cell libraries in Liberty format, and the area of a block's gates and flip-flops in them."""
 
 import json
 import re
@@ -21,10 +21,10 @@ BRACE = re.compile(r"[{}]")
 AREA = re.compile(r"\barea\s*:\s*\"?([0-9.eE+-]+)")
 FUNCTION = re.compile(r'(?<![\w])function\s*:\s*"([^"]*)"')
 INPUT = re.compile(r'\bdirection\s*:\s*"?input\b')
-#: What says that an output is not (A and B), spaces and brackets around a single name aside.
+#: Functions not (A and B) of an output, without spaces and brackets around single names.
 NAND2 = re.compile(r"!\((\w+)[&*](\w+)\)|\((\w+)[&*](\w+)\)'|!(\w+)[|+]!(\w+)|(\w+)'[|+](\w+)'")
 
-#: Yosys counts the names it makes up from here, lest it meets those of the netlist.
+#: Start of Yosys's automatic numbering, above the numbers in the netlist.
 START = "autoidx 100000000\n"
 SCRIPT = """\
 read_rtlil start.il
@@ -43,12 +43,13 @@ class Library:
     Parameters
     ----------
     path : str
-        Where it came from.
+        File it was read from.
     text : str
-        All of it.
+        Complete text.
     nand2 : float
-        Area of its smallest two-input NAND, in its unit, which is the square micrometre in all
-        open ones.
+        Area of its smallest two-input NAND, in its unit, which is the square micrometre in all open
+        libraries.
+
     """
 
     path: str
@@ -58,23 +59,21 @@ class Library:
 
 @dataclass(frozen=True, kw_only=True)
 class CellArea:
-    """Areas of a block's cells in a library: in all, and of flip-flops."""
+    """Areas of a block's cells in a library: total, and of flip-flops."""
 
     total: float
     flip_flops: float
 
 
 def read_library(path: Path) -> Library:
-    """Return the library of a file; refuse what a design cannot be mapped to."""
+    """Return the library of a file; raise `UserError` if designs cannot be mapped to it."""
     try:
         text = path.read_text(errors="replace")
     except OSError:
-        raise UserError(
-            f"--liberty must name a Liberty file, and there is none at {path}"
-        ) from None
+        raise UserError(f"--liberty must name a Liberty file; there is none at {path}") from None
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
     if not re.search(r"^\s*library\s*\(", text, re.MULTILINE):
-        raise UserError(f"--liberty must name a Liberty file, and {path} holds no library (...)")
+        raise UserError(f"--liberty must name a Liberty file; {path} holds no library (...)")
     text = without_power(text)
     starts = [found.start() for found in CELL.finditer(text)]
     cells = [text[start:end] for start, end in pairwise([*starts, len(text)])]
@@ -93,14 +92,14 @@ def read_library(path: Path) -> Library:
 
 
 def without_power(text: str) -> str:
-    """Drop what a library says of power, half of it, which every run of Yosys would read."""
+    """Drop the power tables of a library, half of the text that every run of Yosys parses."""
     kept, at = [], 0
     while found := POWER.search(text, at):
         kept.append(text[at : found.start()])
         depth, at = 1, found.end()
         while depth:
             brace = BRACE.search(text, at)
-            if brace is None:  # damaged: Yosys says where
+            if brace is None:  # damaged: Yosys reports where
                 return text
             at = brace.end()
             depth += 1 if brace[0] == "{" else -1
@@ -145,7 +144,7 @@ def map_to(library: Library, block: Block) -> CellArea:
 
 
 def require_mapped(cells: dict[str, int], block: Block):
-    """Raise if a gate or register found no cell."""
+    """Raise if a gate or register was not mapped to a cell."""
     left = [cell for cell in cells if cell.startswith("$") and not cell.startswith("$mem")]
     if left:
-        raise YosysError(f"it has none for {', '.join(sorted(left))}")
+        raise YosysError(f"it has no cell for {', '.join(sorted(left))}")

@@ -1,4 +1,4 @@
-"""The user's SRAM macros, and how the memories of a design are tiled from them."""
+"""SRAM macros of the user, and the tiling of a design's memories with them."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from .memories import MemoryShape
 
 __all__ = ["Macro", "Tiling", "read_macros", "tiling_of"]
 
-#: What columns of a table may be called, by what they hold.
+#: Accepted column names of a table, by content.
 COLUMNS = {
     "name": ("macro", "name"),
     "ports": ("ports",),
@@ -19,13 +19,13 @@ COLUMNS = {
     "width": ("width", "bits"),
     "area": ("area_um2", "area"),
 }
-#: Ports as they are written, and how many of them there are.
+#: Notations of ports, and the number of ports.
 PORTS = {"1": 1, "1rw": 1, "2": 2, "1r1w": 2, "2rw": 2}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Macro:
-    """A memory of a compiler or a library: ports (1 or 2), words, their width, its area in um2."""
+    """A memory macro: ports (1 or 2), words, bits of a word, area in um2."""
 
     name: str
     ports: int
@@ -36,7 +36,7 @@ class Macro:
 
 @dataclass(frozen=True, kw_only=True)
 class Tiling:
-    """What a memory is made of: so many of a macro, or flip-flops where `macro` is None."""
+    """Tiles of a memory: `count` instances of a macro, or flip-flops if `macro` is None."""
 
     macro: Macro | None
     count: int
@@ -47,11 +47,11 @@ class Tiling:
 
 
 def read_macros(path: Path) -> list[Macro]:
-    """Return the macros of a table of comma-separated values with a line of column names."""
+    """Return the macros of a CSV table with a header line."""
     try:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError:
-        raise UserError(f"--sram-table must name a CSV file, and there is none at {path}") from None
+        raise UserError(f"--sram-table must name a CSV file; there is none at {path}") from None
     rows = csv.DictReader(io.StringIO(text))
     names = [name.strip().lower() for name in rows.fieldnames or () if name]
     columns = {
@@ -65,7 +65,7 @@ def read_macros(path: Path) -> list[Macro]:
         )
     macros = [macro_of(row, columns, path, rows.line_num) for row in rows]
     if not macros:
-        raise UserError(f"--sram-table must list one macro or more, and {path} has no rows")
+        raise UserError(f"--sram-table must list one macro or more; {path} has no rows")
     return macros
 
 
@@ -92,11 +92,11 @@ def macro_of(row: dict, columns: dict, path: Path, line: int) -> Macro:
 
 
 def tiling_of(shape: MemoryShape, macros: Iterable[Macro], nand2: float) -> Tiling:
-    """Return the least area that a memory takes, where a NAND2 takes `nand2` um2.
+    """Return the tiling of least area for a memory, with a NAND2 of `nand2` um2.
 
-    One kind of macro stands side by side for the width and above each other for the depth; each
-    further read port is another copy. Macros are taken to write by parts of a word where the
-    memory does.
+    Instances of one macro are placed side by side for the width and stacked for the depth; each
+    further read port needs another copy. Macros are assumed to support partial writes of a word if
+    the memory does.
     """
     choices = [Tiling(macro=None, count=0, area=shape.flip_flop_nand2 * nand2)]
     if shape.ports.endswith("async"):

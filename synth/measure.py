@@ -1,7 +1,7 @@
-"""What a component costs: cells, NAND2 equivalents, flip-flops, memories, logic depth.
+"""Cost of a component: cells, NAND2 equivalents, flip-flops, memories, logic depth.
 
-Every distinct block is synthesised once and multiplied by its instances; figures of a block are
-cached under a hash of its text, so a change costs the synthesis of what it touches.
+Every distinct block is synthesised once and multiplied by its instances. Figures of a block are
+cached by a hash of its text, so a change costs only the synthesis of affected blocks.
 """
 
 import os
@@ -23,7 +23,7 @@ from .timing import timings_of
 
 __all__ = ["OTHER", "BlockMeasurement", "Measurement", "in_order", "measure", "measure_design"]
 
-#: The group of what belongs to none of `synth.groups`.
+#: Group of blocks that belong to none of `synth.groups`.
 OTHER = "other"
 
 Result = TypeVar("Result")
@@ -38,7 +38,7 @@ class BlockMeasurement:
     name : str
         Module name.
     instances : int
-        How often it stands in the whole.
+        Number of instances in the whole.
     cells : int
         Word-level cells after ``proc; opt``.
     nand2 : float
@@ -52,13 +52,14 @@ class BlockMeasurement:
     area : float or None
         Square micrometres of gates and flip-flops in a cell library, if one was given.
     flip_flop_nand2 : float
-        What flip-flops are of `nand2`.
+        Part of `nand2` in flip-flops.
     flip_flop_area : float or None
-        What flip-flops are of `area`.
+        Part of `area` in flip-flops.
     memories : Counter of MemoryShape
         Its memories.
     groups : mapping of str to int
-        How many of the instances belong to each group.
+        Number of instances in each group.
+
     """
 
     name: str
@@ -97,20 +98,20 @@ def measure(
     workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Measurement:
-    """Synthesise `component` and return what it costs.
+    """Synthesise `component` and return its cost.
 
     Parameters
     ----------
     component : Component
-        What is measured.
+        Component to measure.
     name : str
-        What the result is called, and the top module unless it is a shared block.
+        Name of the result, and of the top module unless it is a shared block.
     liberty : Path or None
-        A cell library to map to for an area beside the NAND2 equivalents.
+        Cell library to map to, for an area besides the NAND2 equivalents.
     workers : int or None
-        Blocks synthesised side by side; None for as many as the machine has processors.
+        Blocks synthesised in parallel; None for the number of processors.
     progress : callable or None
-        Told the name of each block once it is synthesised, and the number of blocks.
+        Receives the name of each block after its synthesis, and the number of blocks.
 
     """
     library = None if liberty is None else read_library(Path(liberty))
@@ -126,7 +127,7 @@ def measure_design(
     workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Measurement:
-    """Return what a design costs; see `measure`."""
+    """Return the cost of a design; see `measure`."""
 
     def work(block: Block) -> tuple[Synthesis, CellArea | None]:
         return synthesise(block), None if library is None else map_to(library, block)
@@ -157,7 +158,7 @@ def measure_design(
 
 
 def total_of(name: str, blocks: list[BlockMeasurement], depth: int) -> Measurement:
-    """Add up the blocks, each times its instances."""
+    """Return the sum of the blocks, each times its instances."""
     areas = [block.area * block.instances for block in blocks if block.area is not None]
     return Measurement(
         name=name,
@@ -177,9 +178,9 @@ def in_order(
     workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> dict[str, Result]:
-    """Return what `work` says of every block, carried out side by side, the longest first.
+    """Return the results of `work` for every block, run in parallel, largest blocks first.
 
-    Blocks of equal text are worked on once.
+    Blocks of equal text are processed once.
     """
     alike: dict[str, list[str]] = {}
     for name, block in sorted(blocks.items(), key=lambda item: -len(item[1].text)):
@@ -200,9 +201,9 @@ def in_order(
 
 
 def places_of(design: Design) -> dict[str, Counter[str]]:
-    """Return of each block how many instances stand in each group.
+    """Return for each block the number of instances in each group.
 
-    One whose class has no group belongs to that of what instantiates it.
+    A block whose class has no group belongs to the group of its parent.
     """
     places: dict[str, Counter[str]] = {name: Counter() for name in design.blocks}
     places[design.top][group_of(design.blocks[design.top].kind) or OTHER] = 1

@@ -1,4 +1,4 @@
-"""Memories that synthesis leaves whole: their shapes, and what they would cost as macros."""
+"""Memories kept whole by synthesis: shapes, and estimated cost as macros."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from .gates import ENABLE, FLIP_FLOP, NAND2_EQUIVALENTS
 
 __all__ = ["MACRO_NAND2", "MemoryShape", "memories_of", "memory_nand2"]
 
-#: NAND2 equivalents of SRAM macros by their bits, for one port and for two. Areas of IHP's 130 nm
-#: macros as their Liberty files state them (IHP-Open-PDK, libs.ref/sg13g2_sram), by 7.2576 um2 of
-#: its NAND2; of equally large ones that of the least area.
+#: NAND2 equivalents of SRAM macros by bits, for one port and for two. Source: areas of IHP's 130 nm
+#: macros in their Liberty files (IHP-Open-PDK, libs.ref/sg13g2_sram), divided by 7.2576 um2 of its
+#: NAND2; of equal sizes the one of least area.
 MACRO_NAND2: Mapping[int, Sequence[tuple[int, float]]] = {
     1: (
         (2_048, 2_417.7),  # 256 x 8
@@ -25,7 +25,7 @@ MACRO_NAND2: Mapping[int, Sequence[tuple[int, float]]] = {
         (262_144, 129_507.7),  # 8192 x 32
     ),
     2: (
-        (2_048, 5_256.2),  # 256 x 8; one of 64 x 22 is larger than that
+        (2_048, 5_256.2),  # 256 x 8; the macro of 64 x 22 is larger
         (4_096, 7_908.6),  # 512 x 8
         (8_192, 12_191.6),  # 512 x 16
         (16_384, 20_757.6),  # 512 x 32
@@ -36,15 +36,16 @@ MACRO_NAND2: Mapping[int, Sequence[tuple[int, float]]] = {
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class MemoryShape:
-    """A memory as its users see it.
+    """Shape and ports of a memory.
 
     Parameters
     ----------
     depth, width : int
         Words, and bits of each.
     ports : str
-        ``1rw``: one port that reads or writes. ``1r1w``: one that reads beside one that writes; in
-        general numbers of each. With ``async``, reads take no clock edge, which no macro offers.
+        ``1rw``: one port that reads or writes. ``1r1w``: one read port and one write port; in
+        general the number of each. ``async``: reads are not clocked; no macro supports this.
+
     """
 
     depth: int
@@ -53,7 +54,7 @@ class MemoryShape:
 
     @property
     def bits(self) -> int:
-        """Bits in all."""
+        """Total bits."""
         return self.depth * self.width
 
     @property
@@ -64,7 +65,7 @@ class MemoryShape:
 
 
 def memories_of(module: dict) -> Counter[MemoryShape]:
-    """Return the memories that a netlist of ``write_json`` kept."""
+    """Return the memories kept in a netlist of ``write_json``."""
     found: Counter[MemoryShape] = Counter()
     for cell in module["cells"].values():
         if cell["type"] == "$mem_v2":
@@ -75,7 +76,7 @@ def memories_of(module: dict) -> Counter[MemoryShape]:
 
 
 def ports_of(cell: dict) -> str:
-    """Return which ports a memory has: as the design says, else those it was found to have."""
+    """Return the ports of a memory: as declared in the design, else as found by Yosys."""
     if declared := cell["attributes"].get("sram_ports"):
         return declared
     parameters = cell["parameters"]
@@ -85,12 +86,12 @@ def ports_of(cell: dict) -> str:
 
 
 def memory_nand2(shape: MemoryShape) -> float:
-    """Return NAND2 equivalents of a memory: of a macro or of flip-flops, whichever is less.
+    """Return the NAND2 equivalents of a memory: as macro or as flip-flops, whichever is less.
 
-    Between the macros of `MACRO_NAND2` the logarithm of the area is interpolated by that of the
-    bits; a smaller one costs as much as the smallest, a larger one as much per bit as the largest.
-    What reads without a clock is never a macro; of more than two ports each further read port is
-    another copy.
+    Between the macros of `MACRO_NAND2`, the logarithm of the area is interpolated over the
+    logarithm of the bits. A smaller memory costs as much as the smallest macro, a larger one as
+    much per bit as the largest. A memory with asynchronous reads is never a macro. With more than
+    two ports, each further read port needs another copy.
     """
     if shape.ports.endswith("async"):
         return shape.flip_flop_nand2
@@ -101,7 +102,7 @@ def memory_nand2(shape: MemoryShape) -> float:
 
 
 def interpolated(points: Sequence[tuple[int, float]], bits: int) -> float:
-    """Return the area of `bits`, between `points` of bits and area."""
+    """Return the area of `bits`, interpolated in `points` of bits and area."""
     least, greatest = points[0], points[-1]
     if bits <= least[0]:
         return least[1]

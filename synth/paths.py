@@ -1,4 +1,4 @@
-"""The deepest paths of a design, by the names of signals along them."""
+"""Deepest paths of a design, by the names of the signals along them."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from .timing import timings_of
 
 __all__ = ["DeepPath", "deepest_paths"]
 
-#: Names that Yosys made.
+#: Names created by Yosys.
 MADE = re.compile(r"\$|\[\d+\]$")
 
 
@@ -25,12 +25,12 @@ class DeepPath:
     Parameters
     ----------
     block : str
-        The block that both ends and all between are in, or below it.
+        Smallest block that contains the whole path.
     depth : int
         Gates.
     signals : tuple of (str, int)
-        Names on the way, each with the gates up to it; of a block below after the name of its
-        instance. The last is what the path ends in.
+        Names along the path, each with the gates up to it; names in a child block follow its
+        instance's name. The last is the end of the path.
 
     """
 
@@ -40,10 +40,10 @@ class DeepPath:
 
 
 def deepest_paths(design: Design, count: int) -> list[DeepPath]:
-    """Return the deepest path of each block, those of the deepest blocks alone.
+    """Return the deepest path of each block, limited to the `count` deepest.
 
-    A path counts in the smallest block that holds it whole. Paths from and to ports of the design
-    are left out.
+    A path counts in the smallest block that contains all of it. Paths from and to ports of the
+    design are left out.
     """
     paths = Paths(design)
     found = [path for name in design.order if (path := paths.deepest(name)) is not None]
@@ -52,7 +52,7 @@ def deepest_paths(design: Design, count: int) -> list[DeepPath]:
 
 @dataclass(kw_only=True)
 class Inside:
-    """A block's logic, when its bits arrive, and what they are called."""
+    """A block's logic, arrival times and names of its bits."""
 
     graph: Graph
     arrivals: Arrivals
@@ -61,7 +61,7 @@ class Inside:
 
 
 class Paths:
-    """Walks back along the deepest paths of a design, into the blocks they cross."""
+    """Search backwards along the deepest paths of a design, into the blocks they cross."""
 
     def __init__(self, design: Design):
         self.design = design
@@ -84,7 +84,7 @@ class Paths:
         return self.known[name]
 
     def deepest(self, name: str) -> DeepPath | None:
-        """Return the deepest path between registers in a block, not wholly in one below it."""
+        """Return the deepest path between registers of a block that is not inside one child."""
         inside = self.inside(name)
         register = inside.arrivals.register
         ends = [
@@ -101,16 +101,16 @@ class Paths:
             child = inside.blocks[crossing.block]
             rest = self.onward(child, crossing.port_bit)
             steps += [(f"{crossing.instance}.{n}", depth - cells + gates) for n, gates in rest]
-        # A signal of many gates is told once, with the last of them.
+        # A signal with several gates is listed once, with its last gate.
         ends = (list(group)[-1] for _, group in groupby(steps[1:], key=lambda step: step[0]))
         signals = (*steps[:1], *(step for step in ends if step[0] != steps[0][0]))
         return DeepPath(block=name, depth=depth, signals=signals)
 
     def back(self, name: str, bit: int, origin: PortBit | None) -> Iterator[tuple[str, int]]:
-        """Yield the steps to a bit from the register, or the input, that is farthest from it."""
+        """Yield the steps to a bit from the farthest register, or from input `origin`."""
         inside = self.inside(name)
         graph = inside.graph
-        trail: list[tuple[int, int]] = []  # bits from the end on, with the gates up to each
+        trail: list[tuple[int, int]] = []  # bits from the end backwards, with the gates up to each
         while True:
             gates = inside.arrivals.of(bit, origin)
             assert gates is not None
@@ -135,7 +135,7 @@ class Paths:
                 yield inside.names[bit], gates
 
     def before(self, inside: Inside, bit: int, gates: int, origin: PortBit | None) -> int | None:
-        """Return from which bit a path comes; None where it begins."""
+        """Return the bit before this one on the path; None at its start."""
         graph = inside.graph
         if origin is None and graph.starts.get(bit) == gates:
             return None
@@ -148,7 +148,7 @@ class Paths:
         )
 
     def across(self, inside: Inside, leaving, entered: int, so_far: int):
-        """Yield the steps through a block below, from a bit that enters it to where it leaves."""
+        """Yield the steps through a child block, from the bit that enters it to its output."""
         child = inside.blocks[leaving.block]
         timing = self.timings[child]
         output = self.inside(child).graph.outputs[leaving.port_bit]
@@ -159,7 +159,7 @@ class Paths:
             yield f"{leaving.instance}.{step}", so_far + gates
 
     def onward(self, name: str, port_bit: PortBit) -> Iterator[tuple[str, int]]:
-        """Yield the steps from an input of a block to the register that is farthest from it."""
+        """Yield the steps from an input of a block to the farthest register."""
         inside = self.inside(name)
         inputs = inside.arrivals.inputs
         bit, _, crossing = max(
@@ -174,7 +174,7 @@ class Paths:
 
 
 def names_of(module: dict) -> dict[int, str]:
-    """Return what bits are called in the source: of several names the shortest but a port's."""
+    """Return the source names of bits: the shortest name, a port's name only as a last resort."""
     named = (name for name in module["netnames"] if not MADE.search(name))
     found: dict[int, str] = {}
     for name in sorted(named, key=lambda name: (name in module["ports"], len(name), name)):

@@ -1,4 +1,4 @@
-"""Synthesis of one block by itself: its cells, gates and memories, and its netlist."""
+"""Synthesis of one block by itself: cells, gates, memories and netlist."""
 
 import json
 from collections import Counter
@@ -26,22 +26,22 @@ __all__ = [
     "synthesise",
 ]
 
-#: What is done to a design.
+#: Script for a whole design.
 ELABORATION = """
 hierarchy -check -top {top}
 proc
 flatten -noscopeinfo
 chformal -remove
 """
-#: What is done to each block before its word-level cells are counted.
+#: Script for each block before its word-level cells are counted.
 WORDS = """
 opt
 """
 COUNT = """
 tee -q -o words.json stat -json
 """
-#: What is done to each block then: what `synth -run coarse:fine` does, which takes whole designs
-#: alone, and the rest of `synth` without its `memory_map`, so that memories stay whole.
+#: Script for each block after that: the passes of `synth -run coarse:fine`, which accepts only
+#: whole designs, and the rest of `synth` without `memory_map`, so that memories stay whole.
 GATES = """
 opt_expr
 opt_clean
@@ -68,7 +68,7 @@ clean
 WRITE = """
 write_json gates.json
 """
-#: All of it, where a design is one block.
+#: Complete script for a design of one block.
 MAPPING = ELABORATION + WORDS + COUNT + GATES + WRITE
 SCRIPT = "read_rtlil block.il" + MAPPING.format(top=TOP)
 
@@ -78,7 +78,7 @@ NOT_HARDWARE = {"$meminit", "$meminit_v2", "$scopeinfo", "$print"}
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
-    """What Yosys says of one block by itself, without the blocks it instantiates.
+    """Synthesis result of one block by itself, without the blocks it instantiates.
 
     Parameters
     ----------
@@ -88,6 +88,7 @@ class Synthesis:
         Gates and registers.
     memories : Counter of MemoryShape
         Memories, which stay whole.
+
     """
 
     cells: int
@@ -96,7 +97,7 @@ class Synthesis:
 
 
 def synthesis_key(block: Block) -> str:
-    """Return a hash of all that the synthesis of a block depends on."""
+    """Return a hash of everything that determines the synthesis of a block."""
     return digest([yosys_version(), SCRIPT, block.text])
 
 
@@ -116,15 +117,15 @@ def synthesise(block: Block) -> Synthesis:
 
 
 def counts_of(block: Block) -> Synthesis:
-    """Count what is in a block's netlist."""
+    """Count the contents of a block's netlist."""
     words, gates = (json.loads(text)["modules"] for text in netlist_of(block).values())
     return synthesis_of(words[f"\\{TOP}"], gates[TOP], block.names)
 
 
 def synthesis_of(words: dict, gates: dict, blocks: Container[str]) -> Synthesis:
-    """Count what ``stat`` found in a module at first, and ``write_json`` at last.
+    """Count the cells of a module in the outputs of ``stat`` and ``write_json``.
 
-    Instances of `blocks` are none of it.
+    Instances of `blocks` do not count.
     """
     counts: Mapping[str, int] = words.get("num_cells_by_type", {})
     mapped = Counter(cell["type"] for cell in gates["cells"].values())

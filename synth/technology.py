@@ -1,4 +1,4 @@
-"""What blocks take of FPGAs: look-up tables, flip-flops, block RAMs, multipliers."""
+"""FPGA resources of a block: look-up tables, flip-flops, block RAMs, multipliers."""
 
 import json
 from collections import Counter
@@ -14,15 +14,15 @@ __all__ = ["RESOURCES", "TECHNOLOGIES", "Technology", "flow", "resources_in"]
 
 RESOURCES = ("lut", "ff", "bram", "dsp")
 
-#: Cells that are wires, constants or parts of a logic cell counted by its look-up table.
+#: Cells that are wires, constants, or parts of a logic cell counted with its look-up table.
 FREE = {
     *("$scopeinfo", "$print", "VCC", "GND", "VLO", "VHI"),
     *("PFUMX", "L6MUX21", "SB_CARRY", "CARRY4", "MUXF7", "MUXF8", "MUXF9"),
 }
 
 
-#: A clocked read of what is written in the same cycle is undefined, as `Sram` has it: else block
-#: RAMs would get registers and multiplexers around them.
+#: A clocked read of a word written in the same cycle is undefined, as in `Sram`. Otherwise Yosys
+#: adds registers and multiplexers around block RAMs.
 SRAM_CONTRACT = (
     "setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:COLLISION_X_MASK=1'0 %i r:CLK_ENABLE=1 %i"
 )
@@ -35,13 +35,14 @@ class Technology:
     Parameters
     ----------
     name : str
-        As people say it.
+        Full name.
     command : str
-        Yosys's synthesis for it, of a part of a design: without pads and clock buffers.
+        Yosys's synthesis command for a part of a design: without pads and clock buffers.
     cells : mapping of str to mapping
-        What each of its cells takes, by `RESOURCES`.
+        Resources of each of its cells, by `RESOURCES`.
     bram : str
-        What one block RAM is.
+        Size of one block RAM.
+
     """
 
     name: str
@@ -51,7 +52,7 @@ class Technology:
 
     @property
     def script(self) -> str:
-        """What Yosys does with a block."""
+        """Yosys script for a block."""
         return (
             f"read_rtlil block.il\n{SRAM_CONTRACT}\nhierarchy -check -top {TOP}\nproc\n"
             "flatten -noscopeinfo\n"
@@ -60,17 +61,17 @@ class Technology:
 
 
 def flow(command: str, top: str) -> str:
-    """Return what synthesises a module for a family of FPGAs by one of Yosys's commands.
+    """Return the Yosys commands that synthesise a module for a family of FPGAs.
 
-    Signals are nets of one bit before they become look-up tables: what is named like a bit of
-    another signal ends that step otherwise (Yosys's issue 4349).
+    Signals become one-bit nets before look-up table mapping: a signal named like a bit of another
+    signal would otherwise make that step fail (Yosys issue 4349).
     """
     run = f"{command} -top {top} -run"
     return f"{run} :map_luts\nsplitnets\n{run} map_luts:"
 
 
 def each(resource: str, amount: float, *names: str) -> dict[str, dict[str, float]]:
-    """Return that each of some cells takes an amount of a resource."""
+    """Return a mapping of each named cell to an amount of a resource."""
     return {name: {resource: amount} for name in names}
 
 
@@ -83,7 +84,7 @@ TECHNOLOGIES: Mapping[str, Technology] = {
         name="Lattice ECP5",
         command="synth_ecp5",
         cells=each("lut", 1, "LUT4", "INV")
-        # A carry cell is two look-up tables, a small RAM four and two that write.
+        # A carry cell takes two look-up tables; a small RAM takes four, and two that write.
         | each("lut", 2, "CCU2C")
         | each("lut", 6, "TRELLIS_DPR16X4")
         | each("ff", 1, "TRELLIS_FF")
@@ -117,7 +118,7 @@ TECHNOLOGIES: Mapping[str, Technology] = {
 
 
 def resources_in(technology: Technology, block: Block) -> Counter[str]:
-    """Return what a block takes by itself, without the blocks it instantiates."""
+    """Return the resources of a block by itself, without the blocks it instantiates."""
 
     def synthesise() -> dict[str, int]:
         report = run_yosys(technology.script, {"block.il": block.text}, ["cells.json"])
@@ -131,7 +132,7 @@ def resources_in(technology: Technology, block: Block) -> Counter[str]:
         if cell in block.names or cell in FREE:
             continue
         if cell not in technology.cells:
-            raise ValueError(f"cells of {technology.name} must be known, and {cell!r} is not")
+            raise ValueError(f"cells of {technology.name} must be known; {cell!r} is not")
         for resource, amount in technology.cells[cell].items():
             resources[resource] += count * amount  # pyright: ignore[reportArgumentType]  # halves
     return resources

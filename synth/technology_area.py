@@ -1,4 +1,4 @@
-"""What a design takes of an FPGA, by groups: the sum of its blocks, each synthesised by itself."""
+"""FPGA resources of a design by groups: the sum of its blocks, each synthesised by itself."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -14,16 +14,17 @@ __all__ = ["Resources", "measure_technology"]
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """What a design takes, in all, by group, and of each block one instance.
+    """Resources of a design: total, by group, and per instance of each block.
 
     Parameters
     ----------
     whole : Counter of str
-        By `RESOURCES`.
+        Total by `RESOURCES`.
     groups : mapping of str to Counter
         The same by group.
     blocks : mapping of str to tuple
-        Of each block its instances and what one takes.
+        Instances of each block, and the resources of one.
+
     """
 
     whole: Counter[str]
@@ -38,7 +39,7 @@ def measure_technology(
     workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Resources:
-    """Return what a design takes of a family of FPGAs."""
+    """Return the resources of a design on a family of FPGAs."""
     taken = in_order(
         design.blocks, lambda block: resources_in(technology, block), workers, progress
     )

@@ -14,7 +14,7 @@ __all__ = ["timings_of"]
 
 
 def timings_of(design: Design) -> dict[str, Timing]:
-    """Return the timing of every block, in which that of the blocks it instantiates counts."""
+    """Return the timing of every block, including the blocks it instantiates."""
     timings: dict[str, Timing] = {}
     keys: dict[str, str] = {}
     sources = source_key(Path(__file__).parent)

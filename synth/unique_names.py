@@ -1,4 +1,4 @@
-"""Names that no two blocks of a design share, so that each is synthesised as if it were alone."""
+"""Unique names across the blocks of a design, so that each is synthesised as if it were alone."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,16 +11,16 @@ __all__ = ["with_unique_names"]
 NAME = re.compile(r"([\\$])(\S+)")
 MEMORY = re.compile(r'^(    parameter \\MEMID "\\?[\\$])')
 CONNECTION = re.compile(r"^(    connect )(\S+)(.*)$")
-#: Lines that name neither a wire nor a cell nor a memory of the module.
+#: Lines that name no wire, cell or memory of the module.
 OTHER_LINES = ("module ", "attribute ", "parameter ")
 
 
 def with_unique_names(text: str, kinds: Mapping[str, str]) -> str:
-    """Return a design in which the number of its block is in front of every name in a module.
+    """Return a design with the number of its block in front of every name in a module.
 
-    Yosys orders wires and cells by which name it met first, be it in another block. So no block
-    meets names of another, and each meets its own in the order in which it does in its `Block`:
-    those that it shares with ports of blocks it instantiates first.
+    Yosys orders wires and cells by first occurrence of their names, even in other blocks. With
+    these prefixes no block sees names of another. Each sees its own names in the order of its
+    `Block`: first those it shares with ports of the blocks it instantiates.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def with_unique_names(text: str, kinds: Mapping[str, str]) -> str:
     blocks = split_blocks(text, kinds)
     prefixes = {name: f"{number}:" for number, name in enumerate(blocks)}
     module_prefixes = {module: prefixes[owner] for module, owner in owners.items()}
-    # Children first, for their parents name their ports.
+    # Children first, because parents name their children's ports.
     children = {name: set(block.children) for name, block in blocks.items()}
     chunks: list[str] = []
     for name in TopologicalSorter(children).static_order():
@@ -46,9 +46,9 @@ def with_unique_names(text: str, kinds: Mapping[str, str]) -> str:
 
 
 def names_met_first(block: Block, modules: Mapping[str, str], prefix: str) -> str:
-    """Return a module, which nothing instantiates, of what the stubs of a block call their ports.
+    """Return an uninstantiated module with the port names of a block's stubs.
 
-    Names of a block's own wires are among them.
+    Some of them are also names of the block's own wires.
     """
     ports = [port for child in block.names.values() for port in PORT.findall(modules[child])]
     names = dict.fromkeys(port.rpartition(" ")[2] for port in ports)
@@ -57,9 +57,9 @@ def names_met_first(block: Block, modules: Mapping[str, str], prefix: str) -> st
 
 
 def renamed_lines(module: str, prefix: str, prefixes: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a module with a prefix in front of the names in it.
+    """Yield the lines of a module with a prefix before each name.
 
-    Ports of a cell have the prefix that `prefixes` has for its module, those of Yosys's cells none.
+    Ports of a cell get the prefix of its module in `prefixes`; ports of Yosys's cells get none.
     """
     ports = ""
     for line in module.split("\n"):
@@ -82,5 +82,5 @@ def renamed_lines(module: str, prefix: str, prefixes: Mapping[str, str]) -> Iter
 
 
 def renamed(text: str, prefix: str) -> str:
-    """Return a text of RTLIL with a prefix in every name."""
+    """Return RTLIL text with a prefix in every name."""
     return NAME.sub(lambda name: name[1] + prefix + name[2], text)

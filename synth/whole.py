@@ -13,21 +13,22 @@ from .yosys import run_at_once
 
 __all__ = ["Whole", "flat_nand2", "hierarchical"]
 
-#: Kept, so that what nobody looks at is counted as it is where each block stands alone.
+#: Keeps blocks with unused outputs, which also count when each block stands alone.
 KEEP = "setattr -mod -set keep_hierarchy 1 -set keep 1 {blocks}\n"
 RESULTS = ("words.json", "gates.json")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Whole:
-    """What one run of Yosys says of a design.
+    """Result of one Yosys run on a design.
 
     Parameters
     ----------
     blocks : mapping of str to Synthesis
-        Of each block one instance, without the blocks it instantiates.
+        One instance of each block, without the blocks it instantiates.
     instances : Counter of str
-        How many instances of each block there are.
+        Number of instances of each block.
+
     """
 
     blocks: Mapping[str, Synthesis]
@@ -35,7 +36,7 @@ class Whole:
 
     @property
     def nand2(self) -> float:
-        """NAND2 equivalents of all instances; memories are not among them."""
+        """NAND2 equivalents of all instances, without memories."""
         return sum(
             nand2_equivalents(self.blocks[name].gates) * times
             for name, times in self.instances.items()
@@ -72,7 +73,7 @@ def hierarchical(text: str, top: str, kinds: Mapping[str, str]) -> Whole:
 
 
 def instances_below(top: str, modules: Mapping[str, dict], blocks: Container[str]) -> Counter[str]:
-    """Return how many instances of each block a netlist of modules holds, `top` among them."""
+    """Return the number of instances of each block in a netlist, `top` included."""
     instances = Counter([top])
     for cell in modules[top]["cells"].values():
         if cell["type"] in blocks:
@@ -81,15 +82,15 @@ def instances_below(top: str, modules: Mapping[str, dict], blocks: Container[str
 
 
 def each(blocks: list[str], passes: str) -> str:
-    """Return commands that do `passes` to one block after the other.
+    """Return commands that run `passes` on one block after the other.
 
-    Passes repeat what they do until nothing changes in any module that they are given.
+    Passes otherwise iterate until nothing changes in any of their modules.
     """
     return "".join(f"select -module {block}\n{passes}select -clear\n" for block in blocks)
 
 
 def flat_nand2(text: str, top: str) -> float:
-    """Return the NAND2 equivalents of a design that is flattened before it is optimised."""
+    """Return the NAND2 equivalents of a design flattened before optimisation."""
     script = "read_rtlil design.il" + MAPPING.format(top=top)
     texts = run_at_once(script, {"design.il": START + text}, RESULTS)
     module = json.loads(texts["gates.json"])["modules"][top]

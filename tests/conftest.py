@@ -1,4 +1,4 @@
-"""What all tests share: under continuous integration, a skipped test is a failed test."""
+"""Common fixtures and hooks of all tests; under continuous integration, a skipped test fails."""
 
 import gc
 import os
@@ -10,7 +10,7 @@ import pytest
 from spica.sim.trace.pipeline import pipeline_of
 from spica.sim.trace_bench import CONFIG, PROGRAM, run_recorded
 
-#: Files that build the largest models, or take longest otherwise: first, lest they come last.
+#: Slowest files, such as those that build the largest models: scheduled first.
 LONGEST = (
     *("test_arithmetic", "test_core_random", "test_api", "test_core_lockstep", "test_save"),
     *("test_core_path", "test_shapes", "test_cluster_cores", "test_shared", "test_budgets"),
@@ -25,10 +25,10 @@ LONGEST = (
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each worker whole files, `LONGEST` first: what a file builds is built for it once.
+    """Give each worker whole files, `LONGEST` first, so that a file builds its models once.
 
-    Workers that share a file wait for each other's models. Slow tests are handed out one by one,
-    for a file of them may take an hour.
+    Workers that share a file would wait for each other's models. Slow tests are distributed one by
+    one, because a file of them may take an hour.
     """
     if config.option.markexpr != "not slow" or config.option.dist != "load":
         return None
@@ -37,25 +37,25 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Begin with the files that take longest, where several workers share them out."""
+    """Sort the slowest files first if several workers run."""
     if hasattr(config, "workerinput"):
         ranks = {name: rank for rank, name in enumerate(LONGEST)}
         items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
 
 
-#: Objects that are made before the collector looks for cycles among them: designs make many.
+#: Allocations between garbage collections: designs make many objects.
 COLLECTED_EVERY = 20_000
 
 
 def pytest_collection_finish():
-    """Keep the garbage collector from what lives to the end: thousands of tests, all modules."""
+    """Exclude permanent objects (tests and modules) from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECTED_EVERY, *gc.get_threshold()[1:])
 
 
 def forbid_skip(report):
-    """Fail what a missing tool would skip: `.ci/run` sets `SPICA_CI` and installs the tools."""
+    """Fail tests that a missing tool would skip: `.ci/run` sets `SPICA_CI` and installs tools."""
     if report.skipped and os.environ.get("SPICA_CI") and not hasattr(report, "wasxfail"):
         reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
@@ -65,20 +65,20 @@ def forbid_skip(report):
 
 @pytest.fixture
 def page_writer(monkeypatch):
-    """Import scripts of the documentation, which are no part of the package."""
+    """Import scripts of the documentation, which are not part of the package."""
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "docs")
     return import_module
 
 
 @pytest.fixture(scope="session")
 def recorded():
-    """Run what shows much of a core, recorded; return records and outcome, not to be changed."""
+    """Run a program that uses most of a core, recorded; return read-only records and outcome."""
     return run_recorded(PROGRAM, CONFIG)
 
 
 @pytest.fixture(scope="session")
 def pipeline(recorded):
-    """Return the life stories of that run's instructions."""
+    """Return the pipeline history of that run's instructions."""
     return pipeline_of(recorded[0][0])
 
 

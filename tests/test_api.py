@@ -1,4 +1,4 @@
-"""The machine at a Python prompt."""
+"""Tests of the Python interface `import spica`."""
 
 import numpy as np
 import pytest

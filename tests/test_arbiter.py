@@ -1,4 +1,4 @@
-"""`hw.memory.arbiter`: order, fairness, and the selection of a payload."""
+"""Tests of `hw.memory.arbiter`: order, fairness, and the selection of a payload."""
 
 import random
 from functools import partial
@@ -14,13 +14,13 @@ from spica.synth.measure import measure
 
 
 def round_robin(requesters: int, last: int | None, requests: int) -> int | None:
-    """Golden model: the first requester after `last` in a circle, None where nobody asks."""
+    """Golden model: the first requester after `last` in circular order, None without requests."""
     order = range(requesters) if last is None else range(last + 1, last + 1 + requesters)
     return next((n % requesters for n in order if requests >> n % requesters & 1), None)
 
 
 async def compare(ctx, dut, steps):
-    """Drive random requests and takings; compare each grant with the golden model."""
+    """Drive random requests and `taken`; compare each grant with the golden model."""
     requesters = dut.config
     rng = random.Random(requesters)
     last = None
@@ -74,7 +74,7 @@ def test_a_grant_that_is_not_taken_stays():
 
 
 class Selector(wiring.Component):
-    """`select` with ports."""
+    """`select` as a component."""
 
     def __init__(self, choices):
         self.choices = choices
@@ -104,7 +104,7 @@ def test_select_returns_what_was_granted(choices):
 
 
 class Lowest(wiring.Component):
-    """`lowest` with ports."""
+    """`lowest` as a component."""
 
     def __init__(self, width):
         super().__init__({"i": In(width), "o": Out(width)})
@@ -131,5 +131,5 @@ def test_lowest_bit(width):
 
 
 def test_depth_of_many_requesters():
-    """No carry runs through all of them."""
+    """No carry chain runs through all requesters."""
     assert measure(Arbiter(32), "arbiter").depth <= 40

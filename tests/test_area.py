@@ -1,4 +1,4 @@
-"""Areas by groups, against synthesis of the whole; what must rise with a machine's size."""
+"""Tests of areas by groups against synthesis of the whole, and of their growth with size."""
 
 import ast
 from collections import Counter
@@ -35,7 +35,7 @@ TINY = PRESETS["tiny"]
 
 
 class Adder(SharedBlock):
-    """Register a sum."""
+    """Registered sum."""
 
     def __init__(self, config):
         self.config = config
@@ -48,7 +48,7 @@ class Adder(SharedBlock):
 
 
 class Multiplier(SharedBlock):
-    """Add up what a memory holds, times what comes in."""
+    """Sum of a memory word, times the input."""
 
     def __init__(self, config):
         self.config = config
@@ -73,7 +73,7 @@ class Multiplier(SharedBlock):
 
 
 class Twice(SharedBlock):
-    """The same block twice, and one of its kind beside it."""
+    """Two instances of the same block, and a different block of the same class."""
 
     def __init__(self, config):
         self.config = config
@@ -90,7 +90,7 @@ class Twice(SharedBlock):
 
 
 def require_the_same_sum(component, name):
-    """Compare every block with itself in one synthesis of the whole that flattens none of them.
+    """Compare every block with itself in a synthesis of the whole that flattens none of them.
 
     Return the NAND2 equivalents of all blocks, of the whole, and of the whole flattened.
     """
@@ -108,25 +108,25 @@ def require_the_same_sum(component, name):
 def test_the_sum_of_blocks_is_one_synthesis_of_the_whole():
     blocks, whole, flat = require_the_same_sum(Twice(8), "twice")
     assert blocks == whole
-    # Adders that nobody looks at are counted, and a whole leaves them out.
+    # Adders with unused outputs count per block; a flattened whole drops them.
     assert 0.5 * blocks < flat < blocks
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["tiny_matrix", "tiny"])
 def test_the_sum_of_a_cluster_is_one_synthesis_of_the_whole(preset):
-    """Word-level cells, every kind of gate and of flip-flop, and memories of every block."""
+    """Compare word-level cells, every kind of gate and flip-flop, and memories of every block."""
     blocks, whole, flat = require_the_same_sum(Cluster(PRESETS[preset]), preset)
     assert blocks == whole
     assert FLAT_LEAST < flat / blocks < 1
 
 
-#: What remains of the sum when the whole is flattened before it is optimised; docs/area.md.
+#: Share of the sum left if the whole is flattened before optimisation; see docs/area.md.
 FLAT_LEAST = 0.965
 
 
 def classes_of_hw():
-    """Return the classes of each package of gateware, and their names as `GROUPS` has them."""
+    """Return the classes of each RTL package, and their names in the form of `GROUPS`."""
     root = Path(hw.__path__[0])
     for path in root.rglob("*.py"):
         package = path.relative_to(root).parts[0] + "." if path.parent != root else ""
@@ -142,7 +142,7 @@ def test_groups_name_classes_that_exist_and_each_once():
 
 
 def require_groups(config, name):
-    """Every block has a group, and what stands directly in a container one of its own."""
+    """Require a group for every block, and a different one for direct children of containers."""
     text, _, kinds = rtlil_of(Cluster(config), name)
     modules = modules_of(text)
     unknown = set()
@@ -221,7 +221,7 @@ def test_equal_blocks_of_different_names_are_synthesised_once():
     ],
 )
 def test_resources_of_fpgas(tech, expected):
-    """A memory, a multiplier and two adders, which stand alone, and each is counted once."""
+    """A memory, a multiplier and two adders in separate blocks each count once."""
     taken = measure_technology(design_of(Multiplier(16), "multiplier"), TECHNOLOGIES[tech])
     expected = expected | {"ff": 2 * 16}
     assert {name: taken.whole[name] for name in expected} == expected
@@ -230,7 +230,7 @@ def test_resources_of_fpgas(tech, expected):
 
 
 def test_signals_that_are_named_like_bits_of_others():
-    """Of this block Yosys's mapping to look-up tables makes names that others have already."""
+    """Yosys's look-up table mapping of this block creates names that already exist."""
     blocks = cluster_design(TINY, "tiny").blocks
     (lanes,) = (block for name, block in blocks.items() if name.startswith("float_lanes"))
     assert resources_in(TECHNOLOGIES["ecp5"], lanes)["lut"] > 1000
@@ -239,7 +239,7 @@ def test_signals_that_are_named_like_bits_of_others():
 def test_a_cell_that_is_not_known_is_refused():
     (block,) = design_of(Adder(4), "adder").blocks.values()
     blind = replace(TECHNOLOGIES["ice40"], cells={})
-    with pytest.raises(ValueError, match=r"cells of Lattice iCE40 must be known, and 'SB_"):
+    with pytest.raises(ValueError, match=r"cells of Lattice iCE40 must be known; 'SB_"):
         resources_in(blind, block)
 
 
@@ -250,7 +250,7 @@ def logic(component, name):
 
 
 def rises(figures):
-    """Whether both NAND2 equivalents and cells are more each time."""
+    """Return whether both NAND2 equivalents and cells grow in each step."""
     return all(a[k] < b[k] for a, b in pairwise(figures) for k in (0, 1))
 
 
@@ -281,7 +281,7 @@ def test_a_mesh_costs_more_the_larger_it_is_and_the_wider_its_format():
         return logic(WeightStationaryMesh(config), "mesh")[0]
 
     sides = [cost(side, "fp8_e4m3") for side in (2, 4)]
-    # Four times the elements, and what lies beside them.
+    # Four times the elements, and the logic around them.
     assert sides[1] > 3 * sides[0]
     formats = [cost(2, operand) for operand in ("fp8_e4m3", "fp16")]
     assert formats[0] < formats[1]

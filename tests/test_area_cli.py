@@ -1,4 +1,4 @@
-"""``spica area``: its tables, files, and one sentence for every bad input."""
+"""Tests of ``spica area``: tables, files, and one-sentence errors for bad input."""
 
 import json
 from collections import Counter
@@ -23,7 +23,7 @@ TABLE = "macro,ports,words,width,area_um2\nwide,2,256,32,1000\n"
 
 
 def machine(name, banks):
-    """Return a machine of some banks of shared memory, and a mesh."""
+    """Return a machine with this many banks of shared memory, and a mesh."""
     bank = BlockMeasurement(
         name="bank_1",
         instances=banks,
@@ -64,7 +64,7 @@ def machine(name, banks):
 
 @pytest.fixture
 def fake(monkeypatch):
-    """Stand for synthesis: every machine has as many banks as its config."""
+    """Replace synthesis: a machine has as many banks as its config."""
     asked = []
 
     def measure(config, name, *, liberty, progress):

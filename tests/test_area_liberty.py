@@ -1,4 +1,4 @@
-"""Cell libraries: what they must hold, and areas of gates and flip-flops in them."""
+"""Tests of cell libraries: required contents, and areas of gates and flip-flops."""
 
 import os
 from pathlib import Path
@@ -29,12 +29,12 @@ NAND2 = GATE.format(name="NAND2", area=4, function="!(A & B)")
 NOR2 = GATE.format(name="NOR2", area=4, function="!(A | B)")
 
 
-#: What multiplies, adds, and registers the sum.
+#: Multiply, add, and register the sum.
 MULTIPLY_ADD = MultiplyAddConfig(operand="int8", accumulator="int32", latency=1)
 
 
 class Pair(SharedBlock):
-    """One multiply-add after the other."""
+    """Two multiply-adds in series."""
 
     def __init__(self, config):
         self.config = config

@@ -1,4 +1,4 @@
-"""Memories that synthesis leaves whole: how they are known, what they are estimated to cost."""
+"""Tests of memories kept whole by synthesis: detection and estimated cost."""
 
 import pytest
 from amaranth import *
@@ -18,7 +18,7 @@ HEAD = "macro,ports,words,width,area_um2\n"
 
 
 class Stores(wiring.Component):
-    """A macro, one of a single port, and a memory that reads without a clock."""
+    """A macro, a single-port macro, and a memory with asynchronous reads."""
 
     address: In(6)
     i: In(24)

@@ -1,4 +1,4 @@
-"""The deepest paths by the names of their signals, through blocks that are never flattened."""
+"""Tests of the deepest paths by signal names, through blocks that are never flattened."""
 
 import pytest
 from amaranth import *
@@ -11,7 +11,7 @@ from spica.synth.paths import deepest_paths
 
 
 class Source(SharedBlock):
-    """A register, and logic behind it."""
+    """A register followed by logic."""
 
     def __init__(self, config):
         self.config = config
@@ -27,7 +27,7 @@ class Source(SharedBlock):
 
 
 class Through(SharedBlock):
-    """Logic alone, of which one input is shallow."""
+    """Combinational logic with one shallow input."""
 
     def __init__(self, config):
         self.config = config
@@ -41,7 +41,7 @@ class Through(SharedBlock):
 
 
 class Sink(SharedBlock):
-    """Logic before a register, and a shallow path of its own."""
+    """Logic in front of a register, and a shallow internal path."""
 
     def __init__(self, config):
         self.config = config
@@ -56,7 +56,7 @@ class Sink(SharedBlock):
 
 
 class Row(SharedBlock):
-    """All three in a row, twice through the middle."""
+    """All three in series, with the middle twice."""
 
     def __init__(self, config):
         self.config = config
@@ -104,7 +104,7 @@ def test_a_path_through_four_blocks(paths):
 
 def test_a_path_counts_where_it_is_whole(paths):
     depths = {path.block.rpartition("_")[0]: path for path in paths}
-    assert set(depths) == {"row", "sink"}  # the others have none from register to register
+    assert set(depths) == {"row", "sink"}  # the others have no path from register to register
     assert depths["sink"].depth == measure(Sink(0), "sink").depth
     assert depths["sink"].signals == (("total", 0),)
     assert paths == sorted(paths, key=lambda path: -path.depth)

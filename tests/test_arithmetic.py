@@ -1,4 +1,4 @@
-"""Every arithmetic unit on Verilator against its golden model, and that against an oracle.
+"""Tests of every arithmetic unit on Verilator, its golden model and an oracle.
 
 One executable holds all units; see `spica.sim.units`.
 """
@@ -15,10 +15,10 @@ from spica.sim.units.catalog import every_unit
 from spica.sim.units.check import Comparison as Compared
 
 UNITS = {unit.name: unit for unit in every_unit()}
-#: Vectors of a unit in the fast tests; a row of array elements counts as many.
+#: Vectors per unit in the fast tests; a row of array elements counts as many.
 VECTORS = {"numbers": 100_000, "arrays": 20_000}
 AT_LENGTH, PART, SEEDS = 1_000_000, 100_000, 2
-#: Units whose vectors are of several operations: each operation has its share.
+#: Units with several operations: each operation gets an equal share of the vectors.
 OPERATIONS = {
     "fma_fp32": len(FmaOperation),
     "compare": len(Comparison),
@@ -36,7 +36,7 @@ def bench():
 
 
 def vectors(unit, rng):
-    """Return as many operands as the fast tests take."""
+    """Return the operands of the fast tests."""
     has_arrays = any(
         array.ndim > 1 for array in unit.operands(np.random.default_rng(0), 1).values()
     )
@@ -45,7 +45,7 @@ def vectors(unit, rng):
 
 
 def check(unit, inputs, got, expected):
-    """Fail with the first vectors that are wrong; return how many outputs were compared."""
+    """Fail with the first wrong vectors; return the number of compared outputs."""
     comparison = Compared(unit, inputs, got, expected)
     assert not comparison.mismatches, str(comparison)
     return comparison.compared
@@ -64,7 +64,7 @@ def test_golden_model_gives_what_the_oracle_gives(name):
     inputs = vectors(unit, np.random.default_rng(2))
     expected = unit.reference(**inputs)
     compared = check(unit, inputs, unit.golden(**inputs), expected)
-    # Where an oracle has nothing to say it masks, but it must speak about nearly everything.
+    # An oracle masks results it does not define, but must cover nearly all.
     assert compared > 0.8 * sum(len(values) for values in expected.values())
 
 

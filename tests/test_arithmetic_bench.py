@@ -1,4 +1,4 @@
-"""The bench of arithmetic units: packing, latency, interval, choice; and that it sees faults."""
+"""Tests of the bench of arithmetic units: packing, latency, interval, selection, faults."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ INTERVAL = 5
 
 
 class Weigh(wiring.Component):
-    """The sum of weighted elements of odd widths and number, and the elements joined, at once."""
+    """Sum of weighted elements of odd widths and number, and their concatenation; combinational."""
 
     a: In(data.ArrayLayout(5, 7))
     b: In(data.ArrayLayout(19, 3))
@@ -66,7 +66,7 @@ def weigh_operands(rng, count):
 
 
 class Add(wiring.Component):
-    """A sum after three cycles; one in 256 is wrong if it is flawed."""
+    """Sum with a latency of three cycles; if `flawed`, one in 256 is wrong."""
 
     def __init__(self, flawed: bool = False):
         self.flawed = flawed
@@ -89,7 +89,7 @@ def add_operands(rng, count):
 
 
 class Count(wiring.Component):
-    """What `valid` brings, plus one per cycle since, and whether the input was held as long."""
+    """Input of `valid` plus one per cycle since, and whether the input was held meanwhile."""
 
     valid: In(1)
     a: In(16)
@@ -162,7 +162,7 @@ def compared(bench, unit, count=COUNT, golden=None):
 @pytest.mark.parametrize("name", ["weigh", "add", "count"])
 def test_results_are_those_of_the_vector(bench, name):
     unit = bench.units[name]
-    for _ in range(2):  # the second time with the state of the first
+    for _ in range(2):  # the second time starts from the state after the first
         comparison = compared(bench, unit)
         assert not comparison.mismatches, str(comparison)
         assert len(comparison.wrong) == COUNT
@@ -213,7 +213,7 @@ def test_other_units_stand_still(bench):
     inputs = UNITS[1].operands(np.random.default_rng(3), 100)
     first = bench.run("add", inputs)["o"]
     bench.run("weigh", UNITS[0].operands(np.random.default_rng(3), 100))
-    # The registers still hold what the last vector of `add` left there.
+    # The registers still hold the last vector of `add`.
     words = np.full((1, 1), bench.numbers["add"], np.uint32)
     held = bench.engine.vectors(words, domains=[], latency=7, output_words=1)
     assert held[0, 0] == first[-1]

@@ -1,4 +1,4 @@
-"""Files of a generated preset: what they say, and that nothing foreign is replaced."""
+"""Tests of the files of a generated preset: contents, and protection of foreign files."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ TINY = PRESETS["tiny_matrix"]
 
 
 def emission(config=TINY, name="tiny_matrix", progress=None, *, limits=None):
-    """Stand for an emission, which takes seconds."""
+    """Replace an emission, which takes seconds."""
     shape = SramShape(depth=limits.words, width=limits.bits, granularity=1) if limits else None
     return Emission(
         name=name,
@@ -62,7 +62,7 @@ def test_header_compiles_and_its_values_are_right(tmp_path):
     }
     checks = [f"static_assert({name} == {value}u, {name!r});" for name, value in expected.items()]
     source = tmp_path / "check.cpp"
-    # Twice, for its guard.
+    # Included twice, to test its guard.
     source.write_text("\n".join(['#include "tiny_matrix.h"'] * 2 + checks).replace("'", '"') + "\n")
     compiler = find_compiler().command
     target = str(tmp_path / "check.o")

@@ -1,4 +1,4 @@
-"""`sim.axi_checker` notices what breaks the rules of AXI4."""
+"""Tests of `sim.axi_checker`: detection of violations of AXI4."""
 
 import random
 
@@ -15,7 +15,7 @@ BEAT = {"wvalid": 1, "wdata": 7, "wstrb": 1, "wlast": 1}
 
 
 def run(*cycles, refuse=False, **options):
-    """Show a master's outputs cycle by cycle to a memory; return it."""
+    """Drive a memory with a master's outputs cycle by cycle; return the memory."""
     axi = Axi4Signature(address_width=32, data_width=256, id_width=4).create()
     memory = AxiMemory(axi, SparseMemory(), AxiConfig(), random.Random(0), index=1, **options)
     for channel in ("aw", "w", "ar"):

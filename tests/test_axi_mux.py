@@ -1,4 +1,4 @@
-"""The multiplexer of AXI4 masters: everybody gets what is his, in order, whatever waits."""
+"""Tests of the AXI4 multiplexer: every master gets its own responses, in order, under stalls."""
 
 import random
 from collections import deque
@@ -38,15 +38,15 @@ def test_masters_must_have_ids():
 
 
 class Source:
-    """A master that asks for bursts and checks what comes back."""
+    """Master that issues bursts and checks the responses."""
 
     def __init__(self, port, number: int, id_width: int, rng: random.Random, bursts: int):
         self.port, self.number, self.rng = port, number, rng
         self.ids = 1 << id_width
         self.left = {"ar": bursts, "aw": bursts}
         self.offers: dict[str, tuple | None] = {"ar": None, "aw": None, "w": None}
-        self.beats: deque = deque()  # write data that is not offered yet
-        self.expected: dict[tuple, deque] = {}  # (channel, id): what comes back, in order
+        self.beats: deque = deque()  # write data not yet offered
+        self.expected: dict[tuple, deque] = {}  # expected responses in order, by (channel, id)
         self.ready = {"r": 0, "b": 0}
 
     @property
@@ -92,12 +92,12 @@ class Source:
 
 
 class Slave:
-    """Answers bursts; reads and writes of one id in order, of others in any."""
+    """Slave that answers bursts: those of one ID in order, others in any order."""
 
     def __init__(self, rng: random.Random):
         self.rng = rng
         self.reads: dict[int, deque] = {}
-        self.writes: deque = deque()  # bursts: [id, address, beats that are missing]
+        self.writes: deque = deque()  # bursts: [id, address, missing beats]
         self.beats: deque = deque()
         self.replies: list = []
         self.driven = dict.fromkeys(INPUTS, 0)

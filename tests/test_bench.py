@@ -1,4 +1,4 @@
-"""The benchmarks: their tables and targets, from runs that are small or made up."""
+"""Tests of the benchmarks: tables and targets of small or made-up runs."""
 
 import json
 import re
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def bench(monkeypatch):
-    """Import modules of the benchmarks, which are no part of the package."""
+    """Import modules of the benchmarks, which are not part of the package."""
     monkeypatch.syspath_prepend(ROOT)
     return lambda name: import_module(f"bench.{name}")
 
@@ -54,7 +54,7 @@ def test_utilisation_of_runs_on_the_small_preset(bench, monkeypatch):
     result = [json.loads(json.dumps(part)) for part in gemm.measure(True, tell)][-1]
     assert [run["formats"]["c"] for run in result["runs"]] == ["fp16", "fp32"]
     utilisation, wrong = bench("target").targets_of(result)
-    assert not utilisation.met  # far too small a product
+    assert not utilisation.met  # the product is far too small
     assert wrong.met and wrong.value == 0
     table, _ = gemm.tables(result)
     assert table.row_count == 2
@@ -127,7 +127,7 @@ def test_targets_of_memory(bench):
     runs = [copy, chase, product]
     assert [target.met for target in memory.targets(runs, False)] == [False, False, True]
     values = [target.value for target in memory.targets(runs, False)]
-    assert values == pytest.approx([75, 1.2, 0])  # a step of 18 cycles is stated
+    assert values == pytest.approx([75, 1.2, 0])  # the stated step takes 18 cycles
     assert [target.value for target in memory.targets(runs, True)] == [0]
     traffic["memory"]["dram_utilization"] = 0.85
     chase["region"]["cycles"] = 172
@@ -140,7 +140,7 @@ def test_targets_of_memory(bench):
 
 
 def test_targets_of_instructions_from_dram(bench):
-    """What a small run loses too is of the beginning; the rest is held against all slots."""
+    """Losses of the small run count as start-up; the rest is relative to all slots."""
     memory = bench("memory")
     runs = [
         {

@@ -1,4 +1,4 @@
-"""Budgets: the depth of everything between two registers, and the cells of an element."""
+"""Tests of budgets: depth between registers, and cells of an element."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_depth_of_the_blocks_of_matrix(name, make):
 
 @pytest.mark.slow
 def test_depth_of_a_whole_cluster():
-    """Paths cross its blocks: none of them alone shows how deep they are."""
+    """Paths cross blocks of the cluster, so no single block shows the depth."""
     assert too_deep(measure(Cluster(PRESETS["tiny_matrix"]), "tiny_matrix")) == {}
 
 
@@ -61,7 +61,7 @@ def test_depth_of_whole_presets(preset):
 
 @pytest.mark.slow
 def test_depth_and_cells_of_a_core():
-    """Paths run through its boxes: from results over the buses to who is issued next."""
+    """Paths cross blocks of the core, from results over the buses to the next issue."""
     measured = measure(Core(PRESETS["core"]), "core")
     assert too_deep(measured) == {}
     assert measured.cells <= CORE_CELLS
@@ -69,7 +69,7 @@ def test_depth_and_cells_of_a_core():
 
 @pytest.mark.slow
 def test_a_core_is_a_few_megabytes():
-    """Every bit costs time of who emits, and of who reads."""
+    """A large text costs time in emission and in every tool that reads it."""
     assert len(emit(Core(PRESETS["core"]), "core").verilog) <= 3_000_000
 
 

@@ -1,4 +1,4 @@
-"""The verdict on a kernel's buffers."""
+"""Tests of the check of a kernel's buffers."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 def check(data, expected=None, bound=0.0, found=None):
-    """Return the check of a buffer that holds `found`, its `data` unless given."""
+    """Return the check of a buffer with contents `found`; default: its `data`."""
     buffer = Buffer(data=data, expected=expected, bound=bound)
     raw = (data if found is None else found).view(np.uint8).ravel()
     return check_buffer("x", buffer, raw)
@@ -31,7 +31,7 @@ def check(data, expected=None, bound=0.0, found=None):
         (LARGEST, INFINITY, 1e30, False),
         (INFINITY, LARGEST, 0.0, False),
         (INFINITY, LARGEST + 2.0**103, 0.0, True),  # rounds to infinity
-        (INFINITY, LARGEST, 2.0**103, True),  # may have rounded to infinity
+        (INFINITY, LARGEST, 2.0**103, True),  # may round to infinity
         (-INFINITY, LARGEST, 2.0**103, False),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the caches of a cluster count is what is seen around them."""
+"""Tests of cache counters against events observed at the caches."""
 
 import random
 from dataclasses import replace
@@ -14,9 +14,9 @@ from spica.sim.l2_bench import L2Bench
 from spica.sim.stop_reason import CoreStop
 
 ROOM = 8192
-#: Lines that are loaded, and of them stored to.
+#: Lines that are loaded, and those of them that are stored to.
 LINES, STORED = 24, 7
-#: One thread loads two words of each line, then one, then stores to some: all fits in the caches.
+#: One thread loads two words of each line, then one, then stores to some; all fit in the caches.
 COUNTED = f"""
         csrr t0, core_id
         bnez t0, end
@@ -55,15 +55,15 @@ def test_counters_of_caches_are_what_is_seen_around_them():
         caches = machine.cache_latency()
     assert outcome.stop is CoreStop.DONE
     reads = sum(channel.read_bursts for channel in outcome.channels)
-    # The second word of a line is asked for while the first is on its way.
+    # The second word of a line is requested while the first is being read.
     assert (counts["l1d_reads"], counts["l1d_writes"]) == (3 * LINES, STORED)
     assert (counts["l1d_misses"], counts["l1d_joins"]) == (LINES, LINES)
     assert counts["l1d_entry_waits"] == 0
     assert [one.loads for one in latency["dram"]] == [3 * LINES, 0]
     check_latency(caches, counts, latency, DramConfig().latency)
     assert counts["l1d_bank_waits"] == counts["l1i_entry_waits"] == 0  # one thread, few misses
-    assert counts["l1i_bank_waits"] >= core.l1i.sets  # they are emptied at the beginning
-    # A fetch that misses begins a line, or waits for one that was begun ahead.
+    assert counts["l1i_bank_waits"] >= core.l1i.sets  # the tags are cleared at the start
+    # A fetch that misses requests a line, or waits for a line that was prefetched.
     assert counts["l1i_fetches"] > counts["l1i_misses"] > 0 < counts["l1i_lines"]
     assert counts["l2_reads"] == counts["l1d_misses"] + counts["l1i_lines"]
     assert counts["l2_prefetches"] > LINES // 2
@@ -73,10 +73,10 @@ def test_counters_of_caches_are_what_is_seen_around_them():
 
 
 def check_latency(caches, counts, loads, dram: int):
-    """Check how long reads of the caches took, given their counts and how long loads took."""
+    """Check the read latency of the caches, given their counts and the load latencies."""
     for cache, number in (("l1i", "fetches"), ("l1d", "reads"), ("l2", "reads")):
         assert sum(part.loads for part in caches[cache]) == counts[f"{cache}_{number}"]
-        # A hit is answered in the next cycle, a whole line of the L2 after 2 and its 4 beats.
+        # A hit is answered in the next cycle; a whole L2 line after 2 cycles and its 4 beats.
         assert min(part.least for part in caches[cache] if part.loads) == (
             5 if cache == "l2" else 1
         )
@@ -90,9 +90,9 @@ def check_latency(caches, counts, loads, dram: int):
 
 
 def l2_events(misses: int, *accesses):
-    """Return what a slice counts of some accesses; all but reads of lines from 20 on are there.
+    """Return the counts of a slice after some accesses; all lines below 20 are present.
 
-    Of the accesses (is_write, lines) those of a kind are asked for in their order.
+    Accesses (is_write, lines) of each kind are issued in order.
     """
     l2 = L2Config(size=128, line_bytes=8, misses=misses, write_backs=8, prefetch=0)
     config = L2SliceConfig(l2=l2, data_width=64, masters=1)
@@ -110,7 +110,7 @@ def test_the_l2_tells_waits_for_each_other_from_waits_for_a_free_miss():
         events = l2_events(8, alone)
         assert events["pipeline_stall"] == events["slot_stall"] == 0
     events = l2_events(8, reads, writes)
-    # Both come in every cycle; then one of the two waits.
+    # Both kinds come in every cycle, so one of them waits.
     assert events["pipeline_stall"] in range(40 + 40 - 8, 40 + 40)
     assert events["slot_stall"] == 0
     events = l2_events(2, (False, [20, 21, 22]))

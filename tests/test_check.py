@@ -1,4 +1,4 @@
-"""`sim.check` sees what is wrong, and accepts what is right."""
+"""Tests of `sim.check`: wrong results are detected, correct ones accepted."""
 
 import numpy as np
 import pytest

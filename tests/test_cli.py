@@ -1,4 +1,4 @@
-"""The command line: what it prints, its exit codes, and one sentence for every bad input."""
+"""Tests of the command line: output, exit codes, and one-sentence errors for bad input."""
 
 import json
 import os
@@ -23,7 +23,7 @@ OWN = ("run", "absent.c", "--preset", "core", "--engine", "iss")
 
 
 class FakeRun:
-    """Stands for the simulation: notes its arguments and returns or raises what it is told."""
+    """Replaces the simulation: records its arguments and returns or raises the given outcome."""
 
     def __init__(self):
         self.verdict = "right"
@@ -50,7 +50,7 @@ def fake(monkeypatch):
 
 
 def refused(capsys, *arguments):
-    """Run a command that must be refused and return its sentence."""
+    """Run a command that must be refused and return its message."""
     assert main(arguments) == 2
     out, sentence = capsys.readouterr()
     assert out == ""

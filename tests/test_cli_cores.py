@@ -1,4 +1,4 @@
-"""The command line with programs for the cores: sizes, options, console, exit codes."""
+"""Tests of the command line with programs for the cores: sizes, options, console, exit codes."""
 
 import io
 import json
@@ -27,7 +27,7 @@ int main(void) {
 
 
 class FakeRun:
-    """Stands for the run of a kernel: notes its arguments and prints."""
+    """Replaces the run of a kernel: records its arguments and prints."""
 
     def __init__(self):
         self.verdict = "right"

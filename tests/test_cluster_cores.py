@@ -1,4 +1,4 @@
-"""Clusters with cores: programs over AXI leave what they leave on the model; host and console."""
+"""Tests of clusters with cores: programs over AXI give the model's results; host and console."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from spica.sim.run import RunOptions, run_gemm
 
 ROOM = 4096
 QUICK = DramConfig(latency=10)
-#: Without a matrix unit; with one, and two cores.
+#: Without a matrix unit; the variants have one, and two cores.
 SMALL = small_config(warps=2, threads=2)
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 
@@ -54,7 +54,7 @@ other:  addi gp, gp, 100
 
 
 def test_it_converts():
-    # All in one piece, so that loops through blocks are found.
+    # Converted in one piece, so that loops through blocks are detected.
     rtlil.convert(Cluster(small_config(warps=1, threads=1)))
 
 
@@ -130,7 +130,7 @@ room:   .word 0
 """
     problem = GemmProblem.placed(m=24, n=20, k=40)
     bases = {name: getattr(problem, name) + 0x10_0000 for name in ("a_base", "b_base", "c_base")}
-    problem = replace(problem, **bases)  # where the program is not
+    problem = replace(problem, **bases)  # not in the program's place
     machine.write(ENTRY, image(text, ROOM))
     start = CommandList()
     start.write(CORES_BASE + CORES["start"].offset, 1)

@@ -1,4 +1,4 @@
-"""Programs on cores that command the DMA and the matrix unit: RTL leaves what the model leaves."""
+"""Tests of programs on cores that command the DMA and the matrix unit: RTL against the model."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 
 
 def both(machine: Machine, text: str, room: int = ROOM, config: ClusterConfig = TWO):
-    """Run a program on a machine; compare what it left in DRAM with the model's."""
+    """Run a program on a machine; compare DRAM with the model's."""
     run = run_program(machine, text, room)
     model = run_model(config, text, room)
     assert run.memory == model.read(ENTRY, room).tobytes()
@@ -85,7 +85,7 @@ def test_gating_changes_nothing(machine, name):
     found = []
     for gating in ("gated", "ungated", "random"):
         options = {"optimize": 1, "dram": machine.dram, "gating": gating}
-        with Machine(TWO, name="two_cores", **options) as fresh:  # stalls begin anew
+        with Machine(TWO, name="two_cores", **options) as fresh:  # stalls restart
             run = run_program(fresh, text, ROOM)
         found.append((run.memory, run.execution.cycles))
     assert found[0] == found[1] == found[2]

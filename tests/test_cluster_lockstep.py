@@ -1,4 +1,4 @@
-"""Cores of a cluster in lockstep, with units that write memory: no false alarm, and no miss."""
+"""Tests of cluster lockstep with units that write memory: no false alarm, no missed difference."""
 
 import gc
 import re
@@ -34,7 +34,7 @@ SLOW = DramConfig(latency=40, stall=0.3, seed=3)
 DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
 SUM = int(DATA.sum())
 LIMIT = 50_000
-#: What core 0 leaves in gp, and core 1.
+#: Value that core 0 leaves in gp, and core 1.
 LEFT = {
     "dma": (2 * SUM + 3 * WORDS, 0),
     "meeting": (77, 154),
@@ -44,7 +44,7 @@ LEFT = {
 
 @pytest.fixture(scope="module")
 def machine_of():
-    """Return a function that gives a machine with a certain memory, one for the whole module."""
+    """Return a function that returns the machine with a given memory, one per module."""
     machines = {}
 
     def give(dram=None):
@@ -110,7 +110,7 @@ def test_samples_agree(machine_of, name, dram):
     assert outcome.instructions == machine.iss.instructions > 0
 
 
-#: A program, the instruction at ``here`` of the cores and of the model, and what is reported.
+#: A program, the instruction at ``here`` for the cores and for the model, and the report.
 PLANTED = (
     ("dma", "sw t1, 4(s0)", "sw t1, 8(s0)", "address"),
     ("dma", "sw t1, 4(s0)", "sw s1, 4(s0)", "data stored"),
@@ -140,13 +140,13 @@ def test_another_instruction_of_the_model_is_found(machine_of, name, core, model
 
 
 def run_until(machine, counter, count):
-    """Run on until a unit has counted so much."""
+    """Continue until a unit's counter reaches a value."""
     while machine.unit_counters()[counter] < count:
         outcome = machine.run(20)
         assert outcome.stop is CoreStop.LIMIT, outcome.mismatch
 
 
-#: When the model's memory is changed, where, and what is reported.
+#: Time and place of a change in the model's memory, and the report.
 CHANGED = {
     "what the DMA loads": ("dma", "dma_jobs", 1, SHARED_BASE + LOADED + 4 * WORDS - 4),
     "what the DMA stores": ("dma", "dma_jobs", 2, ENTRY + TARGET + 4 * WORDS - 4),
@@ -183,7 +183,7 @@ def test_memory_that_nobody_loads_is_compared_at_the_end(machine_of):
     )
 
 
-#: A program, a port that nobody sees, and what is reported then.
+#: A program, a port hidden from the monitor, and the report.
 HIDDEN = (
     ("dma", "shared_write_0_valid", "result"),
     ("dma", "dma_axi_0_awvalid", "result"),
@@ -213,7 +213,7 @@ def test_what_is_not_seen_is_missed(monkeypatch, name, port, what):
 @pytest.mark.parametrize("dram", [None, SLOW])
 def test_what_dram_refuses_of_the_dma_is_not_written(machine_of, dram):
     machine = machine_of(dram)
-    refused = 2  # lines of the four
+    refused = 2  # refused lines of the four
     machine.harness.inject([
         Fault(start=ENTRY + TARGET, end=ENTRY + TARGET + 64 * refused, reads=False)
     ])
@@ -225,7 +225,7 @@ def test_what_dram_refuses_of_the_dma_is_not_written(machine_of, dram):
 
 
 #: Core 1 loads a word, core 0 writes it, and core 1 loads it again, after a fence or at once; gp
-#: has what core 1 found.
+#: holds the value that core 1 found.
 COPIES = """
         csrr s2, core_id
         li s1, {target}
@@ -253,7 +253,7 @@ def copies(fence):
 
 
 def stored_by_the_dma(fence):
-    """Return the program of the DMA, whose core has a copy of what is stored."""
+    """Return the program of the DMA; its core has a cached copy of the stored data."""
     text, target = unit_program("dma", TWO, ENTRY), f"li s1, {ENTRY + TARGET}\n"
     first = target + "        lw a3, 0(s1)\n        add a3, a3, a3\n"
     assert target in text and "sum:" in text and "beqz t2, store\n" in text
@@ -262,7 +262,7 @@ def stored_by_the_dma(fence):
 
 
 def raced():
-    """Return the program of the DMA; core 1 meanwhile looks at what is stored until it is there."""
+    """Return the program of the DMA; core 1 polls the stored data until it is there."""
     text = unit_program("dma", TWO, ENTRY)
     head, end, tail = text.partition("end:    li gp, 0")
     assert end

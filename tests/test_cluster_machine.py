@@ -1,4 +1,4 @@
-"""Programs on a whole cluster: how they end, what is counted and marked, and what is said of it."""
+"""Tests of programs on a whole cluster: ends, counters, markers, reports."""
 
 import gc
 import warnings
@@ -42,13 +42,13 @@ def machine_with(**options):
 
 @pytest.fixture(scope="module")
 def machine():
-    """Return a machine for the whole module."""
+    """Return the module's machine."""
     with machine_with(record=(0, 1 << 62)) as machine:
         yield machine
     gc.collect()
 
 
-#: Core 0 writes a countdown to DRAM, and ends without a fence.
+#: Core 0 writes a countdown to DRAM and ends without a fence.
 STORES = f"""
         csrr t0, core_id
         bnez t0, end
@@ -129,7 +129,7 @@ def test_a_run_ends_when_all_is_in_dram(machine):
     assert outcome.stop is CoreStop.DONE
     stored = machine.read(ENTRY + TARGET, 4).view(np.uint32)
     assert stored.tolist() == [77]
-    # Core 0 fences only what it wrote before it ended.
+    # Core 0 fences only the writes before its end.
     place(machine, STORES)
     outcome = machine.run(LIMIT)
     assert outcome.stop is CoreStop.DONE
@@ -139,7 +139,7 @@ def test_a_run_ends_when_all_is_in_dram(machine):
     assert written >= 4 * WORDS
     assert 0 < outcome.cores_end < outcome.cycles
     assert outcome.flush_cycles == outcome.cycles - outcome.cores_end
-    # Such a run in parts ends at the same cycle, which is later than the end of its cores.
+    # A run in parts ends at the same cycle, which is later than the end of its cores.
     place(machine, STORES)
     outcome = machine.run(LIMIT)
     place(machine, STORES)
@@ -162,7 +162,7 @@ def test_how_long_loads_take(machine):
     counted, latency = machine.counters(), machine.load_latency()
     dram, shared = (latency[place] for place in ("dram", "shared"))
     assert [core.loads for core in dram] == [core.loads for core in shared] == [WORDS, 0]
-    assert counted[0]["loads"] > 2 * WORDS  # registers of the DMA too
+    assert counted[0]["loads"] > 2 * WORDS  # registers of the DMA included
     for core in (dram[0], shared[0]):
         assert 2 < core.least <= core.quantile(0.5) <= core.quantile(0.99) <= core.most
         assert core.most < outcome.cycles
@@ -185,7 +185,7 @@ def test_how_long_loads_take(machine):
 @pytest.mark.slow
 def test_what_a_result_tells_of_memory(machine, monkeypatch):
     text = unit_program("dma", TWO, ENTRY)
-    monkeypatch.setattr(machine, "profile", dict)  # there are no functions
+    monkeypatch.setattr(machine, "profile", dict)  # without functions
     places, options = Places(TWO, []), SimtOptions(memory=machine.dram, lockstep=False)
     executor = ClusterExecutor(machine, None, places, options)
     executor.outcome = outcome = execute(machine, "dma")
@@ -213,7 +213,7 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
     slices = caches["l2"]["by_slice"]
     assert sum(part["reads"] for part in slices) == found["unit_counters"]["l2_reads"]
     assert min(part["reads"] for part in slices) > 0
-    # What had moved up to the marker is what has in a run that stops behind it.
+    # Traffic up to the marker equals the traffic of a run that stops after it.
     place(machine, text)
     assert machine.run(outcome.first_begin + 1).stop is CoreStop.LIMIT
     before = machine.harness.statistics()
@@ -275,7 +275,7 @@ def test_a_fault_stops_the_run_at_once_and_is_told(lockstep):
             if "here" in text:
                 steps = 2 if "li" in text else 0
                 assert outcome.fault.pc in (ENTRY + 2 * steps, ENTRY + 4 * steps)
-        # And another program runs.
+        # Another program then runs.
         assert execute(machine, "meeting").stop is CoreStop.DONE
 
 
@@ -303,13 +303,13 @@ def test_a_hang_tells_what_is_waited_for():
         assert outcome.stop is CoreStop.HANG
         # The host starts the cores, and each reads its first lines, in less than 200 cycles.
         assert 500 < outcome.cycles < 700
-        # The lines that a cache of instructions may read at a time, half of them at each master;
-        # the L2 reads once what both cores want.
+        # Lines that an instruction cache may read at a time, half of them at each master; the L2
+        # reads once if both cores request a line.
         assert "m_axi0: 4 reads and 0 writes unanswered" in outcome.waits
         assert "L2 slice 0 waits for 4 reads and 0 writes of DRAM" in outcome.waits
         assert "core1 waits for " in outcome.waits
         assert "lanes of loads and stores, from its L1 caches" in outcome.waits
-        # What both cores want next has no slot while the first lines are not there.
+        # The next lines of both cores have no MSHR until the first lines have arrived.
         assert "still counting: l2_slot_stalls" in outcome.waits
         assert [state.owed_fetches > 0 for state in machine.core_states()] == [True, True]
 

@@ -1,4 +1,4 @@
-"""What cores, DMA and host see in DRAM of each other's writes, through the caches of a cluster."""
+"""Tests of DRAM coherence between cores, DMA and host through the caches of a cluster."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ TWO = SMALL_CACHES
 STATE, FLUSH = (CORES_BASE + CORES[name].offset for name in ("state", "flush"))
 REFUSED = 1 << 5
 
-#: Stores words, spread over more lines than there are in any cache.
+#: Stores words over more lines than any cache holds.
 WRITES = f"""
         la a0, room
         li a1, {WORDS}
@@ -33,7 +33,7 @@ store:  sw a1, 0(a0)
         bnez a1, store
 """
 PLACE = "        .word 0\nroom:   .word 0\n"
-#: Both cores have a line that core 0 then changes; core 1 keeps what it had until it fences.
+#: Both cores hold a line that core 0 then changes; core 1 keeps its copy until it fences.
 SHARES = f"""
         la a0, word
         la a1, found
@@ -70,27 +70,27 @@ def size_of(text: str) -> int:
 
 
 def written(memory, text: str) -> list[int]:
-    """Return what `WRITES` left behind a program."""
+    """Return the words that `WRITES` stored after a program."""
     first = size_of(text) // 4
     return np.frombuffer(memory, np.uint32)[first:][: 17 * WORDS].tolist()
 
 
 def start() -> CommandList:
-    """Return commands that begin with the cores."""
+    """Return commands that start the cores first."""
     commands = CommandList()
     commands.write(CORES_BASE + CORES["start"].offset, 1)
     return commands
 
 
 def flush(commands: CommandList) -> CommandList:
-    """Let a command list flush."""
+    """Append a flush to a command list."""
     commands.write(FLUSH, 1)
     commands.wait_equal(FLUSH, 0)
     return commands
 
 
 def expected(text: str, config=TWO) -> bytes:
-    """Return what the model leaves in DRAM."""
+    """Return the model's final DRAM contents."""
     return run_model(config, text, ROOM).read(ENTRY, ROOM).tobytes()
 
 
@@ -113,7 +113,7 @@ def test_another_core_sees_a_write_after_its_fence(machine):
 
 @pytest.mark.slow
 def test_a_run_after_a_reset_is_the_same(machine):
-    """As after another run of the same program: what is not reset may tell in the first cycles."""
+    """The first cycles reveal state that is not reset; compared with another run."""
     text, runs = WRITES + END + PLACE, []
     for _ in range(3):
         machine.reset()
@@ -173,7 +173,7 @@ source: {zeros(WORDS)}target: {zeros(WORDS)}copy:   .word 0
 @pytest.mark.slow
 @pytest.mark.parametrize("gating", ["gated", "random"])
 def test_the_host_flushes_while_cores_run(gating):
-    """What was stored is in DRAM before the run is over, and what is stored then at its end."""
+    """Stores before the flush are in DRAM before the run ends, later ones at its end."""
     text = f"""
         la a0, word
         li a1, 1234
@@ -211,7 +211,7 @@ word:   .word 0
 
 @pytest.mark.slow
 def test_dram_has_everything_when_the_run_is_over():
-    """When the host is told, not when all is quiet: writes are long on their way to this DRAM."""
+    """Checked when the host reads the end, although writes take long to reach this DRAM."""
     dram, text = DramConfig(latency=400, jitter=300, seed=1), WRITES + END + PLACE
     with Machine(TWO, name="small_caches", optimize=1, dram=dram, watchdog=5000) as machine:
         machine.write(ENTRY, image(text, ROOM))

@@ -1,4 +1,4 @@
-"""What a recorder keeps of ports, against what is to be kept of them by definition."""
+"""Tests of the port recorder against the definition of its records."""
 
 import ctypes
 
@@ -46,7 +46,7 @@ def made(signals=SIGNALS, **options):
 
 
 def shown(cycles, seed, quiet):
-    """Return rows of output words: often quiet, in stretches, with extremes."""
+    """Return rows of output words: often idle, in bursts, with extremes."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 1 << 32, (cycles, LAYOUT.output_words), dtype=np.uint32)
     places = {port.name: port.word for port in LAYOUT.outputs}
@@ -66,7 +66,7 @@ def feed(harness, rows):
 
 
 def values_of(signal, rows):
-    """Return what a signal is in each cycle, told from the ports."""
+    """Return the value of a signal in each cycle, computed from the ports."""
     word = next(port.word for port in LAYOUT.outputs if port.name == signal.port)
     column = rows[:, word].astype(np.int64)
     values = {
@@ -78,7 +78,7 @@ def values_of(signal, rows):
 
 
 def intervals_of(values, first, gap):
-    """Return the intervals of cycles in which there is a value, joined over less than `gap`."""
+    """Return the intervals of cycles with a value; gaps below `gap` are joined."""
     found = []
     for cycle in np.flatnonzero(values) + first:
         if found and cycle < found[-1][1] + gap:

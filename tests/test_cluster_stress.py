@@ -1,4 +1,4 @@
-"""Cores, DMA and matrix units at once in the same words: memory and every load are the model's."""
+"""Stress tests of cores, DMA and matrix units on the same words, against the model."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from spica.sim.programs.cluster_stress import ClusterStress
 from spica.sim.programs.placed import PlacedProgram, place
 from spica.sim.stop_reason import CoreStop
 
-#: Accesses of threads in all slow tests together, without those to tables of addresses.
+#: Thread accesses in all slow tests together, without those to address tables.
 SLOW = 1_000_000
 LIMIT = 10_000_000
 
@@ -55,7 +55,7 @@ CONFIGS = {"two_observed": TWO, "hetero_observed": HETERO, "third_observed": THR
 
 @dataclass(frozen=True)
 class Case:
-    """A machine, its memory and its clocks, and how many accesses are to be done on it."""
+    """A machine with its memory and clocks, and the number of accesses to run."""
 
     name: str
     accesses: int
@@ -78,12 +78,12 @@ CASES = (
 
 
 def left(machine, program: PlacedProgram) -> list[bytes]:
-    """Return what is in all memory of a program."""
+    """Return the final contents of a program's memory."""
     return [machine.read(*region).tobytes() for region in program.regions]
 
 
 def modelled(config: ClusterConfig, program: PlacedProgram, schedule="in_turn", seed=1):
-    """Return what the model with its engines leaves."""
+    """Return the final memory of the model with its engines."""
     iss = Iss(config, schedule=schedule, seed=seed)
     place(iss, program)
     outcome = iss.run(LIMIT)
@@ -116,12 +116,12 @@ def test_a_barrier_that_is_left_out_is_found():
             place(iss, program)
             stop = iss.run(LIMIT).stop
             found[stop is Stop.DONE and left(iss, program) == expected] += 1
-    # A third at least: others stand where nobody happened to have what another had.
+    # At least a third: the other barriers separate accesses that happen not to conflict.
     assert 2 * found[False] > found[True]
 
 
 def stressed(machine: ClusterMachine, stress: ClusterStress) -> Counter[str]:
-    """Run a program in lockstep; its memory is the model's with its engines; return counts."""
+    """Run a program in lockstep, compare its memory with the model and engines; return counts."""
     place(machine, stress.program)
     outcome = machine.run(LIMIT)
     assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
@@ -159,7 +159,7 @@ def test_everything_at_once(case):
             seed += 1
         words = [name for name in machine.unit_counters() if name.startswith("shared_")]
     print(dict(counts))
-    # Every engine had much to do, and met others on the way to shared memory.
+    # Every engine had much work and met others at shared memory.
     for name in (name for name in words if "_words_" in name):
         assert counts[name] > 50, name
     assert sum(counts[name] for name in words if "_wait_" in name) > 100

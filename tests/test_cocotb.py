@@ -1,4 +1,4 @@
-"""A third party's AXI models drive emitted clusters in Icarus Verilog, with memories or macros."""
+"""Tests of emitted clusters in Icarus Verilog with third-party AXI models."""
 
 import functools
 import importlib.util
@@ -18,14 +18,14 @@ from spica.kernels.gemm.schedule import schedule
 from spica.sim.emissions import emit_cached
 from spica.sim.golden.gemm import gemm
 
-#: What all memories are when they are macros, however small: unknown where nobody may look.
+#: Limits that make every memory a macro: its initial contents are undefined.
 EVERY = MacroLimits(bits=0, words=0)
 MEMORIES = {"memories": None, "macros": EVERY}
 BENCHES = Path(__file__).with_name("cocotb")
 
 
 def need_tools():
-    """Skip, in CI fail, where something is missing that Spica does not install itself."""
+    """Skip, in CI fail, if a tool is missing that Spica does not install."""
     missing = [
         f"{name} ({hint})"
         for name, found, hint in (
@@ -41,7 +41,7 @@ def need_tools():
 
 
 def wrapper(emission) -> str:
-    """Return a module that gives all clock domains one clock: separate ones would race."""
+    """Return a module that drives all clock domains from one clock: separate ones would race."""
     clocks = {name for domain in emission.domains for name in clock_names(emission, domain)}
     ports, connections = ["input clk", "input rst"], []
     for port in emission.ports:
@@ -65,7 +65,7 @@ def clock_names(emission, domain):
 
 
 def task(problem, config, seed, pause_share):
-    """Return what the bench needs: data, commands, and what memory must hold around C."""
+    """Return the input of the bench: data, commands, and the expected memory around C."""
     a, b = operands(problem, "extreme", seed)
     (a_base, a_bytes), (b_base, b_bytes), (c_base, c_bytes) = problem.image(a, b)
     expected = c_bytes.copy()
@@ -95,9 +95,9 @@ def compiled(tmp_path_factory):
 
 
 def compiled_cluster(tmp_path_factory, preset, memories):
-    """Return the runner of a simulation, and the directory it is in."""
+    """Return the runner of a simulation, and its directory."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of cocotb's own modules
+        warnings.simplefilter("ignore")  # warnings of cocotb's own modules
         from cocotb_tools.runner import get_runner
     directory = tmp_path_factory.mktemp("icarus")
     emission = emit_cached(PRESETS[preset], preset, limits=MEMORIES[memories])
@@ -140,7 +140,7 @@ def test_products_through_foreign_axi_models(
     m, n, k = shape
     problem = GemmProblem.placed(m=m, n=n, k=k, c_pitch=n + n % 2)
     np.savez(tmp_path / "task.npz", **task(problem, config, seed=1, pause_share=pause_share))
-    monkeypatch.syspath_prepend(BENCHES)  # what the runner hands on to the simulation
+    monkeypatch.syspath_prepend(BENCHES)  # the runner passes it to the simulation
     log = tmp_path / "log.txt"
     try:
         results = runner.test(

@@ -1,4 +1,4 @@
-"""Programs from C and C++: what is built, what is refused, what is built again."""
+"""Tests of compilation from C and C++: results, refusals, cache."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def source_file(folder: Path, text: str, name: str = "program.c") -> Path:
 
 
 def count_calls(monkeypatch) -> list[str]:
-    """Return a list that grows by the name of what is compiled or linked."""
+    """Return a list that grows by the name of each compiled or linked file."""
     calls = []
 
     def counted(language, arguments, what):
@@ -132,7 +132,7 @@ def test_header_has_the_machine():
         "STACK_TOP": STACK_TOP,
         "CONSOLE_BASE": CONSOLE_BASE,
         "WINDOW_BASE": SHARED_BASE + config.shared.size,
-        # facts: the matrix unit of a machine with 128 KB is at 0xFF023000
+        # The matrix unit of a machine with 128 KB is at 0xFF023000.
         "MATRIX_INSTRUCTION": 0xFF02_3000,
         "MATRIX_BUSY": 0xFF02_3020,
     }
@@ -147,7 +147,7 @@ def test_header_has_the_machine():
 
 @pytest.mark.parametrize("language", ["cc", "c++"])
 def test_headers_draw_no_warnings(tmp_path, language):
-    """All headers, each first in its file, for machines with and without a matrix unit."""
+    """All headers, each included first, for machines with and without a matrix unit."""
     strict = ["-Wall", "-Wextra", "-Werror", "-O2", f"-I{INCLUDE_DIRECTORY}", "-c"]
     headers = ["spica.h", *sorted(path.name for path in INCLUDE_DIRECTORY.iterdir())]
     assert set(headers) >= {*INCLUDED, "vx_intrinsics.h", "vx_spawn.h", "vx_print.h"}
@@ -161,7 +161,7 @@ def test_headers_draw_no_warnings(tmp_path, language):
 
 
 def test_library_knows_no_sizes():
-    """It is compiled once for all machines, so that nothing in it may depend on one."""
+    """The library is compiled once for all machines, so it must not depend on one."""
     text = library_header()
     assert "SPICA_STACK_BYTES" in text
     for name in ("SPICA_CORES", "SPICA_WARPS", "SPICA_THREADS", "SPICA_BARRIERS", "SPICA_CONFIG"):
@@ -221,7 +221,7 @@ def test_what_is_no_program(tmp_path):
     path.write_bytes(b"not a program")
     with pytest.raises(UserError, match="must be an ELF file"):
         Program.load(path)
-    with pytest.raises(UserError, match=r"must be for 32-bit RISC-V, and .* is for 64-bit"):
+    with pytest.raises(UserError, match=r"must be for 32-bit RISC-V; .* is for 64-bit"):
         Program.load(Path(sys.executable).resolve())
 
 
@@ -238,7 +238,7 @@ def test_what_is_built_once_is_found_again(tmp_path, monkeypatch, empty_cache):
     calls.clear()
     assert compile_program([path], CORE) == first
     assert not calls
-    # Another machine: its own assembly, the same library.
+    # Another machine: new assembly objects, the same library.
     other = compile_program([path], PRESETS["tiny"])
     assert other != first
     assert "start.S" in calls and "print.c" not in calls

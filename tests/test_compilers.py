@@ -1,4 +1,4 @@
-"""Every compiler that may build the simulator does: not only the one that is preferred here."""
+"""Tests that every supported compiler builds the simulator, not only the preferred one."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""`hw.config`: every rule has its message, and derived sizes are right."""
+"""Tests of `hw.config`: messages of every rule, and derived sizes."""
 
 import re
 from dataclasses import FrozenInstanceError, replace
@@ -157,7 +157,7 @@ def test_configurations_are_keyword_only_and_frozen():
     with pytest.raises(TypeError):
         SharedMemoryConfig(1024)  # pyright: ignore[reportCallIssue] # the point of the test
     with pytest.raises(FrozenInstanceError):
-        setattr(PRESETS["matrix"], "matrix", None)  # noqa: B010  # a plain one would not type-check
+        setattr(PRESETS["matrix"], "matrix", None)  # noqa: B010  # plain code would not type-check
 
 
 def test_derived_sizes_of_matrix():

@@ -1,4 +1,4 @@
-"""`hw.control` and `hw.register_bridge`, driven over AXI4-Lite."""
+"""Tests of `hw.control` and `hw.register_bridge` over AXI4-Lite."""
 
 import dataclasses
 import random
@@ -27,15 +27,15 @@ OKAY, SLAVE_ERROR = 0, 2
 
 
 def convert(dut):
-    """Convert `dut`, so that a combinational loop is an error and not a hanging simulator."""
+    """Convert `dut`, so that a combinational loop is an error instead of a hanging simulation."""
     require_no_loop(dut)
     return dut
 
 
 def unit(bus, storage, finished, *, rng, stall, refused):
-    """Return a testbench that is a unit with registers, holding requests at random.
+    """Return a testbench of a unit with registers that stalls requests at random.
 
-    `storage` holds its registers; a write is held while ``storage["full"]`` is set.
+    `storage` holds its registers; writes stall while ``storage["full"]`` is set.
     """
 
     async def serve(ctx):
@@ -65,7 +65,7 @@ def unit(bus, storage, finished, *, rng, stall, refused):
 
 
 def run(dut, *benches, storages=None, stall=0.0, refused=()):
-    """Run `benches` side by side with units on the register buses."""
+    """Run `benches` together with units on the register buses."""
     storages = storages or {"dma": {}, "matrix": {}}
     finished = []
     units = [
@@ -112,7 +112,7 @@ def test_cycle_counter_counts_and_latches():
         for cycles in (5, 100):
             await ctx.tick().repeat(cycles)
             second, _ = await read(ctx, dut.s_axil, low)
-            # A read takes the same time every time, so the difference is that of the cycles.
+            # Every read takes the same time, so the difference is that of the cycles.
             assert second - first == cycles + 5
             first = second
         assert await read(ctx, dut.s_axil, high) == (0, OKAY)

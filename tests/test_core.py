@@ -1,4 +1,4 @@
-"""The core as a whole: programs leave in memory what they leave on the instruction-set model."""
+"""Tests of the whole core: programs leave the same memory as on the instruction-set model."""
 
 import pytest
 

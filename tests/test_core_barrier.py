@@ -1,4 +1,4 @@
-"""Barriers of a core: alone, with the cluster's others, and what is refused."""
+"""Tests of barriers of a core: local, cluster-wide, refused."""
 
 import random
 from dataclasses import replace
@@ -14,7 +14,7 @@ from spica.synth.measure import measure
 
 
 class Driver:
-    """Arrivals and releases, for the barriers of one core and for their model."""
+    """Driver of arrivals and releases, for the barriers of one core and their model."""
 
     def __init__(self, rng, *, barriers=16, **config):
         self.rng = rng
@@ -34,7 +34,7 @@ class Driver:
         return sum(1 << warp for warp in self.model.waiting)
 
     async def arrive(self, ctx, warp, number, count, *, agrees=True, release=None):
-        """Let a warp arrive, in the cycle of a release if there is one; compare everything."""
+        """Let a warp arrive, in the cycle of a release if there is one; compare all outputs."""
         dut = self.dut
         self.agrees, self.asked, released, cause = agrees, None, 0, None
         if release is not None:
@@ -66,7 +66,7 @@ class Driver:
         return cause
 
     async def request(self, ctx, released, agrees):
-        """Take the request some cycles after it came."""
+        """Take the request some cycles after it was offered."""
         dut = self.dut
         before = ctx.get(dut.waiting)
         for _ in range(self.rng.randrange(1, 4)):
@@ -84,7 +84,7 @@ class Driver:
         ctx.set(dut.request_refused, not agrees)
 
     async def release(self, ctx, index):
-        """Let those go whom other cores have waited for."""
+        """Release the warps that wait for other cores."""
         released = self.model.release(index)
         ctx.set(self.dut.release.valid, 1)
         ctx.set(self.dut.release.payload.barrier, index)
@@ -170,7 +170,7 @@ def test_one_core_opens_its_barrier_in_the_cycle_of_the_last_arrival():
 
 
 def test_more_than_a_barrier_is_for():
-    """Until other cores have come, all it is for have."""
+    """While all its warps wait for other cores, a further arrival is a fault."""
 
     async def bench(ctx, driver):
         assert await driver.arrive(ctx, 0, 2, 2) is None
@@ -186,7 +186,7 @@ def test_more_than_a_barrier_is_for():
 def test_a_core_comes_once_to_a_barrier_of_cores():
     async def bench(ctx, driver):
         assert await driver.arrive(ctx, 0, OF_CORES | 2, 3) is None
-        # The barrier of warps with this number is another.
+        # The warp barrier of this number is a different one.
         assert await driver.arrive(ctx, 1, 2, 2) is None
         assert await driver.arrive(ctx, 2, OF_CORES | 2, 3) is FaultCause.BARRIER_FULL
         assert await driver.release(ctx, 2) == 0b1

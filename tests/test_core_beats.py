@@ -1,4 +1,4 @@
-"""`hw.core.beats`: warps through lanes and back, in order, without a cycle lost."""
+"""Tests of `hw.core.beats`: warps through lanes and back, in order, without idle cycles."""
 
 import random
 import re
@@ -25,7 +25,7 @@ def config_of(threads, lanes):
 
 
 class ThereAndBack(wiring.Component):
-    """Both directions with a queue in place of lanes, and what passes between them to look at."""
+    """Both directions with a queue in place of lanes; the beats between them are observable."""
 
     def __init__(self, config: BeatsConfig, depth: int = 2):
         self.to_beats, self.from_beats = ToBeats(config), FromBeats(config)
@@ -50,7 +50,7 @@ class ThereAndBack(wiring.Component):
 
 
 def random_warps(config, count, rng):
-    """Return payloads of `config.warp_layout`, their numbers ascending."""
+    """Return payloads of `config.warp_layout` with ascending numbers."""
     return [
         {
             "common": {"warp": rng.randrange(8), "number": number},
@@ -64,12 +64,12 @@ def random_warps(config, count, rng):
 
 
 def random_bits(rng, width):
-    """Return a number of this width, two in three extreme."""
+    """Return a number of this width; two in three are extreme."""
     return rng.choice([0, (1 << width) - 1, rng.getrandbits(width)])
 
 
 def plain(config, payload):
-    """Return a simulated payload as `random_warps` makes it."""
+    """Return a simulated payload in the form of `random_warps`."""
     common = {name: payload.common[name] for name in COMMON.members}
     arrays = {name: [payload[name][k] for k in range(config.threads)] for name in config.each}
     return {"common": common, **arrays}
@@ -113,7 +113,7 @@ def test_beats_are_groups_of_threads_in_order_and_take_the_warp_with_the_last(th
                 assert [payload.a[k] for k in range(lanes)] == warp["a"][group]
                 assert ctx.get(dut.i.ready) == (beat == threads // lanes - 1)
                 ctx.set(dut.o.ready, 0)
-                await ctx.tick()  # nothing moves
+                await ctx.tick()  # all stages stall
                 assert ctx.get(dut.o.payload.place) == 1 << beat
                 assert not ctx.get(dut.i.ready)
                 ctx.set(dut.o.ready, 1)
@@ -183,7 +183,7 @@ def test_a_beat_in_every_cycle(threads, lanes):
             while not taken:
                 _, _, taken = await ctx.tick().sample(dut.o.valid)
                 cycles += 1
-        assert cycles == len(warps) * (threads // lanes) + 1  # that of the queue
+        assert cycles == len(warps) * (threads // lanes) + 1  # one cycle for the queue
 
     simulate(dut, feed, check)
 

@@ -1,4 +1,4 @@
-"""`hw.core.branch`: the last active thread leads, and who would go elsewhere is told."""
+"""Tests of `hw.core.branch`: target by the last active thread, and threads that disagree."""
 
 import random
 from dataclasses import replace
@@ -21,7 +21,7 @@ WORDS = [0, 1, 2, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF]
 
 
 def random_decision(config, rng):
-    """Return what is common to a warp, and what each thread brings."""
+    """Return the operands common to a warp, and those of each thread."""
     threads = config.threads
     by_register = rng.random() < 0.5
     common = {

@@ -1,4 +1,4 @@
-"""Operand collectors against a sequential model, amid banks, units and buses of any timing."""
+"""Tests of operand collectors against a sequential model, with arbitrary timing around them."""
 
 import random
 
@@ -22,7 +22,7 @@ LATE = Surroundings(grant=0.9, accept=0.9, latency=(1, 3), write=0.2)
 
 
 def random_program(config: CoreConfig, count: int, seed: int = 1) -> list[dict]:
-    """Return instructions that depend on each other in all ways, with all sorts of masks."""
+    """Return instructions with all kinds of dependences and masks."""
     rng = random.Random(seed)
     full = (1 << config.threads) - 1
     names = [1, 2, 31, 32, 63]
@@ -31,7 +31,7 @@ def random_program(config: CoreConfig, count: int, seed: int = 1) -> list[dict]:
         port = rng.choice(list(Port))
         fields = {
             "port": port,
-            "rd": rng.choice(names),  # must not be mistaken for a result where it is none
+            "rd": rng.choice(names),  # must not be taken for a result if there is none
             "writes": int(rng.random() < 0.8),
             "sources": [rng.choice(names) for _ in range(3)],
             "reads": rng.getrandbits(PORT_OPERANDS[port]),
@@ -42,7 +42,7 @@ def random_program(config: CoreConfig, count: int, seed: int = 1) -> list[dict]:
 
 
 def independent(config: CoreConfig, count: int, operands: int = 3, warps: int = 0) -> list[dict]:
-    """Return instructions of all warps in turn that need nothing of each other."""
+    """Return independent instructions of all warps in turn."""
     full = (1 << config.threads) - 1
     return [
         issue_of(
@@ -60,7 +60,7 @@ def independent(config: CoreConfig, count: int, operands: int = 3, warps: int = 
 
 
 def chain(config: CoreConfig, count: int) -> list[dict]:
-    """Return fused multiply-adds of one warp, each of which adds to the last."""
+    """Return fused multiply-adds of one warp, each of which adds to the previous result."""
     fields = {"port": Port.FP32, "rd": 40, "writes": 1, "sources": [41, 42, 40], "reads": 7}
     return [issue_of(n, 0, (1 << config.threads) - 1, **fields) for n in range(count)]
 
@@ -126,7 +126,7 @@ def test_at_length(seed):
 
 @pytest.mark.parametrize(("operands", "cycles"), [(0, 2), (1, 2), (2, 3), (3, 4)])
 def test_latency(operands, cycles):
-    """An instruction alone is at its port a cycle after the last of its operands was granted."""
+    """A single instruction is at its port one cycle after its last operand was granted."""
     config = CoreConfig(**SMALL)
     bench = CollectorsBench(config, BEST, independent(config, 1, operands)).run()
     assert bench.accepted[0] - bench.issued[0] == cycles
@@ -140,7 +140,7 @@ def test_a_collector_is_free_when_its_instruction_goes(operands, cycles):
 
 
 def test_full_collectors_refuse():
-    """Without a grant nothing goes, and no more is taken than there are collectors."""
+    """Without a grant nothing leaves, and only as many enter as there are collectors."""
     config = CoreConfig(**SMALL, collectors=3)
     bench = CollectorsBench(config, Surroundings(grant=0.0), independent(config, 8))
     with pytest.raises(TimeoutError):
@@ -157,7 +157,7 @@ def test_threads_in_parts():
 
 
 def consumer_after(config: CoreConfig, producer: int, consumer: int):
-    """Return cycles from a result's writing to its use, by their masks; two are issued at once."""
+    """Return the cycles from the write of a result to its use, by masks; two are issued at once."""
     program = [
         issue_of(0, 0, producer, port=Port.FP32, rd=5, writes=1),
         issue_of(1, 0, consumer, port=Port.INT, rd=6, writes=1, sources=[5, 5, 0], reads=3),
@@ -174,13 +174,13 @@ def test_results_are_taken_from_the_bus():
 
 
 def test_results_of_other_threads_are_read_from_the_banks():
-    """From the next cycle on, when they have been written: one after the other."""
+    """They are read from the next cycle on, after the write, one after the other."""
     config = CoreConfig(**SMALL)
     assert consumer_after(config, producer=3, consumer=7) == (3, 0)
 
 
 def test_an_overtaken_read_holds_back_what_would_overwrite_it():
-    """Instruction 2 has all it needs, but instruction 1 has still to read what 2 overwrites."""
+    """Instruction 2 is complete, but instruction 1 must first read the register that it writes."""
     config = CoreConfig(**SMALL)
     program = [
         issue_of(0, 0, 7, port=Port.MEMORY, rd=5, writes=1),
@@ -196,7 +196,7 @@ def test_an_overtaken_read_holds_back_what_would_overwrite_it():
 
 @pytest.mark.parametrize("collectors", range(1, 9))
 def test_throughput(collectors):
-    """Each collector takes a three-operand instruction every four cycles, down to one a cycle."""
+    """Each collector takes a three-operand instruction every four cycles, up to one per cycle."""
     config = CoreConfig(warps=8, threads=2, collectors=collectors)
     count = 40
     bench = CollectorsBench(config, BEST, independent(config, count)).run()
@@ -218,7 +218,7 @@ def test_throughput_of_two_slots():
 
 @pytest.mark.parametrize(("snoop", "step"), [(True, 5), (False, 8)])
 def test_chain(snoop, step):
-    """From one fused multiply-add of four cycles to the next that needs it."""
+    """Cycles from a fused multiply-add of four cycles to the next one that needs it."""
     config = CoreConfig(**SMALL, snoop=snoop)
     bench = CollectorsBench(config, Surroundings(latency=(4,)), chain(config, 12)).run()
     steps = [b - a for a, b in zip(bench.accepted, bench.accepted[1:], strict=False)]

@@ -1,4 +1,4 @@
-"""Control of warps against its golden model; what it says to fetch, to issue and outside."""
+"""Tests of warp control against its golden model: commands to fetch, issue and outside."""
 
 import random
 from copy import deepcopy
@@ -18,7 +18,7 @@ COUNTER = 0x0123_4567_89AB_CDEF
 
 @dataclass
 class Seen:
-    """What came out, each in its order, and what state there was with each result."""
+    """Outputs of each kind in order, and the state with each result."""
 
     results: list = field(default_factory=list)
     faults: list = field(default_factory=list)
@@ -49,14 +49,14 @@ def state_of(model):
 
 
 def lasts(model, instruction):
-    """Return whether any warp can go on after an instruction."""
+    """Return whether any warp can continue after an instruction."""
     trial = deepcopy(model)
     trial.execute(instruction.operands)
     return trial.active & ~trial.waiting
 
 
 def expect(config, count, seed):
-    """Return random instructions and what becomes of them."""
+    """Return random instructions and their effects."""
     model = ControlModel(config)
     model.wide["counter"] = COUNTER
     sequence = ControlSequence(model, random.Random(seed))
@@ -75,13 +75,13 @@ def expect(config, count, seed):
         expected.resumed += bits(effect.resumed)
         if effect.command is not None:
             expected.commands.append(effect.command)
-        # Warps that are started follow one by one.
+        # Warps are started one by one.
         expected.states.append(None if effect.starts else state_of(model))
     return instructions, expected
 
 
 def watch(dut, count, seen, rng, stall):
-    """Return a testbench that takes results and commands and notes everything."""
+    """Return a testbench that takes and records results and commands."""
     watched = (dut.o.valid, dut.o.payload, dut.fault.valid, dut.fault.payload)
     watched += (dut.redirect.valid, dut.redirect.payload, dut.started, dut.resume)
     watched += (dut.command.valid, dut.command.payload)
@@ -133,7 +133,7 @@ def watch(dut, count, seen, rng, stall):
 
 
 def run(config, instructions, *, stall=0.0, seed=1):
-    """Return what a core's control makes of `instructions`."""
+    """Return the outputs of a core's control for `instructions`."""
     dut = WarpControl(config)
     require_no_loop(dut, ports=[])
     seen = Seen()

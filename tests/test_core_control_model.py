@@ -1,4 +1,4 @@
-"""The golden model of control against the instruction-set model, instruction by instruction."""
+"""Tests of the golden model of control against the instruction-set model, by instruction."""
 
 import random
 
@@ -18,7 +18,7 @@ from spica.sim.iss.outcome import Cause
 from spica.sim.programs.bench import small_config
 
 ILLEGAL, BARRIER = Cause.ILLEGAL_INSTRUCTION, Cause.BAD_BARRIER
-#: What the instruction-set model calls each fault, and a word of its sentence.
+#: Fault names of the instruction-set model, and a word of each message.
 SENTENCES = {
     FaultCause.ILLEGAL: (ILLEGAL, "no instruction is"),
     FaultCause.UNKNOWN_CSR: (ILLEGAL, "there is no control register"),
@@ -35,7 +35,7 @@ SENTENCES = {
 
 
 class Pair:
-    """Both models of one core, made to execute the same."""
+    """Both models of one core, executing the same instructions."""
 
     def __init__(self, config, rng):
         self.config = config
@@ -154,5 +154,5 @@ def test_models_agree(warps, threads, count, scope):
             pair.compare_all()
     if count == 4000:
         assert set(pair.operations) == set(Operation)
-        # Of one core, the last that a barrier is for opens it.
+        # In a single core, the last expected warp opens the barrier.
         assert set(pair.causes) == set(SENTENCES) - {FaultCause.BARRIER_FULL}

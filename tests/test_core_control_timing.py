@@ -1,4 +1,4 @@
-"""Control of warps in cycles: latency, what waits, the start, the end, and other cores."""
+"""Tests of the timing of warp control: latency, stalls, start, end, other cores."""
 
 import gc
 import random
@@ -19,7 +19,7 @@ from spica.synth.measure import measure
 
 
 def full(config, operation, warp=0, *, a=0, b=0, exit_code=0, pc=ENTRY, **fields):
-    """Return an instruction of all threads, with these operands in all of them."""
+    """Return an instruction of all threads with these operands."""
     threads = config.core.threads
     rows = tuple((value,) * threads for value in (a, b, exit_code))
     mask = fields.pop("mask", (1 << threads) - 1)
@@ -27,7 +27,7 @@ def full(config, operation, warp=0, *, a=0, b=0, exit_code=0, pc=ENTRY, **fields
 
 
 def trace(dut, instructions, signals, cycles, *, act=None):
-    """Return what `signals` are in each cycle; all results are taken."""
+    """Return the values of `signals` in each cycle; all results are taken."""
     require_no_loop(dut, ports=[])
     seen = []
 
@@ -47,7 +47,7 @@ def trace(dut, instructions, signals, cycles, *, act=None):
 
 
 def test_latency_and_throughput():
-    """Taken in cycle 0, the result and what becomes of the warp in cycle 2; one in two cycles."""
+    """Accepted in cycle 0; result and effect in cycle 2; one instruction every two cycles."""
     config = small_config(warps=4)
     dut = WarpControl(config)
     fence_i = [full(config, Operation.FENCE_I, pc=ENTRY + 4 * k) for k in range(3)]
@@ -66,7 +66,7 @@ def test_latency_and_throughput():
 
 
 def test_a_fence_empties_a_cache_when_it_takes_effect():
-    """In the cycle in which its warp goes on; one of a warp that has ended empties nothing."""
+    """It empties the cache in the cycle in which its warp resumes; an ended warp's does not."""
     config = small_config(warps=4)
     dut = WarpControl(config)
     kinds, warps = [Operation.FENCE, Operation.FENCE_I], (0, 3, 0)
@@ -94,12 +94,12 @@ def test_warps_are_started_one_per_cycle():
     assert [active for _, _, _, active, _ in seen] == [1, 1, 1, 3, 7, *[15] * 5]
     targets = [(turn.warp, turn.pc) for _, turns, turn, *_ in seen if turns]
     assert targets == [(1, ENTRY + 64), (2, ENTRY + 64), (3, ENTRY + 64), (0, ENTRY + 4)]
-    # What comes after goes on when all have been started.
+    # The next instruction resumes after all warps are started.
     assert [cycle for cycle, (*_, resume) in enumerate(seen) if resume] == [2, 6]
 
 
 def test_end_ends_everything():
-    """What other warps had under way is dropped, and known to be done."""
+    """Instructions of other warps in flight are dropped and count as done."""
     config = small_config(warps=4, barrier_scope="core")
     dut = WarpControl(config)
     instructions = [
@@ -132,7 +132,7 @@ def test_failed_fetch():
 
 
 def test_a_barrier_of_the_cluster():
-    """The last warp asks; all go on when the synchronizer says so, or it has a fault."""
+    """The last warp requests; all resume on the synchronizer's answer, or fault."""
     config = small_config(cores=2, warps=2)
     dut = WarpControl(config)
     arrival = {"mask": 1, "a": 5, "b": 2}
@@ -174,7 +174,7 @@ def test_the_synchronizer_refuses():
 
 
 def test_a_stack_holds_as_many_splits_as_can_be_open():
-    """One thread after the other splits off; after that one more, and one join too many."""
+    """The threads split off one by one; one more split or join overflows."""
     config = small_config(warps=1, threads=4)
     dut = WarpControl(config)
     split = {"rows": ((1, 0, 0, 0), (0,) * 4, (0,) * 4), "operation": Operation.SPLIT}

@@ -1,4 +1,4 @@
-"""Performance counters of a core: the table, and what is counted of any events."""
+"""Tests of a core's performance counters: their table, and counts of random events."""
 
 import random
 
@@ -14,7 +14,7 @@ from spica.sim.bench import require_no_loop, simulate
 from spica.sim.golden.core_counters import CounterModel, Cycle
 from spica.synth.measure import measure
 
-#: Cycles from what happens to what counters show of it.
+#: Cycles from an event until the counters show it.
 DELAY = 3
 SHAPES = {
     "default": CoreConfig(),
@@ -44,7 +44,7 @@ def test_the_table_names_every_reason_and_every_port():
 def test_the_numbers():
     places = [counter.place for counter in COUNTERS.values()]
     assert len({*places}) == len(places)
-    assert {*places} <= {*range(32)} - {1}  # there is no counter of time
+    assert {*places} <= {*range(32)} - {1}  # there is no time counter
     assert COUNTERS["cycles"].number == CSRS["mcycle"].number
     assert COUNTERS["instructions"].high_number == CSRS["minstreth"].number
     assert CSR_NUMBERS["slots_none"] == 0xB03
@@ -58,7 +58,7 @@ def test_the_numbers():
 
 
 def random_cycle(rng, config):
-    """Return anything that can happen in a cycle, be it busy or not."""
+    """Return a random set of events for a cycle, consistent or not."""
 
     def some(most):
         return rng.choice((0, most, rng.randint(0, most)))
@@ -82,7 +82,7 @@ def random_cycle(rng, config):
 
 
 def bits(rng, width, ones):
-    """Return random bits, as many of them set as asked for."""
+    """Return random bits with the given number set."""
     return sum(1 << place for place in rng.sample(range(width), ones))
 
 
@@ -110,7 +110,7 @@ def give(ctx, dut, rng, cycle, slots_before):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_random_events(shape):
-    """At any time all counters tell of all cycles up to the third before."""
+    """At any time all counters include all cycles up to the third before."""
     config, rng, model = SHAPES[shape], random.Random(shape), CounterModel()
     dut = make(config)
     expected = [dict(model.counters)] * DELAY

@@ -1,4 +1,4 @@
-"""Performance counters after programs: what was seen of a core in all cycles, and no other."""
+"""Tests of performance counters after programs, against events observed in every cycle."""
 
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ from spica.sim.programs.bench import END, START, small_config
 from spica.sim.stop_reason import CoreStop
 
 ROOM = 4096
-#: In every thread: s0 is its number, s1 where its results go.
+#: In every thread: s0 is its number, s1 the address of its results.
 BEGIN = f"""{START}
         csrr s0, mhartid
         slli s1, s0, 4
@@ -73,7 +73,7 @@ CORES = {
 
 
 class Witness:
-    """Looks at a core in every cycle: at what it shows and at its boxes, not at its events."""
+    """Observer of a core in every cycle: of its probes and blocks, not of its event outputs."""
 
     def __init__(self, monkeypatch, config):
         self.config = config.core
@@ -89,7 +89,7 @@ class Witness:
         return build
 
     def look(self, dut):
-        """Return what is looked at; `named` is it, by name."""
+        """Return the observed values; `named` has them by name."""
         observed = dut.observed
         registers, collectors = self.boxes[RegisterFile], self.boxes[Collectors]
         named = {
@@ -121,7 +121,7 @@ class Witness:
         return list(named.values())
 
     def cycles(self, run):
-        """Return what happened in each cycle; the last two of a run only settle."""
+        """Return the events of each cycle; the last two of a run only settle."""
         seen = [dict(zip(self.names, values, strict=True)) for values in run.seen]
         assert [each["busy"] for each in seen] == [1] * (len(seen) - 1) + [0]
         width = self.config.issue_width
@@ -137,7 +137,7 @@ class Witness:
         return Cycle(
             slots=slots,
             operations=ports,
-            is_store=bool(word & 0x20),  # of the opcode: stores are 0x23 and 0x27
+            is_store=bool(word & 0x20),  # opcodes of stores are 0x23 and 0x27
             requests=now["requests"],
             fetches=now["fetches"],
             done=[now[f"mask {bus}"] for bus in buses],
@@ -147,7 +147,7 @@ class Witness:
         )
 
     def told(self, now):
-        """Return what register banks tell of themselves; other tests see that it is so."""
+        """Return the conflict outputs of register banks; other tests verify them."""
         names, banks = ("reads", "writes", "read_conflicts", "write_conflicts"), self.config.banks
         return {
             name: (now["events"] >> place * banks & (1 << banks) - 1).bit_count()
@@ -155,7 +155,7 @@ class Witness:
         }
 
     def at_wide_banks(self, now):
-        """Return what happens at register banks, by who asks and who is served."""
+        """Return the events at register banks, from requests and grants."""
         found = {}
         for kind, count in ("read", self.config.collectors), ("write", self.config.writeback_buses):
             banks = {}
@@ -173,16 +173,16 @@ def word_at(run, pc):
 
 
 def shown(value):
-    """Return what a core shows of its counters, by name."""
+    """Return the counters shown by a core, by name."""
     return {name: value >> 64 * k & (1 << 64) - 1 for k, name in enumerate(COUNTERS)}
 
 
 def slots_of(held):
-    """Return all issue slots."""
+    """Return the number of issue slots."""
     return sum(held[f"slots_{reason.name.lower()}"] for reason in StallReason)
 
 
-#: Those that take their time.
+#: Slow combinations.
 SLOW = [("arithmetic", "wide"), ("everything", "thread"), ("everything", "lanes")]
 
 
@@ -195,7 +195,7 @@ SLOW = [("arithmetic", "wide"), ("everything", "thread"), ("everything", "lanes"
     ],
 )
 def test_programs(name, shape, monkeypatch):
-    """Counters are what was seen up to the third cycle before, and what the model knows of it."""
+    """Counters equal the events up to the third cycle before, and those known to the model."""
     config = small_config(**CORES[shape])
     text = BEGIN + PROGRAMS[name] + RESULTS
     witness, model = Witness(monkeypatch, config), CounterModel()
@@ -234,7 +234,7 @@ def test_programs(name, shape, monkeypatch):
 
 
 def test_programs_read_what_is_shown(monkeypatch):
-    """A counter read holds what is shown of it in the cycle before the result is offered."""
+    """A counter read returns the value shown in the cycle before the result is offered."""
     config = small_config(warps=2, threads=1)
     names = [*COUNTERS, "cycles_high", "slots_none_high", "divergent_splits_high"]
     reads = "".join(f"csrr a0, {each}\nsw a0, {4 * k}(s1)\n" for k, each in enumerate(names))
@@ -269,7 +269,7 @@ def test_a_warp_alone_finds_all_of_its_instructions_counted():
 
 
 def test_cores_on_verilator():
-    """What a run comes to is the same as others count it, whoever has a clock when."""
+    """A run's totals equal those counted otherwise, for every clock gating."""
     config = small_config(cores=2, warps=2, threads=2)
     slow = CoreMemoryConfig(latency=3, jitter=5, stall=0.3, silence=0.2, split=0.3, seed=3)
     contents = image(BEGIN + PROGRAMS["everything"] + RESULTS, ROOM)

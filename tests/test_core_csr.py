@@ -1,4 +1,4 @@
-"""Control registers: what each holds, what floating-point instructions leave there, counting."""
+"""Tests of control registers: contents, floating-point flags, counting."""
 
 import random
 
@@ -24,7 +24,7 @@ def make(**config):
 
 
 async def read(ctx, dut, warp, number):
-    """Return what a register of a warp holds, and what is said of it."""
+    """Return the value of a warp's register, and its flags."""
     ctx.set(dut.look, 1)
     ctx.set(dut.look_warp, warp)
     await ctx.tick()
@@ -81,7 +81,7 @@ def test_every_number(warps, threads, cores, core):
 
 
 def test_numbers_that_matter():
-    """Literally, lest model and gateware err alike."""
+    """Literal numbers, so that a common error of model and RTL is detected."""
     dut = make(warps=4, threads=8, cores=4)
     expected = {
         0x301: ISA,
@@ -108,7 +108,7 @@ def test_numbers_that_matter():
 
 @pytest.mark.parametrize("warps", [1, 4])
 def test_registers_of_warps(warps):
-    """Written and read at random, with flags that come over both buses."""
+    """Random writes and reads, with flags from both buses."""
     dut = make(warps=warps, writeback_buses=2)
     rng = random.Random(warps)
     model = ControlModel(dut.config)
@@ -174,7 +174,7 @@ def test_a_reset_clears_what_memory_keeps():
 
 
 def test_cycles_and_instructions_are_counted_in_64_bits():
-    """Both halves of what was counted up to the cycle before the last."""
+    """Both halves of the count up to the cycle before the last."""
     dut = make()
     rng = random.Random(2)
 

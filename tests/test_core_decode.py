@@ -1,4 +1,4 @@
-"""`hw.core.decode`: every instruction, every reserved word, random words."""
+"""Tests of `hw.core.decode`: every instruction, every reserved word, random words."""
 
 import gc
 import random
@@ -18,7 +18,7 @@ CELLS, DEPTH = 135, 25
 
 
 def operands_of(rng, instruction) -> int:
-    """Return random bits where the instruction has operands; registers are often x0."""
+    """Return random operand bits; registers are often x0."""
     free = 0xFFFF_FFFF & ~instruction.mask
     bits = rng.choice([0, free, rng.getrandbits(32), rng.getrandbits(32)])
     for low in (7, 15, 20, 27):
@@ -28,7 +28,7 @@ def operands_of(rng, instruction) -> int:
 
 
 def words(rng) -> list[int]:
-    """Every instruction many times, its neighbours one bit away, and random words."""
+    """Return every instruction many times, neighbours at one bit's distance, and random words."""
     found = [0, 0xFFFF_FFFF]
     for instruction in INSTRUCTIONS.values():
         found += [instruction.match | operands_of(rng, instruction) for _ in range(8)]
@@ -36,13 +36,13 @@ def words(rng) -> list[int]:
     opcodes = sorted({instruction.match & 0x7F for instruction in INSTRUCTIONS.values()})
     found += [rng.getrandbits(25) << 7 | rng.choice(opcodes) for _ in range(1000)]
     found += [rng.getrandbits(32) for _ in range(300)]
-    # Atomics are known by name, and are no instructions of this core.
+    # Atomics have names but are not instructions of this core.
     found += [rng.getrandbits(25) << 7 | 0x2F for _ in range(20)]
     return found
 
 
 def run(cases):
-    """Compare the gateware with the golden model for each of (word, failed)."""
+    """Compare the RTL with the golden model for each of (word, failed)."""
     dut = Decode(CoreConfig())
     require_no_loop(dut)
     rng = random.Random(7)
@@ -67,7 +67,7 @@ def test_instructions_and_random_words():
 
 
 def test_every_instruction_has_been_decoded_as_itself():
-    """No instruction of a core without tensor instructions is illegal for the golden model."""
+    """On a core without tensor instructions, these alone are illegal for the golden model."""
     for instruction in INSTRUCTIONS.values():
         is_tensor = instruction.unit.value == "tensor"
         decoded = decode(instruction.match, 0)
@@ -90,7 +90,7 @@ def test_what_could_not_be_fetched():
 
 
 def test_by_hand():
-    """A few fields that the golden model might have as wrong as the gateware."""
+    """Fields computed by hand, in case golden model and RTL share an error."""
     dut = Decode(CoreConfig())
 
     async def bench(ctx):
@@ -118,7 +118,7 @@ def test_by_hand():
 def test_tensor_is_refused():
     with pytest.raises(ValueError, match=r"tensor must be None.*, not 'hmma'"):
         Decode(CoreConfig(tensor="hmma"))
-    gc.collect()  # what was refused is never used, and must not be found in another test
+    gc.collect()  # refused components are never used; collect them here, not in another test
 
 
 def test_cost():

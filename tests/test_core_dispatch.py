@@ -1,4 +1,4 @@
-"""Dispatch: which of the complete instructions each port is offered, and when."""
+"""Tests of dispatch: the complete instructions offered to each port, and their timing."""
 
 import random
 
@@ -15,14 +15,14 @@ from spica.synth.measure import measure
 
 
 class DispatchBench:
-    """Instructions come into collectors, complete, and leave, all at random.
+    """Bench in which instructions enter collectors, complete, and leave at random.
 
     Parameters
     ----------
     complete, accept : float
         Probabilities that an instruction completes, and that a port accepts, in a cycle.
     ports : list of Port
-        For which there are instructions.
+        Ports of the instructions.
 
     """
 
@@ -34,7 +34,7 @@ class DispatchBench:
         self.rng = random.Random(seed)
         self.packing = Packing(operation_layout(config))
         self.instructions: dict[int, dict] = {}  # by collector
-        self.offered: dict[int, int] = {}  # by port, the collector
+        self.offered: dict[int, int] = {}  # collector by port
         self.count = 0
         self.left: list[tuple[int, int, int]] = []  # cycle, port, number
 
@@ -56,7 +56,7 @@ class DispatchBench:
             ctx.set(Value.cast(dut.collected[collector]), operation)
 
     def rivals(self, collector: int) -> int:
-        """Return the collectors with older instructions for the port of this one's."""
+        """Return the collectors with older instructions for the same port."""
         own = self.instructions[collector]
         return sum(
             1 << other
@@ -65,7 +65,7 @@ class DispatchBench:
         )
 
     def expected(self, port: int) -> dict:
-        """Return what `port` is offered: the last operands are 0 where it reads fewer."""
+        """Return the expected offer at `port`: unused operands are 0."""
         instruction = self.instructions[self.offered[port]]
         operation = self.packing.unpack(instruction["operation"])
         for k in range(PORT_OPERANDS[Port(port)], 3):
@@ -73,7 +73,7 @@ class DispatchBench:
         return operation
 
     def choose(self):
-        """Offer each free port the oldest instruction that is complete."""
+        """Offer each free port the oldest complete instruction."""
         for port in set(range(len(Port))) - set(self.offered):
             able = {
                 one["number"]: collector
@@ -84,7 +84,7 @@ class DispatchBench:
                 self.offered[port] = able[min(able)]
 
     async def cycle(self, ctx, dut, number: int):
-        """Run a cycle and compare everything with what must be."""
+        """Run a cycle and compare all outputs with the expected ones."""
         self.fill(ctx, dut)
         for one in self.instructions.values():
             one["complete"] |= self.rng.random() < self.complete
@@ -116,7 +116,7 @@ class DispatchBench:
         self.choose()
 
     def run(self, cycles: int):
-        """Run for so many cycles."""
+        """Run for `cycles` cycles."""
         dut = Dispatch(self.config)
         require_no_loop(dut)
 
@@ -144,7 +144,7 @@ def test_one_port_takes_one_instruction_per_cycle_in_order_of_age():
 
 
 def test_no_instruction_is_passed_over():
-    """Whatever comes after it: an instruction that is complete goes when older ones have gone."""
+    """A complete instruction leaves once older ones have left, whatever enters after it."""
     config = CoreConfig(collectors=8, threads=1)
     bench = DispatchBench(config, complete=1.0, accept=0.4, ports=[Port.INT, Port.FP32])
     bench.run(200)

@@ -1,4 +1,4 @@
-"""The stack of divergent splits: what was pushed comes back, of each warp by itself."""
+"""Tests of the divergence stack: pushed entries are popped, for each warp separately."""
 
 import random
 
@@ -17,7 +17,7 @@ def make(warps, threads):
 
 
 async def look(ctx, dut, warp):
-    """Look at a warp's stack; return its state of the next cycle, while something else is shown."""
+    """Read a warp's stack; return its state in the next cycle, while another warp is selected."""
     ctx.set(dut.look, 1)
     ctx.set(dut.look_warp, warp)
     await ctx.tick()

@@ -1,4 +1,4 @@
-"""The core's divide unit against its golden model; that against Python's integers and QEMU."""
+"""Tests of the divide unit against its golden model, and of that against Python and QEMU."""
 
 import random
 
@@ -26,7 +26,7 @@ DEPTH = 60
 
 
 def integers(rng: random.Random, count: int) -> list[int]:
-    """Return integers of every length, both signs, and corners."""
+    """Return integers of every length, both signs, and corner cases."""
     values = []
     for _ in range(count):
         value = rng.getrandbits(32) >> rng.randrange(32)
@@ -35,7 +35,7 @@ def integers(rng: random.Random, count: int) -> list[int]:
 
 
 def operands_of(operation: DivideOperation, rng: random.Random, count: int):
-    """Return operands that find the errors of an operation."""
+    """Return operands that reveal errors of an operation."""
     if operation in INTEGERS:
         return [integers(rng, count), integers(rng, count)]
     generator = np.random.default_rng(rng.getrandbits(32))
@@ -59,7 +59,7 @@ def warps_of(config: CoreConfig, operations, seed: int) -> list[dict]:
 
 
 def by_definition(operation: DivideOperation, a: int, b: int) -> int:
-    """Return an integer result as the table of RISC-V M has it."""
+    """Return an integer result by the table of RISC-V M."""
     if operation in (DivideOperation.DIV, DivideOperation.REM):
         a, b = (x - (x >> 31 << 32) for x in (a, b))
     is_quotient = operation in (DivideOperation.DIV, DivideOperation.DIVU)
@@ -119,7 +119,7 @@ def test_unit_of_eight_threads():
 
 @pytest.mark.parametrize("operation", INTEGERS, ids=lambda operation: operation.name)
 def test_corners_of_integers(operation):
-    """Division by zero, and the least number by -1, among them."""
+    """They include division by zero, and the least number by -1."""
     config = CoreConfig(warps=1, threads=len(CORNERS))
     warps = Warps(config, 1)
     mask = (1 << config.threads) - 1
@@ -159,7 +159,7 @@ def test_latency_and_interval(operation, interval):
     """With a lane for each thread, and with one lane for all."""
     every = CoreConfig(warps=2, threads=2, divide_lanes=2)
     accepted, taken = timed(DivideUnit(every), warps_of(every, [operation] * 4, 1), 6 * interval)
-    # The first begins when it is in the register in front, where the next one waits.
+    # The first starts when it is in the input register, where the next one waits.
     begun = [1 + number * interval for number in range(4)]
     assert accepted == [0, *begun[:-1]]
     assert taken == [cycle + interval + 1 for cycle in begun]
@@ -167,7 +167,7 @@ def test_latency_and_interval(operation, interval):
     one = CoreConfig(warps=2, threads=4)
     operations = warps_of(one, [operation] * 3, 2)
     accepted, taken = timed(DivideUnit(one), operations, 15 * interval)
-    # The second comes into the register when the first begins its last beat.
+    # The second enters the register when the first starts its last beat.
     assert accepted == [0, 1 + 3 * interval, 1 + 7 * interval]
     assert taken == [2 + (4 * number + 4) * interval for number in range(3)]
 
@@ -176,7 +176,7 @@ def test_a_waiting_result_stops_only_the_next_but_one():
     config = CoreConfig(warps=2, threads=1)
     operations = warps_of(config, [DivideOperation.FDIV] * 4, 3)
     accepted, taken = timed(DivideUnit(config), operations, 80, willing=lambda cycle: cycle >= 40)
-    # The next result takes the place of the one before a cycle after that was taken.
+    # The next result replaces the previous one a cycle after that was taken.
     assert accepted == [0, 1, 8, 41]
     assert taken == [40, 42, 49, 56]
 

@@ -1,4 +1,4 @@
-"""Warps that end while results of theirs are under way: nothing is lost, nothing is stale."""
+"""Tests of warps that end with results in flight: no result is lost or stale."""
 
 import pytest
 
@@ -7,9 +7,9 @@ from spica.sim.core_bench import run_core, run_model
 from spica.sim.programs.bench import small_config
 
 ROOM = 4096
-#: How a warp can end. `vx_pred` does not wait for what was issued before it.
+#: Ways to end a warp. `vx_pred` does not wait for earlier instructions.
 ENDS = {"pred": "vx_pred zero, zero", "tmc": "vx_tmc zero"}
-#: Warp 1 lives twice; warp 0 waits for its first end, and begins it again at once.
+#: Warp 1 runs twice; warp 0 waits for its first end and starts it again at once.
 TWO_LIVES = """
         la s0, results
         li t0, 2
@@ -57,7 +57,7 @@ def test_a_second_life_finds_the_registers_of_the_first(end, snoop):
 
 
 def test_the_core_is_busy_until_all_is_done():
-    """The last warp ends with a load and a store under way: only then the core is at rest."""
+    """The last warp ends with a load and a store in flight; only after them the core is idle."""
     text = """
         la s0, results
         li a0, 7

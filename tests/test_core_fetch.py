@@ -1,4 +1,4 @@
-"""`hw.core.fetch`: cycle by cycle as its golden model, under anything that can happen to it."""
+"""Tests of `hw.core.fetch`, cycle by cycle against its golden model, with random events."""
 
 import random
 from dataclasses import replace
@@ -19,7 +19,7 @@ CELLS, WARP_CELLS, DEPTH = 350, 32, 35
 
 
 class Driver:
-    """Random memory, takers and redirects around one fetch."""
+    """Random memory, consumers and redirects around one fetch unit."""
 
     def __init__(self, config, *, seed, latency, stall):
         self.config = config
@@ -30,12 +30,12 @@ class Driver:
         self.dut = Fetch(config)
         self.heads = [ENTRY] * config.warps
         self.buffered = [0] * config.warps  # instructions that may be taken
-        self.flight = []  # cycle, warp and place of requests that memory has
+        self.flight = []  # cycle, warp and buffer place of outstanding requests
         self.active = 0
         self.served = set()
 
     def answer(self, cycle):
-        """Return warp and place of one of the requests that are due, in any order."""
+        """Return warp and buffer place of one due request, in any order."""
         due = [each for each in self.flight if each[0] <= cycle]
         if not due:
             return None
@@ -44,13 +44,13 @@ class Driver:
         return each[1:]
 
     def redirect(self):
-        """Return nothing, or a warp and where it goes on."""
+        """Return None, or a warp and its new address."""
         if self.rng.random() < 0.9:
             return None
         return self.rng.randrange(self.config.warps), self.rng.getrandbits(30) << 2
 
     async def step(self, ctx, cycle):
-        """Drive one cycle, and compare."""
+        """Drive one cycle and compare."""
         dut, model, rng = self.dut, self.model, self.rng
         if rng.random() < 0.1:
             self.active = rng.getrandbits(self.config.warps)
@@ -89,11 +89,11 @@ class Driver:
         assert busy == (offered is not None or bool(self.model.under_way))
 
     def take(self, pushed, redirect):
-        """Move the heads as takers and a redirect do."""
+        """Move the heads after takes and a redirect."""
         if pushed is not None:
             self.buffered[pushed[0]] += 2
         for warp, pc in enumerate(self.model.pcs):
-            # Whatever has come may be taken, here by its number alone.
+            # Any instruction that has arrived may be taken, identified by its number.
             here = min(self.buffered[warp], (pc - self.heads[warp]) // 4)
             if here > 0 and self.rng.random() < 0.5:
                 self.heads[warp] += 4
@@ -133,13 +133,13 @@ def test_matches_golden_model(fields, latency, stall):
 
 
 def test_a_warp_with_nothing_goes_first():
-    """Of all warps that want a pair, the one that was just redirected is served at once."""
+    """Among all warps that request a pair, the one just redirected is served first."""
     dut = Fetch(CoreConfig(warps=4, threads=1, instruction_buffer=8))
 
     async def bench(ctx):
         ctx.set(dut.active, 0xF)
         ctx.set(dut.request.ready, 1)
-        for warp in (0, 1, 2, 3, 0, 1):  # in turns, while all are alike
+        for warp in (0, 1, 2, 3, 0, 1):  # in turn while all are equal
             assert ctx.get(dut.request.payload.tag.warp) == warp
             await ctx.tick()
         ctx.set(dut.redirect.valid, 1)

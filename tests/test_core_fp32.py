@@ -1,4 +1,4 @@
-"""The core's FP32 unit: its lanes and the warp around them against golden models and QEMU."""
+"""Tests of the FP32 unit: lanes and warp control against golden models and QEMU."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from spica.synth.measure import measure
 OPERATIONS = list(FloatOperation)
 CELLS = 2150
 DEPTH = 60
-#: The instruction of each operation.
+#: Instruction of each operation.
 INSTRUCTIONS = {
     **{operation: f"{operation.name.lower()}.s" for operation in OPERATIONS[:7]},
     **{FloatOperation[f"SGNJ{kind}"]: f"fsgnj{kind.lower()}.s" for kind in ("", "N", "X")},
@@ -44,7 +44,7 @@ OPERAND_COUNTS = {operation: 3 for operation in OPERATIONS[:4]} | {
 
 
 def near_integers(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Return floats around all integers of 32 bits, and beyond, with halves and quarters."""
+    """Return floats around all 32-bit integers and beyond, with halves and quarters."""
     whole = rng.integers(0, 1 << 32, count) >> rng.integers(0, 32, count)
     signs = rng.choice([-1, 1], count)
     values = signs * whole * np.exp2(rng.choice([-2, -1, 0, 0, 0, 1], count))
@@ -52,7 +52,7 @@ def near_integers(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def operands_of(operation: FloatOperation, rng: np.random.Generator, count: int):
-    """Return operands that find the errors of an operation."""
+    """Return operands that reveal errors of an operation."""
     a, b, c = fma_operands(rng, count)
     if operation in (FloatOperation.TO_SIGNED, FloatOperation.TO_UNSIGNED):
         a = np.where(rng.random(count) < 0.7, near_integers(rng, count), a)
@@ -66,7 +66,7 @@ def operands_of(operation: FloatOperation, rng: np.random.Generator, count: int)
 
 
 def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
-    """Return `count` operations of warps, each operation in turn."""
+    """Return `count` warp operations, each operation in turn."""
     warps = Warps(config, seed)
     rng = np.random.default_rng(seed)
     payloads = []
@@ -99,7 +99,7 @@ def test_golden_model_agrees_with_qemu(operation):
 
 @pytest.mark.parametrize("latency", [3, 4, 6])
 def test_lanes_match_golden_model(latency):
-    """Every operation, one after the other without a gap, in each of two lanes."""
+    """Every operation back to back, in each of two lanes."""
     lanes, count = 2, 8 * len(OPERATIONS)
     rng = np.random.default_rng(latency)
     operation = np.tile(OPERATIONS, 8)
@@ -301,7 +301,7 @@ def test_depth_and_cells_of_a_lane():
     assert measured.cells <= 400
 
 
-#: Numbers of every class, and others of the same magnitude or beside it.
+#: Numbers of every class, and others of equal or adjacent magnitude.
 CLASSES = [0, 1, 0x7F_FFFF, 1 << 23, 0x3F80_0000, 0x3F80_0001, FP32.largest]
 CLASSES += [FP32.infinity, FP32.infinity + 1, FP32.nan]
 CLASSES += [a | 1 << 31 for a in CLASSES]

@@ -1,4 +1,4 @@
-"""`hw.core.front_end`: what each warp sees, whatever memory does, and how fast it comes."""
+"""Tests of `hw.core.front_end`: each warp's instruction stream and its rate, for any memory."""
 
 import random
 from dataclasses import replace
@@ -19,12 +19,12 @@ from spica.synth.measure import measure
 
 CELLS, DEPTH = 850, 40
 SMALL = CoreConfig(warps=3, threads=4)
-#: No memory from here on.
+#: End of memory.
 END = ENTRY + 0x400
 
 
 def make_program(rng) -> dict[int, int]:
-    """Return words by address: instructions of all kinds, and some that are none."""
+    """Return words by address: instructions of all kinds, and invalid words."""
     instructions = list(INSTRUCTIONS.values())
     program = {}
     for address in range(ENTRY, END, 4):
@@ -35,12 +35,12 @@ def make_program(rng) -> dict[int, int]:
 
 @cache
 def require_no_loop(issue_width: int) -> None:
-    """Raise if there is a combinational loop, in which the simulator would hang."""
+    """Raise if there is a combinational loop, which would hang the simulator."""
     rtlil.convert(FrontEnd(CoreConfig(warps=2, threads=1, issue_width=issue_width)))
 
 
 class InstructionMemory:
-    """Answers one request per cycle, in any order, after a random time; checks what is asked."""
+    """Memory that answers a request per cycle, in any order, at random times; checks them."""
 
     def __init__(self, program, rng, *, latency=(1, 1), stall=0.0):
         self.program = program
@@ -52,7 +52,7 @@ class InstructionMemory:
         self.requests = 0
 
     def answer(self, cycle: int) -> dict:
-        """Return what `response` is in this cycle."""
+        """Return `response` in this cycle."""
         due = [each for each in self.under_way if each[0] <= cycle]
         if not due:
             return {"valid": 0, "payload": {"data": self.rng.getrandbits(64)}}
@@ -85,7 +85,7 @@ class InstructionMemory:
 
 
 class Bench:
-    """Runs the front end cycle by cycle against a `WarpView` of each warp."""
+    """Bench that runs the front end cycle by cycle against a `WarpView` of each warp."""
 
     def __init__(self, config, *, seed=1, latency=(1, 1), stall=0.0):
         self.config = config
@@ -102,7 +102,7 @@ class Bench:
         self.absent = [0] * config.warps  # cycles without a head
 
     def heads(self, ctx) -> list:
-        """Check all heads; return how many instructions of each warp are there, up to two."""
+        """Check all heads; return the instructions available per warp, up to two."""
         dut, config = self.dut, self.config
         there = []
         for warp, view in enumerate(self.views):
@@ -120,7 +120,7 @@ class Bench:
         return there
 
     async def step(self, ctx, *, take=0, take_second=0, redirect=None):
-        """One cycle: what is set now, memory's answer, and what becomes of the views."""
+        """Run one cycle: apply inputs and memory's response, and update the views."""
         dut, memory = self.dut, self.memory
         ready = memory.rng.random() >= memory.stall
         warp, pc = redirect or (0, self.rng.getrandbits(32))
@@ -143,22 +143,22 @@ class Bench:
         self.cycle += 1
 
     def activate(self, ctx, active: int):
-        """Set which warps run."""
+        """Set the active warps."""
         self.active = active
         ctx.set(self.dut.active, active)
 
 
 def random_pc(bench) -> int:
-    """Return where a warp may go on: near, far, at the end of memory, beyond it."""
+    """Return a random next address: near, far, at the end of memory, or beyond it."""
     rng = bench.rng
     place = rng.choice([ENTRY, ENTRY + 0x40, rng.randrange(ENTRY, END), END - 8, END])
     return place & ~3 | rng.choice([0, 4])
 
 
 async def random_life(ctx, bench, cycles, *, calm):
-    """Take, redirect, start and end warps at random; `calm` is how rarely."""
+    """Take, redirect, start and end warps at random; `calm` is the mean of cycles between."""
     rng, warps = bench.rng, bench.config.warps
-    # A warp without disturbance has its instruction after all it waited for, and all other warps.
+    # An undisturbed warp gets its instruction after its own wait and that of all other warps.
     patience = (bench.memory.latency[1] + 12) * (warps + 1) * (4 if bench.memory.stall else 1)
     for _ in range(cycles):
         there = bench.heads(ctx)
@@ -176,7 +176,7 @@ async def random_life(ctx, bench, cycles, *, calm):
             bench.activate(ctx, bench.active ^ 1 << warp)
             there = bench.heads(ctx)
         willing = [warp for warp, count in enumerate(there) if count and rng.random() < 0.6]
-        # Any number of warps may be taken from, a second instruction only where all have it.
+        # Any number of warps may be taken from; a second instruction only if all have it.
         second = bool(willing) and all(there[warp] == 2 for warp in willing) and rng.random() < 0.7
         take = sum(1 << warp for warp in willing)
         await bench.step(ctx, take=take, take_second=int(second), redirect=redirect)
@@ -235,7 +235,7 @@ def test_each_warp_sees_its_instructions_for_long(depth, issue_width):
 
 
 async def take_all(ctx, bench, cycles):
-    """Take what an issue stage can: of one warp per cycle, in turns."""
+    """Take like an issue stage: from one warp per cycle, in turn."""
     turn = 0
     for _ in range(cycles):
         there = bench.heads(ctx)
@@ -252,7 +252,7 @@ async def take_all(ctx, bench, cycles):
 @pytest.mark.parametrize(
     ("fields", "warps", "latency", "rate"),
     [
-        ({}, 1, 1, 1.0),  # 4 instructions in the 4 cycles from one taken to its successor
+        ({}, 1, 1, 1.0),  # 4 instructions in the 4 cycles from a taken one to its successor
         ({"instruction_buffer": 2}, 1, 1, 0.5),
         ({"instruction_buffer": 8}, 1, 5, 1.0),
         ({"instruction_buffer": 8, "issue_width": 2}, 1, 1, 2.0),
@@ -264,7 +264,7 @@ async def take_all(ctx, bench, cycles):
     ],
 )
 def test_rate(fields, warps, latency, rate):
-    """Instructions per cycle when every one is taken as soon as may be."""
+    """Instructions per cycle if every one is taken as soon as possible."""
     config = CoreConfig(warps=warps, threads=1, **fields)
     bench = Bench(config, latency=(latency, latency))
     bench.memory.program = {address: 0x13 for address in range(ENTRY, ENTRY + 0x2000, 4)}
@@ -296,7 +296,7 @@ def test_latency_of_a_redirect(latency):
 
     async def run(ctx):
         bench.activate(ctx, 1)
-        # A request for the same place in the buffer goes in the cycle of the redirect.
+        # A request for the same buffer place is issued in the cycle of the redirect.
         assert await wait(ctx, ENTRY + 0x104) == 2 * latency + 2
         for _ in range(latency + 2):
             await bench.step(ctx)
@@ -308,10 +308,10 @@ def test_latency_of_a_redirect(latency):
 @pytest.mark.parametrize("latency", [1, 2, 3])
 @pytest.mark.parametrize("start", [ENTRY + 0x100, ENTRY + 0x104])
 def test_a_loop_loses_no_more_than_its_redirect(start, latency):
-    """What was fetched behind the branch is not in the way: it has come when the branch is known.
+    """Instructions fetched after the branch do not delay it: they have arrived at its resolution.
 
-    A loop of 6 instructions, of which the last is a branch that is carried out 4 cycles after it
-    was taken from the buffer.
+    A loop of 6 instructions whose last is a branch, resolved 4 cycles after it was taken from the
+    buffer.
     """
     bench = Bench(CoreConfig(warps=1, threads=1), latency=(latency, latency))
     length, known_after, loops = 6, 4, 8

@@ -1,4 +1,4 @@
-"""Collectors, register banks and writeback together: operands against a sequential model."""
+"""Tests of collectors, register banks and writeback together, against a sequential model."""
 
 import random
 
@@ -23,7 +23,7 @@ from spica.sim.packing import Packing
 
 
 class Gathering(wiring.Component):
-    """From issued instructions to operations, and from results to registers."""
+    """Path from issued instructions to operations, and from results to registers."""
 
     def __init__(self, config: CoreConfig):
         self.config = config
@@ -58,7 +58,7 @@ class Gathering(wiring.Component):
 
 
 class GatheringBench:
-    """Runs a program; every unit has a line of results of its own."""
+    """Bench that runs a program; every unit has its own queue of results."""
 
     def __init__(self, config: CoreConfig, surroundings: Surroundings, program: list[dict]):
         self.config = config
@@ -75,7 +75,7 @@ class GatheringBench:
         self.accepted = [-1] * len(program)
 
     def run(self):
-        """Run until all is written."""
+        """Run until all results are written."""
         dut = Gathering(self.config)
         require_no_loop(dut)
 
@@ -86,7 +86,7 @@ class GatheringBench:
         return self
 
     async def testbench(self, ctx, dut):
-        """In each cycle: results, then what is on the buses, then what is issued."""
+        """In each cycle: offer results, check the buses, issue."""
         while self.written < len(self.program):
             heads = self.offer_results(ctx, dut)
             buses = [
@@ -112,7 +112,7 @@ class GatheringBench:
             self.cycles += 1
 
     def offer_results(self, ctx, dut) -> list[Port]:
-        """Offer of each unit the result it has had for longest; return whose there is."""
+        """Offer each unit's oldest result; return the owners."""
         heads = []
         for port, unit in self.units.items():
             due = bool(unit.results) and unit.results[0][0] <= self.cycles
@@ -123,7 +123,7 @@ class GatheringBench:
         return heads
 
     def accept(self, ctx, dut):
-        """Let ports accept what they are offered; compare it with what must be."""
+        """Accept the ports' offers and compare them with the expected ones."""
         for port in Port:
             willing = self.rng.random() < self.surroundings.accept
             ctx.set(dut.operation[port].ready, willing)
@@ -145,7 +145,7 @@ class GatheringBench:
 
 
 def mixed_program(config: CoreConfig, count: int) -> list[dict]:
-    """Return instructions that depend on each other in all ways, with all sorts of masks."""
+    """Return instructions with all kinds of dependences and masks."""
     rng = random.Random(4)
     names = [1, 2, 9, 32, 33, 63]
     full = (1 << config.threads) - 1
@@ -186,7 +186,7 @@ def test_operands(fields):
 
 @pytest.mark.parametrize(("snoop", "step"), [(True, 5), (False, 8)])
 def test_chain(snoop, step):
-    """From one fused multiply-add of four cycles to the next that needs it."""
+    """Cycles from a fused multiply-add of four cycles to the next one that needs it."""
     config = CoreConfig(warps=2, threads=2, banks=4, snoop=snoop)
     fields = {"port": Port.FP32, "rd": 40, "writes": 1, "sources": [41, 42, 40], "reads": 7}
     program = [issue_of(number, 0, 3, **fields) for number in range(10)]
@@ -196,7 +196,7 @@ def test_chain(snoop, step):
 
 
 def test_independent():
-    """Three-operand instructions of eight warps, at one per cycle in spite of bank conflicts."""
+    """Three-operand instructions of eight warps reach one per cycle despite bank conflicts."""
     config = CoreConfig(threads=1)
     rng = random.Random(3)
     program = [

@@ -1,4 +1,4 @@
-"""`hw.core.instruction_buffer`: every warp's instructions in the order of their addresses."""
+"""Tests of `hw.core.instruction_buffer`: every warp's instructions in address order."""
 
 import random
 from dataclasses import dataclass, field, replace
@@ -36,38 +36,38 @@ class Warp:
         return [pair for pair in range(first, last + 1, 8) if pair + 4 not in self.held]
 
     def head(self, number: int) -> int | None:
-        """Return the bits of the next instruction but `number`, None if it is not there."""
+        """Return the bits of instruction `number` from the head, None if absent."""
         pc = self.pc + 4 * number
         if any(address not in self.held for address in range(self.pc, pc + 4, 4)):
             return None
         return pc | self.held[pc] << 32
 
     def push(self, pair: int, entries: list[int]) -> None:
-        """Take the entries of a pair, except those in front of the head."""
+        """Push the entries of a pair, except those before the head."""
         for k, entry in enumerate(entries):
             if pair + 4 * k >= self.pc:
                 self.held[pair + 4 * k] = entry
 
     def take(self, count: int) -> None:
-        """`count` instructions are taken."""
+        """Take `count` instructions."""
         for _ in range(count):
             del self.held[self.pc]
             self.pc += 4
 
     def redirect(self, pc: int) -> None:
-        """Go on at `pc`, with nothing."""
+        """Clear the buffer and continue at `pc`."""
         self.pc = pc
         self.held.clear()
 
 
 def test_layout_of_entries():
-    """A decoded instruction is its pc and an entry, as the model has it."""
+    """A decoded instruction is its pc and an entry, as in the model."""
     assert decoded_layout()["pc"].offset == 0
     assert decoded_layout().size == 32 + ENTRY_WIDTH
 
 
 class Driver:
-    """Random pushes, takes and redirects."""
+    """Driver of random pushes, takes and redirects."""
 
     def __init__(self, config, seed):
         self.config = config
@@ -78,7 +78,7 @@ class Driver:
         self.taken = 0
 
     def compare(self, ctx) -> list[int]:
-        """Compare every head; return how many instructions of each warp can be taken."""
+        """Compare every head; return the number of available instructions per warp."""
         dut, there = self.dut, []
         for number, warp in enumerate(self.warps):
             is_active = self.active >> number & 1
@@ -98,7 +98,7 @@ class Driver:
         return there
 
     def push(self, ctx):
-        """Perhaps push a pair somewhere; return its warp, address and entries."""
+        """Push a pair, or none; return its warp, address and entries."""
         dut, rng = self.dut, self.rng
         number = rng.randrange(self.config.warps)
         room = self.warps[number].room()
@@ -115,7 +115,7 @@ class Driver:
         return (self.warps[number], pair, entries) if is_pushed else None
 
     async def step(self, ctx):
-        """One cycle."""
+        """Run one cycle."""
         dut, rng, config = self.dut, self.rng, self.config
         if rng.random() < 0.05:
             self.active = rng.getrandbits(config.warps)

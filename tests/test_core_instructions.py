@@ -1,4 +1,4 @@
-"""Every instruction on the cores, with operands at the borders, beside the model; every fault."""
+"""Tests of every instruction with boundary operands, and of every fault, in lockstep."""
 
 from contextlib import ExitStack
 from functools import cache
@@ -37,7 +37,7 @@ BARRIER_OF_CORES = next(config for config in FUZZ_CONFIGS if config.cores > 1)
 
 
 def directed_programs(config):
-    """Return programs that together have every instruction in every form."""
+    """Return programs that together contain every instruction in every form."""
     operands = max(4, 32 // (config.core.warps * config.core.threads))
     return [
         arithmetic_program(config, rounds=operands, seed=1, reads_flags=True),
@@ -59,7 +59,7 @@ def test_every_instruction_does_what_it_does_on_the_model(config):
     run_programs(config, directed_programs(config), tally)
     assert set(tally.mnemonics) == EXECUTED
     threads = config.core.threads
-    # Both nests, with a split for each thread but the last, in every warp.
+    # Two nests, with a split for each thread but the last, in every warp.
     nests = 2 * (threads - 1) * config.core.warps * config.cores
     assert tally.divergent_splits >= nests
     assert tally.barriers >= 16 * config.core.warps * config.cores
@@ -87,7 +87,7 @@ def test_what_is_printed_comes_out_in_order():
 
 
 def test_instructions_are_counted_as_the_model_counts_them():
-    """Beside the model, counters are taken over from the core; here it runs apart."""
+    """In lockstep, counters are copied from the core; here the model runs separately."""
     place_of_results = 0x8010_0000
     text = f"""
         li t0, -1
@@ -132,7 +132,7 @@ def test_instructions_are_counted_as_the_model_counts_them():
 
 @pytest.fixture(scope="module")
 def machine_of():
-    """Return what gives the machine of a config."""
+    """Return a function that returns the machine of a config."""
     with ExitStack() as stack:
         yield cache(lambda config: stack.enter_context(fuzz_machine(config)))
 
@@ -160,7 +160,7 @@ def test_there_is_a_program_for_every_cause():
     assert {each.cause for each in FAULTS.values()} == {*FaultCause, *MemoryFault}
 
 
-# That a difference is found
+# Detection of differences
 
 
 def test_a_difference_of_one_register_is_found():

@@ -1,4 +1,4 @@
-"""`hw.core.integer`: every operation against the golden model, latency, throughput, cost."""
+"""Tests of `hw.core.integer`: operations, latency, throughput, cost."""
 
 import random
 import re
@@ -27,7 +27,7 @@ CONFIGS = [
     CoreConfig(warps=2, threads=3, multiply_latency=2),
     CoreConfig(warps=32, threads=8, integer_lanes=4, multiply_latency=4),
 ]
-#: How often the unit's input pauses and its output refuses, one after the other.
+#: Stall probabilities of input and output, one pair after the other.
 STALLS = [(0.0, 0.0), (0.4, 0.0), (0.0, 0.5), (0.3, 0.3)]
 CONFIGS = [
     CoreConfig(),
@@ -45,7 +45,7 @@ def bits(flags) -> int:
 
 
 def payloads(config, warps, rng):
-    """Return what the unit's `i` is offered; what it must not look at is random."""
+    """Return the payloads offered at `i`; unused fields are random."""
     return [
         {
             "warp": k % config.warps,
@@ -69,7 +69,7 @@ def payloads(config, warps, rng):
 
 
 async def watch(ctx, port, count, pause=200):
-    """Return `count` responses of `port`, and none more for `pause` cycles."""
+    """Collect `count` responses of `port`, and require none for `pause` cycles after."""
     got, idle = [], 0
     while len(got) < count or idle < pause:
         _, _, valid, payload = await ctx.tick().sample(port.valid, port.payload)
@@ -90,7 +90,7 @@ def check_result(config, warps, expected, k, payload):
 
 
 def check_unit(config, warps, stalls=((0.0, 0.0),)):
-    """Run `warps` through a unit, a part for each of `stalls`; compare all that comes out."""
+    """Run `warps` through a unit, a part for each of `stalls`; compare all results."""
     dut = IntegerUnit(config)
     expected = execute(warps)
     count = len(warps.pc)
@@ -181,7 +181,7 @@ def test_latency(config, operation):
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.warps}x{c.threads}")
 def test_a_beat_in_every_cycle_in_which_no_result_is_refused(config, stall):
-    """One more is accepted, for which there is a place; who may come does not follow `o.ready`."""
+    """One more is accepted, since it has a place; `i.ready` does not depend on `o.ready`."""
     dut = IntegerUnit(config)
     warps = random_warps(9, config.threads, 100, (Op.ADD, Op.XOR, Op.MUL, Op.MULH, Op.BEQ))
     beats = config.threads // config.lanes("INT")

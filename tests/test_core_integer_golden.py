@@ -1,4 +1,4 @@
-"""The golden model of the integer unit: arithmetic against QEMU, branches against what is right."""
+"""Tests of the golden model of the integer unit: arithmetic against QEMU, branches by hand."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ RESULTS = WINDOW + 0x4000
 
 
 def oracle_program(pairs: int):
-    """Return a program that leaves the results of all operations on pairs of words."""
+    """Return a program that stores the results of all operations on pairs of words."""
     lines = [f"lui s0, {WINDOW >> 12:#x}", f"lui s1, {RESULTS >> 12:#x}", f"addi s2, zero, {pairs}"]
     lines += ["again:", "lw a0, 0(s0)", "lw a1, 4(s0)"]
     for op in ARITHMETIC:
@@ -55,7 +55,7 @@ def bits(flags) -> int:
 
 
 def executed(operation, *, threads=4, **fields):
-    """Return what the golden model makes of one instruction, in plain numbers."""
+    """Return the golden model's result of one instruction, as plain numbers."""
     got = execute(one_warp(threads, operation, **fields))
     return got.values[0].tolist(), int(got.target[0]), bits(got.disagree[0])
 
@@ -71,7 +71,7 @@ def test_golden_model_of_a_branch_follows_the_last_active_thread():
     ):
         mask = np.array(mask, bool)
         assert executed(Op.BEQ, mask=mask, **fields)[1:] == (target, disagree)
-    # It is what they decide that counts, be both ways to the next instruction.
+    # The decision counts, even if both ways lead to the next instruction.
     assert executed(Op.BNE, **fields | {"immediate": 4})[1:] == (0x1004, 0b0101)
 
 

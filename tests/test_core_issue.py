@@ -1,4 +1,4 @@
-"""Issue inside the rest of a core: against its model, against hazards, against the clock."""
+"""Tests of issue in its environment: against its model, for hazards, and in cycles."""
 
 import random
 from dataclasses import replace
@@ -103,7 +103,7 @@ HELD = {"warp": 2, "pending": 0b011, "instruction": {"sources": [5, 6, 5]}}
 @pytest.mark.parametrize("enters", [False, True])
 @pytest.mark.parametrize("bus", [0, 1])
 def test_pending_of_what_waits_for_a_collector(event, pending, bus, enters):
-    """What appears on a bus is not pending, from the cycle in which the instruction enters on."""
+    """A result on a bus is not pending from the cycle in which the instruction enters."""
     dut = IssueSlot(SMALL)
 
     async def testbench(ctx):
@@ -132,42 +132,42 @@ def test_pending_of_what_waits_for_a_collector(event, pending, bus, enters):
 
 
 class NothingPending(IssueModel):
-    """No operand is told to come over a bus."""
+    """Fault: no operand is marked as arriving on a bus."""
 
     def pending(self, warp, entry, cycle):
         return (False,) * 3
 
 
 class WrittenStaysPending(IssueModel):
-    """A write in the cycle of issue is missed."""
+    """Fault: a write in the cycle of issue is missed."""
 
     def pending(self, warp, entry, cycle):
         return super().pending(warp, entry, replace(cycle, written=[]))
 
 
 class HeldStaysPending(IssueModel):
-    """A write while the collectors are full is missed."""
+    """Fault: a write while the collectors are full is missed."""
 
     def offer(self, cycle):
         return super().offer(replace(cycle, written=[]))
 
 
 class Overtakes(IssueModel):
-    """Destinations may be pending."""
+    """Fault: destinations may be pending."""
 
     def waits_for(self, warp, entry):
         return super().waits_for(warp, replace(entry, writes=False))
 
 
 class FirstResultIsAll(IssueModel):
-    """The first of two results for a register ends the wait for both."""
+    """Fault: the first of two results for a register ends the wait for both."""
 
     def written(self, warp, rd):
         warp.results.pop(rd, None)
 
 
 class ReleasesTheSecond(IssueModel):
-    """News of the first of two results releases the second."""
+    """Fault: the announcement of the first of two results releases the second."""
 
     def release(self, cycle):
         super().release(cycle)
@@ -177,14 +177,14 @@ class ReleasesTheSecond(IssueModel):
 
 
 class PairsAnything(IssueModel):
-    """Two instructions may depend on each other."""
+    """Fault: two instructions of a pair may depend on each other."""
 
     def goes_with(self, warp, first, second):
         return not first.blocks and not second.drains and first.port != second.port
 
 
 class PairsOnePort(IssueModel):
-    """Two instructions may be for one port."""
+    """Fault: two instructions of a pair may use one port."""
 
     def goes_with(self, warp, first, second):
         port = Port.INT if second.port != Port.INT else Port.MEMORY
@@ -192,7 +192,7 @@ class PairsOnePort(IssueModel):
 
 
 class NeverStops(IssueModel):
-    """Branches do not stop their warp."""
+    """Fault: branches do not stop their warp."""
 
     def issue(self, warp, cycle):
         issued = super().issue(warp, cycle)
@@ -200,14 +200,14 @@ class NeverStops(IssueModel):
 
 
 class NeverResumes(IssueModel):
-    """A stopped warp stays so."""
+    """Fault: a stopped warp stays stopped."""
 
     def settle(self, cycle, taken, issued):
         super().settle(replace(cycle, resume=set()), taken, issued)
 
 
 class NeverDrains(IssueModel):
-    """A fence does not wait."""
+    """Fault: a fence does not wait."""
 
     def reason(self, warp, cycle):
         heads = [[replace(entry, drains=False) for entry in head] for head in cycle.heads]
@@ -231,7 +231,7 @@ class NeverDrains(IssueModel):
     ],
 )
 def test_the_rest_of_the_core_sees_faults(fault):
-    """A bench that lets a broken scoreboard pass proves nothing of a right one."""
+    """A bench that passes a broken scoreboard proves nothing about a correct one."""
     config = CONFIGS["two"]
     crowded = replace(ROUGH, hold=0.8)  # results wait for a bus
     with pytest.raises(PipeError):
@@ -239,7 +239,7 @@ def test_the_rest_of_the_core_sees_faults(fault):
 
 
 def independent(ports, length=120):
-    """Instructions that write registers in turn and read others."""
+    """Return instructions that write registers in turn and read others."""
     return [
         Entry(port=ports[n % len(ports)], rd=1 + n % 30, writes=True, sources=(40, 41, 42),
               reads=(True, False, False))
@@ -248,13 +248,13 @@ def independent(ports, length=120):
 
 
 def chain(port, operands=1, length=120):
-    """Instructions that each read what the one before wrote."""
+    """Return instructions that each read the previous result."""
     reads = tuple(k < operands for k in range(3))
     return [Entry(port=port, rd=1, writes=True, sources=(1, 2, 3), reads=reads)] * length
 
 
 def rate(config, program):
-    """Issued instructions per cycle where nothing but hazards and collectors is in the way."""
+    """Return the instructions issued per cycle, limited only by hazards and collectors."""
     return run_model(config, [program] * config.warps, Timing()).rate
 
 
@@ -287,7 +287,7 @@ def test_dependent_instructions_of_8_warps():
 @pytest.mark.parametrize("fma_latency", [3, 4, 5, 6])
 @pytest.mark.parametrize("operands", [1, 2, 3])
 def test_snooping_shortens_a_chain(fma_latency, operands):
-    """One cycle from bus to dispatch; without snooping, the way through issue and the banks."""
+    """One cycle from bus to dispatch; without snooping, the path through issue and banks."""
     config = CoreConfig(warps=1, fma_latency=fma_latency)
     steps = [
         1 / rate(replace(config, snoop=snoop), chain(Port.FP32, operands, 400))

@@ -1,4 +1,4 @@
-"""The load/store unit against accesses carried out one after the other."""
+"""Tests of the load/store unit against accesses carried out one after the other."""
 
 import random
 from collections import Counter, defaultdict
@@ -24,7 +24,7 @@ from spica.synth.measure import measure
 
 
 def check(config, accesses, memory, *, rng, stall=0.0, willing_from=0):
-    """Carry out `accesses`, and compare everything with what they do one after the other."""
+    """Run `accesses`, and compare all results with sequential execution."""
     golden = SequentialMemory(base=memory.base, contents=bytearray(memory.contents))
     loaded, refused = {}, {}
     for number, access in enumerate(accesses):
@@ -124,7 +124,7 @@ def check_random(config, count, manners, *, seed, room=256, **chances):
 @pytest.mark.parametrize("manners", MANNERS)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_random_accesses(name, manners):
-    """All in all over 20,000 accesses of threads."""
+    """More than 20,000 thread accesses in total."""
     config = CONFIGS[name]
     count = (150 if beats(config) > 1 else 250) if config.threads < 8 else 600
     check_random(config, count, manners, seed=1)
@@ -206,7 +206,7 @@ IMPOSSIBLE = [
 
 
 def test_nothing_is_requested_of_what_cannot_be():
-    """Nor is a slot lost to it."""
+    """It does not occupy a slot either."""
     config = CONFIGS["4x4 by 2"]
     bad = [
         make_access(config, operation, addresses, mask=mask, warp=number % 4, pc=4 * number)
@@ -255,7 +255,7 @@ def test_latency_of_parts(name):
 
 @pytest.mark.parametrize("name", ["2x2", "4x4 by 2", "4x6 by 2", "8x8"])
 def test_throughput(name):
-    """With the longest latency that the slots bear."""
+    """With the longest latency that the slots cover."""
     config = CONFIGS[name]
     kept = beats(config) > 1
     latency = (slots(config) - 1) * beats(config) - (3 if kept else 2)

@@ -1,4 +1,4 @@
-"""Cores in lockstep with the model: programs agree, and whatever differs is the first reported."""
+"""Tests of lockstep of cores and model: programs agree, and the first difference is reported."""
 
 import gc
 
@@ -30,7 +30,7 @@ AWFUL = CoreMemoryConfig(
 )
 STALLING = CoreMemoryConfig(stall=0.9, seed=2)
 LIMIT = 50_000
-#: In every thread: s0 its number, s1 where it may load and store, a0 and a1 numbers.
+#: In every thread: s0 its number, s1 its memory area, a0 and a1 numbers.
 BEGIN = f"""{START}
         csrr s0, mhartid
         slli s1, s0, 4
@@ -50,7 +50,7 @@ results: .word 0
 
 @pytest.fixture(scope="module")
 def machine_of():
-    """Return a function that gives a machine of a config, one for the whole module."""
+    """Return a function that returns the machine of a config, one per module."""
     machines = {}
 
     def give(name, memory=None):
@@ -83,7 +83,7 @@ def execute(machine, text):
 @pytest.mark.parametrize("program", SAMPLES)
 def test_programs_agree(machine_of, program, name, memory):
     machine = machine_of(name, memory)
-    # What a warp leaves in gp is compared.
+    # The value that a warp leaves in gp is compared.
     outcome = execute(machine, sample(program).replace(END, "\n        li gp, 0" + END))
     assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
     assert outcome.instructions == machine.iss.instructions > 0
@@ -107,12 +107,12 @@ def test_counters_are_taken_over_from_the_core(machine_of):
     memory = machine.read(ENTRY, ROOM)
     assert memory.tobytes() == machine.iss.read(ENTRY, ROOM).tobytes()
     registers = machine.iss.warp(0, 1).integers
-    # The model counts instructions as cycles: these are far more.
+    # The model counts instructions as cycles; these are far more.
     assert (registers[14] > 2 * machine.iss.instructions).all()
     assert (registers[14] < outcome.cycles).all()
 
 
-#: What stops with a fault, and why; the instruction that does is at `here`.
+#: Programs that fault, and the reason; the faulting instruction is at `here`.
 FAULTS = (
     (FaultCause.ILLEGAL, "here:   .word 0"),
     (FaultCause.ILLEGAL, "        li t0, 5\n        csrw frm, t0\nhere:   fadd.s fa0, fa0, fa0"),
@@ -206,7 +206,7 @@ def test_every_cause_has_reasons_and_every_reason_a_cause():
     }  # fmt: skip
 
 
-#: An instruction of the cores, what the model has in its place, and what is reported.
+#: An instruction of the cores, its replacement in the model, and the report.
 PLANTED = (
     ("add a2, a0, a1", "sub a2, a0, a1", "result"),
     ("fcvt.s.w fa0, a0", "fcvt.s.wu fa0, a1", "result"),
@@ -254,7 +254,7 @@ def test_the_first_difference_is_reported(machine_of, core, model, what, memory)
     first, place_line, *lines = outcome.mismatch.splitlines()
     assert first.endswith(f": {what}")
     assert len(lines) < 38
-    # What follows control, jumps or a fault in the model differs one instruction later.
+    # A difference in control, jumps or faults of the model is found one instruction later.
     last = int(place_line.split()[1].rstrip(":"), 16)
     assert at <= last <= at + 8
     assert any(f"  {at:#010x}  {assembly(model)}" in line for line in lines) or "ault" in what
@@ -273,12 +273,12 @@ loop:   addi a2, a2, 1
 
 @pytest.fixture
 def looping(machine_of):
-    """Return a machine in the midst of a loop, and all of the model's registers of warp 1."""
+    """Return a machine inside a loop, and all of the model's registers of warp 1."""
     machine = machine_of("one core")
     place(machine, BEGIN + LOOP + RESULTS)
     assert machine.run(400).stop is CoreStop.LIMIT
     yield machine, machine.iss.warp(0, 1).integers.copy()
-    # Whatever was changed is no longer looked at.
+    # Changed state is no longer compared.
     execute(machine, sample("integers"))
 
 

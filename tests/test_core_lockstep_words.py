@@ -1,4 +1,4 @@
-"""Lockstep against words at the ports that no core would show."""
+"""Tests of lockstep with port values that no core would drive."""
 
 import ctypes
 import functools
@@ -37,7 +37,7 @@ LUI, FIRST, SECOND, TMC = range(ENTRY, ENTRY + 16, 4)
 
 
 class Shown:
-    """What a core of one warp with one thread shows, cycle by cycle."""
+    """Probe outputs of a core with one warp of one thread, cycle by cycle."""
 
     def __init__(self, config):
         self.layout = layout = layout_of(config)
@@ -52,7 +52,7 @@ class Shown:
         self.cycle()
 
     def cycle(self, **values):
-        """Show these ports for a cycle, named without ``core0_observed_``; the others show 0."""
+        """Show these ports for a cycle, named without ``core0_observed_``; the others are 0."""
         words = (ctypes.c_uint32 * (self.layout.output_words + 1))()
         words[self.places["core0_busy"]] = 1
         for name, value in values.items():
@@ -98,7 +98,7 @@ class Shown:
         self.done(pc, rd, int.from_bytes(self.iss.read(address, 4).tobytes(), "little"))
 
     def verdict(self, stop=CoreStop.LIMIT):
-        """Return the first line of the report without its place."""
+        """Return the first line of the report without its location."""
         text = self.lockstep.finish(stop)
         is_mismatch = self.harness.state().stop == Stop.MISMATCH
         assert is_mismatch == (text != "" and stop is CoreStop.LIMIT)
@@ -108,7 +108,7 @@ class Shown:
 @functools.cache
 def layout_of(config):
     with warnings.catch_warnings():
-        # It is looked at from outside only, and complains when it is collected, which is here.
+        # It is only observed, so its warning appears when it is collected, which is here.
         warnings.simplefilter("ignore", UnusedElaboratable)
         ports = list(signature_ports(Cores(config), "_"))
         gc.collect()
@@ -225,7 +225,7 @@ def test_a_request_for_another_part(shown):
     shown.lui()
     shown.collect(FIRST, Port.MEMORY)
     shown.dispatch(FIRST, Port.MEMORY)
-    # Above the number of the slot, the tag tells which threads it is for.
+    # Above the slot number, the tag holds the threads of the request.
     assert NARROW.core
     shown.request(DRAM_BASE, tag=NARROW.core.accesses)
     assert shown.verdict() == "part of the instruction requested"
@@ -242,7 +242,7 @@ def test_an_instruction_that_was_skipped(shown):
 
 
 def test_many_instructions_in_flight(shown):
-    """More than the queue has room for at first, behind a load that memory does not accept."""
+    """More than the queue first has room for, behind a load that memory does not accept."""
     program = "        lui a1, 0x80000\n        lw a2, 0(a1)\n" + 40 * "        addi a3, zero, 1\n"
     shown.iss.write(ENTRY, assemble_program(program).data)
     shown.lui()
@@ -254,7 +254,7 @@ def test_many_instructions_in_flight(shown):
     assert shown.verdict() == ""
     assert shown.iss.instructions == 1
     shown.request(DRAM_BASE)
-    # What was done before the model came to it is compared when it does.
+    # Results that precede the model are compared when the model reaches them.
     assert shown.verdict() == "result"
     report = shown.lockstep.finish(CoreStop.LIMIT)
     assert f"  at {SECOND + 120:#010x}: addi a3, zero, 1" in report.splitlines()

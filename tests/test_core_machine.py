@@ -1,4 +1,4 @@
-"""Cores on both engines: programs end as on the instruction-set model, or with what went wrong."""
+"""Tests of cores on both engines: programs end as on the model, or with a diagnosis."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def config_of(shape):
 
 @pytest.fixture(scope="module")
 def machine_of():
-    """Return a function that gives a machine of a shape, one for the whole module."""
+    """Return a function that returns the machine of a shape, one per module."""
     machines = {}
 
     def give(shape, memory=None):
@@ -46,7 +46,7 @@ def machine_of():
 
 
 def execute(machine, text, limit=LIMIT):
-    """Run a program from reset, in memory that holds nothing else."""
+    """Run a program from reset, in otherwise empty memory."""
     machine.write(ENTRY, image(text, ROOM))
     machine.write(SHARED_BASE, bytes(NEAR))
     return machine.run(limit)
@@ -61,7 +61,7 @@ def assert_ends_as_on_the_model(machine, text, outcome):
     assert outcome.core_instructions == expected.statistics.core_instructions
     assert outcome.issued == outcome.core_instructions
     assert outcome.exit_code == expected.exit_code
-    # Which warp prints first is a matter of time.
+    # The order in which warps print depends on timing.
     assert sorted(machine.console) == sorted(expected.console)
 
 
@@ -121,7 +121,7 @@ def test_gating_changes_nothing_but_clocks(memory):
 
 
 def chase(count):
-    """Return a program of loads that wait for each other."""
+    """Return a program of dependent loads."""
     return (
         "la a0, here\nhere: nop\n"
         + "lw a1, 0(a0)\nadd a1, a1, zero\nand a2, a1, zero\nadd a0, a0, a2\n" * count
@@ -263,7 +263,7 @@ def test_a_core_that_faults_is_named(machine_of):
 @pytest.mark.parametrize("memory", [CoreMemoryConfig(), CoreMemoryConfig(latency=100)])
 def test_warps_that_wait_for_each_other_are_a_deadlock(machine_of, memory):
     machine = machine_of("two cores", memory)
-    # The second core's warps never come.
+    # The second core's warps never arrive.
     text = f"""{START}
         csrr a0, core_id
         bnez a0, end

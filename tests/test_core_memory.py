@@ -1,4 +1,4 @@
-"""The simple memory behind cores: when it answers, in which order, and what it refuses."""
+"""Tests of the simple memory behind cores: response time, order, and refusals."""
 
 import ctypes
 import random
@@ -22,7 +22,7 @@ TAGS = 16
 
 
 class Ports:
-    """The memory's ports with no core behind them, driven by the cycle."""
+    """The memory's ports without a core, driven cycle by cycle."""
 
     def __init__(self, **timing):
         signature = CoreSignature(CONFIG)
@@ -44,7 +44,7 @@ class Ports:
         self.begin()
 
     def begin(self):
-        """Start, and go to the first cycle in which requests can be accepted."""
+        """Start, and advance to the first cycle in which requests can be accepted."""
         self.harness.begin_cores(True, max_cycles=1 << 40, watchdog=1 << 40)
         self.cycle = -2
         self.step()
@@ -52,7 +52,7 @@ class Ports:
         self.step()
 
     def step(self, **outputs):
-        """Show the memory this cycle's outputs, and go to the next."""
+        """Drive the memory with this cycle's outputs and advance."""
         places = {port.name.removeprefix("core0_"): port for port in self.layout.outputs}
         ctypes.memset(self.outputs, 0, ctypes.sizeof(self.outputs))
         for name, value in {"busy": 1, **outputs}.items():
@@ -70,7 +70,7 @@ class Ports:
         return self.input(name)[0]
 
     def request(self, tag, address, *, mask=15, data=0, size=4, store=False):
-        """Return the outputs of a request of lanes to words in a row, or as given."""
+        """Return the outputs of a request of lanes to consecutive words, or to given ones."""
         addresses = (
             address if isinstance(address, list) else [address + 4 * k for k in range(LANES)]
         )
@@ -88,14 +88,14 @@ class Ports:
         }
 
     def answer(self):
-        """Return tag, mask, errors and words of the answer of this cycle, if there is one."""
+        """Return tag, mask, errors and words of this cycle's response, if there is one."""
         if not self.flag("response_valid"):
             return None
         names = ("response_tag", "response_mask", "response_error")
         return (*map(self.flag, names), self.input("response_data"))
 
     def access(self, address, **request):
-        """Carry out one request; return its answer."""
+        """Run one request; return its response."""
         self.step(**self.request(1, address, **request))
         while (answer := self.answer()) is None:
             self.step()
@@ -103,7 +103,7 @@ class Ports:
         return answer
 
     def fetch(self, address):
-        """Return the words of a pair and whether there are none."""
+        """Return the words of a pair, and whether it is outside memory."""
         self.step(fetch_valid=1, fetch_address=address, fetch_tag=1)
         while not self.flag("fetched_valid"):
             self.step()
@@ -114,9 +114,10 @@ class Ports:
 
 
 def drive(ports, count, seed=1):
-    """Ask for `count` words and pairs as fast as can be.
+    """Request `count` words and pairs at full rate.
 
-    Return how long each waited, the order of answers, and in how many cycles none was accepted.
+    Return the waits of each kind, the order of responses, and the cycles without an accepted
+    request.
     """
     rng = random.Random(seed)
     asked, answered, fetches, fetched, masks = {}, {}, {}, {}, {}

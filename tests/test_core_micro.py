@@ -1,4 +1,4 @@
-"""Micro-benchmarks of a core: rates and costs are what the definition says."""
+"""Tests of a core's micro-benchmarks: rates and costs equal the definition."""
 
 import itertools
 import json
@@ -32,7 +32,7 @@ PARTS = (
 )
 ROWS = [row for part in PARTS for row in part()]
 USUAL = [row for row in ROWS if not row.change]
-#: Rows of a core are measured together, for it is built once.
+#: Rows of a core are measured together, because the core is built once.
 OTHERS = {
     changes: list(rows)
     for changes, rows in itertools.groupby(
@@ -83,8 +83,8 @@ def test_warps_with_streams_of_their_own_and_both_ways_of_a_choice():
     text = by_warp([STREAMS["sums"], STREAMS["stores"]])
     assert instructions_of(text(10)) - instructions_of(text(0)) == 20
     ways = [instructions_of(program(BOTH_WAYS, n, warps=1)) for n in (0, 1)]
-    # The branch and the join come twice; those who take the branch go to their sum, the others
-    # have a sum and a jump.
+    # Branch and join come twice; threads that take the branch go to their sum, the others have a
+    # sum and a jump.
     assert ways[1] - ways[0] == 8
 
 
@@ -108,7 +108,7 @@ def test_another_policy_makes_other_choices():
     assert min(wrong["oldest"], wrong["greedy_then_oldest"]) > scheduler_rows.LENGTH
 
 
-@pytest.mark.slow  # it elaborates a core twice
+@pytest.mark.slow  # elaborates a core twice
 def test_a_core_that_is_slower_than_defined_is_found():
     (row,) = (row for row in USUAL if row.name == "one warp: dependent product")
     slower = small_config(warps=1, threads=1, multiply_latency=4)
@@ -157,7 +157,7 @@ def test_tables_and_targets(monkeypatch):
     }
     result = json.loads(json.dumps(result | {"targets": bench.targets(result)}))
     met = [target["met"] for target in result["targets"]]
-    assert met == [False, True, False]  # a row, no wrong kernel, too many cycles
+    assert met == [False, True, False]  # one row differs, no kernel is wrong, too many cycles
     kernel["sizes"]["n"] = 8
     assert len(bench.targets(result | {"kernels": {"vecadd": kernel}})) == 2
     first, last = bench.tables(result)

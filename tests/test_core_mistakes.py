@@ -1,4 +1,4 @@
-"""Programs that go wrong on the gateware: one screen tells who waited for what, and why."""
+"""Tests of faulty programs on RTL: one screen shows who waits for what, and why."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from spica.sim.simt import SimtOptions, run_program
 FOLDER = Path(__file__).with_name("programs") / "mistakes"
 CONFIG = FUZZ_CONFIGS[0]
 LINES, COLUMNS = 40, 100
-#: Of programs that fault: the cause in the gateware's words, and in the model's.
+#: Faulting programs: the cause in the RTL's words, and in the model's.
 FAULTS = {
     "null_pointer": (
         "access outside memory to 0x00000004 at",
@@ -31,7 +31,7 @@ FAULTS = {
 
 
 def mistake(name: str, **options):
-    """Return what is known about a program's end, and its text."""
+    """Return the description of a program's end, and its text."""
     settings = {"engine": "verilator", "model_optimize": OPTIMIZE, "max_cycles": 20_000, **options}
     with pytest.raises(ProgramError) as caught:
         run_program([FOLDER / f"{name}.c"], "machine", CONFIG, SimtOptions(**settings))
@@ -83,5 +83,5 @@ def test_memory_that_never_answers_is_a_hang(lockstep):
 def test_a_trace_is_written_before_the_report(tmp_path):
     target = tmp_path / "run.log"
     found, _ = mistake("misaligned", trace=target)
-    # A line for each instruction that was done.
+    # One line per executed instruction.
     assert len(target.read_text().splitlines()) >= found["instructions"] > 0

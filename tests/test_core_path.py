@@ -1,4 +1,4 @@
-"""The path of a core: data as if requests were carried out in order, instructions as they are."""
+"""Tests of a core's memory unit: data in request order, instructions unchanged."""
 
 import random
 from dataclasses import replace
@@ -33,7 +33,7 @@ REFUSED = range(DRAM_BASE + 0x123440, DRAM_BASE + 0x123480)
 
 
 def data_cache(size: int, ways: int, misses: int, line_bytes: int = 64) -> CacheConfig:
-    """Return a cache of data that is so small that lines drive each other out."""
+    """Return a data cache so small that lines evict each other."""
     return CacheConfig(size=size, ways=ways, misses=misses, line_bytes=line_bytes, prefetch=0)
 
 
@@ -62,7 +62,7 @@ CONFIGS = {
         ),
         axi=AxiConfig(masters=1, data_width=64),
     ),
-    # The window of registers does not begin at a multiple of its size.
+    # The register window does not start at a multiple of its size.
     "units": replace(
         small_config(warps=2, threads=4, l1i=CODE, l1d=data_cache(256, 4, 2, line_bytes=16)),
         matrix=PRESETS["tiny"].matrix,
@@ -73,12 +73,12 @@ CONFIGS = {
 
 
 UNITS = (DMA_BASE, MATRIX_BASE)
-#: Offsets of registers in a unit, of which the last are refused.
+#: Offsets of registers in a unit; the last ones are refused.
 PLACES = (0, 4, 8, 0xC, 0x10, 0x30, REFUSED_OFFSET - 4, REFUSED_OFFSET, 0xFC)
 
 
 def word_of(rng: random.Random, config) -> int:
-    """Return an address of a word, mostly one of few beats."""
+    """Return a random word address, mostly from few beats."""
     beat = config.axi.beat_bytes
     choice = rng.random()
     if choice < 0.45:
@@ -100,7 +100,7 @@ def word_of(rng: random.Random, config) -> int:
 
 
 def data_requests(rng: random.Random, config, count: int):
-    """Yield requests of which many touch the same words, and many lanes the same beat."""
+    """Yield requests that often share words, with lanes that often share a beat."""
     lanes = config.core.lanes(Port.MEMORY.name)
     for _ in range(count):
         is_store = rng.randrange(2)
@@ -136,7 +136,7 @@ def test_a_path_with_one_master_becomes_verilog():
 
 
 def others(bench: PathBench, rng: random.Random, cycles: int) -> dict:
-    """Return what happens behind the caches: writes of others, now and then a fence with them."""
+    """Return events behind the caches: writes of others, sometimes with a fence."""
     beat = bench.config.axi.beat_bytes
 
     def write() -> bool:
@@ -177,7 +177,7 @@ def test_without_others_every_load_has_one_value():
 
 
 def fetches(rng: random.Random, config, count: int):
-    """Yield fetches of which most go on where their warp's last one was."""
+    """Yield fetches that mostly continue their warp's last one."""
     core = config.core
     pairs = 1 << max(0, (core.instruction_buffer - 1).bit_length() - 1)
     places = [DRAM_BASE + 64 * warp for warp in range(core.warps)]
@@ -217,7 +217,7 @@ def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall, j
         if not 0 <= at < 0x400:
             assert data == (0 if 0 <= at < 0x4000 else -1)
             continue
-        # Any since the last change of before it was accepted may be seen.
+        # Any version since the last change before acceptance is valid.
         since = max(cycle for cycle, _ in versions if cycle < accepted or cycle == 0)
         known = [image for cycle, image in versions if since <= cycle <= answered]
         assert data in [int.from_bytes(image[at : at + 8], "little") for image in known]
@@ -246,17 +246,17 @@ LINE = FOUR.core.l1d.line_bytes
 
 
 def waits(*requests) -> list[list[int]]:
-    """Return the cycles from each request to its answers, memory quiet and quick."""
+    """Return the cycles from each request to its responses, with fast memory, else idle."""
     bench = PathBench(FOUR, random.Random(1))
     bench.run(requests)
     return [[cycle - each.accepted for cycle in each.cycles] for each in bench.answers]
 
 
 def test_latency_of_data_is_as_stated():
-    # Memory of the bench answers in the cycle after an address or a beat.
+    # The bench's memory answers in the cycle after an address or a beat.
     beats = FOUR.core.l1d.line_bytes // FOUR.axi.beat_bytes
     miss, pauses = 5 + 1 + (beats - 1) + 6, [None] * 30
-    # A beat that waits for the others of its line in vain; a long queue takes a cycle more.
+    # A beat that waits in vain for the rest of its line; a long queue adds a cycle.
     store = 4 + 2 * PATIENCE + 2 + 4 + (FOUR.core.transactions > 16)
     requests, cycles = [], []
     for base in (DRAM_BASE, DRAM_BASE + 5 * LINE):  # one of each master
@@ -285,11 +285,11 @@ def test_latency_of_the_rest_is_as_stated():
     assert bench.events["instructions.fetches"] == 2
     assert bench.events["instructions.fetch_misses"] == 1
     lines = [burst for bus in bench.buses for burst in bus.bursts_read]
-    assert bench.events["instructions.lines_fetched"] == len(lines) > 1  # some are read ahead
+    assert bench.events["instructions.lines_fetched"] == len(lines) > 1  # some are prefetched
 
 
 def pace(*requests, of: int, config=FOUR) -> int:
-    """Return the cycles between the last answers of the first and the last of so many requests."""
+    """Return the cycles between the first and the last request's final responses."""
     bench = PathBench(config, random.Random(1))
     bench.run(requests)
     first, *_, last = (answer.cycles[-1] for answer in bench.answers[-of:])
@@ -310,7 +310,7 @@ def test_stores_follow_each_other(step):
 
 
 def test_lines_are_read_together():
-    """As many as may be missed: each takes no longer than its beats, of two masters."""
+    """As many as there are MSHRs: each takes no longer than its beats, from two masters."""
     core = replace(FOUR.core, l1d=data_cache(2048, 2, 8))
     loads = [row(DRAM_BASE + LINE * n, 4) for n in range(24)]
     assert pace(*loads, of=24, config=replace(FOUR, core=core)) <= 24 * 4
@@ -322,7 +322,7 @@ def test_what_others_write_is_seen_after_a_fence():
     load, pauses = row(DRAM_BASE, 4, step=0), [None] * 40
     bench.write(DRAM_BASE, words[0])
     fences = {
-        40: lambda: bench.change(DRAM_BASE, words[1]) and False,  # without one
+        40: lambda: bench.change(DRAM_BASE, words[1]) and False,  # without a fence
         70: lambda: bench.change(DRAM_BASE, words[2]),
     }
     bench.run([load, *pauses, load, *pauses, load], fences=fences)

@@ -1,4 +1,4 @@
-"""Random programs of many threads on cores of all kinds, each instruction beside the model."""
+"""Tests of random multi-threaded programs on cores of all kinds, in lockstep."""
 
 from dataclasses import replace
 from itertools import count
@@ -20,15 +20,15 @@ from spica.sim.iss.outcome import Stop
 from spica.sim.programs.placed import place
 from spica.sim.programs.reduction import reduce_program
 
-#: Those that random programs have not: they end a whole core.
+#: Instructions that end a whole core; random programs have none.
 ENDING = {"ecall", "ebreak"}
 EXECUTED = {name for name, each in INSTRUCTIONS.items() if each.unit is not Unit.TENSOR} - ENDING
-#: Shares of the instructions for each of `TIMINGS`: where cycles are many, they are few.
+#: Shares of the instructions for each of `TIMINGS`: few for slow timings.
 SHARES = (0.7, 0.15, 0.1, 0.05)
 
 
 def programs_until(tally, instructions, config, seeds, rounds):
-    """Return random programs until so many instructions were counted."""
+    """Return random programs until this many instructions were counted."""
     for seed in seeds:
         if tally.instructions >= instructions:
             return
@@ -48,7 +48,7 @@ def fuzz(config, instructions, first_seed, rounds, **options):
 
 
 def require_variety(tally, config):
-    """Fail unless there was enough of everything that makes programs hard, for so many."""
+    """Require enough of every kind of difficulty, relative to the number of instructions."""
     core, thousands = config.core, tally.instructions // 1000
     assert tally.programs >= len(TIMINGS)
     assert tally.barriers >= thousands
@@ -101,7 +101,7 @@ def test_programs_are_the_same_for_a_seed_and_others_for_another():
 
 
 def test_a_program_is_reduced_to_what_shows_something():
-    """A quotient whose operands and whose place in memory are all that is left."""
+    """Only a quotient with its operands and its address remains."""
     config = FUZZ_CONFIGS[0]
     iss = Iss(config)
 
@@ -128,7 +128,7 @@ def test_a_program_is_reduced_to_what_shows_something():
 @pytest.mark.slow
 @pytest.mark.parametrize("config", (*FUZZ_CONFIGS, *SWEEP_CONFIGS), ids=shape_name)
 def test_many_random_programs(config):
-    """Ten million instructions in all, on sixteen kinds of cores."""
+    """Ten million instructions in total, on sixteen kinds of cores."""
     tally = fuzz(config, 650_000, first_seed=10_000, rounds=2, optimize=1)
     require_variety(tally, config)
     assert set(tally.mnemonics) == EXECUTED

@@ -1,4 +1,4 @@
-"""Where warps go on: branches at once, what control found one by one, one redirect per cycle."""
+"""Tests of redirects: branches at once, control results one by one, one redirect per cycle."""
 
 import random
 
@@ -15,10 +15,10 @@ DIVERGENT, MISALIGNED = FaultCause.DIVERGENT_BRANCH, FaultCause.MISALIGNED_JUMP
 
 
 def run(config, cycles, *, branches=None, turns=None, faults=None, active=-1):
-    """Return what happens in each cycle in which something does.
+    """Return the events of each cycle that has any.
 
-    Inputs are payloads by cycle; what is found in a cycle is the redirect's warp and pc, who is
-    resumed, who starts, and the fault.
+    Inputs are payloads by cycle. Events of a cycle are the redirect's warp and pc, resumed warps,
+    started warps, and the fault.
     """
     dut = Redirects(config)
     require_no_loop(dut, ports=[])
@@ -102,7 +102,7 @@ def test_faults_of_branches_go_before_those_of_control():
 
 @pytest.mark.parametrize("warps", [1, 5, 32])
 def test_nothing_is_lost(warps):
-    """Random branches and turns: each is seen once, those of control in their order."""
+    """Random branches and control results: each is seen once, those of control in order."""
     rng = random.Random(warps)
     dut = Redirects(CoreConfig(warps=warps, threads=1))
     require_no_loop(dut, ports=[])

@@ -1,4 +1,4 @@
-"""`hw.core.register_file` against its golden model: values, turns, cycles of conflicts, costs."""
+"""Tests of `hw.core.register_file`: values, order, cycles of conflicts, cost."""
 
 import random
 from functools import partial
@@ -76,7 +76,7 @@ SHAPES = {
 
 
 def convert(config):
-    """Return a register file, converted so that a combinational loop does not hang."""
+    """Return a register file, converted first, so that a combinational loop does not hang."""
     dut = RegisterFile(config)
     require_no_loop(dut)
     return dut
@@ -88,11 +88,11 @@ class Traffic:
     Parameters
     ----------
     config : CoreConfig
-        What is tested.
+        Config under test.
     rng : random.Random
         Source of the accesses.
     stall : float
-        How likely a free collector or bus idles for a cycle.
+        Probability that a free collector or bus idles for a cycle.
 
     """
 
@@ -110,7 +110,7 @@ class Traffic:
         return getattr(self.dut, kind)[number]
 
     def new_access(self, reads):
-        """Return an access that meets no other of the same register, or None."""
+        """Return an access without conflict on its register, or None."""
         config, rng = self.config, self.rng
         if rng.random() < self.stall:
             return None
@@ -127,7 +127,7 @@ class Traffic:
         return Access(warp, register, mask, values, writes=rng.random() > 0.1)
 
     def offer(self, ctx):
-        """Give idle collectors and buses something to do, and put all on the ports."""
+        """Start accesses at idle collectors and buses, and drive all ports."""
         for number, access in enumerate(self.writes):
             if access is None and (access := self.new_access(False)):
                 self.writes[number] = access
@@ -152,7 +152,7 @@ class Traffic:
             ctx.set(self.port("request", number).valid, access is not None)
 
     def check_answers(self, answers):
-        """Compare what came with what the model served in the cycle before."""
+        """Compare the responses with the model's of the cycle before."""
         for number, (valid, answer) in enumerate(zip(answers[::2], answers[1::2], strict=True)):
             expected = self.expected[number]
             assert valid == (expected is not None)
@@ -232,7 +232,7 @@ def test_long_traffic_matches_golden_model(seed):
 
 
 async def cycles_of_batch(ctx, dut, accesses):
-    """Begin one read of each collector together; return the cycle in which each is accepted."""
+    """Start one read per collector at once; return the cycle in which each is accepted."""
     requests = [dut.request[number] for number in range(len(accesses))]
     for request, access in zip(requests, accesses, strict=True):
         ctx.set(
@@ -253,7 +253,7 @@ async def cycles_of_batch(ctx, dut, accesses):
 
 
 def count_batches(config, batches):
-    """Check that each batch takes as long as the mapping says; return how long they took."""
+    """Check that each batch takes the cycles of the mapping; return them."""
     dut = convert(config)
     taken = []
 
@@ -267,7 +267,7 @@ def count_batches(config, batches):
 
 
 def pairs(config, registers):
-    """Return a read of a register by one warp and one by another, for all pairs of registers."""
+    """Return a read by one warp and one by another, for all pairs of registers."""
     full = (1 << config.threads) - 1
     other = config.warps - 1
     for first, second in product(registers, registers):
@@ -277,7 +277,7 @@ def pairs(config, registers):
 @pytest.mark.parametrize("arbiter", ["round_robin", "age"])
 @pytest.mark.parametrize("registers", [16, pytest.param(64, marks=pytest.mark.slow)])
 def test_conflicts_of_all_pairs_in_wide_banks(registers, arbiter):
-    """Two cycles where ``(warp + register) mod banks`` is equal, else one."""
+    """Two cycles if ``(warp + register) mod banks`` is equal, else one."""
     config = CoreConfig(
         warps=2, threads=1, banks=8, collectors=2, writeback_buses=1, bank_arbiter=arbiter
     )
@@ -334,7 +334,7 @@ def test_textbook_operands_take_two_cycles_each():
     ("config", "cycles"), [(DEFAULT, 3), (TEXTBOOK, 6)], ids=["default", "textbook"]
 )
 def test_three_operands_of_one_collector(config, cycles):
-    """An FMA's operands come one after the other; answers begin the cycle after the first."""
+    """Operands of an FMA are read one after the other; responses start after the first."""
     dut = convert(config)
     full = (1 << config.threads) - 1
     seen = []
@@ -404,7 +404,7 @@ def test_every_bank_reads_and_writes_in_every_cycle(config):
     [("age", {2: 3, 0: 7, 1: 11}), ("round_robin", {2: 9, 0: 10, 1: 11})],
 )
 def test_who_goes_first_at_a_bank(arbiter, expected):
-    """Collector 2 has the bank for itself; then 0 and 1 come: one after the other, or in turns."""
+    """Collector 2 has the bank alone; then 0 and 1 arrive: one after the other, or in turns."""
     config = CoreConfig(
         warps=1,
         threads=4,
@@ -435,7 +435,7 @@ def test_who_goes_first_at_a_bank(arbiter, expected):
 
 @pytest.mark.parametrize("arbiter", ["round_robin", "age"])
 def test_no_collector_starves(arbiter):
-    """Where five collectors never stop asking one bank, the sixth waits at most for all of them."""
+    """If five collectors request one bank all the time, the sixth waits at most for all of them."""
     config = CoreConfig(warps=1, threads=1, banks=1, collectors=6, bank_arbiter=arbiter)
     dut = convert(config)
     waits = [0] * 6
@@ -454,7 +454,7 @@ def test_no_collector_starves(arbiter):
 
 
 def test_the_older_write_goes_first():
-    """Buses 1 and 2 come together to one bank, a cycle later bus 0."""
+    """Buses 1 and 2 request one bank together, bus 0 a cycle later."""
     dut = convert(CoreConfig(warps=1, threads=1, banks=2, collectors=1, writeback_buses=3))
     order = []
 
@@ -477,7 +477,7 @@ def test_the_older_write_goes_first():
 
 @pytest.mark.parametrize("mapping", ["warp", "thread"])
 def test_rows_hold_every_register_once(mapping):
-    """The banks have a word for each register of each thread, and none to spare."""
+    """The banks have exactly one word for each register of each thread."""
     for warps, threads, banks in product((1, 2, 8), (1, 3, 4, 8, 32), (1, 2, 16, 32)):
         config = CoreConfig(warps=warps, threads=threads, banks=banks, bank_mapping=mapping)
         sizes = RegisterMap(config)

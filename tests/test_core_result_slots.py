@@ -1,4 +1,4 @@
-"""`hw.core.result_slots`: results of two latencies, one in every cycle, none lost."""
+"""Tests of `hw.core.result_slots`: results of two latencies, one per cycle, none lost."""
 
 import random
 import re
@@ -41,7 +41,7 @@ class Pipeline(wiring.Component):
 
 
 def complete(result):
-    """Return what is offered of an accepted result."""
+    """Return the expected output of an accepted result."""
     common, is_late, value = result
     if is_late:
         value ^= 0 if common == 0xFF else 0xFFFF

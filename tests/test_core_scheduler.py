@@ -1,4 +1,4 @@
-"""The warp scheduler: four policies against their models, fairness, cost."""
+"""Tests of the warp scheduler: four policies against their models, fairness, cost."""
 
 import random
 from dataclasses import replace
@@ -22,7 +22,7 @@ def mask(warps) -> int:
 
 
 def grants(config, cycles):
-    """Run `cycles` of sets (ready, taken, long_wait, started) and return who was chosen."""
+    """Run `cycles` of sets (ready, taken, long_wait, started) and return the grants."""
     dut = Scheduler(config)
     inputs = Cat(dut.ready, dut.long_wait, dut.started, dut.taken)
     chosen = []

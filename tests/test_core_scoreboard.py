@@ -1,4 +1,4 @@
-"""The scoreboard: what is held back, and exactly until which cycle."""
+"""Tests of the scoreboard: held-back instructions, and the exact cycle of their release."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from spica.sim.bench import require_no_loop, simulate
 from spica.synth.measure import measure
 
 CONFIG = CoreConfig(warps=2, threads=2)
-READER = {"reads": 1, "sources": [5, 0, 0]}  # of x5
+READER = {"reads": 1, "sources": [5, 0, 0]}  # reads x5
 WRITER = {"writes": 1, "rd": 5}
 BOTH = READER | WRITER
 
@@ -32,7 +32,7 @@ class Bench:
             self.ctx.set(self.dut.seconds[warp], {"valid": 1, "instruction": seconds})
 
     async def cycle(self, **events):
-        """Let events happen in a cycle: ``name=(index, fields)``, ``grant=`` and ``resume=``."""
+        """Drive the events of a cycle: ``name=(index, fields)``, ``grant=`` and ``resume=``."""
         ports = []
         for name, event in events.items():
             port = getattr(self.dut, name)
@@ -57,11 +57,11 @@ class Bench:
         return bool(self.ctx.get(self.dut.ready) >> warp & 1)
 
     def reason(self, warp=0):
-        """Return why not."""
+        """Return the stall reason."""
         return StallReason(self.ctx.get(self.dut.reason.as_value()) >> 4 * warp & 15)
 
     def pending(self, warp=0):
-        """Return which sources of the head will come over a bus."""
+        """Return the sources of the head that will arrive on a bus."""
         return self.ctx.get(self.dut.pending[warp][0])
 
 
@@ -76,7 +76,7 @@ def bench(config, test):
 
 
 async def clears(board, warp=0) -> int:
-    """Return how many cycles pass until the head can be issued."""
+    """Return the cycles until the head can issue."""
     for cycle in range(10):
         if board.ready(warp):
             return cycle
@@ -134,7 +134,7 @@ def test_readers_go_when_a_result_arrives(port):
 @pytest.mark.parametrize("fma_latency", [3, 4, 5, 6])
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_readers_go_some_time_after_the_dispatch(fma_latency, lanes):
-    """Issued `REACH` cycles before the result is on a bus, as far as that is to come."""
+    """Readers issue `REACH` cycles before the result is on a bus, if it is that far off."""
     config = replace(CONFIG, fma_latency=fma_latency, fp32_lanes=lanes)
     latency = {Port.INT: 1, Port.FP32: fma_latency + 2 // lanes - 1}
 

@@ -1,4 +1,4 @@
-"""The core's special function unit: warps through its lanes, against the golden model."""
+"""Tests of the core's special function unit: warps through its lanes, against the golden model."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_latency_and_a_beat_per_cycle(threads, lanes):
     config = CoreConfig(threads=threads, special_lanes=lanes)
     beats = threads // lanes
     accepted, taken = timed(SpecialUnit(config), warps_of(config, 4, 1), 5 * beats + LATENCY + 2)
-    # The first begins when it is in the register in front, where the next one waits.
+    # The first starts when it is in the input register, where the next one waits.
     assert accepted == [beats * number for number in range(4)]
     assert taken == [1 + LATENCY + beats * number + beats - 1 for number in range(4)]
 
@@ -77,7 +77,7 @@ def test_results_that_are_not_taken_wait():
     accepted, taken = timed(
         SpecialUnit(config), warps_of(config, 12, 2), 60, willing=lambda cycle: cycle >= 30
     )
-    # One more waits in the register in front.
+    # One more waits in the input register.
     assert accepted == [*range(places + 1), *range(31, 31 + 11 - places)]
     assert taken == list(range(30, 42))
 

@@ -1,4 +1,4 @@
-"""Traces of cores: what is recorded is the life of each instruction, from fetch to write."""
+"""Tests of core traces: recorded lives of instructions, from fetch to write."""
 
 import ctypes
 import gc
@@ -35,7 +35,7 @@ AWFUL = CoreMemoryConfig(
 
 
 def assert_lives_are_those_of_the_model(pipeline, config, text):
-    """Each warp's instructions, in order, with the values they wrote."""
+    """Compare each warp's instructions and the values they wrote, in order."""
     found = defaultdict(list)
     for life in pipeline.lives:
         assert life.order == len(found[life.warp])
@@ -55,7 +55,7 @@ def assert_lives_are_whole(pipeline):
         assert (requested, fetched, life.warp, life.pc & ~7) in fetches
         busy[life.collector].append((collected, dispatched))
     for spans in busy.values():
-        # A collector may be given again in the cycle in which its instruction leaves it.
+        # A collector may be allocated again in the cycle in which its instruction leaves it.
         assert all(left <= taken for (_, left), (taken, _) in pairwise(spans))
 
 
@@ -83,7 +83,7 @@ def test_lives_are_whole_behind_an_awful_memory():
     assert_lives_are_whole(pipeline)
     assert_lives_are_those_of_the_model(pipeline, CONFIG, PROGRAM)
     assert all(one.answered > one.accepted for one in pipeline.transfers)
-    # What is offered but not accepted yet is no request.
+    # An offer that is not accepted yet is not a request.
     assert len(records.of(Kind.FETCH)) == len(records.of(Kind.FETCHED))
     accesses = [life for life in pipeline.lives if life.port is Port.MEMORY]
     assert len(pipeline.transfers) == len(accesses)
@@ -157,7 +157,7 @@ def test_what_holds_an_instruction_up_is_why_its_warp_waits(pipeline):
 
 
 def life_named(pipeline, text):
-    """Return the first instruction that assembles from `text` and whatever follows."""
+    """Return the first instruction that assembles from `text` plus any operands."""
     line = next(line for line in PROGRAM.splitlines() if line.strip().startswith(text))
     (word,) = assemble_program(line)
     return next(life for life in pipeline.lives if life.word == word)
@@ -182,7 +182,7 @@ def test_a_window_has_what_happened_in_it(recorded):
     inside = whole.of(*events)
     inside = inside[(inside["cycle"] >= first) & (inside["cycle"] < end)]
     found = part.of(*events)
-    # Whose pair of words was asked for before the window is not known.
+    # The warp of a pair requested before the window is unknown.
     known = found["warp"] != 255
     known |= ~np.isin(found["kind"], [Kind.FETCHED])
     assert np.array_equal(found[known], inside[known])
@@ -229,7 +229,7 @@ def test_wrong_windows_are_refused():
 
 
 def driven(cycles, limit=100):
-    """Return what is recorded of outputs that are set by hand, cycle by cycle."""
+    """Return the records of outputs that are set by hand, cycle by cycle."""
     layout = Layout.of(emit_cached(CONFIG, "cores", kind=Cores))
     words = {port.name: port.word for port in layout.outputs}
     harness = CoreHarness(build_harness(), layout, CONFIG, CoreMemoryConfig())
@@ -251,7 +251,7 @@ DONE = {"core0_observed_done_0_valid": 1, "core0_observed_done_0_pc": 0x8000_004
 
 
 def test_an_offer_right_behind_one_of_the_same_instruction_is_another():
-    """A loop's stores may end one after the other."""
+    """Stores of a loop may end one right after the other."""
     records = driven([{}, OFFERED, OFFERED | DONE, OFFERED, OFFERED | DONE, {}, OFFERED | DONE])
     assert records.of(Kind.OFFERED)["cycle"].tolist() == [1, 3, 6]
     assert records.of(Kind.DONE)["cycle"].tolist() == [2, 4, 6]
@@ -266,7 +266,7 @@ def test_what_is_cut_is_whole_cycles(limit):
     inside = whole.rows[: len(records.rows)]
     assert np.array_equal(records.rows, inside)
     assert len(records.values) == len(records.of(Kind.DONE))
-    # The state of the slot in a cycle is known a cycle later.
+    # The state of a slot in a cycle is known one cycle later.
     events = whole.rows[whole.rows["kind"] != Kind.SLOT]
     kept = records.rows[records.rows["kind"] != Kind.SLOT]
     assert len(kept) == (events["cycle"] < records.end).sum()

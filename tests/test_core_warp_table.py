@@ -1,4 +1,4 @@
-"""The table of warps: masks, who is active, the start and the end."""
+"""Tests of the warp table: masks, active warps, start and end."""
 
 import random
 
@@ -11,7 +11,7 @@ from spica.synth.measure import measure
 
 
 def requests(config, count, rng):
-    """Return what is asked for in each cycle: a warp and its mask, who starts, the end."""
+    """Return the requests of each cycle: a warp and its mask, starting warps, the end."""
     for _ in range(count):
         kind = rng.choice(("change", "change", "start", "both", "nothing", "end"))
         warp = rng.randrange(config.warps)
@@ -26,7 +26,7 @@ def requests(config, count, rng):
 
 
 def follow(masks, active, asked):
-    """Return masks and active warps after what was asked for."""
+    """Return masks and active warps after a request."""
     change, mask, start, end = asked
     if end:
         return [0] * len(masks), 0

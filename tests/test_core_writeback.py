@@ -1,4 +1,4 @@
-"""`hw.core.writeback` against its golden model, and together with the register banks."""
+"""Tests of `hw.core.writeback` against its golden model, and together with the register banks."""
 
 import gc
 import random
@@ -23,7 +23,7 @@ DEFAULT = CoreConfig()
 
 
 class Registers(wiring.Component):
-    """Writeback with the banks behind it, and one collector's port."""
+    """Writeback with its register banks, and one collector's port."""
 
     def __init__(self, config, sources):
         self.config, self.sources = config, sources
@@ -50,13 +50,13 @@ class Registers(wiring.Component):
 
 
 def convert(dut):
-    """Return `dut`, converted so that a combinational loop does not hang."""
+    """Return `dut`, converted first, so that a combinational loop does not hang."""
     require_no_loop(dut)
     return dut
 
 
 def random_result(rng, config):
-    """Return the fields of a result, values with extremes."""
+    """Return the fields of a random result, with extreme values."""
     words = (0, 0xFFFF_FFFF, rng.getrandbits(32))
     return {
         "warp": rng.randrange(config.warps),
@@ -70,7 +70,7 @@ def random_result(rng, config):
 
 
 def fields(view):
-    """Return a sampled result as `random_result` has it."""
+    """Return a sampled result in the form of `random_result`."""
     names = ("warp", "mask", "pc", "rd", "writes", "flags")
     return {name: view[name] for name in names} | {"values": list(view["values"])}
 
@@ -127,7 +127,7 @@ def test_buses_match_golden_model(sources, buses, stall):
     ids=["wide", "parts", "more banks"],
 )
 def test_every_result_is_written_once_and_in_order(shape, stall):
-    """Sources write registers of their own; the last of each is what is read in the end."""
+    """Each source writes its own registers; the last value of each is read at the end."""
     config = CoreConfig(warps=2, collectors=1, **shape)
     sources, count = 3, 25
     dut = convert(Registers(config, sources))
@@ -196,7 +196,7 @@ def test_as_many_results_per_cycle_as_buses_without_delay(writes):
         port = dut.result[source]
         ctx.set(port.valid, 1)
         for number in range(20):
-            # Without writes both name one bank, and it is of no importance.
+            # Without writes both name one bank, which does not matter.
             rd = 4 + (number + source * writes) % 4
             ctx.set(port.payload, {"rd": rd, "writes": writes, "mask": 3})
             _, _, ready = await ctx.tick().sample(port.ready)
@@ -231,7 +231,7 @@ def test_two_buses_to_one_bank_take_turns():
 
 
 def test_no_source_starves():
-    """Six sources that never stop: each is served every third cycle by two buses."""
+    """Six sources request all the time: two buses serve each in every third cycle."""
     dut = convert(Writeback(CoreConfig(warps=1, threads=1), 6))
 
     async def source(ctx, number, taken):
@@ -253,7 +253,7 @@ def test_no_source_is_refused():
 
 
 def test_cells_and_depth():
-    """Paths go from the units through the buses to the banks and back: together they are short."""
+    """Paths from the units through the buses to the banks and back must be short in total."""
     alone = measure(Writeback(DEFAULT, 6), "writeback")
     assert alone.cells <= 120
     both = measure(Registers(DEFAULT, 6), "registers")

@@ -1,4 +1,4 @@
-"""`hw.counters`: the table, and what is counted."""
+"""Tests of `hw.counters`: table and counts."""
 
 import dataclasses
 import random
@@ -27,7 +27,7 @@ def lanes_config():
 
 
 def convert(dut):
-    """Convert `dut`, so that a combinational loop is an error and not a hanging simulator."""
+    """Convert `dut`, so that a combinational loop is an error instead of a hanging simulation."""
     require_no_loop(dut)
     return dut
 

@@ -1,4 +1,4 @@
-"""The cache of data: one order for each beat, whatever memory does, and as fast as it says."""
+"""Tests of the data cache: one order per beat for any memory timing, and its latencies."""
 
 import random
 from dataclasses import replace
@@ -19,7 +19,7 @@ CELLS = 850
 
 
 def config_of(*, beat_bytes: int = 16, waiters: int = 8, **cache) -> DataCacheConfig:
-    """Return a cache of data; most of them are tiny, so that lines drive each other out."""
+    """Return a data cache; most are tiny, so that lines evict each other."""
     return DataCacheConfig(
         cache=CacheConfig(prefetch=0, **cache),
         beat_bytes=beat_bytes,
@@ -39,7 +39,7 @@ CONFIGS = {
 
 
 def requests(rng: random.Random, config: DataCacheConfig, count: int, beats: int):
-    """Return reads and writes of few beats, many of them near those before; extremes too."""
+    """Return reads and writes of few beats, often near earlier ones, with extremes."""
     size, at, reads, writes = config.beat_bytes, 0, [], []
     for _ in range(count):
         near = (at + rng.choice([0, 1])) % beats
@@ -76,7 +76,7 @@ def test_requests_take_effect_in_their_order(name, latency, jitter, stall):
 
 
 def test_seldom_things_happen_at_random():
-    """A stream in which nothing gets into another's way tells little."""
+    """A stream without conflicts would prove little."""
     config, rng = CONFIGS["direct"], random.Random(5)
     bench = DataCacheBench(config, rng, latency=8, jitter=20, broken=[3], refused=[5])
     seen = set()
@@ -97,7 +97,7 @@ def test_seldom_things_happen_at_random():
     reads, writes = requests(rng, config, 400, 12)
     bench.run(reads, writes, invalidations=set(range(100, 2000, 150)))
     assert seen == {"held for a line", "a beat is refused", "two lines"}
-    assert min(bench.events.values()) > 10  # joins, waits for entries and for the order
+    assert min(bench.events.values()) > 10  # joins, waits for MSHRs and for order
     assert bench.events["reads"] > bench.events["misses"] + bench.events["joins"]
     assert bench.errors["reads"] > 3 < bench.errors["writes"]
 
@@ -131,24 +131,24 @@ def test_what_others_write_is_right_either_way_until_it_is_forgotten():
 
 
 CORE = CONFIGS["core"]
-SWEEP = [None] * (CORE.cache.sets + 2)  # the cache has been emptied after the reset
+SWEEP = [None] * (CORE.cache.sets + 2)  # the tags are cleared after reset
 FULL = (1 << CORE.beat_bytes) - 1
 MOST = CORE.cache.misses
 
 
 def store(beat: int, value: int = 1, strobes: int = FULL) -> Write:
-    """Return a write of one byte, over and over."""
+    """Return a write of one byte; all such writes are equal."""
     return Write(beat, bytes([value] * CORE.beat_bytes), strobes)
 
 
 def core_bench(latency: int = 20, config: DataCacheConfig = CORE, **more) -> DataCacheBench:
-    """Return a bench in which nobody pauses."""
+    """Return a bench without random pauses."""
     return DataCacheBench(config, random.Random(1), latency=latency, **more)
 
 
 def test_latency_is_as_stated():
     bench = core_bench()
-    # A line of two beats: offered after 2 cycles, read in 20 and 1, answered after 2 more.
+    # A line of two beats: requested after 2 cycles, read in 20 and 1, answered after 2 more.
     bench.run([*SWEEP, 0, *[None] * 40, 0, 1])
     assert bench.latencies == [2 + 20 + 1 + 2, 1, 1]
     assert bench.lines_read == [0]
@@ -193,7 +193,7 @@ def test_writes_of_lines_that_are_there_follow_each_other():
         [*SWEEP, *[None] * 100, *(store(beat, beat) for beat in beats)],
     )
     assert bench.writes[-1] - bench.writes[0] == 31
-    assert bench.latencies[32:] == [1] * 32  # the model compares what they find
+    assert bench.latencies[32:] == [1] * 32  # the model compares their values
     assert len(bench.lines_read) == 16
 
 
@@ -229,7 +229,7 @@ def test_misses_are_under_way_together():
     bench.run([*SWEEP, *far_apart])
     assert max(bench.latencies) <= 2 + 100 + 2 * MOST + 2
     assert bench.events["entry_waits"] == 0
-    # One more waits for an entry, and so does who is behind it.
+    # One more waits for an MSHR, and so does the next request.
     bench = core_bench(latency=100)
     bench.run([*SWEEP, *far_apart, 130 * MOST, 0])
     assert max(bench.latencies) > 200
@@ -243,7 +243,7 @@ def test_what_is_there_is_answered_while_lines_are_read():
 
 
 def test_lines_that_were_never_read_flow():
-    """A read of each beat finds the memories in use by the answer to another: half a beat."""
+    """Each beat's read meets another answer at the memories: half a beat per cycle."""
     config = replace(CORE, waiters=64)
     bench = core_bench(latency=10, config=config)
     bench.run([*SWEEP, *range(256)])
@@ -275,8 +275,8 @@ def test_a_missing_line_waits_for_writes_to_it():
 def test_waits_for_memories_are_counted_apart():
     bench = core_bench()
     bench.run([0])
-    assert bench.events["bank_waits"] == CORE.cache.sets  # it is emptied after a reset
-    # Hits wait for nothing, nor are waits for an entry or for room those for memories.
+    assert bench.events["bank_waits"] == CORE.cache.sets  # the tags are cleared after reset
+    # Hits wait for nothing; waits for an MSHR or for room are not waits for memories.
     there = [*SWEEP, 0, *[None] * 40]
     bench = core_bench()
     bench.run([*there, *[0, 1] * 20])
@@ -284,11 +284,11 @@ def test_waits_for_memories_are_counted_apart():
     bench = core_bench(latency=100)
     bench.run([*SWEEP, *(130 * n for n in range(MOST + 1)), 0])
     assert bench.events["bank_waits"] == 0 < bench.events["entry_waits"]
-    # Of a read and a write in each cycle one waits.
+    # If a read and a write come in every cycle, one of them waits.
     bench = core_bench(latency=2)
     bench.run([*there, *[0] * 20], [*SWEEP, *[None] * 41, *(store(500 + 2 * n) for n in range(20))])
     assert bench.events["bank_waits"] in range(2 * 20 - 2, 2 * 20 + 2)
-    # Of what comes nearly each answer holds a read.
+    # Nearly every answer delays a read.
     bench = core_bench(config=replace(CORE, waiters=64))
     bench.run([*SWEEP, *range(256)])
     assert bench.events["bank_waits"] in range(220, 257)
@@ -317,7 +317,7 @@ def test_it_forgets_what_it_has_and_what_is_on_its_way():
 
 def test_to_forget_holds_nobody():
     bench = core_bench()
-    reads = [0, *[None] * 40, 0]  # the second in the cycle after it was told
+    reads = [0, *[None] * 40, 0]  # the second in the cycle after the answer
     bench.run([*SWEEP, *reads], invalidations={len(SWEEP) + 40})
     assert bench.latencies == [25, 25]
     assert bench.lines_read == [0, 0]

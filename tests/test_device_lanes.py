@@ -1,4 +1,4 @@
-"""Registers of units as a core's path reaches them: order, latency, and what waits for what."""
+"""Tests of unit registers accessed by a core's memory unit: order, latency, stalls."""
 
 import random
 from dataclasses import replace
@@ -20,7 +20,7 @@ UNITS = replace(
     ),
     matrix=PRESETS["tiny"].matrix,
     more_matrices=(PRESETS["tiny"].matrix,) * 2,
-    # The window of registers does not begin at a multiple of its size.
+    # The register window does not start at a multiple of its size.
     shared=SharedMemoryConfig(size=8192, banks=2, subbanks=4),
 )
 
@@ -33,7 +33,7 @@ def test_an_access_to_a_register_takes_few_cycles():
         all_lanes = row(address, 4, is_store=is_store)
         bench.run([all_lanes | {"mask": 4}, all_lanes])
         first, second = bench.answers
-        # Behind `Devices` the unit has it a cycle after it was offered.
+        # Behind `Devices`, the unit receives it a cycle after it was offered.
         assert [cycle - first.accepted for cycle in first.cycles] == [7]
         assert [cycle - first.accepted for cycle in second.cycles] == [10, 13, 16, 19]
 
@@ -42,7 +42,7 @@ def test_what_a_unit_holds_holds_nothing_else():
     config, rng = UNITS, random.Random(4)
     bench = PathBench(config, rng)
     core = config.core
-    bench.device.stall = 1.0  # until everything else is done
+    bench.device.stall = 1.0  # until all other requests are done
     held = [
         row(register_address(config, "dma", 0), 4, is_store=n % 2, step=0)
         for n in range(core.accesses - 1)
@@ -72,7 +72,7 @@ def test_registers_are_answered_while_memory_answers_in_every_cycle(base):
 
     one = row(register_address(UNITS, "dma", 4), 4) | {"mask": 1}
     beats = [row(base + 16 * n, 4) for n in range(40)]
-    there = [*beats, *[None] * 60]  # they are in the cache then
+    there = [*beats, *[None] * 60]  # they are cached then
     bench.run([*there, one, *3 * beats], events={released: release})
     answer, *others = bench.answers[len(beats) :]
     assert others[0].cycles[0] < released < others[-1].cycles[0]

@@ -1,4 +1,4 @@
-"""Registers of units for host and cores: every access once, in order, in turns, one per unit."""
+"""Tests of the unit register bus for host and cores: each access once, in order, fairly."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -17,7 +17,7 @@ CISC = MATRIX["cisc"].offset
 
 
 def cluster(cores: int, matrices: int) -> ClusterConfig:
-    """Return a cluster of so many cores and matrix units."""
+    """Return a cluster of this many cores and matrix units."""
     tiny = PRESETS["tiny"]
     return replace(
         tiny,
@@ -37,7 +37,7 @@ CONFIGS = {
 
 
 def expected_word(word: int, units: int) -> tuple[str, int]:
-    """Return which unit takes a command word, and what it gets."""
+    """Return the unit that takes a command word, and the word it gets."""
     number = word >> 5 & 3
     if number >= units:
         return "matrix", word
@@ -45,7 +45,7 @@ def expected_word(word: int, units: int) -> tuple[str, int]:
 
 
 def source_of(data: int) -> int:
-    """Return who sent a write: 0 the host, 1 + c core c, 0x80 + c its words."""
+    """Return the sender of a write: 0 the host, 1 + c core c, 0x80 + c its command words."""
     return data >> 24
 
 
@@ -109,7 +109,7 @@ def test_an_access_waits_for_at_most_one_of_everybody_else():
     bench.run(cycles=300)
     askers = 1 + config.cores
     for asker in [bench.hosts["matrix"], *bench.cores]:
-        # Its turn comes after the others', and then it passes through the register.
+        # Its turn follows the others', and then it passes through the register.
         assert max(asker.waits) <= askers
         assert len(asker.waits) >= 300 // (askers + 1) - 1
     # The unit is never idle.
@@ -156,7 +156,7 @@ def test_latency_is_as_stated():
     bench.cores[2].todo.append((bench.bases["matrix2"] + 4, 0, 0))
     bench.hosts["dma"].todo.append((4, 0, 0))
     bench.run()
-    # Asked for in one cycle, accepted in the next, answered one later; others may follow at once.
+    # Offered in one cycle, accepted in the next, answered one later; others may follow at once.
     assert bench.cores[2].waits == bench.hosts["dma"].waits == [1]
 
 

@@ -1,4 +1,4 @@
-"""Branches and loops in which threads differ: what the compiler makes of them, and their values."""
+"""Tests of divergent branches and loops: compiled instructions and computed values."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ from spica.sim.program_bench import loaded, read_words, run_source
 
 SOURCE = Path(__file__).with_name("programs") / "divergence.c"
 CORE = PRESETS["core"]
-#: Splits and preds of each function, as the source has them.
+#: Splits and preds of each function, as in the source.
 WRITTEN = {
     "branch": (2, 0),
     "nest": (4, 0),
@@ -38,7 +38,7 @@ def program_of(optimize: int) -> Program:
 
 @pytest.mark.parametrize("optimize", [1, 2, 3])
 def test_instructions_of_divergence_are_convergent(tmp_path, optimize):
-    """LLVM may neither double nor merge a call of inline assembly that is convergent."""
+    """LLVM must not duplicate or merge a convergent call of inline assembly."""
     (tmp_path / "spica.h").write_text(program_header(CORE))
     target = tmp_path / "divergence.ll"
     directories = [f"-I{tmp_path}", f"-I{INCLUDE_DIRECTORY}"]
@@ -176,7 +176,7 @@ def test_memory_and_strings_with_arguments_that_differ(optimize):
 
 
 def test_plain_branch_on_what_differs_is_an_error(tmp_path):
-    """What the structured branches are for: without them the machine stops."""
+    """Without structured branches the machine stops; this is why they exist."""
     source = tmp_path / "plain.c"
     source.write_text(
         "#include <spica.h>\n"

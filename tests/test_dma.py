@@ -1,4 +1,4 @@
-"""`hw.memory.dma` against its golden model: random jobs, memories that stall, AXI rules checked."""
+"""Tests of `hw.memory.dma` against its golden model: random jobs, stalling memories, AXI rules."""
 
 import random
 from dataclasses import replace
@@ -24,7 +24,7 @@ def convert():
 
 
 def variant(config=TINY, **parts):
-    """Return a config with some fields of its parts changed."""
+    """Return a config with some nested fields changed."""
     return replace(
         config,
         **{
@@ -46,7 +46,7 @@ def test_random_jobs(directions, stall):
     ("slow", "shared_stall"), [("aw", 0.0), ("w", 0.0), ("ar", 0.0), ("", 0.9)]
 )
 def test_one_side_is_slow(slow, shared_stall):
-    """Queues fill up on the way to the slow side, and nothing may be lost."""
+    """Queues fill up towards the slow side, and nothing may be lost."""
     rows = {"rows": 10, "bytes": 100, "dram_pitch": 100, "local_pitch": 104}
     jobs = [
         DmaJob(direction=STORE, dram=TARGET + 5, local=3, **rows),
@@ -87,7 +87,7 @@ def test_other_configs(parts):
 
 @pytest.mark.slow
 def test_longest_row():
-    """65,535 bytes in one row, then the zeros that no 16-bit count of rows would reach."""
+    """65,535 bytes in one row, then zeros beyond the range of a 16-bit row count."""
     job = DmaJob(direction=LOAD, dram=SOURCE + 3, local=5, rows=1, bytes=65535)
     back = DmaJob(direction=STORE, dram=TARGET + 1, local=66000, rows=1, bytes=60000)
     check_jobs(MATRIX, [job, back], seed=0, stall=0.0, latency=10)

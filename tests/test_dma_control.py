@@ -1,4 +1,4 @@
-"""Registers of `hw.memory.dma`, refused jobs, AXI errors, latency, emission."""
+"""Tests of `hw.memory.dma`: registers, refused jobs, AXI errors, latency, emission."""
 
 import random
 from dataclasses import asdict, replace
@@ -160,7 +160,7 @@ def test_start_is_held_while_the_queue_is_full_and_nothing_is_lost():
 
 
 def test_a_clock_withheld_while_idle_changes_nothing():
-    """Same values and completions in the same cycles; jobs come with pauses between them."""
+    """Values and completion cycles stay the same; jobs come with pauses between them."""
     runs = []
     for gated in (False, True):
         rng = random.Random(8)

@@ -1,4 +1,4 @@
-"""`hw.memory.dma` with several ports: memories, orders within a port, turns between ports."""
+"""Tests of `hw.memory.dma` with several ports: memories, order within and between ports."""
 
 import random
 from dataclasses import replace
@@ -89,7 +89,7 @@ def test_each_port_counts_its_own_jobs_and_errors():
 
 
 def loads(first: int, count: int, size: int) -> list[DmaJob]:
-    """Return `count` loads of `size` bytes to places of their own."""
+    """Return `count` loads of `size` bytes to separate addresses."""
     return [
         DmaJob(direction=LOAD, dram=SOURCE + n * size, local=n * size, bytes=size)
         for n in range(first, first + count)
@@ -97,7 +97,7 @@ def loads(first: int, count: int, size: int) -> list[DmaJob]:
 
 
 def completions(config, jobs_of_units, **dram) -> list[list[int]]:
-    """Return the cycles in which the jobs of each unit are told to be done."""
+    """Return the cycles in which the jobs of each unit complete."""
     bench = DmaBench(config, **dram)
     cycles: list[list[int]] = [[] for _ in bench.units]
     for unit, seen in zip(bench.units, cycles, strict=True):
@@ -119,14 +119,14 @@ def completions(config, jobs_of_units, **dram) -> list[list[int]]:
 
 
 def test_ports_share_the_loads_job_by_job():
-    """Two ports that always have a load are served alike, whoever asked first."""
+    """Two ports that always have a load are served alike, whichever requested first."""
     cycles = completions(HETERO, [loads(0, 12, 512), loads(12, 12, 512)], latency=20)
     for k in range(12):
         assert sum(cycle < cycles[1][k] for cycle in cycles[0]) in range(k, k + 3)
 
 
 def test_a_short_load_waits_for_no_queue_of_another_port():
-    """It goes behind what has begun, and is told while an earlier load of another port goes on."""
+    """It starts after the running load, and ends while another port's earlier load continues."""
     alone = completions(HETERO, [[], loads(20, 1, 16)], latency=20)[1][0]
     beside = completions(HETERO, [loads(0, 4, 2048), loads(200, 3, 16)], latency=20)
     assert beside[1][0] < alone + 30
@@ -134,7 +134,7 @@ def test_a_short_load_waits_for_no_queue_of_another_port():
 
 
 def test_a_drain_waits_for_no_loads_of_another_port():
-    """Reads that are taken late fill one port; results of the other unit leave as always."""
+    """Reads that are taken late fill one port; results of the other unit leave undelayed."""
     drain = DmaJob(direction=DRAIN, dram=TARGET, bytes=64, block=4)
     alone = completions(HETERO, [[], [drain]], latency=5)[1][0]
     beside = completions(HETERO, [loads(0, 10, 1024), [drain]], latency=5, slow="ar")
@@ -142,13 +142,13 @@ def test_a_drain_waits_for_no_loads_of_another_port():
 
 
 def test_load_order():
-    """Against a list: loads of one port are told in the order of their begin."""
+    """Against a list: loads of one port complete in the order in which they started."""
     config = FOUR
     dut = LoadOrder(config)
     rng = random.Random(1)
 
     async def bench(ctx):
-        under_way: list[tuple[int, int]] = []  # (context, port), in the order of their begin
+        under_way: list[tuple[int, int]] = []  # (context, port), in the order of their start
         done: set[int] = set()
         told = 0
         for _ in range(600):

@@ -1,4 +1,4 @@
-"""How fast `hw.memory.dma` moves data, with the real shared memory and 100 cycles to DRAM."""
+"""Tests of the throughput of `hw.memory.dma` with shared memory and a DRAM of 100 cycles."""
 
 import random
 
@@ -15,7 +15,7 @@ LATENCY = 100
 
 
 def run(jobs, beats=0, *, real=True):
-    """Return the bench after the jobs, given in one cycle each."""
+    """Return the bench after the jobs, one issued per cycle."""
     bench = DmaBench(MATRIX, real=real, latency=LATENCY)
     rng = random.Random(0)
     for job in jobs:
@@ -39,7 +39,7 @@ def load(rows, width, *, dram=0, local=0, pitch=512):
 
 
 def test_first_tiles_arrive_at_the_pace_of_a_bank():
-    """A of 32 KB in one bank takes 1,024 writes; B of 16 KB comes beside it."""
+    """A of 32 KB in one bank takes 1,024 writes; B of 16 KB arrives in parallel."""
     a, b = load(128, 256), load(128, 128, dram=0x100000, local=64 * 1024)
     bench = run([a, b])
     print(f"A and B: {bench.shared.last_write} cycles")

@@ -1,4 +1,4 @@
-"""Documentation says what the code says: tables, commands, links."""
+"""Tests that the documentation matches the code: tables, commands, links."""
 
 import re
 import shlex
@@ -54,7 +54,7 @@ def test_instructions_that_are_not_of_risc_v_have_a_meaning(page_writer):
 
 @pytest.mark.parametrize("name", sorted(INSTRUCTIONS))
 def test_words_of_instructions_are_whole(page_writer, name):
-    """Fixed bits, and the names of operands, in the places the assembler puts them."""
+    """Fixed bits and operand names are at the places that the assembler uses."""
     isa, one = page_writer("isa"), INSTRUCTIONS[name]
     place, word = 32, 0
     widths = {text: width for _, width, text in isa.operand_fields(one)}
@@ -67,7 +67,7 @@ def test_words_of_instructions_are_whole(page_writer, name):
 
 @pytest.fixture
 def example(tmp_path, monkeypatch):
-    """Return the program of the page on programming, and its command without the word spica."""
+    """Return the example program of docs/programming.md, and its command without `spica`."""
     monkeypatch.chdir(tmp_path)
     (program,) = re.findall(r"```c\n(#include.*?)```", PROGRAMMING, re.DOTALL)
     (command,) = re.findall(r"```sh\n(spica run collatz.c .*)\n```", PROGRAMMING)
@@ -94,7 +94,7 @@ def test_names_of_programming_are_those_of_the_headers():
 
 
 def test_mistake_of_programming_is_reported_so(example, capsys):
-    """To the instructions, which are the compiler's."""
+    """Compared without the instructions, which depend on the compiler."""
     program, command = example
     wrong = program.replace("SPICA_WHILE (", "while (").replace("} SPICA_END_WHILE", "}")
     Path("collatz.c").write_text(wrong)
@@ -110,7 +110,7 @@ def test_mistake_of_programming_is_reported_so(example, capsys):
 
 
 def test_page_of_arithmetic_has_every_format_and_unit(page_writer):
-    """Figures are measured; which units there are, and their cycles, are known without."""
+    """Figures are measured; the list of units and their cycles are known without measurement."""
     arithmetic = page_writer("arithmetic")
     text = arithmetic.PAGE.read_text()
     assert arithmetic.formats() in text
@@ -121,7 +121,7 @@ def test_page_of_arithmetic_has_every_format_and_unit(page_writer):
 
 @pytest.mark.parametrize("line", [*SPICA_COMMANDS, *PROGRAMMING_COMMANDS])
 def test_commands_of_the_pages_parse(line):
-    """Parsed to the last option, not run."""
+    """Only parsed, with all options, not run."""
     _, *arguments = shlex.split(line, comments=True)
     command, _, ignored = app.parse_args(arguments, exit_on_error=False, print_error=False)
     assert command.__name__.startswith(arguments[0])

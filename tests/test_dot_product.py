@@ -1,4 +1,4 @@
-"""Fused dot products in hardware against their golden model; what configs say and refuse."""
+"""Tests of fused dot products in RTL against their golden model, and of configs."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from spica.sim.golden.dot_operands import dot_operands
 from spica.sim.units.dot import CONFIGS
 from spica.synth.measure import measure
 
-# Every way to be pipelined, rounded, scaled and chained.
+# All variants of pipelining, rounding, scaling and chaining.
 SIMULATED = {
     "volta": CONFIGS["dot_volta_fp16_4"],
     "volta_half": CONFIGS["dot_volta_fp16_4_half"],
@@ -41,7 +41,7 @@ INPUTS = ("a", "b", "c", "a_scale", "b_scale")
 
 
 def run(dut, operands):
-    """Return what `dut` gives for each vector, one per cycle."""
+    """Return the outputs of `dut` for one vector per cycle."""
     count = len(operands["c"])
     names = [name for name in INPUTS if name in operands]
     results = []
@@ -78,7 +78,7 @@ def test_latency(name, cycles):
         "b": np.zeros((12, config.terms), np.uint32),
         "c": np.zeros(12, np.uint32),
     }
-    # A NaN among zeros, once by each input.
+    # A NaN among zeros, once at each input.
     operands["c"][3] = FORMATS[config.addend].nan
     if config.a_format.has_nan:
         operands["a"][7, -1] = config.a_format.nan
@@ -106,7 +106,7 @@ def test_more_or_wider_exponents_take_a_stage_more():
     ],
 )
 def test_width_of_the_sum(name, width):
-    """A sign, two bits before the point, the fraction kept, and the carries of all terms."""
+    """A sign, two integer bits, the kept fraction, and the carries of all terms."""
     assert FusedSizes(dot=CONFIGS[name]).total_width == width
 
 

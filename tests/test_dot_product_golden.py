@@ -1,4 +1,4 @@
-"""The golden model of fused dot products against the definition in exact fractions."""
+"""Tests of the golden model of fused dot products against the definition in exact fractions."""
 
 from fractions import Fraction
 from math import floor, inf, isnan, nan
@@ -26,7 +26,7 @@ def value_of(bits, form):
 
 
 def truncated(value):
-    """Return a fraction without what lies behind the point."""
+    """Return the integer part of a fraction."""
     return -floor(-value) if value < 0 else floor(value)
 
 
@@ -94,7 +94,7 @@ def fused(config, a, b, c, scales):
 
 
 def reference(config, a, b, c, a_scale=None, b_scale=None):
-    """Return one dot product from lists of stored bits, straight from the definition."""
+    """Return one dot product from lists of stored bits, by the definition."""
     a = [value_of(x, config.a_format) for x in a]
     b = [value_of(x, config.b_format) for x in b]
     c = value_of(c, config.addend_format)
@@ -115,7 +115,7 @@ def reference(config, a, b, c, a_scale=None, b_scale=None):
 
 
 def every_config(terms):
-    """Yield a config of every combination of formats that any fused numerics offers."""
+    """Yield a config for every combination of formats of all fused numerics."""
     for numerics, offers in NUMERICS.items():
         if numerics in TREES:
             continue
@@ -184,7 +184,7 @@ def test_golden_model_matches_definition_with_another_floor(name, floor):
     [("volta", 23), ("turing", 24), ("ampere", 24), ("ada", 24), ("hopper", 25), ("blackwell", 25)],
 )
 def test_fraction_bits_that_are_kept(numerics, kept):
-    """1 - 1 + 2**-k is not zero as long as the last term keeps a bit beside the others."""
+    """1 - 1 + 2**-k is not zero while the last term keeps a bit relative to the others."""
     config = DotProductConfig(terms=4, numerics=f"nvidia({numerics})")
     k = np.arange(20, 28)
     a, b = np.zeros((2, len(k), 4), np.uint32)
@@ -204,5 +204,5 @@ def test_nan_is_all_ones_but_its_sign():
 def test_only_an_exact_zero_loses_its_sign():
     config = DotProductConfig(terms=4, numerics="nvidia(volta)", addend="fp16", result="fp16")
     a, b = [[0x0400, 0, 0, 0]] * 3, [[0x8800, 0, 0, 0], [0x8000, 0, 0, 0], [0xBC00, 0, 0, 0]]
-    # -2**-27, the sum of zeros that are all negative, and an exact cancellation.
+    # -2**-27, a sum of negative zeros only, and an exact cancellation.
     assert dot_product(config, a, b, [0, 0x8000, 0x0400]).tolist() == [0x8000, 0, 0]

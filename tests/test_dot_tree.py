@@ -1,4 +1,4 @@
-"""Trees of ordinary additions: golden model against NumPy, hardware against the golden model."""
+"""Tests of addition trees: golden model against NumPy, RTL against the golden model."""
 
 import numpy as np
 import pytest
@@ -27,12 +27,12 @@ ONE16, ONE32 = 0x3C00, 0x3F80_0000
 
 
 def packed(row, width):
-    """Return a row of stored values as one number, the first lowest."""
+    """Return a row of stored values as one number, the first in the lowest bits."""
     return sum(int(value) << width * index for index, value in enumerate(np.atleast_1d(row)))
 
 
 def run(dut, latency, **inputs):
-    """Return what `dut` gives for each vector, one per cycle, on Amaranth's simulator."""
+    """Return the outputs of `dut` for one vector per cycle, on Amaranth's simulator."""
     require_no_loop(dut)
     count = len(next(iter(inputs.values())))
     results = []
@@ -53,7 +53,7 @@ def run(dut, latency, **inputs):
 
 
 def check(expected, results, **inputs):
-    """Fail with the first vectors that are wrong."""
+    """Fail with the first wrong vectors."""
     wrong = np.nonzero(results != expected)[0]
     shown = [
         f"{ {name: x[k].tolist() for name, x in inputs.items()} }: "
@@ -65,7 +65,7 @@ def check(expected, results, **inputs):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_golden_model_is_numpy(name):
-    """NumPy's float16 and float32 round correctly, and so do the definition's three steps."""
+    """NumPy's float16 and float32 round correctly, as do the definition's three steps."""
     config = CONFIGS[name]
     inputs = tree_operands(config, np.random.default_rng(0), 100_000)
     results = tree_dot_product(config, **inputs)
@@ -76,11 +76,11 @@ def test_golden_model_is_numpy(name):
 
 
 def probes(config):
-    """Return vectors by name whose place among the results tells the latency, and c's delay."""
+    """Return vectors by name; their positions in the results give the latency and c's delay."""
     ones = [form.bias << form.fraction_width for form in (config.a_format, config.b_format)]
     a, b = (np.full((8, config.terms), one, np.uint32) for one in ones)
     a[:3] = a[4:] = 0
-    # A subnormal addend outlives a sum of zero, however large products are otherwise.
+    # A subnormal addend survives a sum of zero, however large the products are.
     c = np.array([0, 0, 0, 0, 0, ONE32, 3, 0x8000_0000], np.uint32)
     return {"a": a, "b": b, "c": c}, [0, 0, 0, ONE32 + (2 << 23), 0, ONE32, 3, 0]
 
@@ -108,7 +108,7 @@ def test_tree_gives_what_its_golden_model_gives(name):
     ],
 )
 def test_adder(form, latency, overflows, subnormals, width):
-    """Where overflow or subnormals cannot be, operands have neither."""
+    """If overflow or subnormals are impossible, operands have neither."""
     config = TreeAddConfig(
         form=form,
         latency=latency,
@@ -188,7 +188,7 @@ def test_latency_is_that_of_the_levels(name, latency):
 
 
 def test_adders_of_exact_products_cost_less():
-    """Levels of exact products neither overflow nor become subnormal, and begin narrow."""
+    """Levels of exact products neither overflow nor become subnormal, and start narrow."""
     first, second = tree_plan(SMALL["fp8"]).sums
     assert (first.addend_width, second.addend_width) == (7, 0)
     assert not (first.overflows or first.subnormals)

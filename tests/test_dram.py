@@ -1,4 +1,4 @@
-"""The DRAM model: latency, bandwidth, rows, order, errors, and the rules its masters must keep."""
+"""Tests of the DRAM model: latency, bandwidth, rows, order, errors, and rules for its masters."""
 
 import ctypes
 import random
@@ -67,7 +67,7 @@ class Bus:
 
 
 def run(bus, reads=(), writes=(), *, seed=0, stall=0.0, limit=50_000):
-    """Carry out bursts; return beats (cycle, id, data, response) and responses (cycle, id, code).
+    """Run bursts; return beats (cycle, id, data, response) and responses (cycle, id, code).
 
     Reads are (id, address, beats), writes (id, address, [(data, strobes), ...]).
     """
@@ -304,7 +304,7 @@ def test_outside_and_faults_answer_with_errors_and_write_nothing():
 def test_broken_rules_are_named(first, then, message):
     bus = Bus()
     bus.set(**{"arsize": 5, "arburst": 1, "awsize": 5, "awburst": 1} | first)
-    bus.step()  # nothing is ready in the first cycle, so whatever is offered must be held
+    bus.step()  # nothing is ready in the first cycle, so every offer must be held
     bus.set(**then)
     for _ in range(3):
         bus.step()
@@ -318,7 +318,7 @@ def test_jitter_lets_reads_overtake_each_other_but_not_those_of_their_id(stall):
     for number, (_, address, _) in enumerate(reads):
         bus.harness.write(address, number.to_bytes(4, "little") + bytes(60))
     beats, _, _ = run(bus, reads, stall=stall)
-    came = [(each_id, data) for _, each_id, data, _ in beats[::2]]  # the beats of a burst in a row
+    came = [(each_id, data) for _, each_id, data, _ in beats[::2]]  # beats of a burst in a row
     assert [each_id for _, each_id, *_ in beats[1::2]] == [each_id for each_id, _ in came]
     assert came != [(n % 4, n) for n in range(200)]
     for number in range(4):

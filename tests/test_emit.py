@@ -1,4 +1,4 @@
-"""Emission: one module per kind, standard port names, the same bytes in every process."""
+"""Tests of emission: one module per kind, standard port names, reproducible text."""
 
 import os
 import re
@@ -47,7 +47,7 @@ class ScaleStep(SharedBlock):
 
 
 class Pair(SharedBlock):
-    """Two steps, the second in a domain of its own; a wire that needs no clock."""
+    """Two steps, the second in a separate domain; a wire without a clock."""
 
     def __init__(self, config):
         self.config = config
@@ -102,7 +102,7 @@ class Top(wiring.Component):
 
 
 class Storage(wiring.Component):
-    """A blank memory and a table."""
+    """An uninitialised memory and a table."""
 
     i: In(6)
     o: Out(8)
@@ -317,7 +317,7 @@ def test_declared_domain_is_refused():
 
 
 def name_of(block):
-    Fragment.get(block, None)  # Amaranth warns of what is never elaborated
+    Fragment.get(block, None)  # Amaranth warns about components that are never elaborated
     return module_name(block)
 
 
@@ -394,7 +394,7 @@ def test_repeated_port_name_is_refused():
 
 
 class Rotation(wiring.Component):
-    """Each stage uses the one before three times, as expressions without a name."""
+    """Each stage uses the previous one three times, as unnamed expressions."""
 
     i: In(16)
     amount: In(4)

@@ -1,4 +1,4 @@
-"""What is emitted of presets, with memories and with macros, is read by three foreign tools."""
+"""Tests that three external tools read emitted presets, with memories and with macros."""
 
 import shutil
 
@@ -17,7 +17,7 @@ PRESETS_READ = [
     "tiny",
     *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
 ]
-#: The linter takes longest; that of what has memories is asked in `test_presets`.
+#: The linter takes longest; `test_presets` lints the variants with memories.
 LINTED = [
     "tiny_matrix",
     *(pytest.param(name, marks=pytest.mark.slow) for name in ("tiny", *SLOW)),

@@ -1,4 +1,4 @@
-"""Both engines run the same machine: a small copier behind an AXI4-Lite port."""
+"""Tests that both engines run the same machine: a small copier behind an AXI4-Lite port."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ class Copier(SharedBlock):
 
 
 class CopyTop(wiring.Component):
-    """The copier in a clock domain of its own, its registers, and a second, silent master."""
+    """The copier in a separate clock domain, its registers, and a second, silent master."""
 
     def __init__(self):
         master = Axi4Signature(address_width=32, data_width=8 * BEAT, id_width=2)
@@ -142,7 +142,7 @@ def copy_machine(**options):
 
 
 def run_copy(data, **options):
-    """Copy `data` twice; return the executions and what is at the target."""
+    """Copy `data` twice; return the executions and the target's contents."""
     with copy_machine(**options) as machine:
         machine.write(SOURCE, data)
         executions = [

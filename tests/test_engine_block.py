@@ -1,4 +1,4 @@
-"""One unit on Verilator gives what Amaranth's simulator gives, a million vectors at a time."""
+"""Tests of one unit on Verilator against Amaranth's simulator, with a million vectors."""
 
 import random
 import time
@@ -16,7 +16,7 @@ LATENCY = 2
 
 
 class Mixer(wiring.Component):
-    """Products and a wide word, two cycles later."""
+    """Products and a wide word, with a latency of two cycles."""
 
     a: In(16)
     b: In(16)
@@ -104,7 +104,7 @@ def test_rows_may_end_early_be_held_and_wait_for_their_results(bench):
     for interval, start in ((1, None), (3, None), (3, 1)):
         rows = bench.engine.vectors(words, interval=interval, latency=LATENCY, start_word=start)
         assert rows[:, product.word].tolist() == [15, 77, 221]
-    # Where the second word is there in the first cycle only, its product is gone one cycle later.
+    # The second word is valid in the first cycle only, so its product is gone one cycle later.
     rows = bench.engine.vectors(words, interval=3, latency=LATENCY + 1, start_word=1)
     assert rows[:, product.word].tolist() == [0, 0, 0]
 

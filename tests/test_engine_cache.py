@@ -1,4 +1,4 @@
-"""The build cache: one build for two processes, nothing half-built, compilers named."""
+"""Tests of the build cache: one build for two processes, no partial builds, compiler versions."""
 
 import subprocess
 import sys

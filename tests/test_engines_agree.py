@@ -1,4 +1,4 @@
-"""One machine, however it is simulated: the same values, cycles and counters."""
+"""Tests that all simulations of one machine agree: values, cycles and counters."""
 
 import dataclasses
 
@@ -16,12 +16,12 @@ from spica.sim.run import RunOptions, run_gemm
 TINY = PRESETS["tiny_matrix"]
 MACHINES = {"tiny_matrix": TINY, "narrow": NARROW}
 QUIET = DramConfig()
-#: Every handshake is held back at random, and transfers are slow: units sleep and wake often.
+#: Every handshake stalls at random, and transfers are slow: units sleep and wake often.
 STALLED = DramConfig(bytes_per_cycle=3, latency=37, stall=0.4, seed=5)
 
 
 def ragged(config, m, n, k, **rest):
-    """Return a problem whose rows lie apart and off every boundary."""
+    """Return a problem with gaps between rows and unaligned addresses."""
     rest = {"c_format": "int32"} | rest if config.matrix.operand == "int8" else rest
     pitches = {"a_pitch": k + 3, "b_pitch": n + 1, "c_pitch": n + 5}
     return GemmProblem.placed(
@@ -30,7 +30,7 @@ def ragged(config, m, n, k, **rest):
 
 
 def observe(name, problem, *, dram=QUIET, access_cycles=20, **simulation):
-    """Run a product, and return all that must not depend on how it is simulated."""
+    """Run a product; return everything that must not depend on the simulation."""
     config = MACHINES[name]
     with Machine(
         config,
@@ -52,7 +52,7 @@ def observe(name, problem, *, dram=QUIET, access_cycles=20, **simulation):
 
 
 def assert_same(one, other):
-    """Compare two observations; on a difference name what differs first."""
+    """Compare two observations; on a difference name the first one."""
     differences = {key: (one[key], other[key]) for key in one if one[key] != other[key]}
     if "counters" in differences:
         first, second = differences["counters"]
@@ -84,7 +84,7 @@ def test_both_engines_agree_on_more(name, size, dram):
 
 
 def compare_clocking(name, size, dram, access_cycles):
-    """Compare runs that differ in which clocks were withheld; see that some were."""
+    """Compare runs with different clock gating; require that some clocks were gated."""
     problem = ragged(MACHINES[name], *size)
     simulation = {"dram": dram, "access_cycles": access_cycles}
     always, all_clocks = observe(name, problem, gating="ungated", **simulation)

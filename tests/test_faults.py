@@ -1,4 +1,4 @@
-"""What goes wrong is reported, nothing hangs, and the machine goes on."""
+"""Tests of fault handling: reported, no hang, and the machine continues."""
 
 import random
 
@@ -29,13 +29,13 @@ ILLEGAL_WORD = rocc_word(127)
 
 
 class Driver(GemmBench):
-    """A small machine, and what these tests do with it again and again."""
+    """A small machine with common actions of these tests."""
 
     def __init__(self, machine):
         super().__init__(machine, TINY)
 
     def run_product(self, seed=1):
-        """Compute `PROBLEM`; return C and what it should be."""
+        """Compute `PROBLEM`; return C and its expected value."""
         a, b = self.place(PROBLEM, "random", seed)
         self.run()
         c, touched = PROBLEM.result(self.machine.read(*PROBLEM.c_region))
@@ -43,7 +43,7 @@ class Driver(GemmBench):
         return c, gemm(TINY.matrix, PROBLEM, a, b, TINY.matrix.tile[2])
 
     def assert_well(self, seed=9):
-        """Fail unless the machine computes as if nothing had been, and sees no error."""
+        """Fail unless the machine computes correctly and reports no error."""
         self.machine.inject([])
         self.clear_faults()
         self.assert_right(PROBLEM, seed=seed)
@@ -120,7 +120,7 @@ def test_axi_errors_anywhere_are_reported_and_end(driver):
         driver.machine.inject([Fault(start=start, end=base + span)])
         c, expected = driver.run_product(seed)
         faults = driver.faults()
-        # A gap between two rows may not have been touched at all.
+        # The fault may be in a gap between two rows that is never accessed.
         errors = (faults["dma_error"], faults["matrix_error"])
         assert errors in (((0, 0), (0, JOB)) if name == "c" else ((0, 0), (AXI, 0)))
         if errors == (0, 0):

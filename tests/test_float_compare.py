@@ -1,4 +1,4 @@
-"""Classification, comparison and sign injection against golden models; those against oracles."""
+"""Tests of classification, comparison and sign injection: golden models and oracles."""
 
 from dataclasses import replace
 

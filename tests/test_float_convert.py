@@ -1,4 +1,4 @@
-"""Conversions between all pairs of formats against the golden model; that against two oracles."""
+"""Tests of conversions between all pairs of formats: golden model and two oracles."""
 
 import re
 
@@ -114,7 +114,7 @@ def test_latency():
 
 
 def is_widening(source, target):
-    """Return whether each finite number of `source` comes back from `target`."""
+    """Return whether each finite number of `source` survives the round trip through `target`."""
     if source.width > 19:
         return target == source
     codes = np.arange(1 << source.width)
@@ -123,7 +123,7 @@ def is_widening(source, target):
     values = floats.decode(codes, source)
     back = floats.decode(floats.encode(values, target), target)
     if not target.signed or not target.subnormals:
-        # What lies below an unsigned format goes by the rounder.
+        # The rounder handles values below an unsigned format.
         positive = values > 0
         values, back = values[positive], back[positive]
     return bool(np.all(back == values))

@@ -1,4 +1,4 @@
-"""What the arithmetic costs: logic depth and word-level cells, of which speed is made."""
+"""Tests of the cost of arithmetic: logic depth and word-level cells."""
 
 import pytest
 

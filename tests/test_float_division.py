@@ -1,4 +1,4 @@
-"""Division and square root: golden model against oracles, the unit against the golden model."""
+"""Tests of division and square root: golden model against oracles, unit against golden model."""
 
 import dataclasses
 import itertools
@@ -82,7 +82,7 @@ def start(ctx, dut, operation):
 
 
 def check_stream(dut, operations):
-    """Send operations through a unit without a pause, and compare what comes out."""
+    """Send operations through a unit without pauses, and compare the results."""
 
     async def feed(ctx):
         await put(ctx, dut.i, map(payload_of, operations), rng=random.Random(1))
@@ -160,7 +160,7 @@ KINDS = {
     ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_latency_and_interval(form, digits, interval):
-    """Every kind of operation takes as long, and one follows the other without a gap."""
+    """Every kind of operation has the same latency, and operations follow back to back."""
     dut = make(form=form, digits=digits)
     assert (dut.config.interval, dut.config.latency) == (interval, interval + 1)
     operations = list(KINDS.values()) if form == FP32 else operations_of(form, 14, 0)
@@ -200,7 +200,7 @@ def test_a_waiting_result_stops_only_the_next_but_one():
         for _ in range(interval - 1):
             assert not ctx.get(dut.i.ready)
             await ctx.tick()
-        # Accepted while the first is rounded, which no one takes.
+        # Accepted while the first is rounded and not taken.
         assert ctx.get(dut.i.ready)
         await ctx.tick()
         start(ctx, dut, operations[2])
@@ -213,7 +213,7 @@ def test_a_waiting_result_stops_only_the_next_but_one():
         assert ctx.get(dut.i.ready)
         await ctx.tick()
         ctx.set(dut.i.valid, 0)
-        # The second was ready to be rounded at once.
+        # The second was ready for rounding at once.
         assert ctx.get(dut.o.valid)
         assert result_of(ctx.get(dut.o.payload)) == expected[1]
         for cycle in range(interval):
@@ -225,7 +225,7 @@ def test_a_waiting_result_stops_only_the_next_but_one():
 
 
 def test_reset_forgets_an_operation():
-    """In every cycle of it: while digits are found, before it is rounded, while it waits."""
+    """In each of its cycles: during digits, before rounding, while the result waits."""
     dut = make()
     latency = dut.config.latency
     reset = Signal()
@@ -327,7 +327,7 @@ def check(unit, inputs, got, expected):
 
 
 def crossed_corners(form, count):
-    """Return all corners of `form` with each other in all modes."""
+    """Return all pairs of corners of `form` in all modes."""
     modes = np.arange(len(Rounding), dtype=np.uint32)
     rounding, *values = operands.crossed(modes, *[floats.corners(form)] * count)
     return {"rounding": rounding, **dict(zip("ab", values, strict=False))}
@@ -371,7 +371,7 @@ def test_operands_reach_every_exception_and_every_kind_of_result():
         is_exact = flags & FLAGS["inexact"] == 0
         for kind in (magnitude == 0, is_subnormal & is_exact, is_subnormal & ~is_exact):
             assert np.count_nonzero(kind) >= 50
-        # Exact middles: both roundings to nearest differ.
+        # Exact midpoints: both roundings to nearest differ.
         even, away = (
             divide(inputs["a"], inputs["b"], mode, form)[0]
             for mode in (Rounding.NEAREST_EVEN, Rounding.NEAREST_AWAY)
@@ -381,7 +381,7 @@ def test_operands_reach_every_exception_and_every_kind_of_result():
 
 @pytest.mark.parametrize("form", [FP32, FP16, BF16], ids=lambda form: form.name)
 def test_operands_come_near_to_numbers_and_middles(form):
-    """Many exact results lie beside one of a bit more than a number, but within 1/64 ulp."""
+    """Many exact results are within 1/64 ulp of a number with one more bit."""
     rng = np.random.default_rng(1)
     inputs = divide_operands(rng, 20_000, form)
     a, b = (np.abs(floats.decode(inputs[name], form)) for name in "ab")

@@ -1,4 +1,4 @@
-"""The fused multiply-add unit against its golden model; that against QEMU and the definition."""
+"""Tests of the fused multiply-add unit: golden model, QEMU and the definition."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ NEGATIVE = 1 << 31
 
 
 def run(config, inputs):
-    """Return what the unit gives for each vector, one per cycle, on Amaranth's simulator."""
+    """Return the unit's output for one vector per cycle, on Amaranth's simulator."""
     dut = Fma(config)
     require_no_loop(dut)
     ports = Cat(Value.cast(getattr(dut, name)) for name in PORTS)
@@ -89,7 +89,7 @@ def test_golden_model_agrees_with_the_definition(form):
 
 @pytest.mark.parametrize("rounding", Rounding)
 def test_sign_of_an_exact_zero(rounding):
-    """What cancels is +0, but -0 when rounding down; what does not, keeps its sign."""
+    """Cancellation gives +0, or -0 when rounding down; other zeros keep their sign."""
     cancelled = NEGATIVE if rounding == Rounding.DOWN else 0
     for operation, a, b, c, expected in [
         (FmaOperation.FMADD, ONE, ONE, ONE | NEGATIVE, cancelled),

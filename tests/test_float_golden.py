@@ -1,4 +1,4 @@
-"""`sim.golden.floats` against QEMU's soft-float, NumPy's conversions and Python's integers."""
+"""Tests of `sim.golden.floats` against QEMU's soft-float, NumPy's conversions and Python."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_decode_and_encode_of_every_fp16():
 def test_convert_agrees_with_numpy():
     rng = np.random.default_rng(5)
     every_fp16 = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
-    # Each FP16 number, the middle to its neighbour, and one to either side of both.
+    # Each FP16 number, the midpoint to its neighbour, and one to either side of both.
     around = every_fp16.view(np.uint32)[:, None] + np.array([0, 1, -1, 4095, 4096, 4097])
     stored = np.concatenate([
         (around.ravel() & 0xFFFFFFFF).astype(np.uint32),
@@ -90,7 +90,7 @@ def test_every_mode_and_flag_agrees_with_qemu(operation):
         exact = floats.sum_to_odd(wide_a, wide_b) if operation == "fadd.s" else wide_a * wide_b
     results, flags = qemu(operation, a, b, rounding=modes)
     expected, expected_flags = floats.rounded(exact, FP32, modes)
-    # The sign of an exact zero is the operation's business, and so is the flag of an invalid one.
+    # The operation sets the sign of an exact zero, and the flag of an invalid one.
     is_zero = (exact == 0) & (operation == "fadd.s")
     assert np.array_equal(np.where(is_zero, 0, expected), np.where(is_zero, 0, results))
     assert np.array_equal(flags & ~np.uint32(FLAGS["invalid"]), expected_flags)

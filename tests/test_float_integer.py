@@ -1,4 +1,4 @@
-"""Conversions between floats and integers against golden models; those against QEMU."""
+"""Tests of conversions between floats and integers: golden models, and these against QEMU."""
 
 import numpy as np
 import pytest

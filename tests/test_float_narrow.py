@@ -1,4 +1,4 @@
-"""Multiply-add and unpacking of every operand format, against golden models and an oracle."""
+"""Tests of multiply-add and unpacking of every operand format: golden models and an oracle."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from spica.synth.measure import measure
 
 UNITS = {unit.name.removeprefix("multiply_add_"): unit for unit in narrow.units()}
 FLOATS = [name for name in UNITS if isinstance(FORMATS[name], FloatFormat)]
-#: One of each way of making a sum: integers, exact products, any products, products of halves.
+#: One format per kind of sum: integers, exact products, any products, products of halves.
 KINDS = ("int8", "fp8_e4m3", "bf16", "fp32")
 
 
@@ -27,7 +27,7 @@ def config_of(name, **options):
 
 
 def run(config, inputs):
-    """Return what the multiply-add gives for each vector, one per cycle, on Amaranth."""
+    """Return the multiply-add's output for one vector per cycle, on Amaranth's simulator."""
     dut = narrow.StoredMultiplyAdd(config)
     require_no_loop(dut)
     width = len(dut.a)
@@ -109,7 +109,7 @@ def test_exhaustive_is_every_pair(name):
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_unpack(name):
-    """Every code of a narrow format, corners and others of a wide one."""
+    """Every code of a narrow format; corners and random codes of a wide one."""
     form = FORMATS[name]
     if form.width <= 8:
         stored = np.arange(1 << form.width)

@@ -1,4 +1,4 @@
-"""The pieces every unit is made of: normaliser, carry-select adder, rounder, operand layouts."""
+"""Tests of common parts of the units: normaliser, carry-select adder, rounder, layouts."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The rounder against the golden model: every format, mode, flag and way to leave a format."""
+"""Tests of the rounder against the golden model: every format, mode, flag and kind of overflow."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def evaluate(config, vectors):
 
 
 def borders(rng, config, count):
-    """Return significands full of ties, and exponents at the ends of the format."""
+    """Return significands with many ties, and exponents at the ends of the format."""
     width = config.significand_width
     lowest = width - config.form.significand_width
     ones = (1 << width) - 1
@@ -52,7 +52,7 @@ def borders(rng, config, count):
     kept = rng.integers(0, 1 << width, count) >> lowest << lowest
     kept = np.where(rng.random(count) < 0.4, ones >> lowest << lowest, kept)
     significand = (kept + rng.choice(tails, count)) & ones
-    # Ties and carries one and two places lower, where a subnormal is rounded.
+    # Ties and carries one and two bits lower, where a subnormal is rounded.
     shifted = significand >> rng.integers(0, 3, count) | significand & 1
     significand = np.where(config.unnormalised, shifted, significand | 1 << width - 1)
     least, largest = config.least_exponent, config.form.largest >> config.form.fraction_width
@@ -74,7 +74,7 @@ def borders(rng, config, count):
 
 
 def expected(config, vectors):
-    """Return what the golden model makes of the value that the rounder is given."""
+    """Return the golden model's result for the rounder's input value."""
     form = config.form
     exponent, significand = vectors["exponent"], vectors["significand"]
     top = significand >> config.significand_width - 1
@@ -175,7 +175,7 @@ def test_a_tie_goes_to_the_even_code_not_the_even_significand():
 
 
 def test_tininess_is_detected_after_rounding():
-    """Just below the least normal number: not tiny if 24 bits round to it."""
+    """Just below the least normal number: not tiny if it rounds to it with 24 bits."""
     config = config_of(FP32, extra=4, underflows=True, flags=True)
     all_ones = (1 << 28) - 1
     vectors = {"exponent": np.zeros(3, int), "significand": all_ones - np.array([0, 7, 8])}

@@ -1,4 +1,4 @@
-"""Special functions: the unit against its golden model, and that against the exact functions."""
+"""Tests of special functions: unit against golden model, and that against exact functions."""
 
 import subprocess
 import sys
@@ -27,9 +27,9 @@ SIGN = 1 << 31
 ONE = FP32.bias << FP32.fraction_width
 INFINITY, NAN = FP32.infinity, FP32.nan
 
-#: What `docs/special_functions.md` promises, in units in the last place.
+#: Error bound of `docs/special_functions.md`, in units in the last place.
 BOUND = 1.0
-#: The same of sine and cosine where the result is small and the angle is not.
+#: Error bound of sine and cosine if the result is small and the angle is not.
 ABSOLUTE_BOUND = 2.0**-24
 
 
@@ -45,7 +45,7 @@ def stored(values) -> np.ndarray:
 
 
 def run(dut, operation, a, latency):
-    """Return what `dut` gives for each operand, one per cycle, on Amaranth's simulator."""
+    """Return the outputs of `dut` for one operand per cycle, on Amaranth's simulator."""
     require_no_loop(dut)
     ports = Cat(dut.operation, dut.a)
     results = []
@@ -61,7 +61,7 @@ def run(dut, operation, a, latency):
 
 
 def check(operation, a, results, expected):
-    """Fail with the first operands whose results are wrong."""
+    """Fail with the first operands that have a wrong result."""
     wrong = np.nonzero(results != expected)[0]
     shown = [
         f"{SpecialOperation(int(operation[k])).name} {int(a[k]):#x}: {int(results[k]):#x}, "
@@ -141,7 +141,7 @@ def test_known_results():
 
 
 def test_where_segments_change_their_length():
-    """Of rsqrt, odd and even; of log2; of the sine, as itself and as a cosine."""
+    """Segments of rsqrt (odd and even), log2, and sine, also used as cosine."""
     borders = [1.25, 2.5, 1.40625, 0.703125, np.pi / 8, 7 * np.pi / 8, 5 * np.pi / 8]
     operations = (
         [SpecialOperation.RSQRT] * 2
@@ -201,7 +201,7 @@ def test_circular_functions_stay_within_one(operation):
     ],
 )
 def test_monotonic(operation, exponents):
-    """At every border of segments, and wherever else the stride lands."""
+    """At every segment border, and at every stride in between."""
     first, last = (FP32.bias + exponent << FP32.fraction_width for exponent in exponents)
     last += 1 << FP32.fraction_width
     borders = np.arange(first, last, 1 << 15)[:, np.newaxis] + np.arange(-8, 8)
@@ -222,7 +222,7 @@ def bounded(sweep, stride):
 
 
 def sweep_name(sweep):
-    """Return what a sweep is called in the list of tests."""
+    """Return the test ID of a sweep."""
     return f"{sweep.operation.name.lower()}, {sweep.text}"
 
 
@@ -244,7 +244,7 @@ def test_documented_tables(page):
 
 @pytest.mark.slow
 def test_errors_of_every_power():
-    """All arguments of the table stand for all fractions of all exponents."""
+    """All arguments of the table represent all fractions of all exponents."""
     count = 1 << special.ARGUMENT_WIDTH
     before = 0.0
     for start in range(0, count, 1 << 18):
@@ -260,10 +260,10 @@ def test_errors_of_every_power():
 
 @pytest.mark.parametrize("operation", [SpecialOperation.SIN, SpecialOperation.COS])
 def test_large_angles(operation):
-    """Against mpmath, which reduces any angle exactly."""
+    """Compared with mpmath, which reduces any angle exactly."""
     rng = np.random.default_rng(7)
     random = rng.integers(FP32.bias << 23, INFINITY, 2000, dtype=np.uint32)
-    # The FP32 number nearest to a multiple of a right angle, and those around it.
+    # The FP32 number nearest to a multiple of a right angle, and its neighbours.
     worst = stored(np.ldexp(16367173.0, 72)) + np.arange(-3, 4).astype(np.uint32)
     a = np.concatenate([random, worst, stored(np.rint(rng.uniform(0, 1e6, 500)) * (np.pi / 2))])
     function = mp.sin if operation == SpecialOperation.SIN else mp.cos
@@ -275,7 +275,7 @@ def test_large_angles(operation):
 
 @pytest.mark.parametrize("operation", SpecialOperation)
 def test_against_mpmath(operation):
-    """That NumPy's functions, which errors are measured with, are not wrong themselves."""
+    """Checks NumPy's functions, which errors are measured against."""
     a = special_operands(np.random.default_rng(8), 3000)["a"]
     a = a[(a > 0) & (a < INFINITY)]
     if operation == SpecialOperation.EXP2:
@@ -345,7 +345,7 @@ def test_coefficients_fit_their_widths(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_values_are_from_a_half_to_one(name):
-    """Or a few units beyond, which rounding forgets."""
+    """Or a few units beyond, which rounding removes."""
     end = TABLES[name].pieces[-1].end
     values = look_up(name, np.append(np.arange(0, end, 97), end - 1))
     assert values.min() >= (1 << (special.VALUE_WIDTH - 1)) - 4

@@ -1,4 +1,4 @@
-"""Adder and multiplier against their golden models on Amaranth's simulator."""
+"""Tests of adder and multiplier against their golden models, on Amaranth's simulator."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ LATENCIES = [
 
 
 def run(dut, a, b, latency):
-    """Return what `dut` gives for each pair, one per cycle."""
+    """Return the outputs of `dut` for one pair per cycle."""
     require_no_loop(dut)
     ports, width = Cat(dut.a, dut.b), len(dut.a)
     results = []
@@ -38,7 +38,7 @@ def run(dut, a, b, latency):
 
 
 def check(a, b, expected, results):
-    """Fail with the first pairs that are wrong."""
+    """Fail with the first wrong pairs."""
     wrong = np.nonzero(results != expected)[0]
     shown = [f"{a[k]:#x}, {b[k]:#x}: {results[k]:#x}, not {expected[k]:#x}" for k in wrong[:5]]
     assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)

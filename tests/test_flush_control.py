@@ -1,4 +1,4 @@
-"""When a cluster is flushed: once at the end of a run, and for each request of the host."""
+"""Tests of cluster flushes: one at the end of a run, and one per request of the host."""
 
 import random
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ SLICES = 2
 
 @dataclass
 class Model:
-    """What the block is to do, cycle by cycle."""
+    """Model of the block, cycle by cycle."""
 
     begun: bool = False
     ended: bool = False
     asked: bool = False
-    flushing: str = ""  # why: some of "run" and "host"
+    flushing: str = ""  # reasons of a flush: some of "run" and "host"
 
     @property
     def outputs(self) -> tuple[bool, bool, bool]:
@@ -49,7 +49,7 @@ def test_it_converts():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_it_does_what_its_model_does(seed):
-    """Slices flush in their own time, each stays flushed until told; a few runs of some cycles."""
+    """Slices flush with random delays and stay flushed until released; runs last some cycles."""
     rng, ends, asks = random.Random(seed), 0, 0
 
     async def bench(ctx):

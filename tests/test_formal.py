@@ -1,4 +1,4 @@
-"""The proofs: what they say of the hardware as it is, and of hardware with a fault."""
+"""Tests of the formal proofs: results for the RTL as it is, and with planted faults."""
 
 import json
 import os
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def load(name):
-    """Import a module of the proofs, which are no part of the package."""
+    """Import a module of the proofs, which are not part of the package."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT)
         return import_module(f"formal.{name}")
@@ -88,7 +88,7 @@ def test_a_proof_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
 @pytest.mark.slow
 @needs_solver
 def test_what_is_no_register_of_the_block_proves_nothing(tmp_path, monkeypatch):
-    """A path that is wrong would be an input that is anything, or nothing at all."""
+    """A wrong path would leave the input unconstrained, or delete it."""
     proof = PROOFS["merge"]
     monkeypatch.setattr(proof.kind, "__init__", wrong_path(proof.kind.__init__))
     finding = prover.prove(proof, tmp_path)
@@ -107,7 +107,7 @@ def wrong_path(right):
 @pytest.mark.slow
 @needs_solver
 def test_a_proof_that_fails_is_told_with_exit_code_1(tmp_path):
-    """In a copy of the hardware in which an arbiter may choose two."""
+    """Uses a copy of the RTL in which an arbiter may grant two requesters."""
     emission = load("emission")
     fault = PROOFS["arbiter_5"].faults[0]
     sources = tmp_path / "sources"
@@ -151,7 +151,7 @@ def test_a_fault_that_fits_nowhere_is_told():
 
 
 def test_every_property_has_a_fault():
-    """Further sizes of a property have those of the first."""
+    """Other sizes of a property use the faults of the first."""
     tested = {proof.kind for proof in PROOFS.values() if proof.faults}
     assert {proof.kind for proof in PROOFS.values()} == tested
     assert len(PROOFS) == len(load("catalog").PROOFS)
@@ -191,8 +191,8 @@ def test_findings_and_their_table():
     assert [finding.good for finding in findings] == [False, True, False]
     assert [finding.word for finding in findings] == [
         "not inductive",
-        "found out",
-        "not found out, bounded",
+        "detected",
+        "not detected, bounded",
     ]
     table = load("__main__").proof_table(findings, faults=True)
     row = [next(iter(column.cells)) for column in table.columns]

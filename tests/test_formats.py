@@ -1,4 +1,4 @@
-"""Every format and every code of it: the table, decoding and rounding, against two libraries."""
+"""Tests of every format and every code: table, decoding and rounding, against two libraries."""
 
 import math
 from fractions import Fraction
@@ -58,16 +58,16 @@ def numbers(form):
 
 
 def values_to_round(form):
-    """Return numbers, the middles between them, what lies about both, and what lies outside."""
+    """Return numbers, midpoints, their neighbours, and values outside the range."""
     near = numbers(form)
     largest, least = near[-1], near[near > 0][0]
     middles = near[:-1] + np.diff(near) / 2
-    # The first number that overflows to nearest, and others above.
+    # The first number that overflows to nearest, and larger ones.
     step = largest - floats.decode(form.largest - 1, form)
     above = largest + step * np.array([0.25, 0.5, 0.75, 1, 1.5, 2, 16])
     below = least * np.array([0.25, 0.5, 0.75, 2.0**-20])
     centres = np.concatenate([near, middles, above, -above, below, -below, [0.0]])
-    # One step to either side in float64, and one in float32, which is all ml_dtypes can take.
+    # One step to either side in float64, and one in float32, the widest type of ml_dtypes.
     with np.errstate(over="ignore"):
         single = centres.astype(np.float32)
         beside = [
@@ -80,7 +80,7 @@ def values_to_round(form):
 
 
 def agree(values, got, expected):
-    """Fail with the first values whose codes differ; what `expected` masks is not compared."""
+    """Fail with the first values whose codes differ; masked values of `expected` are skipped."""
     wrong = np.nonzero(np.ma.filled(got != expected, False))[0]
     shown = [f"{values[k].hex()}: {got[k]:#x}, not {int(expected[k]):#x}" for k in wrong[:5]]
     assert not shown, f"{len(wrong)} of {len(values)} wrong: " + "; ".join(shown)
@@ -166,7 +166,7 @@ def test_rounding_is_that_of_gfloat(form, mode, saturate):
     values = values_to_round(form)
     expected = small.encode_by_gfloat(values, form, mode, saturate=saturate)
     agree(values, floats.encode(values, form, mode, saturate=saturate), expected)
-    # It has nothing to say of NaN in some, and of much below zero in the unsigned ones.
+    # It does not define NaN in some formats, nor much below zero in the unsigned ones.
     assert expected.mask.mean() < (0.5 if form.signed else 0.99)
     assert form.signed or (~expected.mask).sum() > 2 * form.largest
 
@@ -188,7 +188,7 @@ def test_rounding_is_that_of_ml_dtypes(form):
 )
 @pytest.mark.parametrize("mode", Rounding)
 def test_rounding_is_that_of_the_definition(form, mode):
-    """By exact fractions: the number the mode prefers among the two that enclose the value."""
+    """By exact fractions: the mode selects one of the two numbers that enclose the value."""
     codes = np.arange(form.largest + 1)
     known = [Fraction(float(value)) for value in floats.decode(codes, form)]
     values = values_to_round(form)
@@ -211,7 +211,7 @@ def test_rounding_is_that_of_the_definition(form, mode):
 @pytest.mark.parametrize("form", [E8M0, UE4M3], ids=lambda form: form.name)
 @pytest.mark.parametrize("mode", Rounding)
 def test_what_unsigned_formats_do_below_zero(form, mode):
-    """No library says: NaN, or the least number where that is wanted; so too for a missing zero."""
+    """No library defines this: NaN, or the least number if requested; also for a missing zero."""
     values = np.array([-1e-30, -1.0, -1e30, -np.inf])
     assert floats.encode(values, form, mode).tolist() == [form.nan] * 4
     assert floats.encode(values, form, mode, saturate=True).tolist() == [0] * 4

@@ -1,4 +1,4 @@
-"""An array that tests itself, alone and between the pins of a board."""
+"""Tests of the self-testing array, alone and between the pins of a board."""
 
 from dataclasses import replace
 
@@ -57,7 +57,7 @@ BOARD = Board(
 
 
 def on_board(config: ArrayTestConfig, board: Board) -> Emission:
-    """Return what goes to the tools that place and route; they know no reset."""
+    """Return the design for place and route, which has no reset."""
     lights = [f"light_{n}" for n in range(len(board.lights))]
     outputs = [*lights, "serial"]
     pins = ", ".join(f".{name}({name})" for name in ("clk", *outputs))
@@ -84,6 +84,6 @@ def test_lights_and_serial_line_of_a_board(passes):
     assert (passed + failed + running == 1).all()
     assert running[: (1 << WAKE_BITS - 1) - 10].all()
     assert (passed[-1], failed[-1]) == (passes, not passes)
-    # Those that it takes without a board around it.
+    # The cycles that it takes without a board around it.
     _, cycles = verdict_of(ArrayTest(config))
     assert received(outputs["serial"], CYCLES_PER_BIT).startswith(2 * report_of(passes, cycles))

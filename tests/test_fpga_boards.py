@@ -1,4 +1,4 @@
-"""Boards, what stands between a test and their pins, and bad input to ``spica fpga``."""
+"""Tests of boards, of the logic between a self-test and their pins, and of bad input."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def test_every_board_can_show_a_verdict():
 
 
 def test_pins_of_boards():
-    """Against what their makers' schematics say."""
+    """Compared with the makers' schematics."""
     ulx3s = find_board("ulx3s_85f")
     assert (ulx3s.device, ulx3s.package, ulx3s.speed) == ("LFE5U-85F", "BG381", "6")
     assert (ulx3s.clock.site, ulx3s.frequency) == ("G2", 25e6)
@@ -51,7 +51,7 @@ def test_pins_of_boards():
 
 
 def test_signals_of_the_slowest_path():
-    """As the tools name them, each once for all that lies between two."""
+    """Names of the tools, each listed once for all steps between two."""
     nets = (
         *("top.rows_1.memory.0.3_DOB0[1]", "top.rows_1.memory.0.3_DOB0_LUT4_C_Z[2]"),
         *("top.lane.sum.add_kept_TRELLIS_FF_Q_8_LSR[0]", "top.lane.plus.with_12_CCU2C_S1_7_B1"),
@@ -85,7 +85,7 @@ module design(input clk, input rst, output passed, failed, running, tx, output [
   assign {passed, failed, running, tx, cycles} = a[1499:1464];
 endmodule
 """
-    with pytest.raises(UserError, match=r"needs [\d,]+ look-up tables and the iCE40HX1K of small"):
+    with pytest.raises(UserError, match=r"needs [\d,]+ look-up tables; the iCE40HX1K of small"):
         build_bitstream(board, verilog, "design", tmp_path, wanted=12e6)
     assert not list(tmp_path.iterdir())
 
@@ -133,7 +133,7 @@ def test_nothing_is_replaced(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_bitstream(tmp_path, capsys):
-    """From the command to a bitstream that its own tools can read back."""
+    """From the command to a bitstream that the tools can read back."""
     folder, result = tmp_path / "build", tmp_path / "result.json"
     arguments = ["fpga", "icebreaker", "--preset", "nano", "-o", str(folder)]
     assert main([*arguments, "--json", str(result)]) == 0

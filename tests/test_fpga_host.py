@@ -1,4 +1,4 @@
-"""The host made of gates, on a slave that pauses, refuses or never answers."""
+"""Tests of the hardware host with a slave that stalls, refuses or never answers."""
 
 import random
 
@@ -11,7 +11,7 @@ from spica.sim.bench import require_no_loop, simulate
 
 
 def play(commands: CommandList, slave, patience: int = 200):
-    """Play commands; return those the slave saw, and how it ended."""
+    """Run commands; return those the slave received, and the end state."""
     rows = tuple(map(tuple, commands.array().tolist()))
     dut = HostPlayer(HostPlayerConfig(commands=rows, patience=patience))
     require_no_loop(dut)
@@ -65,7 +65,7 @@ def play(commands: CommandList, slave, patience: int = 200):
         ended.append("done" if ctx.get(dut.done) else "failed")
         offers = Cat(axil.awvalid, axil.arvalid, axil.wvalid)
         last = ctx.get(offers)
-        for _ in range(50):  # nothing comes after the end; what is offered stays so
+        for _ in range(50):  # nothing follows the end; an offer is held
             await ctx.tick()
             assert not ctx.get(offers) & ~last
             last = ctx.get(offers)
@@ -99,8 +99,8 @@ def test_commands_in_their_order():
     "slave",
     [
         lambda address, word: 0b10 if word == 7 else 0,  # a write is refused
-        lambda address, word: 1 << 32 if word is None else 0,  # a read is
-        lambda address, word: 0,  # what is waited for never comes
+        lambda address, word: 1 << 32 if word is None else 0,  # a read is refused
+        lambda address, word: 0,  # the awaited value never comes
         lambda address, word: None if word is None else 0,  # no answer at all
     ],
 )

@@ -1,4 +1,4 @@
-"""Memory on the chip in place of DRAM, against an array of bytes."""
+"""Tests of the on-chip memory that replaces DRAM, against an array of bytes."""
 
 import random
 
@@ -17,7 +17,7 @@ BASES = (0x8000_0000, 0x9FFF_0000)
 
 
 def own_addresses(axi: AxiConfig, channel: int, base: int, size: int) -> list[int]:
-    """Return the addresses of bursts that a master has of a window."""
+    """Return the addresses of a master's bursts within a window."""
     step = axi.interleave_bytes
     return [
         address
@@ -48,7 +48,7 @@ def test_bursts_and_the_look_at_the_end(axi, spoilt, channel):
     after = {base: bytearray(contents) for base, contents in before.items()}
     bursts = {base: own_addresses(axi, channel, base, size) for base, size in sizes.items()}
     writes = []
-    for _ in range(40):  # into the second window: reads of the first see what it begins with
+    for _ in range(40):  # into the second window: reads of the first return its initial contents
         base = BASES[1]
         address = rng.choice(bursts[base]) + axi.beat_bytes * rng.randrange(axi.burst_beats)
         most = axi.burst_beats - address % axi.interleave_bytes // axi.beat_bytes

@@ -1,4 +1,4 @@
-"""The cluster that tests itself, with the top that goes onto an FPGA."""
+"""Tests of the self-testing cluster with the top that goes onto an FPGA."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def test_a_right_product_passes(config):
     cycles = int(outputs["cycles"][-1])
     assert 500 < cycles < 4000
     line = report_of(True, cycles)
-    assert received(outputs["tx"], CYCLES_PER_BIT).startswith(line + line[:4])  # and again
+    assert received(outputs["tx"], CYCLES_PER_BIT).startswith(line + line[:4])  # and repeated
 
 
 @pytest.mark.slow

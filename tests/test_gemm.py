@@ -1,4 +1,4 @@
-"""Matrix products on emitted RTL, end to end: values, cycles, utilisation."""
+"""End-to-end tests of matrix products on emitted RTL: values, cycles, utilisation."""
 
 import dataclasses
 import random
@@ -26,7 +26,7 @@ def test_random_products_on_tiny(stall):
 
 
 def without_time(result):
-    """Return what must not depend on how the machine was simulated."""
+    """Return the parts of a result that do not depend on the simulation."""
     names = ("cycles", "breakdown", "check", "counters", "memory", "mac_active")
     return {name: result[name] for name in names}
 
@@ -98,9 +98,9 @@ def test_other_machines(seed):
         GemmBench(machine, config).assert_many_right(20, rng)
 
 
-#: Other operands on the array of `matrix`: what they need, DRAM bytes per cycle, utilisation.
-#: Tiles of fp32 are so large that shared memory holds few, and operands are loaded several times;
-#: 32-bit results leave a row in two cycles, which a compute of 256 does not always hide.
+#: Other operands on the array of `matrix`: settings, DRAM bytes per cycle, utilisation. Tiles of
+#: fp32 are so large that shared memory holds few, and operands are loaded several times. 32-bit
+#: results leave a row in two cycles, which a compute of 256 does not always hide.
 OTHER_OPERANDS = {
     "bf16": ([], 64, 0.97),
     "fp8_e4m3": ([], 32, 0.96),

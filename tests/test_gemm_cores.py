@@ -1,4 +1,4 @@
-"""The matrix product as a program of the cores, on the instruction-set model, to the bit."""
+"""Bit-exact tests of the matrix product as a program of the cores, on the instruction-set model."""
 
 import dataclasses
 from collections import Counter
@@ -30,23 +30,23 @@ SIZES = [
     (100, 130, 70),
     (33, 1, 129),
 ]
-#: Elements at the ends of rows that belong to nobody.
+#: Unused elements at the ends of rows.
 GAPS = (3, 5, 7)
-#: Of two threads, for each compute with its loads and stores.
+#: Instructions of two threads, for each compute with its loads and stores.
 MOST_INSTRUCTIONS = 215
-#: A machine in which no warp is left for loads.
+#: A machine without a warp for loads.
 ONE_WARP = dataclasses.replace(
     PRESETS["tiny"], core=dataclasses.replace(PRESETS["tiny"].core, warps=1)
 )
 
 
 def changed(preset, **matrix):
-    """Return a preset with another matrix unit."""
+    """Return a preset with a different matrix unit."""
     config = PRESETS[preset]
     return dataclasses.replace(config, matrix=dataclasses.replace(config.matrix, **matrix))
 
 
-#: Tall and wide ones, in which the other operand is kept; panels that stay, rings of slots.
+#: Tall and wide units, in which the other operand is kept; panels that stay, rings of slots.
 MACHINES = {
     "virgo": (PRESETS["virgo"], [(300, 64, 300), (64, 300, 1100)]),
     "tiny": (PRESETS["tiny"], [(260, 20, 70), (40, 100, 300), (100, 40, 300), (96, 48, 96)]),
@@ -103,7 +103,7 @@ def test_values_that_break_arithmetic_come_out_to_the_bit():
 
 
 def broken(tmp_path, config, old, new, **options):
-    """Return the kernel with a mistake in its library."""
+    """Return the kernel with a fault in its library."""
     kernel = exact_cores_kernel(config, **options)
     headers = list(kernel.sources[0].parent.glob("*.h"))
     assert sum(path.read_text().count(old) for path in headers) == 1
@@ -137,11 +137,11 @@ def broken(tmp_path, config, old, new, **options):
     ],
 )
 def test_mistakes_are_found(tmp_path, old, new):
-    """Wrong pitches, a tile without zeros at its edge, waits that are missing or too short."""
+    """Wrong pitches, a tile without padding at its edge, waits that are missing or too short."""
     config = PRESETS["tiny"]
     kernel = broken(tmp_path, config, old, new, gaps=GAPS)
     found = False
-    # In the second, tiles of the operand that is kept are the last to be free.
+    # In the second size, tiles of the kept operand are freed last.
     for size, seed in product(((100, 50, 141), (100, 90, 100)), range(1, 7)):
         try:
             result = run(config, size, kernel=kernel, schedule="random", seed=seed)
@@ -169,7 +169,7 @@ def test_a_thread_alone_that_waits_too_little_is_found(tmp_path):
 
 @pytest.mark.parametrize("name", ["gemm", "gemm_add", "gemm_bias_gelu"])
 def test_no_loop_uses_the_stack(name):
-    """Memory is far away, and the matrix unit would wait for who commands it."""
+    """Memory is slow, and the matrix unit would wait for the commanding thread."""
     config = PRESETS["virgo"]
     program = Program.load(compile_program(EXACT_KERNELS[name](config).sources, config))
     body = next(body for body in bodies_of(program).values() if body.function.name == "main")
@@ -182,7 +182,7 @@ def stack_accesses(body):
 
 
 def reached(body, step):
-    """Return the addresses of a function that may be executed after an instruction."""
+    """Return the addresses of a function that can execute after an instruction."""
     found, waiting = set(), body.successors(step)
     while waiting:
         pc = waiting.pop()
@@ -193,7 +193,7 @@ def reached(body, step):
 
 
 def test_the_result_is_there_on_return(tmp_path):
-    """The program looks itself: at its end the model would finish what is queued."""
+    """The program checks this itself: at its end the model would complete queued commands."""
     config = PRESETS["tiny"]
     looks = ("MATRIX, ERROR", "MATRIX, BUSY")
     for fence, expected in (("    virgo_fence(0);\n", {0}), ("", {0, 1})):
@@ -229,7 +229,7 @@ def test_a_wrong_bit_within_the_bound_is_wrong():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
 def test_results_through_shared_memory(preset, seed):
-    """Spilled there, waited for, stored by the DMA: a tile with blocks in both directions."""
+    """Spilled, waited for, stored by the DMA: a tile with blocks in both directions."""
     config = PRESETS[preset]
     rows, columns = config.matrix.rows, config.matrix.columns
     kernel = exact_cores_kernel(config)
@@ -245,7 +245,7 @@ def test_results_through_shared_memory(preset, seed):
 
 
 def count_accesses(monkeypatch):
-    """Return the counters of what devices are told and asked."""
+    """Return counters of register writes to devices, and of reads."""
     told, asked = Counter(), Counter()
     write, read = Devices.write, Devices.read
 
@@ -268,7 +268,7 @@ def test_commands_and_instructions_of_a_tile(monkeypatch):
     result = run(PRESETS["virgo"], (256, 256, 256))
     assert_right(result)
     assert told[DMA_BASE + DMA["start"].offset] == 8 + 24
-    # For each compute its operands and itself, for each tile of C its address and its store.
+    # Per compute: operands and start. Per tile of C: address and store.
     instructions = told[MATRIX_BASE + MATRIX["instruction"].offset]
     assert instructions == 2 * 32 + 2 * 8 + 2
     # A load takes seven words, a command three.

@@ -1,4 +1,4 @@
-"""Operands of every format, what they are worth, and the bound around their product."""
+"""Tests of operands of every format, their values, and the error bound of their product."""
 
 import dataclasses
 import random
@@ -88,7 +88,7 @@ def test_usual_operands_are_finite_and_use_the_format(operand, kind):
         if kind == "integers":
             assert np.array_equal(values, np.rint(values)) and np.abs(values).max() == 8
         else:
-            # The last bit of the significand is as often 0 as 1.
+            # The last bit of the significand is 0 and 1 equally often.
             assert 0.45 < (bits_of(matrix) & 1).mean() < 0.55
             assert 0.95 < values.std() < 1.05
 
@@ -120,7 +120,7 @@ def test_extreme_operands_make_every_kind_of_result(operand):
     values = decode(bits_of(golden), form)
     assert np.isnan(values).any() and np.isinf(values).any() and (values == 0).any()
     assert np.isfinite(values).mean() > 0.5
-    # What is not judged by the bound is little, and nothing where sums cannot overflow.
+    # Few elements have an infinite bound, and none if sums cannot overflow.
     assert np.isinf(bound).mean() < 0.3
     assert np.isfinite(bound[np.isfinite(wide)]).all() or operand in ("bf16", "fp32")
 
@@ -164,7 +164,7 @@ PAIRS = [("fp8_e4m3", "fp8_e5m2"), ("fp8_e5m2", "fp8_e4m3"), ("fp16", "bf16"), (
 
 @pytest.mark.parametrize(("operand", "mistaken"), PAIRS)
 def test_a_model_that_mistakes_the_format_is_seen(operand, mistaken):
-    """Neither the bits of C nor the reference agree with the same bytes read in another format."""
+    """Neither the bits of C nor the reference match the same bytes read in another format."""
     problem, golden, wide, bound = product(operand, "random", c_format="fp32")
     a, b = operands(problem, "random", 1)
     a, b = (bits_of(matrix).view(dtype_of(mistaken)) for matrix in (a, b))

@@ -1,4 +1,4 @@
-"""Products whose tiles the cores finish while the matrix unit goes on, on the model, to the bit."""
+"""Bit-exact tests of products whose tiles the cores finish, on the instruction-set model."""
 
 import dataclasses
 from collections import Counter
@@ -20,17 +20,17 @@ from spica.sim.simt import SimtOptions, run_simt
 
 KERNELS = ("gemm_add", "gemm_bias_gelu")
 SIZES = [(1, 1, 1), (17, 33, 65), (128, 64, 128), (100, 130, 70)]
-#: Elements at the ends of rows that belong to nobody: odd, and so that words stay aligned.
+#: Unused elements at the ends of rows: odd, and such that words stay aligned.
 ODD_GAPS, EVEN_GAPS = (3, 5, 7), (3, 5, 2)
-#: Of a core, in the cycles that the matrix unit takes for a tile with K = 512.
+#: Issue slots of a core in the cycles of a tile with K = 512 on the matrix unit.
 SLOTS = 4 * 128 * 64 * 128 // 256
-#: Of a warp, for two rows of each lane: loads, bias, gelu, rounding, store, and the loop.
+#: Instructions of a warp for two rows of each lane: loads, bias, gelu, rounding, store, loop.
 MOST_OF_A_WORD = 54
 TINY = PRESETS["tiny"]
 
 
 def changed(config: ClusterConfig, *, core=None, matrix=None, **rest) -> ClusterConfig:
-    """Return a machine with other fields of itself, of its cores, of its matrix unit."""
+    """Return a machine with changed fields of itself, its cores and its matrix unit."""
     assert config.core is not None
     assert config.matrix is not None
     return dataclasses.replace(
@@ -41,7 +41,7 @@ def changed(config: ClusterConfig, *, core=None, matrix=None, **rest) -> Cluster
     )
 
 
-#: Other arithmetic, more lanes than columns, one warp to finish, warps left over.
+#: Other arithmetic, more lanes than columns, one finishing warp, left-over warps.
 MACHINES = {
     "output-stationary": changed(TINY, matrix={"dataflow": "output_stationary"}),
     "fp8": changed(TINY, matrix={"operand": "fp8_e4m3"}),
@@ -81,7 +81,7 @@ def test_results_are_right_to_the_bit(name, preset, size, c_format, gaps):
 @pytest.mark.parametrize("gaps", [(0, 0, 0), EVEN_GAPS], ids=str)
 @pytest.mark.parametrize("name", KERNELS)
 def test_words_and_elements_side_by_side(name, gaps):
-    """Whole groups of columns go out in words, the last one by elements, if C is aligned."""
+    """If C is aligned, whole groups of columns are written in words, the last by elements."""
     for preset, size in (("virgo", (130, 200, 40)), ("tiny", (40, 52, 40))):
         assert_right(run(name, PRESETS[preset], size, gaps=gaps))
 
@@ -125,7 +125,7 @@ def test_sums_of_integers_are_exact():
 
 
 def broken(tmp_path, name, config, *changes, **options):
-    """Return a kernel with a mistake in its source or in the library."""
+    """Return a kernel with a fault in its source or in the library."""
     kernel = EXACT_KERNELS[name](config, **options)
     folder = kernel.sources[0].parent
     paths = [*kernel.sources, *(folder.with_name("gemm")).glob("*.h")]
@@ -195,7 +195,7 @@ def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
 
 
 def longest_loop(program: Program) -> int:
-    """Return the instructions of the longest loop without another inside it or a split."""
+    """Return the instructions of the longest innermost loop without splits."""
     body = next(body for body in bodies_of(program).values() if body.function.name == "main")
     block = parallel_block(body)
     longest = 0
@@ -210,7 +210,7 @@ def longest_loop(program: Program) -> int:
 
 
 def test_instructions_of_what_the_cores_do():
-    """Two elements of each lane; and all of a tile within 60 % of the time that it takes."""
+    """Two elements of each lane; a whole tile within 60 % of the matrix unit's time for it."""
     config = PRESETS["virgo"]
     kernel = EXACT_KERNELS["gemm_bias_gelu"](config)
     assert 0 < longest_loop(Program.load(compile_program(kernel.sources, config))) <= MOST_OF_A_WORD
@@ -231,7 +231,7 @@ def test_commands_are_those_of_gemm_but_for_spills(monkeypatch):
     monkeypatch.setattr(Devices, "write", counted)
     assert_right(run("gemm_bias_gelu", PRESETS["virgo"], (256, 256, 256)))
     assert told[MATRIX_BASE + MATRIX["instruction"].offset] == 2 * 32 + 8 + 2
-    # Panels of neither operand stay beside the tile of C: what is loaded is as much as two ways.
+    # Neither operand's panels fit besides the tile of C: either choice loads the same amount.
     assert told[DMA_BASE + DMA["start"].offset] <= 2 * 32
     assert sum(told.values()) <= 7 * 64 + 3 * (2 * 32 + 8 + 2) + 2 * 8 + 4
 
@@ -240,12 +240,12 @@ def test_machines_that_cannot_are_refused():
     for name in KERNELS:
         with pytest.raises(UserError, match=f"{name} needs a matrix unit"):
             EXACT_KERNELS[name](PRESETS["core"])
-        with pytest.raises(UserError, match="beside the one that commands: 2 or more, not 1"):
+        with pytest.raises(UserError, match="besides the commanding one: 2 or more, not 1"):
             EXACT_KERNELS[name](changed(TINY, core={"warps": 1}))
         with pytest.raises(UserError, match="2 or more, not 0"):
             EXACT_KERNELS[name](PRESETS["matrix"])
     int8 = changed(TINY, matrix={"operand": "int8", "read_scale": False})
-    with pytest.raises(UserError, match="needs operands that are floats, not int8"):
+    with pytest.raises(UserError, match="needs floating-point operands, not int8"):
         EXACT_KERNELS["gemm_bias_gelu"](int8)
 
 

@@ -1,4 +1,4 @@
-"""FP16 by the cores: every number, every border between two, and what has none."""
+"""Tests of FP16 conversion on the cores: every number, every midpoint, and special values."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ NUMBERS, ROUNDED, GIVEN, VALUES = 0x9000_0000, 0xA000_0000, 0xB000_0000, 0xC000_
 
 
 def run(numbers: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what numbers are in FP16, and what FP16 is worth."""
+    """Return numbers converted to FP16, and FP16 converted to numbers."""
     iss, _ = run_source(
         SOURCE,
         CONFIG,
@@ -26,7 +26,7 @@ def run(numbers: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def assert_same(found: np.ndarray, expected: np.ndarray, nan: int):
-    """Compare bits; every NaN must be the one."""
+    """Compare bits; a NaN must be the canonical one."""
     bits = f"u{found.itemsize}"
     wanted = np.where(np.isnan(expected), nan, expected.view(bits))
     np.testing.assert_array_equal(found.view(bits), wanted)

@@ -1,4 +1,4 @@
-"""The command lists of matrix products, executed by a model without a clock."""
+"""Tests of command lists of matrix products, run on a model without a clock."""
 
 import dataclasses
 import random
@@ -150,7 +150,7 @@ HOST = Host()
     ids=["loads", "computes"],
 )
 def test_the_model_misses_each_wait(register):
-    """Without the waits for one counter, some orders of events go wrong."""
+    """Without the waits for one counter, some event orders give wrong results."""
 
     def change(commands):
         keep = (commands[:, 0] != Operation.WAIT_REACHED) | (commands[:, 1] != register)

@@ -1,4 +1,4 @@
-"""The golden matrix unit, command by command, against loops over its steps, and against RTL."""
+"""Tests of the golden matrix unit by command, against loops over its steps, and against RTL."""
 
 import random
 from collections import Counter
@@ -64,7 +64,7 @@ def memory_of(config, seed):
 
 
 class Loops:
-    """The same, value by value: `golden.sequencer` says which meet in the array."""
+    """Reference with explicit loops; `golden.sequencer` pairs the values in the array."""
 
     def __init__(self, config, memory):
         self.config, self.matrix, self.memory = config, config.matrix, memory
@@ -134,7 +134,7 @@ class Loops:
             if spills
             else (job["dram"], job["dram_pitch"])
         )
-        # Block by block: where rows overlap in memory, this is the order in which they go.
+        # Block by block: the write order if rows overlap in memory.
         width, height = operation["width"], operation["height"]
         for first in range(0, width, matrix.columns):
             for i, j in product(range(height), range(first, min(width, first + matrix.columns))):
@@ -147,7 +147,7 @@ class Loops:
 
 
 def bits(values):
-    """Return stored bits, those of any NaN the canonical ones."""
+    """Return stored bits, with NaNs made canonical."""
     if values.dtype == np.float32:
         values = np.where(np.isnan(values), np.float32(np.nan), values)
     return values.view(np.uint8)
@@ -185,7 +185,7 @@ def test_random_commands_do_what_loops_do(name):
         )
         writes = random_writes(config, rng)
     parts = ["compute", "store", "spill"]
-    # Elements that do not fill a word cannot be loaded by a command.
+    # A command cannot load elements that do not fill a word.
     if config.matrix.rows * config.matrix.operand_bytes >= 4:
         parts += ["load_a", "load_b"]
     assert min(seen[part] for part in parts) > 10
@@ -195,7 +195,7 @@ def test_random_commands_do_what_loops_do(name):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_tile_is_told_to_be_where_it_counts(name):
-    """Other bytes of shared memory do not matter, and of these each does."""
+    """Bytes outside the reported range do not affect the result; each byte inside does."""
     config, rng = CONFIGS[name], random.Random(name)
     golden, memory = CommandModel(config), memory_of(config, 1)
     device, turned = Devices(config, memory).matrix, Counter()
@@ -225,7 +225,7 @@ def test_a_tile_is_told_to_be_where_it_counts(name):
 
 
 def stored(config, operation, tile, shared):
-    """Return the bits of A or B, without what lies beyond N."""
+    """Return the bits of A or B, without the columns beyond N."""
     matrix = config.matrix
     elements = (
         operand_a(matrix, operation, shared)
@@ -236,7 +236,7 @@ def stored(config, operation, tile, shared):
 
 
 class Offset:
-    """Bytes whose first has an address."""
+    """Bytes that start at an address."""
 
     def __init__(self, data, base):
         self.data, self.base = bytearray(data), base
@@ -271,7 +271,7 @@ def test_random_commands_do_what_the_hardware_does(name, count):
         *rocc_writes(Function.ADDRESSES_AB, DRAM_BASE, DRAM_BASE),
         *rocc_writes(Function.ADDRESSES_DC, 0, DRAM_BASE),
         *every,
-        *rocc_writes(Function.LOOP_WS, 0, 0x2B8),  # so that all of the accumulator is defined
+        *rocc_writes(Function.LOOP_WS, 0, 0x2B8),  # so that the whole accumulator is defined
     ]
     host = MatrixHost(config, [], stall=0.2)
     host.shared[:] = memory.shared.tobytes()

@@ -1,4 +1,4 @@
-"""The golden systolic array against exact integers, one multiply-add at a time."""
+"""Tests of the golden systolic array against exact integers, by multiply-add."""
 
 import random
 from fractions import Fraction
@@ -76,7 +76,7 @@ def add(a, b):
 
 
 def operands(rng, shape, near, form):
-    """Return stored bits: near one another so that sums cancel, or small, corners among them."""
+    """Return stored bits: of similar size so that sums cancel, or small, with corner cases."""
     count = shape[0] * shape[1]
     top, step = form.width - 1, 1 << form.fraction_width
     if near:
@@ -120,7 +120,7 @@ def test_matches_exact_integers(seed, near, operand):
 
 @pytest.mark.parametrize("operand", ["bf16", "fp32"])
 def test_products_that_vanish_leave_their_sign_where_nothing_follows(operand):
-    """The least number times its negative underflows to -0; a +0 product behind it makes +0."""
+    """The least number times its negative underflows to -0; a +0 product after it gives +0."""
     least = np.array([[1]], f"u{FORMATS[operand].width // 8}").view(dtype_of(operand))
     minus_least = least.view(f"u{least.itemsize}") | 1 << (FORMATS[operand].width - 1)
     minus_least = minus_least.astype(f"u{least.itemsize}").view(least.dtype)

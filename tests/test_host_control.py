@@ -1,4 +1,4 @@
-"""The registers of the cores: start, end and flush of a run, the first fault, the console."""
+"""Tests of the core registers: start, end and flush of a run, first fault, console."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the inspection of programs complains of, and what it lets pass."""
+"""Tests of the inspection of programs: complaints, and accepted programs."""
 
 from pathlib import Path
 
@@ -141,11 +141,11 @@ def test_splits_and_joins_that_do_not_pair(tmp_path, body, sentence):
     [
         (0x1234_5601, "compressed instructions"),
         (0x0005_202F, "atomic instructions"),
-        (0xFFFF_FFFF, "the word 0xffffffff, which is no instruction"),
+        (0xFFFF_FFFF, "the word 0xffffffff, which is not an instruction"),
     ],
 )
 def test_words_that_are_no_instructions(tmp_path, word, sentence):
     text = f'int main(void)\n{{\n    __asm__ volatile(".4byte {word:#x}");\n    return 0;\n}}\n'
     (line,) = complaints(tmp_path, text)
-    assert line.startswith(f"the program has {sentence}")
+    assert line.startswith(f"the program contains {sentence}")
     assert "program.c:5 in main (0x8000" in line

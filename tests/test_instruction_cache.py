@@ -1,4 +1,4 @@
-"""The cache of instructions: cycle by cycle as its model, and as fast as it says."""
+"""Tests of the instruction cache: cycle by cycle against its model, and its latencies."""
 
 import random
 from dataclasses import replace
@@ -47,7 +47,7 @@ CONFIGS = {
 
 
 def pairs_of(rng: random.Random, config, count: int):
-    """Yield pairs of which most go on where their warp's last one was; some are nowhere."""
+    """Yield pairs that mostly continue their warp's last one; some are outside memory."""
     waiters = instruction_misses(config).waiters
     each = waiters // config.core.warps
     places = [DRAM_BASE] * config.core.warps
@@ -82,7 +82,7 @@ def test_it_does_what_its_model_does(name, latency, jitter, stall):
 
 
 def test_seldom_things_happen_at_random():
-    """A stream that never meets a full table or a line of another stream tells little."""
+    """A stream that never meets full MSHRs or another stream's line would prove little."""
     config, rng = CONFIGS["direct"], random.Random(5)
     bench = CacheBench(config, rng, broken=BROKEN, latency=8, jitter=20)
     model, seen = bench.model, set()
@@ -125,25 +125,25 @@ def test_a_stream_that_goes_back_while_it_is_read_ahead():
     places = [DRAM_BASE + 64 * rng.randrange(8) for _ in range(250)]
     invalidations = set(range(40, 8000, 97))
     bench.run([(n % 4, at) for n, at in enumerate(places)], invalidations=invalidations)
-    assert seen > 0  # something proposed was not to be proposed any more
+    assert seen > 0  # a proposal was withdrawn
     assert model.left >= 0
 
 
 def straight(config, pairs: int, *, warps: int = 1, start: int = DRAM_BASE):
-    """Return pairs that follow each other, in turns for so many warps."""
+    """Return consecutive pairs, for this many warps in turn."""
     each = instruction_misses(config).waiters // config.core.warps
     return [(warp * each + n % each, start + 8 * n) for n in range(pairs) for warp in range(warps)]
 
 
 def sweep(config) -> list[None]:
-    """Return pauses until the cache has been emptied after the reset."""
+    """Return pauses until the tags have been cleared after reset."""
     return [None] * (config.core.l1i.sets + 2)
 
 
 def test_latency_is_as_stated():
     config = replace_cache(CONFIGS["core"], prefetch=0)
     bench = CacheBench(config, random.Random(1), latency=20)
-    # A line of two beats: offered after 2 cycles, read in 20 and 1, answered after 2 more.
+    # A line of two beats: requested after 2 cycles, read in 20 and 1, answered after 2 more.
     bench.run([*sweep(config), *straight(config, 4)])
     assert bench.latencies == [2 + 20 + 1 + 2, 25, 25, 25]
     bench = CacheBench(config, random.Random(1), latency=20)
@@ -152,11 +152,11 @@ def test_latency_is_as_stated():
 
 
 def test_pairs_that_are_there_follow_each_other():
-    """As many cycles as pairs, of all warps, in a loop of 4 KB that was run once."""
+    """As many cycles as pairs, of all warps, in a loop of 4 KB that ran once before."""
     config = CONFIGS["core"]
     loop = straight(config, 512)
     bench = CacheBench(config, random.Random(1), latency=100)
-    bench.run([*sweep(config), *loop, *[None] * 150, *loop])  # what was read ahead comes
+    bench.run([*sweep(config), *loop, *[None] * 150, *loop])  # prefetched lines arrive
     assert bench.latencies[512:] == [1] * 512
     assert bench.cycles[-1] - bench.cycles[512] == 511
     assert len(bench.reads) <= 64 + config.core.l1i.prefetch
@@ -179,7 +179,7 @@ def test_misses_of_warps_are_under_way_together():
     bench = CacheBench(replace_cache(config, prefetch=0), random.Random(1), latency=100)
     bench.run([*sweep(config), *far])
     assert max(bench.latencies) < 100 + 8 * 2 + 5
-    # All want the same line: it is read once.
+    # All request the same line, which is read once.
     bench = CacheBench(config, random.Random(1), latency=100)
     bench.run([*sweep(config), *((waiter, DRAM_BASE) for waiter, _ in far)])
     assert bench.reads.count(DRAM_BASE) == 1
@@ -190,7 +190,7 @@ def test_waits_for_an_entry_and_for_memories_are_counted():
     config = replace_cache(CONFIGS["core"], prefetch=0, misses=2)
     bench = CacheBench(config, random.Random(1), latency=100)
     bench.run([(0, DRAM_BASE)])
-    assert bench.events["bank_waits"] == config.core.l1i.sets  # it is emptied after a reset
+    assert bench.events["bank_waits"] == config.core.l1i.sets  # the tags are cleared after reset
     bench = CacheBench(config, random.Random(1), latency=100)
     bench.run([*sweep(config), *((4 * n, DRAM_BASE + 0x1040 * n) for n in range(3))])
     # The third is looked up in each cycle until the first is answered.
@@ -200,7 +200,7 @@ def test_waits_for_an_entry_and_for_memories_are_counted():
     bench = CacheBench(config, random.Random(1), latency=100)
     bench.run([*sweep(config), (0, DRAM_BASE), *[None] * 120, *straight(config, 8)])
     assert bench.events["bank_waits"] == bench.events["entry_waits"] == 0
-    # While pairs that are there are asked for, two beats come and seven are answered.
+    # While hits are requested, two beats arrive and seven requests are answered.
     bench, far = CacheBench(config, random.Random(1), latency=10), DRAM_BASE + 0x1040
     hits = [(28 + n % 4, DRAM_BASE + 8 * (n % 8)) for n in range(40)]
     wanted = [(4 * n, far) for n in range(7)]
@@ -209,7 +209,7 @@ def test_waits_for_an_entry_and_for_memories_are_counted():
 
 
 def replace_cache(config: ClusterConfig, **fields) -> ClusterConfig:
-    """Return the cluster with another cache."""
+    """Return the cluster with a different cache."""
     core = replace(config.core, l1i=replace(config.core.l1i, **fields))
     return replace(config, core=core)
 
@@ -272,21 +272,21 @@ def test_cells_and_depth_are_within_budget():
 
 @pytest.fixture(scope="module")
 def machine():
-    """Return a cluster of one core behind DRAM of 100 cycles."""
+    """Return a cluster of one core and DRAM of 100 cycles."""
     config = replace(PRESETS["core"], core=CoreConfig(warps=8, threads=2))
     with Machine(config, name="icache", optimize=1, dram=DramConfig(latency=100)) as machine:
         yield machine
 
 
 def cycles(machine, start: str, body: str) -> int:
-    """Return the cycles of a program, started as `start` says."""
+    """Return the cycles of a program, started as given by `start`."""
     machine.reset()
     run = run_program(machine, f"{start}\n{body}\n{END}", 1 << 16, max_cycles=100_000)
     return run.execution.cycles
 
 
 def additions(count: int) -> str:
-    """Return instructions of which none waits for the one before it."""
+    """Return independent instructions."""
     return "\n".join(f"addi x{5 + n % 4}, x{5 + n % 4}, 1" for n in range(count))
 
 

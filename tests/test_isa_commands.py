@@ -1,4 +1,4 @@
-"""Command words as the programs of Virgo's machine write them."""
+"""Tests of command words against those in programs for Virgo's machine."""
 
 import pytest
 

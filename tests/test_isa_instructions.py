@@ -1,4 +1,4 @@
-"""The instruction table: words and assembly, back and forth, and against a compiler."""
+"""Tests of the instruction table: encoding and assembly in both directions, and a compiler."""
 
 import random
 import re
@@ -14,13 +14,13 @@ from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
 from spica.hw.isa.instructions import INSTRUCTIONS, find
 
-#: Instructions that a compiler for RV32IMF knows.
+#: Instructions that a compiler for RV32IMF supports.
 STANDARD = [
     name
     for name, each in INSTRUCTIONS.items()
     if each.unit.value not in ("warp", "sfu", "tensor") and name != "fence.i"
 ]
-#: The others as a compiler takes them: opcode, funct3, funct7 and the order of registers.
+#: The other ones in compiler form: opcode, funct3, funct7 and register order.
 CUSTOM = {
     "vx_tmc": (".insn r 0x0B, 0, 0, x0, {}, x0", 1),
     "vx_wspawn": (".insn r 0x0B, 1, 0, x0, {}, {}", 2),
@@ -41,7 +41,7 @@ CUSTOM = {
 
 
 def corners(operand):
-    """Return numbers of an operand at its borders."""
+    """Return the boundary values of an operand."""
     if operand not in IMMEDIATES:
         return (0, 1, 10, 31)
     immediate = IMMEDIATES[operand]
@@ -98,10 +98,10 @@ def test_no_word_is_two_instructions():
 
 
 def compiled(lines, folder):
-    """Return the words that clang makes of lines of assembly."""
+    """Return the words that clang assembles from lines of assembly."""
     source, target = folder / "lines.S", folder / "lines.o"
     source.write_text(".option norelax\n.text\n" + "\n".join(lines) + "\n")
-    # Debug lines of `.insn` would be an error of this compiler.
+    # Debug lines for `.insn` are an error in this compiler.
     command = [sys.executable, "-m", "ziglang", "cc", "-g0", "-c", "-o", target, source]
     command += ["-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m+f", "-mabi=ilp32f"]
     subprocess.run(command, check=True, capture_output=True)
@@ -111,7 +111,7 @@ def compiled(lines, folder):
 
 
 def for_clang(text):
-    """Return a disassembled line as clang takes it: with places, not distances; CSRs by number."""
+    """Return a disassembled line for clang: absolute targets, CSRs by number."""
     if re.match(r"(b\w+|jal) ", text):
         head, _, distance = text.rpartition(" ")
         return f"{head} . + {distance}"
@@ -127,7 +127,7 @@ def test_standard_instructions_are_those_of_a_compiler(tmp_path):
     for name in STANDARD:
         for word in words(INSTRUCTIONS[name]):
             text = disassemble(word)
-            # Reserved rounding modes and empty fences have words and no assembly.
+            # Reserved rounding modes and empty fences have encodings but no assembly.
             if not re.search(r", [56]$|fence .*\b0\b", text):
                 expected.append((word, for_clang(text)))
     assert len(expected) > 5000
@@ -177,7 +177,7 @@ def test_control_registers_have_numbers_of_their_own():
     numbers = [csr.number for csr in CSRS.values()]
     assert len(set(numbers)) == len(numbers)
     assert all(0 <= number < 0x1000 for number in numbers)
-    # What the two upper bits say, all ones being read-only, no register may contradict.
+    # The upper two bits, if all ones, mean read-only; no register may contradict.
     assert not [c for c in CSRS.values() if c.number >> 10 == 3 and "write" in c.access]
     assert {CSRS[name].number for name in ("mcycle", "minstret")} < set(COUNTER_NUMBERS[0])
     assert {CSRS[name].number for name in ("mcycleh", "minstreth")} < set(COUNTER_NUMBERS[1])

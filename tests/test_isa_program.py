@@ -1,4 +1,4 @@
-"""Assembly text with labels: words as a compiler makes them, and errors with their line."""
+"""Tests of assembly programs with labels: words against a compiler's, errors with their line."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from spica.hw.address_map import ENTRY
 from spica.hw.isa.assembly import assemble
 from spica.hw.isa.program import ALIASES, assemble_program
 
-#: Everything a program may hold that a compiler knows too.
+#: All program constructs that a compiler also supports.
 TEXT = """
 _start: first:                # two labels, one address
     nop
@@ -75,10 +75,10 @@ FAR = ".word 0\n" * 1100 + "far: nop\n"
 
 
 def linked(text, folder):
-    """Return the words that clang and its linker make of a program at `ENTRY`."""
+    """Return the words of a program at `ENTRY` from clang and its linker."""
     source, part, target = (folder / f"program.{suffix}" for suffix in ("S", "o", "elf"))
     source.write_text(f".option norelax\n.globl _start\n.text\n{text}")
-    # Debug lines of assembly would be an error of this compiler.
+    # Debug lines of assembly are an error in this compiler.
     compile_it = ["cc", "-g0", "-c", "-o", part, source, "-target", "riscv32-freestanding-none"]
     compile_it += ["-mcpu=generic_rv32+m+f", "-mabi=ilp32f"]
     link_it = ["ld.lld", f"-Ttext={ENTRY:#x}", "-o", target, part]
@@ -103,9 +103,9 @@ def for_clang(load):
 def test_whole_program_is_that_of_a_compiler(tmp_path):
     loads = "".join(f"li x{k + 1}, {value}\n" for k, value in enumerate(VALUES))
     text = TEXT + loads + FAR
-    # Distances are written as `assemble` takes them, which clang wants relative to the place.
+    # `assemble` takes plain distances, clang expressions relative to the location.
     ours = assemble_program(text.replace(". + 8", "8"))
-    # What is one instruction and a shift for clang is spelled out; `halves` are its own.
+    # `li` is expanded, since clang uses one instruction and a shift; `halves` are its parts.
     theirs = linked(re.sub(r"li (x\d+), (\S+)", for_clang, text), tmp_path)
     assert list(ours) == theirs
     assert len(ours) > 1150
@@ -170,7 +170,7 @@ def test_bad_text_is_refused_with_its_line(text, message):
 
 
 def test_addresses_are_reached_from_every_place():
-    """The two halves of `la` are right on both sides of every border of 2 KiB."""
+    """The two halves of `la` are correct on both sides of every border of 2 KiB."""
     text = "".join(f"la a0, t{k}\n.word {k}\n" for k in range(2)) + "t0: nop\n" * 1
     text += "nop\n" * 600 + "t1: nop\n" + "nop\n" * 600 + "back: la a0, t0\nla a1, t1\n"
     program = assemble_program(text)

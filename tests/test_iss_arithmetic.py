@@ -1,4 +1,4 @@
-"""The instruction-set model's arithmetic against the golden models, and against QEMU."""
+"""Tests of the instruction-set model's arithmetic against golden models and QEMU."""
 
 from functools import lru_cache, partial
 
@@ -48,7 +48,7 @@ COMPARED = {
 FROM_INTEGER = ("fcvt.s.w", "fcvt.s.wu")
 TO_INTEGER = ("fcvt.w.s", "fcvt.wu.s")
 MODAL = (*ROUNDED, *FROM_INTEGER, *TO_INTEGER)
-# The others have no mode.
+# The others have no rounding mode.
 CASES = [
     *((operation, mode) for operation in MODAL for mode in Rounding),
     *((operation, Rounding.NEAREST_EVEN) for operation in OPERANDS if operation not in MODAL),
@@ -105,7 +105,7 @@ def vectors_of(operation):
 
 
 def check(operation, mode, inputs, got, expected):
-    """Fail with the first operands of which results or flags are wrong."""
+    """Fail with the first operands that have wrong results or flags."""
     wrong = np.nonzero((got[0] != expected[0]) | (got[1] != expected[1]))[0]
     shown = [
         f"{', '.join(f'{int(x[k]):#x}' for x in inputs)}: {int(got[0][k]):#x} flags "
@@ -136,7 +136,7 @@ def golden(operation, inputs, mode):
 
 
 def ways_of(operation):
-    """Return the ways an operation is computed lane by lane."""
+    """Return the lane-wise implementations of an operation."""
     return (compute, compute_exact) if operation in ROUNDED else (compute,)
 
 
@@ -198,7 +198,7 @@ def test_warps_compute_what_lanes_do(operation, mode):
 
 
 def test_ordinary_operands_in_warps():
-    # Nothing special in any lane: no warp takes the exact way.
+    # No special value in any lane: no warp uses the exact path.
     rng = np.random.default_rng(8)
     inputs = [rng.normal(0, 1, 80_000).astype(np.float32).view(np.uint32) for _ in range(3)]
     before = np.zeros(80_000, np.uint32)
@@ -249,14 +249,14 @@ def test_flags_of_each_exception():
 
 
 def special_inputs(function):
-    """Return operands of a special function: everywhere, near its borders, and corners."""
+    """Return operands of a special function: random, near its borders, and corners."""
     rng = np.random.default_rng(20 + function)
     anywhere = rng.integers(0, 1 << 32, 50_000, dtype=np.uint32)
     return np.concatenate([special_operands(rng, 150_000)["a"], anywhere, corners(FP32)])
 
 
 def check_special(function, a, got):
-    """Fail with the first operands of which the results are not the golden ones."""
+    """Fail with the first operands whose results differ from the golden ones."""
     expected = golden_special.special_function(function, a)
     zeros = np.zeros(len(a), np.uint32)
     check(SpecialOperation(function).name, None, (a,), (got, zeros), (expected, zeros))

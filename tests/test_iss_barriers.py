@@ -1,4 +1,4 @@
-"""Barriers in the instruction-set model: within a core, within the cluster, between cores."""
+"""Tests of barriers in the instruction-set model: in a core, in the cluster, between cores."""
 
 import random
 from itertools import product
@@ -15,7 +15,7 @@ OF_CORES = 1 << 31
 
 
 def ready(arrivals, **config):
-    """Return a model whose warps stand before ``vx_bar`` with these ``{(core, warp): (id, n)}``."""
+    """Return a model with warps before ``vx_bar``, given as ``{(core, warp): (id, n)}``."""
     iss = machine("vx_bar a0, a1\naddi s0, s0, 1\nvx_tmc x0", **config)
     for core in range(iss.config.cores):
         iss.set_warp(core, 0, mask=0)
@@ -25,7 +25,7 @@ def ready(arrivals, **config):
 
 
 def waiting(iss):
-    """Return which warps wait, by core and warp."""
+    """Return the waiting warps by core and warp."""
     places = product(range(iss.config.cores), range(iss.core.warps))
     return {place for place in places if iss.warp(*place).waits}
 
@@ -44,7 +44,7 @@ def test_warps_wait_until_as_many_have_arrived(count, scope):
     for place, warp in enumerate(order):
         assert waiting(iss) == {(0, each) for each in order[:place]}
         arrive(iss, (0, warp))
-        # Who waits cannot go on.
+        # A waiting warp cannot step.
         if place < count - 1:
             assert iss.step(0, warp) is None
     assert waiting(iss) == set()
@@ -100,7 +100,7 @@ def test_core_opens_for_itself():
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_bit_31_makes_it_a_barrier_of_cores(count):
-    """One warp of each of `count` cores; a barrier of warps with the same number is another."""
+    """One warp of each of `count` cores; a warp barrier with the same number is independent."""
     arrivals = {(core, core): (OF_CORES | 2, count) for core in range(count)}
     iss = ready({**arrivals, (0, 3): (2, 2)}, cores=3, barrier_scope="core")
     arrive(iss, (0, 3))
@@ -121,7 +121,7 @@ def test_operands_are_those_of_the_last_active_lane():
 @pytest.mark.parametrize(("scope", "cores"), [("cluster", 1), ("cluster", 3), ("core", 3)])
 @pytest.mark.parametrize("schedule", ["in_turn", "random"])
 def test_a_barrier_is_used_again_and_again(scope, cores, schedule):
-    """Each warp counts its rounds, and sees after each barrier that all others have come as far."""
+    """Each warp counts its rounds, and checks after each barrier that all others are equal."""
     program = f"""
         csrr t0, num_warps
         la t1, start

@@ -1,4 +1,4 @@
-"""C programs whose matrix products the matrix unit computes, on the instruction-set model."""
+"""Tests of C programs with products on the matrix unit, on the instruction-set model."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def expected(a, b):
 
 
 def run(name, schedule, arguments, a, b, c_bytes):
-    """Run a program; return the machine once it has ended well."""
+    """Run a program; return the machine after a successful end."""
     source = Path(__file__).with_name("programs") / name
     program = Program.load(compile_program([source], VIRGO))
     iss = Iss(VIRGO, schedule=schedule[0], seed=schedule[1])

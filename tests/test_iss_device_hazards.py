@@ -1,4 +1,4 @@
-"""What nothing orders is a fault, and nothing else is."""
+"""Tests of device hazards: unordered conflicts are faults, and nothing else is."""
 
 import random
 
@@ -12,7 +12,7 @@ from spica.sim.iss.device.region import Region
 from spica.sim.iss.devices import DeviceFault
 
 TINY = PRESETS["tiny"]
-LOAD_A = 0x2F8 & ~0x08  # parts of LOOP_WS: all skipped but the load of A
+LOAD_A = 0x2F8 & ~0x08  # LOOP_WS with every part skipped except the load of A
 LINES = {"dram": DRAM_BASE, "dram_pitch": 100, "local": 64, "local_pitch": 32}
 
 

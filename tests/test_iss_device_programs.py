@@ -1,4 +1,4 @@
-"""Programs that command the DMA and the matrix unit, on the instruction-set model."""
+"""Tests of programs that command DMA and matrix unit, on the instruction-set model."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ END = "\n        li gp, 0\n        vx_tmc zero\n"
 
 
 class Writer:
-    """Writes assembly that commands a matrix unit through its registers or by command words."""
+    """Assembly writer for commands to a matrix unit, by registers or command words."""
 
     def __init__(self, config, *, by_register=False):
         self.map = config.matrix.cisc_map
@@ -51,7 +51,7 @@ class Writer:
             self.text += f"        li t0, {word}\n        csrw accel_cisc, t0\n"
 
     def fence(self, base="s0", table=MATRIX):
-        """Wait until a unit has finished what it was told."""
+        """Wait until a unit has finished its commands."""
         self.labels += 1
         self.text += f"""
 fence{self.labels}:
@@ -91,7 +91,7 @@ def operands(config, slabs):
 
 
 def run(writer, config, a, b, schedule):
-    """Run what was written; return the machine and what became of it."""
+    """Run the written program; return the machine and the outcome."""
     iss = Iss(config, schedule=schedule[0], seed=schedule[1])
     program = assemble_program(writer.text + END).data
     iss.write(ENTRY, program)
@@ -106,7 +106,7 @@ def run(writer, config, a, b, schedule):
 
 
 def prepared(config, a, b, **options):
-    """Return a program that has said where everything lies."""
+    """Return a program that has set all addresses."""
     writer = Writer(config, **options)
     writer.rocc(Function.STRIDES_AB, a.shape[1], b.shape[1])
     writer.rocc(Function.STRIDES_DC, 0, b.shape[1])
@@ -142,7 +142,7 @@ def load_and_compute(cisc_map, slab):
 @pytest.mark.parametrize("cisc_map", ["current", "legacy"])
 @pytest.mark.parametrize("by_register", [False, True])
 def test_a_long_product_in_two_buffers(schedule, cisc_map, by_register):
-    """The next load runs while a compute does; one fence per step waits for both."""
+    """The next load runs during a compute; one fence per step waits for both."""
     matrix = replace(TINY.matrix, cisc_map=cisc_map)
     config = replace(TINY, matrix=matrix)
     slabs = 4
@@ -172,7 +172,7 @@ def test_a_long_product_in_two_buffers(schedule, cisc_map, by_register):
 
 
 def one_slab(config, **options):
-    """Return operands of one tile, and a program that has said where they lie."""
+    """Return operands of one tile, and a program that has set their addresses."""
     a, b = operands(config, 1)
     return a, b, prepared(config, a, b, **options)
 
@@ -195,7 +195,7 @@ def test_the_dma_brings_operands(schedule):
     writer.command("store")
     iss, outcome = run(writer, config, a, b, schedule)
     assert outcome.stop is Stop.DONE
-    # Nobody waited for the store: it is done when the program is.
+    # The program does not wait for the store, which is done when the program ends.
     assert np.array_equal(bits_at(iss, C, (m, n)), expected(config, a, b))
 
 
@@ -224,7 +224,7 @@ def test_a_dma_load_without_a_fence_is_a_fault():
     writer.command("compute", **PLACES)
     _, outcome = run(writer, TINY, a, b, SCHEDULES[0])
     assert outcome.stop is Stop.FAULT and outcome.fault.cause is Cause.DEVICE
-    assert "0xFF000040 to 0xFF000080" not in outcome.fault.sentence  # it names what is read
+    assert "0xFF000040 to 0xFF000080" not in outcome.fault.sentence  # it names the bytes read
     assert "which load 1 of the DMA (DRAM 0x80100000 to 0xFF000040) writes and" in (
         outcome.fault.sentence
     )

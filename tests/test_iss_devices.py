@@ -1,4 +1,4 @@
-"""The DMA and the matrix unit as programs see them: order, errors, words."""
+"""Tests of DMA and matrix unit in the instruction-set model: order, errors, words."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_a_job_happens_when_its_status_is_read():
     bench.dma(**LINES, shape=3 | 10 << 16, fill=4 | 16 << 16)
     assert not bench.devices.idle
     assert np.array_equal(bench.memory.read(SHARED_BASE, 1024), before)
-    assert bench.dma_read("running") == 1  # and now it happens
+    assert bench.dma_read("running") == 1  # executed by this read
     after = bench.memory.read(SHARED_BASE, 1024)
     expected = before.copy()
     for row in range(4):
@@ -46,7 +46,7 @@ def test_stores_copy_back():
     for row in range(3):
         stored = bench.memory.read(DRAM_BASE + 0x500 + 100 * row, 11)
         assert np.array_equal(stored[:10], bench.memory.read(SHARED_BASE + 64 + 32 * row, 10))
-        assert stored[10] < 100  # as before
+        assert stored[10] < 100  # unchanged
     assert (bench.dma_read("stores_done"), bench.dma_read("loads_done")) == (1, 0)
 
 
@@ -57,7 +57,7 @@ def test_one_thing_at_each_look_in_the_order_told():
     assert [bench.dma_read("loads_done") for _ in range(5)] == [0, 1, 2, 3, 3]
     bench.loop(COMPUTE)
     bench.loop(STORE)
-    bench.loop(0x2F8)  # nothing at all
+    bench.loop(0x2F8)  # everything skipped
     looks = [(bench.matrix_read("running"), bench.matrix_read("busy")) for _ in range(3)]
     assert looks == [(3, 1), (1, 0), (0, 0)]
     assert bench.matrix_read("computes_done") == 1

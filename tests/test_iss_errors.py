@@ -1,4 +1,4 @@
-"""Every error of a program is reported with its place, and leaves the machine as it was."""
+"""Tests of program errors: each is reported with its location and changes no state."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ ILLEGAL = Cause.ILLEGAL_INSTRUCTION
 
 
 def everything(iss):
-    """Return all that a fault must leave as it was."""
+    """Return all state that a fault must not change."""
     found = [iss.console, iss.statistics]
     for core in range(iss.config.cores):
         for warp in range(iss.core.warps):
@@ -30,12 +30,12 @@ def everything(iss):
 
 
 def placed(text, values=None, *, mask=0b0110, steps=0, **config):
-    """Return a model in which one warp stands before the last instruction of `text`."""
+    """Return a model with one warp before the last instruction of `text`."""
     iss = machine(text, cores=2, **config)
     for core in range(2):
         iss.set_warp(core, 0, mask=0)
     iss.write(DATA, np.arange(4096, dtype=np.uint32).astype(np.uint8))
-    # A register of the text that no value is given for is 0, so that addresses must be told.
+    # Registers of the text without a given value are 0, so addresses must be given.
     give(iss, {A0: 0, A1: 0, A2: 0, **(values or {})}, core=CORE, warp=WARP, mask=mask)
     for _ in range(steps):
         assert iss.step(CORE, WARP).fault is None
@@ -43,7 +43,7 @@ def placed(text, values=None, *, mask=0b0110, steps=0, **config):
 
 
 def fault_of(iss, cause, *, lanes=0b0110, address=None, says=""):
-    """Return the fault of the next instruction, checked: told alike by `step` and by `run`."""
+    """Return the fault of the next instruction, after checks that `step` and `run` agree."""
     before = everything(iss)
     pc = iss.warp(CORE, WARP).pc
     retired = iss.step(CORE, WARP)
@@ -130,7 +130,7 @@ def test_control_registers_that_do_not_exist(name):
 @pytest.mark.parametrize("register", ["mhartid", "num_warps", "thread_mask", "minstret", "misa"])
 @pytest.mark.parametrize("access", ["csrrw {}, a0", "csrrs {}, a0", "csrrc {}, a0", "csrrwi {}, 0"])
 def test_control_registers_that_are_read_only(register, access):
-    """Setting no bits is a write too where the operand is a register other than x0."""
+    """Setting no bits is also a write if the operand is a register other than x0."""
     line = access.format(f"a2, {register}")
     fault_of(placed(line), ILLEGAL, says="read-only")
     assert placed(f"csrrs a2, {register}, zero").step(CORE, WARP).fault is None
@@ -165,16 +165,16 @@ def test_tensor_instructions_the_core_has_not(line, tensor):
 def test_operands_of_hgmma_lie_in_shared_memory(place, cause, wrong):
     values = {A0: SHARED_BASE, A1: SHARED_BASE, wrong: place}
     iss = placed("hgmma a0, a1", values, threads=8, tensor="hgmma")
-    # They are those of the last active lane.
+    # The values are those of the last active lane.
     fault_of(iss, cause, address=place, lanes=0b0100)
 
 
-# The stack of divergence
+# Divergence stack
 
 
 @pytest.mark.parametrize("threads", [2, 4, 32])
 def test_stack_overflow(threads):
-    # After each split all lanes are lit again, which no program should do.
+    # After each split all lanes are activated again, which no program should do.
     text = "vx_split a2, a0, x0\nvx_tmc a1\n" * (threads - 1) + "vx_split a2, a0, x0"
     full = (1 << threads) - 1
     values = {A0: [lane & 1 for lane in range(threads)], A1: -1}
@@ -253,7 +253,7 @@ ACCESSES = ("lb", "lh", "lw", "lbu", "lhu", "flw", "sb", "sh", "sw", "fsw")
 
 
 def kind_of(name):
-    """Return what an access is called, and the bytes it has."""
+    """Return the name of an access, and its size in bytes."""
     size = {"b": 1, "h": 2, "w": 4}[name.removesuffix("u")[-1]]
     return f"{'store' if 's' in name[:2] else 'load'} of {size} bytes"
 
@@ -305,7 +305,7 @@ def test_an_access_is_placed_with_all_its_bytes():
             assert iss.step(CORE, WARP).fault is None
         else:
             fault_of(iss, Cause.OUTSIDE_MEMORY, address=DATA + 4)
-    # That the last access was to the same region does not matter.
+    # The last access was to the same region, which must not matter.
     iss = placed("loop: lw a2, 0(a0)\naddi a0, a0, 4\nj loop", {A0: DATA})
     iss.allow(ENTRY, 64)
     iss.allow(DATA, 10)
@@ -355,7 +355,7 @@ def test_wspawn_to_where_no_instruction_can_be():
     [
         (16, 1, "cluster"),
         (0xFFFF_FFFF, 1, "cluster"),
-        (1 << 31, 1, "cluster"),  # bit 31 means something in the other scope only
+        (1 << 31, 1, "cluster"),  # bit 31 has a meaning in the other scope only
         (3, 0, "cluster"),
         (3, 5, "cluster"),
         (16, 1, "core"),
@@ -380,7 +380,7 @@ def test_warps_of_a_core_disagree_about_a_barrier(scope):
 
 
 def test_more_warps_than_a_barrier_is_for():
-    """Core 1 has arrived with all its two warps and waits for core 0, when a third one comes."""
+    """Both warps of core 1 have arrived and wait for core 0 when a third one arrives."""
     iss = placed("vx_bar a0, a1", {A0: 3, A1: 2})
     for warp in (0, 1):
         give(iss, {A0: 3, A1: 2}, core=CORE, warp=warp)
@@ -398,7 +398,7 @@ def test_deadlock(schedule):
     outcome = iss.run()
     assert (outcome.stop, outcome.instructions, outcome.fault) == (Stop.DEADLOCK, 1, None)
     assert iss.warp(CORE, WARP).waits == "barrier 3: 1 of 2 warps of core 1 have arrived"
-    # The one that was missing lets both go on.
+    # The missing warp releases both.
     give(iss, {A0: 3, A1: 2}, core=CORE, warp=0)
     give(iss, {A0: 3, A1: 1}, core=0, warp=0)
     assert iss.run().stop is Stop.DONE
@@ -414,7 +414,7 @@ def test_limit(limit):
 
 
 def test_the_other_warps_stand_where_they_were_when_one_faults():
-    """In turn, both warps execute as many instructions before the fault."""
+    """In round robin, both warps execute equally many instructions before the fault."""
     text = "csrr a0, warp_id\nbeqz a0, fine\n.word 0\nfine: nop\nspin: j spin"
     iss = machine(text)
     for warp in range(2):

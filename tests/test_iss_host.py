@@ -1,4 +1,4 @@
-"""The instruction-set model and what is around it: console, program texts, devices, its build."""
+"""Tests of the instruction-set model's environment: console, program texts, devices, build."""
 
 import gc
 import sys
@@ -49,7 +49,7 @@ def test_the_console_is_heard_while_a_program_runs(monkeypatch):
 
 
 def test_a_program_that_changes_itself():
-    """A store into code that was executed before, of a word and of one of its bytes."""
+    """Store a word, and a byte, into code that was executed before."""
     text = f"""
         la s0, target
         li s1, 3
@@ -116,7 +116,7 @@ def dma_program(wait=True, rows=2):
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_programs_command_the_dma(wait):
-    """Who does not wait has its data at the end all the same."""
+    """A program that does not wait also has its data at the end."""
     iss = loaded(dma_program(wait), VIRGO)
     data = np.arange(128, dtype=np.uint8)
     iss.write(0x8010_0000, data)
@@ -164,7 +164,7 @@ def test_an_interrupt_before_it_can_be_kept(monkeypatch):
 
 
 def test_a_machine_goes_with_its_last_user():
-    """Reference counts free it: nothing waits for the collector of cycles."""
+    """Reference counts free it, without the garbage collector."""
     gc.collect()
     gc.disable()
     try:

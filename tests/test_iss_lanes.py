@@ -1,4 +1,4 @@
-"""What lanes compute and store in the instruction-set model, each for itself, under every mask."""
+"""Tests of lanes in the instruction-set model: independent results and stores, any mask."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ A0, A1, A2, A3 = (INTEGER_NAMES.index(name) for name in ("a0", "a1", "a2", "a3")
 DATA = 0x8010_0000
 THREADS = 8
 MASKS = (0b1111_1111, 0b0000_0001, 0b1000_0000, 0b0101_1010)
-#: Those that write a register of each lane.
+#: Instructions that write a register of each lane.
 WRITING = [
     name
     for name, each in INSTRUCTIONS.items()
@@ -35,7 +35,7 @@ def operand_number(name, operand):
 
 
 def executed(name, mask, values):
-    """Return a model that executed one instruction with these operands by lane."""
+    """Return a model after one instruction with these operands by lane."""
     instruction = INSTRUCTIONS[name]
     numbers = [operand_number(name, operand) for operand in instruction.operands]
     if name == "csrrs":
@@ -53,7 +53,7 @@ def executed(name, mask, values):
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("name", WRITING)
 def test_only_active_lanes_write_and_each_its_own_result(name, mask):
-    """A lane of a masked warp computes what it computes where it is the only one."""
+    """A lane of a masked warp gives the same result as a single lane."""
     rng = np.random.default_rng(1)
     instruction = INSTRUCTIONS[name]
     values = {
@@ -89,7 +89,7 @@ def test_only_active_lanes_store(name, size, mask):
     iss.write(DATA, before)
     places = np.array([DATA + 100 * lane for lane in range(THREADS)])
     data = np.arange(THREADS) * 0x0101_0101 + 0xF1F2_F3F4
-    # Lanes that are not active would fault.
+    # Inactive lanes would fault.
     active = mask >> np.arange(THREADS) & 1 == 1
     give(iss, {A0: np.where(active, places, 3), A1: data, 32 + 11: data}, mask=mask)
     assert iss.step(0, 0).fault is None
@@ -176,7 +176,7 @@ def test_writes_take_the_last_active_lane_s_value():
 
 
 def test_flags_of_all_active_lanes_are_gathered_in_their_warp():
-    """Lane by lane: invalid, division by zero, overflow, inexact; one lane is not active."""
+    """Lane by lane: invalid, division by zero, overflow, inexact; one lane is inactive."""
     iss = machine("fdiv.s f1, f2, f3, rne", warps=2)
     one, largest, zero, three = 0x3F80_0000, 0x7F7F_FFFF, 0, 0x4040_0000
     operands = {34: [zero, one, largest, one], 35: [zero, zero, 0x0080_0000, three]}
@@ -185,7 +185,7 @@ def test_flags_of_all_active_lanes_are_gathered_in_their_warp():
         iss.set_warp(0, 0, fflags=0)
         iss.step(0, 0)
         assert (iss.warp(0, 0).fflags, iss.warp(0, 1).fflags) == (flags, 0)
-    # They stay until somebody clears them.
+    # They stay until they are cleared.
     give(iss, {34: one, 35: one}, mask=15)
     iss.step(0, 0)
     assert iss.warp(0, 0).fflags == 0x1D

@@ -1,4 +1,4 @@
-"""The instruction-set model: how runs end, and that a fault leaves everything as it was."""
+"""Tests of the instruction-set model: ends of runs, and state unchanged by faults."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def ran(text, limit=100_000, **options):
 
 
 def state_of(iss):
-    """Return all that a machine holds, to be compared."""
+    """Return the complete state of a machine, for comparison."""
     warps = []
     for core in range(iss.config.cores):
         for number in range(iss.core.warps):
@@ -160,7 +160,7 @@ def test_a_deadlock_of_one_warp_of_each_core():
     assert iss.warp(1, 0).waits == "barrier 1: 2 of 3 cores have arrived"
 
 
-#: What goes wrong: cause, lanes, address, and words of the sentence.
+#: Faults: cause, lanes, address, and words of the message.
 FAULTS = {
     ".word 0xFFFFFFFF": (Cause.ILLEGAL_INSTRUCTION, 0xF, None, "no instruction is 0xffffffff"),
     ".word 0x1005202F": (Cause.ILLEGAL_INSTRUCTION, 0xF, None, "no atomic instructions"),

@@ -1,4 +1,4 @@
-"""What programs of the instruction-set model find in memory, and what lies behind it."""
+"""Tests of memory in the instruction-set model: mapped contents, and accesses outside."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_every_hart_has_a_byte_lane_of_the_console():
         give(iss, {}, core=core, mask=0b1011)
         give(iss, {}, core=core, warp=1, mask=0b0100)
     assert iss.run().stop is Stop.DONE
-    # In one instruction from the lowest lane on; warps of both cores in turn.
+    # Within one instruction from the lowest lane on; warps of both cores in turn.
     assert iss.console == b"ABDGIJLO"
     assert b"".join(told) == iss.console
     iss.reset()
@@ -84,7 +84,7 @@ def test_shared_memory_is_that_of_all_cores():
 def test_programs_may_write_programs():
     text = "la t0, place\nli t1, 0x00700513\nsw t1, 0(t0)\nfence.i\nplace: li a0, 3\nvx_tmc x0"
     iss = machine("j body\nbody:\n" + text)
-    # The instruction has been executed before, as it was.
+    # The instruction was executed before in its original form.
     iss.set_warp(0, 0, pc=ENTRY + 4 * 7)
     run_warp(iss)
     assert lanes_of(iss, A0)[0] == 3

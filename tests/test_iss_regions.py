@@ -1,4 +1,4 @@
-"""Memory of the instruction-set model: the host's access, and what programs may touch."""
+"""Tests of memory regions in the instruction-set model: host access, and program limits."""
 
 from dataclasses import replace
 
@@ -53,7 +53,7 @@ def test_the_host_reaches_memory_only(address):
 
 
 def test_what_is_left_beside_shared_memory():
-    """Print buffers and counter dumps take what programs leave there."""
+    """Print buffers and counter dumps keep data stored by programs."""
     size = PRESETS["core"].shared.size
     text = f"""
         li a0, {SHARED_BASE + size + 0x200}
@@ -71,7 +71,7 @@ def test_what_is_left_beside_shared_memory():
 
 
 def test_regions_bound_what_programs_touch_in_dram():
-    """Lanes side by side: those beyond the end are named, and none has written."""
+    """Adjacent lanes: those beyond the end are reported, and none has written."""
     text = f"""{START}
         li a0, 0x80100000
         csrr a1, thread_id
@@ -98,7 +98,7 @@ def test_regions_bound_what_programs_touch_in_dram():
 
 
 def test_lanes_on_both_sides_of_any_boundary():
-    """Of pages, and of two regions that touch."""
+    """Boundaries of pages, and of two adjacent regions."""
     text = f"""{START}
         csrr a1, thread_id
         slli a1, a1, 2
@@ -118,7 +118,7 @@ def test_lanes_on_both_sides_of_any_boundary():
 
 
 def test_a_fault_is_that_of_the_lowest_lane():
-    """Lane 0 asks for what is outside, lane 1 for what is misaligned, lane 2 is outside again."""
+    """Lane 0 accesses outside memory, lane 1 is misaligned, lane 2 is outside again."""
     iss = loaded("lw a0, 0(a1)")
     integers = np.zeros((32, 4), np.uint32)
     integers[11] = 0x1000, SHARED_BASE + 2, 0x2000, SHARED_BASE

@@ -1,4 +1,4 @@
-"""The instruction-set model against QEMU: random RV32IMF programs of one thread, state by state."""
+"""Tests of the instruction-set model against QEMU: random one-thread RV32IMF programs."""
 
 from collections import Counter
 from dataclasses import replace
@@ -38,7 +38,7 @@ class Pair:
         self.oracle.load(program, data)
 
     def differences(self, state):
-        """Return what is different from the oracle's state, as text."""
+        """Return the differences to the oracle's state, as text."""
         warp = self.iss.warp(0, 0)
         found = []
         for letter, ours, theirs in (
@@ -55,7 +55,7 @@ class Pair:
         return found + [f"memory at {WINDOW + k:#x}" for k in wrong[:4]]
 
     def run(self, program):
-        """Run a program on both; return what is different at its end."""
+        """Run a program on both; return the differences at its end."""
         self.load(program.words, program.data)
         state = self.oracle.run(program.end)
         outcome = self.iss.run(1_000_000)
@@ -86,7 +86,7 @@ class Pair:
         return "no difference when stepped"
 
     def compare(self, seeds, length=150):
-        """Run the programs of some seeds until the first that differs; show where it does."""
+        """Run the programs of some seeds until the first difference; show its location."""
         for seed in seeds:
             program = scalar_program(seed, length)
             found = self.run(program)
@@ -107,7 +107,7 @@ def test_random_programs_end_in_the_state_of_qemu():
     assert set(pair.executed) == set(SCALAR_NAMES)
     rare = {name: n for name, n in pair.executed.items() if n < 100}
     assert set(rare) <= {"ecall", "ebreak"}
-    # Both cases in which QEMU deviates from the standard were met, and put right.
+    # Both deviations of QEMU from the standard occurred and were corrected.
     assert min(pair.oracle.corrections[case] for case in ("minimum", "fused")) > 10
 
 
@@ -124,7 +124,7 @@ def test_ten_million_random_instructions():
 
 
 def test_difference_is_traced_to_its_instruction(pair):
-    """The search for the first difference names an instruction that was changed on one side."""
+    """The search finds an instruction that was changed on one side."""
     program = scalar_program(3)
     pair.run(program)
     executed = {
@@ -160,7 +160,7 @@ def test_programs_are_the_same_for_a_seed_and_others_for_another():
 
 
 def test_oracle_is_corrected_as_the_oracle_of_arithmetic_is():
-    """Whole programs and loops over arrays put QEMU right in the same way, and need to."""
+    """Whole programs and loops over arrays need and get the same corrections of QEMU."""
     specials = (0, 0x8000_0000, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0x7F80_0001, 0x3F80_0000)
     oracle = Rv32((ENTRY, CODE_BYTES), (WINDOW, WINDOW_BYTES))
     for operation in ("fmin.s", "fmax.s", "fmadd.s", "fmsub.s", "fnmadd.s", "fnmsub.s"):
@@ -174,7 +174,7 @@ def test_oracle_is_corrected_as_the_oracle_of_arithmetic_is():
             oracle.load(list(program), bytes(WINDOW_BYTES))
             state = oracle.run(program.labels["end"])
             (result,), (flags,) = qemu(operation, *operands)
-            # A sum with zero shows that later instructions see the corrected register.
+            # A sum with zero shows that later instructions use the corrected register.
             (total,), _ = qemu("fadd.s", result, 0)
             assert (state.floats[1], state.floats[4], state.fcsr) == (result, total, flags)
     assert min(oracle.corrections[case] for case in ("minimum", "fused")) >= 16

@@ -1,4 +1,4 @@
-"""The instruction-set model step by step: schedules, records, history, sizes of machines."""
+"""Tests of the instruction-set model step by step: schedules, records, history, sizes."""
 
 from dataclasses import replace
 
@@ -17,8 +17,8 @@ from spica.sim.programs.bench import END, START
 
 SCHEDULES = ("in_turn", "random")
 TIMES = 50
-#: Every warp adds 1 to a word of shared memory many times, without any order between the two
-#: accesses, and prints its letter each time.
+#: Every warp adds 1 to a word of shared memory many times, without order between its two accesses,
+#: and prints its letter each time.
 RACE = f"""{START}
         li t0, 1
         vx_tmc t0
@@ -68,7 +68,7 @@ def loaded(text, **options):
 
 
 def state_of(iss):
-    """Return all that a machine holds, to be compared."""
+    """Return the complete state of a machine, for comparison."""
     warps = []
     for core in range(iss.config.cores):
         for number in range(iss.core.warps):
@@ -79,7 +79,7 @@ def state_of(iss):
 
 
 def racing(**options):
-    """Return what a race prints, and what it counts."""
+    """Return the output and the counts of a race."""
     iss = loaded(RACE, **options)
     assert iss.run().stop is Stop.DONE
     return iss.console, int(iss.read(SHARED_BASE, 4).view(np.uint32)[0])
@@ -87,7 +87,7 @@ def racing(**options):
 
 def test_in_turn_each_warp_executes_one_instruction():
     console, count = racing()
-    # Those that warp 0 starts have their first turn before it has its next.
+    # Warps started by warp 0 have their first turn before its next one.
     assert sorted(console) == sorted(b"ABCD" * TIMES) and console.startswith(b"BCDABCD")
     assert count < 2 * TIMES
     assert racing() == (console, count)
@@ -113,7 +113,7 @@ def test_where_a_run_is_cut_changes_nothing(schedule):
 
 
 def test_a_fault_that_is_mended_leaves_no_trace():
-    """The order of warps goes on as if nothing had been."""
+    """The order of warps continues as without the fault."""
     text = RACE.replace("lw a0, 0(s0)", "lw a0, 0(s0)\nlw a7, 0(s5)").replace(
         "csrr s2, warp_id", "csrr s2, warp_id\nslli s5, s2, 2\nli a0, 0x80100000\nadd s5, s5, a0"
     )

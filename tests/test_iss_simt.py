@@ -1,4 +1,4 @@
-"""Lanes of a warp in the instruction-set model: masks, divergence, predicates, branches."""
+"""Tests of lanes in the instruction-set model: masks, divergence, predicates, branches."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def path(iss):
 @pytest.mark.parametrize("mask", range(1, 16))
 def test_tmc_lets_lanes_of_the_mask_go_on(mask):
     iss = machine("vx_tmc a0\ncsrr a1, thread_mask\nvx_tmc x0")
-    # The mask is the last lane's; what other lanes hold does not matter.
+    # The mask is taken from the last lane; values of other lanes do not matter.
     give(iss, {A0: [5, 0, 0, mask]})
     assert iss.run().stop is Stop.DONE
     assert lanes_of(iss, A1) == merged(mask, mask, A1)
@@ -53,7 +53,7 @@ def test_lanes_are_lit_again_by_a_mask():
 @pytest.mark.parametrize("taken", range(16))
 def test_split_keeps_lanes_whose_bit_0_is_set(taken, mask, inverted):
     iss = machine(f"vx_split a1, a0, {inverted}")
-    # All bits but the lowest say the opposite.
+    # All bits but the lowest have the opposite value.
     give(iss, {A0: [1 if taken >> lane & 1 else 0xFFFF_FFFE for lane in range(4)]}, mask=mask)
     assert iss.step(0, 0).fault is None
     state = iss.warp(0, 0)
@@ -81,7 +81,7 @@ end: vx_join a1             # 5
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
-        # Lanes with the condition go first, the others from behind the split, then both.
+        # Lanes with the condition run first, then the others from after the split, then both.
         (
             [1, 0, 0, 1],
             [(0, 15), (1, 9), (2, 9), (3, 9), (5, 9), (1, 6), (4, 6), (5, 6), (6, 15), (7, 15)],
@@ -116,7 +116,7 @@ def test_a_side_may_be_empty(branch):
 def test_join_looks_at_bit_0_of_the_last_active_lane(flag):
     iss = machine("vx_split a1, a0, x0\nvx_join a2\nvx_join a2\nvx_tmc x0")
     give(iss, {A0: [1, 1, 0, 0], A2: [1, flag, flag ^ 1, 1]})
-    # Lanes 0 and 1 are active, and lane 1 says no: nothing is joined.
+    # Lanes 0 and 1 are active, and lane 1 has bit 0 clear: nothing is joined.
     iss.step(0, 0)
     iss.step(0, 0)
     assert (iss.warp(0, 0).mask, iss.warp(0, 0).pc) == (3, ENTRY + 8)
@@ -126,7 +126,7 @@ def test_join_looks_at_bit_0_of_the_last_active_lane(flag):
 
 
 def nest(threads, is_in_then):
-    """Return a program that opens as many splits as there can be, a lane leaving at each."""
+    """Return a program with the maximum nesting of splits; a lane leaves at each."""
     lines, ends = [], []
     for level in range(threads - 1):
         compare = "snez" if is_in_then else "seqz"
@@ -202,7 +202,7 @@ def test_vortex_follows_the_last_active_lane():
         give(iss, {A0: [7, 7, 0, 7], A1: 7}, mask=mask)
         assert iss.run().stop is Stop.DONE
         assert lanes_of(iss, A2) == merged(mask, left, A2)
-        # Every active lane went along.
+        # Every active lane moved together.
         assert iss.history(0, 0)[-1][2] == mask
 
 

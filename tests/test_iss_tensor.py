@@ -1,4 +1,4 @@
-"""The tensor instructions: where matrices lie in registers, and every bit of the products."""
+"""Tests of the tensor instructions: register layout of matrices, and every bit of products."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def ordinary(rng, count, rows, columns, depth):
 
 
 def adverse(rng, count, rows, columns, depth):
-    """Return matrices of which elements on the diagonal, and some others, find errors."""
+    """Return matrices whose diagonal, and some other elements, reveal errors."""
     size = max(rows, columns)
     chunks = depth // fragments.DOT.terms
     vectors = tree_operands(fragments.DOT, rng, count * size * chunks)
@@ -35,14 +35,14 @@ def adverse(rng, count, rows, columns, depth):
     c = rng.choice(vectors["c"], (count, rows, columns))
     for k in range(min(rows, columns)):
         c[:, k, k] = addends[:, k]
-    # Zeros leave a subnormal addend as it is.
+    # Zeros leave a subnormal addend unchanged.
     a = np.where(rng.random((count, rows, 1)) < 0.1, a & 0x8000, a)
     c = np.where(rng.random(c.shape) < 0.1, c & ~np.uint32(FP32.infinity), c)
     return a, b, c
 
 
 def hmma_registers(rng, matrices, accumulators):
-    """Return the registers of warps with A, B and C in place, and anything in the others."""
+    """Return the registers of warps with A, B and C in place, random elsewhere."""
     a, b, c = matrices
     registers = rng.integers(0, 1 << 32, (len(a), 32, fragments.THREADS), dtype=np.uint32)
     registers[:, 0:8], registers[:, 8:16] = fragments.pack_a(a), fragments.pack_b(b)
@@ -51,7 +51,7 @@ def hmma_registers(rng, matrices, accumulators):
 
 
 def check(got, expected):
-    """Fail with the first registers that are wrong."""
+    """Fail with the first wrong registers."""
     wrong = np.argwhere(got != expected)
     shown = [
         f"warp {w} f{r} lane {lane}: {got[w, r, lane]:#x}, not {expected[w, r, lane]:#x}"
@@ -123,7 +123,7 @@ def test_hmma_is_the_golden_one(matrices, accumulators):
 
 
 def check_hmma(registers, accumulators):
-    """Fail where the instruction does not do what the golden one does, on any processor."""
+    """Fail if the instruction differs from the golden model, on any host processor."""
     expected = fragments.hmma(registers, accumulators)
     for kind in PROCESSORS:
         with on_processor(kind):
@@ -155,7 +155,7 @@ def test_adverse_matrices_reach_all_classes():
 
 @pytest.mark.parametrize("is_sum", [False, True])
 def test_products_and_sums_of_all_corners(is_sum):
-    # One product, or one sum of two, for each lane's row of A; all else adds -0, which is nothing.
+    # One product, or one sum of two, per lane's row of A; all other terms add -0, a no-op.
     left, right = (x.astype(np.uint32) for x in operands.crossed(*[corners(FP16)] * 2))
     count = -(-len(left) // 8)
     a, b = np.full((count, 8, 16), 1 << 15, np.uint32), np.full((count, 16, 8), ONE, np.uint32)

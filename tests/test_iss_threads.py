@@ -1,4 +1,4 @@
-"""The instruction-set model against threads that each execute alone: random SIMT programs."""
+"""Tests of the instruction-set model against threads that run alone: random SIMT programs."""
 
 from collections import Counter
 from dataclasses import replace
@@ -40,7 +40,7 @@ def threads_of(program, config, memory):
 
 
 def expected_memory(program, config):
-    """Return what memory holds when each thread was run alone, and the threads."""
+    """Return memory after each thread ran alone, and the threads."""
     start, size = program.memory
     memory = bytearray(size)
     memory[INPUT - start : INPUT - start + len(program.inputs)] = program.inputs
@@ -63,7 +63,7 @@ def run_on(iss, program):
 
 
 def thread_instructions(config, threads):
-    """Return what active lanes execute in all: the first instructions only lanes 0, or only one."""
+    """Return the instructions of active lanes; at first only lanes 0, or one lane, run."""
     count = len(threads)
     alone = sum(thread.instructions for thread in threads)
     lanes_of_zero = config.cores * config.core.warps
@@ -71,7 +71,7 @@ def thread_instructions(config, threads):
 
 
 def check_program(seed, config, counts):
-    """Run one program in turn and in random order; compare memory and what lanes executed."""
+    """Run one program in both schedules; compare memory and the lanes' instructions."""
     program = simt_program(seed, config)
     expected, threads = expected_memory(program, config)
     for schedule in ("in_turn", "random"):
@@ -88,7 +88,7 @@ def check_program(seed, config, counts):
 
 
 def check(seeds, shapes, divergent_branch="error"):
-    """Run programs on machines of every shape, with both scopes of barriers; return the counts."""
+    """Run programs on machines of every shape, with both barrier scopes; return the counts."""
     counts = Counter()
     for seed in seeds:
         scope = ("cluster", "core")[seed // len(shapes) % 2]

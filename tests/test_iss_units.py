@@ -1,4 +1,4 @@
-"""Arithmetic of the instruction-set model in every lane: against QEMU and golden models."""
+"""Tests of arithmetic of the instruction-set model in every lane: QEMU and golden models."""
 
 from itertools import product
 
@@ -48,7 +48,7 @@ def test_integer_instructions_on_every_pair_of_borders(name):
 @pytest.mark.parametrize("threads", [5, 32])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_float_instructions_are_those_of_qemu_in_every_lane(name, threads):
-    """Each lane has operands of its own; what the lanes of a mask raise is gathered."""
+    """Each lane has its own operands; flags of the active lanes are combined."""
     (_, count), source, target = OPERATIONS[name]
     rng = np.random.default_rng(threads)
     texts = [f"{source}{10 + k}" for k in range(count)]
@@ -84,7 +84,7 @@ def test_special_functions_are_the_golden_model_s(operation):
 
 
 def halves(rng, *shape):
-    """Return stored FP16 numbers: mostly of middling size, some of every class."""
+    """Return stored FP16 numbers: mostly of medium size, some of every class."""
     some = random_bits(rng, FP16, int(np.prod(shape))).reshape(shape)
     middling = rng.normal(size=shape).astype(np.float16).view(np.uint16)
     return np.where(rng.random(shape) < 0.05, some, middling).astype(np.uint16)
@@ -118,7 +118,7 @@ def test_hgmma_is_the_golden_model_s_once_it_was_waited_for():
         give(iss, {A0: at_a, A1: at_b})
         iss.set_warp(0, 0, floats=registers)
         step(iss)
-        # What is overwritten from now on has been read; the result is not there yet.
+        # Words overwritten from now on were read before; the result is not there yet.
         iss.write(at_a, bytes(1024))
         assert np.array_equal(iss.warp(0, 0).floats, registers)
         step(iss)
@@ -126,7 +126,7 @@ def test_hgmma_is_the_golden_model_s_once_it_was_waited_for():
 
 
 def test_a_second_hgmma_completes_the_first():
-    """The second accumulates on the result of the first, as if that had been waited for."""
+    """The second accumulates on the result of the first, as if there were a wait between."""
     rng = np.random.default_rng(5)
     iss = machine("hgmma a0, a1\nhgmma a0, a1\nhgmma_wait\nhgmma_wait", threads=8, tensor="hgmma")
     a, b, registers = halves(rng, 16, 32), halves(rng, 32, 16), singles(rng, 32, 8)

@@ -1,4 +1,4 @@
-"""Warps and cores in the instruction-set model: how they start, what they spawn, how they end."""
+"""Tests of warps and cores in the instruction-set model: start, spawn, end."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_environment_calls_end_their_core_with_all_warps(line):
     outcome = iss.run(10_000)
     assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 7)
     assert not any(iss.warp(core, warp).active for core in range(2) for warp in range(4))
-    # The other core had its own end, later.
+    # The other core ended later, with its own value.
     assert lanes_of(iss, GP, core=1)[0] == 9
 
 
@@ -78,14 +78,14 @@ def test_environment_calls_end_their_core_with_all_warps(line):
 def test_exit_code_is_the_first_that_is_not_zero(codes, expected):
     iss = machine("vx_tmc x0", cores=3)
     for core, code in enumerate(codes):
-        # Of the last active lane.
+        # The value of the last active lane.
         give(iss, {GP: [8, code, 8, 8]}, core=core, mask=0b0011)
     assert iss.run().exit_code == expected
 
 
 @pytest.mark.parametrize("delays", [(1, 9), (9, 1)])
 def test_exit_code_is_that_of_warp_0(delays):
-    """Whichever of the two warps ends last."""
+    """For either order of the two ends."""
     iss = machine(
         f"li t0, 2\nla t1, other\nli a0, {delays[0]}\nvx_wspawn t0, t1\nj spin\n"
         f"other: li a0, {delays[1]}\nli gp, 7\nspin: addi a0, a0, -1\nbnez a0, spin\nvx_tmc x0"

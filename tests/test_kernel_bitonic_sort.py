@@ -1,4 +1,4 @@
-"""The bitonic network at every kind of end, on machines whose shared memory is soon too small."""
+"""Tests of the bitonic sort for all kinds of sizes, on machines with little shared memory."""
 
 import dataclasses
 

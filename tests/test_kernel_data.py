@@ -1,4 +1,4 @@
-"""Data of kernels: sums that need no rounding, bounds that hold and are not wide, references."""
+"""Tests of kernel data: exact sums, valid and tight bounds, references."""
 
 import numpy as np
 import pytest

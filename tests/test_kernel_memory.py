@@ -1,4 +1,4 @@
-"""Kernels that wait for memory: few instructions per word, many loads in flight, known traffic."""
+"""Tests of memory-bound kernels: few instructions per word, many loads in flight, traffic."""
 
 import itertools
 from dataclasses import replace
@@ -60,8 +60,8 @@ def test_right_on_any_number_of_cores(name, extents, cores):
     run(name, config, *extents, schedule="random")
 
 
-#: Instructions of a warp for each of its rows of words, without launch and end: of a whole block
-#: of rows, by the size of the block.
+#: Instructions of a warp for each of its rows of words, without launch and end: of a whole block of
+#: rows, by the size of the block.
 PER_ROW = {
     "copy": (11 / 4, (1 << 15,), (1 << 16,)),
     "strided": (28 / 8, (1 << 14, 4), (1 << 15, 4)),
@@ -82,17 +82,17 @@ def test_instructions_per_row(name, preset, record_property):
 
 
 def test_instructions_per_row_of_a_matrix():
-    """A load and a multiply-add for each row, a quarter of the rows of x, and little besides."""
+    """A load and a multiply-add per row, a quarter of the loads of x, and little else."""
     counts = [run("gemv", PRESETS["core"], 32, n)["instructions"]["warp"] for n in (1024, 2048)]
     assert (counts[1] - counts[0]) / (32 * 1024 / 8) <= 43 / 16
 
 
-#: Loads that a warp has under way before it waits for one: as many as stand in a row.
+#: Loads in flight per warp before it waits for one: all consecutive ones.
 IN_FLIGHT = {"copy": 4, "gemv": 20, "random_access": 8, "saxpy": 16, "vecadd": 16}
 
 
 def is_load_of_data(step):
-    """Return whether it is a load, and none of what a function keeps on its stack."""
+    """Return whether it is a load, but not of a function's saved registers."""
     return step.name in LOADS and step.field("rs1") != STACK_POINTER
 
 
@@ -104,7 +104,7 @@ def test_loads_in_flight(name):
         step
         for address, data in program.text
         for step in steps(program, address, address + len(data))
-        # Moves of addresses between loads wait for none of them.
+        # Address updates between loads wait for none of them.
         if step.name not in ("add", "addi")
     ]
     flights = [
@@ -135,7 +135,7 @@ def test_sums_of_factors_are_exact(n):
     rng = np.random.default_rng(1)
     values = np.abs(factors(rng, max(2, 20_000 // n), n)).astype(np.float64)
     assert values.min() == 1
-    # The worst that could come: as many of the largest as there are columns.
+    # The worst case: one largest product per column.
     assert n * values.max() ** 2 <= 1 << 24
     assert values.max() >= min(2047, np.sqrt((1 << 24) / n)) * 0.95
     assert (values == np.rint(values)).all()
@@ -154,11 +154,11 @@ def test_data_too_large_is_refused(name, sizes, message):
         find_kernel(name).problem(sizes, seed=1)
 
 
-# -- on the gateware of a small cluster
+# -- on the RTL of a small cluster
 
 
 def test_a_step_takes_as_long_as_memory():
-    """A ring that no cache holds: what DRAM takes longer, each step takes longer."""
+    """A ring that no cache holds: each step is slower by the additional DRAM latency."""
     steps = 256
     near, far = (
         on_gateware("chase", 512, 16, steps, config=NOTHING_AHEAD, latency=latency)["region"][
@@ -172,7 +172,7 @@ def test_a_step_takes_as_long_as_memory():
 
 
 def test_strides_read_as_much_as_lines_say():
-    """Words that are farther apart than a line cost a line each, but for what is read ahead."""
+    """Words farther apart than a line cost a line each, except for prefetched lines."""
     n = 1024
     assert TINY.core
     line = TINY.core.l1d.line_bytes
@@ -186,7 +186,7 @@ def test_strides_read_as_much_as_lines_say():
 
 
 def test_a_copy_writes_each_word_once():
-    """And reads each at least once, and at most a quarter of them, read ahead, a second time."""
+    """It reads each word at least once, and at most a quarter of them a second time, prefetched."""
     few, many = (on_gateware("copy", n)["memory"] for n in (2048, 6144))
     assert many["written_bytes"] - few["written_bytes"] == 4 * 4096
     assert 4 * 4096 <= many["read_bytes"] - few["read_bytes"] <= 1.25 * 4 * 4096

@@ -1,4 +1,4 @@
-"""Data of the kernels for cores: shapes, bounds, arguments, seeds, sizes they refuse."""
+"""Tests of the problems of core kernels: shapes, bounds, arguments, seeds, refused sizes."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from spica.kernels.kernel import every_kernel, find_kernel
 
 KERNELS = {kernel.name: kernel for kernel in every_kernel()}
-#: Given to dimensions in this order, from each of several places on.
+#: Sizes given to dimensions in this order, from several starting points.
 SIZES = (1, 2, 7, 33, 64, 100)
 
 
@@ -75,7 +75,7 @@ def test_bounds_are_finite_and_not_negative(name):
 
 
 def test_bounds_are_narrow(name):
-    """No larger than a thousandth of what is usual in the result."""
+    """At most a thousandth of the usual magnitude of the result."""
     for problem in problems(name):
         for buffer in problem.buffers.values():
             if buffer.expected is None or buffer.data.dtype.kind != "f":
@@ -86,7 +86,7 @@ def test_bounds_are_narrow(name):
 
 
 def test_what_is_there_at_the_start_is_wrong(name):
-    """A kernel that does nothing fails, unless nothing is to be done."""
+    """A kernel that does nothing fails, unless there is nothing to do."""
     kernel = KERNELS[name]
     problem = kernel.problem({d: 40 + k for k, d in enumerate(kernel.dimensions)}, seed=1)
     for buffer in problem.buffers.values():

@@ -1,4 +1,4 @@
-"""References of the kernels against other ways to compute them, and what their bounds notice."""
+"""Tests of kernel references against other algorithms, and of the faults their bounds detect."""
 
 import math
 from fractions import Fraction
@@ -59,7 +59,7 @@ def test_errors_of_one_step_are_in_the_next_bound():
 
 
 def softmax_in_float32(x):
-    """Return the softmax of rows as machines compute it, sums one by one."""
+    """Return the softmax of rows in FP32 with sequential sums."""
     shift = (x.max(axis=1, keepdims=True) * np.float32(math.log2(math.e))).astype(np.float32)
     e = np.exp2(fused(x, np.float32(math.log2(math.e)), -shift))
     total = np.cumsum(e, axis=1, dtype=np.float32)[:, -1:]
@@ -94,7 +94,7 @@ def test_a_column_left_out_of_a_sum_is_noticed():
 
 
 def layernorm_in_float32(x, gain, bias):
-    """Return normalised rows as machines compute them, sums one by one."""
+    """Return normalised rows in FP32 with sequential sums."""
     share = np.float32(1) / np.float32(x.shape[1])
     mean = np.cumsum(x, axis=1, dtype=np.float32)[:, -1:] * share
     off = x - mean
@@ -196,7 +196,7 @@ def test_keys_are_sorted_and_some_extreme_some_alike():
 
 
 def nearest_float32(value):
-    """Return the FP32 value nearest to a fraction, ties to the even one."""
+    """Return the FP32 value nearest to a fraction, ties to even."""
     guess = np.float32(float(value))
     candidates = [np.nextafter(guess, np.float32(to)) for to in (-np.inf, np.inf)] + [guess]
     return min(
@@ -220,7 +220,7 @@ def test_fused_rounds_once():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_fused_where_rounding_twice_is_wrong(sign):
-    # 2^24 + 2 + 1 - 2^-30: float64 takes it for a tie, which goes up to the even 2^24 + 4.
+    # 2^24 + 2 + 1 - 2^-30: a tie in float64, which rounds up to the even 2^24 + 4.
     x = np.float32(2.0**-15)
     a, b, c = (np.array([sign * v], np.float32) for v in (1 + x, sign * (1 - x), 2**24 + 2))
     assert np.float32(np.float64(a) * b + c) == sign * (2**24 + 4)
@@ -238,7 +238,7 @@ def test_steps_of_known_points(c, count):
 
 
 def steps_of_pixel(c_re, c_im):
-    """Return a pixel's number of steps, each operation rounded by fractions."""
+    """Return a pixel's number of steps, with each operation rounded in exact fractions."""
     re = im = square = distance = np.float32(0)
     count = 0
     while distance <= 16 and count < LIMIT:

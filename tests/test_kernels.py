@@ -1,4 +1,4 @@
-"""Every kernel on every shape of machine: right to its bound, without spills, within its budget."""
+"""Tests of every kernel on every machine shape: results within bounds, no spills, within budget."""
 
 import dataclasses
 import math
@@ -51,20 +51,20 @@ MACHINES = {
     "3x5x6, barriers of a core": machine(3, 5, 6, "core"),
     "8x32x32, barriers of a core": machine(8, 32, 32, "core"),
 }
-#: The smallest, ragged ones, tiles that just fit, more than all threads have at a time.
+#: The smallest, ragged ones, tiles that just fit, more elements than threads.
 SIZES = {
     1: [(1,), (2,), (61,), (509,), (2053,)],
     2: [(1, 1), (3, 50), (53, 3), (37, 41), (64, 72)],
     3: [(1, 1, 1), (5, 3, 2), (33, 70, 37), (64, 64, 64), (70, 31, 101)],
 }
-#: Where others show more: work that grows with the square, dimensions that are no sides.
+#: Kernels with quadratic work, or dimensions that are not sides.
 SIZES_OF = {
     "chase": [(1, 1, 1), (5, 3, 2), (33, 70, 37), (64, 16, 1000), (509, 7, 509)],
     "nbody": [(1,), (2,), (61,), (257,), (509,)],
     "random_access": [(1, 1), (3, 50), (61, 7), (2053, 300), (20011, 40000)],
     "strided": [(1, 1), (3, 50), (61, 7), (2053, 5), (20011, 16)],
 }
-#: More for machines of thousands of threads.
+#: Larger sizes for machines with thousands of threads.
 LARGE = {1: [(8192,), (20011,)], 2: [(1, 5003), (257, 263)], 3: [(1, 300, 9), (257, 130, 67)]}
 
 
@@ -114,8 +114,8 @@ def test_right_everywhere(name, shape):
                 )
 
 
-#: Warp-instructions on preset `core` at -O3, launch and end included: what was measured and about
-#: a twentieth for other versions of the compiler.
+#: Warp-instructions on preset `core` at -O3, launch and end included: the measured number and about
+#: a twentieth for other compiler versions.
 BUDGETS = {
     "bitonic_sort": ((4096,), 240_000),
     "chase": ((256, 16, 256), 1_520),
@@ -158,7 +158,7 @@ def test_inspection(name, optimize):
 
 
 def element_off(problem: Problem) -> Problem:
-    """Return the problem with one element of each result expected a little otherwise."""
+    """Return the problem with a slightly different expectation for one element of each result."""
     buffers = {}
     for name, buffer in problem.buffers.items():
         expected = buffer.expected
@@ -185,7 +185,7 @@ def test_a_wrong_reference_is_seen(name):
     assert all(check["wrong"] == 1 for check in checks if check["result"])
 
 
-#: What somebody might get wrong in each kernel, as text of its source and what to put there.
+#: Plausible faults of each kernel: text of its source and its replacement.
 MISTAKES = {
     "bitonic_sort": [("spica_barrier();", "")],
     "chase": [

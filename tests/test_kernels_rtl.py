@@ -1,4 +1,4 @@
-"""Every kernel on the gateware of cores, in lockstep with the instruction-set model."""
+"""Tests of every kernel on the RTL of cores, in lockstep with the instruction-set model."""
 
 import pytest
 
@@ -10,9 +10,9 @@ from spica.sim.simt import SimtOptions, run_simt
 KERNELS = [kernel.name for kernel in every_kernel()]
 #: Small and ragged, by the number of dimensions.
 SIZES = {1: (61,), 2: (13, 11), 3: (9, 7, 5)}
-#: The cluster of the fast tier: two issue slots, three threads, a request for each of them.
+#: The cluster of the fast tests: two issue slots, three threads, a request for each of them.
 FAST = FUZZ_CONFIGS[2:3]
-#: Of Amaranth's simulator.
+#: Sizes on Amaranth's simulator.
 BOTH_ENGINES = {"vecadd": (64,), "reduce": (64,), "mandelbrot": (8, 4)}
 
 
@@ -31,7 +31,7 @@ def on_gateware(name: str, config: ClusterConfig, **options):
     assert result["lockstep"]
     width = config.core.issue_width
     for number, slots in enumerate(result["slots"]):
-        # As many slots as there were issued instructions, and each slot counted once.
+        # As many slots as issued instructions, and each slot counted once.
         assert slots["NONE"] == result["instructions_by_core"][number]
         assert sum(slots.values()) % width == 0
     return result

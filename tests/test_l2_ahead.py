@@ -1,4 +1,4 @@
-"""A slice of the L2 cache reads ahead of streams, and nobody sees it but by the time it takes."""
+"""Tests of prefetching in an L2 slice: values unaffected, timing only."""
 
 import random
 from dataclasses import replace
@@ -28,7 +28,7 @@ def lines_of(bench: L2Bench) -> list[int]:
 
 
 def one_by_one(config: L2SliceConfig, lines, *, identity: int = CORE, **bench) -> L2Bench:
-    """Ask for lines, each after the one before it came."""
+    """Request lines, each after the previous one has arrived."""
     bench = L2Bench(config, random.Random(1), span=8192, latency=LATENCY, **bench)
     bench.run(*([burst] for burst in bench.reads(identity, lines)))
     return bench
@@ -50,7 +50,7 @@ def test_a_stream_waits_for_dram_only_at_its_beginning():
 
 
 def test_lines_that_are_read_ahead_leave_room_for_others():
-    """Three quarters of what may wait; each begins in the cycle after it is offered."""
+    """At most three quarters of the MSHRs; each prefetch starts in the cycle after its offer."""
     unit, offered = L2Ahead(replace(CONFIG, l2=replace(CONFIG.l2, prefetch=16))), []
 
     async def drive(ctx):
@@ -106,7 +106,7 @@ def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
 
 
 def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
-    """Ten lines on their way and ten that come for them have room in sixteen slots."""
+    """Ten lines being prefetched and ten demand misses on them fit sixteen MSHRs."""
     config = replace(CONFIG, l2=replace(CONFIG.l2, misses=16, prefetch=10))
     base = DRAM_END - 12 * CONFIG.l2.line_bytes
     bench = L2Bench(config, random.Random(1), base=base, span=768, latency=200)
@@ -136,7 +136,7 @@ def test_a_slot_is_taken_over_in_whatever_cycle_its_line_comes(stall):
 
 @pytest.mark.parametrize(("others", "is_here"), [(15, True), (20, False)])
 def test_a_line_read_ahead_waits_for_who_is_late_and_not_for_ever(others, is_here):
-    """Of four ways three are empty; of those that come then each fourth meets it, three times."""
+    """Three of four ways are empty; every fourth later line conflicts with it, three times."""
     config = replace(CONFIG, l2=replace(CONFIG.l2, size=2048, ways=4))
     bench = L2Bench(config, random.Random(1), span=1 << 15, latency=LATENCY)
     elsewhere = [5 + 8 * n for n in range(40 + others, 40, -1)]
@@ -156,7 +156,7 @@ def test_a_flush_ends_streams():
 
 
 def streams_and_more(bench: L2Bench, phases: int) -> list[list[Burst]]:
-    """Return a few bursts at a time of several streams, and writes and reads of their lines."""
+    """Return interleaved bursts of several streams, and writes and reads of their lines."""
     rounds, lines = [], [bench.rng.randrange(128) for _ in range(3)]
     for _ in range(phases):
         bursts = []

@@ -1,4 +1,4 @@
-"""A slice of the L2 cache before somebody who takes no answers for long: none is lost."""
+"""Tests of an L2 slice with a requester that stalls responses for long: none is lost."""
 
 import itertools
 import random
@@ -23,23 +23,23 @@ CONFIGS = {
         masters=1,
     ),
 }
-#: An id of the DMA, whose misses pass, and two of cores.
+#: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
-#: Lines that are there.
+#: Lines that are present.
 WARM = 8
 
 
-#: Cycles in which nothing is taken.
+#: Cycles of the stall.
 LONG = 100
 
 
 class HeldBench(L2Bench):
-    """A bench that takes nothing of a channel in `LONG` cycles from `start` on.
+    """A bench that stalls a channel for `LONG` cycles from `start` on.
 
     Attributes
     ----------
     reads_taken, writes_done : int
-        In those cycles.
+        Counts within those cycles.
 
     """
 
@@ -63,16 +63,16 @@ class HeldBench(L2Bench):
 
 @cache
 def warmed(config: L2SliceConfig) -> int:
-    """Return the cycle in which all lines of `WARM` are there."""
+    """Return the cycle in which all lines of `WARM` are present."""
     bench = HeldBench(config, "r", 1 << 20)
     bench.run(bench.writes(CORE, range(WARM)))
     return bench.cycle
 
 
 def held(channel: str, make, *, config: L2SliceConfig = CONFIGS["pairs"]) -> HeldBench:
-    """Ask for what `make` makes with a bench, and compare what comes.
+    """Issue the requests of `make` to a bench, and compare the responses.
 
-    The first lines are there by then; nothing is taken of the channel for a while.
+    The first lines are present by then; a channel stalls for a while.
     """
     bench = HeldBench(config, channel, warmed(config))
     bench.run(bench.writes(CORE, range(WARM)), make(bench))
@@ -81,7 +81,7 @@ def held(channel: str, make, *, config: L2SliceConfig = CONFIGS["pairs"]) -> Hel
 
 
 def of_ids(bench: L2Bench, ids, lines):
-    """Return reads of a beat of lines, by these ids in turns."""
+    """Return reads of a beat of each line, by these IDs in turn."""
     turns = zip(itertools.cycle(ids), lines)
     return [burst for identity, line in turns for burst in bench.reads(identity, [line], beats=1)]
 
@@ -97,7 +97,7 @@ def test_reads_of_what_is_there_are_taken_while_there_is_room_for_answers(beats)
     ("ids", "lines"),
     [
         ([CORE, OTHER], range(20, 50)),  # misses
-        ([DMA, DMA + 1], range(20, 50)),  # misses that leave nothing behind
+        ([DMA, DMA + 1], range(20, 50)),  # misses that do not allocate
         ([CORE, OTHER, DMA], [n if n % 2 else n % WARM for n in range(20, 50)]),
     ],
     ids=["cores", "dma", "mixed"],
@@ -110,7 +110,7 @@ def test_what_came_for_reads_waits_for_room(ids, lines):
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("ids", [[CORE], [DMA], [CORE, DMA]], ids=["cores", "dma", "mixed"])
 def test_writes_are_done_while_there_is_room_for_replies(name, ids):
-    """Of writes that pass through, DRAM's replies wait for room."""
+    """DRAM's responses to uncached writes wait for room."""
 
     def writes(bench):
         turns = zip(itertools.cycle(ids), range(30))

@@ -1,4 +1,4 @@
-"""A slice of the L2 cache: one order of all writes for everybody."""
+"""Tests of an L2 slice: one order of writes for all requesters."""
 
 import random
 from dataclasses import replace
@@ -12,12 +12,12 @@ from spica.hw.memory.l2_layouts import L2SliceConfig
 from spica.hw.memory.l2_slice import L2Slice
 from spica.sim.l2_bench import Burst, L2Bench
 
-#: An id of the DMA, whose misses pass, and two of cores.
+#: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
 
 
 def config_of(l2: L2Config, **place) -> L2SliceConfig:
-    """Return a slice that has all addresses and reads nothing ahead."""
+    """Return a slice of all addresses without prefetching."""
     return L2SliceConfig(l2=replace(l2, prefetch=0), **{"masters": 1, **place})
 
 
@@ -33,7 +33,7 @@ CONFIGS = {
     "beat": config_of(
         L2Config(size=64, ways=2, line_bytes=8, misses=4, write_backs=8), data_width=64
     ),
-    # Lines under way look like 3 of 4 others.
+    # Lines in flight match the keys of 3 of 4 others.
     "alike": replace(SMALL, key_width=2, l2=replace(SMALL.l2, misses=8, write_backs=8)),
 }
 
@@ -60,7 +60,7 @@ def test_what_a_cache_must_be(change, message):
 
 def test_sources_are_a_tuple():
     with pytest.raises(TypeError, match=r"must be a tuple of integers, not \[0\]"):
-        L2Config(no_allocate_sources=[0])  # pyright: ignore[reportArgumentType]  # what is refused
+        L2Config(no_allocate_sources=[0])  # must be refused
 
 
 def test_what_its_place_must_be():
@@ -75,7 +75,7 @@ def test_what_its_place_must_be():
 @pytest.mark.parametrize("stall", [0, 0.3])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_everybody_sees_one_order_of_writes(name, stall):
-    """Few lines, so that they are given up all the time; then fewer, all asked for at once."""
+    """Few lines with constant evictions; then fewer lines, all requested at once."""
     config = CONFIGS[name]
     bench = L2Bench(
         config, random.Random(5), jitter=30 if stall else 0, stall=stall, gated=bool(stall)
@@ -113,7 +113,7 @@ def test_one_order_of_writes_for_long(name, seed):
 
 
 def test_slices_share_addresses_line_by_line():
-    """Lines of the other slice are not here: all sets of this one are used."""
+    """The slice has no lines of the other one: all of its sets are used."""
     config = config_of(SMALL.l2, masters=2)
     bench = L2Bench(config, random.Random(2))
     odd = range(1, 2 * config.l2.lines, 2)
@@ -137,7 +137,7 @@ def test_a_line_is_read_once_for_all():
 
 
 def test_reads_past_the_cache_see_writes_in_order():
-    """What DRAM answers later, to an earlier read of an id, is not newer."""
+    """A later DRAM response to an earlier read of an ID must not be newer."""
     bench = L2Bench(SMALL, random.Random(4), latency=8, jitter=40)
     bench.run(*(bench.reads(DMA, [0] * 3) + bench.writes(DMA, [0]) for _ in range(25)))
     assert bench.events["write_stall"]
@@ -163,7 +163,7 @@ def test_misses_of_the_dma_leave_nothing_behind():
     stream = range(20, 40)
     again = bench.reads(CORE, range(SMALL.l2.lines))
     bench.run(keep, bench.reads(DMA, stream), bench.writes(DMA, stream), again)
-    assert len(bench.fetched) == SMALL.l2.lines + 20  # none of the lines was given up
+    assert len(bench.fetched) == SMALL.l2.lines + 20  # no line was evicted
     assert len(bench.stored) == 20 and not bench.events["write_back"]
     update, other = bench.writes(DMA, [2]), bench.reads(CORE, [2])
     bench = L2Bench(SMALL, random.Random(1))
@@ -185,13 +185,13 @@ def test_a_flush_writes_each_line_once():
 
 
 def test_a_flush_looks_at_a_set_per_cycle_where_something_was_written():
-    """Only the last set but one has lines that were written, all its 4: 2 cycles for each."""
+    """Only the last set but one has dirty lines, all its 4: 2 cycles for each."""
     l2 = L2Config(size=1 << 16, ways=4, misses=4, write_backs=8)
     config = config_of(l2, id_width=6, source_width=1)
     sets = config.l2.sets
     bench = L2Bench(config, random.Random(1), span=1 << 16, latency=0)
     bench.run("flush")
-    assert bench.cycle <= sets + GROUPS + 8  # after a reset all sets were emptied
+    assert bench.cycle <= sets + GROUPS + 8  # all sets were cleared after reset
     before = bench.cycle
     bench = L2Bench(config, random.Random(1), span=1 << 16, latency=0)
     last = bench.writes(CORE, range(sets - 2, 4 * sets, sets))
@@ -208,7 +208,7 @@ def test_a_withheld_clock_changes_nothing():
 
 
 def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
-    """Nothing else goes to DRAM after it; hits before the read vary when it is looked up."""
+    """Nothing else goes to DRAM after it; earlier hits vary the cycle of the lookup."""
     bench = L2Bench(config_of(L2Config(size=256, ways=1, misses=4)), random.Random(1))
     (other,), phases = bench.reads(CORE, [1], beats=1), []
     phases.append([other])
@@ -216,7 +216,7 @@ def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
         phases += [
             bench.writes(CORE, [0], strobes=1),
             [
-                *bench.reads(CORE, [4]),  # line 0 is given up
+                *bench.reads(CORE, [4]),  # line 0 is evicted
                 *(Burst(OTHER, other.address) for _ in range(hits)),
                 *bench.reads(OTHER, [0]),
             ],
@@ -226,7 +226,7 @@ def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
 
 
 def test_a_read_waits_for_bytes_that_are_on_their_way():
-    """Line 0 is given up to line 4 and asked for again before DRAM has what was written to it."""
+    """Line 0 is evicted by line 4 and requested again before its write-back is in DRAM."""
     bench = L2Bench(
         config_of(L2Config(size=256, ways=1, misses=4)), random.Random(3), latency=1, jitter=40
     )
@@ -241,7 +241,7 @@ def test_a_read_waits_for_bytes_that_are_on_their_way():
 
 
 def test_a_read_that_comes_while_the_one_before_it_is_answered():
-    """Hits of another id vary when it comes."""
+    """Hits of another ID vary its arrival."""
     bench = L2Bench(config_of(L2Config(size=4096, misses=4)), random.Random(1))
     (hit,) = bench.reads(CORE, [0], beats=1)
     phases = [[hit]]
@@ -272,7 +272,7 @@ def test_errors_are_passed_on():
 
 
 def test_replies_of_an_id_keep_their_order():
-    """What is done here at once waits for what DRAM has to reply to."""
+    """A response that is ready at once waits for earlier ones from DRAM."""
     bench = L2Bench(SMALL, random.Random(1), broken=range(0x8000_0000, 0x8000_0020), latency=20)
     past, hit = bench.writes(DMA, [0, 2])
     bench.run(bench.reads(CORE, [2]), [past, hit])

@@ -1,4 +1,4 @@
-"""How fast a slice of the L2 cache is, and what it costs."""
+"""Tests of the throughput, latency and cost of an L2 slice."""
 
 import random
 from dataclasses import replace
@@ -12,14 +12,14 @@ from spica.sim.l2_bench import Burst, L2Bench
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
 
-#: Of a slice at its default, of 64 reads that wait and 64 write-backs.
+#: Limits of a slice at its default, with 64 MSHRs and 64 write-backs.
 CELLS, FLIP_FLOPS, DEPTH = 1_900, 4_400, 50
-#: An id of the DMA, whose misses pass, and two of cores.
+#: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
 
 
 def config_of(l2: L2Config) -> L2SliceConfig:
-    """Return a slice that has all addresses and reads nothing ahead."""
+    """Return a slice of all addresses without prefetching."""
     return L2SliceConfig(l2=replace(l2, prefetch=0), masters=1)
 
 
@@ -28,7 +28,7 @@ SMALL_OF_MANY = config_of(L2Config(size=1024, ways=2, misses=16, write_backs=4))
 
 
 def beats_per_cycle(bursts: list[Burst]) -> float:
-    """Return what went over the bus from the second burst on."""
+    """Return the beats per cycle on the bus from the second burst on."""
     ends = [burst.ended for burst in bursts]
     beats = sum(len(burst.writes or burst.values) for burst in bursts[1:])
     return beats / (ends[-1] - ends[0])
@@ -59,12 +59,12 @@ def test_hits_go_at_a_beat_per_cycle_each_way():
 
 
 def warm_of(bursts: list[Burst]) -> list[Burst]:
-    """Return writes of the same lines before them."""
+    """Return prior writes of the same lines."""
     return [Burst(b.id, b.address, writes=b.writes) for b in bursts if b.writes]
 
 
 def misses_per_cycle(identity: int, l2: L2Config, latency: int) -> float:
-    """Return the beats per cycle of reads of lines that are all missed."""
+    """Return the beats per cycle of reads that all miss."""
     bench = L2Bench(config_of(l2), random.Random(1), latency=latency, span=1 << 14)
     bursts = bench.reads(identity, range(2 * l2.misses))
     bench.run(bursts)
@@ -74,7 +74,7 @@ def misses_per_cycle(identity: int, l2: L2Config, latency: int) -> float:
 
 @pytest.mark.parametrize("identity", [DMA, CORE])
 def test_misses_keep_dram_busy(identity):
-    """16 lines of 2 beats are as many as the cycles that one takes."""
+    """16 lines of 2 beats cover the cycles of one miss."""
     assert misses_per_cycle(identity, L2Config(size=1024, misses=16, write_backs=4), 16) > 0.98
 
 
@@ -85,7 +85,7 @@ def test_misses_keep_dram_busy_at_its_default(identity):
 
 
 def both_ways(identity: int, l2: L2Config, latency: int, lines: int) -> tuple[float, float]:
-    """Return the beats per cycle of reads and of writes, side by side, that all go to DRAM."""
+    """Return the beats per cycle of concurrent reads and writes that all go to DRAM."""
     config = config_of(l2)
     bench = L2Bench(config, random.Random(1), latency=latency, span=2 * lines * l2.line_bytes)
     read = bench.reads(identity, range(lines))
@@ -97,7 +97,7 @@ def both_ways(identity: int, l2: L2Config, latency: int, lines: int) -> tuple[fl
 
 @pytest.mark.parametrize("identity", [DMA, CORE])
 def test_reads_and_writes_of_dram_share_what_is_looked_up(identity):
-    """A read is looked up twice and a write once: 2 beats of each in 3 cycles."""
+    """A read takes two lookups and a write one: 2 beats of each in 3 cycles."""
     rates = both_ways(identity, L2Config(size=1024, misses=32, write_backs=32), 20, 60)
     assert min(rates) > 0.6
 

@@ -1,4 +1,4 @@
-"""The way of a set that gives up its line, against a model of a few lines; and what it is for."""
+"""Tests of the replacement policy of an L2 set: model, and effect on hits."""
 
 import random
 

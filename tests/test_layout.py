@@ -1,4 +1,4 @@
-"""The rooms import one way, and every package and data file is distributed."""
+"""Tests of import directions between top-level packages, and of distributed files."""
 
 import ast
 import tomllib
@@ -19,8 +19,8 @@ SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setupto
 
 
 def rooms_imported(path):
-    """Yield the room of every import in `path` that leaves its own room."""
-    depth = len(path.relative_to(ROOT).parts)  # `level` that reaches the package root
+    """Yield the package of every import in `path` that leaves its own package."""
+    depth = len(path.relative_to(ROOT).parts)  # `level` that reaches the root package
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level == depth:
             if node.module:
@@ -46,7 +46,7 @@ def test_imports_go_one_way(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_rooms_import_each_other_relatively(path):
-    """A room imported by its bare name would hold every class a second time."""
+    """A package imported by its bare name would hold every class a second time."""
     assert not {"spica", *MAY_IMPORT} & set(absolute_imports(path))
 
 

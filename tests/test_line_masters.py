@@ -1,4 +1,4 @@
-"""Writes of a core at the AXI masters: told in their order, each with the error of its burst."""
+"""Tests of core writes at the AXI masters: responses in order, each with its burst's error."""
 
 import random
 from collections import deque
@@ -27,7 +27,7 @@ CONFIGS = {
 
 
 class Sometimes:
-    """Addresses of which each is refused now and then."""
+    """Addresses that are refused at random."""
 
     def __init__(self, rng: random.Random, probability: float):
         self.rng, self.probability = rng, probability
@@ -42,9 +42,9 @@ def test_it_converts(name):
 
 
 class WriteBench:
-    """Write beats until all are told; each is to be told once its burst's response was there.
+    """Write beats until all are answered; each must be answered once, after its burst's response.
 
-    Who writes and who is told pause with a probability of `stall`, memories with that of `behind`.
+    Writer and receiver pause with a probability of `stall`, memories with that of `behind`.
     """
 
     def __init__(self, config, rng: random.Random, stall: float, behind: float, fails: float):
@@ -54,7 +54,7 @@ class WriteBench:
         self.buses = [
             BeatMemory(
                 getattr(self.dut, f"axi_{c}"), self.memory, config.axi, rng,
-                index=c, stall=behind, jitter=3, refused=Sometimes(rng, fails),  # pyright: ignore[reportArgumentType]  # asked for addresses alone
+                index=c, stall=behind, jitter=3, refused=Sometimes(rng, fails),  # pyright: ignore[reportArgumentType]  # asked for addresses only
             )
             for c in range(config.axi.masters)
         ]  # fmt: skip
@@ -62,7 +62,7 @@ class WriteBench:
         self.responses: list[list[int]] = [[] for _ in self.buses]
         self.awaited: deque = deque()  # (master, burst)
         self.told: list[int] = []
-        self.joined_others = 0  # told after another burst of their master
+        self.joined_others = 0  # answered after another burst of their master
 
     def run(self, writes):
         left, dut, rng = deque(writes), self.dut, self.rng
@@ -93,14 +93,14 @@ class WriteBench:
         simulate(top, bench, timeout=20_000)
 
     def tell(self, error: int):
-        """Check what came of the oldest write."""
+        """Check the outcome of the oldest write."""
         master, burst = self.awaited.popleft()
         assert burst.number < len(self.responses[master]), "told before it was done"
         assert error == self.responses[master][burst.number]
         self.told.append(error)
 
     def step(self, ctx, seen, accepted: dict | None):
-        """Let the memories and the models go on."""
+        """Advance the memories and the models."""
         per_bus = len(self.buses[0].samples)
         for c, (bus, model) in enumerate(zip(self.buses, self.models, strict=True)):
             values = seen[c * per_bus : (c + 1) * per_bus]
@@ -125,7 +125,7 @@ class WriteBench:
 
 
 def random_writes(rng: random.Random, config, lines: int, count: int):
-    """Yield writes of beats in so many lines, many of some bytes only."""
+    """Yield writes of beats in this many lines, often of some bytes only."""
     size = config.axi.beat_bytes
     beats = config.axi.interleave_bytes // size
     for _ in range(count):

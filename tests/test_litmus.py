@@ -1,4 +1,4 @@
-"""Small programs of several agents: what they see is allowed, and what is weak is really seen."""
+"""Litmus tests of several agents: results are allowed, and weak results do occur."""
 
 from collections import Counter
 from dataclasses import replace
@@ -21,7 +21,7 @@ from spica.sim.stop_reason import CoreStop
 LIMIT = 10_000_000
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 QUICK = ("message-apart-none-none", "message-apart-fence-fence", "dma-writes-message-fence")
-#: Rounds of a program, and most programs until all that is weak was seen.
+#: Rounds of a program, and the most programs until all weak results occurred.
 ROUNDS, PROGRAMS = 100, 40
 
 
@@ -67,7 +67,7 @@ def test_what_is_not_allowed_is_told():
 
 @pytest.fixture(scope="module")
 def machine():
-    """Return a cluster of two cores as other tests have it."""
+    """Return the cluster of two cores of other tests."""
     dram = MEMORIES[0]
     with ClusterMachine(TWO, name="two_observed", optimize=1, dram=dram, watchdog=5000) as machine:
         yield machine
@@ -90,7 +90,7 @@ def test_what_is_seen_is_allowed(machine, name):
 
 @pytest.fixture(scope="module")
 def machines():
-    """Return clusters with caches of few lines, each with other memory."""
+    """Return clusters with caches of few lines, each with different memory."""
     with small_machines() as machines:
         yield machines
 

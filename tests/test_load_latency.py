@@ -1,4 +1,4 @@
-"""How long loads take: bins, percentiles, and sums over cores."""
+"""Tests of load latency: bins, percentiles, and sums over cores."""
 
 import random
 from itertools import pairwise
@@ -9,7 +9,7 @@ from spica.sim.load_latency import BINS, FINE, LoadLatency, bin_range, summed
 
 
 def latency_of(cycles):
-    """Return what is counted of loads of so many cycles each."""
+    """Return the counts of loads with these latencies in cycles."""
     bins = [0] * BINS
     for each in cycles:
         bins[each if each < FINE else FINE + each.bit_length() - FINE.bit_length()] += 1

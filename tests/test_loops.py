@@ -1,4 +1,4 @@
-"""Combinational loops are found before a bench would hang on them, in each design that differs."""
+"""Tests that combinational loops are found before a bench hangs, in each distinct design."""
 
 import pytest
 from amaranth import *
@@ -11,14 +11,14 @@ from spica.sim.bench import require_no_loop
 
 
 class Off:
-    """Is false, and has no text of its own."""
+    """A false value without a literal of its own."""
 
     def __bool__(self):
         return False
 
 
 class Gates(wiring.Component):
-    """Hands a bit on, or that and its own output."""
+    """Passes a bit on, or feeds its own output back."""
 
     i: In(1)
     o: Out(1)
@@ -35,7 +35,7 @@ class Gates(wiring.Component):
 
 @pytest.fixture
 def conversions(monkeypatch):
-    """Return a list that grows by what is converted."""
+    """Return a list that grows by each converted design."""
     done, convert = [], bench.rtlil.convert
     monkeypatch.setattr(bench, "converted", set())
     monkeypatch.setattr(
@@ -51,7 +51,7 @@ def test_a_loop_is_found_beside_an_equal_design_without(conversions):
     design = Gates(True)
     with pytest.raises(CombinationalCycle):
         require_no_loop(design)
-    with pytest.raises(CombinationalCycle):  # what failed once fails again
+    with pytest.raises(CombinationalCycle):  # a failed design fails again
         require_no_loop(Gates, True)
 
 

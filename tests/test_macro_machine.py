@@ -1,4 +1,4 @@
-"""A machine whose memories are macros: the same values, cycles and counters as without."""
+"""Tests of a machine with SRAM macros: values, cycles and counters as without macros."""
 
 import functools
 
@@ -17,14 +17,14 @@ from spica.sim.machine import Machine
 from spica.sim.run import RunOptions, run_gemm
 from spica.sim.simt import run_simt
 
-#: Every memory, however small: what is read in a cycle in which it is written is random.
+#: Every memory, however small: a read in the cycle of a write to its word is random.
 EVERY = MacroLimits(bits=0, words=0)
 DRAM = DramConfig(stall=0.2, bytes_per_cycle=24, seed=3)
 
 
 @pytest.fixture
 def macros(monkeypatch):
-    """Return a function that has the models from now on use macros."""
+    """Return a function that makes all later models use macros."""
     emit_cached = engines.emit_cached
 
     def use():
@@ -34,7 +34,7 @@ def macros(monkeypatch):
 
 
 def product(preset: str, size: tuple[int, int, int], **options) -> dict:
-    """Return what a product does on a machine without cores, which must be right."""
+    """Return the outcome of a product on a machine without cores; it must be correct."""
     config, (m, n, k) = PRESETS[preset], size
     problem = GemmProblem.placed(m=m, n=n, k=k, c_pitch=n + n % 2)
     with Machine(config, name=preset, dram=DRAM, **options) as machine:
@@ -56,12 +56,12 @@ def product(preset: str, size: tuple[int, int, int], **options) -> dict:
 def test_products_are_the_same(macros, preset, size):
     plain = product(preset, size)
     macros()
-    for seed in (1, 2):  # of what memories hold at power-up, and show after a clash
+    for seed in (1, 2):  # seed of memory contents at power-up and after collisions
         assert product(preset, size, seed=seed, optimize=0) == plain
 
 
 def program(kernel: Kernel, sizes: tuple[int, ...]) -> dict:
-    """Return what a kernel does on the cores of `tiny`, which must be right."""
+    """Return the outcome of a kernel on the cores of `tiny`; it must be correct."""
     options = SimtOptions(engine="verilator", lockstep=False, memory=DRAM, model_optimize=1)
     named = dict(zip(kernel.dimensions, sizes, strict=True))
     result = run_simt(kernel, "tiny", PRESETS["tiny"], named, options)
@@ -71,7 +71,7 @@ def program(kernel: Kernel, sizes: tuple[int, ...]) -> dict:
 
 @pytest.mark.slow
 def test_programs_are_the_same(macros):
-    """With caches, and splits that are open in each other."""
+    """With caches, and nested splits."""
     runs = [
         (EXACT_KERNELS["gemm"](PRESETS["tiny"]), (40, 24, 64)),
         (find_kernel("mandelbrot"), (16, 8)),

@@ -1,4 +1,4 @@
-"""`hw.matrix.accumulator` against an array that golden additions update."""
+"""Tests of `hw.matrix.accumulator` against an array updated by golden additions."""
 
 import random
 from collections import deque
@@ -22,21 +22,21 @@ CONFIGS = [
 
 
 def pack(elements, width=32):
-    """Return the elements side by side, the first lowest."""
+    """Return the elements packed into one number, the first in the lowest bits."""
     return sum(int(element) << (width * k) for k, element in enumerate(elements))
 
 
 def golden_sum(config, stored, sums):
-    """Return the row that addition leaves in the accumulator."""
+    """Return the accumulator's row after an addition."""
     if config.operand == "int8":
         return (stored + sums).astype(np.uint32)
     return add(stored, sums)
 
 
 class Plan:
-    """What happens in each cycle: rows of sums, each address again as soon as it may be.
+    """Schedule of sums: every address is reused as soon as allowed.
 
-    Other reads come in some cycles and name rows that are not written meanwhile.
+    Other reads come in some cycles, of rows that are not written meanwhile.
     """
 
     def __init__(self, config, seed, cycles=250):
@@ -56,10 +56,10 @@ class Plan:
                 sums,
             )
             if config.operand == "fp16":
-                # The array makes no other NaN than the canonical one; -0 changes nothing else.
+                # The array produces only the canonical NaN; -0 changes nothing else.
                 sums = add(sums, np.uint32(1 << 31))
             self.sums.append(sums)
-            # A read is answered with what earlier cycles wrote; later rows do not disturb it.
+            # A read returns the writes of earlier cycles; later rows do not affect it.
             readable = [
                 row
                 for row in range(depth)

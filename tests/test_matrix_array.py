@@ -1,4 +1,4 @@
-"""`hw.matrix.array` under a sequencer that keeps exactly the distances its contract asks for."""
+"""Tests of `hw.matrix.array` with a sequencer that keeps the minimum distances of its contract."""
 
 import random
 import time
@@ -47,7 +47,7 @@ CONFIGS = {
 
 
 class GatedArray(wiring.Component):
-    """An array whose clock is withheld whenever it reports nothing in flight."""
+    """An array whose clock is gated whenever it reports nothing in flight."""
 
     def __init__(self, config):
         self.array = MatrixArray(config)
@@ -107,7 +107,7 @@ def random_tiles(config, rng, count):
             )
         )
         if number and rng.random() < 0.5:
-            # The sums of the tile before, read once already, are added to, or read again at once.
+            # The previous tile's sums, read once already, are added to, or read again at once.
             before = tiles[-2]
             place = {k: getattr(before, k) for k in ("address", "rows", "blocks", "stride")}
             slabs = rng.choice([0, 0, 1, 2])
@@ -116,7 +116,7 @@ def random_tiles(config, rng, count):
 
 
 class Sequencer:
-    """Offer the rows of tiles, and keep what the accumulator holds and what drains must send."""
+    """Sequencer model: offers the rows of tiles, and tracks the accumulator and expected drains."""
 
     def __init__(self, config, dut, tiles, seed, bubbles, again=0.0):
         self.config, self.dut, self.bubbles = config, dut, bubbles
@@ -145,7 +145,7 @@ class Sequencer:
         return array_operands(self.config.operand_format, self.values, shape)
 
     def offer(self, a, weights, address, accumulate):
-        """Change `stored` as a row of A does."""
+        """Change `stored` by one row of A."""
         formats = {
             "operand": self.config.operand_format,
             "accumulator": self.config.accumulator_format,
@@ -187,20 +187,20 @@ class Sequencer:
         return payload | ({"scale": tile.scale} if self.config.scales else {})
 
     def may_offer(self, address, accumulate, cycle, pointer, end):
-        """Whether the contract allows the row now."""
+        """Return whether the contract allows the row now."""
         since = cycle - self.last_offer.get(address, -1000)
         revisits = accumulate and since < self.array.revisit_latency
         return not revisits and not pointer <= address < end
 
     async def run(self, ctx):
-        """Offer everything, then wait until nothing is under way."""
+        """Offer everything, then wait until nothing is in flight."""
         dut, config = self.dut, self.config
         swap_cycle, sent, loaded, active = -1000, 0, 0, -1
         cycle = 0
         pad = [0] * config.rows
         while self.work:
             calm = self.rng.random() >= self.bubbles
-            # Weights of the next generation, as soon as each array row may have them.
+            # Weights of the next generation, as soon as each array row accepts them.
             send = (
                 calm
                 and loaded < len(self.generations)
@@ -238,7 +238,7 @@ class Sequencer:
                 self.offer(a, self.generations[active], address, accumulate)
                 self.last_offer[address] = cycle
             else:
-                # What is not valid must not matter.
+                # Invalid payloads must not matter.
                 ctx.set(dut.row, {"a": pad, "swap": 1, "address": 0, "accumulate": 1})
 
             is_command = isinstance(item, Tile)
@@ -339,7 +339,7 @@ def test_drain_reads_a_row_per_cycle(name, wide, rows_per_cycle):
         assert ctx.get(dut.drain_pointer) == ctx.get(dut.drain_end)
         await ctx.tick()
         ctx.set(dut.drain_command.valid, 0)
-        # Fewer rows than the array has stages: the last one offered may still be under way.
+        # Fewer rows than the array has stages: the last one offered may still be in flight.
         late = max(0, dut.write_latency + 1 - rows)
         for _ in range(late):
             assert ctx.get(dut.drain_pointer) == 0
@@ -369,7 +369,7 @@ def test_overwriting_rows_and_a_drain_proceed_side_by_side():
             await ctx.tick()
 
     simulate(dut, sequencer.run, collect)
-    # Each drain waits until the rows of the one before are converted: a few cycles per tile.
+    # Each drain waits for the conversion of the previous rows: a few cycles per tile.
     assert sequencer.cycles <= 4 * (64 + 8)
 
 
@@ -383,4 +383,4 @@ def test_sixteen_by_sixteen_is_emitted_quickly_and_once():
         ("DrainLane", 16),
     }
     assert len(modules) == len({m.component for m in modules})
-    assert time.process_time() - start < 6  # 2 s where nothing else runs
+    assert time.process_time() - start < 6  # 2 s on an idle host

@@ -1,4 +1,4 @@
-"""The matrix unit's registers and commands against their golden model."""
+"""Tests of the matrix unit's registers and commands against their golden model."""
 
 import random
 from dataclasses import replace
@@ -46,7 +46,7 @@ CONFIGS = {
 
 
 async def access(ctx, dut, offset, data=None):
-    """Write `data`, or read where it is None; return the response."""
+    """Write `data`, or read if it is None; return the response."""
     port = dut.registers
     ctx.set(port.request.payload, {"address": offset, "write": data is not None, "data": data or 0})
     ctx.set(port.request.valid, 1)
@@ -69,7 +69,7 @@ def fire(function, rs1=0, rs2=0):
 
 
 def bounds(config, rng):
-    """Return random sizes and pads: most small, some 0, at a limit or beyond."""
+    """Return random sizes and pads: mostly small, some 0, at a limit or beyond."""
     matrix = config.matrix
     largest = matrix.accumulator_rows // matrix.rows
     size = [rng.choice([1, 1, 2, 3, rng.randint(0, largest + 1)]) for _ in range(3)]
@@ -129,7 +129,7 @@ def random_command(config, rng):
 
 
 def relevant(operation):
-    """Return the fields that mean something in `operation`."""
+    """Return the fields that `operation` uses."""
     dropped = {
         "a_line": not (operation["load_a"] or operation["compute"]),
         "b_line": not (operation["load_b"] or operation["compute"]),
@@ -191,7 +191,7 @@ def test_a_full_queue_holds_the_write_and_loses_nothing():
 
     async def sequencer(ctx):
         await ctx.tick().repeat(200)
-        # Four in the queue, one behind it in the decoder; the sixth write is held.
+        # Four in the queue, one behind it in the decoder; the sixth write stalls.
         assert len(accepted) == 5
         assert ctx.get(dut.busy)
         assert not ctx.get(dut.registers.request.ready)

@@ -1,4 +1,4 @@
-"""`hw.matrix.element` against the golden multiply-add."""
+"""Tests of `hw.matrix.element` against the golden multiply-add."""
 
 import random
 
@@ -20,7 +20,7 @@ from spica.synth.measure import measure
 
 
 def usual(operand):
-    """Return the multiply-add that a matrix unit has for `operand` if nothing else is said."""
+    """Return the default multiply-add of a matrix unit for `operand`."""
     arithmetic = ARITHMETIC[operand]
     return MultiplyAddConfig(
         operand=operand, accumulator=arithmetic.accumulator, latency=arithmetic.latency
@@ -35,7 +35,7 @@ CONFIGS = [
 
 
 class UnpackedElement(wiring.Component):
-    """An element that takes stored operands."""
+    """An element with stored operands as inputs."""
 
     def __init__(self, config):
         self.config = config
@@ -116,14 +116,14 @@ def test_flags_act_on_the_next_cycle(config):
 def test_a_format_has_the_latency_it_needs(operand):
     latency = usual(operand).latency
     assert latency >= usual(operand).least_latency
-    assert latency in (2, 4)  # divides the usual number of column blocks (output-stationary)
+    assert latency in (2, 4)  # divides the default number of column blocks (output-stationary)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operand", ARITHMETIC)
 @pytest.mark.parametrize("element", [WeightStationaryElement, OutputStationaryElement])
 def test_cells_and_depth_of_every_format(operand, element):
-    """The latency that each format has by itself keeps its elements within the budgets."""
+    """The default latency of each format keeps its elements within the budgets."""
     measured = measure(element(usual(operand)), "element")
     assert measured.depth <= DEPTH
     assert measured.cells <= ELEMENT_CELLS

@@ -1,4 +1,4 @@
-"""`hw.matrix.mesh` against a golden chain of multiply-adds per column."""
+"""Tests of `hw.matrix.mesh` against a golden chain of multiply-adds per column."""
 
 import random
 
@@ -27,7 +27,7 @@ CONFIGS = [
 
 
 def pack(elements, width):
-    """Return the elements side by side, the first lowest."""
+    """Return the elements packed into one number, the first in the lowest bits."""
     return sum(int(element) << (width * k) for k, element in enumerate(elements))
 
 
@@ -73,12 +73,12 @@ class Schedule:
         return array_operands(self.config.operand_format, self.values, (rows, columns))
 
     def may_offer(self, row, cycle):
-        """Whether weight row `row` may be offered in `cycle`."""
+        """Return whether weight row `row` may be offered in `cycle`."""
         latency = self.config.element_latency
         return self.swap_cycle is None or cycle > self.swap_cycle + row * latency
 
     def may_swap(self, cycle):
-        """Whether a row with `swap` may be offered in `cycle`."""
+        """Return whether a row with `swap` may be offered in `cycle`."""
         rows = self.config.rows
         if self.following is None or self.sent == rows:
             return self.sent == rows
@@ -126,7 +126,7 @@ def test_matches_golden_model(config, early):
     async def testbench(ctx):
         seen = []
         for row, weights in cycles:
-            # What is not valid must not matter.
+            # Invalid payloads must not matter.
             a, swap = row or (noise.choices(range(1 << 8), k=config.rows), 1)
             index, b = weights or (noise.randrange(config.rows), [0x55] * config.columns)
             a, b = [int(x) for x in a], [int(x) for x in b]

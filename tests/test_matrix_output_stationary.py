@@ -1,4 +1,4 @@
-"""`hw.matrix.output_stationary` against one golden chain of multiply-adds per sum."""
+"""Tests of `hw.matrix.output_stationary` against one golden chain of multiply-adds per sum."""
 
 import random
 from collections import deque
@@ -45,12 +45,12 @@ CONFIGS = [
 
 
 def pack(elements, width):
-    """Return the elements side by side, the first lowest."""
+    """Return the elements packed into one number, the first in the lowest bits."""
     return sum(int(element) << (width * k) for k, element in enumerate(elements))
 
 
 class GatedArray(wiring.Component):
-    """An array whose clock is withheld whenever it reports nothing in flight."""
+    """An array whose clock is gated whenever it reports nothing in flight."""
 
     def __init__(self, config):
         self.array = MatrixArray(config)
@@ -69,7 +69,7 @@ class GatedArray(wiring.Component):
 
 
 class Steps:
-    """Steps of tiles in as many slots as the multiply-add has stages, and the rows they make."""
+    """Steps of tiles in as many slots as the multiply-add has stages, and the resulting rows."""
 
     def __init__(self, config, seed, cycles, bubbles):
         self.config = config
@@ -134,7 +134,7 @@ def test_matches_golden_model(config, bubbles):
         ahead = deque([None] * STORED_LATENCY)
         for cycle in range(length):
             step = steps.cycles[cycle] if cycle < len(steps.cycles) else None
-            # What is not valid must not matter.
+            # Invalid payloads must not matter.
             ctx.set(dut.step, step or noise)
             ctx.set(dut.step_valid, step is not None)
             sampled = await ctx.tick().sample(dut.sums, dut.target_valid, dut.target, dut.in_flight)
@@ -177,9 +177,9 @@ def test_each_distinct_block_is_emitted_once():
 
 
 def schedule_product(config, a, b):
-    """Return a cycle's step each, None where a slot has none, for ``c = a @ b`` in two halves of K.
+    """Return the step of each cycle, None for an empty slot, of ``c = a @ b`` in two halves of K.
 
-    Neighbouring column blocks are interleaved. Blocks of C lie one after the other, by columns.
+    Adjacent column blocks are interleaved. Blocks of C follow one another, by columns.
     """
     latency, steps = config.element_latency, []
     (m, k), n = a.shape, b.shape[1]
@@ -233,7 +233,7 @@ def test_array_accumulates_and_drains_a_product(config, kind):
         steps = schedule_product(config, a, b)
         for number, step in enumerate(steps):
             if number == len(steps) // 2:
-                # Long enough for the clock to stop, and off the beat of the interleaved tiles.
+                # Long enough for the clock to stop, and not a multiple of the interleaved tiles.
                 ctx.set(dut.step_valid, 0)
                 await ctx.tick().repeat(97)
             ctx.set(dut.step, step or {"first": 1, "last": 1})

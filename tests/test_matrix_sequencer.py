@@ -1,4 +1,4 @@
-"""The tile sequencer against its golden model and the timing rules of the array."""
+"""Tests of the tile sequencer against its golden model and the timing rules of the array."""
 
 import random
 from dataclasses import replace
@@ -20,7 +20,7 @@ assert BASE.matrix is not None
 
 
 def with_matrix(**changes):
-    """Return the base configuration with another array."""
+    """Return the base configuration with a different array."""
     return replace(BASE, matrix=replace(BASE.matrix, **changes))
 
 
@@ -99,7 +99,7 @@ def random_operation(config, rng, **changes):
 
 
 def run(config, operations, **options):
-    """Run operations and check them; return what surrounded the sequencer."""
+    """Run operations and check them; return the environment of the sequencer."""
     dut = Sequencer(config, write_latency=WRITE_LATENCY, revisit_latency=REVISIT_LATENCY)
     require_no_loop(dut)
     surroundings = SequencerSurroundings(dut, operations, **options)
@@ -194,7 +194,7 @@ def test_passes_shorter_than_the_adders_wait_for_them():
 def test_short_tiles_wait_for_weights():
     config = replace(LARGE, matrix=replace(LARGE.matrix, multiply_add_latency=4))
     surroundings = run(config, [compute(config, 1, 8, 4)])
-    # A tile takes 1 + (rows - 1) * (latency - 1) cycles at least.
+    # A tile takes at least 1 + (rows - 1) * (latency - 1) cycles.
     assert set(gaps(surroundings)) == {0, 10 - 4}
 
 
@@ -214,7 +214,7 @@ def test_a_store_delays_the_next_tile_by_few_cycles_only():
 
 
 def test_a_drain_of_half_the_rate_delays_one_block_of_columns():
-    """All of K follows what overwrites its rows: meanwhile the drain gets ahead."""
+    """The overwriting block continues with all of K: meanwhile the drain gets ahead."""
     operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(2)]
     surroundings = run(LARGE, operations, drain_stall=0.5)
     rows = 8 * LARGE.matrix.rows
@@ -251,14 +251,14 @@ def test_output_stationary_tiles_follow_at_once(latency, j):
 def test_output_stationary_stores_cost_few_cycles():
     config = replace(LARGE, matrix=replace(LARGE.matrix, dataflow="output_stationary"))
     surroundings = run(config, [compute(config, 4, 4, 8, store=1) for _ in range(2)])
-    # The store begins, and 32 rows are read while the next tiles take 64 cycles.
+    # The store starts, and 32 rows are read while the next tiles take 64 cycles.
     assert sum(gaps(surroundings)) <= 4
 
 
 def test_output_stationary_short_chains_wait_for_the_sums_before_them():
     config = replace(LARGE, matrix=replace(LARGE.matrix, dataflow="output_stationary"))
     surroundings = run(config, [compute(config, 4, 4, 1, depth=2, last_depth=2)])
-    # A chain of 2 steps each, but the four rows of sums before need 8 cycles to leave.
+    # A chain of 2 steps each, but the previous four rows of sums need 8 cycles to leave.
     assert max(gaps(surroundings)) <= 6
     assert surroundings.events["wait_revisit"] > 0
 

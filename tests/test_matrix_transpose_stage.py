@@ -1,4 +1,4 @@
-"""Transposed and straight lines in one stream, against lists."""
+"""Tests of the transpose stage: transposed and straight lines in one stream."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""`hw.matrix.transposer` and `skew` against list comprehensions."""
+"""Tests of `hw.matrix.transposer` and `skew` against list comprehensions."""
 
 import random
 
@@ -10,7 +10,7 @@ from spica.sim.bench import require_no_loop, simulate
 
 
 def pack(elements, width):
-    """Return the elements side by side, the first lowest."""
+    """Return the elements packed into one number, the first in the lowest bits."""
     return sum(element << (width * k) for k, element in enumerate(elements))
 
 

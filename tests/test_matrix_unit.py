@@ -1,4 +1,4 @@
-"""The matrix unit from register writes to results, against the golden numerics."""
+"""Tests of the matrix unit from register writes to results, against the golden numerics."""
 
 from dataclasses import replace
 
@@ -141,7 +141,7 @@ CASES = [
 
 
 def possible_cases(config):
-    """Return the cases that an array can do."""
+    """Return the cases that an array supports."""
     matrix = config.matrix
     square = matrix.rows == matrix.columns
     return [

@@ -1,4 +1,4 @@
-"""What the model of memory allows: agents without caches between them, copies, fences, the DMA."""
+"""Tests of the memory model's allowed results: agents with and without caches, fences, the DMA."""
 
 import pytest
 
@@ -21,13 +21,13 @@ ONE_BEAT = Places({"x": 0, "y": 0})
 
 
 def registers(*agents, places=APART, cores=(0, 1, 2, 3)):
-    """Return what registers may hold, agents on cores of their own if not told otherwise."""
+    """Return the allowed register values; by default each agent is on its own core."""
     numbered = [Agent(core, steps) for core, steps in zip(cores, agents, strict=False)]
     return {found for found, _ in outcomes(numbered, places)}
 
 
 def message(writer, reader):
-    """Return a message from one core to another, with what stands between their accesses."""
+    """Return a message from one core to another, with the given code between its accesses."""
     return (
         (Store("x", 1), *writer, Store("y", 1)),
         (Load("y", "a"), *reader, Load("x", "b")),
@@ -44,7 +44,7 @@ def test_within_a_core_or_a_beat_nothing_is_overtaken():
     assert (1, 0) not in registers(*message([], []), cores=(0, 0))
     assert (1, 0) not in registers(*message([F], []), places=Places({"x": 0, "y": 1}), cores=(1, 1))
     copied = registers(*message([], []), places=ONE_BEAT)
-    # What a core stores may be in its copy before it is in memory; not the other way round.
+    # A core's copy may hold its store before memory does, but not the reverse.
     assert (1, 0) in copied
 
 
@@ -81,7 +81,7 @@ def test_all_cores_see_stores_of_others_in_one_order():
     reads = (Load("x", "a"), F, Load("y", "b")), (Load("y", "c"), F, Load("x", "d"))
     writes = (Store("x", 1),), (Store("y", 1),)
     assert (1, 0, 1, 0) not in registers(*writes, *reads)
-    # Warps of one core see each other's earlier than others do.
+    # Warps of one core see each other's stores earlier than other cores do.
     assert (1, 0, 1, 0) in registers(*writes, *reads, cores=(0, 1, 0, 1))
 
 

@@ -1,4 +1,4 @@
-"""All agents in the same few lines of DRAM, behind caches that evict all the time."""
+"""Stress tests of all agents on the same few lines of DRAM, with constant evictions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -19,7 +19,7 @@ from spica.sim.stop_reason import CoreStop
 
 LIMIT = 10_000_000
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
-#: Loads and stores of threads to lines that others use, on each memory, by kind of program.
+#: Loads and stores of threads to shared lines, on each memory, by kind of program.
 RACES, DETERMINED = 100_000, 170_000
 
 
@@ -34,7 +34,7 @@ def on_model(config, program, schedule="in_turn", seed=1):
 
 
 def left(machine, program) -> list[bytes]:
-    """Return what is in all DRAM of a program."""
+    """Return the final DRAM contents of a program."""
     return [machine.read(*region).tobytes() for region in program.regions if is_dram(region[0])]
 
 
@@ -58,13 +58,13 @@ def test_what_was_overtaken_or_is_too_new_is_told():
             changed = log.copy()
             changed[at] = (int(log[at]) + change) & 0xFFFF_FFFF
             told += bool(list(wrong_reads(races, lambda *_, changed=changed: changed)))
-    # Others may be what somebody read who came a little earlier or later.
+    # Other values depend on which agent read a little earlier or later.
     assert told > len(places)
 
 
 @pytest.fixture(scope="module")
 def machine():
-    """Return a cluster of two cores as other tests have it."""
+    """Return the cluster of two cores of other tests."""
     with ClusterMachine(TWO, name="two_observed", optimize=1, dram=MEMORIES[0]) as machine:
         yield machine
 
@@ -81,7 +81,7 @@ def test_races(machine):
 
 @pytest.fixture(scope="module")
 def machines():
-    """Return clusters with caches of few lines, each with other memory."""
+    """Return clusters with caches of few lines, each with different memory."""
     with small_machines() as machines:
         yield machines
 
@@ -109,7 +109,7 @@ def test_races_in_small_caches(machines, number):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(MEMORIES)))
 def test_what_is_determined_in_small_caches(machines, number):
-    """DMA and matrix unit are busy in the same lines; memory is the model's in the end."""
+    """DMA and matrix unit use the same lines; final memory equals the model's."""
     machine, counts = machines[number], Counter()
     seed = 1000 * number
     while counts["accesses"] < DETERMINED:

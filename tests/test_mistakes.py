@@ -1,4 +1,4 @@
-"""Programs with mistakes: each report names cause and line, on one screen."""
+"""Tests of reports about faulty programs: cause and line, on one screen."""
 
 import json
 import re
@@ -22,14 +22,14 @@ LIMIT = 50_000
 
 
 def line_of(name, mark="MISTAKE"):
-    """Return the number of the line of a program that ends with a comment."""
+    """Return the number of the program line that ends with a comment."""
     lines = (FOLDER / f"{name}.c").read_text().splitlines()
     (found,) = [number for number, line in enumerate(lines, 1) if f"/* {mark} */" in line]
     return found
 
 
 def mistake(name, config=CORE, optimize=3, schedule="in_turn"):
-    """Return what is known about a program's end, and its text."""
+    """Return the description of a program's end, and its text."""
     options = SimtOptions(optimize=optimize, schedule=schedule, max_instructions=LIMIT)
     with pytest.raises(ProgramError) as caught:
         run_program([FOLDER / f"{name}.c"], "core", config, options)
@@ -37,7 +37,7 @@ def mistake(name, config=CORE, optimize=3, schedule="in_turn"):
 
 
 def checked(caught):
-    """Return what a caught error knows and its text, which fits a screen."""
+    """Return the data of a caught error and its text, which must fit a screen."""
     text = str(caught.value)
     assert len(text.splitlines()) <= LINES
     assert max(map(len, text.splitlines())) <= COLUMNS
@@ -45,7 +45,7 @@ def checked(caught):
     return caught.value.mistake, text
 
 
-#: Of each program that faults: its cause, and words of the report.
+#: Faulting programs: cause, and words of the report.
 FAULTS = {
     "null_pointer": ("access outside memory", "0x00000004 is a null pointer and 4 bytes"),
     "nowhere": ("access outside memory", "0x40000000 is where there is no memory"),
@@ -76,7 +76,7 @@ def test_faults(name):
 
 
 def test_a_divergent_branch_without_optimization():
-    """Source lines do not depend on what the compiler makes of them."""
+    """Source lines do not depend on optimisation."""
     for optimize in (1, 2):
         _, text = mistake("divergent_branch", optimize=optimize)
         assert f"divergent_branch.c:{line_of('divergent_branch')} in count\n" in text
@@ -96,7 +96,7 @@ def test_a_fault_in_the_library_tells_who_called():
 
 
 class Beyond(Kernel):
-    """A kernel whose buffer is a word shorter than what it writes."""
+    """A kernel with a buffer one word shorter than its writes."""
 
     @property
     def sources(self):
@@ -122,7 +122,7 @@ def test_a_store_beyond_a_buffer():
 
 
 def test_registers_of_each_lane():
-    """Lanes that disagree are shown one by one, with what their addresses are close to."""
+    """Lanes that differ are listed one by one, with the objects near their addresses."""
     found, text = mistake("scattered")
     assert found["lanes"] == [0, 1, 2, 6, 7]  # the addresses of the others are DRAM
     assert "lane 0: 0x00000000 is a null pointer\n" in text
@@ -145,7 +145,7 @@ def test_a_missing_warp(schedule):
 
 
 def test_a_missing_warp_of_one_core():
-    """Cluster-wide barriers say which core they wait for."""
+    """Cluster-wide barriers report the missing core."""
     config = replace(CORE, cores=3)
     _, text = mistake("missing_warp", config)
     assert "barrier 1: cores 0-2: 7 of 8 warps are there\n" in text

@@ -1,4 +1,4 @@
-"""The planted faults still fit the sources, and each is of another kind."""
+"""Tests that the planted faults fit the sources, and that each is of a different kind."""
 
 import importlib.util
 from pathlib import Path

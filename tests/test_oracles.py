@@ -1,4 +1,4 @@
-"""The oracles: known cases of each, where they keep silent, and that they tell a wrong value."""
+"""Tests of the oracles: known cases, undefined cases, and detection of wrong values."""
 
 import sys
 
@@ -40,7 +40,7 @@ KNOWN = [
     ("fmul.s", (LEAST, HALF), NEAREST_AWAY, LEAST, UNDERFLOW | INEXACT),
     ("fmul.s", (LEAST, HALF), UP, LEAST, UNDERFLOW | INEXACT),
     ("fmul.s", (0, INFINITY), NEAREST_EVEN, QUIET, INVALID),
-    # The least normal, from below: with all digits a normal one has it is still tiny, or is not.
+    # Just below the least normal: tiny or not, if rounded to the digits of a normal number.
     ("fmul.s", (0x3FFF_FFFF, 0x0040_0000), NEAREST_EVEN, 0x0080_0000, UNDERFLOW | INEXACT),
     ("fmul.s", (0x3F80_0001, 0x007F_FFFF), NEAREST_EVEN, 0x0080_0000, INEXACT),
     ("fmadd.s", (TWO, THREE, ONE), NEAREST_EVEN, 0x40E0_0000, 0),
@@ -133,7 +133,7 @@ def test_pieces_are_put_together_in_order(monkeypatch):
 
 
 def test_where_qemu_has_another_minimum_and_maximum():
-    """Only for one signalling NaN beside a number, and only in the result."""
+    """Only for one signalling NaN and a number, and only in the result."""
     a, b = operands.crossed(*[floats.corners(FP32)] * 2)
     nan_a, nan_b = (np.isnan(floats.decode(x, FP32)) for x in (a, b))
     signalling_a, signalling_b = (floats.is_signalling(x, FP32) for x in (a, b))
@@ -230,10 +230,10 @@ def test_a_missing_package_is_named(monkeypatch, package, call):
         call()
 
 
-#: Format, value, code to nearest even; None where neither of the two speaks.
+#: Format, value, code to nearest even; None where neither library is defined.
 SMALL = [
     (FP8_E4M3, 448.0, 0x7E),
-    (FP8_E4M3, 464.0, 0x7E),  # the middle to what would be 480, if that were no NaN
+    (FP8_E4M3, 464.0, 0x7E),  # midpoint to 480, whose code is a NaN
     (FP8_E4M3, 465.0, 0x7F),
     (FP8_E4M3, -1e9, 0x7F),
     (FP8_E5M2, 61439.0, 0x7B),
@@ -260,7 +260,7 @@ def test_known_codes(encode, form, value, code):
 
 
 def test_ties_of_e8m0():
-    """To the even code by gfloat; ml_dtypes always goes up, and so is not asked."""
+    """To the even code in gfloat; ml_dtypes always rounds up, and is masked."""
     values = np.array([1.5, 3.0, 6.0])
     assert small.encode_by_gfloat(values, E8M0).tolist() == [128, 128, 130]
     assert small.encode_by_ml_dtypes(values, E8M0).tolist() == [None] * 3
@@ -269,7 +269,7 @@ def test_ties_of_e8m0():
 
 
 def test_ml_dtypes_is_not_asked_for_what_it_rounds_twice():
-    value = np.array([1 + 2.0**-8 + 2.0**-40])  # above a middle of BF16; in float32 it is one
+    value = np.array([1 + 2.0**-8 + 2.0**-40])  # above a midpoint of BF16; in float32 it is one
     assert small.encode_by_ml_dtypes(value, BF16).tolist() == [None]
     assert value.astype(small.dtype_of(BF16)).view(np.uint16) == 0x3F80
     assert small.encode_by_gfloat(value, BF16).tolist() == [0x3F81]

@@ -1,4 +1,4 @@
-"""Settings change any field of a config, and wrong ones are told in the config's own words."""
+"""Tests of settings: every field of a config can change, errors use the config's messages."""
 
 import dataclasses
 import re

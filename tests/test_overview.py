@@ -1,4 +1,4 @@
-"""The timeline of a whole cluster: what is drawn of what was recorded, and who asks for it."""
+"""Tests of the cluster timeline: drawn data against recorded data, and its options."""
 
 import json
 import re
@@ -126,7 +126,7 @@ def test_what_cores_record():
         marks = overview.marks(records)
         counted = machine.unit_counters()
     for reason in StallReason:
-        if reason is not StallReason.IDLE:  # before the core begins, nobody else counts them
+        if reason is not StallReason.IDLE:  # idle cycles before the start are counted here only
             found = sum(
                 records.total(slot_name("core0", slot, reason))
                 for slot in range(config.core.issue_width)
@@ -144,7 +144,7 @@ def test_what_cores_record():
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", OVERVIEW_SUFFIXES)
 def test_a_kernel_draws_its_timeline(suffix, tmp_path):
-    """On Verilator: what is drawn is what the host reads from the counters at the end."""
+    """On Verilator: drawn data equal the host's counter values at the end."""
     path = tmp_path / f"run{suffix}"
     plain = run_kernel("gemm", "tiny_matrix", CONFIG, 40, 24, 48, RunOptions())
     options = RunOptions(trace=path)

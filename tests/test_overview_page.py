@@ -1,4 +1,4 @@
-"""The timeline of a whole cluster as files: they tell what was recorded, and all of it."""
+"""Tests of the files of the cluster timeline: complete recorded data."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def test_page_needs_no_network(tmp_path):
     assert "<h1>Spica: &lt;/script&gt;&lt;b&gt;" in page
 
 
-#: The page without a browser: its elements remember what is done to them.
+#: The page without a browser: its elements record the calls to them.
 STUB = """
 const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
 const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
@@ -92,7 +92,7 @@ console.log(JSON.stringify({
 
 
 def test_page_draws_what_was_recorded(tmp_path):
-    """Its script, run without a browser."""
+    """Its script runs without a browser."""
     config = PRESETS["tiny"]
     records = made_up(config, cycles=1003)
     written(tmp_path, records, ".html", config)

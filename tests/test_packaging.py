@@ -1,4 +1,4 @@
-"""The wheel holds all that is needed: installed by itself, it works outside the repository."""
+"""Tests of the wheel: complete, and usable outside the repository."""
 
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Build the wheel from a copy, so that nothing is left in the repository."""
+    """Build the wheel from a copy, so that the repository stays unchanged."""
     folder = tmp_path_factory.mktemp("source")
     for room in ROOMS:
         shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
@@ -34,7 +34,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Install the wheel alone; its dependencies are those of the running Python."""
+    """Install the wheel without dependencies; these come from the running Python."""
     folder = tmp_path_factory.mktemp("installed")
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"

@@ -1,4 +1,4 @@
-"""Layouts as numbers: the same as Amaranth's own, which is slower."""
+"""Tests of packed layouts against Amaranth's own, which are slower."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Blocks that all threads run in the middle of a function."""
+"""Tests of parallel blocks, which all threads run inside a function."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The page about the pipeline tells what the gateware does: cycles, and names of signals."""
+"""Tests of the pipeline page against RTL: cycles, and names of signals."""
 
 import re
 import shlex
@@ -29,7 +29,7 @@ def test_picture_is_that_of_a_run(page):
 
 
 def test_an_operand_is_snooped(page):
-    """What the page is about: of three operands one comes over a bus, while others are read."""
+    """The example of the page: of three operands one is snooped while others are read."""
     producer, consumer = (page.pipeline().lives[k] for k in (page.PRODUCER, page.CONSUMER))
     assert consumer.pending == 0b001
     assert page.sources(consumer)[0] == producer.rd
@@ -68,7 +68,7 @@ def test_signals_are_those_of_the_emitted_verilog(page):
 
 
 def waveform(text):
-    """Return what each signal was in each cycle, and the identifiers of each name."""
+    """Return the value of each signal in each cycle, and the identifiers of each name."""
     scopes, names, now, samples = [], {}, {}, []
     for line in text.splitlines():
         match line.split():
@@ -93,12 +93,12 @@ def test_signals_are_what_the_page_tells(page, tmp_path):
     names, samples = waveform((tmp_path / "wave.vcd").read_text())
     for step in page.steps(told):
         for name, value in step.signals.items():
-            # The ports of the top are named with two underscores before they are emitted.
+            # Ports of the top have two underscores in their names before emission.
             found = [
                 known for known in names if known.replace("__", "_") == name.replace("__", "_")
             ]
             assert found, name
-            # The harness begins a cycle before the cores.
+            # The harness starts a cycle before the cores.
             assert {samples[step.cycle + 1][names[one]] for one in found} == {value}, (step, name)
 
 

@@ -1,4 +1,4 @@
-"""Where things lie in memory, and what an address is close to."""
+"""Tests of the memory placement of buffers, and of descriptions of addresses."""
 
 from dataclasses import replace
 from itertools import pairwise

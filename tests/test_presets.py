@@ -1,4 +1,4 @@
-"""What the presets become: the same bytes everywhere, clean Verilog, ports others know."""
+"""Tests of emitted presets: reproducible text, clean Verilog, standard ports."""
 
 import hashlib
 import os

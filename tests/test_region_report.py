@@ -1,4 +1,4 @@
-"""Where the cycles of a marked region went: shares of all of them, one table per unit."""
+"""Tests of the report on a marked region: shares of its cycles, one table per unit."""
 
 import pytest
 
@@ -11,7 +11,7 @@ HETERO = PRESETS["tiny_hetero"]
 
 
 def made_up(marks, macs):
-    """Return the account of a region in which each event happened as often as its place says."""
+    """Return the account of a region with event counts equal to the events' positions."""
     counters = {counter.name: number for number, counter in enumerate(counter_table(HETERO))}
     done = {
         "region": {"begin": 100, "end": 1100, "cycles": 1000},

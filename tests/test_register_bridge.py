@@ -1,4 +1,4 @@
-"""`hw.register_bridge`: address maps. What it does with accesses is in `test_control`."""
+"""Tests of address maps of `hw.register_bridge`; `test_control` tests its accesses."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Register slices: nothing is lost, nothing late, and `ready` follows nobody."""
+"""Tests of register slices: no payload lost or late, and `ready` independent of inputs."""
 
 import random
 
@@ -48,7 +48,7 @@ def test_a_slice_cuts_both_ways_and_passes_one_payload_a_cycle():
             assert ctx.get(dut.o.valid) == (n > 0)
             assert n == 0 or ctx.get(dut.o.payload) == n - 1
             await ctx.tick()
-        # What is refused stays, one more is taken, and then nothing in the cycle that helps.
+        # A refused payload is held, one more is accepted, and then none without a take.
         ctx.set(dut.o.ready, 0)
         ctx.set(dut.i.payload, 20)
         assert ctx.get(dut.i.ready)

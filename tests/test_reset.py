@@ -1,4 +1,4 @@
-"""A machine needs nothing but its reset: not what registers and memories held before."""
+"""Tests that a machine depends on its reset only, not on initial registers and memories."""
 
 import functools
 import random
@@ -21,7 +21,7 @@ MACHINES = {"tiny_matrix": PRESETS["tiny_matrix"], "narrow": NARROW}
 
 @pytest.fixture(params=MACHINES)
 def make(request, monkeypatch):
-    """Return a function that makes a machine whose registers start at random."""
+    """Return a function that makes a machine with random initial registers."""
     start_at_random(monkeypatch)
     name = request.param
     return functools.partial(Machine, MACHINES[name], name=name, optimize=1)
@@ -37,7 +37,7 @@ def test_initial_values_are_stripped():
 
 
 def test_without_a_reset_nothing_works(make, monkeypatch):
-    """The other tests would show nothing if the start were not random."""
+    """Without random initial values the other tests would prove nothing."""
     monkeypatch.setattr(verilator_engine, "RESET_CYCLES", 0)
     for seed in range(3):
         with make(seed=seed, watchdog=1000) as machine:
@@ -54,7 +54,7 @@ def test_products_after_any_start(make):
 
 
 def test_starts_do_not_show(make):
-    """What is random at the start changes neither values nor cycles."""
+    """Random initial values change neither values nor cycles."""
     seen = set()
     for seed in range(4):
         with make(seed=seed, gating=random.Random(seed).choice(["gated", "ungated"])) as machine:

@@ -1,4 +1,4 @@
-"""Clusters with cores need nothing but their reset, at any moment: what was is not seen again."""
+"""Tests that clusters with cores depend on their reset only, at any time."""
 
 import random
 from dataclasses import replace
@@ -25,7 +25,7 @@ TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 
 
 def left(machine, program) -> list[bytes]:
-    """Return what is in all DRAM of a program."""
+    """Return the final DRAM contents of a program."""
     return [machine.read(*region).tobytes() for region in program.regions if is_dram(region[0])]
 
 
@@ -41,13 +41,13 @@ def test_a_run_after_a_reset_in_the_middle_is_as_the_first():
             machine.begins = True
             assert machine.run(rng.randrange(100, outcome.cycles)).stop is CoreStop.LIMIT
             machine.begins = True
-    # Where random stalls of DRAM begin anew too, all cycles are the same.
+    # If random stalls of DRAM also restart, all cycles are equal.
     assert len(set(runs)) == 1
 
 
 @pytest.fixture
 def make(monkeypatch):
-    """Return a function that makes a machine whose registers and memories start at random."""
+    """Return a function that makes a machine with random initial registers and memories."""
     start_at_random(monkeypatch)
 
     def make(seed, **options):
@@ -80,7 +80,7 @@ def test_starts_do_not_show(make):
 
 @pytest.mark.slow
 def test_a_reset_in_the_middle_leaves_nothing(make):
-    """Whatever is on its way to DRAM and back, and whatever program it was."""
+    """It may interrupt any program and any transfer with DRAM."""
     races, owed, seen = MemoryRaces(SMALL_CACHES, 2, epochs=2), 0, set()
     others = [LitmusProgram(SMALL_CACHES, SHAPES[name], 40, 1).program for name in (
         "dma-writes-message-fence", "stores-apart-none-none", "code-message-fence",

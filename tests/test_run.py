@@ -1,4 +1,4 @@
-"""Running a kernel, accounting for its cycles, and the report, on a machine without a clock."""
+"""Tests of kernel runs, cycle accounting and report, on a machine without a clock."""
 
 import json
 
@@ -20,7 +20,7 @@ ELAPSED = 1200
 
 
 class ModelMachine:
-    """Stands in for `Machine`: the functional model, with a made-up clock and counters."""
+    """Replaces `Machine`: the functional model, with a made-up clock and counters."""
 
     wrong = False
 

@@ -1,4 +1,4 @@
-"""Kernels and programs on the instruction-set model: placed, run, checked, accounted for."""
+"""Tests of kernels and programs on the instruction-set model: placement, run, check, accounts."""
 
 import json
 from types import SimpleNamespace
@@ -52,7 +52,7 @@ def pose(rng, *, n):
 
 @pytest.fixture
 def scale(tmp_path):
-    """Return a maker of kernels whose source ends with a statement of the test."""
+    """Return a kernel factory; the source ends with a statement given by the test."""
 
     def make(sabotage=""):
         source = tmp_path / "kernel.c"
@@ -107,7 +107,7 @@ def test_a_changed_input_is_wrong(scale):
 
 
 def test_what_was_not_written_is_wrong(scale):
-    result = run(scale("((uint32_t *)a->y)[0] = 0x7fc00000u;"))  # the pattern it held before
+    result = run(scale("((uint32_t *)a->y)[0] = 0x7fc00000u;"))  # the initial pattern
     assert result["check"]["verdict"] == "wrong"
     assert result["check"]["buffers"]["y"]["examples"][0]["got"] == "nan"
 
@@ -257,7 +257,7 @@ def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
     source = tmp_path / "refused.c"
     source.write_text(REFUSED)
     result = run_program([source], "tiny", TINY)
-    assert result["check"]["verdict"] == "right"  # the program may have looked itself
+    assert result["check"]["verdict"] == "right"  # the program may have checked itself
     assert "the DMA met a job out of range" in " ".join(simt_report(result).split())
     statements = "".join(REFUSED.splitlines(keepends=True)[3:-2])
     result = run(scale(statements))

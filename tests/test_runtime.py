@@ -1,4 +1,4 @@
-"""Start-up, launches and barriers of programs, run on the instruction-set model."""
+"""Tests of start-up, launches and barriers of programs, on the instruction-set model."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from spica.kernels.header import EXIT_CODES
 from spica.sim.program_bench import loaded, read_words, require_done, run_source
 
 PROGRAMS = Path(__file__).with_name("programs")
-#: Where tests place data: nothing else is there.
+#: Address of test data, otherwise unused.
 DATA = 0x9000_0000
 NESTED, ABORT = EXIT_CODES["nested"][0], EXIT_CODES["abort"][0]
 BASE = replace(PRESETS["core"], barriers=4)
@@ -22,7 +22,7 @@ SHAPES = [
     *[(1, 1, 1), (1, 1, 4), (1, 4, 1), (1, 8, 8), (1, 32, 32), (1, 3, 5), (1, 5, 31), (1, 2, 17)],
     *[(2, 4, 4), (2, 1, 1), (3, 7, 3), (4, 8, 8), (5, 2, 6), (8, 32, 32), (8, 1, 3)],
 ]
-#: Of the shapes, those for what takes longer.
+#: Shapes for slow tests.
 FEW_SHAPES = [(1, 1, 1), (1, 8, 8), (3, 7, 3), (4, 2, 32), (8, 3, 5)]
 
 
@@ -46,7 +46,7 @@ def test_start_up(shape, schedule):
     assert config.core is not None
     total = cores * warps * threads
     mains, sums = DATA + 32 * total, DATA + 32 * total + 32 * cores
-    # Cores end with different codes: the first that is not 0 counts.
+    # Cores end with different codes: the first non-zero one counts.
     iss, _ = run(
         "startup.c", config, [DATA, mains, sums], schedule=schedule, garbage=True, exit_code=40
     )
@@ -61,7 +61,7 @@ def test_start_up(shape, schedule):
     assert np.array_equal(found[..., 3], thread)
     assert np.array_equal(found[..., 6], np.full_like(hart, (1 << threads) - 1))
     assert np.array_equal(found[..., 7], np.ones_like(hart)), "each thread runs once"
-    # Every thread in its own stack, and all but main's at its top; gp is the same everywhere.
+    # Every thread has its own stack, all except main at its top; gp is the same everywhere.
     top = STACK_TOP - hart * STACK_BYTES
     of_main = (warp == 0) & (thread == 0)
     assert np.array_equal(found[..., 4][~of_main], top[~of_main])
@@ -87,7 +87,7 @@ def test_start_up_with_either_kind_of_barrier(scope, optimize):
 
 
 def test_main_waits_for_the_registers_of_all_warps():
-    """Warp 0 alone gets no further than the wait, however long the others take."""
+    """Warp 0 alone stays in the wait, however long the others take."""
     source, arguments = PROGRAMS / "launches.c", [0, 20, DATA, DATA + 0x1000, 0]
     program, iss = loaded(source, cluster(1, 4, 4), arguments=arguments)
     for _ in range(500):
@@ -126,7 +126,7 @@ def test_every_task_runs_once(shape, schedule):
         assert not found[tasks:].any()
         harts = read_words(iss, lanes, tasks)
         threads = shape[2]
-        # Consecutive tasks in consecutive threads of a warp, then the next core.
+        # Consecutive tasks are in consecutive threads of a warp, then in the next core.
         for first in range(0, tasks, threads):
             block = harts[first : first + threads]
             assert np.array_equal(block, block[0] + np.arange(len(block)))

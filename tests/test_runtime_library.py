@@ -1,4 +1,4 @@
-"""Text, C++, tensor instructions, and programs in the manner of Vortex."""
+"""Tests of the runtime: text, C++, tensor instructions, and Vortex programs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_decimals_are_those_of_c():
     values = np.ldexp(rng.uniform(-2, 2, len(exponents)), exponents)
     ties = np.array([0.5, 1.5, 2.5, 0.125, 0.375, 99.5, 999.995, 2.0**63, 9.9999999, 1e308, 0.0])
     values = np.concatenate([values, ties, -ties])
-    # Only 64 bits of a fraction count, and whether there are more: 18 digits and no more.
+    # Programs keep 64 bits of a fraction and a sticky bit: at most 18 digits are exact.
     precisions = rng.integers(0, 19, len(values)).astype(np.int32)
     place = DATA + 8 * len(values)
     iss, _ = run(
@@ -109,7 +109,7 @@ def test_program_in_the_manner_of_vortex(optimize):
 @pytest.mark.parametrize("optimize", [0, 2, 3])
 @pytest.mark.parametrize("steps", [1, 3])
 def test_tensor_instruction_on_registers(optimize, steps):
-    """Small integers, so that nothing rounds; fragments as the machine's description has them."""
+    """Small integers avoid rounding; fragments are as in docs/machine.md."""
     rng = np.random.default_rng(6)
     a = rng.integers(-3, 4, (8, 16 * steps))
     b = rng.integers(-3, 4, (16 * steps, 8))

@@ -1,4 +1,4 @@
-"""Functions of float in programs: their largest errors, as the header states them, and extremes."""
+"""Tests of float functions in programs: largest errors as stated in the header, and extremes."""
 
 import re
 from dataclasses import replace
@@ -15,23 +15,23 @@ from spica.sim.program_bench import read_words, run_source
 
 SOURCE = Path(__file__).with_name("programs") / "math.c"
 CONFIG = replace(PRESETS["core"], core=CoreConfig(warps=4, threads=32))
-#: In the order of the table of the program.
+#: In the order of the program's table.
 FUNCTIONS = re.findall(r"task_(\w+)", SOURCE.read_text().split("tasks[] = {")[1])
 X, Y, Z = 0x9000_0000, 0xA000_0000, 0xB000_0000
-#: Numbers of a sweep; the slow test takes more of them.
+#: Numbers of a sweep; the slow test uses more.
 COUNT, SLOW_COUNT = 1 << 19, 1 << 25
 LARGEST = float(np.finfo(np.float32).max)
 
 
 def stated() -> dict[tuple[str, str], float]:
-    """Return the largest error of each function, in ulp or absolute, as the header has it."""
+    """Return the largest error of each function in the header, in ulp or absolute."""
     text = (INCLUDE_DIRECTORY / "spica_math.h").read_text()
     rows = re.findall(r"^ \*  (\w+)f +(\S+) +(ulp|absolute)", text, re.MULTILINE)
     return {(name, unit): 2.0 ** float(v[2:]) if "^" in v else float(v) for name, v, unit in rows}
 
 
 def run(name: str, x: np.ndarray, y: np.ndarray | None = None, optimize: int = 3) -> np.ndarray:
-    """Return what a function makes of numbers."""
+    """Return the results of a function."""
     second = np.zeros_like(x) if y is None else y
     iss, _ = run_source(
         SOURCE,
@@ -44,7 +44,7 @@ def run(name: str, x: np.ndarray, y: np.ndarray | None = None, optimize: int = 3
 
 
 def of_all_sizes(rng, count: int, low: float, high: float) -> np.ndarray:
-    """Return numbers between two positive ones, as many of every exponent."""
+    """Return numbers between two positive ones, equally many per exponent."""
     first, last = np.array([low, high], np.float32).view(np.uint32)
     return rng.integers(first, last, count, np.uint32, endpoint=True).view(np.float32)
 
@@ -54,7 +54,7 @@ def both_signs(rng, numbers: np.ndarray) -> np.ndarray:
 
 
 def operands(name: str, rng, count: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return numbers over all of a function's domain, more where it is difficult."""
+    """Return numbers over all of a function's domain, more in difficult ranges."""
     part = count // 2
     if name == "exp":
         close = both_signs(rng, of_all_sizes(rng, part, 2.0**-30, 80.0))
@@ -129,7 +129,7 @@ def extremes() -> np.ndarray:
 
 
 def require_same(name: str, found: np.ndarray, exact: np.ndarray, *given: np.ndarray, rtol=0.0):
-    """Fail unless results are the same: to the sign of zero, NaN for NaN, unless `rtol`."""
+    """Fail unless results are equal, with the sign of zero and NaN for NaN, or within `rtol`."""
     expected = exact.astype(np.float32)
     both_nan = np.isnan(found) & np.isnan(expected)
     with np.errstate(invalid="ignore"):
@@ -171,7 +171,7 @@ def test_exact_functions(name, optimize):
 def test_functions_of_two_numbers(name):
     x, y = (grid.ravel() for grid in np.meshgrid(extremes(), extremes()))
     is_zero = (x == 0) & (y == 0) if name != "copysign" else np.zeros(len(x), bool)
-    x, y = x[~is_zero], y[~is_zero]  # NumPy does not tell zeros apart
+    x, y = x[~is_zero], y[~is_zero]  # NumPy does not distinguish zeros
     exact = {"fmin": np.fmin, "fmax": np.fmax, "copysign": np.copysign}[name](x, y)
     require_same(name, run(name, x, y), exact, x, y)
 
@@ -193,7 +193,7 @@ def test_powers_of_extremes():
 
 @pytest.mark.parametrize("optimize", [0, 3])
 def test_float_becomes_double(optimize):
-    """The conversion before printing: exact, for threads that differ."""
+    """The conversion before printing: exact, for divergent threads."""
     rng = np.random.default_rng(3)
     x = np.concatenate([extremes()[:-1], both_signs(rng, of_all_sizes(rng, 5000, 1e-45, LARGEST))])
     rng.shuffle(x)

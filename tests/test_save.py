@@ -1,4 +1,4 @@
-"""A run goes on from any cycle it was saved in as if nothing had been: to the last counter."""
+"""Tests of saved runs: a run resumed from any cycle ends with identical state and counters."""
 
 import dataclasses
 import gc
@@ -36,12 +36,12 @@ SLOW = DramConfig(bytes_per_cycle=3, latency=40, stall=0.3, seed=3)
 AWFUL = CoreMemoryConfig(
     latency=3, jitter=9, stall=0.3, silence=0.2, split=0.5, shuffle=True, seed=5
 )
-#: Requests gather, and are answered in any order.
+#: Requests accumulate and are answered in any order.
 MUCH = replace(AWFUL, latency=40, jitter=60, stall=0.0)
 #: A part of A that cannot be read.
 BROKEN = Fault(start=PROBLEM.a_base + 200, end=PROBLEM.a_base + 201)
 DATA = 7 * np.arange(units.WORDS, dtype=np.uint32) + 5
-#: Every thread prints, and counts in the counters that programs leave.
+#: Every thread prints, and increments the counters that programs dump.
 LOUD = f"""{START}
         csrr a1, mhartid
         li a0, {CONSOLE_BASE:#x}
@@ -59,7 +59,7 @@ loop:   add a2, a1, a5
         addi a5, a5, -1
         bnez a5, loop
 {END}"""
-#: Every thread counts in memory of its own, and at last in none that was placed.
+#: Every thread counts in its own memory, and finally in memory that was not placed.
 STRAY = f"""{START}
         csrr a1, mhartid
         slli a2, a1, 2
@@ -78,12 +78,12 @@ results: .word 0
 """
 TEXTS = {"loud": LOUD, "stray": STRAY}
 NEVER = 1 << 40
-#: How often a run is saved on its way, and in how many of its last cycles.
+#: Number of saves during a run, and in its last cycles.
 MOMENTS, LAST = 30, 6
 
 
 class ClusterRun:
-    """A program on the cores of a cluster, with all that can look at it."""
+    """A program on the cores of a cluster, with all observers attached."""
 
     def __init__(self, program="dma", dram=SLOW, is_watched=False, **options):
         options = {"watchdog": 5000, "gating": "random"} | options
@@ -95,7 +95,7 @@ class ClusterRun:
         self.recording = self.watch() if is_watched else None
 
     def watch(self):
-        """Let every unit be recorded, so coarsely that bins and intervals are joined; profile."""
+        """Record every unit, with coarse bins and merged intervals; profile."""
         machine, empty = self.machine, {"symbols": {}, "functions": [], "image": b""}
         text = [(ENTRY, image(self.text, units.ROOM))]
         machine.profiled = Program(
@@ -106,20 +106,20 @@ class ClusterRun:
         return ClusterRecording(machine.harness, layout, signals, bins=16, intervals=8)
 
     def begin(self):
-        """Place the program; the next run is from reset."""
+        """Place the program; the next run starts from reset."""
         self.machine.begins = True
         self.machine.write(ENTRY, image(self.text, units.ROOM))
         self.machine.write(ENTRY + units.SOURCE, DATA)
 
     def advance(self, cycle):
-        """Run up to a cycle; return whether it was over before."""
+        """Run up to a cycle; return whether the run ended before."""
         first = self.machine.begins
         given = {"commands": self.commands} if first and self.commands else {}
         self.outcome = self.machine.run(cycle if first else cycle - self.machine.cycles, **given)
         return self.outcome.stop is not CoreStop.LIMIT
 
     def facts(self):
-        """Return all that can be known of the run."""
+        """Return all observable results of the run."""
         machine = self.machine
         facts = dataclasses.asdict(replace(self.outcome, seconds=0.0))
         facts |= {f"core {k}": bytes(state) for k, state in enumerate(machine.core_states())}
@@ -138,7 +138,7 @@ class ClusterRun:
 
 
 class CoreRun(ClusterRun):
-    """A sample on cores alone."""
+    """A sample program on cores without a cluster."""
 
     def __init__(self, name="parts of words", memory=AWFUL, **options):
         self.machine = CoreMachine(CORES, memory=memory, optimize=0, gating="random", **options)
@@ -147,13 +147,13 @@ class CoreRun(ClusterRun):
         self.text = TEXTS[name] if name in TEXTS else samples.sample(name)
 
     def begin(self):
-        """Place the program; the next run is from reset."""
+        """Place the program; the next run starts from reset."""
         self.machine.begins = True
         self.machine.write(ENTRY, image(self.text, samples.ROOM))
         self.machine.write(SHARED_BASE, bytes(256))
 
     def facts(self):
-        """Return all that can be known of the run."""
+        """Return all observable results of the run."""
         machine = self.machine
         facts = dataclasses.asdict(replace(self.outcome, seconds=0.0))
         facts |= {f"core {k}": bytes(state) for k, state in enumerate(machine.core_states())}
@@ -165,7 +165,7 @@ class CoreRun(ClusterRun):
 
 
 class HostRun:
-    """A product that a host commands."""
+    """A product commanded by a host."""
 
     def __init__(self, dram=SLOW, faults=(), is_refused=False, **options):
         self.faults, self.is_refused = faults, is_refused
@@ -180,7 +180,7 @@ class HostRun:
         self.commands = host.commands.array()
 
     def begin(self):
-        """Place the operands, and hand the host its list."""
+        """Place the operands, and give the host its list."""
         self.machine.reset()
         self.machine.inject(self.faults)
         for address, data in PROBLEM.image(*operands(PROBLEM, "random", 1)):
@@ -188,11 +188,11 @@ class HostRun:
         self.machine.begin(self.commands, check=not self.is_refused)
 
     def advance(self, cycle):
-        """Run up to a cycle; return whether it was over before."""
+        """Run up to a cycle; return whether the run ended before."""
         return self.machine.advance(cycle)
 
     def facts(self):
-        """Return all that can be known of the run."""
+        """Return all observable results of the run."""
         execution = self.machine.execution()
         harness = self.machine.harness
         facts = dataclasses.asdict(replace(execution, seconds=0.0, reads=execution.reads.tolist()))
@@ -205,7 +205,7 @@ class HostRun:
 
 
 def watched(machine):
-    """Return what was counted, printed and recorded of cores."""
+    """Return counts, output and records of cores."""
     found = {"counters": machine.counters(), "console": machine.console}
     if machine.iss is not None:
         found["model"] = dataclasses.asdict(machine.iss.statistics)
@@ -242,7 +242,7 @@ RUNS = {
 
 @pytest.fixture
 def runs(request):
-    """Return three runs of a kind, each on a machine of its own that has done nothing else."""
+    """Return three runs of a kind, each on a separate, fresh machine."""
     made = [RUNS[request.param]() for _ in range(3)]
     yield made
     for run in made:
@@ -251,19 +251,19 @@ def runs(request):
 
 
 def compare(found, expected, what):
-    """Fail with the names of what differs."""
+    """Fail with the names of the differences."""
     wrong = [name for name in expected if found[name] != expected[name]]
     assert not wrong, f"{what}: {', '.join(wrong)}"
 
 
 def assert_restorable(straight, saved, restored, step=None):
-    """Save a run every so many cycles, and in the last; let each go on to the next, and the end."""
+    """Save a run at intervals and at its end; resume each save to the next one, and to the end."""
     for run in (straight, saved):
         run.begin()
     assert straight.advance(NEVER) and not saved.advance(1)
     expected = straight.facts()
     end = expected["cycles"]
-    # A run is over a little later than it says: when nothing more has come.
+    # A run is over a little after its last cycle, when nothing more has arrived.
     cycles = {*range(2, end, step or end // MOMENTS), *range(end - LAST, end + LAST)}
     snapshot = saved.machine.save()
     points, is_plain = 0, saved.machine.iss is None
@@ -277,14 +277,14 @@ def assert_restorable(straight, saved, restored, step=None):
         restored.advance(following.cycle)
         reached = restored.machine.save()
         assert (reached.cycle, reached.machine) == (following.cycle, following.machine), what
-        # A lockstep keeps what instructions before left where nothing new was written.
+        # Lockstep keeps values of earlier instructions that were not overwritten.
         assert not is_plain or reached.state == following.state, what
         restored.machine.restore(snapshot)
         assert restored.advance(NEVER)
         compare(restored.facts(), expected, what)
         snapshot = following
         points += 1
-    # Neither has saving changed the run that was saved.
+    # Saving did not change the saved run either.
     compare(saved.facts(), expected, "saved on its way")
     assert points >= MOMENTS + LAST - 1
 

@@ -1,4 +1,4 @@
-"""``--save`` and ``spica resume``: a run that goes on in another process ends as it would have."""
+"""Tests of ``--save`` and ``spica resume``: a run resumed in another process ends identically."""
 
 import json
 import os
@@ -23,14 +23,14 @@ int main(void) {
 
 
 def spica(*arguments, folder):
-    """Run a command line in a process of its own; return its exit code, and what it printed."""
+    """Run a command line in a separate process; return its exit code and output."""
     command = [sys.executable, "-m", "spica.cli", *map(str, arguments)]
     done = subprocess.run(command, cwd=folder, env=os.environ, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
 
 def result_of(*arguments, folder):
-    """Run a command line; return its result, without what the clock on the wall says."""
+    """Run a command line; return its result without wall-clock times."""
     code, _, errors = spica(*arguments, "--json", "result.json", folder=folder)
     assert code == 0, errors
     result = json.loads((folder / "result.json").read_text())
@@ -38,7 +38,7 @@ def result_of(*arguments, folder):
 
 
 def assert_resumable(arguments, folder, moments=2):
-    """Save a run in random cycles and at limits; every one of them ends like the straight run."""
+    """Save a run in random cycles and at limits; each resumed run ends like the straight run."""
     expected = result_of(*arguments, folder=folder)
     rng = random.Random(repr(arguments))
     for _ in range(moments):
@@ -103,7 +103,7 @@ def test_a_program_of_ones_own_prints_the_rest(tmp_path):
 
 @pytest.fixture
 def saved(tmp_path, capsys, monkeypatch):
-    """Return a file with a run that was saved."""
+    """Return a file with a saved run."""
     monkeypatch.chdir(tmp_path)
     assert main([*GEMM, "--save", "run.spica", "--save-at", "300"]) == 0
     said = capsys.readouterr()
@@ -113,7 +113,7 @@ def saved(tmp_path, capsys, monkeypatch):
 
 
 def refusal(capsys, *arguments):
-    """Run a command line that is refused; return the sentence."""
+    """Run a command line that is refused; return the message."""
     assert main([str(argument) for argument in arguments]) == 2
     return capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Whatever changes as a run goes on is saved: the members of every class that has an archive."""
+"""Tests that saves are complete: every mutable member of every class with an archive."""
 
 import re
 from pathlib import Path
@@ -8,9 +8,9 @@ import pytest
 from spica.sim import verilated
 from spica.sim.iss import library
 
-#: Where the classes are, and what is put before their names.
+#: Folders of the classes, and prefixes of their names.
 FOLDERS = {verilated.NATIVE: "", Path(library.__file__).with_name("native"): "iss "}
-#: Members that are as a class was made, and stay so: who restores makes the same object.
+#: Members fixed at construction: a restored object is constructed with the same ones.
 MADE = {
     "AxiPort": {"name_", "p_", "beat_bytes_", "write_capacity_"},
     "Channel": {"p_", "write_capacity_", "beat_cost_"},
@@ -29,13 +29,13 @@ MADE = {
     "iss Memory": {"shared_bytes_"},
     "iss Warp": {"threads_"},
 }
-#: Classes that are checked at the least.
+#: Classes that must be among those checked.
 WANTED = {
     *("Host", "Harness", "Lockstep", "Warp", "Sent", "Recorder", "ClusterRecorder", "Profile"),
     *("AxiPort", "Channel", "Mirror", "DmaWrites", "Burst", "ClusterCores", "Traffic"),
     *("LoadLatency", "CoreMonitor", "CoreMemory", "Cores", "Regions", "Track"),
 }
-#: Types of what is found by a port's name, or belongs to somebody else.
+#: Types found by port name, or owned by another object.
 PORTS = re.compile(r"\b(Field|AddressFields|\w+Ports|PortTable)\b")
 CLASS = re.compile(r"\b(?:class|struct) (\w+)(?: final)?(?: : public [\w:, ]+)? \{")
 VALUE = re.compile(r" ?= ?[\w:~]+(?:<\w+>)?(?:\(\w+\))?|(?: ?= ?)?\{\}")
@@ -52,7 +52,7 @@ def text_of(path):
 
 
 def block(text, start):
-    """Return what stands between the brace before `start` and the one that closes it."""
+    """Return the text between the brace before `start` and its closing brace."""
     depth = 1
     for place in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[place], 0)
@@ -62,7 +62,7 @@ def block(text, start):
 
 
 def without_blocks(text):
-    """Return a class without the bodies of what is in it, initial values kept as `{}`."""
+    """Return a class without nested bodies; initial values stay as `{}`."""
     depth, kept = 0, []
     for letter in text:
         depth -= letter == "}"
@@ -73,7 +73,7 @@ def without_blocks(text):
 
 
 def members_of(body):
-    """Yield the names of the members of a class that may change."""
+    """Yield the names of the mutable members of a class."""
     flat = re.sub(r"(?:class|struct|enum class) \w+[^;{]*\{\}\s*(?=;|\w)", "", without_blocks(body))
     flat = re.sub(r"\b(?:public|private|protected):", "", flat)
     flat = re.sub(r"\)[^;{]*\{\}", ");", flat)  # functions
@@ -91,7 +91,7 @@ def members_of(body):
 
 
 def archived_classes():
-    """Yield name, members, and the text of its archive, of each class that has one."""
+    """Yield name, members, and archive text of each class that has one."""
     head = r"void (?:\w+::)*{}archive\(Archive& archive\)(?: override)?"
     for folder, prefix in FOLDERS.items():
         sources = "\n".join(text_of(path) for path in sorted(folder.glob("*.cpp")))
@@ -100,7 +100,7 @@ def archived_classes():
             for found in CLASS.finditer(text):
                 body = block(text, found.end())
                 for own in re.finditer(head.format("") + r"(?P<end>;| \{)", body):
-                    # That of a class within is its own.
+                    # An archive in a nested class belongs to that class.
                     if body[: own.start()].count("{") != body[: own.start()].count("}"):
                         continue
                     if own["end"] == ";":
@@ -134,5 +134,5 @@ def test_every_member_that_may_change_is_saved(name, members, archive):
     named = set(re.findall(r"\w+", archive))
     made = MADE.get(name, set())
     assert set(members) - named - made == set()
-    # And nothing is excused that is saved, or is not there.
+    # Exceptions must exist and must not be saved.
     assert made <= set(members) - named

@@ -1,4 +1,4 @@
-"""The instruction-set model goes on from what was saved of another, wherever it was."""
+"""Tests that the instruction-set model resumes from a save of another one, at any point."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ from spica.sim.iss.outcome import Stop
 from spica.sim.programs.bench import END, START, small_config
 
 CONFIG = small_config(cores=2, warps=3, threads=4, barrier_scope="core")
-#: Threads diverge, print, meet in their core and between cores, and count in all of memory.
+#: Threads diverge, print, synchronise in their core and between cores, and count in all memory.
 TEXT = f"""{START}
         csrr s0, mhartid
         slli s1, s0, 2
@@ -69,7 +69,7 @@ def model(schedule):
 
 
 def facts(iss):
-    """Return all that is known of a model that has stopped."""
+    """Return all state of a stopped model."""
     places = [(core, warp) for core in range(CONFIG.cores) for warp in range(CONFIG.core.warps)]
     return {
         "memory": iss.read(ENTRY, 1024).tobytes(),

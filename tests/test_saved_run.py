@@ -1,4 +1,4 @@
-"""Files of saved runs: whole or refused by a sentence, and taken only by a run that is the same."""
+"""Tests of save files: complete or refused with a message, and only for the same run."""
 
 import struct
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Clusters with several matrix units of different size and format: models, programs, machines."""
+"""Tests of clusters with several matrix units of different size and format."""
 
 import dataclasses
 
@@ -17,7 +17,7 @@ from spica.sim.machine import Machine
 from spica.sim.unit_products import together, unit_products
 
 HETERO = PRESETS["tiny_hetero"]
-#: About as long on either unit.
+#: About equally long on either unit.
 SIZES = [(70, 40, 64), (30, 21, 45)]
 
 
@@ -51,7 +51,7 @@ def test_products_at_once_on_the_model(seed):
 
 
 class Bytes:
-    """Memory that holds nothing."""
+    """Memory of zero size."""
 
     def read(self, address, nbytes):
         raise AssertionError
@@ -60,7 +60,7 @@ class Bytes:
 
 
 def test_command_words_name_the_unit():
-    """Bits 6:5; a unit that is not there is the first one's to refuse."""
+    """Bits 6:5; the first unit refuses words for absent units."""
     devices = Devices(HETERO, Bytes())
     error = {n: MATRIX_BASE + n * MATRIX_STRIDE + MATRIX["error"].offset for n in (0, 1)}
     for unit, refusing in ((1, 1), (2, 0)):
@@ -93,14 +93,14 @@ def counted(machine) -> dict[str, int]:
 
 
 def read(machine, rows) -> list[int]:
-    """Return what commands read."""
+    """Return the values read by commands."""
     import numpy as np
 
     return [int(word) for word in machine.execute(np.array(rows, np.uint32), 1_000_000).reads]
 
 
 def test_products_at_once_and_alone():
-    """Every element to the bit; at once they take little longer than the longer one alone."""
+    """Bit-exact; concurrently they take little longer than the longer one alone."""
     with Machine(HETERO, name="tiny_hetero", optimize=1) as machine:
         elapsed = []
         for chosen in ([0], [1], [0, 1]):

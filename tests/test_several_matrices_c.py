@@ -1,4 +1,4 @@
-"""C programs for several matrix units, on the instruction-set model."""
+"""Tests of C programs for several matrix units, on the instruction-set model."""
 
 from dataclasses import replace
 

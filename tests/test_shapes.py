@@ -1,4 +1,4 @@
-"""Matrix products on machines of every shape, bit for bit."""
+"""Bit-exact tests of matrix products on machines of every shape."""
 
 import dataclasses
 import random
@@ -11,13 +11,13 @@ from spica.sim.dram import DramConfig
 from spica.sim.gemm_bench import NARROW, GemmBench
 from spica.sim.machine import Machine
 
-#: Of models that run for a few thousand cycles.
+#: Optimisation of models that run for a few thousand cycles.
 OPTIMIZE = 0
 
 
 @dataclass(frozen=True)
 class Shape:
-    """An array of so many rows and columns, and what differs around it."""
+    """An array with this many rows and columns, and changed settings around it."""
 
     rows: int
     columns: int
@@ -31,13 +31,13 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """A name for the machine."""
+        """Name of the machine."""
         latency = self.config.matrix.element_latency
         return f"array_{self.rows}x{self.columns}_{self.operand}_latency{latency}"
 
     @property
     def config(self) -> ClusterConfig:
-        """The machine: as small as the array allows, but for what is given."""
+        """Config of the machine: as small as the array allows, except for given fields."""
         rows, columns = self.rows, self.columns
         matrix = MatrixConfig(**{
             "rows": rows,

@@ -1,4 +1,4 @@
-"""`hw.memory.shared` against its golden model: values, latency, parallelism, fairness."""
+"""Tests of `hw.memory.shared` against its golden model: values, latency, parallelism, fairness."""
 
 import random
 import re
@@ -22,7 +22,7 @@ MIXED = SharedMemoryPorts(
 
 
 def convert(dut):
-    """Convert `dut`, so that a combinational loop is an error and not a hanging simulator."""
+    """Convert `dut`, so that a combinational loop is an error instead of a hanging simulation."""
     require_no_loop(dut)
     return dut
 
@@ -110,7 +110,7 @@ def test_long_traffic_matches_golden_model(seed):
 
 
 def stream_cycles(config, reads, writes=()):
-    """Return the cycle in which each port's last access is accepted, all streams side by side."""
+    """Return the cycle in which each port's last access is accepted, for concurrent streams."""
     dut = convert(SharedMemory(config))
     ends = {}
 
@@ -141,7 +141,7 @@ def test_disjoint_banks_work_in_parallel():
     memory = SharedMemoryConfig(size=1024, banks=4, subbanks=4)
     config = wide(memory, 4, 4)
     slices = [range(256 * b, 256 * b + 256, 16) for b in range(4)]
-    # Writers run against the readers' direction, and meet a reader in no line in one cycle.
+    # Writers run in the opposite direction and never use a reader's line in the same cycle.
     ends = stream_cycles(config, slices, [slices[(b + 1) % 4] for b in range(4)])
     assert cycles_of_wide_accesses(config, slices) == 16
     assert set(ends.values()) <= {16, 17, 18, 19, 20}
@@ -154,7 +154,7 @@ def test_one_bank_serves_one_access_a_cycle(ports):
     streams = [range(0, 128, 16)] * ports
     ends = stream_cycles(config, streams)
     assert max(ends.values()) == cycles_of_wide_accesses(config, streams) == 8 * ports
-    assert min(ends.values()) == 8 * ports - ports + 1  # in turns, none far ahead
+    assert min(ends.values()) == 8 * ports - ports + 1  # in turn, none far ahead
 
 
 def test_reads_and_writes_of_one_bank_do_not_disturb_each_other():
@@ -248,7 +248,7 @@ def test_aligned_lanes_are_served_together():
         assert ctx.get(dut.events.narrow_waits) == 3
         for lane in lanes:
             ctx.set(lane.valid, 0)
-        # What is to be counted needs the clock once more.
+        # Events to be counted need one more clock.
         assert ctx.get(dut.busy)
         await ctx.tick()
         assert ctx.get(dut.events.narrow_waits) == 0
@@ -300,7 +300,7 @@ def test_ports_of_a_cluster():
 
 @pytest.mark.parametrize(
     "preset",
-    # Those between the smallest and the largest are for the slow tests.
+    # Sizes between the smallest and the largest are slow tests.
     [
         pytest.param(name, marks=() if name in ("tiny", "virgo") else pytest.mark.slow)
         for name in PRESETS

@@ -1,4 +1,4 @@
-"""What conflicts in shared memory cost: exactly what its banks and subbanks say."""
+"""Tests of the exact cost of conflicts in shared memory."""
 
 import random
 from dataclasses import replace
@@ -31,7 +31,7 @@ from spica.sim.shared_stress import SharedStress
 
 MEMORY = EIGHT_LANES.memory
 LANES = MEMORY.narrow_ports
-#: Strides in words at which a row of all lanes stays in memory.
+#: Strides in words at which a row of all lanes fits in memory.
 STRIDES = range((MEMORY.size // 4 - 1) // (LANES - 1) + 1)
 
 
@@ -50,7 +50,7 @@ def test_every_stride_costs_its_degree(stress, store):
     rows = [strided(LANES, stride, store=store) for stride in STRIDES]
     costs = row_costs(stress, rows)
     assert costs == degrees(rows)
-    # Within a bank: as many as subbanks and stride have in common.
+    # Within a bank: the greatest common divisor of subbanks and stride.
     assert costs[:9] == [8, 1, 2, 1, 4, 1, 2, 1, 8]
     assert {1, 2, 3, 4, 8} <= {*costs}
 
@@ -63,7 +63,7 @@ def test_every_degree(stress, degree):
 
 
 def test_random_rows(stress):
-    """Loads and stores each take what their own conflicts say, where no line is common."""
+    """Loads and stores take the cycles of their own conflicts if they have no line in common."""
     rng = random.Random(1)
     rows, expected = [], []
     for span in (16, 64, MEMORY.size // 4) * 200:
@@ -104,7 +104,7 @@ class LanesAndMemory(wiring.Component):
     Members
     -------
     i, o
-        Those of `SharedLanes`.
+        Ports of `SharedLanes`.
     """
 
     def __init__(self, config):
@@ -126,7 +126,7 @@ class LanesAndMemory(wiring.Component):
 
 
 def group_cycles(config, rows, writes):
-    """Return the cycles from one group to the next, each offered as soon as there is room."""
+    """Return the cycles between groups, each offered as soon as there is room."""
     dut = LanesAndMemory(config)
     require_no_loop(dut, ports=[])
     starts = []
@@ -170,7 +170,7 @@ def test_a_row_of_a_core_costs_what_its_ports_and_conflicts_say(ports):
 
 @pytest.mark.parametrize("ports", [1, 2, 4, 8])
 def test_rows_within_a_bank_have_a_formula_however_few_the_ports(ports):
-    """So has the model, which the gateware follows, what the formula says."""
+    """The model, which the RTL is compared with, follows the formula too."""
     config = replace(EIGHT_LANES, memory=replace(MEMORY, size=1 << 17, narrow_ports=ports))
     within = range(config.memory.size // config.memory.banks // 4 // 8)
     for stride in within:

@@ -1,4 +1,4 @@
-"""Shared memory under load for many cycles: every grant, answer and event is the model's."""
+"""Stress tests of shared memory: every grant, response and event equals the model's."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from spica.sim.shared_costs import EIGHT_LANES
 from spica.sim.shared_patterns import mixed_wishes
 from spica.sim.shared_stress import SharedStress
 
-#: More accesses than this in the fast tests and, of all shapes together, in the slow ones.
+#: Least accesses in the fast tests and, of all shapes together, in the slow ones.
 FAST, SLOW = 20_000, 1_000_000
 SHAPES = {
     "virgo": cluster_ports(PRESETS["virgo"]),
@@ -28,7 +28,7 @@ def stress():
 
 
 def stressed(stress, accesses, *, seed, cycles=20_000):
-    """Run mixed wishes until so many accesses are done; return how many of each kind were."""
+    """Run mixed wishes until `accesses` are done; return the number of each kind."""
     kinds = dict.fromkeys(("read", "write", "narrow"), 0)
     while sum(kinds.values()) < accesses:
         run = stress.run(mixed_wishes(stress.config, cycles, seed))
@@ -37,7 +37,7 @@ def stressed(stress, accesses, *, seed, cycles=20_000):
         assert all(run.accesses[name] for name in stress.sizes)
         for kind in ("read", "write"):
             waits = [run.longest_wait[name] for name in stress.sizes if name.startswith(kind)]
-            # Each other one goes first at most once, and each may have to yield once.
+            # Each other port precedes at most once, and each may have to yield once.
             assert max(waits) < 2 * len(waits)
         seed += 1
     return kinds

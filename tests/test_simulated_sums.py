@@ -1,4 +1,4 @@
-"""Adders that are written in one piece for a simulator, held against those for synthesis."""
+"""Tests of adders written as one expression for simulators, against those for synthesis."""
 
 from unittest.mock import patch
 
@@ -13,7 +13,7 @@ from spica.synth.yosys import YosysError
 
 
 def both(config: CarrySelectAddConfig) -> tuple[str, str]:
-    """Return the Verilog of an adder for synthesis, and that for a simulator."""
+    """Return the Verilog of an adder for synthesis, and the one for a simulator."""
     blocks, whole = (
         emit(CarrySelectAdd(config), "adder", simulated=simulated).verilog
         for simulated in (False, True)

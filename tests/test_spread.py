@@ -1,4 +1,4 @@
-"""Fields as ports of their own: what goes in at one side comes out at the other."""
+"""Tests of flattened streams: fields as separate ports, restored at the other side."""
 
 import random
 
@@ -19,7 +19,7 @@ LAYOUT = data.StructLayout({
 
 
 class RoundTrip(wiring.Component):
-    """A stream and a response, spread and gathered again."""
+    """A stream and a response, flattened and restored."""
 
     def __init__(self):
         super().__init__({

@@ -1,4 +1,4 @@
-"""`hw.sram`: a word memory against a list, its masks, its latency and its contract."""
+"""Tests of `hw.sram`: word memory against a list, masks, latency, contract."""
 
 import gc
 import random

@@ -1,4 +1,4 @@
-"""Memories left to macros: which they are, how their wrappers behave, and what is told of them."""
+"""Tests of memories as macros: selection, behaviour of wrappers, descriptions."""
 
 import json
 import re
@@ -67,7 +67,7 @@ class Store(wiring.Component):
 
 @pytest.fixture(scope="module")
 def left_out():
-    """Emit the memories that are large enough as macros."""
+    """Emit the memories above the limits as macros."""
     return emit(Store(), "store", limits=MacroLimits(bits=512, words=16))
 
 
@@ -131,7 +131,7 @@ def test_readers_complain(left_out):
 
 
 def test_memories_do_the_same_as_macros(left_out):
-    """In one simulation, from what is written first on."""
+    """In one simulation, for words that were written before."""
     need_icarus()
     plain = emit(Store(), "plain")
     outputs = {"one": 32, "two": 32, "three": 32, "few": 4}
@@ -154,7 +154,7 @@ def test_memories_do_the_same_as_macros(left_out):
         "  end",
         "endmodule",
     ])
-    # Both have a module for each memory, of names that are the same but for the top's.
+    # Both have a module for each memory; only the top's part of their names differs.
     files = {"a.v": plain.verilog, "b.v": left_out.verilog, "c.v": left_out.sram_models}
     lines = run_icarus(files | {"bench.v": text}, "bench").splitlines()
     pairs = [tuple(line.split()) for line in lines]

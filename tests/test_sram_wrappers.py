@@ -1,4 +1,4 @@
-"""Wrappers of SRAM macros in Icarus Verilog: the models, and the example of the documentation."""
+"""Tests of SRAM wrappers in Icarus Verilog: the models, and the example of the documentation."""
 
 import random
 import re
@@ -39,13 +39,13 @@ endmodule
 
 @pytest.fixture(autouse=True)
 def icarus():
-    """Skip where it is not installed."""
+    """Skip if it is not installed."""
     if shutil.which("iverilog") is None:
         pytest.skip("missing: iverilog (apt-get install iverilog)")
 
 
 def random_steps(shape: SramShape, count: int) -> list[SramStep]:
-    """Return steps of which many clash."""
+    """Return steps with many collisions."""
     rng = random.Random(shape.name)
     full, ones = (1 << shape.mask_width) - 1, (1 << shape.width) - 1
     steps = []
@@ -65,7 +65,7 @@ def random_steps(shape: SramShape, count: int) -> list[SramStep]:
 
 
 def bench(shape: SramShape, steps: list[SramStep]) -> dict[str, str]:
-    """Return the files of a simulation that takes these steps."""
+    """Return the files of a simulation of these steps."""
     fields = {"read_enable": 1, "write_mask": shape.mask_width, "write_data": shape.width}
     names = ["read_address", "write_address"] if shape.ports == TWO_PORTS else ["address"]
     fields |= dict.fromkeys(names, shape.address_width)
@@ -103,7 +103,7 @@ def test_wrappers_behave_as_words_that_are_unknown_after_a_clash(shape):
     assert run_icarus(bench(shape, steps), "bench").split() == expected
 
 
-#: As much of a macro of two ports as the example of the documentation uses.
+#: The parts of a two-port macro that the documentation's example uses.
 MACRO = """
 module RM_IHPSG13_2P_256x32_c2_bm_bist(
   input A_CLK, A_MEN, A_WEN, A_REN, A_DLY, input [7:0] A_ADDR, input [31:0] A_DIN, A_BM,

@@ -1,4 +1,4 @@
-"""Lines are read ahead of streams, and of nothing else."""
+"""Tests of the stream prefetcher: lines of streams are proposed, and no others."""
 
 import random
 
@@ -13,7 +13,7 @@ CONFIG = StreamConfig(line_width=16, ahead=6)
 
 
 def proposals(requests, *, config=CONFIG, ready=lambda: True, forgets=lambda: False):
-    """Return what is proposed; each request is a line that is missed, a pair, or None."""
+    """Return the proposals; each request is a missed line, a pair, or None."""
     unit, model, taken = StreamPrefetcher(config), StreamModel(config), []
 
     async def drive(ctx):
@@ -51,7 +51,7 @@ def test_a_stream_has_its_next_lines_once_each():
 
 
 def test_what_is_missed_late_moves_the_front():
-    """Lines that were asked for meanwhile are not proposed any more."""
+    """Lines requested meanwhile are not proposed any more."""
     assert proposals([1000, 1001, 1002, 1003, *[None] * 20]) == [*range(1004, 1010)]
 
 
@@ -84,7 +84,7 @@ def test_streams_side_by_side(streams):
 
 
 def test_blocks_in_no_order_are_one_stream():
-    """As warps ask for them: few lines are proposed twice, and none is left out."""
+    """In the order of warps: few lines are proposed twice, and none is skipped."""
     rng, lines = random.Random(1), []
     for base in range(1000, 1000 + 4 * BEHIND // 2, BEHIND // 2):
         blocks = [*range(base, base + BEHIND // 2, 4)]

@@ -1,4 +1,4 @@
-"""Queues and register slices: order, depth, latency, throughput, level."""
+"""Tests of queues and register slices: order, depth, latency, throughput, level."""
 
 import gc
 import random

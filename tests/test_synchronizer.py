@@ -1,4 +1,4 @@
-"""The synchronizer of cores against its golden model, its latency, its fairness, its costs."""
+"""Tests of the cluster barrier against its golden model: latency, fairness, cost."""
 
 import random
 from dataclasses import replace
@@ -18,12 +18,12 @@ def config_of(cores, barriers):
 
 
 class Driver:
-    """Requests of all cores, cycle by cycle, for the synchronizer and for its model.
+    """Requests of all cores, cycle by cycle, for the synchronizer and its model.
 
     Attributes
     ----------
     opened, released : list of int
-        Barriers in the order in which the model opened them, and the gateware let go.
+        Barriers in the order in which the model opened them and the RTL released them.
 
     """
 
@@ -32,11 +32,11 @@ class Driver:
         require_no_loop(self.dut, ports=[])
         self.model = SynchronizerModel(cores, barriers)
         self.requests: list[Arrival | None] = [None] * cores
-        self.opens = None  # in the cycle before
+        self.opens = None  # in the previous cycle
         self.opened, self.released, self.refused = [], [], 0
 
     async def step(self, ctx) -> Taken:
-        """Let a cycle pass; compare who is taken, refused and let go."""
+        """Run a cycle; compare taken, refused and released cores."""
         dut = self.dut
         for port, arrival in zip(dut.request, self.requests, strict=True):
             ctx.set(port.valid, arrival is not None)
@@ -69,14 +69,14 @@ class Driver:
 def test_random_arrivals(cores, barriers, rate):
     """Several barriers at once, of all cores and of some, with counts that disagree.
 
-    At the end every barrier is brought to open; each has then been let go as often as opened.
+    At the end every barrier is opened; each must have been released as often as opened.
     """
     rng = random.Random(cores)
     driver = Driver(cores, barriers)
     model = driver.model
 
     def arrival_of(core):
-        """Return an arrival of a core where it does not wait yet, if there is such a barrier."""
+        """Return an arrival of a core at a barrier where it does not wait yet, if there is one."""
         free = [b for b in range(min(barriers, 5)) if core not in model.waiting[b]]
         if not free:
             return None
@@ -87,7 +87,7 @@ def test_random_arrivals(cores, barriers, rate):
         return Arrival(barrier, count)
 
     def bring():
-        """Let a core come to a barrier where others wait."""
+        """Let a core arrive at a barrier where others wait."""
         barrier = next(b for b, cores in enumerate(model.waiting) if cores)
         absent = [core for core in range(cores) if core not in model.waiting[barrier]]
         driver.requests[rng.choice(absent)] = Arrival(barrier, model.counts[barrier])
@@ -113,7 +113,7 @@ def test_random_arrivals(cores, barriers, rate):
 
 
 def test_all_meet_in_as_many_cycles_as_there_are_cores():
-    """The release comes in the cycle after the last arrival, and they may meet again at once."""
+    """The release comes in the cycle after the last arrival; the cores may arrive again at once."""
     driver = Driver(4, 2)
 
     async def bench(ctx):
@@ -132,7 +132,7 @@ def test_all_meet_in_as_many_cycles_as_there_are_cores():
 
 
 def test_a_release_in_every_cycle():
-    """Barriers of one core open one after the other, without a gap."""
+    """Barriers of one core open back to back."""
     driver = Driver(2, 4)
 
     async def bench(ctx):
@@ -157,7 +157,7 @@ def test_a_refusal_changes_nothing():
         assert ctx.get(driver.dut.waiting[1]) == 0b001
         driver.requests[2] = Arrival(1, 2)
         assert (await driver.step(ctx)).opens
-        # Now another count is as good.
+        # A different count is valid now.
         driver.requests = [Arrival(1, 3)] * 3
         for _ in range(3):
             assert not (await driver.step(ctx)).refused
@@ -168,7 +168,7 @@ def test_a_refusal_changes_nothing():
 
 
 def test_nobody_waits_for_more_than_all_others():
-    """While all others ask in every cycle, a core waits for each of them once at most."""
+    """If all others request in every cycle, a core waits for each of them at most once."""
     driver = Driver(8, 16)
 
     async def bench(ctx):

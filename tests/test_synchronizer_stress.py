@@ -1,4 +1,4 @@
-"""Barriers of whole clusters: many meetings at once, of all cores and of some, right and wrong."""
+"""Stress tests of cluster barriers: many at once, of all cores and of some, valid and invalid."""
 
 import random
 from dataclasses import replace
@@ -15,7 +15,7 @@ from spica.sim.mistakes import ProgramError
 from spica.sim.programs.bench import small_config
 from spica.sim.simt import SimtOptions, run_program
 
-#: One warp of the second core ends instead of coming to a barrier.
+#: One warp of the second core ends instead of arriving at a barrier.
 PROGRAM = Path(__file__).with_name("programs") / "mistakes" / "absent_warp.c"
 
 CONFIGS = {
@@ -37,7 +37,7 @@ def stress(request):
 
 
 def meet(stress, cycles, *, seed, rate):
-    """Let warps meet for so many cycles; return what happened."""
+    """Run random arrivals for this many cycles; return the events."""
     plan = MeetingPlan(stress.config, random.Random(seed), rate=rate, wrong=0.2)
     stress.check([*plan.run(cycles)])
     return plan.tally
@@ -61,14 +61,14 @@ def test_random_meetings(stress, rate):
 
 
 def test_a_barrier_that_one_core_never_reaches_stays_closed(stress):
-    """Others open beside it; who waits there is told as long as it lasts."""
+    """Other barriers open meanwhile; the waiting cores are reported all the time."""
     config = stress.config
     of_cores = OF_CORES if config.barrier_scope == "core" else 0
     warps = 1 if of_cores else config.core.warps - 1
     count = config.cores if of_cores else warps
     model, moments = ClusterBarriersModel(config), []
     for cycle in range(1000):
-        # All cores but the last one come to barrier 3, then every core's last warp to another.
+        # All cores except the last arrive at barrier 3, then every core's last warp at another one.
         coming = [None] * config.cores
         for core in range(config.cores):
             if cycle < 100 and core < config.cores - 1:
@@ -86,7 +86,7 @@ def test_a_barrier_that_one_core_never_reaches_stays_closed(stress):
 
 
 def test_who_is_missing_is_named():
-    """A program hangs on the gateware: the report tells the barrier, and of whom how many wait."""
+    """A program hangs on the RTL: the report names the barrier and the number of waiting warps."""
     config = next(config for config in FUZZ_CONFIGS if config.cores == 2)
     options = SimtOptions(
         engine="verilator", model_optimize=OPTIMIZE, max_cycles=20_000, lockstep=True

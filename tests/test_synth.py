@@ -1,4 +1,4 @@
-"""Costs of small components, against Yosys's own figures on the flattened netlist."""
+"""Tests of costs of small components, against Yosys's figures for the flattened netlist."""
 
 import random
 
@@ -20,7 +20,7 @@ from spica.synth.yosys import YosysError, run_yosys
 
 
 class MultiplyAdd(SharedBlock):
-    """Register a * b + c, and tell in the same cycle whether a and b are equal."""
+    """Register a * b + c, and output in the same cycle whether a and b are equal."""
 
     def __init__(self, config):
         self.config = config
@@ -62,7 +62,7 @@ class Store(wiring.Component):
 
 
 class Chain(SharedBlock):
-    """Multiply-adds in a row, with paths through several of them in one cycle."""
+    """Multiply-adds in series, with paths through several of them in one cycle."""
 
     def __init__(self, config):
         self.config = config
@@ -105,11 +105,11 @@ def test_a_block_is_synthesised_once_and_counted_per_instance(chain):
 
 def test_memories_stay_whole(chain):
     assert chain.sram_bits == 64 * 8
-    assert chain.flip_flops < 64  # none of the memory's bits
+    assert chain.flip_flops < 64  # no bits of the memory
 
 
 def flattened_depth(component, name):
-    """Return what Yosys's `ltp` says of the netlist, flattened after mapping."""
+    """Return the result of Yosys's `ltp` for the netlist, flattened after mapping."""
     text, top, _ = rtlil_of(component, name)
     boxes = " ".join(sorted(set(owners_of(modules_of(text), {}).values())))
     script = f"""
@@ -139,7 +139,7 @@ def cell(kind, **connections):
 
 
 def test_depth_of_random_logic_with_registers():
-    """Against longest paths counted by walking the same random graph one gate at a time."""
+    """Compared with longest paths found by walking the same random graph gate by gate."""
     rng = random.Random(1)
     for _ in range(20):
         depths = {bit: 0 for bit in range(2, 6)}  # inputs

@@ -1,6 +1,6 @@
-"""What each generation's dot product does to chosen sums: the signatures it can be told by.
+"""Tests of numeric signatures of each generation's dot product, by chosen sums.
 
-The fast tests ask the golden models, the slow ones the hardware.
+The fast tests use the golden models, the slow ones the RTL.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ from spica.sim.units.unit import Unit
 from spica.synth.measure import measure
 
 FP32_NAN, FP16_NAN = 0x7FFF_FFFF, 0x7FFF
-#: Fraction bits kept, and terms of one fused sum, as published; not read from the tables tested.
+#: Kept fraction bits, and terms of one fused sum, as published; not taken from the tested tables.
 PUBLISHED = {
     "volta fp16": (23, 4),
     "turing fp16": (24, 8),
@@ -53,7 +53,7 @@ PUBLISHED = {
     "blackwell fp4_e2m1 e8m0": (35, 64),
     "blackwell fp4_e2m1 ue4m3": (35, 64),
 }
-#: Those whose hardware the slow tests ask.
+#: Configs whose RTL the slow tests run.
 HARDWARE = (
     *("volta fp16", "ampere fp16", "ampere tf32", "hopper bf16", "ada fp8_e4m3"),
     *("blackwell fp8_e5m2", "blackwell fp8_e4m3 e8m0", "blackwell fp4_e2m1 ue4m3"),
@@ -61,7 +61,7 @@ HARDWARE = (
 
 
 def config_of(name, terms=None, **changes):
-    """Return the config of a name above, of one fused sum unless `terms` says otherwise."""
+    """Return the config of a name above, of one fused sum unless `terms` is given."""
     generation, form, *scale = name.split()
     return DotProductConfig(
         terms=terms or min(PUBLISHED[name][1], 32),
@@ -74,7 +74,7 @@ def config_of(name, terms=None, **changes):
 
 
 def stored(values, form):
-    """Return `values` as stored bits; each must be a number of the format."""
+    """Return `values` as stored bits; each must be representable."""
     values = np.asarray(values, np.float64)
     bits = floats.encode(values, form)
     assert np.array_equal(floats.decode(bits, form), values), f"{values} are not all {form.name}"
@@ -82,7 +82,7 @@ def stored(values, form):
 
 
 def vectors(config, products, addends):
-    """Return operands for rows of pairs of factors, filled up with zeros, and scales of 1."""
+    """Return operands for rows of pairs of factors, padded with zeros, and scales of 1."""
     count = len(addends)
     factors = np.zeros((2, count, config.terms))
     for row, pairs in enumerate(products):
@@ -109,7 +109,7 @@ def value(results, config):
 
 @pytest.fixture(scope="module")
 def hardware():
-    """Return a function like `compute_golden` that asks the hardware on Verilator."""
+    """Return a function like `compute_golden` that runs the RTL on Verilator."""
     units = [
         Unit(
             name=name.replace(" ", "_"),
@@ -117,7 +117,7 @@ def hardware():
             component=partial(DotProduct, config_of(name)),
             latency=dot_product_latency(config_of(name)),
             operands=partial(dot_operands, config_of(name)),
-            golden=lambda **inputs: inputs,  # nobody asks
+            golden=lambda **inputs: inputs,  # unused
             oracle="published figures",
         )
         for name in HARDWARE
@@ -128,7 +128,7 @@ def hardware():
 
 
 UNGROUPED = [name for name in PUBLISHED if config_of(name).fused.group == 1]
-#: Those of which some product vanishes beside 1: not of formats of few exponents or of groups.
+#: Formats with products that vanish relative to 1: not those of few exponents or of groups.
 WITH_SMALL_PRODUCTS = [
     name
     for name in PUBLISHED
@@ -138,12 +138,12 @@ WITH_SMALL_PRODUCTS = [
 
 @pytest.fixture
 def compute(request):
-    """Return who computes: the golden model, or the hardware."""
+    """Return the function under test: golden model or RTL."""
     return compute_golden if request.param == "golden" else request.getfixturevalue("hardware")
 
 
 def subjects(names):
-    """Parametrise a test by `names` on the golden model, in the slow tests on hardware too."""
+    """Parametrise a test by `names` on the golden model, in slow tests also on RTL."""
     return pytest.mark.parametrize(
         ("name", "compute"),
         [
@@ -159,12 +159,12 @@ def subjects(names):
 
 
 def last_column(config):
-    """Return a column that is exactly added to column 0 by nobody: the next group, or the next."""
+    """Return a column never added exactly to column 0: of the next group, or the next column."""
     return config.fused.group if config.fused.group > 1 else 1
 
 
 def test_every_offer_has_a_signature_here():
-    """A line of the tables without a published figure beside it would not be tested."""
+    """A row of the tables without a published figure would not be tested."""
     offered = {
         f"{numerics[7:-1]} {form} {offer.scale or ''}".strip()
         for numerics, offers in NUMERICS.items()
@@ -175,13 +175,13 @@ def test_every_offer_has_a_signature_here():
     mixes = {name for name in offered if name.endswith("e8m0")} - set(PUBLISHED)
     assert offered - mixes == set(PUBLISHED)
     for name in mixes:
-        # One offer with the formats above, differently named.
+        # The same arithmetic under another name.
         assert name.startswith(("blackwell fp", "blackwell_mxf8f6f4 fp"))
 
 
 @subjects(PUBLISHED)
 def test_signature_by_a_small_addend(name, compute):
-    """1 - 1 + 2**-k is 2**-k exactly as long as 2**-k reaches into what terms keep."""
+    """1 - 1 + 2**-k is 2**-k exactly if 2**-k is within the bits that terms keep."""
     config = config_of(name)
     fraction_width = PUBLISHED[name][0]
     exponents = np.arange(1, 48)
@@ -236,7 +236,7 @@ CHAINED = [name for name, (_, chunk) in PUBLISHED.items() if chunk < 32]
 
 @pytest.mark.parametrize("name", CHAINED)
 def test_order_between_fused_sums_matters(name):
-    """1, then -1, then a small product: the other way around it vanishes beside 1."""
+    """1, then -1, then a small product: in the opposite order it vanishes relative to 1."""
     fraction_width, chunk = PUBLISHED[name]
     config = config_of(name, terms=2 * chunk)
     half = (fraction_width + 1) // 2
@@ -248,7 +248,7 @@ def test_order_between_fused_sums_matters(name):
 
 @pytest.mark.parametrize("name", WITH_SMALL_PRODUCTS)
 def test_terms_of_a_fused_sum_by_experiment(name):
-    """-1 in the first place takes the addend 1 away; a small product survives from L on."""
+    """-1 in the first column cancels the addend 1; a small product survives from column L on."""
     fraction_width, chunk = PUBLISHED[name]
     config = config_of(name, terms=32)
     form = config.a_format
@@ -264,13 +264,13 @@ def test_terms_of_a_fused_sum_by_experiment(name):
     assert survives.tolist() == [place >= chunk for place in places]
 
 
-#: Those that keep more fraction bits than an FP32 result has.
+#: Numerics that keep more fraction bits than an FP32 result has.
 WIDE = [name for name in WITH_SMALL_PRODUCTS if PUBLISHED[name][0] > 23]
 
 
 @pytest.mark.parametrize("name", [name for name in WIDE if "fp8" not in name])
 def test_halves_of_the_last_place_add_up_inside_a_fused_sum_only(name):
-    """Two products of 2**-24 make the last place of 1 together; one at a time is rounded away."""
+    """Two products of 2**-24 together make the last place of 1; one at a time is rounded away."""
     _, chunk = PUBLISHED[name]
     config = config_of(name, terms=32)
     half = (2.0**-12, 2.0**-12)
@@ -307,7 +307,7 @@ def test_fp16_results_are_rounded_to_nearest_even(name):
     assert steps.tolist() == [0, 0, 1, 2, 2]
 
 
-#: Those in which what all terms can lose, a unit less one bit each, is 1.5 units of the result.
+#: Numerics in which the loss of all terms, a unit less one bit each, is 1.5 units of the result.
 LOSING = [
     name
     for name in WITH_SMALL_PRODUCTS
@@ -317,7 +317,7 @@ LOSING = [
 
 @pytest.mark.parametrize("name", LOSING)
 def test_a_smaller_addend_can_give_a_larger_sum(name):
-    """Just below 1 all terms keep one bit more, and enough of those make up for the addend."""
+    """Just below 1 all terms keep one bit more, and enough of those outweigh the addend."""
     fraction_width, _ = PUBLISHED[name]
     config = config_of(name)
     form = config.a_format
@@ -339,7 +339,7 @@ def test_fp8_results_had_13_fraction_bits(name):
     finite = results[np.isfinite(value(results, config))]
     assert len(finite) > 10_000
     assert np.bitwise_or.reduce(finite & 0x3FF) == 0
-    # The bits above are all in use, and Blackwell uses those below.
+    # All bits above are used, and Blackwell uses those below.
     assert np.bitwise_or.reduce(finite & 0x7F_FFFF) == 0x7F_FC00
     later = config_of("blackwell " + name.split()[1])
     results = compute_golden(later, **dot_operands(later, np.random.default_rng(3), 20_000))
@@ -348,7 +348,7 @@ def test_fp8_results_had_13_fraction_bits(name):
 
 @pytest.mark.parametrize("floor", [-126, -132, -133])
 def test_terms_are_aligned_to_the_floor_at_least(floor):
-    """Four products of a quarter of the least subnormal: a lower floor keeps what they have."""
+    """Four products of a quarter of the least subnormal: a lower floor keeps their bits."""
     config = replace(config_of("ampere bf16"), floor=floor)
     quarter = (2.0**-76, 2.0**-75)
     inputs = vectors(config, [dict.fromkeys(range(4), quarter)], [0])
@@ -357,7 +357,7 @@ def test_terms_are_aligned_to_the_floor_at_least(floor):
 
 @subjects(PUBLISHED)
 def test_overflow(name, compute):
-    """Beyond the largest number comes infinity, though rounding is toward zero."""
+    """Values beyond the largest number become infinity, although rounding is toward zero."""
     config = config_of(name)
     form, fraction_width = config.result_format, config.fused.result_fraction_width
     largest = float(floats.decode(form.largest, form))
@@ -399,7 +399,7 @@ def test_nan_is_all_ones_but_its_sign(result):
 
 
 def test_products_of_virgo_overflow_where_exact_ones_do_not():
-    """256 * 256 is beyond FP16: infinity, and NaN beside its negative."""
+    """256 * 256 exceeds FP16: infinity, and NaN with its negative."""
     rows = [{0: (256, 256)}, {0: (256, 256), 1: (-256, 256)}, {0: (255, 256)}]
     results = {}
     for numerics in ("virgo_hmma", "fp32_rne", "nvidia(volta)"):
@@ -412,7 +412,7 @@ def test_products_of_virgo_overflow_where_exact_ones_do_not():
 
 
 def test_fp4_groups_are_exact_inside():
-    """Terms of one group cancel whatever their size; between groups 35 fraction bits are kept."""
+    """Terms of one group cancel at any magnitude; between groups 35 fraction bits are kept."""
     config = config_of("blackwell fp4_e2m1 ue4m3")
     inputs = vectors(config, [{0: (6, 6), 1: (-6, 6), 2: (0.5, 0.5)}], [0])
     inputs["a_scale"][:] = stored([[448, 2.0**-9]], config.scale_format)
@@ -421,7 +421,7 @@ def test_fp4_groups_are_exact_inside():
 
 @pytest.mark.slow
 def test_a_fused_sum_takes_half_the_gates_of_a_tree():
-    """As the page says."""
+    """As stated in docs/tensor_numerics.md."""
     fused, tree = (
         measure(DotProduct(DotProductConfig(terms=16, numerics=numerics)), "dot_product").nand2
         for numerics in ("nvidia(hopper)", "fp32_rne")

@@ -1,4 +1,4 @@
-"""Traces in other people's formats, and as text: they tell what was recorded."""
+"""Tests of traces in external formats and as text, against the records."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def test_a_fault_is_recorded(tmp_path):
 
 
 def parse_kanata(text):
-    """Return the instructions of a log: thread, label, spans by lane, when and how they end."""
+    """Return the instructions of a log: thread, label, spans by lane, time and kind of end."""
     lines = [line.split("\t") for line in text.splitlines()]
     assert lines[0] == ["Kanata", "0004"]
     assert lines[1][0] == "C="
@@ -152,7 +152,7 @@ def test_chrome_trace_is_valid_and_whole(recorded, pipeline, tmp_path):
 
 
 def assert_spans_nest(events):
-    """Of two spans in a row of the viewer one is inside the other, or they do not touch."""
+    """Two spans in a row of the viewer must be nested or disjoint."""
     open_ends = []
     for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
         while open_ends and open_ends[-1] <= event["ts"]:
@@ -162,7 +162,7 @@ def assert_spans_nest(events):
 
 
 def test_retire_log_is_that_of_the_model(recorded, tmp_path):
-    """The log's own text: by warp, in the order of its numbers."""
+    """The log's order: by warp, in the order of its instruction numbers."""
     lines = written(tmp_path, recorded[0], ".log").splitlines()
     pattern = (
         r" *(\d+) 0\.(\d+) +(\d+) ([0-9a-f]{8}) ([0-9a-f]{8}) 0x([0-9a-f]+) [^;]*"

@@ -1,4 +1,4 @@
-"""The page that shows a trace: it holds its data, needs nothing else, and draws them."""
+"""Tests of the trace page: self-contained, with all data drawn."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def test_text_of_a_program_cannot_end_the_data(recorded, pipeline, tmp_path, mon
     assert page_data(page)["texts"] == ["</script><b>@SCRIPT@"]
 
 
-#: The page without a browser: its elements remember what is done to them.
+#: The page without a browser: its elements record the calls to them.
 STUB = """
 const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
 const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
@@ -92,7 +92,7 @@ console.log(JSON.stringify({
 
 
 def test_page_draws_what_was_recorded(recorded, pipeline, tmp_path):
-    """Its script, run without a browser."""
+    """Its script runs without a browser."""
     written(tmp_path, recorded[0])
     (tmp_path / "stub.js").write_text(STUB)
     command = [str(tmp_path / name) for name in ("stub.js", "trace.html")]

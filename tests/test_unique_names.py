@@ -1,4 +1,4 @@
-"""No two blocks share a name, and each meets its names in its own order."""
+"""Tests of unique names: no two blocks share one, and each block has its own order."""
 
 import re
 
@@ -15,7 +15,7 @@ DECLARED = re.compile(r"^  (?:wire|memory|process|cell)(?: .*)? ([\\$]\S+)$", re
 
 
 class Store(SharedBlock):
-    """Read a memory where it was written some cycles ago."""
+    """Read a memory at the address of an earlier write."""
 
     def __init__(self, config):
         self.config = config
@@ -36,7 +36,7 @@ class Store(SharedBlock):
 
 
 class Stores(SharedBlock):
-    """Two stores, one behind the other, of which one name is also a port of theirs."""
+    """Two stores in series; one signal has the name of a port of theirs."""
 
     def __init__(self, config):
         self.config = config
@@ -64,9 +64,9 @@ def test_no_two_blocks_share_a_name():
         assert renamed == [name[0] + prefix + name[1:] for name in DECLARED.findall(lines)]
     assert len({prefixes[block] for block in blocks}) == len(blocks) == 3
     assert all(prefixes[module] == prefixes[module.partition(".")[0]] for module in before)
-    # Parents name the ports of their children, so that these come first.
+    # Parents name the ports of their children, so children come first.
     assert list(after).index(top) == len(after) - 1
-    # What its children call `\o` and `\i` the parent meets before its other names.
+    # The parent's first names are its children's ports `\o` and `\i`.
     names = after[f"{prefixes[top]}names"] + after[top]
     met = [name.replace(prefixes[top], "") for name in DECLARED.findall(names)]
     assert distinct(met) == distinct(DECLARED.findall(blocks[top].text))
@@ -74,5 +74,5 @@ def test_no_two_blocks_share_a_name():
 
 
 def distinct(names):
-    """Return names in the order in which each is met first."""
+    """Return distinct names in the order of first occurrence."""
     return list(dict.fromkeys(names))

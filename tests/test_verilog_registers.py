@@ -1,4 +1,4 @@
-"""Registers of emitted Verilog: in one block each, and the same as in two."""
+"""Tests of registers in emitted Verilog: one block each, equivalent to two."""
 
 import re
 
@@ -50,7 +50,7 @@ endmodule
 
 
 class Registers(wiring.Component):
-    """Registers of each kind: kept, reset, of another clock, chosen by a value, set in parts."""
+    """Registers of each kind: held, reset, of another clock, selected by a value, set in parts."""
 
     a: In(8)
     choice: In(3)
@@ -108,9 +108,9 @@ def test_text_of_a_register():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("endmodule", "  assign x = \\$2 ;\nendmodule"),  # somebody else asks for the next value
+        ("endmodule", "  assign x = \\$2 ;\nendmodule"),  # the next value has another reader
         ("endmodule", "  always @(posedge clk)\n    p <= \\$2 ;\nendmodule"),
-        ("\\$2 [1:0] = \\$1 ;", "\\$2  = \\$2 + 1;"),  # it depends on what it was before
+        ("\\$2 [1:0] = \\$1 ;", "\\$2  = \\$2 + 1;"),  # it depends on its previous value
         (
             "  always @(posedge clk)\n    o <= \\$2 ;",
             "  always @(posedge clk)\n    p <= \\$4 ;\n  assign o = \\$2 ;",
@@ -126,7 +126,7 @@ def test_next_value_that_is_used_stays(old, new):
 
 
 def test_modules_are_told_apart():
-    """Names of one module mean nothing in another."""
+    """Names of one module have no meaning in another."""
     other = "module other(\\$2 );\n  input \\$2 ;\nendmodule\n"
     assert with_whole_registers(TWO_BLOCKS + other) == ONE_BLOCK + other
 

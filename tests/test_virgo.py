@@ -1,4 +1,4 @@
-"""The machine it is all about: products by C on the cores of `virgo`, on its gateware."""
+"""Tests of products commanded by C on the cores of `virgo`, on RTL."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ LEAST = {256: 0.93, 512: 0.97, 1024: 0.98}
 
 
 def run(kernel, config, sizes, *, of_kernel=None, dram=None, results=None, **options):
-    """Run a kernel on the gateware; return its result, which must be right."""
+    """Run a kernel on RTL; return its result, which must be correct."""
     settings = SimtOptions(
         engine="verilator",
         memory=dram or DramConfig(),
@@ -36,7 +36,7 @@ def run(kernel, config, sizes, *, of_kernel=None, dram=None, results=None, **opt
 def test_utilisation(size):
     result = run("gemm", VIRGO, (size,) * 3)
     assert result["mac_utilization"] >= LEAST[size]
-    # From the first beginning to the last end, all that the array does is wanted.
+    # From the first begin to the last end, all multiply-adds of the array are useful.
     assert result["unit_counters"]["matrix_active"] * VIRGO.matrix.macs == size**3
 
 

@@ -1,4 +1,4 @@
-"""Memories written by words for Verilator: the same as by parts, and only where that is safe."""
+"""Tests of memories written by whole words for Verilator: equivalent, and only if safe."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Writes put together: bursts, beats and strobes as of the model, and none kept waiting long."""
+"""Tests of the write combiner: bursts, beats and strobes as in the model, bounded waits."""
 
 import random
 
@@ -41,7 +41,7 @@ def test_what_it_cannot_be_is_refused(fields, message):
 
 
 def random_writes(rng: random.Random, config: WriteCombinerConfig, lines: int, count: int):
-    """Yield writes to so many lines at both ends of memory, many of them of some bytes only."""
+    """Yield writes to this many lines at both ends of memory, often of some bytes only."""
     every, last = (1 << config.beat_bytes) - 1, (1 << config.beat_width) - 1
     for _ in range(count):
         beat = rng.randrange(lines * config.line_beats)
@@ -55,7 +55,7 @@ def random_writes(rng: random.Random, config: WriteCombinerConfig, lines: int, c
 
 
 def written(writes, config: WriteCombinerConfig) -> dict[int, list[int]]:
-    """Return what writes put into each byte, one value after the other."""
+    """Return the values written into each byte, in order."""
     values: dict[int, list[int]] = {}
     for beat, value, strobes in writes:
         for n in range(config.beat_bytes):
@@ -65,7 +65,7 @@ def written(writes, config: WriteCombinerConfig) -> dict[int, list[int]]:
 
 
 def is_part(some: list[int], of: list[int]) -> bool:
-    """Return whether a list is another of which items were left out."""
+    """Return whether a list is another list with some items removed."""
     left = iter(of)
     return all(item in left for item in some)
 
@@ -90,18 +90,18 @@ def test_bursts_are_those_of_the_model(name, stall, lines):
 
 def test_a_byte_in_the_wrong_place_is_found():
     bench = CombinerBench(PAIRS, random.Random(1))
-    bench.model.write(0, bytes(8), 1)  # the model knows of one that never came
+    bench.model.write(0, bytes(8), 1)  # the model has a write that never came
     with pytest.raises(AssertionError):
         bench.run([(0, bytes(8), FULL)])
 
 
 def pairs(count: int) -> list:
-    """Return writes of both beats of so many lines."""
+    """Return writes of both beats of this many lines."""
     return [(beat, bytes([beat] * 8), FULL) for beat in range(2 * count)]
 
 
 def test_nobody_waits_for_company():
-    """Where the way is free each write is a burst, 1 cycle later, and its beat after another."""
+    """If the output is free, each write is a burst 1 cycle later, and its beat after another."""
     bench = CombinerBench(PAIRS, random.Random(1))
     bench.run([*pairs(10), None, *pairs(1)])
     at = [cycle for cycle, *_ in bench.writes]
@@ -118,7 +118,7 @@ def test_lines_wait_for_company_for_a_while():
     assert [burst["further"] for _, burst in bench.bursts] == [1] * 10 + [0]
     written = {beat: cycle for cycle, (beat, *_), _ in bench.writes}
     for cycle, burst in bench.bursts[:-1]:
-        assert cycle <= written[burst["beat"] + 1] + 2  # as soon as it is whole, one per cycle
+        assert cycle <= written[burst["beat"] + 1] + 2  # as soon as it is complete, one per cycle
     assert PATIENT.patience < bench.bursts[-1][0] - written[100] <= 2 * PATIENT.patience + 1
 
 
@@ -132,15 +132,15 @@ def test_lines_that_are_needed_wait_for_nobody():
 
 @pytest.mark.parametrize("name", ["addresses", "beats"])
 def test_writes_are_combined_while_the_way_is_blocked(name):
-    """Only the first goes alone, as it was offered when its partner came."""
+    """Only the first is sent alone, since it was offered before its partner came."""
 
     def takes(cycle: int) -> tuple[bool, bool]:
         return (cycle >= 30 or name == "beats", cycle >= 30 or name == "addresses")
 
     bench = CombinerBench(PAIRS, random.Random(1), takes=takes)
     bench.run(pairs(20))
-    # What is offered, its partner, and pairs in the other two lines. Where beats are blocked
-    # addresses are not, so that nothing is combined; the first is offered and holds no line.
+    # The offered write, its partner, and pairs in the other two lines. If only beats are blocked,
+    # addresses are not, so nothing is combined; the first is offered and holds no line.
     assert sum(cycle < 30 for cycle, *_ in bench.writes) == {"addresses": 6, "beats": 5}[name]
 
 
@@ -178,7 +178,7 @@ def test_beats_that_nobody_wrote_have_no_strobes():
 
 
 def test_beats_follow_each_other():
-    """Also from one burst to the next, and while further writes come."""
+    """Also across bursts, and while further writes arrive."""
     bench = CombinerBench(PAIRS, random.Random(1), takes=lambda n: (True, n >= 20))
     bench.run(pairs(30))
     at = [cycle for cycle, _ in bench.beats]

@@ -1,1 +1,1 @@
-"""Sort of 32-bit unsigned integers by a bitonic network, in place."""
+"""In-place bitonic sort of 32-bit unsigned integers."""

@@ -1,23 +1,23 @@
-// Sort of 32-bit unsigned integers in place, by a bitonic network.
+// Bitonic sort of 32-bit unsigned integers, in place.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// The network of any n is that of the next power of two: every comparison moves the larger key up,
-// so that keys from n on, were they there and the largest, would stay where they are.
+// The network for any n is that of the next power of two. Every comparison moves the larger key up,
+// so virtual keys of the largest value from n on would never move.
 //
 // A merge of two sorted runs of `half` keys compares each key of one with its mirror image in the
-// other, then keys half / 2 apart, half / 4, ... 1. A thread takes up to three such steps at a
-// time, with eight keys in registers. Steps within a chunk are taken by one warp, in its part of
-// shared memory: it runs in step and reads what it wrote, so it needs no barriers. For all other
-// steps, all warps meet after each pass over memory.
+// other, then keys half / 2 apart, half / 4, ... 1. A thread does up to three such steps at a time,
+// with eight keys in registers. One warp does the steps within a chunk, in its part of shared
+// memory. Its lanes run in lockstep, so it needs no barriers. In all other steps, all warps meet
+// after each pass over memory.
 enum {
     MOST = 8, // keys of a thread at a time
     WARPS = SPICA_WARPS * SPICA_CORES,
     SHARED_KEYS = SPICA_SHARED_BYTES / 4,
-    // As many keys for each lane, if there is room: a power of two, as are all chunks.
+    // The same number of keys for each lane, if they fit: a power of two, as all chunks.
     LANES_KEYS = 2u << (31 - __builtin_clz(MOST * SPICA_THREADS - 1)),
     LEAST_CHUNK = LANES_KEYS < SHARED_KEYS ? LANES_KEYS : SHARED_KEYS,
-    // Whether no lane is ever without its share of a chunk.
+    // Whether every lane always has a share of a chunk.
     FILLS_LANES = LEAST_CHUNK == MOST * SPICA_THREADS,
 };
 
@@ -34,21 +34,21 @@ typedef struct {
 
 typedef volatile uint32_t *Place;
 
-// One to three steps of all merges, as a thread sees them: the `count` keys it takes, `apart` from
-// each other, those of one half from `first` on and those of the other from `upper` on.
+// One to three steps of all merges, for one thread: it takes `count` keys, `apart` from each other.
+// Those of one half start at `first`, those of the other at `upper`.
 typedef struct {
     int count, is_mirrored;
     uint32_t first, upper, apart;
 } Group;
 
-// The compiler is not to know how a number came about: it would keep a register for each of the
-// terms of each address, and run out of them. Nor whether it changes in a loop, likewise.
+// Hides from the compiler how a number is computed and whether it changes in a loop. Otherwise it
+// would keep a register for each term of each address and run out of registers.
 SPICA_INLINE uint32_t hidden(uint32_t number) {
     __asm__("" : "+r"(number));
     return number;
 }
 
-// Integers that loops need not at hand wait in registers of floats, of which there are enough.
+// Integers that loops rarely need are parked in float registers, of which there are enough.
 typedef float Parked;
 
 SPICA_INLINE Parked parked(uint32_t number) {
@@ -69,8 +69,8 @@ SPICA_INLINE Group group_of(uint32_t number, uint32_t apart, int count, int is_m
     return (Group){count, is_mirrored, first, beyond + count / 2 * apart, apart};
 }
 
-// The machine has no minimum of integers. As one block, because compilers would take many of these
-// apart, mix them, and run out of registers.
+// Minimum and maximum; the machine has no such integer instruction. One block, because compilers
+// would split and interleave many of these and run out of registers.
 SPICA_INLINE void order(uint32_t *low, uint32_t *high) {
     uint32_t mask, change;
     __asm__("sltu %[mask], %[high], %[low]\n\t"
@@ -92,8 +92,8 @@ SPICA_INLINE void merge_keys(uint32_t *keys, int count, int is_mirrored) {
     }
 }
 
-// Load or store keys at places `step` bytes apart. One address walks up to load and, by a step of
-// the other sign, down to store, so that one register holds it.
+// Load or store keys at addresses `step` bytes apart. One address register moves up during loads
+// and down during stores.
 SPICA_INLINE uint32_t load_walk(uint32_t address, uint32_t step, uint32_t *keys, int count) {
 #pragma unroll
     for (int i = 0; i < count; i++) {
@@ -131,7 +131,7 @@ SPICA_INLINE void order_below(Place all, uint32_t low, uint32_t high, uint32_t n
     } SPICA_END_IF
 }
 
-// What `merge_group` does to a group of eight, where there are no keys from n on.
+// `merge_group` for a group of eight when keys from n on are missing.
 SPICA_INLINE void merge_group_below(Place all, Group group, uint32_t n) {
     uint32_t first = group.first, upper = group.upper, apart = group.apart;
     uint32_t other = group.is_mirrored ? upper + 3 * apart : upper;
@@ -149,12 +149,13 @@ SPICA_INLINE void merge_group_below(Place all, Group group, uint32_t n) {
     }
 }
 
-// All warps wait for each other; not inlined, as what it needs would be kept from before as well.
+// Waits for all warps. Not inlined, or its operands would stay in registers of the caller.
 static __attribute__((noinline)) void meet(void) { spica_barrier(); }
 
 SPICA_INLINE uint32_t warp_of_all(void) { return vx_core_id() * SPICA_WARPS + vx_warp_id(); }
 
-// All warps take three steps on all keys, down to keys `apart` from each other, and meet.
+// One pass of three steps over all keys by all warps, down to keys `apart` from each other; then
+// all warps meet.
 SPICA_INLINE void pass(uint32_t apart, int is_mirrored) {
     const uint32_t n = ARGUMENTS->n, block = MOST * apart;
     const Parked groups = parked(((n + block - 1) & -block) / MOST);
@@ -165,7 +166,7 @@ SPICA_INLINE void pass(uint32_t apart, int is_mirrored) {
         SPICA_IF (group.upper + 3 * apart < n) {
             merge_group(ARGUMENTS->keys, group);
         } SPICA_ELSE {
-            // Without a key of the upper run a mirrored group stays sorted, as it was.
+            // A mirrored group without keys of the upper run is already sorted.
             SPICA_IF ((is_mirrored ? group.upper : group.first + apart) < n) {
                 merge_group_below(ARGUMENTS->keys, group, n);
             } SPICA_END_IF
@@ -179,7 +180,7 @@ SPICA_INLINE Place own_chunk(uint32_t size) {
     return (Place)hidden(SPICA_SHARED_BASE + 4 * warp_of_all() * size);
 }
 
-// A warp takes one to three steps on a chunk.
+// One to three steps of a warp on a chunk.
 SPICA_INLINE void chunk_pass(uint32_t size, uint32_t apart, int count, int is_mirrored) {
     const Place chunk = own_chunk(size);
     for (uint32_t row = 0; row < size / count; row += SPICA_THREADS) {
@@ -205,7 +206,7 @@ SPICA_INLINE void merge_chunk(Parked size, uint32_t distance) {
     if (fetched(left) == 1) chunk_pass(fetched(size), 1, 2, 0);
 }
 
-// Runs of eight.
+// Sorts runs of eight.
 SPICA_INLINE void sort_eights(uint32_t size) {
     const Place chunk = own_chunk(size);
     for (uint32_t row = 0; row < size / MOST; row += SPICA_THREADS) {
@@ -225,7 +226,7 @@ SPICA_INLINE void sort_eights(uint32_t size) {
     }
 }
 
-// Sort a chunk, or merge it from keys `distance` apart on if that is not 0.
+// Sorts a chunk; if `distance` is not 0, merges it from keys `distance` apart on.
 SPICA_INLINE void order_chunk(Parked size, uint32_t distance) {
     Parked half = size;
     if (distance == 0) {
@@ -242,7 +243,7 @@ SPICA_INLINE void order_chunk(Parked size, uint32_t distance) {
     }
 }
 
-// Copy as many keys for each lane as it has in registers.
+// Copies as many keys per lane as its registers hold.
 SPICA_INLINE void copy_block(Place to, Place from) {
     uint32_t keys[MOST];
 #pragma unroll
@@ -251,7 +252,7 @@ SPICA_INLINE void copy_block(Place to, Place from) {
     for (int i = 0; i < MOST; i++) to[i * SPICA_THREADS] = keys[i];
 }
 
-// Copy the keys of the chunk that begins at `first`, and fill up with what stays at the end.
+// Copies the keys of the chunk at `first` and pads with the largest key, which stays at the end.
 SPICA_INLINE void load_chunk(uint32_t first, uint32_t size) {
     const uint32_t lane = vx_thread_id(), left = ARGUMENTS->n - first;
     const Place to = own_chunk(size) + lane, from = ARGUMENTS->keys + first + lane;
@@ -283,8 +284,8 @@ SPICA_INLINE void store_chunk(uint32_t first, uint32_t size) {
     }
 }
 
-// As many warps as have a part of shared memory sort the chunks, or merge them from keys `distance`
-// apart on if that is not 0, and all meet.
+// All warps that have a part of shared memory sort the chunks, or merge them from keys `distance`
+// apart on if that is not 0; then all warps meet.
 SPICA_INLINE void in_chunks(Parked size, Parked workers, Parked distance) {
     const uint32_t worker = warp_of_all();
     if (worker < fetched(workers)) {
@@ -302,7 +303,7 @@ SPICA_INLINE void in_chunks(Parked size, Parked workers, Parked distance) {
 
 SPICA_INLINE void bitonic_sort(void) {
     const uint32_t n = ARGUMENTS->n;
-    // Large enough to keep all warps busy, and no larger than shared memory has room for each.
+    // Large enough to keep all warps busy, small enough for every warp's part of shared memory.
     uint32_t chunk = LEAST_CHUNK;
     while (chunk * WARPS < n && 2 * chunk * WARPS <= SHARED_KEYS) chunk *= 2;
     const uint32_t room = SHARED_KEYS / chunk;

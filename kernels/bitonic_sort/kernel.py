@@ -1,4 +1,4 @@
-"""Keys to sort, and their order."""
+"""Problem of the bitonic sort: keys and their sorted order."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ EXTREMES = np.array([0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1], np.uint32)
 
 
 def pose(rng: np.random.Generator, *, n: int) -> Problem:
-    """Return the problem of sorting `n` keys, of which some are extreme and some alike."""
+    """Return the problem of sorting `n` keys, with extreme and duplicate keys among them."""
     require_integer("n", n, 1, 1 << 24)
     keys = rng.integers(0, 1 << 32, n, dtype=np.uint32)
     is_extreme = rng.random(n) < 1 / 16
@@ -19,7 +19,7 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     return Problem(
         buffers={"keys": Buffer(data=keys, expected=np.sort(keys))},
         arguments=(n, "keys"),
-        # Comparisons that tell all orders of n keys apart, without the small terms.
+        # Comparisons that distinguish all orders of n keys, without the lower-order terms.
         operations=n * (n - 1).bit_length(),
     )
 

@@ -1,1 +1,1 @@
-"""Steps along a ring of nodes in random order by one thread: the latency of what holds it."""
+"""Pointer chase along a ring in random order by one thread: memory latency."""

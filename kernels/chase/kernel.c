@@ -1,8 +1,8 @@
-// A walk along a ring of n nodes: once around, then `steps` steps.
+// Pointer chase along a ring of n nodes: once around, then `steps` measured steps.
 #include <spica.h>
 
-// One thread of the first core; the others have nothing to do. A step is a load and the sum that
-// makes the next address of it; what counts the steps is done while the load is on its way.
+// One thread of the first core; the others are idle. A step is a load and an addition for the next
+// address. The step counter is updated while the load is in flight.
 enum { UNROLL = 16 };
 
 typedef struct {
@@ -15,8 +15,8 @@ SPICA_INLINE uint32_t step(const char *nodes, uint32_t place) {
     return *(const volatile uint32_t *)(nodes + place);
 }
 
-// Return where one is so many steps on from a place. One function for both walks, whose instructions
-// are then in the core when the second begins.
+// Returns the offset after `steps` steps. One function for both walks, so that its instructions are
+// cached when the second starts.
 static __attribute__((noinline)) uint32_t walk(const char *nodes, uint32_t place, uint32_t steps) {
 #pragma unroll 1
     for (; steps >= UNROLL; steps -= UNROLL) {

@@ -1,4 +1,4 @@
-"""Data of the walk along a ring: nodes that name each other, and where it ends."""
+"""Problem of the pointer chase: a ring of nodes and the final position."""
 
 import numpy as np
 
@@ -13,16 +13,16 @@ WORD_BYTES = 4
 
 
 def ring(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return the numbers 0 to n - 1 in the order of a walk: 0 first, the others at random."""
+    """Return the numbers 0 to n - 1 in visiting order: 0 first, the others at random."""
     return np.concatenate([[0], 1 + rng.permutation(n - 1)])
 
 
 def pose(rng: np.random.Generator, *, n: int, stride: int, steps: int) -> Problem:
-    """Return the problem of going `steps` steps on a ring of `n` nodes, `stride` words apart.
+    """Return the problem of taking `steps` steps on a ring of `n` nodes, `stride` words apart.
 
-    The ring takes ``4 n stride`` bytes. A node holds where the next one is, in bytes from the
-    first; between nodes are words that nobody reads. The thread goes around once, then the steps
-    that count, between the markers; the result is where it then is.
+    The ring takes ``4 n stride`` bytes. A node holds the byte offset of the next node from the
+    first; the words between nodes are never read. The thread goes around once, then takes the
+    measured steps between the markers. The result is its final offset.
     """
     for name, size in (("n", n), ("stride", stride), ("steps", steps)):
         require_integer(name, size, 1, MOST)

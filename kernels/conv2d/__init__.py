@@ -1,1 +1,1 @@
-"""Correlation of an image with a 3 x 3 filter, zeros around the image."""
+"""2D convolution: correlation of an image with a 3 x 3 filter, with zero padding."""

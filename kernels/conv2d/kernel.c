@@ -1,10 +1,10 @@
-// An image of h x w pixels correlated with a 3 x 3 filter, zeros around the image.
+// Correlation of an image of h x w pixels with a 3 x 3 filter, with zero padding.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp walks down SPICA_THREADS columns at a time, one per lane: each row of pixels is loaded
-// once, left, middle and right, and feeds the sums of three rows of the result, which are kept in
-// registers. The rows of all columns, put end to end, are shared out evenly among the warps.
+// A warp processes SPICA_THREADS columns at a time, one per lane, from top to bottom. Each row of
+// pixels is loaded once (left, middle and right) and feeds the sums of three result rows, kept in
+// registers. The rows of all columns, end to end, are divided evenly among the warps.
 enum { ALL_WARPS = SPICA_WARPS * SPICA_CORES };
 
 typedef struct {
@@ -19,8 +19,8 @@ typedef struct {
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
 
-// How a lane finds its neighbours: words to the left and to the right, and all ones; or 0 and zeros
-// where there is none.
+// A lane's neighbours: word offsets to the left and right, with masks of all ones; 0 and zeros if
+// there is no neighbour.
 typedef struct {
     uint32_t left, right, left_mask, right_mask;
 } Sides;
@@ -29,7 +29,7 @@ SPICA_INLINE float masked(const float *at, uint32_t mask) {
     return spica_float(spica_bits(*at) & mask);
 }
 
-// The pixel at `at` and its neighbours; zero beyond the image.
+// The pixel at `at` and its neighbours; zero outside the image.
 SPICA_INLINE Pixels load(const float *at, Sides sides, int inside) {
     if (inside) return (Pixels){at[-1], at[0], at[1]};
     return (Pixels){
@@ -45,7 +45,7 @@ SPICA_INLINE float weigh(const float *weights, Pixels pixels, float sum) {
     return fmaf(weights[2], pixels.right, sum);
 }
 
-// Rows y to y + count - 1 of the result in the lane's column.
+// Computes rows y to y + count - 1 of the result in the lane's column.
 SPICA_INLINE void filter(const float *weights, uint32_t x, uint32_t y, uint32_t count, int inside) {
     const uint32_t h = ARGUMENTS->h, w = ARGUMENTS->w;
     const float *at = ARGUMENTS->image + y * w + x;

@@ -1,4 +1,4 @@
-"""Data of a 3 x 3 filter over an image, and what it must be."""
+"""Problem of the 3 x 3 convolution: image, weights and expected result."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
     require_integer("h", h, 1, 8192)
     require_integer("w", w, 1, 8192)
     image, weights = normal(rng, h, w), normal(rng, 3, 3)
-    # Nine products, summed in a chain of fused multiply-adds: a term passes at most 9 roundings.
+    # Nine products, summed by fused multiply-adds: a term passes at most 9 roundings.
     bound = chain_bound(9, filtered(np.abs(image), np.abs(weights)))
     result = Buffer(
         data=np.full((h, w), np.nan, np.float32), expected=filtered(image, weights), bound=bound
@@ -22,13 +22,13 @@ def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
     return Problem(
         buffers={"image": Buffer(data=image), "weights": Buffer(data=weights), "result": result},
         arguments=(h, w, "image", "weights", "result"),
-        # A row of the filter meets h rows of the image, those above and below one less.
+        # The middle row of the filter overlaps h rows of the image, the other two h - 1 each.
         operations=2 * (3 * h - 2) * (3 * w - 2),
     )
 
 
 def filtered(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return, in float64, the sum of each pixel's neighbourhood weighted by `weights`."""
+    """Return, in float64, each pixel's neighbourhood summed with `weights`."""
     h, w = image.shape
     padded = np.pad(image.astype(np.float64), 1)
     result = np.zeros((h, w))

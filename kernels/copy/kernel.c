@@ -1,17 +1,17 @@
-// c = a, n words.
+// Vector copy: c = a, n words.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp takes a block of consecutive words at a time, its lanes side by side in each of UNROLL
-// rows, and all warps of all cores together take a round: loads of a whole block are in flight
-// before its first store. A block is two lines or more, so that stores fill lines; short ones keep
-// the warps close together, and the L2 reads ahead of them. What is left is copied row by row.
+// A warp copies a block of consecutive words at a time: UNROLL rows, one word of each per lane. All
+// warps of all cores together copy a round. Loads of a whole block are in flight before its first
+// store. A block is two lines or more, so that stores fill lines; short blocks keep the warps close
+// together, which suits the L2 prefetcher. The rest is copied row by row.
 enum {
     UNROLL = 4,
     ALL_WARPS = SPICA_WARPS * SPICA_CORES,
 };
 
-// Any 32 bits, by way of the registers of floats: those of integers hold addresses.
+// Any 32 bits, moved through float registers: the integer registers hold addresses.
 typedef float Word;
 
 typedef struct {

@@ -1,4 +1,4 @@
-"""Data of the copy of a vector."""
+"""Problem of the vector copy: source and expected destination."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""GEMM: C = A · B for any M, N, K."""
+"""GEMM on the matrix unit: C = A · B for any M, N, K."""

@@ -1,4 +1,4 @@
-"""C = A · B + C as a program of the cores: data, and what it must come to."""
+"""Problem of C = A · B + C for the cores: data and expected results."""
 
 from dataclasses import replace
 
@@ -24,10 +24,10 @@ def cores_kernel(config: ClusterConfig, **options) -> Kernel:
 
 
 def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Problem, GemmProblem]:
-    """Return the problem as a program gets it, and the product as models take it.
+    """Return the problem for a program, and the product for models.
 
-    The product is rounded to the accumulator's format as ever, its sum with C to that once more,
-    and then to the format of C; integers wrap. Options are those of `kernels.gemm.cores.pose`.
+    The product is rounded to the accumulator's format, its sum with C to the same format, and the
+    result to the format of C; integers wrap. Options are those of `kernels.gemm.cores.pose`.
     """
     problem, product, values, bound = posed_product(config, rng, **options)
     c = problem.buffers["c"].data
@@ -49,7 +49,7 @@ def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Pr
 def addends(
     rng: np.random.Generator, shape: tuple[int, ...], product: GemmProblem, data: str
 ) -> np.ndarray:
-    """Return C as it is before: of the size of the product, or with all kinds of values."""
+    """Return the initial C: values of the product's magnitude, or of all kinds."""
     dtype = dtype_of(product.c_format)
     if dtype.kind != "f":
         limits = np.iinfo(dtype)

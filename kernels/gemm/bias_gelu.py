@@ -1,4 +1,4 @@
-"""C = gelu(A · B + bias) as a program of the cores: data, and what it must come to."""
+"""Problem of C = gelu(A · B + bias) for the cores: data and expected results."""
 
 import math
 from dataclasses import replace
@@ -14,10 +14,10 @@ from .problem import GemmProblem
 
 __all__ = ["CUBIC", "LINEAR", "cores_kernel", "pose"]
 
-#: Of the exponent of 2: ``x (LINEAR + CUBIC x^2)``; the program has them rounded to FP32.
+#: Exponent of 2: ``x (LINEAR + CUBIC x^2)``; the program has both constants rounded to FP32.
 LINEAR = -2 * math.log2(math.e) * math.sqrt(2 / math.pi)
 CUBIC = 0.044715 * LINEAR
-#: Where gelu is steepest.
+#: Largest slope of gelu.
 STEEPEST = 1.13
 
 
@@ -28,14 +28,14 @@ def cores_kernel(config: ClusterConfig, **options) -> Kernel:
         return pose(config, rng, **sizes, **options)[0]
 
     if config.matrix is not None and config.matrix.operand == "int8":
-        raise UserError("gemm_bias_gelu needs operands that are floats, not int8")
+        raise UserError("gemm_bias_gelu needs floating-point operands, not int8")
     return finished_kernel("gemm_bias_gelu", config, posed)
 
 
 def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Problem, GemmProblem]:
-    """Return the problem as a program gets it, and the product as models take it.
+    """Return the problem for a program, and the product for models.
 
-    The bias is FP32, one for each column. Options are those of `kernels.gemm.cores.pose`.
+    The bias is FP32, one value per column. Options are those of `kernels.gemm.cores.pose`.
     """
     problem, product, values, bound = posed_product(config, rng, **options)
     is_extreme = options.get("data") == "extreme"
@@ -55,23 +55,23 @@ def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Pr
         problem,
         buffers=buffers,
         arguments=(*problem.arguments, "bias"),
-        # The sum; a square, three for the exponent, its power, a sum, a quotient.
+        # Per element: sum; square, three for the exponent, power of 2, sum, quotient.
         operations=problem.operations + 8 * product.m * product.n,
     )
     return posed, product
 
 
 def gelu(x: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2``, and how far machines may be.
+    """Return ``x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2``, and the cores' error bound.
 
-    They compute x / d with d = 1 + 2^t, t = x (LINEAR + CUBIC x^2), from an x that is off by
-    `bound`, which makes at most `STEEPEST` times that of the result. With u the unit roundoff:
+    The cores compute x / d with d = 1 + 2^t, t = x (LINEAR + CUBIC x^2). An error of `bound` in x
+    changes the result by at most `STEEPEST` times as much. With u the unit roundoff:
 
-    - t has both constants rounded, and three operations: 5 u |t|, so 2^t has 5 u |t| log(2),
-      and 2 u more as the special function is faithful;
+    - t has two rounded constants and three operations: 5 u |t|, so 2^t has 5 u |t| log(2), and 2 u
+      more because the special function is faithful;
     - d rounds once, u; its reciprocal is faithful, 2 u; the product rounds once.
 
-    Where 2^t, or the reciprocal of d, is beyond FP32, the result lacks at most |x| 2^-125.
+    If 2^t or the reciprocal of d is outside FP32's range, the result is off by at most |x| 2^-125.
     """
     t = x * (LINEAR + CUBIC * x * x)
     value = x / (1 + np.exp2(t))

@@ -1,4 +1,4 @@
-"""The product as a program of the cores, whose one thread commands DMA and matrix unit."""
+"""Problem of the product for the cores: one thread commands DMA and matrix unit."""
 
 import dataclasses
 
@@ -16,18 +16,18 @@ from .reference import reference
 
 __all__ = ["WIDE", "command_depth", "cores_kernel", "pose", "with_bits"]
 
-#: Bit of the program's options: C in the accumulator's format.
+#: Option bit of the program: C has the accumulator's format.
 WIDE = 2
 
 
 def cores_kernel(config: ClusterConfig, **options) -> Kernel:
     """Return the kernel ``gemm`` for the cores of a machine with a matrix unit.
 
-    Its results are compared with the float64 reference alone; `sim.gemm_cores` adds the bits.
+    Results are compared with the float64 reference only; `sim.gemm_cores` adds the bit-exact check.
     Options are those of `pose`.
     """
     if config.matrix is None:
-        raise UserError("gemm on cores needs a matrix unit, and this machine has none")
+        raise UserError("gemm on cores needs a matrix unit; this machine has none")
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         return pose(config, rng, **sizes, **options)[0]
@@ -47,14 +47,14 @@ def pose(
     given: tuple[np.ndarray, np.ndarray] | None = None,
     gaps: tuple[int, int, int] = (0, 0, 0),
 ) -> tuple[Problem, GemmProblem]:
-    """Return the problem as a program gets it, and as models take it.
+    """Return the problem for a program, and the product for models.
 
     Parameters
     ----------
     config : ClusterConfig
         A machine with a matrix unit.
     rng : Generator
-        Of the operands.
+        Generator of the operands.
     m, n, k : int
         Sizes.
     c_format : str or None
@@ -62,9 +62,9 @@ def pose(
     data : str
         Kind of operands, one of `data.KINDS`.
     given : tuple of ndarray or None
-        A and B, as `kernels.elements` holds them, in place of data of that kind.
+        A and B in the form of `kernels.elements`, in place of generated data.
     gaps : tuple of int
-        Elements of nobody's at the end of each row of A, B and C.
+        Unused elements at the end of each row of A, B and C.
 
     """
     matrix = config.matrix
@@ -104,7 +104,7 @@ def pose(
 def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
     """Return the elements along K of the program's computes, `GEMM_K` of ``gemm.h``.
 
-    `is_finished` where the cores finish C, a tile of which takes a part of shared memory.
+    If `is_finished`, the cores finish C, and a tile of C occupies part of shared memory.
     """
     matrix = config.matrix
     assert matrix is not None
@@ -125,7 +125,7 @@ def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
 
 
 def widened(matrix: np.ndarray, pitch: int) -> np.ndarray:
-    """Return a matrix in rows of `pitch` elements; what is added has all bits set, a NaN."""
+    """Return a matrix in rows of `pitch` elements; the padding has all bits set, a NaN."""
     rows, columns = matrix.shape
     wide = np.full((rows, pitch * matrix.itemsize), 0xFF, np.uint8).view(matrix.dtype)
     wide[:, :columns] = matrix
@@ -133,7 +133,7 @@ def widened(matrix: np.ndarray, pitch: int) -> np.ndarray:
 
 
 def with_bits(problem: Problem, c: np.ndarray, name: str = "c") -> Problem:
-    """Return a problem whose C must be this one to the bit, and unchanged in its gaps."""
+    """Return a problem whose C must equal `c` bit for bit, with unchanged row gaps."""
     buffer = problem.buffers[name]
     bits = buffer.data.copy()
     bits[:, : c.shape[1]] = c

@@ -1,4 +1,4 @@
-"""Operands for matrix products: usual values, small integers, and what breaks arithmetic."""
+"""Operands of matrix products: random values, small integers, and arithmetic corner cases."""
 
 import numpy as np
 
@@ -13,12 +13,12 @@ KINDS = ("random", "integers", "extreme")
 
 
 def operands(problem: GemmProblem, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and B, as `kernels.elements` holds them.
+    """Return A and B in the form of `kernels.elements`.
 
-    ``random`` are normal deviates, and integers of all sizes for integer formats; ``integers``
-    are small enough that every sum is exact; ``extreme`` mixes, by rows of A and columns of B,
-    values whose products are near overflow or underflow of results, subnormals, cancelling pairs,
-    signed zeros, and in a few of them infinities and NaNs.
+    ``random``: normal deviates, or integers over the whole range for integer formats. ``integers``:
+    values so small that every sum is exact. ``extreme``: a mix by rows of A and columns of B;
+    products near overflow or underflow of results, subnormals, cancelling pairs, signed zeros, and
+    infinities and NaNs in a few of them.
     """
     if kind not in KINDS:
         raise ValueError(f"data must be one of {', '.join(KINDS)}, not {kind!r}")
@@ -52,10 +52,10 @@ def integer_operands(kind, shapes, dtype, rng) -> tuple[np.ndarray, np.ndarray]:
 
 
 def corners(form: FloatFormat) -> np.ndarray:
-    """Return stored bits of zeros and the borders of classes, both signs."""
+    """Return the stored bits of zeros and of the borders between classes, both signs."""
     one, least_normal = form.bias << form.fraction_width, 1 << form.fraction_width
     finite = [0, 1, least_normal - 1, least_normal, one, one + 1, form.largest]
-    # Above the largest number lie infinity, where there is one, and NaN.
+    # Codes above the largest finite number: infinity, if the format has one, and NaN.
     above = range(form.largest + 1, form.magnitude_mask + 1)
     others = {*above[:2], *above[-1:], form.nan}
     magnitudes = np.array([*finite, *sorted(others)])
@@ -63,9 +63,9 @@ def corners(form: FloatFormat) -> np.ndarray:
 
 
 def make_extreme(vectors: np.ndarray, operand: str, rng: np.random.Generator):
-    """Replace the values of whole vectors, one character each, so that all kinds meet.
+    """Replace whole vectors, one kind of value each, so that all kinds meet.
 
-    A NaN or an infinity spoils a whole row or column of C: most vectors stay free of them.
+    A NaN or an infinity spoils a whole row or column of C, so most vectors stay free of them.
     """
     form = FORMATS[operand]
     assert isinstance(form, FloatFormat)
@@ -74,7 +74,7 @@ def make_extreme(vectors: np.ndarray, operand: str, rng: np.random.Generator):
     is_finite = (every & form.magnitude_mask) <= form.largest
     finite, specials = every[is_finite], every[~is_finite]
     sign = 1 << form.magnitude_width
-    # Two such factors take a product beyond the largest or below the least result.
+    # A product of two such factors exceeds the largest result or is below the least.
     result = FORMATS[ARITHMETIC[operand].narrow]
     assert isinstance(result, FloatFormat)
     reach = result.largest_exponent * 5 // 8

@@ -1,4 +1,4 @@
-"""What kernels have in common whose cores finish the tiles that the matrix unit makes."""
+"""Common parts of kernels whose cores finish the tiles of the matrix unit."""
 
 from collections.abc import Callable
 
@@ -17,25 +17,25 @@ __all__ = ["finished_kernel", "posed_product", "rounded", "with_gaps"]
 
 
 def finished_kernel(name: str, config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
-    """Return a kernel for a machine that has a matrix unit, and warps beside the one that commands.
+    """Return a kernel that needs a matrix unit and a warp besides the commanding one.
 
     `posed` is the kernel's `pose`.
     """
     if config.matrix is None:
-        raise UserError(f"{name} needs a matrix unit, and this machine has none")
+        raise UserError(f"{name} needs a matrix unit; this machine has none")
     warps = config.cores * config.core.warps if config.core is not None else 0
     if warps < 2:
-        raise UserError(f"{name} needs a warp beside the one that commands: 2 or more, not {warps}")
+        raise UserError(f"{name} needs a warp besides the commanding one: 2 or more, not {warps}")
     return Kernel(name=name, dimensions=("m", "n", "k"), pose=posed)
 
 
 def posed_product(
     config: ClusterConfig, rng: np.random.Generator, **options
 ) -> tuple[Problem, GemmProblem, np.ndarray, np.ndarray]:
-    """Return the product as `cores.pose` poses it, and it in float64 with its bound.
+    """Return the result of `cores.pose`, and the product in float64 with its bound.
 
-    Value and bound are those of the accumulator's format, in which the cores take it over.
-    Options are those of `pose`.
+    Value and bound are those of the accumulator's format, which the cores read. Options are those
+    of `pose`.
     """
     problem, product = pose(config, rng, **options)
     assert config.matrix is not None
@@ -50,7 +50,7 @@ def posed_product(
 
 
 def rounded(value: np.ndarray, bound: np.ndarray, form: str) -> np.ndarray:
-    """Return a bound on values with the error `bound` after they are rounded to format `form`."""
+    """Return the error bound after values with error `bound` are rounded to format `form`."""
     target = FORMATS[form]
     if not isinstance(target, FloatFormat):
         return bound
@@ -60,7 +60,7 @@ def rounded(value: np.ndarray, bound: np.ndarray, form: str) -> np.ndarray:
 def with_gaps(
     before: np.ndarray, value: np.ndarray, bound: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what C must be and its bound, with what lies between its rows untouched."""
+    """Return the expected C and its bound, with the gaps between its rows unchanged."""
     with np.errstate(invalid="ignore"):
         expected = before.astype(np.float64)
     bounds = np.zeros(before.shape)

@@ -1,25 +1,26 @@
-/* C = A * B on the matrix unit, commanded by two warps with a thread each, or by one thread.
+/* GEMM library: C = A * B on the matrix unit, commanded by two warps of one thread each, or by one
+ * thread.
  *
- * One warp loads, the other multiplies: what both have to know is too much for the registers of
- * one, and they meet by the counters of the devices alone.
+ * One warp loads, the other multiplies: the state of both does not fit the registers of one. They
+ * synchronise only through the counters of the devices.
  *
  * Tiles of A and B are loaded into slots of shared memory, half of it for each operand, as far
- * ahead as slots are free; two computes are under way at a time; the store of a tile of C is queued
- * behind its last compute. Tiles of C are made panel by panel: the operand that is kept stays while
- * the other is swept, there and back, so that what was seen last at a turn is still there. Which
- * one is kept is decided by what must be loaded.
+ * ahead as slots are free. Two computes are in flight at a time. The store of a tile of C is queued
+ * behind its last compute. Tiles of C are computed panel by panel: one operand is kept while the
+ * other is swept in alternating directions, so that the tiles swept last are reused first. The
+ * amount of data to load decides which operand is kept.
  *
- * Where the cores finish C (gemm_finish.h), a tile of C goes to shared memory instead, and all
- * warps meet twice: when it is there, and when they have read it and the next may come. The
- * commanding thread comes to these barriers last, unless K is so short that it must wait for them
- * with the next tile. */
+ * If the cores finish C (gemm_finish.h), a tile of C goes to shared memory instead. All warps meet
+ * twice per tile: when the tile is ready, and when all have read it and the next may overwrite it.
+ * The commanding thread arrives at these barriers last, unless K is so short that it must wait for
+ * them before the next tile. */
 #ifndef GEMM_H
 #define GEMM_H
 
 #include <virgo.h>
 
-/* The part of shared memory that is used, from its start; who has programs on several matrix units
- * gives each its own, at a multiple of the bytes of its blocks. */
+/* Range of shared memory for this program, from its start. A program for several matrix units gives
+ * each its own range, at a multiple of the bytes of its blocks. */
 #ifndef GEMM_FIRST
 #define GEMM_FIRST 0
 #define GEMM_SHARED_BYTES SPICA_SHARED_BYTES
@@ -30,7 +31,7 @@
 #define GEMM_FINISHED 0
 #endif
 
-/* Whether warp 1 loads, and how many warps of a core then take part in what follows C. */
+/* Whether warp 1 loads; at least one warp must then remain to finish C. */
 #define GEMM_LOADERS (SPICA_WARPS > 1 && SPICA_WARPS * SPICA_CORES > 1 + GEMM_FINISHED)
 
 /* Rows of M x K, K x N and M x N elements; pitches in elements, at least a row. */
@@ -39,14 +40,14 @@ typedef struct {
     const char *a, *b;
     char *c;
     uint32_t a_pitch, b_pitch, c_pitch;
-    uint32_t options; /* of virgo_store */
+    uint32_t options; /* options of virgo_store */
 } Gemm;
 
 enum {
     GEMM_M = VIRGO_TILE_M,
-    /* Where a block is wider than its elements, a row of several is not dense in DRAM. */
+    /* If a block is wider than its elements, a row of several blocks is not dense in DRAM. */
     GEMM_N = VIRGO_B_BLOCK > VIRGO_COLUMNS * VIRGO_OPERAND_BYTES ? VIRGO_COLUMNS : VIRGO_TILE_N,
-    GEMM_LEAST_CYCLES = 1000, /* of a compute: commands for it and its loads take less */
+    GEMM_LEAST_CYCLES = 1000, /* least duration of a compute: longer than its commands and loads */
     GEMM_ALL_CHANNELS =
         SPICA_CONFIG_AXI_MASTERS * SPICA_CONFIG_AXI_INTERLEAVE_BYTES / VIRGO_OPERAND_BYTES,
     GEMM_ALL_COMMANDS =
@@ -56,8 +57,8 @@ enum {
     GEMM_WANTED = VIRGO_A_BLOCK > VIRGO_ROWS * VIRGO_OPERAND_BYTES ? VIRGO_ROWS
                   : GEMM_SHORTEST < VIRGO_TILE_K                     ? GEMM_SHORTEST
                                                                      : VIRGO_TILE_K,
-    /* A tile of C for the cores to finish lies at the end, operands before it: half for each, or
-     * as much as its part of a block along K. */
+    /* The tile of C that the cores finish is at the end, operands before it: half for each, or in
+     * proportion to their blocks along K. */
     GEMM_C_BYTES = GEMM_M * VIRGO_BLOCKS(GEMM_N, VIRGO_COLUMNS) * VIRGO_COLUMNS * VIRGO_WIDE_BYTES,
     GEMM_C_PLACE = GEMM_SHARED_BYTES - GEMM_FINISHED * GEMM_C_BYTES,
     GEMM_A_BLOCKS = GEMM_M * VIRGO_A_BLOCK,
@@ -65,7 +66,8 @@ enum {
     GEMM_A_PART = GEMM_C_PLACE / (GEMM_A_BLOCKS + GEMM_B_BLOCKS) * GEMM_A_BLOCKS,
     GEMM_A_ROOM = GEMM_FINISHED ? GEMM_A_PART / VIRGO_B_BLOCK * VIRGO_B_BLOCK : GEMM_C_PLACE / 2,
     GEMM_B_ROOM = GEMM_C_PLACE - GEMM_A_ROOM,
-    /* Two slots of each operand must fit: blocks along K of which its room holds two tiles. */
+    /* Two slots of each operand must fit: blocks along K such that the operand's range holds two
+     * tiles. */
     GEMM_A_FIT = GEMM_A_ROOM / 2 / GEMM_A_BLOCKS * VIRGO_ROWS,
     GEMM_B_FIT = GEMM_B_ROOM / 2 / GEMM_B_BLOCKS * VIRGO_ROWS,
     GEMM_FIT = GEMM_A_FIT < GEMM_B_FIT ? GEMM_A_FIT : GEMM_B_FIT,
@@ -73,18 +75,18 @@ enum {
     GEMM_A_BYTES = GEMM_M * VIRGO_A_PITCH(GEMM_K),
     GEMM_B_BYTES = VIRGO_B_BYTES(GEMM_N, GEMM_K),
 };
-_Static_assert(GEMM_K > 0, "the room of each operand must hold two tiles of a block along K");
+_Static_assert(GEMM_K > 0, "the range of each operand must hold two tiles of one block along K");
 
 #include "gemm_steps.h"
 #include "gemm_hand.h"
 
-/* A product whose first loads were queued, and what devices had done before it. */
+/* A product whose first loads are queued, and the devices' counters before it. */
 typedef struct {
     const Gemm *gemm;
     uint32_t loads, computes;
 } GemmBegun;
 
-/* What is known of the devices, and where the tile of C is that was last made. */
+/* Known counters of the devices, and the state of the last tile of C handed to the cores. */
 typedef struct {
     uint32_t loads_done, computes_done;
     GemmHanded handed;
@@ -107,10 +109,10 @@ SPICA_INLINE void gemm_await_computes(GemmKnown *known, uint32_t count)
 #include "gemm_load.h"
 #include "gemm_multiply.h"
 
-/* For the warp that loads, whose registers hold anything when it starts; nobody clears it. */
+/* For the loading warp, which starts with undefined registers; start-up does not clear it. */
 static GemmBegun gemm_begun __attribute__((section(".unset")));
 
-/* All of a product, on one way to memory, or the compiler reads a word when it comes to it. */
+/* Reads all words of a product at once; otherwise the compiler reads each at its first use. */
 SPICA_INLINE Gemm gemm_read(const Gemm *from)
 {
     Gemm gemm = *from;
@@ -120,8 +122,8 @@ SPICA_INLINE Gemm gemm_read(const Gemm *from)
     return gemm;
 }
 
-/* Loads what the first step needs: whatever the way is, it begins there. The rest can be thought of
- * meanwhile. */
+/* Queues the loads of the first step, which is the same for both plans. The plan is computed while
+ * they run. */
 SPICA_INLINE GemmBegun gemm_begin(const Gemm *from, const Gemm *gemm)
 {
     GemmBegun begun = {.gemm = from, .loads = spica_load_register(SPICA_OF_UNIT(DMA, LOADS_DONE))};
@@ -135,7 +137,7 @@ SPICA_INLINE GemmBegun gemm_begin(const Gemm *from, const Gemm *gemm)
     return begun;
 }
 
-/* Both choices, of which the compiler makes one each. The first compute comes before the choice. */
+/* Instantiates both plans, one branch each. The first compute precedes the choice. */
 SPICA_INLINE void gemm_command(const Gemm *gemm, GemmBegun begun)
 {
     GemmTarget target = gemm_target(gemm);
@@ -153,8 +155,8 @@ SPICA_INLINE void gemm_command(const Gemm *gemm, GemmBegun begun)
     virgo_fence(0);
 }
 
-/* What warp 1 does, and ends. It is in the function that starts it, but no register of it is:
- * others than those that the compiler has here are another warp's, and so is the stack. */
+/* Body of warp 1, which ends here. It is compiled into the function that starts it, but shares no
+ * registers or stack with it: the compiler's values there belong to another warp. */
 SPICA_INLINE void gemm_supply(void)
 {
     const GemmBegun *place;
@@ -170,8 +172,8 @@ SPICA_INLINE void gemm_supply(void)
     __builtin_unreachable();
 }
 
-/* Computes C; it is in DRAM on return. One thread of warp 0 calls this, warp 1 must be idle, and
- * nobody else uses the DMA or the matrix unit. Shared memory is overwritten. */
+/* Computes C; C is in DRAM on return. One thread of warp 0 calls this. Warp 1 must be idle, and
+ * nothing else may use the DMA or the matrix unit. Shared memory is overwritten. */
 static void gemm_run(const Gemm *from)
 {
     const Gemm gemm = gemm_read(from);

@@ -1,18 +1,17 @@
-/* C = f(A * B): the matrix unit makes the next tile while all warps of all cores finish the last.
+/* C = f(A * B): all warps of all cores finish one tile while the matrix unit computes the next.
  *
- * One thread commands as in gemm.h; the others take tiles of C from shared memory, in the
- * accumulator's format, and write to DRAM what they make of them. A kernel includes this file and
- * defines what that is:
+ * One thread commands as in gemm.h. The others read tiles of C from shared memory, in the
+ * accumulator's format, and write the results to DRAM. A kernel includes this file and defines f:
  *
- *     // What is kept for a column of C.
+ *     // Value kept for a column of C.
  *     float finish_column(const void *more, uint32_t column);
- *     // The element: of the product, of what is kept, of C as it was, if FINISH_READS_C. Times
- *     // HALVES_SCALE where it is to become FP16.
+ *     // Result element: from the product, the kept value, and the previous C if FINISH_READS_C.
+ *     // Multiplied by HALVES_SCALE if it becomes FP16.
  *     float finish_element(float sum, float kept, float before, int is_half);
  *
- * C is FP16, or has the accumulator's format where options say so. A lane has two columns of a
- * tile, a warp as many rows as its share is: two elements of FP16 in a row are a word of a lane,
- * and words of a warp leave together. */
+ * C is FP16, or has the accumulator's format if options say so. A lane has two columns of a tile, a
+ * warp its share of the rows. Two FP16 elements next to each other are one word of a lane, and the
+ * words of a warp are written together. */
 #ifndef GEMM_FINISH_H
 #define GEMM_FINISH_H
 
@@ -38,28 +37,28 @@ enum {
 #else
 #define FINISH_LOADS
 #endif
-_Static_assert(FINISH_WARPS > 0, "beside the warp that commands there must be one that finishes");
+_Static_assert(FINISH_WARPS > 0, "a warp besides the commanding and loading ones must finish C");
 
 typedef struct {
     Gemm gemm;
-    const char *more; /* of the kernel */
+    const char *more; /* argument of the kernel's functions */
 } Finish;
 
 SPICA_INLINE float finish_column(const void *more, uint32_t column);
 SPICA_INLINE float finish_element(float sum, float kept, float before, int is_half);
 
-/* A lane's part of a tile: its two columns beside each other, or as many apart as lanes. */
+/* A lane's part of a tile: two columns, adjacent or as many apart as there are lanes. */
 typedef struct {
-    const char *sums; /* of its first column */
+    const char *sums; /* first element of its first column */
     char *c;
     uint32_t sums_step, c_step; /* bytes from one row of this warp to its next */
-    uint32_t rows;              /* of this warp */
-    uint32_t in_words;          /* all lanes have two elements of FP16, in words of C */
-    int32_t columns;            /* that are there, from the first on */
-    float first, second;        /* what is kept */
+    uint32_t rows;              /* rows of this warp */
+    uint32_t in_words;          /* all lanes have two FP16 elements in a word of C */
+    int32_t columns;            /* existing columns, from the first on */
+    float first, second;        /* kept values */
 } FinishPart;
 
-/* An element of C as it was. */
+/* Returns an element of the previous C. */
 SPICA_INLINE float finish_before(const char *c, int is_half)
 {
     if (!FINISH_READS_C)
@@ -75,7 +74,7 @@ SPICA_INLINE void finish_store(char *c, float value, int is_half)
         *(float *)c = value;
 }
 
-/* Rows of which every lane has two elements that are a word of C. */
+/* Finishes rows in which every lane has two elements in one word of C. */
 SPICA_INLINE void finish_words(FinishPart part)
 {
     for (; part.rows; part.rows--) {
@@ -89,7 +88,7 @@ SPICA_INLINE void finish_words(FinishPart part)
     }
 }
 
-/* Any rows, element by element; `apart` elements lie between a lane's two. */
+/* Finishes any rows, element by element; `apart` elements lie between a lane's two columns. */
 SPICA_INLINE void finish_elements(FinishPart part, uint32_t apart, int is_half)
 {
     uint32_t bytes = is_half ? VIRGO_NARROW_BYTES : VIRGO_WIDE_BYTES;
@@ -109,7 +108,7 @@ SPICA_INLINE void finish_elements(FinishPart part, uint32_t apart, int is_half)
     }
 }
 
-/* What the kernel was given, read anew: registers are dear. */
+/* The kernel's arguments, read again at each use to save registers. */
 SPICA_INLINE const Finish *finish_arguments(void)
 {
     const Finish *all = spica_arguments();
@@ -117,19 +116,20 @@ SPICA_INLINE const Finish *finish_arguments(void)
     return all;
 }
 
-/* Warps counted from the last one, so that those left over are of core 0: there they command. */
+/* Warp number counted from the last one: left-over warps are then those of core 0, which
+ * command. */
 SPICA_INLINE uint32_t finish_number(void)
 {
     return SPICA_WARPS * SPICA_CORES - 1 - (vx_core_id() * SPICA_WARPS + vx_warp_id());
 }
 
-/* Where a tile is on the way through all of them: panel of the operand that is kept, and how many
- * of the other one were swept over. */
+/* Position in the sequence of tiles: panel of the kept operand, and panels of the other operand
+ * swept so far. */
 typedef struct {
     uint32_t keeps_b, panel, sweep;
 } FinishPlace;
 
-/* To the next tile; whether there is one. */
+/* Advances to the next tile; returns whether there is one. */
 SPICA_INLINE uint32_t finish_next(FinishPlace *at)
 {
     const Finish *all = finish_arguments();
@@ -141,8 +141,8 @@ SPICA_INLINE uint32_t finish_next(FinishPlace *at)
     return at->panel < (at->keeps_b ? columns : rows);
 }
 
-/* The part of this lane in a group of columns of a tile: the rows of its warp are `down` and every
- * FINISH_DOWN further. */
+/* This lane's part of a group of columns of a tile: its warp has row `down` and every
+ * FINISH_DOWN-th row after it. */
 SPICA_INLINE FinishPart finish_part(FinishPlace at, uint32_t group, int is_half)
 {
     const Finish *all = finish_arguments();
@@ -156,7 +156,7 @@ SPICA_INLINE FinishPart finish_part(FinishPlace at, uint32_t group, int is_half)
     uint32_t column = (at.keeps_b ? at.panel : position) * GEMM_N;
     uint32_t down = finish_number() / SPICA_CONSTANT(FINISH_ACROSS);
     if (down >= FINISH_DOWN)
-        down = GEMM_M; /* left over: no rows */
+        down = GEMM_M; /* left-over warp: no rows */
     uint32_t m = gemm_least(all->gemm.m - row, GEMM_M);
     uint32_t n = gemm_least(all->gemm.n - column, GEMM_N);
     uint32_t apart = is_half ? 1 : SPICA_THREADS;
@@ -175,11 +175,11 @@ SPICA_INLINE FinishPart finish_part(FinishPlace at, uint32_t group, int is_half)
         .in_words = is_half && (group + 1) * FINISH_WIDTH <= n && !(((uint32_t)c | c_pitch) & 3),
         .columns = n - first,
     };
-    /* Columns that are not there get what the last one gets. */
+    /* Missing columns get the value of the last one. */
     uint32_t end = all->gemm.n - 1;
     part.first = finish_column(all->more, spica_minu(column + first, end));
     part.second = finish_column(all->more, spica_minu(column + first + apart, end));
-    /* All of it now, not when it is used: what it is made of needs registers too. */
+    /* Compute all fields now, not at their use: their inputs need registers too. */
     SPICA_ANEW(part.sums);
     SPICA_ANEW(part.c);
     SPICA_ANEW(part.sums_step);
@@ -190,8 +190,8 @@ SPICA_INLINE FinishPart finish_part(FinishPlace at, uint32_t group, int is_half)
     return part;
 }
 
-/* What this warp does to a tile: of every so many groups of columns one. What it keeps of the first
- * is loaded before the tile comes. */
+/* Finishes this warp's part of a tile: every FINISH_ACROSS-th group of columns. Kept values of the
+ * first group are loaded before the tile arrives. */
 SPICA_INLINE void finish_tile(FinishPlace at, int is_half)
 {
     _Pragma("clang loop unroll(disable)")
@@ -210,7 +210,7 @@ SPICA_INLINE void finish_tile(FinishPlace at, int is_half)
     }
 }
 
-/* All tiles in the order in which they are made. */
+/* Finishes all tiles in the order in which they are computed. */
 SPICA_INLINE void finish_tiles(int is_half)
 {
     FinishPlace at = {.keeps_b = (uint32_t)gemm_keeps_b(&finish_arguments()->gemm)};
@@ -223,9 +223,9 @@ SPICA_INLINE void finish_tiles(int is_half)
     }
 }
 
-/* Computes C, which is in DRAM when all cores have returned; main of every core calls this, and it
- * returns in one thread of each. All threads of all warps finish, but of core 0 the one thread that
- * commands and the one that loads: these jump, and the compiler takes no register over. */
+/* Computes C; C is in DRAM when all cores have returned. main of every core calls this, and it
+ * returns in one thread of each. All threads of all warps finish tiles, except the commanding and
+ * the loading thread of core 0: these jump, with no register values carried over. */
 SPICA_INLINE void finish_run(void)
 {
     spica_begin();

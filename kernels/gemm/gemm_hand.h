@@ -1,18 +1,18 @@
-/* How the thread that commands hands tiles of C to the cores, where these finish C. Part of gemm.h.
+/* Hand-over of C tiles from the commanding thread to the cores, if these finish C. Part of gemm.h.
  *
- * All warps meet twice for a tile: when it is there, and when it was read and the next may come.
- * The thread looks for a tile only while it waits for something else. */
+ * All warps meet twice per tile: when it is ready, and when it has been read and the next may
+ * overwrite it. The thread checks for a tile only while it waits for something else. */
 #ifndef GEMM_HAND_H
 #define GEMM_HAND_H
 
 #if GEMM_FINISHED
 
-/* Computes started, in all; whether there was a tile for the cores; whether one is on its way. */
+/* Computes started in all; whether any tile was handed over; whether one is in progress. */
 typedef struct {
     uint32_t started, is_handed, is_awaited;
 } GemmHanded;
 
-/* All warps but the one that loads. */
+/* Barrier of all warps except the loading one. */
 SPICA_INLINE void gemm_meet(void)
 {
     virgo_meet_of(SPICA_WARPS - (GEMM_LOADERS && vx_core_id() == 0));
@@ -23,12 +23,12 @@ SPICA_INLINE void gemm_note_started(GemmHanded *handed, uint32_t started)
     handed->started = started;
 }
 
-/* Lets the cores go on if the tile that they wait for has come. */
+/* Releases the cores if the tile they wait for is ready. */
 SPICA_INLINE void gemm_look(GemmHanded *handed)
 {
     const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
-    /* Of the commands that run, one that is no compute is the tile. They are counted before it is
-     * known which computes are done, so that it may only seem to run for longer. */
+    /* Among the running commands, the one that is not a compute is the tile. It is read before the
+     * number of finished computes, so the tile can only appear to run longer than it does. */
     uint32_t running = virgo_look_again(&place);
     uint32_t done = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
     if (running <= handed->started - done) {
@@ -37,7 +37,7 @@ SPICA_INLINE void gemm_look(GemmHanded *handed)
     }
 }
 
-/* Waits until a counter is at `count`, as virgo_await; a tile on its way is handed over. */
+/* Waits until a counter is at `count`, like virgo_await; hands over a tile in progress. */
 SPICA_INLINE uint32_t gemm_wait(GemmHanded *handed, uint32_t counter, uint32_t count)
 {
     while (handed->is_awaited && (int32_t)(spica_load_register(counter) - count) < 0)
@@ -45,14 +45,14 @@ SPICA_INLINE uint32_t gemm_wait(GemmHanded *handed, uint32_t counter, uint32_t c
     return virgo_await(counter, count);
 }
 
-/* Waits until no tile is on its way. */
+/* Waits until no tile is in progress. */
 SPICA_INLINE void gemm_hand_over(GemmHanded *handed)
 {
     while (handed->is_awaited)
         gemm_look(handed);
 }
 
-/* Sends a tile of C to where the cores find it, as soon as they have read the one before. */
+/* Stores a tile of C to shared memory for the cores, as soon as they have read the previous one. */
 SPICA_INLINE void gemm_hand(GemmHanded *handed)
 {
     gemm_hand_over(handed);
@@ -64,7 +64,7 @@ SPICA_INLINE void gemm_hand(GemmHanded *handed)
 
 #else
 
-/* Nothing, so that the compiler has nothing to keep. */
+/* Empty, so that the compiler keeps nothing. */
 typedef struct {
 } GemmHanded;
 

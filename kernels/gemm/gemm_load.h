@@ -17,7 +17,7 @@ SPICA_INLINE void gemm_load_b(uint32_t place, const char *b, uint32_t pitch, uin
                    bytes);
 }
 
-/* Loads what a step needs and is not there. */
+/* Loads the tiles of a step that are not present. */
 SPICA_INLINE void gemm_load(const GemmPlan *plan, const GemmStep *at)
 {
     uint32_t k = gemm_of(plan->k) - at->rest, depth = gemm_least(at->rest, GEMM_K);
@@ -35,21 +35,21 @@ SPICA_INLINE void gemm_load(const GemmPlan *plan, const GemmStep *at)
     }
 }
 
-/* How many computes must be done before a step's loads: those that use the same slots. */
+/* Number of computes that must be done before a step's loads: those that use the same slots. */
 SPICA_INLINE uint32_t gemm_users(const GemmStep *at)
 {
     return at->step + 1 - at->distance;
 }
 
-/* Whether a step's loads can be queued at once: slots are free, and the DMA can take them all. A
- * full queue would hold up the start of a compute. */
+/* Whether a step's loads can be queued at once: slots are free and the DMA queue has room for all.
+ * A full queue would delay the start of a compute. */
 SPICA_INLINE int gemm_may_load(const GemmStep *at, const GemmKnown *known)
 {
     return (int32_t)(gemm_users(at) - known->computes_done) <= 0 &&
            at->loads - known->loads_done <= SPICA_CONFIG_DMA_QUEUE;
 }
 
-/* Loads all but what the first step needs, in a warp of its own. */
+/* Queues all loads except those of the first step, in a warp of its own. */
 SPICA_INLINE void gemm_load_all(const Gemm *gemm, GemmBegun begun, int keeps_b)
 {
     const GemmPlan plan = gemm_plan(gemm, keeps_b);

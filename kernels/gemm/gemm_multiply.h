@@ -1,8 +1,8 @@
-/* Computes of a product, and what becomes of its tiles. Part of gemm.h. */
+/* Computes of a product and stores of its tiles. Part of gemm.h. */
 #ifndef GEMM_MULTIPLY_H
 #define GEMM_MULTIPLY_H
 
-/* What a compute needs besides the plan: where C is, and the size of tiles that is set. */
+/* State of a compute besides the plan: address of C, and the tile size currently set. */
 typedef struct {
     GemmAside c, c_pitch, options;
     uint32_t sizes, depth;
@@ -17,7 +17,7 @@ SPICA_INLINE GemmTarget gemm_target(const Gemm *gemm)
     };
 }
 
-/* Queues the store of a tile of C, whose last compute was started. */
+/* Queues the store of a tile of C whose last compute was started. */
 SPICA_INLINE void gemm_store(const GemmTarget *target, uint32_t row, uint32_t column)
 {
     uint32_t options = gemm_of(target->options);
@@ -26,7 +26,7 @@ SPICA_INLINE void gemm_store(const GemmTarget *target, uint32_t row, uint32_t co
     virgo_store((char *)gemm_of(target->c) + offset, options);
 }
 
-/* Starts the product of two tiles when there is a place, and what is to be loaded before it is. */
+/* Starts the product of two tiles as soon as its loads are done and a place is free. */
 SPICA_INLINE void gemm_start(GemmTarget *target, GemmKnown *known, uint32_t m, uint32_t n,
                              uint32_t k, uint32_t a, uint32_t b, uint32_t accumulate,
                              uint32_t loads, uint32_t step)
@@ -45,7 +45,7 @@ SPICA_INLINE void gemm_start(GemmTarget *target, GemmKnown *known, uint32_t m, u
     gemm_note_started(&known->handed, step + 1);
 }
 
-/* The compute of the first step, which is the same on every way. */
+/* The compute of the first step, which is the same for both plans. */
 SPICA_INLINE void gemm_multiply_first(const Gemm *gemm, GemmTarget *target, GemmKnown *known)
 {
     gemm_start(target, known, gemm_least(gemm->m, GEMM_M), gemm_least(gemm->n, GEMM_N),
@@ -64,7 +64,7 @@ SPICA_INLINE void gemm_multiply(const GemmPlan *plan, GemmTarget *target, const 
                at->rest != gemm_of(plan->k) ? VIRGO_ACCUMULATE : 0, at->loads, at->step);
 }
 
-/* Queues the store of the tile of C that a step completes, or its way to the cores. */
+/* Queues the store of the tile of C that a step completes, to DRAM or to the cores. */
 SPICA_INLINE void gemm_complete(const GemmPlan *plan, const GemmTarget *target, const GemmStep *at,
                                 GemmKnown *known)
 {
@@ -76,7 +76,7 @@ SPICA_INLINE void gemm_complete(const GemmPlan *plan, const GemmTarget *target, 
         gemm_store(target, gemm_row(plan, at), gemm_column(plan, at));
 }
 
-/* All computes but the first; another warp loads. */
+/* All computes except the first; another warp loads. */
 SPICA_INLINE void gemm_multiply_all(const Gemm *gemm, GemmBegun begun, GemmTarget target,
                                     GemmKnown known, int keeps_b)
 {
@@ -91,8 +91,8 @@ SPICA_INLINE void gemm_multiply_all(const Gemm *gemm, GemmBegun begun, GemmTarge
     gemm_hand_over(&known.handed);
 }
 
-/* Computes and loads by one thread, where there is no warp for these: what a step needs, as soon as
- * there is room, and then what there is room for. */
+/* Computes and loads in one thread, if no warp is available for loads: first the loads a step
+ * needs, then further loads for which slots are free. */
 SPICA_INLINE void gemm_do_all(const Gemm *gemm, GemmBegun begun, GemmTarget target, GemmKnown known,
                               int keeps_b)
 {

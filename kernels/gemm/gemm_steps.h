@@ -1,12 +1,12 @@
-/* The way through the tiles of a product: where each step is, where its operands are, what it must
- * load, and when the slots for that are free. Part of gemm.h.
+/* Sequence of the tiles of a product: position of each step, addresses of its operands, its loads,
+ * and when their slots are free. Part of gemm.h.
  *
- * Memory is too far away for a stack: what a step needs is in registers, what only a new tile of C
- * needs in those of floats. */
+ * Memory is too slow for a stack. State of a step is in integer registers; state that only a new
+ * tile of C needs is in float registers. */
 #ifndef GEMM_STEPS_H
 #define GEMM_STEPS_H
 
-/* A number in a register of floats, where it is out of the way. */
+/* An integer parked in a float register. */
 typedef struct {
     float held;
 } GemmAside;
@@ -18,7 +18,7 @@ SPICA_INLINE GemmAside gemm_aside(uint32_t value)
     return aside;
 }
 
-/* Volatile, or it would be in another register too all the time. */
+/* Volatile, or the compiler would also keep it in an integer register. */
 SPICA_INLINE uint32_t gemm_of(GemmAside aside)
 {
     uint32_t value;
@@ -26,30 +26,30 @@ SPICA_INLINE uint32_t gemm_of(GemmAside aside)
     return value;
 }
 
-/* Slots of one operand: a ring where not even one panel fits, else as many panels as do. */
+/* Slots of one operand: a ring if not even one panel fits, else as many panels as fit. */
 typedef struct {
-    uint32_t first, end, bytes; /* place of the first slot, of the end of the last, bytes of one */
-    GemmAside panels;           /* that fit; 0: a ring */
+    uint32_t first, end, bytes; /* first slot, end of the last, bytes of one */
+    GemmAside panels;           /* panels that fit; 0: a ring */
     GemmAside back;             /* bytes from the first to the last slot of a panel */
-    GemmAside distance;         /* steps from the last use of a slot to the load of what is next */
+    GemmAside distance;         /* steps from the last use of a slot to its next load */
 } GemmSlots;
 
-/* A product, and the way that was chosen. */
+/* A product and its chosen plan. */
 typedef struct {
     GemmSlots kept, swept;
     GemmAside outer, inner; /* panels of the operand kept, of the one swept */
-    GemmAside m, n, k, a, b, a_pitch, b_pitch; /* of Gemm */
+    GemmAside m, n, k, a, b, a_pitch, b_pitch; /* copies of Gemm's fields */
     int keeps_b;
 } GemmPlan;
 
-/* A step on the way through all tiles: where it is, where its operands are, what it loads, and
- * after which step its slots are used again. Computes and loads are counted as devices do. */
+/* A step in the sequence of all tiles: position, operands, loads, and the distance after which its
+ * slots are reused. Computes and loads are counted as the devices count them. */
 typedef struct {
-    GemmAside panel, sweep, position; /* panel kept; sweep counts its steps; panel swept */
+    GemmAside panel, sweep, position; /* panel kept; steps of the sweep; panel swept */
     uint32_t step;                    /* computes before it */
-    uint32_t rest;                    /* of K, with its own */
-    uint32_t kept, swept;             /* places */
-    uint32_t loads;                   /* that it and those before it need */
+    uint32_t rest;                    /* rest of K, this step included */
+    uint32_t kept, swept;             /* slot addresses */
+    uint32_t loads;                   /* loads that it and earlier steps need */
     uint32_t loads_kept, loads_swept, distance;
 } GemmStep;
 
@@ -60,7 +60,7 @@ SPICA_INLINE uint32_t gemm_least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* `others` are the panels of the other operand for each of which one of this stays; 0: none does */
+/* `others`: panels of the other operand for which a panel of this one stays; 0: none stays. */
 SPICA_INLINE GemmSlots gemm_slots(uint32_t first, uint32_t room, uint32_t bytes, uint32_t depth,
                                   uint32_t others)
 {
@@ -77,7 +77,7 @@ SPICA_INLINE GemmSlots gemm_slots(uint32_t first, uint32_t room, uint32_t bytes,
     };
 }
 
-/* Elements along the sides that are loaded if a panel of `kept` is kept at a time. */
+/* Elements loaded along the sides if one panel of `kept` is kept at a time. */
 SPICA_INLINE uint32_t gemm_loaded(uint32_t kept, uint32_t swept, uint32_t outer, uint32_t inner,
                                   uint32_t fits, uint32_t held)
 {
@@ -121,7 +121,8 @@ SPICA_INLINE GemmPlan gemm_plan(const Gemm *gemm, int keeps_b)
     };
 }
 
-/* Notes what the steps of a tile of C must load, and how long before the slots were used. */
+/* Sets the loads of the steps of a tile of C, and the distance since the last use of their
+ * slots. */
 SPICA_INLINE void gemm_enter(const GemmPlan *plan, GemmStep *at, uint32_t panel, uint32_t sweep)
 {
     at->panel = gemm_aside(panel);
@@ -135,7 +136,7 @@ SPICA_INLINE void gemm_enter(const GemmPlan *plan, GemmStep *at, uint32_t panel,
         at->distance = gemm_least(at->distance, swept_distance);
 }
 
-/* The first step; `loads` and `computes` were done before it. */
+/* The first step; `loads` and `computes` are the counters before it. */
 SPICA_INLINE GemmStep gemm_first(const GemmPlan *plan, uint32_t loads, uint32_t computes)
 {
     GemmStep at = {
@@ -155,13 +156,13 @@ SPICA_INLINE uint32_t gemm_following(const GemmSlots *slots, uint32_t place)
     return place == slots->end ? slots->first : place;
 }
 
-/* From the last slot of a panel to the first of the same one. */
+/* From the last slot of a panel to its first. */
 SPICA_INLINE uint32_t gemm_again(const GemmSlots *slots, uint32_t place)
 {
     return gemm_of(slots->panels) ? place - gemm_of(slots->back) : gemm_following(slots, place);
 }
 
-/* From the last slot of a panel to the first of the one before. */
+/* From the last slot of a panel to the first of the previous panel. */
 SPICA_INLINE uint32_t gemm_preceding(const GemmSlots *slots, uint32_t place)
 {
     if (!gemm_of(slots->panels))
@@ -171,7 +172,7 @@ SPICA_INLINE uint32_t gemm_preceding(const GemmSlots *slots, uint32_t place)
     return (place == slots->first ? slots->end : place) - back - slots->bytes;
 }
 
-/* To the first step of the next tile of C; whether there is one. */
+/* Advances to the first step of the next tile of C; returns whether there is one. */
 SPICA_INLINE int gemm_turn(const GemmPlan *plan, GemmStep *at)
 {
     uint32_t panel = gemm_of(at->panel), sweep = gemm_of(at->sweep) + 1;
@@ -195,7 +196,7 @@ SPICA_INLINE int gemm_turn(const GemmPlan *plan, GemmStep *at)
     return 1;
 }
 
-/* To the next step; whether there is one. */
+/* Advances to the next step; returns whether there is one. */
 SPICA_INLINE int gemm_next(const GemmPlan *plan, GemmStep *at)
 {
     if (GEMM_LIKELY(at->rest > GEMM_K)) {

@@ -1,4 +1,5 @@
-/* One matrix product: thread 0 of core 0 commands the matrix unit, all others end at once. */
+/* One matrix product: thread 0 of core 0 commands the matrix unit, all other threads end at
+ * once. */
 #include "gemm.h"
 
 int main(void)

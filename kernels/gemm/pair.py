@@ -1,4 +1,4 @@
-"""Two products at once, on two matrix units that share the cluster."""
+"""Problem of two concurrent products on two matrix units that share the cluster."""
 
 import dataclasses
 
@@ -12,13 +12,13 @@ from .problem import GemmProblem
 
 __all__ = ["cores_kernel", "pose", "unit_view"]
 
-#: The second product has half of each size, as its unit has half of each side.
+#: The second product has half of each size, since its unit has half of each side.
 SHARE = 2
-WORDS = 10  # of the program's structure `Gemm`
+WORDS = 10  # words of the program's structure `Gemm`
 
 
 def unit_view(config: ClusterConfig, number: int) -> ClusterConfig:
-    """Return the cluster as one of two units sees it: with it alone, and half of shared memory."""
+    """Return the cluster reduced to one of its two units and half of shared memory."""
     half = dataclasses.replace(
         config.shared, size=config.shared.size // 2, banks=max(1, config.shared.banks // 2)
     )
@@ -29,7 +29,7 @@ def cores_kernel(config: ClusterConfig, **options) -> Kernel:
     """Return the kernel ``gemm_pair``; options are those of `pose`."""
     if len(config.matrices) < 2 or config.cores < 2:
         raise UserError(
-            f"gemm_pair needs two matrix units and two cores, and this machine has "
+            f"gemm_pair needs two matrix units and two cores; this machine has "
             f"{len(config.matrices)} and {config.cores}"
         )
 
@@ -49,20 +49,20 @@ def pose(
     units: tuple[int, ...] = (0, 1),
     **options,
 ) -> tuple[Problem, dict[int, GemmProblem]]:
-    """Return the problem as the program gets it, and the product of each unit.
+    """Return the problem for the program, and the product of each unit.
 
     Parameters
     ----------
     config : ClusterConfig
         A machine with two matrix units.
     rng : Generator
-        Of the operands.
+        Generator of the operands.
     m, n, k : int
         Sizes of the first product; the second has half of each, at least 1.
     units : tuple of int
-        Which units have something to do.
+        Units that get a product.
     options
-        Of `cores.pose`.
+        Options of `cores.pose`.
 
     """
     buffers, arguments, macs, products = {}, [], [], {}

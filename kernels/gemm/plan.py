@@ -1,8 +1,8 @@
-"""Which tiles a matrix product goes through, where they lie in shared memory, when they load.
+"""Tile plan of a matrix product: tile order, shared-memory slots and load times.
 
-Tiles of A and B are kept in *slots* of shared memory, replaced least recently used. Two slots are
-a double buffer; with one slot for every k-tile a whole panel stays while the other operand is
-swept. The plan takes the order and the number of slots that move the fewest bytes.
+Tiles of A and B occupy *slots* of shared memory, replaced least recently used. Two slots are a
+double buffer; with one slot per k-tile, a whole panel stays while the other operand is swept. The
+plan selects the order and the number of slots that move the fewest bytes.
 """
 
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from .problem import GemmProblem
 
 __all__ = ["Load", "Plan", "Step", "Tiling", "default_tile", "plan"]
 
-#: A compute should last so long that the host can command it and the loads of the next.
+#: Least duration of a compute: the host needs it to issue the next compute and its loads.
 HOST_CYCLES = 1000
-#: Slots of the operand that does not stay: beyond them there is nothing to gain.
+#: Slots of the swept operand: more than these gain nothing.
 MOST_SWEPT_SLOTS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tiling:
-    """Tile sizes in elements, and the slots that hold tiles.
+    """Tile sizes in elements, and the addresses of the slots.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class Tiling:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One tile on its way into a slot.
+    """One load of a tile into a slot.
 
-    `after` computes, counted from the start, must be done before its slot is free.
+    Its slot is free when `after` computes, counted from the start, are done.
     """
 
     matrix: str
@@ -61,7 +61,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One compute: a tile of C gains the product of a tile of A and one of B.
+    """One compute: adds the product of a tile of A and one of B to a tile of C.
 
     `i`, `j`, `k` are the first row, column and product index; `m`, `n`, `depth` the extents.
     """
@@ -79,7 +79,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The steps of a product in order, and its loads in the order of their need."""
+    """The steps of a product in order, and its loads in the order of first use."""
 
     tiling: Tiling
     steps: list[Step]
@@ -87,19 +87,19 @@ class Plan:
 
     @property
     def loaded_elements(self) -> int:
-        """Elements of A and B that are read from DRAM."""
+        """Elements of A and B read from DRAM."""
         return sum(load.rows * load.columns for load in self.loads)
 
 
 class Slots:
-    """Slots of one operand, replaced least recently used."""
+    """Slots of one operand, with LRU replacement."""
 
     def __init__(self, addresses):
-        # Least recently used first: which tile, at which address, last used by which step.
+        # Least recently used first: tile, address, and step of last use.
         self.entries = [(None, address, -1) for address in addresses]
 
     def use(self, tile, step: int) -> tuple[int, int | None]:
-        """Return the address for `tile`, and if it must be loaded the computes to wait for."""
+        """Return the address for `tile`, and the computes to wait for if it must be loaded."""
         for index, (held, address, _) in enumerate(self.entries):
             if held == tile:
                 del self.entries[index]
@@ -125,7 +125,7 @@ def plan(config: ClusterConfig, problem: GemmProblem, tile=None) -> Plan:
 
 
 def loaded_elements(problem: GemmProblem, tiling: Tiling) -> int:
-    """Return about how many elements of A and B are loaded under `tiling`."""
+    """Return an estimate of the elements of A and B loaded under `tiling`."""
     rows, columns = ceil_div(problem.m, tiling.m), ceil_div(problem.n, tiling.n)
     kept_size, swept_size = problem.m, problem.n
     kept_tiles, swept_tiles = rows, columns
@@ -136,7 +136,7 @@ def loaded_elements(problem: GemmProblem, tiling: Tiling) -> int:
         kept_slots, swept_slots = swept_slots, kept_slots
     depth = ceil_div(problem.k, tiling.k)
     kept = kept_size * (1 if depth <= kept_slots else swept_tiles)
-    # Where the sweep turns back, what it saw last is still there.
+    # The sweep turns back at each end, so the tiles seen last are still present.
     reused = min(1.0, swept_slots // depth / swept_tiles) * swept_size
     return round(problem.k * (kept + swept_size * kept_tiles - reused * (kept_tiles - 1)))
 
@@ -161,7 +161,7 @@ def unroll(problem: GemmProblem, tiling: Tiling) -> Plan:
 
 
 def sweep(problem: GemmProblem, tiling: Tiling):
-    """Yield (i, j) of each tile of C; the inner one turns back at the ends."""
+    """Yield (i, j) of each tile of C; the inner index reverses direction at the ends."""
     outer, inner = range(0, problem.m, tiling.m), range(0, problem.n, tiling.n)
     if tiling.keep == "b":
         outer, inner = inner, outer
@@ -171,10 +171,10 @@ def sweep(problem: GemmProblem, tiling: Tiling):
 
 
 def default_tile(config: ClusterConfig) -> tuple[int, int, int]:
-    """Return the tile (M, N, K) that serves most products best.
+    """Return the tile (M, N, K) that suits most products.
 
-    M and N fill the accumulator. A short K brings the first compute early, but not so short that
-    rows of a tile reach only some of the DRAM channels, or that the host is late.
+    M and N fill the accumulator. A short K lets the first compute start early. K stays long enough
+    for rows of a tile to reach all DRAM channels, and for the host to issue commands in time.
     """
     matrix = config.matrix
     assert matrix is not None
@@ -186,7 +186,7 @@ def default_tile(config: ClusterConfig) -> tuple[int, int, int]:
 
 
 def tilings(config: ClusterConfig, problem: GemmProblem, limits) -> list[Tiling]:
-    """Return the choices of order and slots that fit shared memory, roomy ones first."""
+    """Return the tilings that fit shared memory; those with more slots come first."""
     m, n, k, a_size, b_size = tile_sizes(config, problem, limits)
     depth = ceil_div(problem.k, k)
     kept_counts = sorted({depth, 4, 3, 2, 1}, reverse=True)
@@ -203,11 +203,11 @@ def tilings(config: ClusterConfig, problem: GemmProblem, limits) -> list[Tiling]
                     break
         if found:
             return found
-    raise AssertionError("one slot of each fits: `tile_sizes` has seen to it")
+    raise AssertionError("`tile_sizes` ensures that one slot of each fits")
 
 
 def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int, ...]:
-    """Return M, N, K of a tile and the bytes of its A and B, two of each in shared memory."""
+    """Return M, N, K of a tile and the bytes of its A and B tiles; two of each fit if possible."""
     matrix = config.matrix
     assert matrix is not None
     m, n, k = (
@@ -219,7 +219,7 @@ def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int
             strict=True,
         )
     )
-    # Where a block is padded to a word, rows of several blocks are not dense: one block per row.
+    # If a block is padded to a word, rows of several blocks are not dense: one block per row.
     if matrix.a_bytes > matrix.rows * matrix.operand_bytes:
         k = matrix.rows
     if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
@@ -248,9 +248,9 @@ def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int
 def place(config: ClusterConfig, a_count, a_size, b_count, b_size, *, apart: bool):
     """Return addresses of A slots, from the bottom up, and of B slots, up to the top.
 
-    Slots start banks of their own where they fit, so that the array reads A and B, and the DMA
-    fills the next tiles, each in another bank. Return None if the slots do not fit, or if `apart`
-    is asked for and a bank would hold A and B: its reads would delay each other.
+    Slots start at bank boundaries if they fit, so that reads of A, reads of B and DMA writes use
+    different banks. Return None if the slots do not fit, or if `apart` is set and a bank would hold
+    both A and B: reads of one would delay reads of the other.
     """
     bank = config.shared.size // config.shared.banks
     a_aligned, b_aligned = (ceil_div(size, bank) * bank for size in (a_size, b_size))

@@ -1,4 +1,4 @@
-"""One matrix product, its place in DRAM, and what goes there."""
+"""One matrix product: sizes, formats, DRAM layout, and the memory image."""
 
 from dataclasses import dataclass
 
@@ -11,16 +11,16 @@ from ..elements import dtype_of
 
 __all__ = ["GUARD_BYTES", "GemmProblem"]
 
-#: Bytes before and after C that must survive; matrices are placed at multiples of it.
+#: Bytes before and after C that must stay unchanged; matrices start at multiples of it.
 GUARD_BYTES = 64
 GUARD_PATTERN = 0xA5
-#: What lies between rows of A and B: not-a-number in every format that has one.
+#: Pattern between rows of A and B: NaN in every format that has one.
 GAP_PATTERN = 0xFF
 
 
 @dataclass(frozen=True, kw_only=True)
 class GemmProblem:
-    """C = A·B, with M x K, K x N and M x N elements, each row by row in DRAM.
+    """C = A·B, with M x K, K x N and M x N elements, each row-major in DRAM.
 
     `GemmProblem.placed` chooses pitches and addresses.
 
@@ -35,7 +35,7 @@ class GemmProblem:
     operand : str
         Format of A and B, a name in `ARITHMETIC`.
     c_format : str
-        Format of C, one that `ARITHMETIC` tells.
+        Format of C, one of those that `ARITHMETIC` lists for the operand.
     relu : bool
         Whether negative results become zero.
     scale : float or None
@@ -81,8 +81,8 @@ class GemmProblem:
     def placed(cls, *, m, n, k, a_pitch=None, b_pitch=None, c_pitch=None, skew=0, **rest):
         """Return a problem with A, B, C one after another in DRAM, with guards around C.
 
-        Pitches default to a row, the format of C to the narrow one; `skew` moves each matrix by so
-        many elements from its aligned place.
+        Pitches default to a row, the format of C to the narrow one. `skew` moves each matrix by
+        this many elements from its aligned address.
         """
         operand = rest.setdefault("operand", "fp16")
         require_choice("operand", operand, tuple(ARITHMETIC))
@@ -114,24 +114,24 @@ class GemmProblem:
 
     @property
     def macs(self) -> int:
-        """Multiply-adds in all."""
+        """Number of multiply-adds."""
         return self.m * self.n * self.k
 
     def dtype(self, name: str) -> np.dtype:
-        """Return NumPy's type of matrix `name`, as `kernels.elements` holds it."""
+        """Return the NumPy type of matrix `name` in the form of `kernels.elements`."""
         return dtype_of(self.shapes[name][2])
 
     def element_bytes(self, name: str) -> int:
-        """Return bytes of one element of matrix `name`."""
+        """Return the bytes of one element of matrix `name`."""
         return self.dtype(name).itemsize
 
     def span_bytes(self, name: str) -> int:
-        """Return bytes from the first to after the last element of matrix `name`."""
+        """Return the bytes from the first element of matrix `name` to the end of the last."""
         rows, columns, _ = self.shapes[name]
         return ((rows - 1) * getattr(self, f"{name}_pitch") + columns) * self.element_bytes(name)
 
     def image(self, a: np.ndarray, b: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """Return what DRAM holds at the start: (address, bytes) of A, B and C with its guards."""
+        """Return the initial DRAM contents: (address, bytes) of A, B and C with its guards."""
         guarded = np.full(self.span_bytes("c") + 2 * GUARD_BYTES, GUARD_PATTERN, dtype=np.uint8)
         return [
             (self.a_base, self._spread("a", a)),
@@ -141,11 +141,11 @@ class GemmProblem:
 
     @property
     def c_region(self) -> tuple[int, int]:
-        """Address and size in bytes of C with its guards, which `result` takes."""
+        """Address and size in bytes of C with its guards, the input of `result`."""
         return self.c_base - GUARD_BYTES, self.span_bytes("c") + 2 * GUARD_BYTES
 
     def result(self, region) -> tuple[np.ndarray, int]:
-        """Return C out of the bytes of `c_region`, and how many bytes around it were touched."""
+        """Return C from the bytes of `c_region`, and the number of modified bytes around it."""
         region = np.frombuffer(bytes(region), dtype=np.uint8)
         size, (rows, columns, _) = self.element_bytes("c"), self.shapes["c"]
         starts = GUARD_BYTES + np.arange(rows) * self.c_pitch * size

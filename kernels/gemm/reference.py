@@ -1,4 +1,4 @@
-"""The product in float64, and how far a right result may lie from it."""
+"""Reference product in float64, with an error bound for each element."""
 
 import numpy as np
 
@@ -13,11 +13,11 @@ __all__ = ["reference"]
 def reference(problem: GemmProblem, a, b, rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return C in float64 and a bound on the error of each element.
 
-    A chain of n operations, each rounded once to a format with unit roundoff u and least number
-    2 e, errs by at most ``(n u / (1 - n u)) S + n e`` as long as nothing overflows, with S the sum
-    of the products' magnitudes; here n counts the multiply-adds of a chain of `rows`, the sums of
-    the slabs, and a scaling. Where S is so large that a sum in between may overflow, the bound is
-    infinite: infinity and NaN are right as well. A narrow result adds its own rounding.
+    A chain of n operations, each rounded once to a format with unit roundoff u and least number 2
+    e, errs by at most ``(n u / (1 - n u)) S + n e`` unless it overflows, with S the sum of the
+    products' magnitudes. Here n counts the multiply-adds of a chain of `rows`, the sums of the
+    slabs, and a scaling. If S is so large that an intermediate sum may overflow, the bound is
+    infinite: infinity and NaN are accepted. A narrow result adds its own rounding.
     """
     wide_a, wide_b = values_of(a, problem.operand), values_of(b, problem.operand)
     accumulator = FORMATS[ARITHMETIC[problem.operand].accumulator]

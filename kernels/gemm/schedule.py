@@ -1,4 +1,4 @@
-"""The command list of a matrix product on a host-driven cluster."""
+"""Host schedule of a matrix product: the command list for a host-driven cluster."""
 
 from bisect import bisect_right
 
@@ -19,29 +19,28 @@ def schedule(
 ) -> Host:
     """Return the host whose commands compute `problem`.
 
-    Loads run ahead as far as slots are free; at most two computes are in flight; the store of a
-    tile of C is queued behind its last compute, so that the next compute follows at once. What
-    a compute needs is written while its operands are on their way: once they have come, one
-    write starts it. The host reads the clock after it commanded the first compute, and when the
-    last is done.
+    Loads run ahead as far as slots are free. At most two computes are in flight. The store of a
+    tile of C is queued behind its last compute, so the next compute follows without a gap. The
+    registers of a compute are written while its operands load: one write then starts it. The host
+    reads the clock after it commands the first compute and after the last compute is done.
 
     Parameters
     ----------
     config : ClusterConfig
         The machine, with a matrix unit.
     problem : GemmProblem
-        What to compute, and where it lies in DRAM.
+        The product and its DRAM layout.
     host : Host or None
-        A driver that goes on from what it did before; None for a machine just reset.
+        A driver that continues after earlier commands; None for a machine just reset.
     steps : Plan or None
-        The way through the problem; None for the best one.
+        The tile plan; None for the best one.
 
     """
     return Schedule(config, problem, steps or plan(config, problem), host or Host()).emit()
 
 
 class Schedule:
-    """Turns a plan into commands."""
+    """Translation of a plan into host commands."""
 
     def __init__(self, config: ClusterConfig, problem: GemmProblem, steps: Plan, host: Host):
         assert config.matrix is not None
@@ -51,7 +50,7 @@ class Schedule:
         self.plan = steps
         self.host = host
         self.rocc = Rocc(host)
-        # Jobs of an earlier product are done: counts of this one start here.
+        # Jobs of earlier products are done: the counts of this one start here.
         self.first_load, self.first_compute = host.loads, host.computes
         self.computes_known = 0
         self.loads_known = 0
@@ -76,9 +75,9 @@ class Schedule:
         return self.host
 
     def configure(self):
-        """Set what holds for every tile of C."""
+        """Set the parameters common to all tiles of C."""
         self.rocc.result_pitch(self.problem.c_pitch)
-        # After a reset the factor is 1 already.
+        # Reset sets the factor to 1.
         if self.problem.scale is not None or self.first_compute:
             self.rocc.result_scale(self.problem.scale)
 
@@ -90,8 +89,8 @@ class Schedule:
     def load_ahead(self):
         """Issue loads of later steps whose slots are known to be free.
 
-        Not more than the DMA can queue: it would hold the host, who would start the next compute
-        late.
+        At most as many as the DMA can queue: a full queue would stall the host and delay the next
+        compute.
         """
         while (load := self.next_load()) and load.after <= self.computes_known:
             if self.loads_issued - self.loads_known >= self.config.dma.queue:
@@ -103,7 +102,7 @@ class Schedule:
         return loads[self.loads_issued] if self.loads_issued < len(loads) else None
 
     def issue(self, load: Load):
-        """Issue one load once its slot is free; ragged tiles are filled with zeros."""
+        """Issue one load once its slot is free; ragged tiles are padded with zeros."""
         problem, matrix = self.problem, self.matrix
         self.await_computes(load.after)
         size = problem.element_bytes(load.matrix)
@@ -115,7 +114,7 @@ class Schedule:
         base = getattr(problem, f"{load.matrix}_base")
         pitch = getattr(problem, f"{load.matrix}_pitch")
         row_bytes = ceil_div(load.columns, columns) * block_bytes
-        # Rows of A are rows of C, none of which is computed in vain; rows of B are products.
+        # Rows of A are rows of C and need no padding; rows of B are product indices.
         rows = load.rows if load.matrix == "a" else ceil_div(load.rows, matrix.rows) * matrix.rows
         ragged = row_bytes != load.columns * size or rows != load.rows
         self.host.load(
@@ -131,7 +130,7 @@ class Schedule:
         self.loads_issued += 1
 
     def compute(self, index: int, step: Step):
-        """Prepare compute `index`, wait for its operands and a place in flight, start it."""
+        """Prepare compute `index`, wait for its operands and a free place in flight, start it."""
         matrix, units = self.matrix, (self.matrix.rows, self.matrix.columns, self.matrix.rows)
         sizes = (step.m, step.n, step.depth)
         i, j, k = (ceil_div(size, unit) for size, unit in zip(sizes, units, strict=True))
@@ -153,7 +152,7 @@ class Schedule:
         self.rocc.store(wide=wide, relu=problem.relu)
 
     def await_loads(self, count: int):
-        """Wait until the first `count` loads of the plan are done; they end in order."""
+        """Wait until the first `count` loads of the plan are done; they complete in order."""
         if count > self.loads_known:
             self.host.wait_loads(self.first_load + count)
             self.loads_known = count

@@ -1,1 +1,1 @@
-"""C = A B + C by the matrix unit, added up by the cores."""
+"""C = A B + C: the matrix unit multiplies, the cores add."""

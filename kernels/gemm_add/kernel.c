@@ -1,4 +1,4 @@
-/* C = A * B + C: the matrix unit multiplies, the cores add, at the same time. */
+/* C = A * B + C: the matrix unit multiplies while the cores add. */
 #define FINISH_READS_C 1
 #include "../gemm/gemm_finish.h"
 
@@ -8,7 +8,8 @@ SPICA_INLINE float finish_column(const void *more, uint32_t column)
     return 0.0f;
 }
 
-/* The whole product is rounded to the accumulator's format, then the sum to it, then to C's. */
+/* Rounds the product to the accumulator's format, the sum to the same, the result to the format of
+ * C. */
 SPICA_INLINE float finish_element(float sum, float kept, float before, int is_half)
 {
     (void)kept;

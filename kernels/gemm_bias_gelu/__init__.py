@@ -1,1 +1,1 @@
-"""C = gelu(A B + bias): the cores finish each tile while the matrix unit makes the next."""
+"""C = gelu(A B + bias): the cores finish each tile while the matrix unit computes the next."""

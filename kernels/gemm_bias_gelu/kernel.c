@@ -1,4 +1,4 @@
-/* C = gelu(A * B + bias): the matrix unit multiplies, the cores do the rest, at the same time. */
+/* C = gelu(A * B + bias): the matrix unit multiplies while the cores apply bias and gelu. */
 #include "../gemm/gemm_finish.h"
 
 SPICA_INLINE float finish_column(const void *more, uint32_t column)
@@ -6,15 +6,15 @@ SPICA_INLINE float finish_column(const void *more, uint32_t column)
     return ((const float *)more)[column];
 }
 
-/* x / (1 + 2^(x (k0 + k1 x^2))), which is x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715
- * x^3): k0 = -2 log2(e) sqrt(2 / pi), k1 = 0.044715 k0. */
+/* x / (1 + 2^(x (k0 + k1 x^2))) equals x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715
+ * x^3); k0 = -2 log2(e) sqrt(2 / pi), k1 = 0.044715 k0. */
 SPICA_INLINE float finish_element(float sum, float bias, float before, int is_half)
 {
     (void)before;
     const float scale = is_half ? 1.0f / HALVES_SCALE : 1.0f;
     float x = sum + bias;
     float exponent = x * fmaf(x * x, -0x1.a5a7d0p-4f, -0x1.26aec2p+1f);
-    /* The reciprocal of what is scaled down is scaled up. */
+    /* Scaling the divisor down scales the reciprocal up. */
     float divisor = fmaf(spica_exp2f(exponent), scale, scale);
     return x * spica_rcpf(divisor);
 }

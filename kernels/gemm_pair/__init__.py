@@ -1,1 +1,1 @@
-"""Two products at once: each on a matrix unit of its own, commanded by a core of its own."""
+"""Two concurrent products, each on its own matrix unit and commanded by its own core."""

@@ -1,5 +1,5 @@
-/* A product on each of two matrix units: core 0 commands the first, core 1 the second. One of no
- * rows is left out. */
+/* Two concurrent products on two matrix units: core 0 commands the first, core 1 the second. A
+ * product with 0 rows is skipped. */
 #define GEMM_FIRST 0
 #define GEMM_SHARED_BYTES (SPICA_SHARED_BYTES / 2)
 #include "../gemm/gemm.h"

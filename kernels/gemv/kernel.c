@@ -1,11 +1,11 @@
-// y = A x in FP32: m x n, row-major and dense.
+// Matrix-vector product y = A x in FP32: m x n, row-major and dense.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp takes ROWS rows at a time, its lanes side by side in BLOCK columns: a word of x that is
-// loaded is used for each of the rows, a word of A once. Rows beyond the last are the last one
-// again, whose sums are not stored. At the end the lanes' sums meet in shared memory; warps for
-// which it has no room take no rows.
+// A warp processes ROWS rows at a time, BLOCK adjacent columns per iteration: a loaded word of x is
+// used for each row, a word of A once. Rows beyond the last repeat the last one; their sums are not
+// stored. At the end, the lanes' sums are combined in shared memory; warps without room there take
+// no rows.
 enum {
     ROWS = 4,
     UNROLL = 4,
@@ -25,7 +25,7 @@ typedef struct {
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
 
-// The lane's sums of a row each, over every SPICA_THREADS-th column.
+// One lane's sum of each row, over every SPICA_THREADS-th column.
 typedef struct {
     float of[ROWS];
 } Sums;
@@ -36,7 +36,7 @@ SPICA_INLINE Sums sums_of_lane(uint32_t first, uint32_t lane) {
     a[0] = ARGUMENTS->a + first * n + lane;
 #pragma unroll
     for (uint32_t r = 1; r < ROWS; r++) a[r] = a[r - 1] + (first + r <= last ? n : 0);
-    // Each with the lane's part: the compiler adds it again for every block otherwise.
+    // Each pointer includes the lane's offset; otherwise the compiler adds it again in every block.
     SPICA_ANEW(x);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) SPICA_ANEW(a[r]);
@@ -69,8 +69,8 @@ SPICA_INLINE Sums sums_of_lane(uint32_t first, uint32_t lane) {
     return sums;
 }
 
-// The sums of all lanes, the same in each of them. A warp runs in step: all lanes have written
-// their slots before one is read.
+// Sums over all lanes, returned in each of them. A warp runs in lockstep: all lanes write their
+// slots before any is read.
 SPICA_INLINE Sums sums_of_lanes(Sums sums, volatile float *slots, uint32_t lane) {
     volatile float *mine = slots + lane;
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {

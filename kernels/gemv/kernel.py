@@ -1,4 +1,4 @@
-"""Data of the product of a matrix and a vector, and what it must be."""
+"""Problem of the matrix-vector product: factors and expected result."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..kernel import Buffer, Kernel, Problem
 __all__ = ["KERNEL", "factors"]
 
 MOST = 1 << 26
-#: Sums of whole numbers up to here need no rounding.
+#: Sums of integers up to this magnitude need no rounding.
 EXACT = 1 << 24
 
 
@@ -19,7 +19,7 @@ def pose(rng: np.random.Generator, *, m: int, n: int) -> Problem:
     if m * n > MOST:
         raise ValueError(f"m x n must be at most {MOST}, not {m} x {n} = {m * n}")
     a, x = factors(rng, m, n), factors(rng, 1, n)[0]
-    # Every partial sum in every order is exact, so the product is: the bound is 0.
+    # Every partial sum is exact in every order, and so is the product: the bound is 0.
     y = Buffer(data=np.full(m, np.nan, np.float32), expected=a.astype(np.float64) @ x)
     return Problem(
         buffers={"a": Buffer(data=a), "x": Buffer(data=x), "y": y},
@@ -29,11 +29,11 @@ def pose(rng: np.random.Generator, *, m: int, n: int) -> Problem:
 
 
 def factors(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
-    """Return whole numbers so small that FP32 holds each sum of up to `n` products of two exactly.
+    """Return integers so small that FP32 holds each sum of up to `n` products of two exactly.
 
-    In which order the lanes' sums meet depends on the machine, and a bound that holds for every
-    order is too wide to notice a product that was left out. None is zero, so none is left out
-    unseen; and as many bits as fit, up to 11, so that no place of a product is always zero.
+    The order of the lanes' sums depends on the machine, and a bound that holds for every order is
+    too wide to notice a missing product. No factor is zero, so a missing product is always visible.
+    Factors have as many bits as fit, up to 11, so that no bit position of a product is always zero.
     """
     largest = min(2047, int(np.sqrt(EXACT // n)))
     size = rng.integers(1, largest, (rows, n), endpoint=True)

@@ -1,1 +1,1 @@
-"""Layer normalisation: each row to mean 0 and variance 1, then gain and bias."""
+"""Layer normalisation: scales each row to mean 0 and variance 1, then applies gain and bias."""

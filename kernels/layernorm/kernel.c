@@ -2,8 +2,8 @@
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp takes a row, its lanes side by side in BLOCK columns; the lanes' sums meet in shared
-// memory. Warps for which shared memory has no slots take no rows.
+// A warp processes a row, BLOCK adjacent columns per iteration; the lanes' sums are combined in
+// shared memory. Warps without slots in shared memory take no rows.
 enum {
     UNROLL = 4,
     BLOCK = UNROLL * SPICA_THREADS,
@@ -21,8 +21,8 @@ typedef struct {
     float *y;
 } Arguments;
 
-// The sum of all lanes' values, the same in every lane. A warp runs in step: all lanes have written
-// their slots before one is read.
+// Sum over all lanes, returned in every lane. A warp runs in lockstep: all lanes write their slots
+// before any is read.
 SPICA_INLINE float sum_of_lanes(float mine, volatile float *slots, uint32_t lane) {
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
 #pragma unroll

@@ -1,4 +1,4 @@
-"""Data of layer normalisation by rows, and what it must be."""
+"""Problem of layer normalisation by rows: data, expected result and error bound."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ EPSILON = float(np.float32(1e-5))
 def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
     """Return the problem of `rows` rows of `columns` values."""
     require_matrix(rows, columns)
-    # Rows of different means and deviations.
+    # Rows differ in mean and deviation.
     x = normal(rng, rows, columns) * (1 + np.abs(normal(rng, rows, 1))) + normal(rng, rows, 1)
     gain, bias = 1 + normal(rng, columns) / 4, normal(rng, columns)
     expected, bound = layernorm(x, gain, bias)
@@ -26,31 +26,31 @@ def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
             "y": Buffer(data=np.full_like(x, np.nan), expected=expected, bound=bound),
         },
         arguments=(rows, columns, EPSILON, "x", "gain", "bias", "y"),
-        # Sum; difference, square, sum; difference, three more.
+        # Per element: sum; difference, square, sum; difference and three more.
         operations=8 * rows * columns,
     )
 
 
 def accumulated(roundings: int) -> float:
-    """Return the largest relative error that so many roundings make together."""
+    """Return the largest relative error of this many roundings together."""
     return roundings * ROUNDOFF / (1 - roundings * ROUNDOFF)
 
 
 def layernorm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the normalised rows in float64, and how far machines may be from them.
+    """Return the normalised rows in float64, and the error bound of machines.
 
-    A row of c values, unit roundoff u, g(n) = n u / (1 - n u):
+    For a row of c values and unit roundoff u, with g(n) = n u / (1 - n u):
 
-    - mean: a value passes at most c - 1 additions, the product with 1 / c and the rounding of
-      that: off by at most m = g(c + 1) sum |x| / c;
-    - variance: the mean square about a mean that is off by d is v + d d. A square has 2 u from
-      its rounded difference; it passes at most c fused multiply-adds and sums of four chains, c
-      in all, as sums of lanes take the place of others, three roundings of 1 / c, its product and
-      the sum with epsilon: g(c + 5) (v + m m + epsilon) and m m more;
-    - the root's argument w = v + epsilon is off by e w, so its reciprocal root by
-      1 / sqrt(1 - e) - 1, and by 2 u as the special function unit is faithful: s together;
-    - the normalised value: m for the mean and two roundings, of the difference and the product;
-      with gain and bias one more.
+    - mean: a value passes at most c - 1 additions, the product with 1 / c and the rounding of 1 /
+      c. The mean is off by at most m = g(c + 1) sum |x| / c.
+    - variance: the mean square about a mean that is off by d is v + d d. A square has 2 u from its
+      rounded difference. It passes at most c fused multiply-adds and sums of four chains, c in all
+      since sums of lanes replace others. Three roundings follow: 1 / c, its product and the sum
+      with epsilon. The error is g(c + 5) (v + m m + epsilon), plus m m.
+    - the root's argument w = v + epsilon is off by e w, so its reciprocal root is off by 1 / sqrt(1
+      - e) - 1, and by 2 u because the special function unit is faithful: s together.
+    - the normalised value: m for the mean, and two roundings for the difference and the product;
+      gain and bias add one more.
     """
     wide = x.astype(np.float64)
     columns = x.shape[1]

@@ -1,1 +1,1 @@
-"""Mandelbrot set: how many steps each pixel takes to escape."""
+"""Mandelbrot set: number of steps that each pixel takes to escape."""

@@ -1,20 +1,20 @@
-// Steps z = z * z + c from 0 of each pixel c while abs(z) <= 2, at most `limit`.
+// Mandelbrot set: steps z = z * z + c from 0 for each pixel c while abs(z) <= 2, at most `limit`.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// Counts depend on every rounding: what is fused is written out, nothing else may be.
+// Counts depend on every rounding: fused operations are explicit, no others are allowed.
 #pragma STDC FP_CONTRACT OFF
 
 enum { WARPS = SPICA_WARPS * SPICA_CORES };
 
 typedef struct {
     uint32_t width, height, limit;
-    float left, top, pitch; // twice c of the first pixel, twice the distance of pixels
+    float left, top, pitch; // twice c of the first pixel, twice the pixel pitch
     uint32_t *counts;
 } Arguments;
 
 // With Z = 2 z and C = 2 c a step is re = (re * re - im * im) / 2 + C.re, im = re * im + C.im:
-// the doubling takes the product's factor away, and halving is exact.
+// doubling removes the factor 2 of the product, and halving is exact.
 SPICA_INLINE uint32_t steps(float c_re, float c_im, uint32_t limit) {
     float re = 0.0f, im = 0.0f, square = 0.0f, distance = 0.0f;
     uint32_t count = 0;
@@ -29,8 +29,8 @@ SPICA_INLINE uint32_t steps(float c_re, float c_im, uint32_t limit) {
     return count;
 }
 
-// Warps take turns at pieces of rows, those below each other first: so each has some of all columns
-// and of every few rows, and pixels inside the set, which take longest, spread over all.
+// Warps rotate over pieces of rows, down a column of pieces first. Each warp gets pieces of all
+// columns and of every few rows, so the slow pixels inside the set are spread over all warps.
 SPICA_INLINE void mandelbrot(void) {
     const Arguments *arguments = spica_arguments();
     const uint32_t width = arguments->width, lane = vx_thread_id();

@@ -1,4 +1,4 @@
-"""Views of the Mandelbrot set, and how many steps each pixel takes."""
+"""Problem of the Mandelbrot set: a view and the number of steps of each pixel."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ WIDTH = 2.5
 
 
 def pose(rng: np.random.Generator, *, w: int, h: int) -> Problem:
-    """Return the problem of `w` by `h` pixels somewhere about the set."""
+    """Return the problem of `w` by `h` pixels, a view near the set."""
     require_integer("w", w, 1, 8192)
     require_integer("h", h, 1, 8192)
     pitch = np.float32(2 * WIDTH / max(w, h))
@@ -26,7 +26,7 @@ def pose(rng: np.random.Generator, *, w: int, h: int) -> Problem:
     return Problem(
         buffers={"counts": Buffer(data=np.zeros((h, w), np.uint32), expected=counts)},
         arguments=(w, h, LIMIT, float(left), float(top), float(pitch), "counts"),
-        # Three products, two of them squares, four sums and a comparison each step.
+        # Each step: three products (two of them squares), four sums and a comparison.
         operations=max(8 * total, 1),
     )
 
@@ -34,10 +34,10 @@ def pose(rng: np.random.Generator, *, w: int, h: int) -> Problem:
 def steps(w: int, h: int, left, top, pitch) -> tuple[np.ndarray, int]:
     """Return each pixel's number of steps, and their sum.
 
-    The numbers jump, so this is not the set in float64 with a bound but the arithmetic that the
-    kernel's source prescribes, in FP32, operation by operation. Everything is doubled, Z = 2 z and
-    C = 2 c, with C = column * pitch + left and row * pitch + top, fused. A step, while
-    |Z|**2 <= 16::
+    The numbers are discontinuous, so a bound around the set in float64 does not work. This model
+    repeats the FP32 arithmetic of the kernel's source, operation by operation. All values are
+    doubled, Z = 2 z and C = 2 c, with C = column * pitch + left and row * pitch + top, fused.
+    A step, while |Z|**2 <= 16::
 
         difference = fma(re, re, -square)      where square = im * im of the step before
         im = fma(re, im, C.im)
@@ -67,9 +67,9 @@ def steps(w: int, h: int, left, top, pitch) -> tuple[np.ndarray, int]:
 def fused(a, b, c) -> np.ndarray:
     """Return ``a * b + c`` of FP32 values, rounded once, to nearest with ties to even.
 
-    The product is exact in float64. The sum's error, found by Knuth's TwoSum, sets the last bit of
-    a sum that is not exact (rounding to odd), which float64's 29 more bits keep from the second
-    rounding: so that is as if there were no first.
+    The product is exact in float64. Knuth's TwoSum gives the error of the sum, which sets the last
+    bit of an inexact sum (rounding to odd). The 29 additional bits of float64 keep this bit from
+    affecting the second rounding, so the result is that of a single rounding.
     """
     product = np.multiply(a, b, dtype=np.float64)
     total = product + c

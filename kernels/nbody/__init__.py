@@ -1,1 +1,1 @@
-"""Gravitational accelerations of bodies, each pulled by all."""
+"""N-body gravity: acceleration of each body by all bodies."""

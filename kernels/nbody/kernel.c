@@ -1,11 +1,11 @@
-// Acceleration of each body: the sum over all of m d / (|d|**2 + softening**2)**1.5, with d the
-// way to the other.
+// N-body gravity: acceleration of each body, the sum over all of m d / (|d|**2 +
+// softening**2)**1.5, with d the vector to the other body.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// All threads load TILE bodies at a time into shared memory, where each thread's own meet them; two
-// tiles take turns, so that one barrier per tile is enough. A thread has two bodies if there are
-// more than threads: then what is loaded of the tile serves both.
+// All threads load TILE bodies at a time into shared memory, and each thread sums over them for its
+// own bodies. Two tiles alternate, so one barrier per tile is enough. A thread has two bodies if
+// there are more bodies than threads; each loaded word of the tile then serves both.
 enum {
     UNROLL = 4,
     TILE = 128,
@@ -23,7 +23,7 @@ typedef struct {
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
 
-// What follows from a number is found when it is needed, not kept from before.
+// Makes the compiler recompute values derived from a number instead of keeping them in registers.
 #define ANEW(number) __asm__ volatile("" : "+r"(number))
 
 typedef struct {
@@ -34,7 +34,7 @@ typedef struct {
     float x, y, z;
 } Vector;
 
-// Copy bodies from `first` on; a tile is filled up with bodies without mass.
+// Copies bodies from `first` on; pads the tile with bodies of mass 0.
 SPICA_INLINE void load_tile(Tile *tile, uint32_t first) {
     const uint32_t lane = vx_thread_id();
     uint32_t place = spica_thread();
@@ -59,7 +59,8 @@ SPICA_INLINE Vector pulled(Vector sum, Vector at, Vector other, float mass, floa
     return (Vector){fmaf(pull, x, sum.x), fmaf(pull, y, sum.y), fmaf(pull, z, sum.z)};
 }
 
-// One or two bodies meet those of a tile, of which there are `bodies` or a few without mass more.
+// Adds the pull of a tile's bodies on one or two bodies; a few bodies of mass 0 may follow the
+// last.
 SPICA_INLINE void meet(const Tile *tile, uint32_t bodies, const Vector *at, Vector *sums,
                        int count) {
     const float softening = ARGUMENTS->softening;
@@ -101,7 +102,8 @@ SPICA_INLINE void nbody(void) {
             load_tile(tile, first);
             spica_barrier();
             const uint32_t left = n - first, bodies = left < TILE ? left : TILE;
-            // Lanes without a body compute as well and store nothing; warps without one wait.
+            // Lanes without a body also compute but do not store; warps without a body skip the
+            // tile.
             if (i + THREADS - vx_thread_id() < n)
                 meet(tile, bodies, at, sums, 2);
             else if (i - vx_thread_id() < n)

@@ -1,4 +1,4 @@
-"""Data of gravitating bodies, and how they must accelerate."""
+"""Problem of gravitating bodies: positions, masses, expected accelerations and error bound."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from ..kernel import Buffer, Kernel, Problem
 
 __all__ = ["KERNEL"]
 
-#: Square of the distance below which attraction fades.
+#: Softening: square of the distance below which attraction fades.
 SOFTENING = float(np.float32(0.01))
-#: Bodies met at a time by the reference.
+#: Bodies that the reference processes at a time.
 BLOCK = 256
 
 
@@ -28,26 +28,27 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     return Problem(
         buffers=buffers,
         arguments=(n, SOFTENING, *buffers),
-        # As is usual: 3 differences, 6 for the square, 4 for its power -3/2 and the mass (the root
-        # as one), 6 for the sums, and the body with itself counts.
+        # Usual count: 3 differences, 6 for the square, 4 for its power -3/2 and the mass (the root
+        # counts as one), 6 for the sums; a body with itself counts too.
         operations=19 * n * n,
     )
 
 
 def accelerations(places: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the accelerations in float64, rows x, y, z, and how far machines may be from them.
+    """Return the accelerations in float64, rows x, y, z, and the error bound of machines.
 
-    A term is m d q**3, with d a component of the way to the other body, q the reciprocal root of
+    A term is m d q**3, with d a component of the vector to the other body, q the reciprocal root of
     s = |d|**2 + softening. In units of the roundoff u, its relative error is
 
     - d: 1 rounding;
     - s: twice that in each square, and at most 3 fused multiply-adds, all terms positive: 5;
-    - q: half of these as it is a root, and 2 as the special function unit is faithful: 4.5;
+    - q: half of these because it is a root, and 2 because the special function unit is faithful:
+      4.5;
     - q**3 m: three times those and three products: 16.5;
     - with d: 17.5, and it passes at most n fused multiply-adds.
 
-    The factor of the root makes the 5 half as large and at most 5 u larger, which half a rounding
-    covers: n + 18 roundings, relative to the sum of the terms' magnitudes.
+    The root halves the factor of 5 and makes it at most 5 u larger, which half a rounding covers: n
+    + 18 roundings, relative to the sum of the terms' magnitudes.
     """
     n = len(mass)
     wide, heavy = places.astype(np.float64), mass.astype(np.float64)

@@ -1,1 +1,1 @@
-"""Words of a table at random places: y[i] = x[index[i]]."""
+"""Gather of words at random indices of a table: y[i] = x[index[i]]."""

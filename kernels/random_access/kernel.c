@@ -1,10 +1,10 @@
-// y[i] = x[index[i]], n words.
+// Gather from random indices: y[i] = x[index[i]], n words.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp takes BLOCK consecutive results at a time, its lanes side by side in each of UNROLL rows,
-// and all warps of all cores together take ROUND: the indices of a block are loaded first, then
-// its words, each lane's from a place of its own, then they are stored.
+// A warp takes BLOCK consecutive results at a time: UNROLL rows, one result of each per lane. All
+// warps of all cores together take ROUND. The indices of a block are loaded first, then its words,
+// each lane's from its own address, and then the words are stored.
 enum {
     UNROLL = 8,
     BLOCK = UNROLL * SPICA_THREADS,
@@ -12,7 +12,7 @@ enum {
     ALL_THREADS = SPICA_THREADS * SPICA_WARPS * SPICA_CORES,
 };
 
-// Any 32 bits, by way of the registers of floats: those of integers hold addresses.
+// Any 32 bits, moved through float registers: the integer registers hold addresses.
 typedef float Word;
 
 typedef struct {
@@ -43,7 +43,7 @@ SPICA_INLINE void gather(void) {
 #pragma unroll
         for (int i = 0; i < UNROLL; i++) y[i * SPICA_THREADS] = words[i];
     }
-    // What is left is less than a round: one row per warp at a time, the last one cut off.
+    // The rest is less than a round: one row per warp at a time, the last one partial.
     for (uint32_t row = whole + warp * SPICA_THREADS; row < n; row += ALL_THREADS) {
         const uint32_t i = row + lane;
         SPICA_IF (i < n) {

@@ -1,4 +1,4 @@
-"""Data of the gather of words from random places."""
+"""Problem of the gather from random indices: table, indices and expected words."""
 
 import numpy as np
 

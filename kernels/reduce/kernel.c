@@ -1,23 +1,23 @@
-// The sum of n floats.
+// Sum of n floats.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// Each thread sums its share in UNROLL chains, a warp BLOCK consecutive elements at a time. The
-// threads' sums then meet in three steps: those of one lane in all warps of a core, those of the
-// lanes, those of the cores.
+// Each thread sums its share in UNROLL chains; a warp takes BLOCK consecutive elements at a time.
+// The threads' sums are then combined in three steps: over all warps of a core per lane, over the
+// lanes, over the cores.
 enum {
     UNROLL = 8,
     BLOCK = UNROLL * SPICA_THREADS,
     ROUND = BLOCK * SPICA_WARPS * SPICA_CORES,
     ALL_THREADS = SPICA_THREADS * SPICA_WARPS * SPICA_CORES,
-    // The lanes' sums with as many zeros behind them, so that the tree needs no limits.
+    // The lanes' sums followed by as many zeros, so that the tree needs no bounds checks.
     TREE = 2 * SPICA_THREADS,
-    // Rows of the threads' sums in a core's part of shared memory: one for each warp, if there is
-    // room; else warps take turns to add theirs.
+    // Rows of thread sums in a core's part of shared memory: one per warp if they fit; otherwise
+    // warps add theirs in turn.
     CORE_WORDS = SPICA_SHARED_BYTES / 4 / SPICA_CORES,
     ROOM = (CORE_WORDS - TREE) / SPICA_THREADS,
     ROWS = SPICA_WARPS < ROOM ? SPICA_WARPS : ROOM,
-    // Words of DRAM of each core, a line of its own.
+    // Words of DRAM per core, a cache line each.
     LINE_WORDS = 16,
 };
 _Static_assert(CORE_WORDS >= TREE + SPICA_THREADS, "shared memory must hold a row for each core");
@@ -42,7 +42,7 @@ SPICA_INLINE float sum_of_thread(void) {
 #pragma unroll
         for (int i = 0; i < UNROLL; i++) sums[i] += x[i * SPICA_THREADS];
     }
-    // What is left is less than a round: one row per warp at a time, the last one cut off.
+    // The rest is less than a round: one row per warp at a time, the last one partial.
     x = ARGUMENTS->x;
     for (uint32_t row = whole + warp * SPICA_THREADS; row < n; row += ALL_THREADS) {
         const uint32_t i = row + lane;
@@ -57,7 +57,7 @@ SPICA_INLINE float sum_of_thread(void) {
     return sums[0];
 }
 
-// All threads' sums, in `words`.
+// Stores all threads' sums in `words`.
 SPICA_INLINE void gather(volatile float *words, uint32_t warp, float sum) {
     volatile float *mine = words + warp % ROWS * SPICA_THREADS + vx_thread_id();
     for (uint32_t first = 0; first < SPICA_WARPS; first += ROWS) {
@@ -66,13 +66,13 @@ SPICA_INLINE void gather(volatile float *words, uint32_t warp, float sum) {
     }
 }
 
-// In the first warp of a core: the sum of `words`, in lane 0.
+// First warp of a core: the sum of `words`, in lane 0.
 SPICA_INLINE float sum_of_core(volatile float *words) {
     volatile float *mine = words + vx_thread_id(), *tree = mine + ROWS * SPICA_THREADS;
     float sum = mine[0];
 #pragma unroll 8
     for (int row = 1; row < ROWS; row++) sum += mine[row * SPICA_THREADS];
-    // A warp runs in step: each lane's word is written before its neighbour reads it.
+    // A warp runs in lockstep: each lane's word is written before its neighbour reads it.
     tree[SPICA_THREADS] = 0.0f;
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
@@ -96,7 +96,7 @@ SPICA_INLINE void reduce(void) {
     }
 }
 
-// In the first warp of the first core, when all cores have left their sums.
+// First warp of the first core, after all cores have stored their sums.
 SPICA_INLINE void reduce_cores(void) {
     float sum = core_sums[0];
     for (int core = 1; core < SPICA_CORES; core++) sum += core_sums[core * LINE_WORDS];

@@ -1,4 +1,4 @@
-"""Data of the sum of a vector, and what it must be."""
+"""Problem of the vector sum: elements and expected total."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     """Return the problem of summing `n` elements."""
     require_integer("n", n, 1, 1 << 24)
     x = summable(rng, n)
-    # Every partial sum in every order is exact, so the sum is: the bound is 0.
+    # Every partial sum is exact in every order, and so is the sum: the bound is 0.
     total = Buffer(
         data=np.full(1, np.nan, np.float32), expected=x.sum(dtype=np.float64, keepdims=True)
     )
@@ -25,11 +25,12 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
 
 
 def summable(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return normal values rounded so coarsely that FP32 holds each sum of some of them exactly.
+    """Return normal values rounded so coarsely that FP32 holds every partial sum exactly.
 
-    How they are added depends on the machine, and a bound that holds for every order, of n - 1
-    roundings, is too wide to notice a lost element. Multiples of a quantum q whose magnitudes sum
-    to at most ``2**24 q`` need no rounding in any order. None is zero, so none can be lost unseen.
+    The order of additions depends on the machine, and a bound for every order, of n - 1 roundings,
+    is too wide to notice a lost element. Multiples of a quantum q whose magnitudes sum to at most
+    ``2**24 q`` need no rounding in any order. No value is zero, so a lost element is always
+    visible.
     """
     values = normal(rng, n).astype(np.float64)
     bits = 22 - int(np.ceil(np.log2(n))) - int(np.ceil(np.log2(np.abs(values).max() + 1)))

@@ -1,14 +1,14 @@
-/* Decimal digits of a double. Executed by one thread of a warp at a time: it branches by value. */
+/* Decimal digits of a double. One thread of a warp at a time runs this: it branches on values. */
 #include "decimal.h"
 
 #include "spica.h"
 
-#define LIMBS 35          /* of 32 bits: the integer part of every double */
+#define LIMBS 35          /* 32-bit limbs for the integer part of any double */
 #define GROUP 1000000000u /* nine decimal digits at a time */
 
 typedef struct {
     uint32_t whole[LIMBS]; /* lowest first */
-    uint64_t fraction;     /* in units of 2^-64; its lowest bit also stands for all below it */
+    uint64_t fraction;     /* in units of 2^-64; the lowest bit is sticky */
 } Parts;
 
 static Parts parts_of(double value)
@@ -42,7 +42,7 @@ static Parts parts_of(double value)
     return parts;
 }
 
-/* Writes the digits of an integer, which it uses up, before `end`. */
+/* Writes the digits of an integer before `end`; destroys the limbs. */
 static char *write_whole(char *end, uint32_t *limbs)
 {
     char *at = end;
@@ -67,7 +67,7 @@ static char *write_whole(char *end, uint32_t *limbs)
     return at;
 }
 
-/* Adds one in the last place; a carry may write one digit more ahead of the first. */
+/* Adds one in the last place; a carry may prepend a digit. */
 static char *increment(char *start, char *end)
 {
     for (char *at = end - 1; at >= start; at--) {

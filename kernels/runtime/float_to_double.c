@@ -1,5 +1,5 @@
-/* What compilers call where a float becomes a double, as in arguments of printf; theirs branches
- * by the value, in which threads may differ. */
+/* Compiler helper that converts float to double, as in arguments of printf. The compiler's own
+ * version branches on the value, which may differ between threads. */
 #include "spica.h"
 
 double __extendsfdf2(float value)
@@ -7,7 +7,7 @@ double __extendsfdf2(float value)
     uint32_t bits = spica_bits(value);
     uint32_t sign = bits & 0x80000000u;
     uint32_t magnitude = bits ^ sign;
-    /* A subnormal number is normal when 2^32 times as large. */
+    /* A subnormal number times 2^32 is normal. */
     uint32_t is_small = magnitude < 0x00800000u;
     uint32_t is_zero = magnitude == 0;
     uint32_t enlarged = spica_bits(spica_float(magnitude) * 0x1p32f);

@@ -1,8 +1,8 @@
-/* Launches: how one thread of a core puts all of its threads to work, and waits for them.
+/* Launches: one thread of a core starts all of its threads and waits for them.
  *
- * Registers of the threads that were masked hold anything but gp, sp and tp, so a launch passes
- * what it has to say through memory: one record for each core, of entry, argument, and whether a
- * launch is under way. Only thread 0 of warp 0 has registers to keep, those of its caller. */
+ * Registers of masked threads are undefined except gp, sp and tp, so a launch passes data through
+ * memory: one record per core with entry, argument, and a flag that is set during a launch. Only
+ * thread 0 of warp 0 has registers to preserve, those of its caller. */
 #include "spica.h"
 
 #define ENTRY_OF 0
@@ -17,7 +17,7 @@ spica_records:
     .zero SPICA_CORES << RECORD_WIDTH
 
     .text
-/* t0 = this core's record; changes t1. */
+/* Returns t0 = this core's record; clobbers t1. */
     .globl spica_this_record
     .type spica_this_record, @function
 spica_this_record:
@@ -37,7 +37,7 @@ spica_run_warps:
     call spica_this_record
     lw t1, BUSY_OF(t0)
     bnez t1, spica_nested
-    csrr t1, SPICA_CSR_WARP_MASK    /* a parallel block is no launch, but as bad a place */
+    csrr t1, SPICA_CSR_WARP_MASK    /* a parallel block is also refused */
     csrr t2, SPICA_CSR_THREAD_MASK
     or t2, t2, t1
     li t1, 1
@@ -85,7 +85,7 @@ spica_nested:
     j exit
     .size spica_nested, . - spica_nested
 
-/* Where the other warps start, thread 0 alone. */
+/* Entry of the other warps, thread 0 only. */
     .type spica_warp, @function
 spica_warp:
     li t0, -1
@@ -94,7 +94,7 @@ spica_warp:
     .insn r SPICA_INSN_VX_TMC, x0, x0, x0
     .size spica_warp, . - spica_warp
 
-/* All threads of a warp: on to the entry of the record. */
+/* All threads of a warp: jump to the entry of the record. */
     .type spica_enter, @function
 spica_enter:
     mv t2, ra
@@ -107,8 +107,8 @@ spica_enter:
 
 /* void spica_spawn_tasks(uint32_t tasks, spica_task f, void *argument)
  *
- * A block is as many tasks as a warp has threads. Warp w of core c has the blocks
- * w * cores + c + k * cores * warps; only as many warps are woken as have one. */
+ * A block has as many tasks as a warp has threads. Warp w of core c runs the blocks
+ * w * cores + c + k * cores * warps; only as many warps as have a block are started. */
     .globl spica_spawn_tasks
     .type spica_spawn_tasks, @function
 spica_spawn_tasks:
@@ -139,9 +139,9 @@ spica_spawn_tasks:
 1:  ret
     .size spica_spawn_tasks, . - spica_spawn_tasks
 
-/* All threads of a warp: its blocks. a0 points to number of tasks, function and argument.
-   s0 function, s1 argument, s2 this thread's task, s3 full blocks left, s4 tasks from one block
-   of this warp to its next, s5 threads, s6 return, s7 tasks of a last block that is not full. */
+/* All threads of a warp: run its blocks. a0 points to number of tasks, function and argument.
+ * s0 function, s1 argument, s2 this thread's task, s3 full blocks left, s4 tasks from one block
+ * of this warp to its next, s5 threads, s6 return, s7 tasks of a last partial block. */
     .type spica_run_tasks, @function
 spica_run_tasks:
     lw s7, 0(a0)
@@ -154,7 +154,7 @@ spica_run_tasks:
     mul t2, t0, t1
     csrr t1, SPICA_CSR_CORE_ID
     add t2, t2, t1
-    mul t2, t2, s5                  /* the first task of the first block */
+    mul t2, t2, s5                  /* first task of the first block */
     csrr s2, SPICA_CSR_THREAD_ID
     add s2, s2, t2
     csrr t1, SPICA_CSR_NUM_WARPS
@@ -166,7 +166,7 @@ spica_run_tasks:
     divu s3, s3, s4
     addi s3, s3, 1
     mul t0, s3, s4
-    sub s7, s7, t0                  /* below 1: there is no block behind the full ones */
+    sub s7, s7, t0                  /* below 1: no block after the full ones */
 1:  mv a0, s2
     mv a1, s1
     jalr s0

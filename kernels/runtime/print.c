@@ -1,4 +1,4 @@
-/* Text on the console. */
+/* Console output: putchar, puts, printf, vprintf. */
 #include "decimal.h"
 #include "spica.h"
 
@@ -9,18 +9,18 @@ int putchar(int character)
     return (uint8_t)character;
 }
 
-/* How a conversion wants its text. */
+/* Format of a conversion. */
 typedef struct {
     int width;
-    int precision; /* below 0: not given */
-    char sign;     /* before numbers not below zero: '+', ' ' or 0 */
+    int precision; /* negative: not given */
+    char sign;     /* before non-negative numbers: '+', ' ' or 0 */
     char pad;      /* '0' or ' ' */
     char is_left;
     char is_alternate;
     char is_upper;
 } Style;
 
-/* What follows is executed by one thread of the warp at a time: branches may depend on anything. */
+/* One thread of the warp at a time runs the following: branches may depend on any value. */
 
 static void put_repeated(char character, int count)
 {
@@ -34,7 +34,7 @@ static void put_all(const char *text, int length)
         putchar(text[k]);
 }
 
-/* Prefix, zeros, text, in the width that the style wants. */
+/* Writes prefix, zeros and text, padded to the width of the style. */
 static int put_field(const Style *style, const char *prefix, int zeros, const char *text, int length)
 {
     int prefix_length = 0;
@@ -66,7 +66,7 @@ static int put_integer(const Style *style, const char *prefix, uint64_t value, u
     int length = (int)sizeof text - at;
     Style plain = *style;
     if (style->precision >= 0)
-        plain.pad = ' '; /* C: the flag 0 does not go with a precision */
+        plain.pad = ' '; /* C: a precision disables the flag 0 */
     int digits = style->precision >= 0 ? style->precision : 1;
     return put_field(&plain, prefix, digits > length ? digits - length : 0, text + at, length);
 }
@@ -170,7 +170,7 @@ static const char *read_sizes(const char *format, Style *style, Arguments *argum
     return format;
 }
 
-/* The next integer argument, of a length of `longs` letters l, or h below zero. */
+/* Next integer argument; `longs` counts the letters l, or h as negative. */
 static int64_t next_signed(Arguments *arguments, int longs)
 {
     if (longs >= 2)
@@ -195,7 +195,7 @@ static int put_unsigned(const Style *style, uint64_t value, char conversion)
     return put_integer(style, style->is_alternate && value ? prefix : "", value, 16);
 }
 
-/* How many letters l an argument's length is; h count below zero. */
+/* Counts the letters l of an argument's length; h counts as negative. */
 static const char *read_length(const char *format, int *longs)
 {
     for (*longs = 0;; format++) {
@@ -234,7 +234,7 @@ static int put_conversion(Style *style, char conversion, int longs, Arguments *a
     case 'f':
     case 'F':
         return put_fixed(style, va_arg(arguments->list, double));
-    default: /* % too */
+    default: /* includes % */
         putchar(conversion);
         return 1;
     }

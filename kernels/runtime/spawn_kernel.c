@@ -1,4 +1,4 @@
-/* Launches of work in groups, and one thread of a warp after the other. */
+/* Launches of work in groups, and serial execution of the threads of a warp. */
 #include "spica.h"
 
 typedef struct {

@@ -1,11 +1,12 @@
-/* What happens before and after main.
+/* Start-up code before main, and termination after it.
  *
- * Every core starts here with thread 0 of warp 0 alone. All threads of all warps get their gp, sp
+ * Every core starts here with thread 0 of warp 0 only. All threads of all warps get their gp, sp
  * and tp, which they keep; then main runs in thread 0 of warp 0 of every core.
  *
- * Memory may hold anything where the program has variables of initial value 0. Core 0 clears them,
- * its other warps not yet at work, and the cores meet at a barrier, so that none of them can see
- * them before. Programs without such variables, and machines of one core, have no barrier. */
+ * Initial memory contents are undefined, also for variables with initial value 0. Core 0 clears
+ * these variables before its other warps start work. The cores then meet at a barrier, so that no
+ * core reads a variable before it is cleared. Programs without such variables, and machines with
+ * one core, have no barrier. */
 #include "spica.h"
 
     .section .text.start, "ax"
@@ -41,7 +42,7 @@ spica_prepare_warp:
     .insn r SPICA_INSN_VX_TMC, x0, x0, x0
     .size spica_prepare_warp, . - spica_prepare_warp
 
-/* All threads of a warp: the registers that they keep. */
+/* All threads of a warp: set the registers that they keep. */
     .type spica_prepare_threads, @function
 spica_prepare_threads:
     .option push
@@ -57,7 +58,8 @@ spica_prepare_threads:
     ret
     .size spica_prepare_threads, . - spica_prepare_threads
 
-/* All threads of warp 0 of core 0: every thread the words that follow its own number. */
+/* All threads of warp 0 of core 0: each thread clears every num_threads-th word, from its own
+ * on. */
     .type spica_clear, @function
 spica_clear:
     csrr t0, SPICA_CSR_CORE_ID
@@ -77,7 +79,7 @@ spica_clear:
 2:  ret
     .size spica_clear, . - spica_clear
 
-/* Waits for all cores, where core 0 had something to clear. */
+/* Waits for all cores if core 0 had variables to clear. */
     .type spica_meet, @function
 spica_meet:
 #if SPICA_CORES > 1
@@ -98,7 +100,7 @@ spica_meet:
     ret
     .size spica_meet, . - spica_meet
 
-/* Calls what C++ wants called before main, on every core: constructors of global objects. */
+/* Calls C++ constructors of global objects before main, on every core. */
     .type spica_construct, @function
 spica_construct:
     addi sp, sp, -16
@@ -119,8 +121,8 @@ spica_construct:
     ret
     .size spica_construct, . - spica_construct
 
-/* void exit(int code). A thread alone in its core ends as main does, with its counters told;
-   elsewhere ecall ends the core, whatever its other warps do. */
+/* void exit(int code). A thread alone in its core ends as main does and dumps its counters;
+ * otherwise ecall ends the core, including its other warps. */
     .globl exit
     .type exit, @function
 exit:
@@ -142,10 +144,8 @@ abort:
     j abort
     .size abort, . - abort
 
-/*
- * Thread 0 of warp 0, exit code in a0: the counters are stored, and the warp ends. A counter is
- * read only when the stores before it are done, so several are read before the next are stored.
- */
+/* Thread 0 of warp 0, exit code in a0: stores the counters and ends the warp. A counter read waits
+ * for all earlier stores, so several counters are read before the next stores. */
     .type spica_finish, @function
 spica_finish:
     li t1, SPICA_COUNTER_DUMP

@@ -1,4 +1,4 @@
-/* Memory and strings, where threads may differ in all arguments. */
+/* Memory and string functions; all arguments may differ between threads. */
 #include "spica.h"
 
 void *memcpy(void *restrict to, const void *restrict from, size_t count)
@@ -24,7 +24,7 @@ void *memmove(void *to, const void *from, size_t count)
 {
     uint8_t *target = to;
     const uint8_t *source = from;
-    /* Downwards from the end where the target begins inside the source. */
+    /* Copy downwards from the end if the target starts inside the source. */
     uint32_t down = (uintptr_t)target - (uintptr_t)source < count;
     size_t last = spica_select(down, count - 1, 0);
     size_t step = spica_select(down, (uint32_t)-1, 1);

@@ -1,8 +1,8 @@
-// y = a x + y, in place.
+// Scaled vector sum y = a x + y, in place.
 #include <spica.h>
 
-// A warp takes BLOCK consecutive elements at a time, its lanes side by side in each of UNROLL
-// rows, and all warps of all cores together take ROUND. Loads of a block come before its stores.
+// A warp takes BLOCK consecutive elements at a time: UNROLL rows, one element of each per lane. All
+// warps of all cores together take ROUND. Loads of a block precede its stores.
 enum {
     UNROLL = 8,
     BLOCK = UNROLL * SPICA_THREADS,
@@ -35,7 +35,7 @@ static void saxpy(void *pointer) {
 #pragma unroll
         for (int i = 0; i < UNROLL; i++) y[i * SPICA_THREADS] = fmaf(a, left[i], right[i]);
     }
-    // What is left is less than a round: one row per warp at a time, the last one cut off.
+    // The rest is less than a round: one row per warp at a time, the last one partial.
     x = arguments->x, y = arguments->y;
     for (uint32_t row = whole + warp * SPICA_THREADS; row < n; row += ALL_THREADS) {
         const uint32_t i = row + lane;

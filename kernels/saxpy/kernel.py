@@ -1,4 +1,4 @@
-"""Data of the scaled sum of two vectors, and what it must be."""
+"""Problem of the scaled vector sum: vectors, expected sum and error bound."""
 
 import numpy as np
 

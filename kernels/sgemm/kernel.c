@@ -1,14 +1,14 @@
-// C = A B in FP32: m x k times k x n, row-major and dense.
+// Matrix product C = A B in FP32: m x k times k x n, row-major and dense.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A thread keeps ROWS x COLUMNS elements of C in registers: ROWS rows of its warp's, every
-// SPICA_THREADS-th column from its lane's, so that a core makes a tile of TILE_M x TILE_N. Slabs of
-// A and B, TILE_K deep, pass through the core's part of shared memory; per step of k, four words
+// A thread keeps ROWS x COLUMNS elements of C in registers: ROWS rows of its warp, and every
+// SPICA_THREADS-th column from its lane on. A core thus computes a tile of TILE_M x TILE_N. Slabs
+// of A and B, TILE_K deep, pass through the core's part of shared memory. Per step of k, four words
 // of A (the same for all lanes) and four of B feed sixteen multiply-adds.
 //
-// Where a tile hangs over the edge of C, the last row or column is loaded again in place of what is
-// not there, and the sums that come of it are not stored.
+// If a tile extends past the edge of C, the last row or column is loaded again for the missing
+// ones, and their sums are not stored.
 enum {
     ROWS = 4,
     COLUMNS = 4,
@@ -16,9 +16,9 @@ enum {
     TILE_N = COLUMNS * SPICA_THREADS,
     CORE_WORDS = SPICA_SHARED_BYTES / 4 / SPICA_CORES,
     DEPTH = CORE_WORDS / (TILE_M + TILE_N) < 32 ? CORE_WORDS / (TILE_M + TILE_N) : 32,
-    // As many rows of B for every warp, where there is room.
+    // The same number of rows of B for every warp, if they fit.
     TILE_K = DEPTH < SPICA_WARPS ? DEPTH : DEPTH / SPICA_WARPS * SPICA_WARPS,
-    // Steps of k in a row: those that the offsets of loads reach.
+    // Consecutive steps of k within reach of load offsets.
     REACH = 128 / SPICA_THREADS,
     UNROLL = TILE_K % 16 == 0 && REACH >= 16 ? 16
              : TILE_K % 8 == 0 && REACH >= 8 ? 8
@@ -29,13 +29,13 @@ enum {
              : TILE_K % 3 == 0               ? 3
              : TILE_K % 2 == 0               ? 2
                                              : 1,
-    // Words of a row of A that every lane loads, how many of each row are in flight at a time, and
-    // the lanes that load one more.
+    // Words of a row of A that every lane loads, words of each row in flight at a time, and the
+    // number of lanes that load one more.
     A_WORDS = TILE_K / SPICA_THREADS,
     A_BATCH = A_WORDS % 4 == 0 ? 4 : A_WORDS % 2 == 0 ? 2 : 1,
     A_REST = TILE_K % SPICA_THREADS,
-    // Rows of B that every warp loads, and how many are in flight. Where there are more warps than
-    // rows, some load one.
+    // Rows of B that every warp loads, and rows in flight. If there are more warps than rows, some
+    // warps load one.
     B_ROWS = TILE_K / SPICA_WARPS,
     B_BATCH = B_ROWS % 4 == 0 ? 4 : B_ROWS % 2 == 0 ? 2 : 1,
 };
@@ -49,11 +49,11 @@ typedef struct {
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
 
-// How many tiles cover a size.
+// Number of tiles that cover a size.
 #define TILES_OF(size, tile) (((size) + (tile)-1) / SPICA_CONSTANT(tile))
 
-// Where the warp's rows of A, and the lane's words of the warp's first row of B, stand in shared
-// memory. Found anew for each tile: what is kept while a tile is made takes registers.
+// Shared-memory addresses of the warp's rows of A, and of the lane's words in the warp's first row
+// of B. Recomputed for each tile, since values kept during a tile occupy registers.
 typedef struct {
     float *a, *b;
 } Slabs;
@@ -84,7 +84,7 @@ SPICA_INLINE Corner corner_of(uint32_t tile) {
 }
 
 // The lane's first word of each of its warp's rows of A, and of each of its columns of B; they
-// move on with the slabs.
+// advance with the slabs.
 typedef struct {
     const float *a[ROWS], *b[COLUMNS];
 } Sources;
@@ -109,7 +109,7 @@ SPICA_INLINE Sources sources(Corner corner) {
     return from;
 }
 
-// Copy the warp's rows of A to its part of the slab.
+// Copies the warp's rows of A to its part of the slab.
 SPICA_INLINE void load_a(float *slab, Sources *from) {
     slab += vx_thread_id();
 #pragma unroll 1
@@ -137,7 +137,7 @@ SPICA_INLINE void load_a(float *slab, Sources *from) {
     }
 }
 
-// Copy the warp's share of B's rows to the slab: every SPICA_WARPS-th.
+// Copies the warp's share of B's rows to the slab: every SPICA_WARPS-th row.
 SPICA_INLINE void load_b(float *slab, Sources *from, uint32_t n) {
     if (B_ROWS == 0) {
         if (vx_warp_id() < TILE_K) {
@@ -167,7 +167,7 @@ SPICA_INLINE void load_b(float *slab, Sources *from, uint32_t n) {
     }
 }
 
-// The last slab, of fewer than TILE_K columns of A and rows of B.
+// Loads the last slab, with fewer than TILE_K columns of A and rows of B.
 SPICA_INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t depth) {
     const uint32_t lane = vx_thread_id();
     float *slab = slabs.a + lane;
@@ -190,7 +190,7 @@ SPICA_INLINE void load_rest(Slabs slabs, Sources *from, uint32_t n, uint32_t dep
     }
 }
 
-// Add the products of `steps` columns of A and rows of B, `unroll` at a time.
+// Adds the products of `steps` columns of A and rows of B, `unroll` at a time.
 SPICA_INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll,
                            float sums[ROWS][COLUMNS]) {
     const float *a = slabs.a, *b = slabs.b - vx_warp_id() * SPICA_CONSTANT(TILE_N);
@@ -203,7 +203,7 @@ SPICA_INLINE void multiply(Slabs slabs, uint32_t steps, const int unroll,
                 for (int c = 0; c < COLUMNS; c++)
                     sums[r][c] =
                         fmaf(a[r * TILE_K + i], b[i * TILE_N + c * SPICA_THREADS], sums[r][c]);
-            // Loads of later steps ahead of these would need more registers than there are.
+            // Keep loads of later steps after these: they would need more registers than there are.
             __asm__ volatile("" ::: "memory");
         }
     }
@@ -232,18 +232,18 @@ SPICA_INLINE void store(Corner corner, const float sums[ROWS][COLUMNS]) {
     }
 }
 
-// One tile of C, or none where there is none of that number: barriers may be those of all cores,
-// and each core passes as many.
+// Computes one tile of C; without a tile of that number, only takes part in the barriers: these may
+// span all cores, and each core passes the same number.
 SPICA_INLINE void make_tile(uint32_t tile) {
     const uint32_t n = ARGUMENTS->n, rest = ARGUMENTS->k % SPICA_CONSTANT(TILE_K);
     const Slabs slabs = own_slabs();
     Sources from = sources(corner_of(tile));
     float zero, sums[ROWS][COLUMNS];
-    __asm__ volatile("fmv.w.x %0, x0" : "=f"(zero));  // nor is this one kept
+    __asm__ volatile("fmv.w.x %0, x0" : "=f"(zero));  // not kept in a register either
 #pragma unroll
     for (int i = 0; i < ROWS * COLUMNS; i++) sums[i / COLUMNS][i % COLUMNS] = zero;
     for (uint32_t left = ARGUMENTS->k - rest; left > 0; left -= TILE_K) {
-        vx_barrier(0, SPICA_WARPS);  // the slab before has been read
+        vx_barrier(0, SPICA_WARPS);  // the previous slab has been read
         load_a(slabs.a, &from);
         load_b(slabs.b, &from, n);
         vx_barrier(0, SPICA_WARPS);

@@ -1,4 +1,4 @@
-"""Data of the product of two FP32 matrices, and what it must be."""
+"""Problem of the FP32 matrix product: factors, expected product and error bound."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def pose(rng: np.random.Generator, *, m: int, n: int, k: int) -> Problem:
         require_integer(name, size, 1, 8192)
     a, b = normal(rng, m, k), normal(rng, k, n)
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
-    # Fused multiply-adds, k in a chain from zero: a term passes at most k roundings.
+    # A chain of k fused multiply-adds from zero: a term passes at most k roundings.
     bound = chain_bound(k, np.abs(wide_a) @ np.abs(wide_b))
     c = Buffer(data=np.full((m, n), np.nan, np.float32), expected=wide_a @ wide_b, bound=bound)
     return Problem(

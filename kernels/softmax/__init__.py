@@ -1,1 +1,1 @@
-"""Softmax of each row of a matrix: exponentials that sum to 1."""
+"""Softmax of each row of a matrix: exponentials normalised to a sum of 1."""

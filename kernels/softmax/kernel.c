@@ -1,9 +1,9 @@
-// Softmax of each row: y = exp(x - maximum) / sum of these.
+// Softmax of each row: y = exp(x - maximum) / sum of the exponentials.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp takes a row, its lanes side by side in BLOCK columns; what the lanes found they combine
-// through shared memory. Warps for which shared memory has no slots take no rows.
+// A warp processes a row, BLOCK adjacent columns per iteration; the lanes' results are combined in
+// shared memory. Warps without slots in shared memory take no rows.
 enum {
     UNROLL = 4,
     BLOCK = UNROLL * SPICA_THREADS,
@@ -26,8 +26,8 @@ SPICA_INLINE float larger(float a, float b) { return fmaxf(a, b); }
 
 SPICA_INLINE float sum(float a, float b) { return a + b; }
 
-// Combine the values of all lanes; every lane returns the same. A warp runs in step: all lanes
-// have written their slots before one is read.
+// Combines the values of all lanes; every lane returns the same. A warp runs in lockstep: all lanes
+// write their slots before any is read.
 SPICA_INLINE float across_lanes(float mine, volatile float *slots, uint32_t lane,
                                 float (*combine)(float, float)) {
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
@@ -61,7 +61,7 @@ SPICA_INLINE float maximum(const float *x, uint32_t columns, uint32_t lane) {
     return largest;
 }
 
-// Write 2**(x log2(e) - shift) to y and return what this lane wrote, summed.
+// Writes 2**(x log2(e) - shift) to y; returns the sum of this lane's values.
 SPICA_INLINE float exponentials(const float *x, float *y, uint32_t columns, uint32_t lane,
                                 float shift) {
     float total = 0.0f;
@@ -109,7 +109,7 @@ SPICA_INLINE void softmax(void) {
     for (uint32_t row = worker; row < arguments->rows; row += WORKERS) {
         const float *x = arguments->x + row * columns + lane;
         float *y = arguments->y + row * columns + lane;
-        // The same shift for all of a row cancels in the quotient, so its rounding does not matter.
+        // One shift for the whole row cancels in the quotient, so its rounding does not matter.
         const float shift = LOG2_E * across_lanes(maximum(x, columns, lane), slots, lane, larger);
         const float mine = exponentials(x, y, columns, lane, shift);
         const float total = across_lanes(mine, slots, lane, sum);

@@ -1,4 +1,4 @@
-"""Data of softmax by rows, and what it must be."""
+"""Problem of softmax by rows: data, expected result and error bound."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..matrices import require_matrix
 
 __all__ = ["KERNEL"]
 
-#: Of a row's values, least and most: in some all results matter, in some a few dominate.
+#: Range of a row's standard deviation: in some rows all results matter, in some a few dominate.
 DEVIATIONS = (0.5, 3.0)
 
 
@@ -16,7 +16,7 @@ def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
     """Return the problem of `rows` rows of `columns` values."""
     require_matrix(rows, columns)
     x = normal(rng, rows, columns) * rng.uniform(*DEVIATIONS, (rows, 1)).astype(np.float32)
-    # Each row somewhere else: without the maximum taken off, some would overflow.
+    # Offset each row differently: some overflow unless the maximum is subtracted.
     x += rng.uniform(-200, 200, (rows, 1)).astype(np.float32)
     expected, bound = softmax(x)
     result = Buffer(data=np.full_like(x, np.nan), expected=expected, bound=bound)
@@ -28,24 +28,24 @@ def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
 
 
 def softmax(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the softmax of each row in float64, and how far machines may be from it.
+    """Return the softmax of each row in float64, and the error bound of machines.
 
     With M a row's maximum and u the unit roundoff, an exponential e = 2**t, t = x L - fl(M L), has
     these relative errors:
 
-    - L, the rounded log2(e), is off by at most u, relatively, which makes t off by
-      u |x - M| log2(e), and e by u |x - M|;
-    - M L - fl(M L) is the same for all of a row, and cancels in the quotient; it is at most
-      s = u |M| log2(e);
-    - the fused multiply-add rounds t, at most |x - M| log2(e) (1 + u) + s large: u (|x - M| + s);
+    - L, the rounded log2(e), is off by at most u, relatively. So t is off by u |x - M| log2(e), and
+      e by u |x - M|.
+    - M L - fl(M L) is the same for a whole row and cancels in the quotient; it is at most s = u |M|
+      log2(e).
+    - the fused multiply-add rounds t, at most |x - M| log2(e) (1 + u) + s large: u (|x - M| + s).
     - the special function unit's exp2 is faithful, within 1 ulp: 2 u.
 
-    A sum of positive values keeps their largest relative error, or rather its mean weighted with
-    them; each value passes at most columns - 1 additions, whatever the order. The reciprocal is
-    faithful, 2 u, and the last product rounds once. Errors of relative size r_i together make at
-    most R / (1 - R), R their sum. Results below the least normal number may lose half the least
-    subnormal in the product, and an exponential one of those, which the reciprocal of a sum of
-    about 1 or more does not increase by more than R.
+    A sum of positive values has at most their largest relative error, more precisely the mean of
+    the errors weighted with the values. Each value passes at most columns - 1 additions, whatever
+    the order. The reciprocal is faithful, 2 u, and the last product rounds once. Errors of relative
+    size r_i together make at most R / (1 - R), with R their sum. Results below the least normal
+    number may lose half the least subnormal in the product. An exponential may lose another half;
+    the reciprocal of a sum of about 1 or more increases it by at most R.
     """
     wide = x.astype(np.float64)
     most = wide.max(axis=1, keepdims=True)

@@ -1,1 +1,1 @@
-"""Jacobi steps of a 5-point stencil on a grid whose border stays."""
+"""Jacobi iteration of a 5-point stencil on a grid with a fixed border."""

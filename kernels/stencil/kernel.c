@@ -1,9 +1,10 @@
-// Jacobi steps on a grid: each reads one grid and writes the other; borders stay.
+// Jacobi steps of a 5-point stencil: each step reads one grid and writes the other; borders stay.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp takes a strip, a column per lane, and marches down it: of the five points only south, west
-// and east are loaded anew. Strips are as long as leaves two or more for each warp.
+// A warp processes a strip, one column per lane, from top to bottom: of the five points, only
+// south, west and east are loaded per row. Strips are as long as possible with two or more for each
+// warp.
 enum {
     WARPS = SPICA_WARPS * SPICA_CORES,
     UNROLL = 4,
@@ -22,13 +23,13 @@ SPICA_INLINE float relaxed(const float *point, float north, float centre, float 
     return fmaf(CENTRE, centre, SIDE * sides);
 }
 
-// The compiler would keep a pointer for each row of each grid across strips, and run out of
-// registers: it is not to know how these two come about.
+// Hides from the compiler how two pointers are computed. Otherwise it would keep a pointer for each
+// row of each grid across strips and run out of registers.
 #define HIDE(from, to) __asm__("" : "+r"(from), "+r"(to))
 
 SPICA_INLINE void march(const float *from, float *to, uint32_t width, uint32_t rows) {
     float north = *(from - width), centre = *from;
-    // Four rows at a time, so that of four values two move between registers, not eight.
+    // Four rows at a time, so that two of four values move between registers instead of eight.
     for (; rows >= UNROLL; rows -= UNROLL) {
         const float *second = from + width, *third = second + width, *fourth = third + width;
         const float below = *second, lower = *third, lowest = *fourth, south = fourth[width];
@@ -55,7 +56,7 @@ SPICA_INLINE void march(const float *from, float *to, uint32_t width, uint32_t r
 
 SPICA_INLINE void step(const Arguments *arguments, const float *from, float *to) {
     const uint32_t width = arguments->width, inner_rows = arguments->height - 2;
-    // Strips start at multiples of the lanes, as lines of memory do; the last column is border.
+    // Strips start at multiples of the lanes, like cache lines; the last column is border.
     const uint32_t across = (width - 2) / SPICA_THREADS + 1;
     uint32_t length = inner_rows * across / (2 * WARPS) / UNROLL * UNROLL;
     if (length < UNROLL) length = UNROLL;
@@ -76,8 +77,8 @@ SPICA_INLINE void step(const Arguments *arguments, const float *from, float *to)
     }
 }
 
-// All warps wait for each other, and see what others wrote. Not inlined, as what it needs would be
-// kept from before.
+// Waits for all warps; their writes are visible afterwards. Not inlined, or its operands would stay
+// in registers of the caller.
 static __attribute__((noinline)) void meet(void) { spica_barrier(); }
 
 SPICA_INLINE void jacobi(void) {

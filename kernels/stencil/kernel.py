@@ -1,4 +1,4 @@
-"""Data of Jacobi steps on a grid, and what they must make of it."""
+"""Problem of Jacobi steps on a grid: data, expected grids and error bound."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ STEPS = 4
 def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
     """Return the problem of `STEPS` steps on a grid of `h` by `w` points.
 
-    Both buffers hold the border, one of them the grid within it. The steps write the other and this
-    one in turn, so that after an even number the result is here and the step before it there.
+    Both buffers hold the border; `even` also holds the interior. The steps write `odd` and `even`
+    in turn. After an even number of steps, `even` holds the result and `odd` the step before it.
     """
     require_integer("h", h, 1, 8192)
     require_integer("w", w, 1, 8192)
@@ -38,11 +38,11 @@ def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
 
 
 def step(values: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values after a step, and how far machines may be from them.
+    """Return the values after a step, and the error bound of machines.
 
-    A side passes at most five roundings: three sums, the product with `SIDE` and the fused
-    multiply-add of the centre. So the new error is that of the same step on values that are off
-    by `bound` each, and ``5 u / (1 - 5 u)`` times the step of the magnitudes there.
+    A neighbour passes at most five roundings: three sums, the product with `SIDE` and the fused
+    multiply-add of the centre. The new error is the same step applied to `bound`, plus ``5 u / (1 -
+    5 u)`` times the step of the magnitudes.
     """
     roundings = 5
     relative = roundings * ROUNDOFF / (1 - roundings * ROUNDOFF)
@@ -54,7 +54,7 @@ def step(values: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def relaxed(grid: np.ndarray) -> np.ndarray:
-    """Return `CENTRE` times each point and `SIDE` times its neighbours, 0 at the border."""
+    """Return `CENTRE` times each point plus `SIDE` times its neighbours, 0 at the border."""
     result = np.zeros_like(grid)
     sides = grid[:-2, 1:-1] + grid[2:, 1:-1] + grid[1:-1, :-2] + grid[1:-1, 2:]
     result[1:-1, 1:-1] = CENTRE * grid[1:-1, 1:-1] + SIDE * sides

@@ -1,1 +1,1 @@
-"""Every stride-th word of a vector: y[i] = x[stride i]."""
+"""Strided copy: every stride-th word of a vector, y[i] = x[stride i]."""

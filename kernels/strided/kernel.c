@@ -1,10 +1,10 @@
-// y[i] = x[stride i], n words.
+// Strided copy: y[i] = x[stride i], n words.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp takes BLOCK consecutive results at a time, its lanes side by side in each of UNROLL rows,
-// and all warps of all cores together take ROUND. A row of y is one access of consecutive words; a
-// row of x is spread over as many lines as the stride says, each used by few lanes.
+// A warp takes BLOCK consecutive results at a time: UNROLL rows, one result of each per lane. All
+// warps of all cores together take ROUND. A row of y is one access of consecutive words. A row of x
+// spreads over more lines as the stride grows, each used by few lanes.
 enum {
     UNROLL = 8,
     BLOCK = UNROLL * SPICA_THREADS,
@@ -12,7 +12,7 @@ enum {
     ALL_THREADS = SPICA_THREADS * SPICA_WARPS * SPICA_CORES,
 };
 
-// Any 32 bits, by way of the registers of floats: those of integers hold addresses.
+// Any 32 bits, moved through float registers: the integer registers hold addresses.
 typedef float Word;
 
 typedef struct {
@@ -39,7 +39,7 @@ SPICA_INLINE void gather(void) {
 #pragma unroll
         for (int i = 0; i < UNROLL; i++) y[i * SPICA_THREADS] = words[i];
     }
-    // What is left is less than a round: one row per warp at a time, the last one cut off.
+    // The rest is less than a round: one row per warp at a time, the last one partial.
     for (uint32_t start = whole + warp * SPICA_THREADS; start < n; start += ALL_THREADS) {
         const uint32_t i = start + lane;
         SPICA_IF (i < n) {

@@ -1,4 +1,4 @@
-"""Data of the copy of every stride-th word of a vector."""
+"""Problem of the strided copy: source and expected destination."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ MOST = 1 << 26
 
 
 def pose(rng: np.random.Generator, *, n: int, stride: int) -> Problem:
-    """Return the problem of copying `n` words that stand `stride` words apart."""
+    """Return the problem of copying `n` words that are `stride` words apart."""
     for name, size in (("n", n), ("stride", stride)):
         require_integer(name, size, 1, MOST)
     if n * stride > MOST:

@@ -1,10 +1,10 @@
-// The transpose of m rows of n words.
+// Transpose of m rows of n words.
 #include <spica.h>
 #include <spica_parallel.h>
 
-// A warp moves tiles of SIDE x SIDE words, each lane COLUMNS of a row, through its own part of
-// shared memory: rows in, columns out, both coalesced in DRAM. An odd pitch spreads a column over
-// the banks. No other warp sees the tile, so there is no barrier.
+// A warp moves tiles of SIDE x SIDE words through its own part of shared memory, COLUMNS words of a
+// row per lane: rows in, columns out, both coalesced in DRAM. An odd pitch spreads a column over
+// the banks. No other warp uses the tile, so no barrier is needed.
 enum {
     WARP_WORDS = SPICA_SHARED_BYTES / 4 / (SPICA_WARPS * SPICA_CORES),
     FOUR = 4 * SPICA_THREADS <= 16 && 4 * SPICA_THREADS * (4 * SPICA_THREADS | 1) <= WARP_WORDS,
@@ -18,7 +18,7 @@ enum {
     ALL_WARPS = SPICA_WARPS * SPICA_CORES,
 };
 
-// Any 32 bits, copied by way of the registers of floats: those of integers hold addresses.
+// Any 32 bits, moved through float registers: the integer registers hold addresses.
 typedef float Word;
 
 typedef struct {
@@ -29,10 +29,10 @@ typedef struct {
 
 #define ARGUMENTS ((const Arguments *)spica_arguments())
 
-// Keep accesses of other lanes' words where they stand: a warp runs in step.
+// Keeps accesses to other lanes' words in program order: a warp runs in lockstep.
 #define IN_STEP() __asm__ volatile("" ::: "memory")
 
-// A tile that is whole.
+// Moves a complete tile.
 SPICA_INLINE void move_whole(Word *tile, const Word *from, uint32_t n, Word *to, uint32_t m) {
     Word *row = tile + vx_thread_id();
     const Word *column = tile + vx_thread_id() * PITCH;
@@ -62,7 +62,7 @@ SPICA_INLINE void move_whole(Word *tile, const Word *from, uint32_t n, Word *to,
     IN_STEP();
 }
 
-// The tile at `row` and `column` as far as it exists.
+// Moves the existing part of the tile at `row` and `column`.
 SPICA_INLINE void move_ragged(Word *tile, uint32_t row, uint32_t column) {
     const uint32_t lane = vx_thread_id(), m = ARGUMENTS->m, n = ARGUMENTS->n;
     const uint32_t rows = m - row < SIDE ? m - row : SIDE;
@@ -88,7 +88,7 @@ SPICA_INLINE Word *own_tile(void) {
     return (Word *)spica_shared() + (vx_core_id() * SPICA_WARPS + vx_warp_id()) * WARP_WORDS;
 }
 
-// All whole tiles: of their numbers along rows, the warp takes every ALL_WARPS-th.
+// Moves all complete tiles: numbered along rows, every ALL_WARPS-th belongs to the warp.
 SPICA_INLINE void move_inside(void) {
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
     const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id();
@@ -107,7 +107,7 @@ SPICA_INLINE void move_inside(void) {
     }
 }
 
-// The tiles that hang over an edge: first those at the bottom, then those at the right.
+// Tiles that extend past an edge: first those at the bottom, then those at the right.
 SPICA_INLINE uint32_t bottom_edges(void) {
     const uint32_t side = SPICA_CONSTANT(SIDE);
     return ARGUMENTS->m % side > 0 ? (ARGUMENTS->n + side - 1) / side : 0;
@@ -130,7 +130,7 @@ SPICA_INLINE void move_edges(void) {
     }
 }
 
-// Where shared memory holds no tile for each warp: row after row, uncoalesced writes.
+// If shared memory holds no tile for each warp: row after row, with uncoalesced writes.
 SPICA_INLINE void move_directly(void) {
     const uint32_t m = ARGUMENTS->m, n = ARGUMENTS->n, lane = vx_thread_id();
     for (uint32_t i = vx_core_id() * SPICA_WARPS + vx_warp_id(); i < m; i += ALL_WARPS)

@@ -1,4 +1,4 @@
-"""Data of a transpose, and what it must be."""
+"""Problem of the transpose: words and the expected result."""
 
 import numpy as np
 

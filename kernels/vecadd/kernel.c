@@ -1,8 +1,8 @@
-// z = x + y.
+// Vector sum z = x + y.
 #include <spica.h>
 
-// A warp adds BLOCK consecutive elements at a time, its lanes side by side in each of UNROLL rows,
-// and all warps of all cores together add ROUND. Loads of a block are issued before its first sum.
+// A warp adds BLOCK consecutive elements at a time: UNROLL rows, one element of each per lane. All
+// warps of all cores together add ROUND. Loads of a block are issued before its first sum.
 enum {
     UNROLL = 8,
     BLOCK = UNROLL * SPICA_THREADS,
@@ -33,7 +33,7 @@ static void vecadd(void *pointer) {
 #pragma unroll
         for (int i = 0; i < UNROLL; i++) z[i * SPICA_THREADS] = left[i] + right[i];
     }
-    // What is left is less than a round: one row per warp at a time, the last one cut off.
+    // The rest is less than a round: one row per warp at a time, the last one partial.
     x = arguments->x, y = arguments->y, z = arguments->z;
     for (uint32_t row = whole + warp * SPICA_THREADS; row < n; row += ALL_THREADS) {
         const uint32_t i = row + lane;

@@ -1,4 +1,4 @@
-"""Data of the sum of two vectors, and what it must be."""
+"""Problem of the vector sum: vectors, expected sum and error bound."""
 
 import numpy as np
 

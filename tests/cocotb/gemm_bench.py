@@ -1,4 +1,4 @@
-"""Runs under cocotb: cocotbext-axi drives an emitted cluster through a product, and checks it."""
+"""Bench under cocotb: cocotbext-axi drives an emitted cluster through a product and checks it."""
 
 import os
 import random
@@ -24,7 +24,7 @@ def pauses(seed, share):
 
 
 def stall(channels, seed, share):
-    """Let every channel pause at random, each in its own way."""
+    """Let every channel pause at random, independently."""
     for index, channel in enumerate(channels):
         channel.set_pause_generator(pauses(seed * 100 + index, share))
 
@@ -46,7 +46,7 @@ def attach(dut, masters, seed, share):
 
 
 async def execute(host, commands):
-    """Carry out a command list over AXI4-Lite."""
+    """Run a command list over AXI4-Lite."""
     for operation, address, data, mask in commands.tolist():
         if operation == WRITE:
             await host.write_dword(address, data)

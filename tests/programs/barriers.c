@@ -1,4 +1,4 @@
-/* Rounds in which every thread reads what the thread behind it wrote in the round before. */
+/* Barrier rounds: every thread reads the value that the next thread wrote in the previous round. */
 #include <spica.h>
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Prints doubles, each with its number of digits behind the point. */
+/* Prints doubles, each with its number of digits after the point. */
 #include <spica.h>
 
 typedef struct {

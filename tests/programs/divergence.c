@@ -1,4 +1,4 @@
-/* Branches and loops in which threads differ, one function each. */
+/* Divergent branches and loops, one function each. */
 #include <spica.h>
 
 typedef struct {
@@ -22,7 +22,7 @@ static void branch(uint32_t i, void *argument)
     a->y[i] = y;
 }
 
-/* Splits inside splits: each side of each is a value of its own. */
+/* Nested splits: every side of each has a different value. */
 static void nest(uint32_t i, void *argument)
 {
     const Arguments *a = argument;
@@ -45,7 +45,7 @@ static void nest(uint32_t i, void *argument)
     a->y[i] = y;
 }
 
-/* Steps of Collatz's sequence. */
+/* Steps of the Collatz sequence. */
 static void loop(uint32_t i, void *argument)
 {
     const Arguments *a = argument;
@@ -81,7 +81,7 @@ static void loops(uint32_t i, void *argument)
     a->y[i] = sum;
 }
 
-/* Sides so simple that a compiler would rather select: integers, floats, the same twice. */
+/* Sides so simple that a compiler would prefer selections: integers, floats, equal sides. */
 static void choose(uint32_t i, void *argument)
 {
     const Arguments *a = argument;
@@ -101,7 +101,7 @@ static void choose(uint32_t i, void *argument)
     a->y[i] = y + 3 * z + (uint32_t)(2.0f * f);
 }
 
-/* Selections and the library's functions on arguments that differ. */
+/* Selections and the library's functions with divergent arguments. */
 static void selections(uint32_t i, void *argument)
 {
     const Arguments *a = argument;

@@ -1,10 +1,10 @@
 /* One tile of C, 128 x 64, summed over k: one thread commands the matrix unit, all others idle.
- * Two buffers: while the unit computes on one, the next slab is loaded into the other. */
+ * Two buffers: the unit computes on one while the next slab is loaded into the other. */
 #include <spica.h>
 
 #define SLAB 128
 #define N 64
-/* Shared memory in sixteenths: A takes 4 from its first, B 2 up to and with its last. */
+/* Shared memory in sixteenths: A takes 4 from its first, B 2 up to and including its last. */
 #define A_PLACE(slab) (((slab) & 1) ? 4u : 0u)
 #define B_PLACE(slab) (A_PLACE(slab) + 11u)
 #define PLACES(slab) (A_PLACE(slab) << 8 | B_PLACE(slab) << 16)
@@ -32,7 +32,7 @@ int main(void)
     spica_rocc(SPICA_ROCC_ADDRESSES_DC, 0, arguments->c);
     load(arguments, 0);
     for (uint32_t slab = 0; slab < slabs; ++slab) {
-        virgo_fence(0); /* this slab is there, and the buffer of the next is free */
+        virgo_fence(0); /* this slab is loaded, and the buffer of the next is free */
         spica_cisc(SPICA_CISC_COMPUTE | PLACES(slab) | (slab > 0) << 24);
         if (slab + 1 < slabs)
             load(arguments, slab + 1);

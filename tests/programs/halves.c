@@ -1,4 +1,4 @@
-/* Pairs of FP32 to FP16, and FP16 to FP32, by the functions of kernels/gemm/halves.h. */
+/* Converts pairs of FP32 to FP16, and FP16 to FP32, by kernels/gemm/halves.h. */
 #include <spica.h>
 
 #include "../../kernels/gemm/halves.h"

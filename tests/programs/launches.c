@@ -1,4 +1,4 @@
-/* Launches of tasks: every task adds its number and one to its own element, which it counts. */
+/* Launches of tasks: every task adds its number plus one to its own element, which counts runs. */
 #include <spica.h>
 #include <spica_parallel.h>
 
@@ -29,7 +29,7 @@ static void group(const void *argument, const context_t *context, uint32_t x, ui
 static void serial(void *argument)
 {
     const Arguments *a = argument;
-    /* A race if threads did this together. */
+    /* A race if threads ran this concurrently. */
     *a->argument = *a->argument * 3 + vx_thread_id();
 }
 
@@ -49,7 +49,7 @@ static void leave(uint32_t task, void *argument)
     exit(77);
 }
 
-/* Main waits for its tasks: it doubles what they made, while they might still make it. */
+/* main waits for its tasks: it doubles their results, which they might still be writing. */
 static void count_late(uint32_t task, void *argument)
 {
     if (vx_warp_id() != 0)
@@ -65,7 +65,7 @@ static void use_results(const Arguments *a)
         a->elements[k] *= 2;
 }
 
-/* What a function keeps over a call, a launch keeps: s0 to s10, which are stored after it. */
+/* Registers that a function must preserve survive a launch: s0 to s10 are stored after it. */
 static void keep_registers(const Arguments *a)
 {
     register uint32_t tasks __asm__("a0") = a->tasks;

@@ -1,4 +1,4 @@
-/* Functions of float over arrays: which function, how many numbers, where they and results are. */
+/* Float functions over arrays: function number, count, addresses of numbers and results. */
 #include <spica.h>
 
 typedef struct {
@@ -37,7 +37,7 @@ TASK(fabs, fabsf(x))
 TASK(copysign, copysignf(x, y))
 TASK(rcp, spica_rcpf(x))
 
-/* Halves of the double that a float becomes. */
+/* Upper and lower half of a float converted to double. */
 static void task_upper(uint32_t i, void *argument)
 {
     const Arguments *a = argument;

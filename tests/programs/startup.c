@@ -1,4 +1,4 @@
-/* What every thread finds when it first runs: its registers, and cleared variables. */
+/* Initial state of every thread: its registers, and cleared variables. */
 #include <spica.h>
 
 typedef struct {
@@ -6,9 +6,9 @@ typedef struct {
 } Found;
 
 typedef struct {
-    Found *threads; /* of all threads, in their order */
+    Found *threads; /* of all threads, in order */
     Found *mains;   /* of main, by core */
-    uint32_t *sums; /* of the variables that start as zero, by core */
+    uint32_t *sums; /* sums of variables that start as zero, by core */
 } Arguments;
 
 static uint32_t zeros[100], last_zero;
@@ -43,7 +43,7 @@ int main(void)
         sum |= zeros[k];
     a->sums[core] = sum | last_zero | (five ^ 5);
     find(&a->mains[core]);
-    spica_core_barrier(); /* before any core changes what all look at */
+    spica_core_barrier(); /* before any core changes shared variables */
     zeros[core] = last_zero = 1;
     spica_launch(entry, (void *)a);
     return 40 + (int)core;

@@ -1,10 +1,10 @@
-/* Tiles of a product of matrices, one per warp, by the tensor instruction on registers. */
+/* Tiles of a matrix product, one per warp, by the tensor instruction on registers. */
 #include <spica.h>
 
 typedef struct {
-    uint32_t steps;          /* of 16 along the inner dimension */
-    const float *a, *b;      /* pairs of halves: of each step, of each thread 8 words */
-    float *c;                /* 8 of each thread */
+    uint32_t steps;          /* steps of 16 along the inner dimension */
+    const float *a, *b;      /* pairs of FP16 values: 8 words per step and thread */
+    float *c;                /* 8 per thread */
 } Arguments;
 
 static void entry(void *argument)

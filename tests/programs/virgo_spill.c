@@ -1,4 +1,4 @@
-/* One tile, as large as a few blocks; its result goes to shared memory and from there to DRAM. */
+/* One tile of a few blocks; its result goes to shared memory and from there to DRAM. */
 #include <virgo.h>
 
 typedef struct {

@@ -1,4 +1,4 @@
-// A program in the manner of Vortex v2: its headers, names and casts.
+// A program in the style of Vortex v2: its headers, names and casts.
 #include <stdint.h>
 #include <vx_intrinsics.h>
 #include <vx_print.h>
@@ -21,7 +21,7 @@ void kernel_body(int task_id, kernel_arg_t *__UNIFORM__ arg)
     dst[task_id] = src0[task_id] + src1[task_id];
 }
 
-// Threads of one warp after the other: the manual way.
+// Serial execution of a warp's threads, written by hand.
 __attribute__((noinline)) void hello(void)
 {
     vx_tmc(-1);

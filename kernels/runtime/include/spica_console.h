@@ -1,6 +1,6 @@
-/* Text on the console. Called by several threads of a warp, they print one after the other; texts
- * of different warps may mix, character by character. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+/* Console output. If several threads of a warp call a function, they print one after the other.
+ * Output of different warps may interleave character by character. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_CONSOLE_H
 #define SPICA_CONSOLE_H
@@ -13,8 +13,8 @@ extern "C" {
 
 int putchar(int character);
 int puts(const char *text);
-/* d i u x X c s p f F % with flags - 0 + space #, width and precision, * for them, and the
- * lengths h, hh, l, ll, z, j, t. */
+/* Conversions d i u x X c s p f F %, flags - 0 + space #, width and precision (also *), and lengths
+ * h, hh, l, ll, z, j, t. */
 int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int vprintf(const char *format, va_list arguments);
 

@@ -1,12 +1,12 @@
-/* The cluster's matrix units, by command words and by registers. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+/* Access to the cluster's matrix units by CISC command words and registers. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_DEVICES_H
 #define SPICA_DEVICES_H
 
-/* The matrix unit that a program, or a file of it, commands: compile with -DVIRGO_UNIT=1 for the
- * second. SPICA_OF_UNIT(MATRIX, BUSY) is SPICA_MATRIX_BUSY for the first, and SPICA_MATRIX1_BUSY
- * for the second. */
+/* Number of the matrix unit that a program or source file commands. Compile with -DVIRGO_UNIT=1 for
+ * the second unit. SPICA_OF_UNIT(MATRIX, BUSY) is SPICA_MATRIX_BUSY for the first unit and
+ * SPICA_MATRIX1_BUSY for the second. */
 #ifndef VIRGO_UNIT
 #define VIRGO_UNIT 0
 #endif
@@ -28,7 +28,7 @@
 #define SPICA_JOIN_UNIT_(block, unit, name) SPICA_JOIN_(block, unit, name)
 #define SPICA_OF_UNIT(block, name) SPICA_JOIN_UNIT_(block, SPICA_UNIT_, name)
 
-/* Sends a CISC command word, SPICA_CISC_... in its lowest bits, the unit's number in bits 6:5. */
+/* Sends a CISC command word: SPICA_CISC_... in its lowest bits, the unit's number in bits 6:5. */
 SPICA_INLINE void spica_cisc(uint32_t word)
 {
     __asm__ volatile("csrw " SPICA_TEXT(SPICA_CSR_ACCEL_CISC) ", %0" : : "r"(word) : "memory");
@@ -45,7 +45,7 @@ SPICA_INLINE uint32_t spica_load_register(uint32_t address)
 }
 
 #ifdef SPICA_MATRIX_INSTRUCTION
-/* Gives the matrix unit a RoCC instruction, SPICA_ROCC_..., and its two operands. */
+/* Issues RoCC instruction SPICA_ROCC_... to the matrix unit with its two operands. */
 SPICA_INLINE void spica_rocc(uint32_t instruction, uint64_t rs1, uint64_t rs2)
 {
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), (uint32_t)rs1);
@@ -55,7 +55,7 @@ SPICA_INLINE void spica_rocc(uint32_t instruction, uint64_t rs1, uint64_t rs2)
     spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), instruction);
 }
 
-/* Waits until at most `loops` commands run. */
+/* Waits until at most `loops` commands are running. */
 SPICA_INLINE void virgo_fence(uint32_t loops)
 {
     while (spica_load_register(SPICA_OF_UNIT(MATRIX, RUNNING)) > loops)

@@ -3,32 +3,32 @@
  *     SPICA_IF (x > 0) { ... } SPICA_ELSE { ... } SPICA_END_IF
  *     SPICA_WHILE (x > 0) { ... } SPICA_END_WHILE
  *
- * No break, continue, goto or return out of them. Plain if, for, while, ?:, && and || on integers
- * are for what is equal in all active threads: RV32IMF has no conditional move, so that even ?:
- * may become a branch (spica_select.h has selections that never do).
+ * Do not leave them by break, continue, goto or return. Plain if, for, while, ?:, && and || on
+ * integers need conditions that are equal in all active threads. RV32IMF has no conditional move,
+ * so even ?: may become a branch; spica_select.h has branch-free selections.
  *
- * Why it is sound. What one thread executes, with the instructions left out during which it is
- * masked, is the function as C means it: a split first runs the threads that take the branch, the
- * join sends the others back to the instruction after the split, whose branch they take the other
- * way; a pred holds those that left the loop until no thread is in it, and then all leave by the
- * one branch behind it. So the compiler may do to these functions what it may do to any, except
- * for two things: to have a split, join or pred twice in the program for once in the source (they
- * are volatile and, with -fconvergent-functions, convergent), and to take a decision elsewhere
- * than in the branch between them (the condition is unknown before the split, and an empty
- * volatile statement in either side cannot be executed ahead of the branch). */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+ * Correctness: one thread's instruction stream, without the instructions during which it is masked,
+ * is the function as C defines it. A split first runs the threads that take the branch. The join
+ * returns the other threads to the instruction after the split, and they take the branch the other
+ * way. A pred masks the threads that left the loop until no thread is in it; all then leave by the
+ * branch after it. The compiler may therefore optimise as usual, with two exceptions. It must not
+ * duplicate or merge a split, join or pred: they are volatile and, with -fconvergent-functions,
+ * convergent. It must not move the decision away from the branch between them: the condition is
+ * opaque before the split, and an empty volatile statement in either side cannot execute ahead of
+ * the branch. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_DIVERGENCE_H
 #define SPICA_DIVERGENCE_H
 
-/* A condition of which the compiler knows no more than that it is a word. */
+/* Hides the value of a condition from the compiler. */
 SPICA_INLINE uint32_t spica_opaque(uint32_t condition)
 {
     __asm__ volatile("" : "+r"(condition) : : "memory");
     return condition;
 }
 
-/* Two statements that differ, so that neither side's is taken for the other's. */
+/* Two different statements, so that the compiler cannot merge the two sides. */
 #define SPICA_THEN_ __asm__ volatile("# then" : : : "memory");
 #define SPICA_OTHERWISE_ __asm__ volatile("# else" : : : "memory");
 

@@ -1,5 +1,5 @@
-/* The instructions that compilers do not know, one function each; numbers of lanes and warps. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+/* Intrinsics for instructions that compilers do not support; thread, warp and core numbers. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_INTRINSICS_H
 #define SPICA_INTRINSICS_H
@@ -10,11 +10,11 @@
 #define SPICA_INLINE static inline __attribute__((always_inline))
 #define SPICA_TEXT_(...) #__VA_ARGS__
 #define SPICA_TEXT(...) SPICA_TEXT_(__VA_ARGS__)
-/* The text of an R-type instruction: rd, rs1 and rs2, and its name in spica.h. */
+/* Text of an R-type instruction: operands rd, rs1 and rs2, and its name in spica.h. */
 #define SPICA_INSN(operands, ...) ".insn r " SPICA_TEXT(__VA_ARGS__) ", " operands
 
-/* Volatile all of them, though most never change: where a function wakes other threads by vx_tmc,
- * they must not have been read before. */
+/* All reads are volatile, although most values are constant: if a function wakes other threads by
+ * vx_tmc, the value must be read after that, in each thread. */
 #define SPICA_CSR_READ_(name, number)                                   \
     SPICA_INLINE uint32_t name(void)                                    \
     {                                                                   \
@@ -35,9 +35,9 @@ SPICA_CSR_READ_(vx_warp_mask, SPICA_CSR_WARP_MASK)
 SPICA_CSR_READ_(spica_cycles, SPICA_CSR_MCYCLE)
 SPICA_CSR_READ_(spica_instructions, SPICA_CSR_MINSTRET)
 
-/* Sets the warp's thread mask; 0 ends the warp. Registers of threads that it wakes hold anything
- * but what start-up gave them, and the compiler does not know: do it first in a function that is
- * never inlined, as launches do. */
+/* Sets the warp's thread mask; 0 ends the warp. Registers of woken threads are undefined, except
+ * those set by start-up code, and the compiler does not model this. Call it first in a function
+ * that is never inlined, as launches do. */
 SPICA_INLINE void vx_tmc(uint32_t mask)
 {
     __asm__ volatile(SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_TMC) : : "r"(mask) : "memory");
@@ -60,7 +60,7 @@ SPICA_INLINE void vx_wspawn(uint32_t warps, void (*entry)(void))
                      : : "r"(warps), "r"(entry) : "memory");
 }
 
-/* Splits the warp by bit 0 of each thread's `condition`; the result belongs to the join. */
+/* Splits the warp by bit 0 of each thread's `condition`; pass the result to vx_join. */
 SPICA_INLINE uint32_t vx_split(uint32_t condition)
 {
     uint32_t token;
@@ -74,26 +74,26 @@ SPICA_INLINE void vx_join(uint32_t token)
     __asm__ volatile(SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_JOIN) : : "r"(token) : "memory");
 }
 
-/* Keeps the threads with bit 0 of `condition`; if none has it, restores `mask`. */
+/* Keeps the threads with bit 0 of `condition` set; if there are none, restores `mask`. */
 SPICA_INLINE void vx_pred(uint32_t condition, uint32_t mask)
 {
     __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_VX_PRED)
                      : : "r"(condition), "r"(mask) : "memory");
 }
 
-/* Waits until `warps` warps have come to barrier `id`. */
+/* Waits until `warps` warps have arrived at barrier `id`. */
 SPICA_INLINE void vx_barrier(uint32_t id, uint32_t warps)
 {
     __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_VX_BAR) : : "r"(id), "r"(warps) : "memory");
 }
 
-/* Waits for the warp's own stores, and forgets what the core keeps of memory. */
+/* Waits for the warp's own stores and invalidates the core's cached data. */
 SPICA_INLINE void vx_fence(void)
 {
     __asm__ volatile("fence" : : : "memory");
 }
 
-/* Mark what is measured: from the first beginning to the last end that any warp comes to. */
+/* Markers of the measured region: from the first begin to the last end executed by any warp. */
 SPICA_INLINE void spica_begin(void)
 {
     __asm__ volatile("slti x0, x1, " SPICA_TEXT(SPICA_MARKER_BEGIN) : : : "memory");
@@ -104,13 +104,13 @@ SPICA_INLINE void spica_end(void)
     __asm__ volatile("slti x0, x1, " SPICA_TEXT(SPICA_MARKER_END) : : : "memory");
 }
 
-/* First byte of shared memory. */
+/* Address of shared memory. */
 SPICA_INLINE void *spica_shared(void)
 {
     return (void *)SPICA_SHARED_BASE;
 }
 
-/* The words that the host placed for this run. */
+/* Argument words that the host placed for this run. */
 SPICA_INLINE const void *spica_arguments(void)
 {
     return (const void *)SPICA_ARGUMENTS;

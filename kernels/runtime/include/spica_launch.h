@@ -1,10 +1,10 @@
-/* How main, which runs on thread 0 of warp 0 of every core, puts all threads to work.
+/* Launches: main runs on thread 0 of warp 0 of every core and starts all threads from there.
  *
- * Every core calls a launch, and each does its share; a launch returns when the core's share is
- * done. Cores do not wait for each other: what one core's share wrote is for the others only
- * after a barrier of all cores (spica_core_barrier in main). A launch inside a launch ends the
- * program with exit code SPICA_EXIT_NESTED. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+ * Every core calls a launch and runs its own share; the launch returns when that share is done.
+ * Cores do not wait for each other. Data written by one core is visible to others only after a
+ * barrier of all cores (spica_core_barrier in main). A launch inside a launch ends the program with
+ * exit code SPICA_EXIT_NESTED. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_LAUNCH_H
 #define SPICA_LAUNCH_H
@@ -14,24 +14,24 @@ extern "C" {
 #endif
 
 #ifdef __cplusplus
-int main(void); /* start-up code calls it by its name in C */
+int main(void); /* start-up code calls main by its C name */
 #endif
 
 typedef void (*spica_entry)(void *argument);
 typedef void (*spica_task)(uint32_t task, void *argument);
 
-/* Warps 0 to warps - 1 of this core, all threads of each, run `entry` once. */
+/* Runs `entry` once in all threads of warps 0 to warps - 1 of this core. */
 void spica_run_warps(uint32_t warps, spica_entry entry, void *argument);
 
-/* The task `f` for each number below `tasks`, spread over the cores: consecutive tasks in the
- * threads of a warp, consecutive warps' worth in different cores. */
+/* Runs task `f` for each number below `tasks`, distributed over the cores. Consecutive tasks run in
+ * the threads of a warp; consecutive warps of tasks run in different cores. */
 void spica_spawn_tasks(uint32_t tasks, spica_task f, void *argument);
 
-/* Ends the program of this core; from a launch, that of all its warps. */
+/* Ends the program of this core; inside a launch, all its warps end. */
 void exit(int code) __attribute__((noreturn));
 void abort(void) __attribute__((noreturn));
 
-/* Work in groups, for each of which the function is called once, in one thread. */
+/* Work in groups; the function is called once for each group, in one thread. */
 typedef struct {
     uint32_t num_groups[3];
     uint32_t global_offset[3];
@@ -47,7 +47,7 @@ typedef void (*vx_spawn_kernel_cb)(const void *argument, const context_t *contex
 
 void vx_spawn_kernel(context_t *context, vx_spawn_kernel_cb f, void *argument);
 
-/* `f` in one thread of the warp after the other. */
+/* Runs `f` in one thread of the warp after the other. */
 typedef void (*vx_serial_cb)(void *argument);
 void vx_serial(vx_serial_cb f, void *argument);
 
@@ -55,7 +55,7 @@ void vx_serial(vx_serial_cb f, void *argument);
 }
 #endif
 
-/* Tasks may number themselves by uint32_t or by int. */
+/* A task's number may be uint32_t or int. */
 #ifdef __cplusplus
 SPICA_INLINE void vx_spawn_tasks(uint32_t tasks, spica_task f, void *argument)
 {
@@ -78,13 +78,13 @@ SPICA_INLINE void vx_spawn_tasks(uint32_t tasks, spica_any_task f, void *argumen
 }
 #endif
 
-/* Every thread of every warp of every core runs `entry` once. */
+/* Runs `entry` once in every thread of every warp of every core. */
 SPICA_INLINE void spica_launch(spica_entry entry, void *argument)
 {
     spica_run_warps(vx_num_warps(), entry, argument);
 }
 
-/* Inside spica_launch: this thread's number, contiguous over threads, then warps, then cores. */
+/* Inside spica_launch: number of this thread, contiguous over threads, then warps, then cores. */
 SPICA_INLINE uint32_t spica_thread(void)
 {
     uint32_t warp = vx_core_id() * vx_num_warps() + vx_warp_id();
@@ -96,15 +96,15 @@ SPICA_INLINE uint32_t spica_threads(void)
     return vx_num_cores() * vx_num_warps() * vx_num_threads();
 }
 
-#ifdef SPICA_BARRIERS /* programs of one machine */
+#ifdef SPICA_BARRIERS /* only in programs compiled for one machine */
 
-/* The barrier of the functions below; programs that use them leave it to them. */
+/* Barrier number reserved for the functions below. */
 #define SPICA_BARRIER_ALL (SPICA_BARRIERS - 1)
 
-/* Waits for `warps` warps of every core; what they wrote before is read after.
+/* Waits for `warps` warps of every core; their earlier writes are visible afterwards.
  *
- * The fence before the barrier is enough: nobody passes the barrier before all fences have
- * finished, and after the last fence of a core none of its warps reads before the barrier. */
+ * One fence before the barrier is enough: no warp passes the barrier before all fences have
+ * finished, and no warp of a core reads between the core's last fence and the barrier. */
 SPICA_INLINE void spica_barrier_of(uint32_t warps)
 {
     vx_fence();

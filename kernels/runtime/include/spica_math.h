@@ -1,7 +1,7 @@
-/* Functions of float, made of the special functions and fused multiply-adds, without branches.
+/* Branch-free float functions, built from the special functions and fused multiply-adds.
  *
- * Largest errors found against the exact values, over all numbers whose results are finite, those
- * below 2^-126 included: in ulp, units in the last place of the exact value, or absolute.
+ * Largest errors found against the exact values, over all arguments with finite results, subnormals
+ * included: in ulp (units in the last place of the exact value), or absolute.
  *
  *  expf     1.45      ulp
  *  logf     1.50      ulp
@@ -11,14 +11,14 @@
  *  sinf     2^-24.0   absolute
  *  cosf     2^-24.0   absolute
  *
- * floorf, ceilf, truncf, rintf, roundf, sqrtf, fabsf, fminf, fmaxf, fmaf and copysignf are exact
- * or correctly rounded; exp2f and log2f are the instructions, below 1 ulp. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+ * floorf, ceilf, truncf, rintf, roundf, sqrtf, fabsf, fminf, fmaxf, fmaf and copysignf are exact or
+ * correctly rounded; exp2f and log2f are single instructions, below 1 ulp. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_MATH_H
 #define SPICA_MATH_H
 
-/* Names of C for single instructions. */
+/* Standard C names of single instructions. */
 SPICA_INLINE float sqrtf(float x) { return __builtin_sqrtf(x); }
 SPICA_INLINE float fabsf(float x) { return __builtin_fabsf(x); }
 SPICA_INLINE float fminf(float x, float y) { return __builtin_fminf(x, y); }
@@ -35,7 +35,7 @@ SPICA_INLINE float copysignf(float x, float y) { return __builtin_copysignf(x, y
         int32_t whole;                                                               \
         __asm__("fcvt.w.s %0, %1, " #mode : "=r"(whole) : "f"(x));                   \
         float rounded = __builtin_copysignf((float)whole, x);                        \
-        /* From 2^23 every float is whole, and NaN is not below. */                  \
+        /* Floats from 2^23 on are integers; NaN fails the comparison. */            \
         return spica_selectf(__builtin_fabsf(x) < 0x1p23f, rounded, x);              \
     }
 SPICA_ROUNDED_(floorf, rdn)
@@ -50,7 +50,8 @@ SPICA_INLINE float sinf(float x) { return spica_sinf(x); }
 SPICA_INLINE float cosf(float x) { return spica_cosf(x); }
 SPICA_INLINE float rsqrtf(float x) { return spica_rsqrtf(x); }
 
-/* 2^(p + rest) for a rest that is little beside p. What is infinite or NaN is so by 2^p alone. */
+/* 2^(p + rest) for a rest that is small relative to p. Only 2^p decides if the result is infinite
+ * or NaN. */
 SPICA_INLINE float spica_exp2_sum(float p, float rest)
 {
     float power = spica_exp2f(p);
@@ -60,7 +61,7 @@ SPICA_INLINE float spica_exp2_sum(float p, float rest)
 
 SPICA_INLINE float expf(float x)
 {
-    float p = x * 0x1.715476p+0f; /* log2(e), and what that lacks */
+    float p = x * 0x1.715476p+0f; /* log2(e), and the error of its rounding */
     float rest = __builtin_fmaf(x, 0x1.4ae0c0p-26f, __builtin_fmaf(x, 0x1.715476p+0f, -p));
     return spica_exp2_sum(p, rest);
 }
@@ -71,7 +72,7 @@ SPICA_INLINE float logf(float x)
     return exponent * 0x1.62e430p-1f;
 }
 
-/* Below 5/8 a polynomial, from there 1 - 2 / (e^2x + 1). */
+/* Below 5/8 a polynomial, above it 1 - 2 / (e^2x + 1). */
 SPICA_INLINE float tanhf(float x)
 {
     float size = __builtin_fabsf(x), square = x * x;
@@ -85,21 +86,21 @@ SPICA_INLINE float tanhf(float x)
     return __builtin_copysignf(spica_selectf(size < 0.625f, small, large), x);
 }
 
-/* A number as the sum of a float and of what it lacks. */
+/* A number as the sum of a float and a small remainder. */
 typedef struct {
     float value, rest;
 } spica_sum;
 
-/* log2 of a number above 0 and below infinity, to about 30 bits. */
+/* log2 of a positive finite number, to about 30 bits. */
 SPICA_INLINE spica_sum spica_log2_sum(float x)
 {
     uint32_t is_subnormal = spica_mask(x < 0x1p-126f);
     uint32_t bits = spica_select(is_subnormal, spica_bits(x * 0x1p23f), spica_bits(x));
-    /* x = m * 2^exponent with m from the root of 1/2 to that of 2. */
+    /* x = m * 2^exponent with m from sqrt(1/2) to sqrt(2). */
     uint32_t steps = bits - 0x3F3504F3u;
     float exponent = (float)(((int32_t)steps >> 23) - (int32_t)(is_subnormal & 23));
     float m = spica_float(bits - (steps & 0xFF800000u));
-    /* log m = 2 artanh s, s = (m - 1) / (m + 1), both halves exact. */
+    /* log m = 2 artanh s, s = (m - 1) / (m + 1); numerator and denominator are exact. */
     float f = m - 1.0f, d = m + 1.0f;
     float d_rest = f - (d - 2.0f);
     float inverse = spica_rcpf(d);
@@ -108,7 +109,7 @@ SPICA_INLINE spica_sum spica_log2_sum(float x)
     float square = s * s;
     float series = __builtin_fmaf(0x1.ddf9aap-4f, square, 0x1.245b70p-3f);
     series = __builtin_fmaf(__builtin_fmaf(series, square, 0x1.9999eep-3f), square, 0x1.555556p-2f);
-    s_rest = __builtin_fmaf(s_rest, square, s_rest); /* what artanh makes of it */
+    s_rest = __builtin_fmaf(s_rest, square, s_rest); /* effect of artanh on the remainder */
     float tail = __builtin_fmaf(s * square, series, s_rest);
     /* times 2 log2(e) */
     float product = s * 0x1.715476p+1f;
@@ -116,17 +117,17 @@ SPICA_INLINE spica_sum spica_log2_sum(float x)
     low = __builtin_fmaf(tail, 0x1.715476p+1f, __builtin_fmaf(s, 0x1.4ae0c0p-25f, low));
     float fraction = product + low;
     low -= fraction - product;
-    float value = exponent + fraction; /* the exponent is 0 or the larger one */
+    float value = exponent + fraction; /* the exponent is 0 or has the larger magnitude */
     float rest = fraction - (value - exponent) + low;
     return (spica_sum){value, rest};
 }
 
-/* Bit 0: y is whole, bit 1: it is odd. */
+/* Bit 0: y is an integer; bit 1: y is odd. */
 SPICA_INLINE uint32_t spica_parity(float y)
 {
     float size = __builtin_fabsf(y);
     uint32_t is_whole = truncf(size) == size;
-    int32_t whole = (int32_t)__builtin_fminf(size, 0x1p24f); /* from 2^24 all are even */
+    int32_t whole = (int32_t)__builtin_fminf(size, 0x1p24f); /* all floats from 2^24 on are even */
     return is_whole | ((is_whole & (uint32_t)whole) << 1);
 }
 
@@ -136,18 +137,18 @@ SPICA_INLINE float powf(float x, float y)
     spica_sum log = spica_log2_sum(__builtin_fminf(size, 0x1.fffffep127f));
     float p = y * log.value;
     float rest = __builtin_fmaf(y, log.value, -p) + y * log.rest;
-    /* Half the result where it is large: its power alone may be infinite. */
+    /* Compute half of a large result first: its power alone may overflow. */
     float half = (float)(p > 126.0f);
     float result = spica_exp2_sum(p - half, rest);
     result = __builtin_fmaf(result, half, result);
-    /* What follows is not to be mixed with what precedes: it would not fit the registers. */
+    /* Keep the compiler from interleaving both parts: they would exceed the registers. */
     __asm__("" : "+f"(result), "+f"(size), "+f"(x), "+f"(y));
 
     /* Zero and infinity to the power y. */
     uint32_t grows = (size > 1.0f) == (y > 0.0f);
     uint32_t is_extreme = (size == 0.0f) | (size == INFINITY) | (y == INFINITY) | (y == -INFINITY);
     result = spica_selectf(is_extreme, spica_selectf(grows, INFINITY, 0.0f), result);
-    /* Below zero: y must be whole, and decides on the sign. */
+    /* Negative x: y must be an integer; its parity selects the sign. */
     uint32_t parity = spica_parity(y);
     uint32_t is_below = spica_bits(x) >> 31;
     uint32_t is_finite_below = is_below & (size != 0.0f) & (size != INFINITY);

@@ -1,4 +1,4 @@
-/* A launch in the middle of a function, for kernels that need every register.
+/* A launch inside a function, for kernels that need every register.
  *
  *     int main(void)
  *     {
@@ -8,14 +8,14 @@
  *         return 0;
  *     }
  *
- * A function that spica_launch calls keeps the registers that belong to its caller on the stacks
- * of all threads, though only one thread has a caller. Here that one thread keeps them, before the
- * others start.
+ * A function called by spica_launch saves its caller's registers on the stacks of all threads,
+ * although only one thread has a caller. Here that one thread saves them before the others start.
  *
- * To be used in main, or in what only main calls. Registers of the threads that start hold
- * anything, so the block computes all it needs: it may use constants, spica_arguments() and static
- * variables, no local variable from before it and no result of it after it; and no return out of
- * it. The branch on spica_fork keeps the compiler from executing a part of the block ahead. */
+ * Use it in main, or in functions that only main calls. Registers of the started threads are
+ * undefined, so the block computes everything it needs. It may use constants, spica_arguments() and
+ * static variables. It must not use local variables from before it, pass results to code after it,
+ * or return. The branch on spica_fork keeps the compiler from executing parts of the block
+ * early. */
 #ifndef SPICA_PARALLEL_H
 #define SPICA_PARALLEL_H
 
@@ -28,7 +28,7 @@
         "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "fs0", "fs1", "fs2", "fs3", "fs4", "fs5", "fs6", \
         "fs7", "fs8", "fs9", "fs10", "fs11", "memory"
 
-/* From one thread to all of the core; 1 in each of them. */
+/* Starts all threads of the core; returns 1 in each of them. */
 SPICA_INLINE uint32_t spica_fork(void)
 {
     register uint32_t started __asm__("a0");
@@ -42,7 +42,7 @@ SPICA_INLINE uint32_t spica_fork(void)
     return started;
 }
 
-/* Back to one thread, as soon as all have come here. */
+/* Returns to one thread after all threads have arrived. */
 SPICA_INLINE void spica_unite(void)
 {
     __asm__ volatile("csrr t0, " SPICA_TEXT(SPICA_CSR_WARP_ID) "\n\t"
@@ -60,12 +60,13 @@ SPICA_INLINE void spica_unite(void)
     }                      \
     spica_unite();
 
-/* What follows from `value` is computed after this, not kept in registers from before. Where a
- * block needs more registers than there are, the compiler mostly keeps too much. */
+/* Makes the compiler compute values derived from `value` after this point instead of keeping them
+ * in registers. Blocks that need more registers than exist benefit: the compiler usually keeps too
+ * many values. */
 #define SPICA_ANEW(value) __asm__ volatile("" : "+r"(value))
 
-/* A number to multiply or divide by, likewise: the compiler keeps a reciprocal of it otherwise, or
- * it itself. A power of two stays one, so that there is a shift. */
+/* Multiplier or divisor that is loaded at its use: otherwise the compiler keeps it or its
+ * reciprocal in a register. A power of two stays a constant, so that it becomes a shift. */
 #define SPICA_CONSTANT(number)                                                   \
     ({                                                                           \
         uint32_t spica_loaded_ = (number);                                       \

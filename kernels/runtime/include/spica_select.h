@@ -1,11 +1,11 @@
-/* Selections without a branch, for conditions that differ between the threads of a warp. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+/* Branch-free selection for conditions that differ between the threads of a warp. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_SELECT_H
 #define SPICA_SELECT_H
 
-/* All ones where the condition holds, all zeros where it does not; the compiler is not to know
- * which, or it makes a branch of what follows. */
+/* All ones if the condition holds, else all zeros; opaque to the compiler, which would otherwise
+ * turn dependent code into a branch. */
 SPICA_INLINE uint32_t spica_mask(uint32_t condition)
 {
     uint32_t mask = 0u - (uint32_t)(condition != 0);

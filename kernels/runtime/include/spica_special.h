@@ -1,5 +1,5 @@
-/* The special functions as instructions; angles of spica_sinf and spica_cosf are in radians. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+/* Special functions as single instructions; spica_sinf and spica_cosf take radians. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_SPECIAL_H
 #define SPICA_SPECIAL_H

@@ -1,5 +1,5 @@
-/* Memory and strings. Every thread of a warp may name its own addresses and sizes. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+/* Memory and string functions; addresses and sizes may differ between the threads of a warp. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_STRING_H
 #define SPICA_STRING_H

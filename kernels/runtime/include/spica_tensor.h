@@ -1,8 +1,8 @@
-/* Tensor instructions, by the registers they name.
+/* Tensor instructions with fixed registers.
  *
- * spica_hmma: threads hold rows of A as 16 halves in f0-f7, columns of B in f8-f15, and C in
- * f16-f23; the compiler moves the arrays there. */
-#include "spica.h" /* ahead of the guard: it includes all headers, in their order */
+ * spica_hmma: threads hold rows of A as 16 FP16 values in f0-f7, columns of B in f8-f15, and C in
+ * f16-f23. The compiler moves the arrays there. */
+#include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_TENSOR_H
 #define SPICA_TENSOR_H
@@ -10,7 +10,7 @@
 #define SPICA_REGISTER_(name, number, value) \
     register float name __asm__("f" #number) = (value)
 
-/* c += a * b for one 8 x 8 x 16 tile; set 0 of accumulators. */
+/* c += a * b for one 8 x 8 x 16 tile, accumulator set 0. */
 SPICA_INLINE void spica_hmma(float c[8], const float a[8], const float b[8])
 {
     SPICA_REGISTER_(a0, 0, a[0]);

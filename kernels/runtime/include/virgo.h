@@ -1,5 +1,5 @@
-/* The cluster's DMA and matrix unit, as one thread commands them: copies between DRAM and shared
- * memory, products of tiles, and waits. virgo_fence is in spica.h already.
+/* Commands of one thread to the cluster's DMA and matrix unit: copies between DRAM and shared
+ * memory, tile products, and waits. spica.h already has virgo_fence.
  *
  *     virgo_dma_load(0, a, pitch, 128, 128, 256, 0, 0);
  *     ...
@@ -13,13 +13,13 @@
  *     virgo_store(c, 0);
  *     virgo_fence(0);
  *
- * Commands are queued and return at once; a write to a full queue waits until there is room. What
- * cores wrote to DRAM is there for the DMA after vx_fence; what the DMA wrote, cores read after
- * vx_fence. Places in shared memory are bytes from its start, multiples of 4.
+ * Commands are queued and return at once; a write to a full queue stalls until there is room. Core
+ * writes to DRAM are visible to the DMA after vx_fence, and DMA writes are visible to cores after
+ * vx_fence. Addresses in shared memory are byte offsets from its start, multiples of 4.
  *
- * In shared memory a tile of A is row by row, each row as many blocks as it takes, of
- * SPICA_CONFIG_MATRIX_ROWS elements; a tile of B likewise, its blocks as wide as the array has
- * columns. A block has at least 4 bytes, and elements beyond the matrix are 0. */
+ * In shared memory a tile of A is row-major. Each row is a sequence of blocks of
+ * SPICA_CONFIG_MATRIX_ROWS elements. A tile of B has the same layout, with blocks as wide as the
+ * array's columns. A block has at least 4 bytes; padding elements are 0. */
 #ifndef VIRGO_H
 #define VIRGO_H
 
@@ -30,7 +30,7 @@
 
 #define VIRGO_ROWS SPICA_OF_UNIT(CONFIG_MATRIX, ROWS)
 #define VIRGO_COLUMNS SPICA_OF_UNIT(CONFIG_MATRIX, COLUMNS)
-/* The largest tile of a CISC command word, and bytes of an element of A and B, and of C. */
+/* Largest tile of a CISC command word; bytes of an element of A and B, and of C. */
 #define VIRGO_TILE_M SPICA_OF_UNIT(CONFIG_MATRIX, TILE_0)
 #define VIRGO_TILE_N SPICA_OF_UNIT(CONFIG_MATRIX, TILE_1)
 #define VIRGO_TILE_K SPICA_OF_UNIT(CONFIG_MATRIX, TILE_2)
@@ -40,28 +40,28 @@
 #define VIRGO_BLOCKS(size, block) (((size) + (block) - 1) / (block))
 #define VIRGO_BLOCK_BYTES_(extent) \
     ((extent) * VIRGO_OPERAND_BYTES < 4 ? 4 : (extent) * VIRGO_OPERAND_BYTES)
-/* Bytes of a block of a row of A, and of B. */
+/* Bytes of a block in a row of A, and of B. */
 #define VIRGO_A_BLOCK VIRGO_BLOCK_BYTES_(VIRGO_ROWS)
 #define VIRGO_B_BLOCK VIRGO_BLOCK_BYTES_(VIRGO_COLUMNS)
-/* Bytes of a tile's row of A with k elements, of B with n. */
+/* Bytes of a row in a tile of A with k elements, and of B with n elements. */
 #define VIRGO_A_PITCH(k) (VIRGO_BLOCKS(k, VIRGO_ROWS) * VIRGO_A_BLOCK)
 #define VIRGO_B_PITCH(n) (VIRGO_BLOCKS(n, VIRGO_COLUMNS) * VIRGO_B_BLOCK)
-/* Rows of a tile of B with k of the matrix, and bytes of such a tile. */
+/* Rows of a tile of B for k rows of the matrix, and bytes of such a tile. */
 #define VIRGO_B_ROWS(k) (VIRGO_BLOCKS(k, VIRGO_ROWS) * VIRGO_ROWS)
 #define VIRGO_B_BYTES(n, k) (VIRGO_B_ROWS(k) * VIRGO_B_PITCH(n))
 
-/* The parts of a LOOP_WS that are left out, and its bits. */
+/* Skip bits of a LOOP_WS, and its option bits. */
 #define VIRGO_ONLY_COMPUTE 0x2b8u
 #define VIRGO_ONLY_STORE 0x78u
 #define VIRGO_ONLY_SPILL 0x278u
 #define VIRGO_ACCUMULATE 1u
-/* Of virgo_store: the accumulator's format instead of the narrow one; negative results as 0. */
+/* Options of virgo_store: accumulator format instead of the narrow one; negative results as 0. */
 #define VIRGO_WIDE 2u
 #define VIRGO_RELU 0x100u
 
-/* Describes the job that virgo_dma_start begins: `rows` rows of `bytes` bytes, at most 65535 of
- * each, their starts `dram_pitch` and `local_pitch` bytes apart. A load fills with zeros what is
- * beyond them up to `fill_rows` rows of `fill_bytes` bytes, unless these are 0. */
+/* Sets the descriptor that virgo_dma_start starts: `rows` rows of `bytes` bytes, at most 65535 of
+ * each, with row starts `dram_pitch` and `local_pitch` bytes apart. A load pads with zeros up to
+ * `fill_rows` rows of `fill_bytes` bytes, unless these are 0. */
 SPICA_INLINE void virgo_dma_job(uint32_t local, const void *dram, uint32_t dram_pitch,
                                 uint32_t local_pitch, uint32_t rows, uint32_t bytes,
                                 uint32_t fill_rows, uint32_t fill_bytes)
@@ -74,7 +74,7 @@ SPICA_INLINE void virgo_dma_job(uint32_t local, const void *dram, uint32_t dram_
     spica_store_register(SPICA_OF_UNIT(DMA, FILL), fill_rows | fill_bytes << 16);
 }
 
-/* Copies rows from DRAM to shared memory. Loads end in the order in which they were queued. */
+/* Copies rows from DRAM to shared memory. Loads complete in the order in which they were queued. */
 SPICA_INLINE void virgo_dma_load(uint32_t local, const void *dram, uint32_t dram_pitch,
                                  uint32_t local_pitch, uint32_t rows, uint32_t bytes,
                                  uint32_t fill_rows, uint32_t fill_bytes)
@@ -83,7 +83,8 @@ SPICA_INLINE void virgo_dma_load(uint32_t local, const void *dram, uint32_t dram
     spica_store_register(SPICA_OF_UNIT(DMA, START), 0);
 }
 
-/* Copies rows from shared memory to DRAM. Stores end in order too, but not with loads. */
+/* Copies rows from shared memory to DRAM. Stores complete in order among themselves, not relative
+ * to loads. */
 SPICA_INLINE void virgo_dma_store(void *dram, uint32_t local, uint32_t dram_pitch,
                                   uint32_t local_pitch, uint32_t rows, uint32_t bytes)
 {
@@ -91,15 +92,15 @@ SPICA_INLINE void virgo_dma_store(void *dram, uint32_t local, uint32_t dram_pitc
     spica_store_register(SPICA_OF_UNIT(DMA, START), 1);
 }
 
-/* Reads a register again after a while: the address is divided by 1, which takes some cycles and
- * one instruction, so that who waits leaves the core and the way to the devices to others. */
+/* Reads a register again after a delay. Division of the address by 1 takes several cycles and one
+ * instruction, so the waiting warp leaves the core and the path to the devices to others. */
 SPICA_INLINE uint32_t virgo_look_again(const volatile uint32_t **place)
 {
     __asm__ volatile("divu %0, %0, %1" : "+r"(*place) : "r"(1));
     return **place;
 }
 
-/* Waits until the counter at an address, modulo 2^32, is at `count` or past it; returns it. */
+/* Waits until the counter at an address, modulo 2^32, is at or past `count`; returns its value. */
 SPICA_INLINE uint32_t virgo_await(uint32_t counter, uint32_t count)
 {
     const volatile uint32_t *place = (const volatile uint32_t *)counter;
@@ -109,7 +110,7 @@ SPICA_INLINE uint32_t virgo_await(uint32_t counter, uint32_t count)
     return value;
 }
 
-/* Waits until at most `jobs` loads and stores of programs run. */
+/* Waits until at most `jobs` DMA loads and stores of programs are running. */
 SPICA_INLINE void virgo_dma_fence(uint32_t jobs)
 {
     const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(DMA, RUNNING);
@@ -118,8 +119,8 @@ SPICA_INLINE void virgo_dma_fence(uint32_t jobs)
         value = virgo_look_again(&place);
 }
 
-/* Sets how many rows and columns of C the following computes and stores make, and how many
- * products a compute sums up; at most the accumulator's. Holds until it is set again. */
+/* Sets rows and columns of C for the following computes and stores, and the depth k of a compute;
+ * at most the accumulator's size. Stays set until the next call. */
 SPICA_INLINE void virgo_tile(uint32_t m, uint32_t n, uint32_t k)
 {
     uint32_t i_blocks = VIRGO_BLOCKS(m, VIRGO_ROWS), j_blocks = VIRGO_BLOCKS(n, VIRGO_COLUMNS);
@@ -130,12 +131,12 @@ SPICA_INLINE void virgo_tile(uint32_t m, uint32_t n, uint32_t k)
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), i_blocks | j_blocks << 16);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), k_blocks);
     spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), SPICA_CONSTANT(SPICA_ROCC_BOUNDS));
-    /* No other command here has upper halves. */
+    /* No other command here uses the upper halves. */
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_HIGH), 0);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
 }
 
-/* Issues a RoCC instruction whose operands have no upper halves, after virgo_tile. */
+/* Issues a RoCC instruction whose operands have no upper halves; call it after virgo_tile. */
 SPICA_INLINE void virgo_instruction(uint32_t instruction, uint32_t rs1, uint32_t rs2)
 {
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), rs1);
@@ -143,26 +144,27 @@ SPICA_INLINE void virgo_instruction(uint32_t instruction, uint32_t rs1, uint32_t
     spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), instruction);
 }
 
-/* Sets where in shared memory the tile of A begins, and where that of B ends. */
+/* Sets the start of the tile of A and the end of the tile of B, in shared memory. */
 SPICA_INLINE void virgo_operands(uint32_t a, uint32_t b_end)
 {
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_SPAD_AB), a / VIRGO_A_BLOCK, b_end / VIRGO_B_BLOCK);
 }
 
-/* Writes all of a compute but the word that starts it. */
+/* Writes everything of a compute except the word that starts it. */
 SPICA_INLINE void virgo_prepare(uint32_t accumulate)
 {
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), accumulate);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), VIRGO_ONLY_COMPUTE);
 }
 
-/* Starts what was prepared; two computes can be under way, and they end in order. */
+/* Starts the prepared compute; two computes can be in flight, and they complete in order. */
 SPICA_INLINE void virgo_start(void)
 {
     spica_store_register(SPICA_OF_UNIT(MATRIX, INSTRUCTION), SPICA_CONSTANT(SPICA_ROCC_LOOP_WS));
 }
 
-/* The product of the tiles at `a` and ahead of `b_end`: to the accumulator, or added to it. */
+/* Computes the product of the tile at `a` and the tile before `b_end`; sets the accumulator or adds
+ * to it. */
 SPICA_INLINE void virgo_compute(uint32_t a, uint32_t b_end, uint32_t accumulate)
 {
     virgo_operands(a, b_end);
@@ -170,21 +172,21 @@ SPICA_INLINE void virgo_compute(uint32_t a, uint32_t b_end, uint32_t accumulate)
     virgo_start();
 }
 
-/* Sets how many elements lie between rows of C in DRAM. Holds until it is set again. */
+/* Sets the elements between rows of C in DRAM. Stays set until the next call. */
 SPICA_INLINE void virgo_store_pitch(uint32_t elements)
 {
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_STRIDES_DC), 0, elements);
 }
 
-/* Stores what the computes so far leave in the accumulator, whatever later ones do. */
+/* Stores the accumulator as the computes so far leave it; later computes do not affect it. */
 SPICA_INLINE void virgo_store(void *c, uint32_t options)
 {
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ADDRESSES_DC), 0, (uint32_t)c);
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), options, VIRGO_ONLY_STORE);
 }
 
-/* The same to shared memory, at a multiple of VIRGO_A_BLOCK bytes: the rows that virgo_tile set,
- * one behind the other, each as long as its blocks. */
+/* Stores to shared memory instead, at a multiple of VIRGO_A_BLOCK bytes: the rows set by
+ * virgo_tile, dense, each as long as its blocks. */
 SPICA_INLINE void virgo_spill(uint32_t place, uint32_t options)
 {
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), place / VIRGO_A_BLOCK);
@@ -192,10 +194,10 @@ SPICA_INLINE void virgo_spill(uint32_t place, uint32_t options)
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
 }
 
-/* Waits for `warps` warps of every core, one of which may be a single thread that commands devices;
- * cores may have different numbers, and warp 0 of each must be among them. Unlike
- * spica_barrier_of it says nothing of stores to DRAM; what was read of shared memory and used may
- * be overwritten after it. */
+/* Waits for `warps` warps of every core; one of them may be a single thread that commands devices.
+ * Cores may pass different numbers, and warp 0 of each core must take part. Unlike
+ * spica_barrier_of, it does not order stores to DRAM. Shared memory that was read and used may be
+ * overwritten after it. */
 SPICA_INLINE void virgo_meet_of(uint32_t warps)
 {
     vx_barrier(SPICA_BARRIER_ALL, warps);
@@ -206,7 +208,7 @@ SPICA_INLINE void virgo_meet_of(uint32_t warps)
 #endif
 }
 
-/* Waits for all warps of all cores, likewise. */
+/* Waits for all warps of all cores in the same way. */
 SPICA_INLINE void virgo_meet(void)
 {
     virgo_meet_of(SPICA_WARPS);

@@ -1,4 +1,4 @@
-/* Names by which programs of Vortex v2 know what spica.h has under others. */
+/* Vortex v2 names of definitions in spica.h. */
 #ifndef VX_INTRINSICS_H
 #define VX_INTRINSICS_H
 
@@ -34,8 +34,8 @@
 #define csr_write(csr, value) \
     __asm__ volatile("csrw %0, %1" : : "i"(csr), "rK"((uint32_t)(value)) : "memory")
 
-/* The split of those without the condition. The machine does not look at what tells the two
- * apart, so the condition is turned round. */
+/* Splits off the threads without the condition. The machine ignores the bit that distinguishes the
+ * two splits, so the condition is inverted. */
 SPICA_INLINE uint32_t vx_split_n(uint32_t condition)
 {
     return vx_split(!condition);

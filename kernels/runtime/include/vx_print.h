@@ -1,4 +1,4 @@
-/* Names by which programs of Vortex v2 print. */
+/* Vortex v2 names of the print functions. */
 #ifndef VX_PRINT_H
 #define VX_PRINT_H
 

@@ -1,4 +1,4 @@
-/* One warp of the last core does not come to the second barrier that all cores are needed at. */
+/* One warp of the last core does not arrive at the second barrier, which needs all cores. */
 #include <spica.h>
 
 static void meet(void *arg) {

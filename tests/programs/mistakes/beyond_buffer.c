@@ -1,4 +1,4 @@
-/* Writes one element more than there is room for. */
+/* Writes one element past the end of a buffer. */
 #include <spica.h>
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Calls itself until its stack is full, and on. */
+/* Recurses until its stack overflows. */
 #include <spica.h>
 
 static volatile uint32_t sink;

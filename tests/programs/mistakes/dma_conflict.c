@@ -1,4 +1,4 @@
-/* Two loads to the same bytes of shared memory, with no order between them, and no wait. */
+/* Two loads to the same bytes of shared memory, without order between them and without a wait. */
 #include <spica.h>
 
 static volatile uint32_t source[64];

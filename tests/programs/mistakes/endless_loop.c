@@ -1,4 +1,4 @@
-/* Waits for a flag that nobody ever sets. */
+/* Waits for a flag that is never set. */
 #include <spica.h>
 
 static volatile uint32_t flag;

@@ -1,4 +1,4 @@
-/* Uses an instruction that the cores do not have. */
+/* Uses an instruction that the cores do not support. */
 #include <spica.h>
 
 static void probe(void) {

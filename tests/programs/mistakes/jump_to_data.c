@@ -1,4 +1,4 @@
-/* Calls a function through a pointer that points nowhere. */
+/* Calls a function through an invalid pointer. */
 #include <spica.h>
 
 static void (*volatile callee)(void) = (void (*)(void))0x90000000u;

@@ -1,4 +1,4 @@
-/* Copies to a null pointer, in a function of the library. */
+/* Copies to a null pointer in a function of the library. */
 #include <spica.h>
 
 static char *volatile target;

@@ -1,4 +1,4 @@
-/* Every warp waits in a loop of its own. */
+/* Every warp waits in a different loop. */
 #include <spica.h>
 
 static volatile uint32_t flags[8];

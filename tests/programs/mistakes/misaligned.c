@@ -1,4 +1,4 @@
-/* Reads a word from an address that is no multiple of four. */
+/* Reads a word from an address that is not a multiple of four. */
 #include <spica.h>
 
 static uint32_t words[2] = {1, 2};

@@ -1,4 +1,4 @@
-/* The last core does not come to the barrier of all cores. */
+/* The last core does not arrive at the barrier of all cores. */
 #include <spica.h>
 
 int main(void) {

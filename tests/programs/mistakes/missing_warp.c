@@ -1,4 +1,4 @@
-/* The last warp does not come to the barrier that all are needed at. */
+/* The last warp does not arrive at a barrier of all warps. */
 #include <spica.h>
 
 static void meet(void *arg) {

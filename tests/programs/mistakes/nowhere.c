@@ -1,4 +1,4 @@
-/* Takes a number for an address. */
+/* Uses a plain number as an address. */
 #include <spica.h>
 
 static volatile uint32_t address = 0x40000000u;

@@ -1,4 +1,4 @@
-/* Reads a field of a structure that is not there. */
+/* Reads a field through a null pointer. */
 #include <spica.h>
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* One warp never ends; the one that started it waits in start-up code. */
+/* One warp never ends; the warp that started it waits in start-up code. */
 #include <spica.h>
 
 static volatile uint32_t flag;

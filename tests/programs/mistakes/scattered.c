@@ -1,4 +1,4 @@
-/* Every thread takes its own number for an address. */
+/* Every thread uses a multiple of its own number as an address. */
 #include <spica.h>
 
 static void scatter(void *arg) {

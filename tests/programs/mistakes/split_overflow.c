@@ -1,4 +1,4 @@
-/* Splits the warp again and again without a join. */
+/* Splits the warp repeatedly without a join. */
 #include <spica.h>
 
 static void split(void *arg) {
