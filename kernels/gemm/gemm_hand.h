@@ -1,9 +1,11 @@
-/* Hand-over of C tiles from the commanding thread to the cores, if these finish C. Part of gemm.h.
+/* Hand-over of C tiles from the commanding thread to the cores, if these finish C.
  *
  * All warps meet twice per tile: when it is ready, and when it has been read and the next may
  * overwrite it. The thread checks for a tile only while it waits for something else. */
 #ifndef GEMM_HAND_H
 #define GEMM_HAND_H
+
+#include "gemm_sizes.h"
 
 #if GEMM_FINISHED
 

@@ -1,6 +1,9 @@
-/* Loads of a product: tiles of A and B, as far ahead as slots are free. Part of gemm.h. */
+/* Loads of a product: tiles of A and B, as far ahead as slots are free. */
 #ifndef GEMM_LOAD_H
 #define GEMM_LOAD_H
+
+#include "gemm_steps.h"
+#include "gemm_progress.h"
 
 SPICA_INLINE void gemm_load_a(uint32_t place, const char *a, uint32_t pitch, uint32_t rows,
                               uint32_t depth)

@@ -1,6 +1,8 @@
-/* Computes of a product and stores of its tiles. Part of gemm.h. */
+/* Computes of a product and stores of its tiles. */
 #ifndef GEMM_MULTIPLY_H
 #define GEMM_MULTIPLY_H
+
+#include "gemm_load.h"
 
 /* State of a compute besides the plan: address of C, and the tile size currently set. */
 typedef struct {

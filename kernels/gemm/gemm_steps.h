@@ -1,10 +1,12 @@
 /* Sequence of the tiles of a product: position of each step, addresses of its operands, its loads,
- * and when their slots are free. Part of gemm.h.
+ * and when their slots are free.
  *
  * Memory is too slow for a stack. State of a step is in integer registers; state that only a new
  * tile of C needs is in float registers. */
 #ifndef GEMM_STEPS_H
 #define GEMM_STEPS_H
+
+#include "gemm_sizes.h"
 
 /* An integer parked in a float register. */
 typedef struct {
