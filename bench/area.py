@@ -7,8 +7,8 @@ from itertools import pairwise
 from spica.cli.options import new_table
 from spica.cli.progress import counting_blocks
 from spica.hw.config import PRESETS, ClusterConfig
-from spica.hw.memory.shared import SharedMemory, cluster_ports
-from spica.hw.override import override
+from spica.hw.config.override import override
+from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.synth.area import area_report, measure_cluster
 from spica.synth.area_picture import area_picture
 from spica.synth.grouped import Pricing, group_measurements, total_measurement

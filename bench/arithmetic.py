@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from spica.cli.options import new_table
-from spica.sim.compiler import find_compiler
-from spica.sim.units.bench import UnitBench
-from spica.sim.units.catalog import every_unit
-from spica.sim.units.check import Comparison
-from spica.sim.units.unit import Unit
-from spica.sim.verilated import find_verilator
+from spica.sim.engine.compiler import find_compiler
+from spica.sim.engine.verilator_model import find_verilator
+from spica.sim.units.arith.bench import UnitBench
+from spica.sim.units.arith.catalog import every_unit
+from spica.sim.units.arith.check import Comparison
+from spica.sim.units.arith.unit import Unit
 from spica.synth.budgets import DEPTH
 from spica.synth.measure import measure as synthesise
 from spica.synth.yosys import yosys_version

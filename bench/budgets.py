@@ -6,7 +6,7 @@ from spica.cli.options import new_table
 from spica.cli.progress import counting_blocks
 from spica.hw.config import PRESETS
 from spica.hw.core.core import Core
-from spica.sim.emissions import emit_cached
+from spica.sim.engine.emission_cache import emit_cached
 from spica.synth.area import area_report, measure_cluster
 from spica.synth.budgets import CORE_CELLS, DEPTH, ELEMENT_CELLS, MEMORY_CELLS, with_children
 from spica.synth.measure import measure as measure_block

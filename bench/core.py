@@ -5,14 +5,19 @@ from collections.abc import Callable, Iterator
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
-from spica.sim.micro.bank_rows import bank_rows
-from spica.sim.micro.cost_rows import cost_rows
-from spica.sim.micro.issue_rows import chain_rows, collector_rows, dual_issue_rows, issue_rows
-from spica.sim.micro.memory_rows import access_rows, fetch_rows, hiding_rows
-from spica.sim.micro.port_rows import port_rows
-from spica.sim.micro.row import Row
-from spica.sim.micro.scheduler_rows import scheduler_rows
-from spica.sim.simt import SimtOptions, run_simt
+from spica.sim.microbenchmarks.bank_rows import bank_rows
+from spica.sim.microbenchmarks.cost_rows import cost_rows
+from spica.sim.microbenchmarks.issue_rows import (
+    chain_rows,
+    collector_rows,
+    dual_issue_rows,
+    issue_rows,
+)
+from spica.sim.microbenchmarks.memory_rows import access_rows, fetch_rows, hiding_rows
+from spica.sim.microbenchmarks.port_rows import port_rows
+from spica.sim.microbenchmarks.row import Row
+from spica.sim.microbenchmarks.scheduler_rows import scheduler_rows
+from spica.sim.run.program_run import SimtOptions, run_simt
 
 from .kernels import SIZES
 from .target import Target

@@ -8,10 +8,10 @@ from unittest.mock import patch
 
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
-from spica.sim.core_machine import CoreMachine
-from spica.sim.core_outcome import CoreOutcome
-from spica.sim.simt import SimtOptions, run_simt
-from spica.sim.verilated import find_verilator
+from spica.sim.engine.verilator_model import find_verilator
+from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.machine.core_outcome import CoreOutcome
+from spica.sim.run.program_run import SimtOptions, run_simt
 
 from .target import Target
 from .timing import Times, command, emission_target, process_table, speed, speed_table, timed
@@ -48,7 +48,7 @@ def busy(name: str, lockstep: bool) -> dict:
     options = SimtOptions(engine="verilator", lockstep=lockstep)
     kernel = find_kernel(name)
     TimedMachine.times = Times()
-    with patch("spica.sim.core_executor.CoreMachine", TimedMachine):
+    with patch("spica.sim.run.core_executor.CoreMachine", TimedMachine):
         sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
         result = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
     if result["check"]["verdict"] != "right":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from spica.cli.options import new_table
-from spica.synth.fpga import run_tool
+from spica.synth.fpga.bitstream import run_tool
 from spica.synth.yosys import run_yosys
 
 from .target import Target

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
-from spica.sim.report import MEANINGS
-from spica.sim.run import RunOptions, run_kernel
+from spica.sim.report.cycle_account import MEANINGS
+from spica.sim.run.command_run import RunOptions, run_kernel
 
 from .target import Target
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from spica.cli.options import new_table
-from spica.hw.address_map import ENTRY, SHARED_BASE
 from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
-from spica.sim.compiler import find_compiler
+from spica.sim.engine.compiler import find_compiler
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Stop
-from spica.sim.programs.bench import START
+from spica.sim.iss.program_bench import START
 
 from .target import Target
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
-from spica.sim.simt import SimtOptions, run_simt
+from spica.sim.run.program_run import SimtOptions, run_simt
 
 from .target import Target
 

@@ -2,17 +2,17 @@
 
 from amaranth.lib.wiring import Component
 
+from spica.hw.cluster.l2_place import cluster_l2
 from spica.hw.config import ClusterConfig
-from spica.hw.memory.axi_mux import AxiMux
-from spica.hw.memory.core_path import CorePath, cluster_mux
-from spica.hw.memory.data_cache import DataCache
-from spica.hw.memory.instruction_cache import InstructionCache
-from spica.hw.memory.l1_layouts import data_misses
-from spica.hw.memory.l2_ahead import L2Ahead
-from spica.hw.memory.l2_place import cluster_l2
-from spica.hw.memory.l2_slice import L2Slice
-from spica.hw.memory.lane_groups import LaneGroups
-from spica.hw.memory.line_masters import LineMasters
+from spica.hw.lib.axi_mux import AxiMux
+from spica.hw.memory.l1.cluster_layouts import data_misses
+from spica.hw.memory.l1.data_cache import DataCache
+from spica.hw.memory.l1.instruction_cache import InstructionCache
+from spica.hw.memory.l2.l2_slice import L2Slice
+from spica.hw.memory.l2.prefetcher import L2Ahead
+from spica.hw.memory.path.coalescer import LaneGroups
+from spica.hw.memory.path.line_masters import LineMasters
+from spica.hw.memory.path.memory_unit import CorePath, cluster_mux
 
 __all__ = ["memory_parts"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("hw", "kernels", "sim", "synth", "cli")
+ROOMS = ("hw", "kernels", "sim", "synth", "api", "cli")
 
 
 def copy_sources(target: Path) -> None:
@@ -28,6 +28,7 @@ def copy_sources(target: Path) -> None:
             target / "spica" / room,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
+    shutil.copy(ROOT / "__init__.py", target / "spica")
 
 
 def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
-from spica.hw.memory.shared import cluster_ports
-from spica.sim.golden.shared_timing import conflict_degree
-from spica.sim.shared_costs import (
+from spica.hw.memory.shared.shared_memory import cluster_ports
+from spica.sim.golden.memory.shared.shared_timing import conflict_degree
+from spica.sim.units.shared_memory.costs import (
     BESIDE,
     EIGHT_LANES,
     bytes_per_cycle,
@@ -14,8 +14,8 @@ from spica.sim.shared_costs import (
     row_costs,
     strided,
 )
-from spica.sim.shared_patterns import mixed_wishes
-from spica.sim.shared_stress import SharedStress
+from spica.sim.units.shared_memory.patterns import mixed_wishes
+from spica.sim.units.shared_memory.stress import SharedStress
 
 from .target import Target
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from math import log2
 
 from spica.cli.options import new_table
-from spica.hw.core.operations import SpecialOperation
-from spica.hw.float.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES
-from spica.hw.float.special.interpolate import Coefficients
-from spica.hw.float.special.special_function import SpecialFunction, SpecialFunctionConfig
-from spica.sim.golden.special_errors import SWEEPS, Errors, Sweep, measured
+from spica.hw.arith.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES
+from spica.hw.arith.special.interpolate import Coefficients
+from spica.hw.arith.special.special_function import SpecialFunction, SpecialFunctionConfig
+from spica.hw.isa.operations import SpecialOperation
+from spica.sim.golden.arith.special.errors import SWEEPS, Errors, Sweep, measured
 from spica.synth.budgets import DEPTH
 from spica.synth.measure import measure as synthesise
 

@@ -5,13 +5,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from spica.hw.address_map import CONTROL, CONTROL_BASE
 from spica.hw.config import PRESETS
+from spica.hw.isa.memory_map import CONTROL, CONTROL_BASE
 from spica.kernels.commands import CommandList
-from spica.sim.compiler import find_compiler
-from spica.sim.machine import Execution, Machine
-from spica.sim.run import RunOptions, pose, run_gemm, versions
-from spica.sim.verilated import find_verilator
+from spica.sim.engine.compiler import find_compiler
+from spica.sim.engine.verilator_model import find_verilator
+from spica.sim.machine.command_machine import Execution, Machine
+from spica.sim.run.command_run import RunOptions, pose, run_gemm, versions
 
 from .target import Target
 from .timing import Times, command, emission_target, process_table, speed, speed_table, timed

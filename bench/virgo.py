@@ -10,10 +10,10 @@ from typing import Any
 
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
-from spica.sim.dram import DramConfig
-from spica.sim.gemm_cores import EXACT_KERNELS
-from spica.sim.loading import SimtOptions
-from spica.sim.simt import run_simt
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+from spica.sim.run.loading import SimtOptions
+from spica.sim.run.program_run import run_simt
 
 from .runs import carry_out
 from .target import Target

@@ -8,19 +8,19 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
-from ..hw.errors import UserError
-from ..hw.rtl import require_rtl
+from ..hw.config.rtl_support import require_rtl
 from ..synth.area import area_report, measure_cluster
 from ..synth.area_picture import area_picture
 from ..synth.design import cluster_design
+from ..synth.fpga.area import Resources, measure_technology
+from ..synth.fpga.technology import TECHNOLOGIES
 from ..synth.grouped import Pricing, group_measurements
 from ..synth.liberty import read_library
 from ..synth.macros import read_macros
 from ..synth.measure import Measurement
-from ..synth.paths import DeepPath, deepest_paths
-from ..synth.technology import TECHNOLOGIES
-from ..synth.technology_area import Resources, measure_technology
+from ..synth.timing.paths import DeepPath, deepest_paths
 from .area_sheets import (
     block_sheet,
     comparison_sheet,

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from ..synth.area import memory_rows
+from ..synth.fpga.area import Resources
+from ..synth.fpga.technology import RESOURCES, Technology
 from ..synth.grouped import GroupMeasurement, Pricing, group_measurements, total_measurement
 from ..synth.measure import Measurement
-from ..synth.paths import DeepPath
-from ..synth.technology import RESOURCES, Technology
-from ..synth.technology_area import Resources
+from ..synth.timing.paths import DeepPath
 from .sheet import Sheet
 
 __all__ = [

@@ -7,8 +7,8 @@ import pkgutil
 from .. import kernels
 from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.kernel import find_kernel
-from ..sim.gemm_cores import EXACT_KERNELS
-from ..sim.versions import versions
+from ..sim.engine.versions import versions
+from ..sim.run.exact_kernels import EXACT_KERNELS
 from .gemm import DIMENSIONS, HOST_KERNEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 

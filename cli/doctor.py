@@ -8,11 +8,11 @@ import shutil
 import sys
 from dataclasses import asdict, dataclass
 
-from ..hw.cache import cache_directory
-from ..hw.errors import UserError
+from ..hw.base.build_cache import cache_directory
+from ..hw.base.errors import UserError
 from ..kernels.compile import compiler_version
-from ..sim.compiler import find_compiler
-from ..sim.verilated import find_verilator
+from ..sim.engine.compiler import find_compiler
+from ..sim.engine.verilator_model import find_verilator
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
 __all__ = ["doctor"]

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..hw.errors import UserError
+from ..hw.base.errors import UserError
 
 __all__ = ["Draft", "write_together"]
 

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..hw.base.errors import UserError
 from ..hw.config import ARRAYS, PRESETS, MatrixConfig
-from ..hw.emit import emit
-from ..hw.errors import UserError
-from ..hw.rtl import require_rtl
-from ..sim.self_test import BAUD, test_of, verdict_of
-from ..synth.boards import find_board
-from ..synth.fpga import Build, board_top, build_bitstream, require_tools
+from ..hw.config.rtl_support import require_rtl
+from ..hw.emit.emitter import emit
+from ..sim.run.fpga_self_test import BAUD, test_of, verdict_of
+from ..synth.fpga.bitstream import Build, board_top, build_bitstream, require_tools
+from ..synth.fpga.boards import find_board
 from .options import JsonOption, JsonOutput, SetOption, changed, choose, new_table, standard_output
 from .progress import ProgressDisplay
 

@@ -4,15 +4,15 @@ import dataclasses
 from contextlib import nullcontext
 from pathlib import Path
 
-from ..hw.arithmetic import ARITHMETIC
+from ..hw.base.errors import MachineError, UserError
 from ..hw.config import ClusterConfig
-from ..hw.errors import MachineError, UserError
-from ..hw.rtl import require_rtl
+from ..hw.config.arithmetic import ARITHMETIC
+from ..hw.config.rtl_support import require_rtl
 from ..kernels.gemm.data import KINDS
-from ..sim.report import report
-from ..sim.run import RunOptions, run_kernel
+from ..sim.engine.verilator_engine import GATINGS
+from ..sim.report.cycle_account import report
+from ..sim.run.command_run import RunOptions, run_kernel
 from ..sim.trace import OVERVIEW_SUFFIXES
-from ..sim.verilator_engine import GATINGS
 from .files import Draft
 from .options import JsonOutput, choose
 from .progress import ProgressDisplay

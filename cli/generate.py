@@ -5,12 +5,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..hw.artifacts import MARK, artifacts
-from ..hw.emission import Emission
-from ..hw.errors import UserError
-from ..hw.rtl import require_rtl
-from ..hw.sram_macros import MacroLimits
-from ..sim.emissions import emit_cached
+from ..hw.base.errors import UserError
+from ..hw.cluster.artifacts import MARK, artifacts
+from ..hw.config.rtl_support import require_rtl
+from ..hw.emit.emission import Emission
+from ..hw.emit.sram_macros import MacroLimits
+from ..sim.engine.emission_cache import emit_cached
 from .files import write_together
 from .options import JsonOption, JsonOutput, SetOption, configured, standard_output
 from .progress import ProgressDisplay

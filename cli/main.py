@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from ..hw.errors import MachineError, UserError
+from ..hw.base.errors import MachineError, UserError
 from . import area, catalog, doctor, fpga, generate, resume, run
 
 __all__ = ["app", "main"]

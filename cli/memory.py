@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..hw.address_map import DRAM_BASE, DRAM_END
-from ..hw.errors import UserError
-from ..sim.core_memory import CoreMemoryConfig
-from ..sim.dram import DramConfig
+from ..hw.base.errors import UserError
+from ..hw.isa.memory_map import DRAM_BASE, DRAM_END
+from ..sim.harness.core_memory import CoreMemoryConfig
+from ..sim.harness.dram import DramConfig
 
 __all__ = ["given", "memory_of", "parsed_region"]
 

@@ -11,9 +11,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ..hw.base.errors import UserError
 from ..hw.config import PRESETS, ClusterConfig
-from ..hw.errors import UserError
-from ..hw.override import override
+from ..hw.config.override import override
 from .files import Draft
 
 Config = TypeVar("Config")

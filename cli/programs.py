@@ -8,15 +8,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
-from ..hw.errors import UserError
 from ..kernels.kernel import Kernel, find_kernel
-from ..sim.core_executor import TRACES, WAVEFORM
-from ..sim.loading import SCHEDULES, SimtOptions
-from ..sim.mistakes import ProgramError
-from ..sim.simt import run_program, run_simt
-from ..sim.simt_report import simt_report
-from ..sim.verilator_engine import GATINGS
+from ..sim.diagnose.diagnostics import ProgramError
+from ..sim.engine.verilator_engine import GATINGS
+from ..sim.report.program_report import simt_report
+from ..sim.run.core_executor import TRACES, WAVEFORM
+from ..sim.run.loading import SCHEDULES, SimtOptions
+from ..sim.run.program_run import run_program, run_simt
 from .files import Draft
 from .gemm import keep
 from .options import JsonOutput, choose

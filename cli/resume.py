@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..hw.errors import UserError
-from ..sim.saved_run import SavedRun
+from ..hw.base.errors import UserError
+from ..sim.machine.saved_run import SavedRun
 from .options import JsonOption
 from .run import run
 

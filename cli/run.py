@@ -7,11 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
-from ..hw.errors import UserError
-from ..sim.gemm_cores import EXACT_KERNELS
-from ..sim.loading import SimtOptions
-from ..sim.run import RunOptions
+from ..sim.run.command_run import RunOptions
+from ..sim.run.exact_kernels import EXACT_KERNELS
+from ..sim.run.loading import SimtOptions
 from .catalog import ENGINES, MODEL, kernel_names
 from .gemm import (
     DIMENSIONS,

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..hw.errors import UserError
-from ..sim.saved_run import SavedRun
-from ..sim.saving import NOTHING, UNFINISHED, Saving
+from ..hw.base.errors import UserError
+from ..sim.machine.saved_run import SavedRun
+from ..sim.machine.saving import NOTHING, UNFINISHED, Saving
 from .files import Draft
 from .options import standard_error
 from .sizes import require_at_least

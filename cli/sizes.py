@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from ..hw.errors import UserError
+from ..hw.base.errors import UserError
 
 __all__ = ["chosen_sizes", "require_at_least"]
 

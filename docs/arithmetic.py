@@ -9,8 +9,8 @@ from pathlib import Path
 import pages
 from pages import row, table
 
-from spica.hw.formats import FORMATS, FloatFormat
-from spica.sim.golden.floats import decode
+from spica.hw.config.formats import FORMATS, FloatFormat
+from spica.sim.golden.arith.float.floats import decode
 
 PAGE = Path(__file__).with_name("arithmetic.md")
 RESULT = Path(__file__).parents[1] / "bench" / "results" / "arithmetic.json"

@@ -9,16 +9,16 @@ import pages
 from pages import table
 from pipeline_picture import picture
 
-from spica.hw.address_map import ENTRY
-from spica.hw.core.operations import Port
-from spica.hw.core.stall_reason import StallReason
+from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.assembly import disassemble
 from spica.hw.isa.encoding import REGISTER_FIELDS
+from spica.hw.isa.memory_map import ENTRY
+from spica.hw.isa.operations import Port
 from spica.hw.isa.program import assemble_program
-from spica.sim.core_machine import CoreMachine
-from spica.sim.programs.bench import small_config
-from spica.sim.trace.life import STAGES, Life, Pipeline, held_up, stages_of
-from spica.sim.trace.pipeline import pipeline_of
+from spica.sim.iss.program_bench import small_config
+from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.trace.pipeline.life import STAGES, Life, Pipeline, held_up, stages_of
+from spica.sim.trace.pipeline.pipeline import pipeline_of
 
 PAGE = Path(__file__).with_name("pipeline.md")
 PICTURE = Path(__file__).with_name("pictures") / "pipeline.svg"

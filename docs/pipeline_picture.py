@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from spica.hw.core.stall_reason import StallReason
+from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.assembly import disassemble
-from spica.sim.trace.life import STAGES, Life, Pipeline, held_up, stages_of
+from spica.sim.trace.pipeline.life import STAGES, Life, Pipeline, held_up, stages_of
 
 __all__ = ["picture"]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pages
 from pages import table
 
-from spica.hw import address_map
-from spica.hw.artifacts import register_blocks
+from spica.hw.cluster.artifacts import register_blocks
+from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
-from spica.hw.counters import counter_table
-from spica.hw.override import field_names
+from spica.hw.config.override import field_names
+from spica.hw.isa import memory_map as address_map
 
 PAGE = Path(__file__).with_name("machine.md")
 CONFIG = PRESETS["matrix"]

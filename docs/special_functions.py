@@ -9,9 +9,9 @@ from pathlib import Path
 import pages
 from pages import row, table
 
-from spica.hw.core.operations import SpecialOperation
-from spica.hw.float.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES
-from spica.sim.golden.special_errors import SWEEPS, Errors, Sweep, measured
+from spica.hw.arith.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES
+from spica.hw.isa.operations import SpecialOperation
+from spica.sim.golden.arith.special.errors import SWEEPS, Errors, Sweep, measured
 
 PAGE = Path(__file__).with_name("special_functions.md")
 

@@ -6,11 +6,11 @@ import numpy as np
 import pages
 from pages import table
 
-from spica.hw.formats import FP32
-from spica.hw.tensor.config import DotProductConfig
-from spica.hw.tensor.numerics import NUMERICS, Offer
-from spica.sim.golden import floats
-from spica.sim.golden.dot import dot_product
+from spica.hw.arith.dot_product.config import DotProductConfig
+from spica.hw.arith.dot_product.numerics import NUMERICS, Offer
+from spica.hw.config.formats import FP32
+from spica.sim.golden.arith.dot_product.dot_product import dot_product
+from spica.sim.golden.arith.float import floats
 
 PAGE = Path(__file__).with_name("tensor_numerics.md")
 

@@ -2,8 +2,8 @@
 
 from amaranth import *
 
-from spica.hw.memory.arbiter import Arbiter
-from spica.hw.memory.merge import Merge
+from spica.hw.lib.arbiter import Arbiter
+from spica.hw.lib.merge import Merge
 
 from .proof import Fault, Proof
 from .properties import Assert, Properties, ones
@@ -111,8 +111,8 @@ class MergeTurns(Properties):
         self.turns.relate(m)
 
 
-ARBITER = "hw/memory/arbiter.py"
-MERGE = "hw/memory/merge.py"
+ARBITER = "hw/lib/arbiter.py"
+MERGE = "hw/lib/merge.py"
 ARBITER_FAULTS = (
     Fault(
         what="two requesters are granted",

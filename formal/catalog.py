@@ -3,16 +3,16 @@
 from . import (
     arbiters,
     combiners,
-    miss_tables,
-    misses,
     prefetchers,
     queues,
     register_slices,
     scoreboards,
     slices,
-    synchronizers,
     warp_scoreboards,
 )
+from . import cluster_barriers as synchronizers
+from . import mshr_files as miss_tables
+from . import mshrs as misses
 
 __all__ = ["PROOFS"]
 

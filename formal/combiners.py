@@ -5,8 +5,8 @@ from dataclasses import replace
 from amaranth import *
 from amaranth.utils import exact_log2
 
-from spica.hw.memory.arbiter import lowest, number_of
-from spica.hw.memory.write_combiner import WriteCombiner, WriteCombinerConfig
+from spica.hw.lib.arbiter import lowest, number_of
+from spica.hw.lib.write_combiner import WriteCombiner, WriteCombinerConfig
 
 from .proof import Fault, Proof
 from .properties import Assert, Properties
@@ -176,7 +176,7 @@ class Writes(Properties):
             ]
 
 
-FILE = "hw/memory/write_combiner.py"
+FILE = "hw/lib/write_combiner.py"
 FAULTS = (
     Fault(
         what="a write joins a line whose burst is offered",

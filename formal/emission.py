@@ -40,6 +40,7 @@ def stale(proofs: Iterable[Proof]) -> list[str]:
 def plant(fault: Fault, target: Path):
     """Copy the RTL into `target`, with the fault."""
     shutil.copytree(ROOT / "hw", target / "hw", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "__init__.py", target)
     path = target / fault.file
     path.write_text(path.read_text().replace(fault.old, fault.new))
 

@@ -2,8 +2,8 @@
 
 from amaranth import *
 
-from spica.hw.memory.stream_prefetcher import BEYOND, STREAMS, StreamConfig, StreamPrefetcher
-from spica.hw.memory.stream_prefetcher import stream_layout as layout_of
+from spica.hw.lib.stream_prefetcher import BEYOND, STREAMS, StreamConfig, StreamPrefetcher
+from spica.hw.lib.stream_prefetcher import stream_layout as layout_of
 
 from .proof import Fault, Proof
 from .properties import Assert, Assume, Properties, ones
@@ -136,7 +136,7 @@ class Once(Ahead):
         ]
 
 
-FILE = "hw/memory/stream_prefetcher.py"
+FILE = "hw/lib/stream_prefetcher.py"
 AHEAD_FAULTS = (
     Fault(
         what="one line too many is proposed after a request behind the front",

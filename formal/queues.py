@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from amaranth import *
 
-from spica.hw.streams import Queue
+from spica.hw.lib.streams import Queue
 
 from .proof import Fault, Proof
 from .properties import Assert, Properties
@@ -81,7 +81,7 @@ class QueueOrder(Properties):
         return Mux(place >= self.places, place - self.places, place)
 
 
-QUEUE = "hw/streams.py"
+QUEUE = "hw/lib/streams.py"
 FAULTS = (
     Fault(
         what="a full queue accepts",

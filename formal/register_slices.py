@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-from spica.hw.register_slices import RegisterSlice, SkidBuffer
+from spica.hw.lib.register_slices import RegisterSlice, SkidBuffer
 
 from .proof import Fault, Proof
 from .properties import Assert, Properties
@@ -95,7 +95,7 @@ class SliceOrder(Order):
         ]
 
 
-SLICES = "hw/register_slices.py"
+SLICES = "hw/lib/register_slices.py"
 SKID_FAULTS = (
     Fault(
         what="the held payload changes with a refused one behind it",

@@ -4,18 +4,18 @@ from amaranth import *
 from amaranth.lib import data
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.front_layouts import head_layout
-from spica.hw.core.layouts import REGISTERS
-from spica.hw.core.operations import Port
-from spica.hw.core.scoreboard import (
+from spica.hw.core.front_end_layouts import head_layout
+from spica.hw.core.issue.scoreboard import (
     FIXED_PORTS,
     VARIABLE_PORTS,
     Scoreboard,
     done_layout,
     register_event_layout,
 )
-from spica.hw.core.stall_reason import waits_layout
-from spica.hw.core.warp_scoreboard import UNDER_WAY
+from spica.hw.core.issue.stall_reason import waits_layout
+from spica.hw.core.issue.warp_scoreboard import UNDER_WAY
+from spica.hw.core.layouts import REGISTERS
+from spica.hw.isa.operations import Port
 
 from .proof import Fault, Proof
 from .properties import Assert, Assume, Properties, ones
@@ -175,7 +175,7 @@ class RegisterOfCore(Properties):
                 ]
 
 
-FILE = "hw/core/scoreboard.py"
+FILE = "hw/core/issue/scoreboard.py"
 FAULTS = (
     Fault(
         what="a write of any warp frees the register of all warps",

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from amaranth import *
 
-from spica.hw.axi import BURST_INCR
 from spica.hw.config.l2 import L2Config
-from spica.hw.memory.l2_layouts import L2SliceConfig
-from spica.hw.memory.l2_slice import L2Slice
+from spica.hw.lib.axi import BURST_INCR
+from spica.hw.memory.l2.l2_slice import L2Slice
+from spica.hw.memory.l2.layouts import L2SliceConfig
 
 from .proof import Proof
 from .properties import Assert, Assume, Properties

@@ -4,8 +4,8 @@ from amaranth import *
 from amaranth.lib import data
 
 from spica.hw.config import CoreConfig
+from spica.hw.core.issue.warp_scoreboard import UNDER_WAY, WarpScoreboard, needs_layout, releases
 from spica.hw.core.layouts import OPERANDS, REGISTERS
-from spica.hw.core.warp_scoreboard import UNDER_WAY, WarpScoreboard, needs_layout, releases
 
 from .proof import Fault, Proof
 from .properties import Assert, Assume, Properties, ones
@@ -129,7 +129,7 @@ class RegisterOfWarp(Properties):
             ]
 
 
-FILE = "hw/core/warp_scoreboard.py"
+FILE = "hw/core/issue/warp_scoreboard.py"
 FAULTS = (
     Fault(
         what="a register claimed in the cycle of its write has two outstanding results",

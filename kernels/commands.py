@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from ..hw.address_map import (
+from ..hw.isa.memory_map import (
     CONTROL,
     CONTROL_BASE,
     DMA,

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..hw.cache import cached, digest
+from ..hw.base.build_cache import cached, digest
+from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
-from ..hw.errors import UserError
 from .header import library_header, program_header
 
 __all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program", "compiler_version"]

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from ..hw.formats import FORMATS, FP32, FloatFormat, IntFormat
+from ..hw.config.formats import FORMATS, FP32, FloatFormat, IntFormat
 
 __all__ = ["dtype_of", "nearest", "values_of"]
 

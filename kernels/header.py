@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from ..hw import address_map
-from ..hw.artifacts import register_blocks
-from ..hw.artifacts import sizes as config_sizes
+from ..hw.base.errors import UserError
+from ..hw.cluster.artifacts import register_blocks
+from ..hw.cluster.artifacts import sizes as config_sizes
 from ..hw.config import ClusterConfig
-from ..hw.errors import UserError
+from ..hw.isa import memory_map as address_map
 from ..hw.isa.commands import CISC_MAPS, Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS, Unit

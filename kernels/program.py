@@ -12,7 +12,7 @@ from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from ..hw.errors import UserError
+from ..hw.base.errors import UserError
 
 __all__ = ["Function", "Program", "SourceLine", "file_names"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..hw.cache import cache_directory, digest
+from ..hw.base.build_cache import cache_directory, digest
 
 __all__ = ["cached", "source_key"]
 

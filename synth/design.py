@@ -9,11 +9,11 @@ from pathlib import Path
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
-from ..hw.amaranth_patches import blank_memories, patched_amaranth
-from ..hw.cache import digest
+from ..hw.base.build_cache import digest
 from ..hw.config import ClusterConfig
-from ..hw.emit import Emitter, no_garbage_collection, signature_ports
-from ..hw.shared_block import SharedBlock, describe, module_name
+from ..hw.emit.amaranth_patches import blank_memories, patched_amaranth
+from ..hw.emit.emitter import Emitter, no_garbage_collection, signature_ports
+from ..hw.emit.shared_block import SharedBlock, describe, module_name
 from .blocks import Block, split_blocks
 from .cache import cached, source_key
 from .groups import class_name
@@ -94,7 +94,9 @@ def cluster_design(config: ClusterConfig, name: str) -> Design:
     """Return the blocks of a cluster, from the cache if it was elaborated before."""
 
     def elaborate() -> Design:
-        from ..hw.cluster import Cluster  # imports the whole RTL, unneeded for a cached design
+        from ..hw.cluster.cluster import (
+            Cluster,  # imports the whole RTL, unneeded for a cached design
+        )
 
         return design_of(Cluster(config), name)
 

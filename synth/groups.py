@@ -29,7 +29,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "memory.SharedLanes",
         "memory.DeviceLanes",
     ),
-    "tensor": ("tensor.DotProduct",),
+    "tensor": ("arith.DotProduct",),
     "mesh": ("matrix.WeightStationaryMesh", "matrix.OutputStationaryMesh"),
     "accumulator": ("matrix.Accumulator", "matrix.Drain"),
     "sequencer": (
@@ -43,21 +43,27 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "L1I": ("memory.InstructionCache",),
     "L1D": ("memory.DataCache",),
     "L2": ("memory.L2Slice",),
-    "interconnect": ("memory.CorePath", "memory.LineMasters", "memory.AxiMux", "Devices"),
-    "control": ("Cluster", "Control", "CoreControl", "Synchronizer", "core.CoreCounters"),
+    "interconnect": ("memory.CorePath", "memory.LineMasters", "lib.AxiMux", "cluster.Devices"),
+    "control": (
+        "cluster.Cluster",
+        "cluster.Control",
+        "cluster.CoreControl",
+        "cluster.Synchronizer",
+        "core.CoreCounters",
+    ),
 }
 
 #: Classes that contain parts of several groups: every direct child has a group of its own or is a
 #: helper.
 CONTAINERS = (
-    "Cluster",
+    "cluster.Cluster",
     "core.Core",
     "matrix.MatrixUnit",
     "matrix.MatrixArray",
     "memory.CorePath",
     "memory.DataPath",
 )
-HELPERS = ("Queue", "SkidBuffer", "memory.Merge")
+HELPERS = ("lib.Queue", "lib.SkidBuffer", "lib.Merge")
 
 _GROUPS = {name: group for group, names in GROUPS.items() for name in names}
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from ..hw.cache import digest
-from ..hw.errors import UserError
+from ..hw.base.build_cache import digest
+from ..hw.base.errors import UserError
 from .blocks import TOP, Block
 from .cache import cached
 from .synthesis import netlist_of, synthesis_key

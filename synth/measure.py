@@ -19,7 +19,7 @@ from .groups import group_of
 from .liberty import CellArea, Library, map_to, read_library
 from .memories import MemoryShape
 from .synthesis import Synthesis, synthesis_key, synthesise
-from .timing import timings_of
+from .timing.block_timing import timings_of
 
 __all__ = ["OTHER", "BlockMeasurement", "Measurement", "in_order", "measure", "measure_design"]
 

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..hw.verilog import YosysError
-from ..hw.verilog import run_yosys as run_in_folder
+from ..hw.emit.verilog import YosysError
+from ..hw.emit.verilog import run_yosys as run_in_folder
 
 __all__ = ["YosysError", "run_at_once", "run_yosys", "yosys_version"]
 

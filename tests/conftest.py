@@ -7,20 +7,47 @@ from pathlib import Path
 
 import pytest
 
-from spica.sim.trace.pipeline import pipeline_of
-from spica.sim.trace_bench import CONFIG, PROGRAM, run_recorded
+from spica.sim.trace.pipeline.pipeline import pipeline_of
+from support.trace.recorded_core import CONFIG, PROGRAM, run_recorded
 
 #: Slowest files, such as those that build the largest models: scheduled first.
 LONGEST = (
-    *("test_arithmetic", "test_core_random", "test_api", "test_core_lockstep", "test_save"),
-    *("test_core_path", "test_shapes", "test_cluster_cores", "test_shared", "test_budgets"),
-    *("test_matrix_unit", "test_engines_agree", "test_matrix_array", "test_core_micro"),
-    *("test_runtime", "test_kernels", "test_synchronizer_stress", "test_core_collectors"),
-    *("test_shared_conflicts", "test_data_cache", "test_l2_slice", "test_instruction_cache"),
-    *("test_core_load_store", "test_dma_control", "test_gemm", "test_mutants", "test_presets"),
-    *("test_core_counters_programs", "test_packaging", "test_cocotb", "test_macro_machine"),
-    *("test_emitted_verilog",),
+    "hw/arith/test_arithmetic_units.py",
+    "system/cores/test_core_random.py",
+    "system/run/test_api.py",
+    "system/cores/test_core_lockstep.py",
+    "system/checkpoint/test_checkpoint.py",
+    "hw/memory/path/test_memory_unit.py",
+    "system/gemm/test_gemm_shapes.py",
+    "system/clusters/test_cluster_cores.py",
+    "hw/memory/shared/test_shared_memory.py",
+    "cost/test_budgets.py",
+    "hw/matrix/test_matrix_unit.py",
+    "system/engines/test_engines_agree.py",
+    "hw/matrix/systolic/test_matrix_array.py",
+    "system/cores/test_microbenchmarks.py",
+    "system/programs/test_runtime.py",
+    "system/kernels/test_kernels.py",
+    "system/consistency/test_cluster_barrier_stress.py",
+    "hw/core/operands/test_collectors.py",
+    "hw/memory/shared/test_shared_conflicts.py",
+    "hw/memory/l1/test_data_cache.py",
+    "hw/memory/l2/test_l2_slice.py",
+    "hw/memory/l1/test_instruction_cache.py",
+    "hw/core/units/lsu/test_load_store.py",
+    "hw/memory/dma/test_dma_control.py",
+    "system/gemm/test_gemm.py",
+    "tools/test_mutants.py",
+    "system/verilog/test_presets.py",
+    "system/cores/test_core_counters_programs.py",
+    "tools/packaging/test_packaging.py",
+    "system/verilog/test_cocotb.py",
+    "system/engines/test_macro_machine.py",
+    "system/verilog/test_emitted_verilog.py",
 )
+
+
+TESTS = Path(__file__).parent
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -40,7 +67,7 @@ def pytest_collection_modifyitems(config, items):
     """Sort the slowest files first if several workers run."""
     if hasattr(config, "workerinput"):
         ranks = {name: rank for rank, name in enumerate(LONGEST)}
-        items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
+        items.sort(key=lambda item: ranks.get(item.path.relative_to(TESTS).as_posix(), len(ranks)))
 
 
 #: Allocations between garbage collections: designs make many objects.

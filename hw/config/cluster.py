@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from ..address_map import CONSOLE_OFFSET, WINDOW_BYTES
+from ..isa.memory_map import CONSOLE_OFFSET, WINDOW_BYTES
 from .checks import require_choice, require_integer
 from .core import CoreConfig
 from .l2 import L2Config

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from amaranth.utils import ceil_log2
 
-from ..arithmetic import ARITHMETIC
-from ..formats import FORMATS, FloatFormat, IntFormat
+from .arithmetic import ARITHMETIC
 from .checks import require_choice, require_integer, require_power_of_two
+from .formats import FORMATS, FloatFormat, IntFormat
 from .memory import WORD_BYTES
 
 __all__ = ["MatrixConfig"]

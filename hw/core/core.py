@@ -7,35 +7,35 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
+from ..emit.shared_block import SharedBlock
+from ..isa.operations import Port
 from ..lib.interfaces.core_memory import (
     data_request_layout,
     data_response_layout,
     fetch_request_layout,
     fetch_response_layout,
 )
-from ..shared_block import SharedBlock
-from ..streams import ResponseSignature
-from .address import is_store
-from .barrier import barrier_layout, barrier_request_layout
-from .collectors import Collectors
+from ..lib.streams import ResponseSignature
+from .control.barrier import barrier_layout, barrier_request_layout
+from .control.faults import fault_layout
+from .control.warp_control import WarpControl
 from .counters import CoreCounters
 from .csr_file import core_shape
-from .divide import DivideUnit
-from .dynamic_rounding import DynamicRounding
-from .faults import fault_layout
-from .fp32 import Fp32Unit
-from .front_end import FrontEnd
-from .integer import IntegerUnit
-from .issue import Issue
-from .load_store import LoadStoreUnit
-from .memory_layouts import memory_fault_layout
+from .front_end.front_end import FrontEnd
+from .issue.issue import Issue
+from .issue.scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from .observation import ObservationSignature, show
-from .operations import Port
-from .register_file import RegisterFile
-from .scoreboard import FIXED_PORTS, VARIABLE_PORTS
-from .special import SpecialUnit
-from .warp_control import WarpControl
-from .writeback import Writeback
+from .operands.collectors import Collectors
+from .operands.register_file import RegisterFile
+from .operands.writeback import Writeback
+from .units.divide.divide_unit import DivideUnit
+from .units.dynamic_rounding import DynamicRounding
+from .units.fp32.fp32_unit import Fp32Unit
+from .units.integer.integer_unit import IntegerUnit
+from .units.lsu.address import is_store
+from .units.lsu.load_store import LoadStoreUnit
+from .units.lsu.memory_layouts import memory_fault_layout
+from .units.sfu.special_unit import SpecialUnit
 
 __all__ = ["Core"]
 

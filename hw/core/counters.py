@@ -5,13 +5,13 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import CoreConfig
+from ..emit.shared_block import SharedBlock
 from ..isa.csr import COUNTERS
-from ..shared_block import SharedBlock
-from .barrier import ones
-from .collectors import collector_events
-from .operations import Port
-from .register_file import register_events
-from .stall_reason import StallReason
+from ..isa.operations import Port
+from .control.barrier import ones
+from .issue.stall_reason import StallReason
+from .operands.collectors import collector_events
+from .operands.register_file import register_events
 
 __all__ = ["COUNTED", "COUNTER_WIDTH", "CoreCounters", "core_events"]
 

@@ -8,14 +8,14 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..address_map import SHARED_BASE
 from ..config import ClusterConfig
+from ..emit.shared_block import SharedBlock
+from ..emit.sram_macros import ONE_PORT
 from ..isa.csr import COUNTER_NUMBERS, CSRS
+from ..isa.memory_map import SHARED_BASE
+from ..lib.arbiter import select
 from ..lib.interfaces.core_memory import warp_shape
-from ..memory.arbiter import select
-from ..shared_block import SharedBlock
-from ..sram import Sram
-from ..sram_macros import ONE_PORT
+from ..lib.sram import Sram
 
 __all__ = ["ISA", "CsrFile", "core_shape", "flags_layout"]
 

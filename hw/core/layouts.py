@@ -3,8 +3,8 @@
 from amaranth.lib import data
 
 from ..config import CoreConfig
+from ..isa.operations import OPERATION_WIDTH, Port
 from ..lib.interfaces.core_memory import warp_shape
-from .operations import OPERATION_WIDTH, Port
 
 __all__ = [
     "REGISTERS",

@@ -8,13 +8,13 @@ from amaranth.lib.wiring import Out
 
 from ..config import CoreConfig
 from ..isa.csr import COUNTERS
+from ..isa.operations import Port
 from ..lib.interfaces.core_memory import warp_shape
-from ..spread import SpreadResponseSignature, spread
-from .faults import fault_layout
+from ..lib.probes import SpreadResponseSignature, spread
+from .control.faults import fault_layout
+from .issue.stall_reason import StallReason
 from .layouts import result_layout
-from .memory_layouts import memory_fault_layout
-from .operations import Port
-from .stall_reason import StallReason
+from .units.lsu.memory_layouts import memory_fault_layout
 
 __all__ = ["ObservationSignature", "collected_layout", "place_layout", "show"]
 

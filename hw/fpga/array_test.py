@@ -8,8 +8,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
 from ..config import MatrixConfig
-from ..matrix.array import MatrixArray
-from ..matrix.mesh import array_row, array_weights
+from ..matrix.systolic.matrix_array import MatrixArray
+from ..matrix.systolic.mesh import array_row, array_weights
 from .report import Report, ReportConfig
 
 __all__ = ["ArrayTest", "ArrayTestConfig", "Step"]

@@ -9,9 +9,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from ..axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR, Axi4Signature
 from ..config import AxiConfig
 from ..config.checks import require_integer
+from ..lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR, Axi4Signature
 
 __all__ = ["AxiRam", "AxiRamConfig", "Window"]
 

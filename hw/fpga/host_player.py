@@ -8,9 +8,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
-from ..address_map import SLAVE_ADDRESS_WIDTH
-from ..axi import RESPONSE_OKAY, Axi4LiteSignature
 from ..config.checks import require_integer
+from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
+from ..lib.axi import RESPONSE_OKAY, Axi4LiteSignature
 
 __all__ = ["HostPlayer", "HostPlayerConfig"]
 

@@ -7,7 +7,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect
 
-from ..cluster import Cluster, gated_domains
+from ..cluster.cluster import Cluster, gated_domains
 from ..config import ClusterConfig
 from .axi_ram import AxiRam, AxiRamConfig, Window
 from .host_player import HostPlayer, HostPlayerConfig

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..core.operations import SpecialOperation
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+from .operations import SpecialOperation
 
 __all__ = ["INSTRUCTIONS", "Instruction", "Unit", "find"]
 

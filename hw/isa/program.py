@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ..address_map import ENTRY
 from .assembly import assemble
 from .instructions import INSTRUCTIONS
+from .memory_map import ENTRY
 
 __all__ = ["Program", "assemble_program"]
 

@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-from ..address_map import DRAM_BASE, DRAM_END
+from ..isa.memory_map import DRAM_BASE, DRAM_END
 
 __all__ = ["is_dram", "within"]
 

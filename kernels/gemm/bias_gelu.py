@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ...hw.errors import UserError
 from ..floats import ROUNDOFF, normal, with_extremes
 from ..kernel import Buffer, Kernel, Problem
 from .finished import finished_kernel, posed_product, rounded, with_gaps

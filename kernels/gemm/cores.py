@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 
-from ...hw.arithmetic import ARITHMETIC
+from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ...hw.errors import UserError
+from ...hw.config.arithmetic import ARITHMETIC
 from ..elements import NATIVE
 from ..kernel import Buffer, Kernel, Problem
 from .data import operands

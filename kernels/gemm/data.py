@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...hw.arithmetic import ARITHMETIC
-from ...hw.formats import FORMATS, FloatFormat
+from ...hw.config.arithmetic import ARITHMETIC
+from ...hw.config.formats import FORMATS, FloatFormat
 from ..elements import dtype_of, nearest
 from .problem import GemmProblem
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...hw.arithmetic import ARITHMETIC
+from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ...hw.errors import UserError
-from ...hw.formats import FORMATS, FloatFormat
+from ...hw.config.arithmetic import ARITHMETIC
+from ...hw.config.formats import FORMATS, FloatFormat
 from ..kernel import Kernel, Problem
 from .cores import pose
 from .problem import GemmProblem

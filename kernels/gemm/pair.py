@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ...hw.errors import UserError
 from ..kernel import Kernel, Problem
 from . import cores
 from .problem import GemmProblem

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...hw.address_map import DRAM_BASE, DRAM_END
-from ...hw.arithmetic import ARITHMETIC
+from ...hw.config.arithmetic import ARITHMETIC
 from ...hw.config.checks import require_choice, require_integer
+from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
 from ..elements import dtype_of
 
 __all__ = ["GUARD_BYTES", "GemmProblem"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...hw.arithmetic import ARITHMETIC
-from ...hw.formats import FORMATS, FloatFormat, IntFormat
+from ...hw.config.arithmetic import ARITHMETIC
+from ...hw.config.formats import FORMATS, FloatFormat, IntFormat
 from ..elements import values_of
 from .problem import GemmProblem
 

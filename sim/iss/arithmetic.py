@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hw.cache import cached, digest
-from ...hw.core.operations import SpecialOperation
-from ...hw.float.rounding import Rounding
-from ..compiler import compile_all, find_compiler, link, processor
+from ...hw.arith.float.rounding import Rounding
+from ...hw.base.build_cache import cached, digest
+from ...hw.isa.operations import SpecialOperation
+from ..engine.compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
 from .library import FLAGS, NATIVE
 
@@ -31,7 +31,7 @@ __all__ = [
     "special_function",
 ]
 
-SOURCE = "arithmetic.cpp"
+SOURCE = "arithmetic/arithmetic.cpp"
 #: Instructions with a fast way for ordinary operands beside the exact one, and their operands.
 ROUNDED = {
     **dict.fromkeys(("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s"), 3),

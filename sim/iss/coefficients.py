@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from ...hw.core.operations import SpecialOperation
-from ...hw.float.special import functions as special
-from ...hw.float.special.coefficients import COEFFICIENTS, INVERSE_TURN, INVERSE_TURN_WIDTH
-from ...hw.float.special.functions import TABLES, Table
-from ...hw.formats import FP32
+from ...hw.arith.special import functions as special
+from ...hw.arith.special.coefficients import COEFFICIENTS, INVERSE_TURN, INVERSE_TURN_WIDTH
+from ...hw.arith.special.functions import TABLES, Table
+from ...hw.config.formats import FP32
+from ...hw.isa.operations import SpecialOperation
 
 __all__ = ["special_header"]
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from ...hw.address_map import DMA, MATRIX, numbered, unit_bases
 from ...hw.config import ClusterConfig
-from ..faults import describe_faults
-from .device.agenda import SCHEDULES, Agenda, DeviceFault
+from ...hw.isa.memory_map import DMA, MATRIX, numbered, unit_bases
+from ..harness.error_registers import describe_faults
 from .device.dma import STATUS as DMA_STATUS
 from .device.dma import DmaDevice
 from .device.matrix import MatrixDevice
 from .device.memory import DeviceMemory, Memory
+from .device.work_queue import SCHEDULES, Agenda, DeviceFault
 
 __all__ = ["SCHEDULES", "DeviceFault", "Devices"]
 

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from ...hw.errors import UserError
+from ...hw.base.errors import UserError
 from .native_machine import NativeMachine, pointer_to
 
 __all__ = ["HostMemory"]

@@ -5,9 +5,9 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...hw.cache import cached, digest
+from ...hw.base.build_cache import cached, digest
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
-from ..compiler import compile_all, find_compiler, link, processor
+from ..engine.compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
 from .table import header
 
@@ -22,7 +22,7 @@ FLAGS = ("-std=c++20", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-Wall", 
 def texts() -> list[str]:
     """Return names and texts of all our own C++."""
     found = []
-    for path in sorted(NATIVE.iterdir()):
+    for path in sorted(NATIVE.rglob("*")):
         if path.suffix in (".cpp", ".hpp"):
             found += [path.name, path.read_text()]
     return found

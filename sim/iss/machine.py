@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.address_map import ENTRY
+from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ...hw.errors import UserError
-from .counting import COUNT_WORDS, statistics_of
+from ...hw.isa.memory_map import ENTRY
 from .device_link import DeviceLink
 from .devices import Devices
 from .faults import REASONS, Reason, fault_of
@@ -19,6 +18,7 @@ from .native_machine import NativeMachine, pointer_to
 from .native_types import HISTORY, NativeFault, NativeRetired, native_config
 from .outcome import Cause, Fault, Outcome, Retired, Statistics, Stop, WarpState
 from .retirement import retired_of
+from .statistics import COUNT_WORDS, statistics_of
 from .warps import change_warp, describe_wait, head_of, warp_state, words_of_warp
 
 __all__ = ["SCHEDULES", "Iss"]

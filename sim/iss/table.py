@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from ...hw import address_map
+from ...hw.isa import memory_map as address_map
 from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterFile
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction

@@ -9,17 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "axi_port.hpp"
-#include "cluster_cores.hpp"
-#include "dma_writes.hpp"
-#include "dram.hpp"
-#include "host.hpp"
-#include "lone_cores.hpp"
-#include "memory.hpp"
-#include "mirror.hpp"
+#include "memory/axi_port.hpp"
+#include "cores/cluster_cores.hpp"
+#include "memory/dma_writes.hpp"
+#include "memory/dram.hpp"
+#include "memory/host.hpp"
+#include "cores/lone_cores.hpp"
+#include "memory/memory.hpp"
+#include "memory/mirror.hpp"
 #include "observer.hpp"
 #include "ports.hpp"
-#include "stop.hpp"
+#include "stop_reason.hpp"
 
 namespace spica {
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...hw.float.rounding import FLAGS as FLAG_BITS
-from ...hw.float.rounding import Rounding
+from ...hw.arith.float.rounding import FLAGS as FLAG_BITS
+from ...hw.arith.float.rounding import Rounding
 from . import require
 
 __all__ = ["OPERATIONS", "qemu"]

@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ...hw.errors import UserError
 from ...kernels.program import Program
-from ..cluster_records import ClusterRecords
-from ..core_records import CoreRecords
-from .chrome import chrome_trace
-from .html import html_page
-from .kanata import kanata_log
-from .naming import Names
-from .overview import overview_page
-from .overview_chrome import overview_trace
-from .overview_svg import overview_picture
-from .pipeline import pipeline_of
-from .retire import retire_log
+from .overview.chrome import overview_trace
+from .overview.cluster_records import ClusterRecords
+from .overview.overview_page import overview_page
+from .overview.svg import overview_picture
+from .pipeline.chrome import chrome_trace
+from .pipeline.core_records import CoreRecords
+from .pipeline.kanata import kanata_log
+from .pipeline.naming import Names
+from .pipeline.pipeline import pipeline_of
+from .pipeline.retire import retire_log
+from .pipeline.timeline_page import html_page
 
 __all__ = ["OVERVIEW_SUFFIXES", "TRACE_SUFFIXES", "write_overview", "write_trace"]
 

@@ -1,1 +1,1 @@
-"""Benches of the arithmetic units, with golden models and oracles."""
+"""Benches of units: arithmetic and shared memory."""

@@ -4,7 +4,7 @@ from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from ...config import CoreConfig
-from ...core.operations import Port
+from ...isa.operations import Port
 
 __all__ = [
     "data_request_layout",

@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from ....hw.address_map import DMA, SHARED_BASE
-from ....hw.memory.ports import Direction
-from ...golden.dma import DmaJob
-from .agenda import Agenda, DeviceFault, Work
+from ....hw.isa.memory_map import DMA, SHARED_BASE
+from ....hw.lib.interfaces.shared_memory import Direction
+from ...golden.memory.dma.dma import DmaJob
 from .memory import DeviceMemory
+from .work_queue import Agenda, DeviceFault, Work
 
 __all__ = ["DmaDevice"]
 

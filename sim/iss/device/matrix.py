@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....hw.address_map import MATRIX, SHARED_BASE, numbered
 from ....hw.config import ClusterConfig
-from ...golden.commands import CommandModel
-from ...golden.dma import DmaJob
-from ...golden.matrix import MatrixModel, transfers
-from .agenda import Agenda, DeviceFault, Work
+from ....hw.isa.memory_map import MATRIX, SHARED_BASE, numbered
+from ...golden.matrix.command.command_decoder import CommandModel
+from ...golden.matrix.matrix_unit import MatrixModel, transfers
+from ...golden.memory.dma.dma import DmaJob
 from .memory import DeviceMemory
 from .region import Region
+from .work_queue import Agenda, DeviceFault, Work
 
 __all__ = ["MatrixDevice"]
 

@@ -5,12 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
-from ....hw.address_map import SHARED_BASE
 from ....hw.config import ClusterConfig
-from ....hw.memory.ports import Direction
-from ...golden.dma import DmaJob, is_refused, run_job
-from .agenda import DeviceFault
+from ....hw.isa.memory_map import SHARED_BASE
+from ....hw.lib.interfaces.shared_memory import Direction
+from ...golden.memory.dma.dma import DmaJob, is_refused, run_job
 from .region import Region
+from .work_queue import DeviceFault
 
 __all__ = ["DeviceMemory", "Memory"]
 

@@ -1,7 +1,7 @@
 // Scheduling: which warp goes on, one instruction at a time, until all have ended or none can.
 #include "machine.hpp"
 
-#include "execute.hpp"
+#include "instructions/execute.hpp"
 
 namespace spica {
 

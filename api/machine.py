@@ -1,0 +1,230 @@
+"""A machine for people at a Python prompt: NumPy arrays in, NumPy arrays, cycles, counters out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..hw.base.errors import MachineError, UserError
+from ..hw.config import PRESETS, ClusterConfig
+from ..hw.config.arithmetic import ARITHMETIC
+from ..kernels.elements import NATIVE, nearest, values_of
+from ..kernels.kernel import find_kernel
+from ..sim.engine.engines import ENGINES
+from ..sim.harness.dram import DramConfig
+from ..sim.machine.saving import Saving, saving_to
+from ..sim.run.command_run import RunOptions, run_kernel
+from ..sim.run.exact_kernels import exact_cores_kernel
+from ..sim.run.loading import SimtOptions
+from ..sim.run.program_run import run_simt
+
+__all__ = ["Machine", "Run"]
+
+MODEL = "iss"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the last run of a machine took.
+
+    Attributes
+    ----------
+    cycles : int or None
+        Of what is measured; None for the instruction-set model, which has no clock.
+    counters : dict
+        What the units counted, by the names of `hw.counters.counter_table`.
+    mac_utilization : float or None
+        Share of the matrix unit's multiply-adds that the product needed.
+    result : dict
+        All of it, as ``spica run --json`` writes it.
+
+    """
+
+    cycles: int | None
+    counters: dict[str, int]
+    mac_utilization: float | None
+    result: dict[str, Any]
+
+
+class Machine:
+    """A cluster that multiplies matrices and runs kernels; its model is built once and kept.
+
+    Parameters
+    ----------
+    machine : str or ClusterConfig
+        A preset, or the config of a machine of your own.
+    engine : str
+        ``verilator``, ``amaranth``, or ``iss``, the model of instructions without a clock.
+    driver : str or None
+        Who commands the matrix unit: a program on the ``cores``, or the ``host``. None: the cores
+        where there are some.
+    dram : DramConfig or None
+        Timing of memory.
+    seed : int
+        Of the data of kernels.
+    progress : callable or None
+        Told what is being done, pieces done, pieces in all.
+
+    Attributes
+    ----------
+    last : Run or None
+        What the last run took.
+
+    """
+
+    def __init__(
+        self,
+        machine: str | ClusterConfig = "virgo",
+        *,
+        engine: str = "verilator",
+        driver: str | None = None,
+        dram: DramConfig | None = None,
+        seed: int = 1,
+        progress: Callable[[str, int, int], None] | None = None,
+    ):
+        if isinstance(machine, str):
+            if machine not in PRESETS:
+                raise UserError(f"machine must be one of {', '.join(PRESETS)}, not {machine!r}")
+            self.name, self.config = machine, PRESETS[machine]
+        else:
+            self.name, self.config = "own", machine
+        if engine not in (*ENGINES, MODEL):
+            raise UserError(f"engine must be one of {', '.join((*ENGINES, MODEL))}, not {engine!r}")
+        if driver not in (None, "cores", "host"):
+            raise UserError(f"driver must be cores or host, not {driver!r}")
+        if driver == "cores" and not self.config.cores:
+            raise UserError(f"driver cores needs a machine with cores, and {self.name} has none")
+        if engine == MODEL and (driver == "host" or not self.config.cores):
+            raise UserError(f"engine {MODEL} must have cores to run programs on, and no host")
+        self.engine, self.seed, self.progress = engine, seed, progress
+        self.dram = dram or DramConfig()
+        self.on_cores = bool(self.config.cores) and driver != "host"
+        self.last: Run | None = None
+
+    def matmul(
+        self,
+        a: np.ndarray,
+        b: np.ndarray,
+        *,
+        c_format: str | None = None,
+        save: Path | str | None = None,
+        save_at: int | None = None,
+        restore: Path | str | None = None,
+    ) -> np.ndarray:
+        """Return the product of two matrices, computed by the matrix unit and checked.
+
+        Parameters
+        ----------
+        a, b : ndarray
+            Shapes (m, k) and (k, n). Values are rounded to the unit's operand format, to nearest
+            even.
+        c_format : str or None
+            Format of the result; None for the narrow one of the operands.
+        save : path or None
+            Where to save the run on its way: a new file.
+        save_at : int or None
+            In which cycle.
+        restore : path or None
+            A saved run of the same product to go on from.
+
+        Returns
+        -------
+        ndarray
+            Shape (m, n), of NumPy's type of the format; float64 where NumPy has none.
+
+        """
+        matrix = self.config.matrix
+        if matrix is None:
+            raise UserError(f"matmul needs a matrix unit, and {self.name} has none")
+        a, b = (as_matrix(name, array) for name, array in (("a", a), ("b", b)))
+        if a.shape[1] != b.shape[0]:
+            raise UserError(
+                f"a must have as many columns as b has rows, not {a.shape[1]} and {b.shape[0]}"
+            )
+        saving = saving_to(save, save_at, restore)
+        form = c_format or ARITHMETIC[matrix.operand].narrow
+        stored = as_elements(a, matrix.operand), as_elements(b, matrix.operand)
+        m, k, n = *a.shape, b.shape[1]
+        results: dict[str, np.ndarray] = {}
+        if self.on_cores:
+            kernel = exact_cores_kernel(self.config, given=stored, c_format=c_format)
+            self.run_on_cores(kernel, {"m": m, "n": n, "k": k}, saving, results)
+        else:
+            options = RunOptions(
+                engine=self.engine,
+                dram_bandwidth=self.dram.bytes_per_cycle,
+                dram_latency=self.dram.latency,
+                operands=stored,
+                c_format=c_format,
+                saving=saving,
+            )
+            sizes = (m, n, k)
+            done = run_kernel(
+                "gemm", self.name, self.config, *sizes, options, self.progress, results
+            )
+            self.keep(done, done["counters"])
+        c = results["c"]
+        return c if form in NATIVE else values_of(c, form)
+
+    def run(
+        self,
+        kernel: str,
+        *,
+        save: Path | str | None = None,
+        save_at: int | None = None,
+        restore: Path | str | None = None,
+        **sizes: int,
+    ) -> dict[str, np.ndarray]:
+        """Run a kernel of ``spica list`` on the cores; return its buffers as it left them.
+
+        `save`, `save_at` and `restore` are those of `matmul`.
+        """
+        results: dict[str, np.ndarray] = {}
+        saving = saving_to(save, save_at, restore)
+        self.run_on_cores(find_kernel(kernel), sizes, saving, results)
+        return results
+
+    def run_on_cores(
+        self, kernel, sizes: dict[str, int], saving: Saving, results: dict[str, np.ndarray]
+    ):
+        """Run a kernel, keep what it took, and fill `results`."""
+        options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False, saving=saving)
+        if self.engine != MODEL and self.config.matrices:
+            options = replace(options, memory=self.dram)
+        done = run_simt(
+            kernel, self.name, self.config, sizes, options, progress=self.progress, results=results
+        )
+        self.keep(done, done.get("unit_counters", {}))
+
+    def keep(self, done: dict[str, Any], counters: dict[str, int]):
+        """Remember what a run took; raise if it computed anything wrong."""
+        region = done.get("region") or {}
+        self.last = Run(
+            cycles=region.get("cycles", done.get("cycles")),
+            counters=counters,
+            mac_utilization=done.get("mac_utilization"),
+            result=done,
+        )
+        if done["check"]["verdict"] != "right":
+            raise MachineError(f"the machine computed wrong values: {done['check']}")
+
+
+def as_matrix(name: str, array: np.ndarray) -> np.ndarray:
+    """Return an array of two dimensions with at least one element, or say what is wrong."""
+    matrix = np.asarray(array)
+    if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "fiub":
+        raise UserError(
+            f"{name} must be a matrix of numbers with at least one element, not {matrix.dtype} of "
+            f"shape {matrix.shape}"
+        )
+    return matrix
+
+
+def as_elements(array: np.ndarray, form: str) -> np.ndarray:
+    """Return an array in a format, infinities and NaN kept where NumPy has the format."""
+    if form in NATIVE and np.dtype(NATIVE[form]).kind == "f":
+        with np.errstate(over="ignore"):
+            return array.astype(NATIVE[form])
+    return nearest(array.astype(np.float64), form)

@@ -1,0 +1,146 @@
+"""Proofs of the cluster barrier: all cores are released once, and none before all have arrived."""
+
+from dataclasses import replace
+
+from amaranth import *
+from amaranth.utils import ceil_log2
+
+from spica.hw.cluster.cluster_barrier import Synchronizer
+from spica.hw.config import PRESETS
+
+from .proof import Fault, Proof
+from .properties import Assert, Assume, Properties, ones
+from .turns import Turns
+
+__all__ = ["PROOFS"]
+
+
+class Meeting(Properties):
+    """One arbitrary barrier and one arbitrary core: arrival, waiting and release.
+
+    Assumptions: a core that waits at a barrier does not arrive there again, and counts are 1 to
+    `cores`.
+    """
+
+    def __init__(self, cores: int, barriers: int):
+        self.config = replace(PRESETS["virgo"], cores=cores, barriers=barriers)
+        width = ceil_log2(cores + 1)
+        super().__init__(
+            free={"valids": cores}
+            | {f"barrier_{core}": range(barriers) for core in range(cores)}
+            | {f"count_{core}": range(cores + 1) for core in range(cores)},
+            fixed={"barrier": range(barriers), "who": range(cores)},
+            inside={f"kept_{b}": (f"synchronizer.count_{b}", width) for b in range(barriers)}
+            | {"after": ("synchronizer.arbiter.after", cores)},
+        )
+
+    def state(self, m):
+        cores = self.config.cores
+        m.submodules.synchronizer = self.dut = dut = Synchronizer(self.config)
+        self.here, self.count = here, count = Signal(cores), Signal(range(cores + 1))
+        taken, opens = Signal(cores), Signal()
+        m.d.comb += opens.eq(0)
+        for core, request in enumerate(dut.request):
+            comes, asked = getattr(self, f"barrier_{core}"), getattr(self, f"count_{core}")
+            at_it, refused = comes == self.barrier, Signal(name=f"refused_{core}")
+            m.d.comb += [
+                request.valid.eq(self.valids[core]),
+                request.payload.barrier.eq(comes),
+                request.payload.count.eq(asked),
+                taken[core].eq(request.valid & request.ready),
+                Assume((asked >= 1) & (asked <= cores)),
+                Assume(~(self.valids[core] & at_it & here[core])),
+                refused.eq(here.any() & (count != asked)),
+            ]
+            with m.If(taken[core] & at_it):
+                m.d.comb += Assert(dut.refused[core] == refused)
+                with m.If(~refused):
+                    m.d.comb += opens.eq(ones(here) + 1 == asked)
+                    m.d.sync += [here.eq(Mux(opens, 0, here | 1 << core)), count.eq(asked)]
+        opened, released = Signal(), Signal()
+        self.turns = turns = Turns(
+            m, self.who, cores, self.valids.bit_select(self.who, 1), taken, cores - 1
+        )
+        m.d.sync += opened.eq(opens)
+        m.d.comb += [
+            released.eq(dut.release.valid & (dut.release.payload.barrier == self.barrier)),
+            Assert(released == opened),
+            Assert(dut.waiting[self.barrier] == here),
+            Assert(~here.any() | (ones(here) < count)),
+            Assert(ones(taken) == self.valids.any()),
+            Assert(~turns.due | taken.bit_select(self.who, 1)),
+        ]
+        with m.If(~self.valids.any()):
+            m.d.comb += Assert(~taken.any())
+
+    def relate(self, m):
+        cores = self.config.cores
+        kept = Array(getattr(self, f"kept_{b}") for b in range(self.config.barriers))
+        after = Array(-1 << (last + 1) & (1 << cores) - 1 for last in range(cores))
+        m.d.comb += [
+            Assert(~self.here.any() | (kept[self.barrier] == self.count)),
+            Assert(self.after == after[self.turns.last]),
+        ]
+        self.turns.relate(m)
+
+
+FILE = "hw/cluster/cluster_barrier.py"
+FAULTS = (
+    Fault(
+        what="all are released before the last core has arrived",
+        file=FILE,
+        old="(ones(here) + 1 == chosen.count)",
+        new="(ones(here) + 1 >= chosen.count - (chosen.count == 3))",
+    ),
+    Fault(
+        what="the release right after another is lost",
+        file=FILE,
+        old="self.release.valid.eq(opens)",
+        new="self.release.valid.eq(opens & ~self.release.valid)",
+    ),
+    Fault(
+        what="the count of the first core is not compared",
+        file=FILE,
+        old="(count != chosen.count)",
+        new="(count < chosen.count)",
+    ),
+    Fault(
+        what="a refused core waits",
+        file=FILE,
+        old="arrives.eq(wants.any() & ~refused)",
+        new="arrives.eq(wants.any())",
+    ),
+    Fault(
+        what="a released core still waits",
+        file=FILE,
+        old="Mux(opens, 0, here | arbiter.grant)",
+        new="Mux(opens & here.any(), 0, here | arbiter.grant)",
+    ),
+    Fault(
+        what="the turn advances only if all cores request",
+        file=FILE,
+        old="arbiter.taken.eq(wants.any())",
+        new="arbiter.taken.eq(wants.all())",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="synchronizer",
+        says="all cores are released once, in the cycle after the last arrival, and none before; "
+        "only a core with a different count is refused; a core waits for at most one turn of each "
+        "other core",
+        size="3 cores, 2 barriers",
+        kind=Meeting,
+        arguments=(3, 2),
+        faults=FAULTS,
+    ),
+    Proof(
+        name="synchronizer_8",
+        says="the same",
+        size="8 cores, 4 barriers",
+        kind=Meeting,
+        arguments=(8, 4),
+        faults=(),
+    ),
+)

@@ -1,0 +1,268 @@
+"""Proofs of the MSHR file: each waiter is answered once, with its word, and none is lost."""
+
+from dataclasses import replace
+
+from amaranth import *
+
+from spica.hw.memory.l1.mshr import MissConfig, fill_layout
+from spica.hw.memory.l1.mshr_file import MissTable, entry_width
+
+from .mshr_entry import Entry
+from .mshrs import SMALL
+from .proof import Fault, Proof
+from .properties import Assert, Assume, Properties, ones
+
+__all__ = ["PROOFS"]
+
+
+class Waiters(Properties):
+    """All waiters, and one arbitrary waiter with the word that it requested.
+
+    Assumptions: beats arrive only for lines being read. A line being read is not present unless it
+    is marked as forgotten. No waiter requests twice, but a waiter may request again in the cycle of
+    its answer.
+    """
+
+    def __init__(self, config: MissConfig):
+        self.config = config
+        cache = config.cache
+        entries = range(cache.misses)
+        shapes = {
+            "fill": fill_layout(config),
+            "free": 1,
+            "replays": 1,
+            "waiting": config.waiters,
+            "errors": config.beats,
+        }
+        super().__init__(
+            free={
+                "looks": 1,
+                "present": 1,
+                "valids": cache.ways,
+                "line": cache.line_width,
+                "wanted": 1,
+                "waiter": range(config.waiters),
+                "place": config.place_width,
+                "filled": 1,
+                "filled_entry": entry_width(config),
+                "error": 1,
+                "invalidate": 1,
+                "pause": 1,
+            },
+            fixed={"who": range(config.waiters)},
+            inside={
+                **{
+                    f"{name}_{entry}": (f"table.line_{entry}.{name}", shape)
+                    for name, shape in shapes.items()
+                    for entry in entries
+                },
+                **{
+                    f"place_{waiter}": (f"table.place_{waiter}", config.place_width)
+                    for waiter in range(config.waiters)
+                },
+                "turn": ("table.victim.turn", cache.ways),
+            },
+        )
+
+    def state(self, m):
+        config = self.config
+        m.submodules.table = self.dut = dut = MissTable(config)
+        given = ("looks", "present", "valids", "line", "wanted", "waiter", "place")
+        given += ("filled", "filled_entry", "error", "invalidate", "pause")
+        m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in given]
+        self.entries = [Entry(config, number) for number in range(config.cache.misses)]
+        waiter, replayed = Signal(config.waiters), Signal(config.waiters)
+        waits = Signal(config.waiters)
+        m.d.comb += [
+            waiter.eq(1 << self.waiter),
+            replayed.eq(dut.replay.valid << dut.replay.payload.waiter),
+            waits.eq(joined(entry.waiting for entry in self.entries)),
+            Assume(~(self.looks & self.wanted & (waits & waiter & ~replayed).any())),
+            Assume(self.filled_entry < len(self.entries)),
+        ]
+        for number, entry in enumerate(self.entries):
+            same = entry.line == self.line
+            m.d.comb += [
+                entry.begins.eq(dut.begins & (dut.entry == number)),
+                entry.joins.eq(self.looks & same & entry.pending & ~entry.forgotten),
+                entry.filled.eq(self.filled & (self.filled_entry == number)),
+                entry.replayed.eq(Mux(entry.here, replayed, 0)),
+                Assume(~entry.filled | entry.pending),
+                Assume(~(self.present & entry.joins)),
+            ]
+            entry.step(m, self, waiter)
+        self.judge_looks(m, dut)
+        self.judge_fill(m, dut)
+        self.judge_answer(m, dut)
+
+    def judge_looks(self, m: Module, dut):
+        """Assert that a lookup joins the MSHR of its line, or allocates one if there is room."""
+        entries, joins = self.entries, Signal()
+        free = [~entry.live for entry in entries]
+        usable = Cat(Mux(self.wanted, free[0], 0), *free[1:]).any()
+        in_set = [entry.live & (entry.set == self.line[: len(entry.set)]) for entry in entries]
+        room = ones(in_set) < self.config.cache.ways
+        m.d.comb += [
+            joins.eq(Cat(entry.joins for entry in entries).any()),
+            Assert(ones(entry.joins for entry in entries) <= 1),
+            Assert(dut.joins == joins),
+            Assert(~dut.begins | (self.looks & ~self.present & ~joins & usable)),
+            Assert(dut.begins | ~(self.looks & ~self.present & ~joins & usable & room)),
+            Assert(dut.begins == ones(entry.begins for entry in entries)),
+            Assert(dut.busy == ~Cat(free).all()),
+            Assert(dut.spare == Cat(free[1:]).any()),
+        ]
+        for number, entry in enumerate(entries):
+            m.d.comb += Assert(~entry.begins | (free[number] & (self.wanted | (number != 0))))
+
+    def judge_fill(self, m: Module, dut):
+        """Assert that beats are written to ways that no other live entry uses."""
+        for number, entry in enumerate(self.entries):
+            with m.If(entry.filled):
+                m.d.sync += entry.way.eq(dut.fill.way)
+                m.d.comb += [
+                    Assert(dut.fill.line == entry.line),
+                    Assert(dut.fill.beat == entry.beat),
+                    Assert(ones(dut.fill.way) == 1),
+                    Assert(~entry.has_way | (dut.fill.way == entry.way)),
+                    Assert(dut.fill.fails == entry.errors.any()),
+                    Assert(dut.fill.forgotten == entry.forgotten),
+                ]
+                for other in self.entries[:number] + self.entries[number + 1 :]:
+                    meets = other.has_way & (other.set == entry.set) & (other.way == dut.fill.way)
+                    m.d.comb += Assert(~meets)
+
+    def judge_answer(self, m: Module, dut):
+        """Assert that a waiter is answered whenever possible, with its requested word."""
+        config, replay = self.config, dut.replay.payload
+        here = Cat(entry.here for entry in self.entries)
+        self.asked = asked = Signal(config.place_width)
+        with m.If(self.looks & self.wanted & (self.waiter == self.who)):
+            m.d.sync += asked.eq(self.place)
+        m.d.comb += Assert(dut.replay.valid == (here.any() & ~self.pause))
+        for number, entry in enumerate(self.entries):
+            with m.If(dut.replay.valid & entry.here & ~here[:number].any()):
+                m.d.comb += [
+                    Assert(entry.waiting.bit_select(replay.waiter, 1)),
+                    Assert(~(entry.waiting & ((1 << replay.waiter) - 1)).any()),
+                    Assert(replay.set == entry.set),
+                    Assert(replay.way == entry.way),
+                    Assert(
+                        replay.error
+                        == entry.errors.bit_select(replay.place[config.word_width :], 1)
+                    ),
+                ]
+        answers_him = dut.replay.valid & (replay.waiter == self.who)
+        m.d.comb += Assert(~answers_him | (replay.place == asked))
+
+    def relate(self, m):
+        places = Array(getattr(self, f"place_{n}") for n in range(self.config.waiters))
+        m.d.comb += [Assert(places[self.who] == self.asked), Assert(ones(self.turn) == 1)]
+        for number, entry in enumerate(self.entries):
+            names = ("fill", "free", "replays", "waiting", "errors")
+            fill, free, replays, waiting, errors = (
+                getattr(self, f"{name}_{number}") for name in names
+            )
+            m.d.comb += [
+                Assert(free == ~entry.live),
+                Assert(replays == entry.here),
+                Assert(waiting == entry.waiting),
+                Assert(fill.line == entry.line),
+                Assert(fill.beat == entry.beat),
+                Assert(entry.pending | (fill.beat == 0)),
+                Assert(errors == entry.errors),
+                Assert(~entry.pending | ~(errors >> entry.beat).any()),
+                Assert(~entry.has_way | (fill.way == entry.way)),
+                Assert(~entry.pending | (fill.forgotten == entry.forgotten)),
+                Assert(~entry.live | (ones(fill.way) == 1)),
+            ]
+            for before, other in enumerate(self.entries[:number]):
+                meets = entry.live & other.live & (entry.set == other.set)
+                m.d.comb += [
+                    Assert(~meets | (fill.way != getattr(self, f"fill_{before}").way)),
+                    Assert(~(entry.waiting & other.waiting).any()),
+                ]
+                twice = entry.pending & other.pending & (entry.line == other.line)
+                m.d.comb += Assert(~twice | entry.forgotten | other.forgotten)
+
+
+def joined(masks) -> Value:
+    """Return the OR of masks."""
+    total = C(0, 1)
+    for mask in masks:
+        total = total | mask
+    return total
+
+
+FILE = "hw/memory/l1/mshr_file.py"
+LINE = "hw/memory/l1/mshr.py"
+FAULTS = (
+    Fault(
+        what="an answered waiter still waits if there is a lookup",
+        file=FILE,
+        old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))",
+        new="line.replayed.eq(Mux(chosen_line & ~self.pause & ~self.looks, waiter, 0))",
+    ),
+    Fault(
+        what="a waiter is lost while answers are paused",
+        file=FILE,
+        old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))",
+        new="line.replayed.eq(Mux(chosen_line, waiter, 0))",
+    ),
+    Fault(
+        what="an answer has the word address of the last request",
+        file=FILE,
+        old="with m.If(self.looks & self.wanted & waiter[number]):",
+        new="with m.If(self.looks & self.wanted):",
+    ),
+    Fault(
+        what="two lines are refilled into one way",
+        file=FILE,
+        old="victim.needed.eq(",
+        new="victim.needed.eq(0 * ",
+    ),
+    Fault(
+        what="a line allocates an MSHR that is in use",
+        file=FILE,
+        old="arbiter.requests.eq(free &",
+        new="arbiter.requests.eq((free | self.wanted) &",
+    ),
+    Fault(
+        what="a line being read is requested again",
+        file=FILE,
+        old="self.begins.eq(self.looks & ~self.present & ~joins &",
+        new="self.begins.eq(self.looks & ~self.present &",
+    ),
+    Fault(
+        what="a beat advances all lines",
+        file=FILE,
+        old="line.filled.eq(self.filled & (self.filled_entry == number))",
+        new="line.filled.eq(self.filled)",
+    ),
+    Fault(
+        what="a waiter that joins during another's answer is lost",
+        file=LINE,
+        old="| Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
+        new="| Mux(self.wanted & (self.joins | self.begin) & ~waits, self.waiter, 0)",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="miss_table",
+        says="each waiter is answered once, with its word, when its line is complete; an answer "
+        "is given whenever possible; no two lines are refilled into one way",
+        size="2 lines of 2 beats, 4 waiters, 2 ways",
+        kind=Waiters,
+        arguments=(SMALL,),
+        faults=FAULTS,
+    ),
+    Proof(
+        name="miss_table_4",
+        says="the same",
+        size="4 lines of 2 beats, 4 waiters, 2 ways",
+        kind=Waiters,
+        arguments=(replace(SMALL, cache=replace(SMALL.cache, misses=4)),),
+        faults=(),
+    ),
+)

@@ -1,0 +1,174 @@
+"""Proofs of one MSHR: a line being read, and its waiters until they are answered."""
+
+from typing import Any
+
+from amaranth import *
+
+from spica.hw.config import CacheConfig
+from spica.hw.memory.l1.mshr import LineMiss, MissConfig, fill_layout
+
+from .proof import Fault, Proof
+from .properties import Assert, Assume, Properties
+
+__all__ = ["PROOFS", "SMALL"]
+
+#: Two sets of two ways, lines of two beats of two words.
+SMALL = MissConfig(
+    cache=CacheConfig(size=32, ways=2, line_bytes=8, misses=2, prefetch=1),
+    beat_bytes=4,
+    word_bytes=2,
+    waiters=4,
+)
+
+
+class OneLine(Properties):
+    """A waiter waits until it is answered, after the whole line was read.
+
+    Assumptions: a line is allocated only in a free MSHR. Beats arrive only for a line being read.
+    Only waiters of a complete line are answered, and no waiter requests twice.
+    """
+
+    def __init__(self, config: MissConfig):
+        self.config = config
+        super().__init__(
+            free={
+                "looks": 1,
+                "line": config.cache.line_width,
+                "wanted": 1,
+                "waiter": range(config.waiters),
+                "begin": 1,
+                "way": config.cache.ways,
+                "filled": 1,
+                "error": 1,
+                "invalidate": 1,
+                "replayed": config.waiters,
+            },
+            inside={"kept_unused": ("miss.unused", 1)},
+        )
+
+    def state(self, m):
+        config = self.config
+        m.submodules.miss = self.dut = dut = LineMiss(config)
+        given = ("looks", "line", "wanted", "begin", "way", "filled", "error", "invalidate")
+        m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in (*given, "replayed")]
+        waiter = Signal(config.waiters)
+        self.pending, self.waiting = pending, waiting = Signal(), Signal(config.waiters)
+        kept: Any = Signal(fill_layout(config))
+        self.kept = kept
+        self.errors, self.unused = errors, unused = Signal(config.beats), Signal()
+        same, joins, here = Signal(), Signal(), Signal()
+        m.d.comb += [
+            waiter.eq(1 << self.waiter),
+            dut.waiter.eq(waiter),
+            same.eq(kept.line == self.line),
+            joins.eq(self.looks & same & pending & ~kept.forgotten),
+            here.eq(~pending & waiting.any()),
+            Assume(~self.begin | (self.looks & ~pending & ~waiting.any())),
+            Assume(~self.filled | pending),
+            Assume(~(self.replayed & ~Mux(here, waiting, 0)).any()),
+            Assume(~(self.looks & self.wanted & (waiting & waiter & ~self.replayed).any())),
+        ]
+        m.d.sync += waiting.eq(
+            (waiting & ~self.replayed) | Mux(self.wanted & (joins | self.begin), waiter, 0)
+        )
+        with m.If(self.begin):
+            m.d.sync += [
+                pending.eq(1),
+                kept.line.eq(self.line),
+                kept.way.eq(self.way),
+                kept.beat.eq(0),
+                errors.eq(0),
+                unused.eq(~self.wanted & ~self.invalidate),
+                kept.forgotten.eq(self.invalidate),
+            ]
+        with m.Else():
+            with m.If(self.invalidate | (self.looks & self.wanted & same)):
+                m.d.sync += unused.eq(0)
+            with m.If(self.invalidate):
+                m.d.sync += kept.forgotten.eq(1)
+        with m.If(self.filled):
+            m.d.sync += [
+                kept.beat.eq(kept.beat + 1),
+                errors.bit_select(kept.beat, 1).eq(self.error),
+                pending.eq(kept.beat != config.beats - 1),
+            ]
+        same_set = kept.line[: config.cache.set_width] == self.line[: config.cache.set_width]
+        live = pending | waiting.any()
+        m.d.comb += [
+            Assert(dut.joins == joins),
+            Assert(dut.free == ~live),
+            Assert(dut.taken == Mux(live & same_set, kept.way, 0)),
+            Assert(dut.replays == here),
+            Assert(~here | (dut.waiting == waiting)),
+            Assert(~here | (dut.errors == errors)),
+            Assert(~pending | (dut.fill.beat == kept.beat)),
+            Assert(~pending | (dut.fill.fails == errors.any())),
+            Assert(~pending | (dut.fill.forgotten == kept.forgotten)),
+            Assert(~live | (dut.fill.line == kept.line)),
+            Assert(~live | (dut.fill.way == kept.way)),
+            Assert(~live | (dut.first_use == (self.looks & self.wanted & same & unused))),
+        ]
+
+    def relate(self, m):
+        dut, kept = self.dut, self.kept
+        m.d.comb += [
+            Assert(dut.waiting == self.waiting),
+            Assert(dut.fill.line == kept.line),
+            Assert(dut.fill.beat == kept.beat),
+            Assert(self.pending | (kept.beat == 0)),
+            Assert(dut.errors == self.errors),
+            Assert(~self.pending | ~(self.errors >> kept.beat).any()),
+            Assert(self.kept_unused == self.unused),
+        ]
+
+
+FILE = "hw/memory/l1/mshr.py"
+FAULTS = (
+    Fault(
+        what="a waiter that joins during another's answer is lost",
+        file=FILE,
+        old="| Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
+        new="| Mux(self.wanted & (self.joins | self.begin) & ~waits, self.waiter, 0)",
+    ),
+    Fault(
+        what="a prefetch waits for an answer",
+        file=FILE,
+        old="Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
+        new="Mux(self.joins | self.begin, self.waiter, 0)",
+    ),
+    Fault(
+        what="a forgotten line is joined",
+        file=FILE,
+        old="self.joins.eq(self.looks & same & pending & ~doomed)",
+        new="self.joins.eq(self.looks & same & pending)",
+    ),
+    Fault(
+        what="the line is complete before its last beat",
+        file=FILE,
+        old="with m.If(self.filled & last):",
+        new="with m.If(self.filled):",
+    ),
+    Fault(
+        what="an answered waiter still waits",
+        file=FILE,
+        old="(waiting & ~self.replayed)",
+        new="(waiting & ~Mux(self.looks, 0, self.replayed))",
+    ),
+    Fault(
+        what="an error of the previous line stays",
+        file=FILE,
+        old="pending.eq(1), errors.eq(0)]",
+        new="pending.eq(1)]",
+    ),
+)
+
+PROOFS = (
+    Proof(
+        name="line_miss",
+        says="a waiter of the line waits until it is answered, once the line is complete",
+        size="4 waiters, 2 beats",
+        kind=OneLine,
+        arguments=(SMALL,),
+        faults=FAULTS,
+    ),
+)

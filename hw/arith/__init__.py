@@ -1,0 +1,1 @@
+"""Arithmetic: floating point, special functions, dot products."""

@@ -1,0 +1,97 @@
+"""Config and payload layouts of the unit for division and square root."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data, enum
+from amaranth.utils import ceil_log2
+
+from ....config.checks import require_integer
+from ....config.formats import FP32, FloatFormat
+from ..rounding import FLAGS_LAYOUT, Rounding
+from .digit_recurrence import DigitRecurrenceConfig
+
+__all__ = ["DivideSqrtConfig", "Operation"]
+
+
+class Operation(enum.Enum, shape=1):
+    """Operation of the unit: ``a / b``, or the square root of ``a``."""
+
+    DIVIDE = 0
+    SQUARE_ROOT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class DivideSqrtConfig:
+    """A unit for division and square root.
+
+    Parameters
+    ----------
+    form : FloatFormat
+        Format of operands and results: an IEEE one, with sign, infinities and subnormals.
+    digits : int
+        Bits of the result found per cycle, 1 to 4: area against time. For a whole FP32 unit, 4
+        has the best product of both.
+    tag_width : int
+        Bits of the tag that an operation carries along to its result; 0 for none.
+
+    """
+
+    form: FloatFormat = FP32
+    digits: int = 4
+    tag_width: int = 0
+
+    def __post_init__(self):
+        form = self.form
+        if not (form.has_infinity and form.signed and form.subnormals):
+            raise ValueError(
+                f"form must have a sign, infinities and subnormals, as IEEE's have, not {form.name}"
+            )
+        require_integer("significand_width", form.significand_width, 3, 24)
+        require_integer("exponent_width", form.exponent_width, 3, 8)
+        require_integer("tag_width", self.tag_width, 0, 64)
+        self.recurrence  # noqa: B018  # checks `digits`
+
+    @property
+    def recurrence(self) -> DigitRecurrenceConfig:
+        """Config of the datapath that finds digits."""
+        return DigitRecurrenceConfig(
+            significand_width=self.form.significand_width, digits=self.digits
+        )
+
+    @property
+    def interval(self) -> int:
+        """Cycles from one operation to the next: those of the recurrence plus one for rounding."""
+        return self.recurrence.cycles + 1
+
+    @property
+    def latency(self) -> int:
+        """Cycles from an operation's acceptance to its valid result."""
+        return self.interval + 1
+
+    @property
+    def exponent_width(self) -> int:
+        """Bits of a signed exponent that covers every quotient and every operand."""
+        # The extremes are smallest / largest number and its reciprocal.
+        extent = self.form.largest_exponent - self.form.least_exponent + self.form.bias + 2
+        return ceil_log2(extent) + 1
+
+    @property
+    def tag(self) -> dict[str, int]:
+        """The tag as a payload field, if there is one."""
+        return {"tag": self.tag_width} if self.tag_width else {}
+
+    @property
+    def operation_layout(self) -> data.StructLayout:
+        """Shape of an operation; `b` is ignored for a square root."""
+        return data.StructLayout({
+            "operation": Operation,
+            "rounding": Rounding,
+            "a": self.form.width,
+            "b": self.form.width,
+            **self.tag,
+        })
+
+    @property
+    def result_layout(self) -> data.StructLayout:
+        """Shape of a result."""
+        return data.StructLayout({"result": self.form.width, "flags": FLAGS_LAYOUT, **self.tag})

@@ -1,0 +1,171 @@
+"""Digit recurrence for quotients and square roots: several bits per cycle."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ....config.checks import require_integer
+from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
+
+__all__ = ["DigitRecurrence", "DigitRecurrenceConfig"]
+
+#: Bits of a subtractor's first carry-select block, by digits per cycle: the more subtractors are
+#: chained, the shorter their ripple carries must be.
+FIRST_BLOCK = {1: 26, 2: 12, 3: 7, 4: 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitRecurrenceConfig:
+    """Operand length and number of digits per cycle.
+
+    Parameters
+    ----------
+    significand_width : int
+        Bits of operands and results.
+    digits : int
+        Binary digits per cycle, 1 to 4.
+
+    """
+
+    significand_width: int
+    digits: int
+
+    def __post_init__(self):
+        require_integer("significand_width", self.significand_width, 2, 64)
+        require_integer("digits", self.digits, 1, len(FIRST_BLOCK))
+
+    @property
+    def cycles(self) -> int:
+        """Cycles until at least a guard bit is found; the first digit of a significand is known."""
+        return -(-self.significand_width // self.digits)
+
+    @property
+    def result_width(self) -> int:
+        """Bits of a result: a 1 before the point and the digits of all cycles."""
+        return 1 + self.cycles * self.digits
+
+    @property
+    def remainder_width(self) -> int:
+        """Bits of a remainder with room for the next digits.
+
+        The remainder of a root is at most twice the root, and each digit consumes two bits of the
+        radicand.
+        """
+        return self.minuend_width + self.digits
+
+    @property
+    def minuend_width(self) -> int:
+        """Bits of a cycle's minuend: at its start the root lacks the digits of this cycle."""
+        return self.result_width + 1 + self.digits
+
+
+class DigitRecurrence(wiring.Component):
+    """One cycle of a division or square root: computes `config.digits` digits of the result.
+
+    Combinational. Restoring recurrences of radix 2 on integers (Ercegovac & Lang, "Digital
+    Arithmetic", chapters 5 and 6): a digit is 1 if the subtrahend does not exceed the remainder.
+    For quotients the subtrahend is the divisor. For roots it is four times the partial root plus
+    one, which maintains ``radicand = root**2 + remainder``. Carry-select subtractors of these
+    lengths are so shallow that a redundant remainder and radix-4 digits would save no cycle. They
+    would cost more: digit selection, both forms of the result and a final sum.
+
+    Within a cycle the remainder stays in place and the subtrahends move right. A single
+    multiplexer per cycle accounts for the remainder's shift per digit: one place for a quotient,
+    two for a root.
+
+    Parameters
+    ----------
+    config : DigitRecurrenceConfig
+
+    Members
+    -------
+    is_root : In(1)
+    remainder : In(config.remainder_width)
+        For a division, below ``divisor << digits``; for a root, with this cycle's bits of the
+        radicand at its end.
+    operand : In(config.significand_width)
+        The divisor, or the remaining bits of the radicand, left-aligned.
+    result : In(config.result_width)
+        The digits found so far; 1 initially.
+    remainder_o, operand_o, result_o : Out
+        Values for the next cycle. After the last cycle `remainder_o` is 0 if the result is exact.
+
+    """
+
+    is_root: Signal
+    remainder: Signal
+    operand: Signal
+    result: Signal
+    remainder_o: Signal
+    operand_o: Signal
+    result_o: Signal
+
+    def __init__(self, config: DigitRecurrenceConfig):
+        self.config = config
+        super().__init__({
+            "is_root": In(1),
+            "remainder": In(config.remainder_width),
+            "operand": In(config.significand_width),
+            "result": In(config.result_width),
+            "remainder_o": Out(config.remainder_width),
+            "operand_o": Out(config.significand_width),
+            "result_o": Out(config.result_width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        drawn = 2 * config.digits
+        remainder = self.remainder[: config.minuend_width]
+        result = self.result[: config.result_width - config.digits]
+        for place in reversed(range(config.digits)):
+            remainder, digit = self.step(m, place, remainder, result)
+            result = Cat(digit, result)
+        m.d.comb += [
+            self.result_o.eq(result),
+            self.remainder_o.eq(
+                Mux(
+                    self.is_root,
+                    Cat(Cat(C(0, drawn), self.operand)[-drawn:], remainder),
+                    Cat(C(0, config.digits), remainder),
+                )
+            ),
+            self.operand_o.eq(Mux(self.is_root, self.operand << drawn, self.operand)),
+        ]
+        return m
+
+    def step(self, m, place: int, remainder, result):
+        """Return the remainder and the digit of a step that has `place` digits after it."""
+        subtrahend = Signal(len(remainder), name=f"subtrahend_{place}")
+        m.d.comb += subtrahend.eq(
+            Mux(self.is_root, Cat(C(1, 2), result) << 2 * place, self.operand << place)
+        )
+        # The last `place` bits are unchanged; the difference's top bit is its sign.
+        width = len(remainder) - place + 1
+        m.submodules[f"subtract_{place}"] = subtract = CarrySelectAdd(
+            CarrySelectAddConfig(width=width, blocks=self.blocks(width))
+        )
+        digit = Signal(name=f"digit_{place}")
+        restored = Signal(width - 2, name=f"restored_{place}")
+        m.d.comb += [
+            subtract.a.eq(remainder[place:]),
+            subtract.b.eq(~Cat(subtrahend[place:], C(0, 1))),
+            subtract.carry.eq(1),
+            digit.eq(~subtract.o[-1]),
+            # The new remainder is less than the subtrahend, so it needs one bit less.
+            restored.eq(Mux(digit, subtract.o, remainder[place:])),
+        ]
+        return Cat(remainder[:place], restored), digit
+
+    def blocks(self, width: int) -> tuple[int, ...]:
+        """Return the first bits of a subtractor's blocks; later blocks are longer."""
+        low = FIRST_BLOCK[self.config.digits]
+        size = low + 1
+        edges = []
+        while low < width - 4:
+            edges.append(low)
+            size += 1
+            low += size
+        return tuple(edges)

@@ -1,0 +1,1 @@
+"""Errors and the build cache: below everything else."""

@@ -1,0 +1,98 @@
+"""Cluster barrier: barriers at which cores meet."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import ClusterConfig
+from ..core.control.barrier import barrier_layout, barrier_request_layout, ones
+from ..lib.arbiter import Arbiter, select
+from ..lib.streams import ResponseSignature
+
+__all__ = ["Synchronizer"]
+
+
+class Synchronizer(wiring.Component):
+    """Cluster barrier: counts the arrivals of cores and releases them together.
+
+    One arrival per cycle, cores round-robin: an arrival waits for at most ``cores - 1`` others.
+    The release follows in the cycle after the last arrival; cores that did not wait there may
+    arrive again in that cycle. An arrival is refused in its cycle, without effect, if its count
+    differs from that of the cores already waiting there. A core arrives at a barrier once per
+    release; counts are 1 to `cores`. Any cores may meet at a barrier.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    request : In(stream.Signature(barrier_request_layout(config))).array(cores)
+        All warps of a core have arrived, and `count` cores shall meet.
+    refused : Out(1).array(cores)
+        Valid in the cycle in which the request is accepted.
+    release : Out(ResponseSignature(barrier_layout(config)))
+        To all cores.
+    waiting : Out(ArrayLayout(cores, barriers))
+        Cores waiting at each barrier.
+    """
+
+    request: list
+    refused: list
+    release: Any
+    waiting: data.View
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        super().__init__({
+            "request": In(stream.Signature(barrier_request_layout(config))).array(config.cores),
+            "refused": Out(1).array(config.cores),
+            "release": Out(ResponseSignature(barrier_layout(config))),
+            "waiting": Out(data.ArrayLayout(config.cores, config.barriers)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.arbiter = arbiter = Arbiter(config.cores)
+        wants = Cat(request.valid for request in self.request)
+        chosen = Signal(barrier_request_layout(config))
+        payloads = [Value.cast(request.payload) for request in self.request]
+        m.d.comb += [
+            arbiter.requests.eq(wants),
+            arbiter.taken.eq(wants.any()),
+            Value.cast(chosen).eq(select(arbiter.grant, payloads)),
+        ]
+        counts = [
+            Signal(range(config.cores + 1), name=f"count_{b}") for b in range(config.barriers)
+        ]
+        here, count = Signal(config.cores), Signal(range(config.cores + 1))
+        with m.Switch(chosen.barrier):
+            for barrier in range(config.barriers):
+                with m.Case(barrier):
+                    m.d.comb += [here.eq(self.waiting[barrier]), count.eq(counts[barrier])]
+        arrives, refused, opens = Signal(), Signal(), Signal()
+        m.d.comb += [
+            arrives.eq(wants.any() & ~refused),
+            refused.eq(here.any() & (count != chosen.count)),
+            opens.eq(arrives & (ones(here) + 1 == chosen.count)),
+        ]
+        m.d.sync += [
+            self.release.valid.eq(opens),
+            self.release.payload.barrier.eq(chosen.barrier),
+        ]
+        with m.If(arrives), m.Switch(chosen.barrier):
+            for barrier in range(config.barriers):
+                with m.Case(barrier):
+                    m.d.sync += [
+                        self.waiting[barrier].eq(Mux(opens, 0, here | arbiter.grant)),
+                        counts[barrier].eq(chosen.count),
+                    ]
+        for number, request in enumerate(self.request):
+            m.d.comb += [
+                request.ready.eq(arbiter.grant[number]),
+                self.refused[number].eq(refused),
+            ]
+        return m

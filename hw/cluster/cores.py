@@ -1,0 +1,114 @@
+"""Cores of a cluster without memories, with the memory ports of each core as ports."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from ..config import ClusterConfig
+from ..core.core import Core
+from ..core.observation import ObservationSignature
+from ..lib.interfaces.core_memory import (
+    data_request_layout,
+    data_response_layout,
+    fetch_request_layout,
+    fetch_response_layout,
+)
+from ..lib.probes import SpreadResponseSignature, SpreadSignature, gather, spread
+from .cluster_barrier import Synchronizer
+
+__all__ = ["CoreSignature", "Cores", "core_domains"]
+
+
+def core_domains(config: ClusterConfig) -> list[str]:
+    """Return the clock domain of each core."""
+    return [f"core{number}" for number in range(config.cores)]
+
+
+class CoreSignature(wiring.Signature):
+    """Ports of one of the `Cores`; every field is a separate port.
+
+    Members
+    -------
+    fetch, fetched, request, response : as in `Core`
+    command : Out(SpreadSignature)
+        Word for a matrix unit.
+    exit_code : Out(32)
+    observed : Out(ObservationSignature)
+    """
+
+    def __init__(self, config: ClusterConfig):
+        core = config.core
+        assert core is not None
+        super().__init__({
+            "fetch": Out(SpreadSignature(fetch_request_layout(core))),
+            "fetched": In(SpreadResponseSignature(fetch_response_layout(core))),
+            "request": Out(SpreadSignature(data_request_layout(core))),
+            "response": In(SpreadResponseSignature(data_response_layout(core))),
+            "exit_code": Out(32),
+            "observed": Out(ObservationSignature(core)),
+        })
+
+
+class Cores(wiring.Component):
+    """The cores of a cluster and their synchronizer, without memories.
+
+    Core studies use it: instruction and data ports are ports of the component, so that a
+    simulation chooses the memory behind them. A core's clock domain is ``core{c}``; it may be
+    gated while ``core{c}_busy`` is low. The synchronizer is in ``sync``. There are no matrix
+    units: command words are accepted and dropped.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    start : In(1)
+        Starts all cores.
+    core{c} : Out(CoreSignature(config))
+    core{c}_busy : Out(1)
+        Combinational: core c needs its clock in this cycle, also for a reset.
+    """
+
+    start: Signal
+
+    def __init__(self, config: ClusterConfig):
+        if not config.cores:
+            raise ValueError("cores must be at least 1, not 0")
+        self.config = config
+        ports: dict[str, Any] = {"start": In(1)}
+        for domain in core_domains(config):
+            ports |= {domain: Out(CoreSignature(config)), f"{domain}_busy": Out(1)}
+        super().__init__(ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.synchronizer = synchronizer = Synchronizer(self.config)
+        for number, domain in enumerate(core_domains(self.config)):
+            core = Core(self.config)
+            m.submodules[domain] = DomainRenamer(domain)(core)
+            outside = getattr(self, domain)
+            spread(m, core.fetch, outside.fetch)
+            gather(m, outside.fetched, core.fetched)
+            spread(m, core.request, outside.request)
+            gather(m, outside.response, core.response)
+            connect(m, core.barrier, synchronizer.request[number])
+            connect(m, synchronizer.release, core.release)
+            m.d.comb += [
+                core.number.eq(number),
+                core.start.eq(self.start),
+                core.command.ready.eq(1),
+                core.barrier_refused.eq(synchronizer.refused[number]),
+                outside.exit_code.eq(core.exit_code),
+                getattr(self, f"{domain}_busy").eq(core.busy | ResetSignal(domain)),
+            ]
+            shown, ports = (
+                each.observed.signature.flatten(each.observed) for each in (core, outside)
+            )
+            m.d.comb += [
+                port.eq(value) for (*_, value), (*_, port) in zip(shown, ports, strict=True)
+            ]
+        return m

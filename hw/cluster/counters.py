@@ -1,0 +1,274 @@
+"""Event counters of a cluster: one table for the RTL, drivers, headers and reports."""
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In
+from amaranth.utils import exact_log2
+
+from ..config import WORD_BYTES, ClusterConfig
+from ..emit.shared_block import SharedBlock
+from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END, numbered
+from ..lib.register_bus import RegisterSignature
+from ..memory.shared.shared_memory import cluster_ports, port_names
+
+__all__ = ["Counter", "Counters", "counter_events", "counter_table"]
+
+COUNTERS_ADDRESS_WIDTH = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """One event counter. Reading its low word latches its high word for the next read.
+
+    Parameters
+    ----------
+    name : str
+        Name in headers, results and reports.
+    unit, event : str
+        Unit of the event, and the event's name in the `events` of that unit, dotted if nested.
+    meaning : str
+        The quantity counted since reset.
+    width : int
+        Bits counted; the counter wraps.
+    increment_width : int
+        Bits of the event: the number of occurrences in one cycle.
+    scale : int
+        Amount that one event adds to the value read. A power of two.
+    address : int
+        Byte address of the low word on the AXI4-Lite slave; the high word is 4 above.
+
+    """
+
+    name: str
+    unit: str
+    event: str
+    meaning: str
+    width: int = 48
+    increment_width: int = 1
+    scale: int = 1
+    address: int = COUNTERS_BASE
+
+    def happened(self, events) -> Value:
+        """Return the event among the `events` of its unit."""
+        for name in self.event.split("."):
+            events = events[name]
+        return Value.cast(events)
+
+    def times(self, sources: list) -> Value:
+        """Return the number of events in this cycle, summed over the `events` of `sources`."""
+        sums = [self.happened(events) for events in sources]
+        while len(sums) > 1:
+            sums = [reduce(add, sums[n : n + 2]) for n in range(0, len(sums), 2)]
+        return sums[0][: self.increment_width]
+
+
+def matrix_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of the matrix units."""
+    issue, array = "issue", "array"
+    rows = [
+        ("matrix_active", issue, "active", "cycles in which a row of A entered the array"),
+        ("matrix_idle", issue, "idle", "cycles with an unfinished command but nothing to compute"),
+        ("matrix_wait_a", issue, "wait_a", "cycles the array waited for A"),
+        ("matrix_wait_weights", issue, "wait_weights", "cycles the array waited for weights"),
+        ("matrix_wait_drain", issue, "wait_drain", "cycles the array waited for a drain"),
+        ("matrix_wait_revisit", issue, "wait_revisit", "cycles the array waited for the adder"),
+        ("overwrite_rows", array, "overwrite", "accumulator rows overwritten"),
+        ("accumulate_rows", array, "accumulate", "accumulator rows added to"),
+        ("drain_rows", array, "drain_row", "accumulator rows drained"),
+    ]
+    counters = []
+    for number, _ in enumerate(config.matrices):
+        unit = numbered("matrix", number)
+        counters += [
+            Counter(
+                name=f"{unit}_{name.removeprefix('matrix_')}" if number else name,
+                unit=unit,
+                event=f"{part}.{event}",
+                meaning=meaning,
+            )
+            for name, part, event, meaning in rows
+        ]
+    return counters
+
+
+def shared_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of shared memory: words moved and accesses held, per port."""
+    ports = cluster_ports(config)
+    read_names, write_names = port_names(config)
+    table = []
+    for kind, names, sizes in (
+        ("read", read_names, ports.read_sizes),
+        ("write", write_names, ports.write_sizes),
+    ):
+        for i, (name, size) in enumerate(zip(names, sizes, strict=True)):
+            words = Counter(
+                name=f"shared_{kind}_words_{name}",
+                unit="shared",
+                event=f"{kind}_{i}",
+                meaning=f"{kind}s by {name}, in words of 4 bytes",
+                scale=size // WORD_BYTES,
+            )
+            waits = Counter(
+                name=f"shared_{kind}_wait_{name}",
+                unit="shared",
+                event=f"{kind}_wait_{i}",
+                meaning=f"cycles in which a {kind} by {name} was held",
+            )
+            table += [words, waits]
+    lanes = ports.memory.narrow_ports
+    narrow = {"reads": "words read", "writes": "words written", "waits": "accesses held"}
+    for event, meaning in narrow.items() if lanes else ():
+        table.append(
+            Counter(
+                name=f"shared_narrow_{event}",
+                unit="shared",
+                event=f"narrow_{event}",
+                meaning=f"{meaning} by lanes",
+                increment_width=lanes.bit_length(),
+            )
+        )
+    return table
+
+
+def dma_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of the DMA."""
+    events = {}
+    for kind in ("read", "write"):
+        for c in range(config.axi.masters):
+            events[f"{kind}_beats_{c}"] = f"beats of {kind}s on m_axi{c}"
+            events[f"{kind}_wait_{c}"] = f"cycles in which {kind}s on m_axi{c} waited"
+    events["jobs"] = "jobs completed"
+    return [
+        Counter(name=f"dma_{event}", unit="dma", event=event, meaning=meaning)
+        for event, meaning in events.items()
+    ]
+
+
+def cache_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of the caches, summed over all cores and over all slices."""
+    cores, slices = config.cores, config.axi.masters
+    rows = [
+        ("l1i", "instructions.fetches", "fetches", "instruction fetches"),
+        ("l1i", "instructions.fetch_misses", "misses", "fetches that were not answered at once"),
+        ("l1i", "instructions.lines_fetched", "lines", "L1I refills, demand and prefetch"),
+        ("l1i", "instructions.entry_waits", "entry_waits", "cycles a fetch waited for an MSHR"),
+        ("l1i", "instructions.bank_waits", "bank_waits", "cycles a fetch waited for its SRAMs"),
+        ("l1d", "data.reads", "reads", "beats read by cores"),
+        ("l1d", "data.writes", "writes", "beats written by cores"),
+        ("l1d", "data.misses", "misses", "L1D refills"),
+        ("l1d", "data.joins", "joins", "reads merged into a pending refill"),
+        ("l1d", "data.entry_waits", "entry_waits", "cycles a miss waited for an MSHR"),
+        ("l1d", "data.order_waits", "order_waits", "cycles an access waited for a hazard"),
+        ("l1d", "data.bank_waits", "bank_waits", "cycles an access waited for its SRAMs"),
+        ("l2", "read", "reads", "bursts read from the L2"),
+        ("l2", "write", "writes", "bursts written to the L2"),
+        ("l2", "read_miss", "read_misses", "read bursts that missed"),
+        ("l2", "write_miss", "write_misses", "write bursts that missed"),
+        ("l2", "slot_stall", "slot_stalls", "cycles a read waited for an MSHR"),
+        ("l2", "write_stall", "write_stalls", "retries of writes"),
+        ("l2", "pipeline_stall", "pipeline_stalls", "cycles a burst waited for the tag stage"),
+        ("l2", "write_back", "write_backs", "lines written back to DRAM"),
+        ("l2", "prefetch", "prefetches", "lines prefetched from DRAM"),
+    ]
+    return [
+        Counter(
+            name=f"{unit}_{name}",
+            unit=unit,
+            event=event,
+            meaning=meaning,
+            increment_width=(slices if unit == "l2" else cores).bit_length(),
+        )
+        for unit, event, name, meaning in (rows if cores else [])
+    ]
+
+
+def counter_table(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of a cluster, in the order of their addresses."""
+    counters = [
+        *matrix_counters(config),
+        *shared_counters(config),
+        *dma_counters(config),
+        *cache_counters(config),
+    ]
+    table = [
+        replace(counter, address=COUNTERS_BASE + 8 * index)
+        for index, counter in enumerate(counters)
+    ]
+    # The largest cluster has far fewer counters: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 + 21 of
+    # 480.
+    assert table[-1].address + 8 <= COUNTERS_END
+    return table
+
+
+def counter_events(config: ClusterConfig) -> data.StructLayout:
+    """Layout of the events of one cycle, by counter name."""
+    return data.StructLayout({row.name: row.increment_width for row in counter_table(config)})
+
+
+class Counters(SharedBlock):
+    """Counters of the events of every cycle, modulo ``2**width``, with read access.
+
+    A value includes an event 2 cycles after it happened. Requests are never held. Writes and
+    addresses without a counter are refused.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    events : In(counter_events(config))
+        Number of events of each kind in this cycle.
+    registers : In(RegisterSignature(12))
+        Addresses as on the AXI4-Lite slave.
+
+    Attributes
+    ----------
+    counted : dict of str to Signal
+        Contents of each counter, unscaled; a test can preset it close to overflow.
+
+    """
+
+    events: data.View
+    registers: Any
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        super().__init__({
+            "events": In(counter_events(config)),
+            "registers": In(RegisterSignature(COUNTERS_ADDRESS_WIDTH)),
+        })
+        self.counted = {row.name: Signal(row.width, name=row.name) for row in counter_table(config)}
+
+    def build(self, platform):
+        m = Module()
+        happened = Signal.like(self.events)  # registered: events end long paths of other blocks
+        m.d.sync += happened.eq(self.events)
+        request = self.registers.request
+        response = self.registers.response
+        found = Signal(data.StructLayout({"value": data.ArrayLayout(32, 2), "unknown": 1}))
+        latched = Signal(32, reset_less=True)
+        with m.Switch(request.payload.address[3:]):
+            for row in counter_table(self.config):
+                counted = self.counted[row.name]
+                m.d.sync += counted.eq(counted + happened[row.name])
+                with m.Case(row.address >> 3):
+                    scaled = Cat(C(0, exact_log2(row.scale)), counted)
+                    m.d.comb += found.value.as_value().eq(scaled)
+            with m.Default():
+                m.d.comb += found.unknown.eq(1)
+        high = request.payload.address[2]
+        m.d.comb += request.ready.eq(1)
+        m.d.sync += [
+            response.valid.eq(request.valid),
+            response.payload.data.eq(Mux(high, latched, found.value[0])),
+            response.payload.error.eq(found.unknown | request.payload.write),
+        ]
+        with m.If(request.valid & ~request.payload.write & ~high):
+            m.d.sync += latched.eq(found.value[1])
+        return m

@@ -1,0 +1,200 @@
+"""Control port of a cluster: the host's registers over AXI4-Lite."""
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ..config import ClusterConfig
+from ..emit.shared_block import SharedBlock
+from ..isa.memory_map import (
+    CONTROL,
+    CONTROL_BASE,
+    CORES_BASE,
+    COUNTERS_BASE,
+    COUNTERS_END,
+    IDENTITY,
+    MAP_VERSION,
+    MATRIX_STRIDE,
+    SLAVE_ADDRESS_WIDTH,
+    unit_bases,
+)
+from ..lib.axi import Axi4LiteSignature
+from ..lib.register_bridge import RegisterBlock, RegisterBridge, RegisterBridgeConfig, decode
+from ..lib.register_bus import RegisterSignature
+from .counters import COUNTERS_ADDRESS_WIDTH, Counters, counter_events
+
+__all__ = ["Control", "ControlRegisters", "control_map"]
+
+UNIT_ADDRESS_WIDTH = 8
+
+
+def control_map(config: ClusterConfig) -> RegisterBridgeConfig:
+    """Return the register blocks of a cluster."""
+    units = {"control": CONTROL_BASE} | unit_bases(len(config.matrices))
+    if config.cores:
+        units["cores"] = CORES_BASE
+    units = dict(sorted(units.items(), key=lambda unit: unit[1]))
+    counters = RegisterBlock(
+        name="counters",
+        base=COUNTERS_BASE,
+        size=COUNTERS_END - COUNTERS_BASE,
+        address_width=COUNTERS_ADDRESS_WIDTH,
+    )
+    blocks = [
+        RegisterBlock(name=name, base=base, size=MATRIX_STRIDE, address_width=UNIT_ADDRESS_WIDTH)
+        for name, base in units.items()
+    ]
+    return RegisterBridgeConfig(address_width=SLAVE_ADDRESS_WIDTH, blocks=(*blocks, counters))
+
+
+class ControlRegisters(wiring.Component):
+    """The registers of `address_map.CONTROL`: identity, status and cycle counter.
+
+    Requests are never held. Writes and addresses without a register are refused. A read of
+    ``cycle_low`` latches the value of ``cycle_high``.
+
+    Parameters
+    ----------
+    status_width : int
+        Bits of the status register.
+
+    Members
+    -------
+    registers : In(RegisterSignature(8))
+    status : In(status_width)
+        Bits of the status register; read one cycle later.
+
+    Attributes
+    ----------
+    cycle : Signal
+        The cycle counter; a test can preset it close to overflow.
+
+    """
+
+    registers: Any
+    status: Signal
+
+    def __init__(self, status_width: int = 3):
+        super().__init__({
+            "registers": In(RegisterSignature(UNIT_ADDRESS_WIDTH)),
+            "status": In(status_width),
+        })
+        self.cycle = Signal(data.StructLayout({"low": 32, "high": 32}))
+
+    def elaborate(self, platform):
+        m = Module()
+        request = self.registers.request
+        response = self.registers.response
+        cycle = self.cycle
+        carry = Signal()
+        cycle_high = Signal(32, reset_less=True)
+        status = Signal.like(self.status)
+        values = {
+            "identity": C(IDENTITY, 32),
+            "version": C(MAP_VERSION, 32),
+            "status": status,
+            "cycle_low": cycle.low,
+            "cycle_high": cycle_high,
+        }
+        # Two halves with carry look-ahead: a 64-bit increment is the longest path of this block.
+        m.d.sync += [
+            cycle.low.eq(cycle.low + 1),
+            carry.eq(cycle.low == 0xFFFF_FFFE),
+            cycle.high.eq(cycle.high + carry),
+            status.eq(self.status),
+        ]
+        m.d.comb += request.ready.eq(1)
+        addresses = [[register.offset] for register in CONTROL.values()]
+        named = decode(m, request.payload.address, addresses, "named")
+        chosen = dict(zip(CONTROL, named, strict=False))
+        data_of = [Mux(chosen[name], value, 0) for name, value in values.items()]
+        m.d.sync += [
+            response.valid.eq(request.valid),
+            response.payload.data.eq(reduce(or_, data_of)),
+            response.payload.error.eq(named[-1] | request.payload.write),
+        ]
+        with m.If(request.valid & chosen["cycle_low"] & ~request.payload.write):
+            m.d.sync += cycle_high.eq(cycle.high)
+        return m
+
+
+class Control(SharedBlock):
+    """Host-visible registers: control registers, counters and the registers of the units.
+
+    Accesses, latency and refusals: `RegisterBridge`. Addresses: `address_map`. The block counts
+    cycles and is never idle, so its clock must not be gated.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    s_axil : In(Axi4LiteSignature(address_width=16))
+    dma, dma1, … : Out(RegisterSignature(8))
+        One for each port of the DMA.
+    matrix, matrix1, … : Out(RegisterSignature(8))
+        One for each matrix unit.
+    cores : Out(RegisterSignature(8))
+        Only if the cluster has cores.
+    dma_busy, matrix_busy, error : In(1)
+        Status bits 0 to 2, ORed over all units.
+    cores_run : In(1)
+        Status bit 3, only if the cluster has cores.
+    events : In(counter_events(config))
+        Events of this cycle, by counter name.
+    """
+
+    s_axil: Any
+    dma: Any
+    matrix: Any
+    cores: Any
+    dma_busy: Signal
+    matrix_busy: Signal
+    cores_run: Signal
+    error: Signal
+    events: data.View
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        members = {
+            "s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH)),
+            "dma_busy": In(1),
+            "matrix_busy": In(1),
+            "error": In(1),
+            "events": In(counter_events(config)),
+        }
+        for unit in unit_bases(len(config.matrices)):
+            members[unit] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
+        if config.cores:
+            members["cores"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
+            members["cores_run"] = In(1)
+        super().__init__(members)
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.bridge = bridge = RegisterBridge(control_map(self.config))
+        status = [self.dma_busy, self.matrix_busy, self.error]
+        status += [self.cores_run] if self.config.cores else []
+        m.submodules.registers = registers = ControlRegisters(len(status))
+        m.submodules.counters = counters = Counters(self.config)
+        connect(m, flipped(self.s_axil), bridge.s_axil)
+        units = {
+            "control": registers.registers,
+            "counters": counters.registers,
+        }
+        for unit in unit_bases(len(self.config.matrices)):
+            units[unit] = flipped(getattr(self, unit))
+        if self.config.cores:
+            units["cores"] = flipped(self.cores)
+        for name, unit in units.items():
+            connect(m, getattr(bridge, name), unit)
+        m.d.comb += [
+            registers.status.eq(Cat(status)),
+            counters.events.eq(self.events),
+        ]
+        return m

@@ -1,0 +1,230 @@
+"""Run control of the cores for the host: start, state, faults, console and exit codes."""
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from ..config import ClusterConfig
+from ..core.control.faults import fault_layout
+from ..core.units.lsu.memory_layouts import memory_fault_layout
+from ..emit.shared_block import SharedBlock
+from ..isa.memory_map import core_registers
+from ..lib.arbiter import lowest, select
+from ..lib.merge import Merge
+from ..lib.register_bridge import decode
+from ..lib.register_bus import RegisterSignature
+from ..lib.streams import Queue, ResponseSignature
+from .flush_control import FlushControl
+
+__all__ = ["CONSOLE_BYTES", "CoreControl"]
+
+#: Console bytes buffered for the host; further bytes are lost.
+CONSOLE_BYTES = 256
+
+
+def record_layout() -> data.StructLayout:
+    """Layout of a fault record as read by the host."""
+    return data.StructLayout({
+        "cause": 8,
+        "of_memory": 8,
+        "warp": 8,
+        "core": 8,
+        "pc": 32,
+        "address": 32,
+        "lanes": 32,
+    })
+
+
+class CoreControl(SharedBlock):
+    """Run control: the registers of `address_map.core_registers`.
+
+    Requests are never held. Accepted writes are the first 1 to ``start`` and any 1 to ``flush``;
+    other writes and addresses without a register are refused. `start` rises 1 cycle after the
+    write, `flush` 2 cycles after it. Registers show core outputs 2 cycles later. Of simultaneous
+    faults the one of the lowest core is recorded, control faults before memory faults. A console
+    byte is lost if `CONSOLE_BYTES` are queued.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    registers : In(RegisterSignature(8))
+    start : Out(1)
+        Starts all cores; stays high.
+    busy : In(cores)
+    exit_codes : In(32).array(cores)
+    fault : In(ResponseSignature(fault_layout(config.core))).array(cores)
+    memory_fault : In(ResponseSignature(memory_fault_layout(config.core))).array(cores)
+    console : In(stream.Signature(8)).array(cores)
+    unheard : In(1)
+        A command word reached no matrix unit.
+    units_busy : In(1)
+        A unit has unfinished work.
+    flush : Out(1)
+        See `FlushControl`.
+    flushed : In(config.axi.masters)
+    refused : In(1)
+        DRAM refused a write-back.
+    runs : Out(1)
+        A core is busy or its writes have not reached DRAM, and no fault is recorded.
+    error : Out(1)
+        A fault is recorded, a command word reached no unit, or DRAM refused a write-back.
+    """
+
+    registers: Any
+    start: Signal
+    busy: Signal
+    exit_codes: list
+    fault: list
+    memory_fault: list
+    console: list
+    unheard: Signal
+    units_busy: Signal
+    flush: Signal
+    flushed: Signal
+    refused: Signal
+    runs: Signal
+    error: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        core, cores = config.core, config.cores
+        assert core is not None
+        super().__init__({
+            "registers": In(RegisterSignature(8)),
+            "start": Out(1),
+            "busy": In(cores),
+            "exit_codes": In(32).array(cores),
+            "fault": In(ResponseSignature(fault_layout(core))).array(cores),
+            "memory_fault": In(ResponseSignature(memory_fault_layout(core))).array(cores),
+            "console": In(stream.Signature(8)).array(cores),
+            "unheard": In(1),
+            "units_busy": In(1),
+            "flush": Out(1),
+            "flushed": In(config.axi.masters),
+            "refused": In(1),
+            "runs": Out(1),
+            "error": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        cores = range(self.config.cores)
+        busy, unheard, refused = Signal(len(cores)), Signal(), Signal()
+        failed, record = self.record(m)
+        takes = Signal()
+        text, lost = self.collect(m, takes)
+        m.submodules.flusher = flusher = FlushControl(self.config.axi.masters)
+        m.d.sync += [
+            busy.eq(self.busy),
+            unheard.eq(unheard | self.unheard),
+            refused.eq(refused | self.refused),
+            flusher.units_busy.eq(self.units_busy),
+        ]
+        m.d.comb += [
+            flusher.start.eq(self.start),
+            flusher.busy.eq(busy.any()),
+            flusher.faulty.eq(failed),
+            flusher.flushed.eq(self.flushed),
+            self.flush.eq(flusher.flush),
+            self.runs.eq((busy.any() | flusher.runs) & ~failed),
+            self.error.eq(failed | unheard | refused),
+        ]
+
+        request, response = self.registers.request, self.registers.response
+        values = {
+            "start": self.start,
+            "state": Cat(self.runs, failed, text.valid, lost, unheard, refused),
+            "busy": busy,
+            "console": Cat(Mux(text.valid, text.payload, 0), text.valid),
+            "fault": Cat(record.cause, record.of_memory, record.warp, record.core),
+            "fault_pc": record.pc,
+            "fault_address": record.address,
+            "fault_lanes": record.lanes,
+            "flush": flusher.requested,
+            **{f"exit_code_{core}": self.exit_codes[core] for core in cores},
+        }
+        registers = core_registers(len(cores))
+        addresses = [[register.offset] for register in registers.values()]
+        named = decode(m, request.payload.address, addresses, "named")
+        chosen = dict(zip(registers, named, strict=False))
+        is_one, starts = Signal(), Signal()
+        m.d.comb += [
+            request.ready.eq(1),
+            is_one.eq(request.valid & request.payload.write & (request.payload.data == 1)),
+            starts.eq(is_one & chosen["start"] & ~self.start),
+            flusher.request.eq(is_one & chosen["flush"]),
+            takes.eq(request.valid & ~request.payload.write & chosen["console"]),
+        ]
+        m.d.sync += [
+            self.start.eq(self.start | starts),
+            response.valid.eq(request.valid),
+            response.payload.data.eq(
+                reduce(or_, [Mux(chosen[name], value, 0) for name, value in values.items()])
+            ),
+            response.payload.error.eq(
+                named[-1] | (request.payload.write & ~starts & ~flusher.request)
+            ),
+        ]
+        return m
+
+    def record(self, m: Module):
+        """Latch the first fault; return its valid flag and its record."""
+        found, offers = [], []
+        for core, faults in enumerate(zip(self.fault, self.memory_fault, strict=True)):
+            for of_memory, fault in enumerate(faults):
+                payload = fault.payload
+                cause, lanes = (
+                    (payload.kind, payload.mask)
+                    if of_memory
+                    else (
+                        payload.cause,
+                        payload.lanes,
+                    )
+                )
+                offer = Signal(record_layout(), name=f"offer_{core}_{of_memory}")
+                m.d.comb += [
+                    offer.cause.eq(cause),
+                    offer.of_memory.eq(of_memory),
+                    offer.core.eq(core),
+                    offer.lanes.eq(lanes),
+                    *(offer[name].eq(payload[name]) for name in ("warp", "pc", "address")),
+                ]
+                found.append(fault.valid)
+                offers.append(Value.cast(offer))
+        failed, record = Signal(), Signal(record_layout())
+        first = Signal(len(found))
+        m.d.comb += first.eq(lowest(Cat(found)))
+        with m.If(~failed):
+            m.d.sync += failed.eq(first.any())
+            with m.If(first.any()):
+                m.d.sync += Value.cast(record).eq(select(first, offers))
+        return failed, record
+
+    def collect(self, m: Module, takes):
+        """Queue the bytes of the console; return the queue's output and whether bytes were lost."""
+        m.submodules.merge = merge = Merge(8, self.config.cores)
+        m.submodules.text = text = Queue(8, CONSOLE_BYTES)
+        for core, console in enumerate(self.console):
+            i = getattr(merge, f"i_{core}")
+            m.d.comb += [
+                i.valid.eq(console.valid),
+                i.payload.eq(console.payload),
+                console.ready.eq(i.ready),
+            ]
+        lost = Signal()
+        m.d.comb += [
+            merge.o.ready.eq(1),
+            text.i.valid.eq(merge.o.valid),
+            text.i.payload.eq(merge.o.payload.payload),
+            text.o.ready.eq(takes),
+        ]
+        m.d.sync += lost.eq(lost | (merge.o.valid & ~text.i.ready))
+        return text.o, lost

@@ -1,0 +1,27 @@
+"""Limits of the RTL, checked without building any hardware."""
+
+from ..base.errors import UserError
+from . import ClusterConfig
+
+__all__ = ["require_rtl"]
+
+
+#: Words of shared memory that all cores together may request in a cycle.
+NARROW_PORTS = 256
+
+
+def require_rtl(config: ClusterConfig) -> None:
+    """Raise if a cluster has parts that exist as models only."""
+    if config.core is None:
+        return
+    if config.core.tensor is not None:
+        raise UserError(
+            f"core.tensor must be none in RTL yet, not {config.core.tensor}; programs with tensor "
+            "instructions run on the instruction-set model, --engine iss"
+        )
+    ports = config.cores * config.core_shared_ports
+    if ports > NARROW_PORTS:
+        raise UserError(
+            f"core.shared_ports must give {config.cores} cores at most {NARROW_PORTS} ports of "
+            f"shared memory in RTL, not {config.core_shared_ports} each"
+        )

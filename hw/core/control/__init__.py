@@ -1,0 +1,1 @@
+"""Control: warps, divergence, barriers, faults."""

@@ -1,0 +1,196 @@
+"""Effects and faults of each instruction of `Port.CONTROL`."""
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...isa.operations import ControlOperation as Operation
+from .control_operand import control_layout
+from .divergence_stack import StackChange, divergence_layout
+from .faults import FaultCause
+from .redirects import turn_layout
+
+__all__ = ["ControlEffects", "effects_layout", "situation_layout"]
+
+
+def situation_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of the machine state on which an instruction's effects depend.
+
+    It holds the top of the warp's divergence stack and the addressed control register.
+    """
+    return data.StructLayout({
+        "top": divergence_layout(config),
+        "is_empty": 1,
+        "is_full": 1,
+        "value": 32,
+        "per_thread": 1,
+        "exists": 1,
+        "writable": 1,
+    })
+
+
+def effects_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of the effects of an instruction.
+
+    With a ``fault``, of ``cause``, all other fields are ignored. Otherwise: ``changes_mask`` sets
+    the thread mask to ``mask``; ``stack`` is the change of the divergence stack, a push of
+    ``split``; ``turn`` redirects warps; ``writes_register`` writes ``written`` to the addressed
+    control register; ``ends`` ends the run; ``exits`` sets the exit code. The result is
+    ``value``, plus the thread's index with ``per_thread``. Barrier effects are not included.
+    """
+    return data.StructLayout({
+        "fault": 1,
+        "cause": FaultCause,
+        "changes_mask": 1,
+        "mask": config.threads,
+        "stack": StackChange,
+        "split": divergence_layout(config),
+        "turn": turn_layout(config),
+        "writes_register": 1,
+        "written": 32,
+        "ends": 1,
+        "exits": 1,
+        "value": 32,
+        "per_thread": 1,
+    })
+
+
+class ControlEffects(SharedBlock):
+    """Effects of a control instruction, or its fault. Combinational.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    instruction : In(control_layout(config))
+    situation : In(situation_layout(config))
+    o : Out(effects_layout(config))
+    """
+
+    instruction: data.View
+    situation: data.View
+    o: data.View
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "instruction": In(control_layout(config)),
+            "situation": In(situation_layout(config)),
+            "o": Out(effects_layout(config)),
+        })
+
+    def build(self, platform):
+        m = Module()
+        given, o = self.instruction, self.o
+        m.d.comb += [
+            o.mask.eq(given.a),
+            o.split.both.eq(given.mask),
+            o.split.rest.eq(given.mask & ~given.chosen),
+            o.split.pc.eq(given.pc[2:] + 1),
+            o.turn.warps.eq(0),
+            o.turn.pc.eq(Cat(Const(0, 2), o.split.pc)),
+            o.exits.eq(o.ends | (o.changes_mask & ~o.mask.any() & given.warps[0])),
+        ]
+        with m.Switch(given.operation):
+            with m.Case(Operation.TMC):
+                m.d.comb += o.changes_mask.eq(1)
+            with m.Case(Operation.PRED):
+                m.d.comb += [
+                    o.changes_mask.eq(1),
+                    o.mask.eq(Mux(given.chosen.any(), given.chosen, given.b)),
+                ]
+            with m.Case(Operation.WSPAWN):
+                self.spawn(m)
+            with m.Case(Operation.SPLIT):
+                self.split(m)
+            with m.Case(Operation.JOIN):
+                self.join(m)
+            with m.Case(Operation.BAR, Operation.FENCE):
+                pass  # a fence is issued after everything before it has completed
+            with m.Case(Operation.FENCE_I):
+                m.d.comb += o.turn.warps.eq(given.warps)
+            with m.Case(Operation.CSRRW, Operation.CSRRS, Operation.CSRRC):
+                self.access_register(m)
+            with m.Case(Operation.END):
+                m.d.comb += o.ends.eq(1)
+            with m.Default():
+                m.d.comb += [
+                    o.fault.eq(1),
+                    o.cause.eq(
+                        Mux(given.is_fetch_fault, FaultCause.FETCH, FaultCause.ILLEGAL),
+                    ),
+                ]
+        return m
+
+    def spawn(self, m: Module):
+        """Start thread 0 of the first `a` warps, except this one."""
+        given, o = self.instruction, self.o
+        warps = self.config.warps
+        count = given.a[: ceil_log2(warps + 1)]
+        below = ((1 << count) - 1)[:warps]
+        is_too_many = given.a > warps
+        m.d.comb += [
+            o.fault.eq(is_too_many | given.b[:2].any()),
+            o.cause.eq(Mux(is_too_many, FaultCause.WSPAWN_COUNT, FaultCause.MISALIGNED_JUMP)),
+            o.turn.is_start.eq(1),
+            o.turn.warps.eq(below & ~given.warps),
+            o.turn.pc.eq(given.b),
+        ]
+
+    def split(self, m: Module):
+        """Push a split if threads are on both sides; the others start at the next instruction."""
+        given, o = self.instruction, self.o
+        is_divergent = given.chosen.any() & o.split.rest.any()
+        m.d.comb += [
+            o.mask.eq(given.chosen),
+            o.value.eq(is_divergent),
+            o.changes_mask.eq(is_divergent),
+            o.stack.eq(Mux(is_divergent, StackChange.PUSH, StackChange.NONE)),
+            o.fault.eq(is_divergent & self.situation.is_full),
+            o.cause.eq(FaultCause.STACK_OVERFLOW),
+        ]
+
+    def join(self, m: Module):
+        """Switch to the second side of a split, or rejoin both sides after the second."""
+        given, o, top = self.instruction, self.o, self.situation.top
+        joins = given.a[0]
+        begins = top.rest.any()
+        m.d.comb += [
+            o.fault.eq(joins & self.situation.is_empty),
+            o.cause.eq(FaultCause.STACK_UNDERFLOW),
+            o.changes_mask.eq(joins),
+            o.mask.eq(Mux(begins, top.rest, top.both)),
+            o.turn.pc.eq(Cat(Const(0, 2), top.pc)),
+        ]
+        with m.If(joins):
+            m.d.comb += [
+                o.stack.eq(Mux(begins, StackChange.SECOND, StackChange.POP)),
+                o.turn.warps.eq(Mux(begins, given.warps, 0)),
+            ]
+
+    def access_register(self, m: Module):
+        """Read a control register, and write it unless the instruction only reads."""
+        given, o, found = self.instruction, self.o, self.situation
+        is_replacement = given.operation == Operation.CSRRW
+        writes = is_replacement | given.field
+        m.d.comb += [
+            o.fault.eq(~found.exists | (writes & ~found.writable)),
+            o.cause.eq(
+                Mux(found.exists, FaultCause.READ_ONLY_CSR, FaultCause.UNKNOWN_CSR),
+            ),
+            o.writes_register.eq(writes),
+            o.value.eq(found.value),
+            o.per_thread.eq(found.per_thread),
+        ]
+        with m.Switch(given.operation):
+            with m.Case(Operation.CSRRS):
+                m.d.comb += o.written.eq(found.value | given.a)
+            with m.Case(Operation.CSRRC):
+                m.d.comb += o.written.eq(found.value & ~given.a)
+            with m.Default():
+                m.d.comb += o.written.eq(given.a)

@@ -1,0 +1,129 @@
+"""Divergence stack: open splits of each warp, with the second side's threads and start."""
+
+from amaranth import *
+from amaranth.lib import data, enum
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...emit.sram_macros import ONE_PORT
+from ...lib.arbiter import select
+from ...lib.interfaces.core_memory import warp_shape
+from ...lib.sram import Sram
+
+__all__ = ["DivergenceStack", "StackChange", "divergence_layout"]
+
+
+class StackChange(enum.Enum, shape=2):
+    """Change of the stack selected by the last look."""
+
+    NONE = 0
+    PUSH = 1
+    SECOND = 2  #: the second side starts
+    POP = 3
+
+
+def divergence_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of an open split.
+
+    ``both`` is the thread mask of both sides. ``rest`` is the mask of the second side until it
+    starts, then 0. ``pc`` is the start of the second side, in words.
+    """
+    return data.StructLayout({"both": config.threads, "rest": config.threads, "pc": 30})
+
+
+class DivergenceStack(SharedBlock):
+    """Divergence stack: a stack of open splits for each warp, `stack_depth` deep.
+
+    `look` reads a warp's stack; outputs are valid from the next cycle until the next look.
+    `change` applies to the stack of the last look, at most once per look, and not in the cycle of
+    the next look.
+
+    | cycle | look | outputs of | change of |
+    |-------|------|------------|-----------|
+    | 0     | A    |            |           |
+    | 1     |      | A          | A         |
+    | 2     | B    | A          |           |
+
+    With one thread no split diverges: the stack reports both empty and full.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    look : In(1)
+    look_warp : In(warp_shape(config))
+    top : Out(divergence_layout(config))
+        The innermost split, if the stack is not empty.
+    is_empty, is_full : Out(1)
+    change : In(StackChange)
+        Illegal: a push to a full stack, `SECOND` or `POP` on an empty one.
+    push : In(divergence_layout(config))
+    """
+
+    look: Signal
+    look_warp: Signal
+    top: data.View
+    is_empty: Signal
+    is_full: Signal
+    change: Signal
+    push: data.View
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "look": In(1),
+            "look_warp": In(warp_shape(config)),
+            "top": Out(divergence_layout(config)),
+            "is_empty": Out(1),
+            "is_full": Out(1),
+            "change": In(StackChange),
+            "push": In(divergence_layout(config)),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        if config.stack_depth == 0:
+            m.d.comb += [self.is_empty.eq(1), self.is_full.eq(1)]
+            return m
+        # Index of the innermost split; all ones (0 - 1) if the stack is empty.
+        width = ceil_log2(config.stack_depth + 1)
+        empty = (1 << width) - 1
+        levels = [Signal(width, init=empty, name=f"level_{w}") for w in range(config.warps)]
+        looked = select((1 << self.look_warp)[: config.warps], levels)
+        warp = Signal(warp_shape(config), reset_less=True)
+        level = Signal(width, reset_less=True)
+        with m.If(self.look):
+            m.d.sync += [warp.eq(self.look_warp), level.eq(looked)]
+
+        is_push = self.change == StackChange.PUSH
+        above, below = (level + 1)[:width], (level - 1)[:width]
+        with m.If(is_push | (self.change == StackChange.POP)):
+            for number, kept in enumerate(levels):
+                with m.If(warp == number):
+                    m.d.sync += kept.eq(Mux(is_push, above, below))
+
+        m.submodules.splits = splits = Sram(
+            depth=config.warps << width, width=divergence_layout(config).size, ports=ONE_PORT
+        )
+        top = data.View(divergence_layout(config), splits.read_data)
+        changed = Signal(divergence_layout(config))
+        m.d.comb += [
+            splits.read_enable.eq(self.look),
+            splits.read_address.eq(Cat(looked, self.look_warp)),
+            splits.write_mask.eq(is_push | (self.change == StackChange.SECOND)),
+            splits.write_address.eq(Cat(Mux(is_push, above, level), warp)),
+            changed.eq(Mux(is_push, self.push, top)),
+            splits.write_data.eq(changed),
+            self.top.eq(top),
+            self.is_empty.eq(level == empty),
+            self.is_full.eq(level == config.stack_depth - 1),
+        ]
+        # `SECOND` starts the remaining threads.
+        with m.If(~is_push):
+            m.d.comb += changed.rest.eq(0)
+        return m

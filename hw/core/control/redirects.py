@@ -1,0 +1,149 @@
+"""Redirects of warps by branches and control instructions, for fetch and the scoreboard."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.arbiter import lowest, number_of, select
+from ...lib.streams import ResponseSignature
+from ..front_end_layouts import redirect_layout
+from ..layouts import branch_layout
+from .faults import FaultCause, fault_layout
+
+__all__ = ["Redirects", "turn_layout"]
+
+
+def turn_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of a redirect by control: of all `warps`, to `pc`.
+
+    With ``is_start`` the warps are started, otherwise resumed.
+    """
+    return data.StructLayout({"warps": config.warps, "pc": 32, "is_start": 1})
+
+
+class Redirects(SharedBlock):
+    """Redirect unit: one redirect and one fault per cycle, those of branches first.
+
+    A branch is answered in its cycle: by a redirect if its target is not the next instruction, by
+    a fault if it is illegal, otherwise by `resume` alone. A turn of control is accepted while
+    `busy` is low. It executes from the next cycle on, one warp in each cycle without a redirect by
+    a branch; a fault of control likewise. `resume` and `start` are in the cycle of the redirect.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    branch : In(ResponseSignature(branch_layout(config)))
+    turn : In(ResponseSignature(turn_layout(config)))
+        Accepted while `busy` is low.
+    found : In(ResponseSignature(fault_layout(config)))
+        Fault of control; accepted while `busy` is low.
+    resumed : In(warps)
+        Warps that continue at the next instruction.
+    mask : In(ArrayLayout(threads, warps))
+    active : In(warps)
+        Branches of inactive warps are ignored: the run has ended meanwhile.
+    busy : Out(1)
+    redirect : Out(ResponseSignature(redirect_layout(config)))
+    resume : Out(warps)
+    start : Out(warps)
+    fault : Out(ResponseSignature(fault_layout(config)))
+    """
+
+    branch: Any
+    turn: Any
+    found: Any
+    resumed: Signal
+    mask: data.View
+    active: Signal
+    busy: Signal
+    redirect: Any
+    resume: Signal
+    start: Signal
+    fault: Any
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "branch": In(ResponseSignature(branch_layout(config))),
+            "turn": In(ResponseSignature(turn_layout(config))),
+            "found": In(ResponseSignature(fault_layout(config))),
+            "resumed": In(config.warps),
+            "mask": In(data.ArrayLayout(config.threads, config.warps)),
+            "active": In(config.warps),
+            "busy": Out(1),
+            "redirect": Out(ResponseSignature(redirect_layout(config))),
+            "resume": Out(config.warps),
+            "start": Out(config.warps),
+            "fault": Out(ResponseSignature(fault_layout(config))),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        branch_fault = Signal(fault_layout(config))
+        branches, turns, branch_fails = self.follow_branch(m, branch_fault)
+        left = Signal(turn_layout(config))  # remainder of the current turn
+        failed = Signal()
+        failure = Signal(fault_layout(config), reset_less=True)
+        resumed = Signal(config.warps)
+        chosen = Signal(config.warps)
+        m.d.comb += [
+            self.busy.eq(left.warps.any() | failed),
+            chosen.eq(Mux(turns, 0, lowest(left.warps))),
+            self.start.eq(Mux(left.is_start, chosen, 0)),
+            self.resume.eq(resumed | branches | Mux(left.is_start, 0, chosen)),
+            self.redirect.valid.eq(turns | left.warps.any()),
+            self.redirect.payload.warp.eq(
+                Mux(turns, self.branch.payload.warp, number_of(chosen)),
+            ),
+            self.redirect.payload.pc.eq(Mux(turns, self.branch.payload.target, left.pc)),
+            self.fault.valid.eq(branch_fails | failed),
+            self.fault.payload.eq(Mux(branch_fails, branch_fault, failure)),
+        ]
+        m.d.sync += [
+            resumed.eq(self.resumed),
+            left.warps.eq(left.warps & ~chosen),
+            failed.eq(failed & branch_fails),
+        ]
+        with m.If(~self.busy):
+            m.d.sync += [
+                left.eq(self.turn.payload),
+                left.warps.eq(Mux(self.turn.valid, self.turn.payload.warps, 0)),
+                failure.eq(self.found.payload),
+                failed.eq(self.found.valid),
+            ]
+        return m
+
+    def follow_branch(self, m: Module, fault):
+        """Return the warps resumed by a branch, and whether it redirects and whether it faults."""
+        config = self.config
+        branch = self.branch.payload
+        warps = Signal(config.warps)
+        disagrees = branch.disagree.any() & (config.divergent_branch == "error")
+        is_misaligned = branch.target[:2].any()
+        fails, goes_on, turns = Signal(), Signal(), Signal()
+        m.d.comb += [
+            warps.eq((self.branch.valid << branch.warp) & self.active),
+            fails.eq(warps.any() & (disagrees | is_misaligned)),
+            fault.warp.eq(branch.warp),
+            fault.pc.eq(branch.pc),
+            fault.cause.eq(Mux(disagrees, FaultCause.DIVERGENT_BRANCH, FaultCause.MISALIGNED_JUMP)),
+            fault.lanes.eq(
+                Mux(
+                    disagrees,
+                    branch.disagree,
+                    select(warps, [self.mask[w] for w in range(config.warps)]),
+                )
+            ),
+            fault.address.eq(branch.target),
+            goes_on.eq(warps.any() & ~fails),
+            turns.eq(goes_on & (branch.target[2:] != (branch.pc[2:] + 1)[:30])),
+        ]
+        return Mux(goes_on, warps, 0), turns, fails

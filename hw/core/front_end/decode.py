@@ -1,0 +1,195 @@
+"""Instruction decoder: from an instruction word to its port, operation and operands."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, enum
+from amaranth.lib.wiring import In, Out
+
+from ...arith.float.rounding import DYNAMIC, Rounding
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...isa.operations import OPERATION_WIDTH, ControlOperation, Port
+from ..layouts import decoded_layout
+from .decode_table import EXIT_CODE_REGISTER, RULES, Rule
+
+__all__ = ["Decode"]
+
+
+class ImmediateFormat(enum.Enum, shape=3):
+    """Layout of the immediate in the instruction word."""
+
+    I = 0  # noqa: E741  # its name in the manual
+    S = 1
+    B = 2
+    U = 3
+    J = 4
+    CSR = 5
+    WORD = 6
+
+
+#: Decode result without operand fields. ``is_float`` has a bit for each of rd, rs1, rs2, rs3.
+CHOICE = data.StructLayout({
+    "port": Port,
+    "operation": OPERATION_WIDTH,
+    "format": ImmediateFormat,
+    "has_rd": 1,
+    "has_source": 3,
+    "is_float": 4,
+    "rounds": 1,
+    "reads_exit_code": 1,
+    "a_is_pc": 1,
+    "b_is_immediate": 1,
+    "blocks": 1,
+    "drains": 1,
+})
+
+ILLEGAL: dict[int | str, Any] = {
+    "port": Port.CONTROL,
+    "operation": ControlOperation.ILLEGAL,
+    "format": ImmediateFormat.WORD,
+    "blocks": 1,
+    "drains": 1,
+}
+
+
+def choice_of(rule: Rule) -> dict:
+    """Return the fields of `CHOICE` for one instruction."""
+    return {
+        "port": rule.port,
+        "operation": rule.operation,
+        "format": ImmediateFormat[rule.immediate.upper()],
+        "has_rd": "rd" in rule.instruction.registers,
+        "has_source": sum(reads << k for k, reads in enumerate(rule.reads)),
+        "is_float": sum(
+            rule.is_float(field) << k for k, field in enumerate(("rd", "rs1", "rs2", "rs3"))
+        ),
+        "rounds": rule.rounds,
+        "reads_exit_code": rule.reads_exit_code,
+        "a_is_pc": rule.a_is_pc,
+        "b_is_immediate": rule.b_is_immediate,
+        "blocks": rule.blocks,
+        "drains": rule.drains,
+    }
+
+
+class Decode(SharedBlock):
+    """Instruction decoder for one word. Combinational.
+
+    Undefined words, reserved static rounding modes and failed fetches decode to
+    `ControlOperation.ILLEGAL` with the word as ``immediate``; ``a_is_pc`` marks a failed fetch.
+    Immediates are sign-extended and aligned. Shifts use the lower five bits. For a control
+    register, bits 11:0 are its number and bits 16:12 the rs1 field, in both forms. Instructions
+    that may end a warp (``vx_tmc``, ``vx_pred``, ``ecall`` and ``ebreak``) read the exit code, x3,
+    as operand 2.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    word : In(32)
+    pc : In(32)
+    failed : In(1)
+        The fetch failed: there is no memory at `pc`.
+    o : Out(decoded_layout())
+
+    Raises
+    ------
+    ValueError
+        If the core has tensor instructions, which have no port yet.
+    """
+
+    word: Signal
+    pc: Signal
+    failed: Signal
+    o: data.View
+
+    def __init__(self, config: CoreConfig):
+        if config.tensor is not None:
+            raise ValueError(
+                f"tensor must be None, because cores have no port for it, not {config.tensor!r}"
+            )
+        self.config = config
+        super().__init__({
+            "word": In(32),
+            "pc": In(32),
+            "failed": In(1),
+            "o": Out(decoded_layout()),
+        })
+
+    def build(self, platform):
+        m = Module()
+        found = Signal(CHOICE, init=ILLEGAL)
+        self.look_up(m, found)
+        rounding = self.word[12:15]
+        is_reserved = (rounding >= len(Rounding)) & (rounding != DYNAMIC)
+        chosen = Signal(CHOICE)
+        m.d.comb += chosen.eq(
+            Mux(self.failed | (found.rounds & is_reserved), CHOICE.const(ILLEGAL), found)
+        )
+        self.extend_immediate(m, chosen)
+
+        rd, rs1, rs2, rs3 = (self.word[low : low + 5] for low in (7, 15, 20, 27))
+        is_float = chosen.is_float
+        exit_code = Mux(chosen.reads_exit_code, EXIT_CODE_REGISTER, 0)
+        # x0 is neither read nor written.
+        named = Cat(*(f.any() | is_float[k] for k, f in enumerate((rs1, rs2, rs3), 1)))
+        m.d.comb += [
+            self.o.pc.eq(self.pc),
+            self.o.port.eq(chosen.port),
+            self.o.operation.eq(chosen.operation),
+            self.o.rd.eq(Cat(rd, is_float[0])),
+            self.o.writes.eq(chosen.has_rd & (rd.any() | is_float[0])),
+            self.o.sources[0].eq(Cat(rs1, is_float[1])),
+            self.o.sources[1].eq(Cat(rs2, is_float[2])),
+            self.o.sources[2].eq(Cat(rs3 | exit_code, is_float[3])),
+            self.o.reads.eq((chosen.has_source & named) | (chosen.reads_exit_code << 2)),
+            self.o.rounding.eq(Mux(chosen.rounds, rounding, 0)),
+            self.o.a_is_pc.eq(chosen.a_is_pc | self.failed),
+            self.o.b_is_immediate.eq(chosen.b_is_immediate),
+            self.o.blocks.eq(chosen.blocks),
+            self.o.drains.eq(chosen.drains),
+        ]
+        return m
+
+    def look_up(self, m: Module, found):
+        """Set `found` to the decode result of the word, if it is an instruction."""
+        opcodes: dict[int, list[Rule]] = {}
+        for rule in RULES.values():
+            opcodes.setdefault(rule.instruction.match & 0x7F, []).append(rule)
+        with m.Switch(self.word[:7]):
+            for opcode, rules in opcodes.items():
+                with m.Case(opcode), m.Switch(self.word[7:]):
+                    for rule in rules:
+                        mask, match = rule.instruction.mask, rule.instruction.match
+                        pattern = "".join(
+                            str(match >> bit & 1) if mask >> bit & 1 else "-"
+                            for bit in range(31, 6, -1)
+                        )
+                        with m.Case(pattern):
+                            m.d.comb += found.eq(CHOICE.const(choice_of(rule)))
+
+    def extend_immediate(self, m: Module, chosen):
+        """Assemble the immediate by the format of `chosen`."""
+        word, sign = self.word, self.word[31]
+        with m.Switch(chosen.format):
+            with m.Case(ImmediateFormat.I):
+                immediate = Cat(word[20:31], sign.replicate(21))
+                m.d.comb += self.o.immediate.eq(immediate)
+            with m.Case(ImmediateFormat.S):
+                immediate = Cat(word[7:12], word[25:31], sign.replicate(21))
+                m.d.comb += self.o.immediate.eq(immediate)
+            with m.Case(ImmediateFormat.B):
+                immediate = Cat(Const(0, 1), word[8:12], word[25:31], word[7], sign.replicate(20))
+                m.d.comb += self.o.immediate.eq(immediate)
+            with m.Case(ImmediateFormat.U):
+                m.d.comb += self.o.immediate.eq(Cat(Const(0, 12), word[12:]))
+            with m.Case(ImmediateFormat.J):
+                immediate = Cat(Const(0, 1), word[21:31], word[20], word[12:20], sign.replicate(12))
+                m.d.comb += self.o.immediate.eq(immediate)
+            with m.Case(ImmediateFormat.CSR):
+                m.d.comb += self.o.immediate.eq(Cat(word[20:], word[15:20]))
+            with m.Default():
+                m.d.comb += self.o.immediate.eq(word)

@@ -1,0 +1,173 @@
+"""Decode table: port and operation of each instruction, by name."""
+
+from dataclasses import dataclass
+
+from ...isa.encoding import IMMEDIATES, RegisterFile
+from ...isa.instructions import INSTRUCTIONS, Instruction, Unit
+from ...isa.operations import (
+    ControlOperation,
+    DivideOperation,
+    FloatOperation,
+    IntegerOperation,
+    MemoryOperation,
+    Port,
+    SpecialOperation,
+)
+
+__all__ = ["EXIT_CODE_REGISTER", "RULES", "Rule"]
+
+#: gp, in which a program leaves its exit code.
+EXIT_CODE_REGISTER = 3
+
+#: Operations of instructions whose name differs from the operation's.
+_RENAMED = {
+    "lui": IntegerOperation.ADD,
+    "auipc": IntegerOperation.ADD,
+    "sltiu": IntegerOperation.SLTU,
+    "flw": MemoryOperation.LW,
+    "fsw": MemoryOperation.SW,
+    "ecall": ControlOperation.END,
+    "ebreak": ControlOperation.END,
+    "fence.i": ControlOperation.FENCE_I,
+    "fcvt.w.s": FloatOperation.TO_SIGNED,
+    "fcvt.wu.s": FloatOperation.TO_UNSIGNED,
+    "fcvt.s.w": FloatOperation.FROM_SIGNED,
+    "fcvt.s.wu": FloatOperation.FROM_UNSIGNED,
+    "fmv.x.w": FloatOperation.MOVE,
+    "fmv.w.x": FloatOperation.MOVE,
+}
+_FUSED = ("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s")
+#: Float operations that keep the "f" of their instruction.
+_ARITHMETIC = ("fadd.s", "fsub.s", "fmul.s")
+
+_PORTS = {
+    Unit.INT: (Port.INT, IntegerOperation),
+    Unit.BRANCH: (Port.INT, IntegerOperation),
+    Unit.MULTIPLY: (Port.INT, IntegerOperation),
+    Unit.DIVIDE: (Port.DIVIDE, DivideOperation),
+    Unit.LSU: (Port.MEMORY, MemoryOperation),
+    Unit.FP32: (Port.FP32, FloatOperation),
+    Unit.FP32_DIVIDE: (Port.DIVIDE, DivideOperation),
+    Unit.SFU: (Port.SPECIAL, SpecialOperation),
+    Unit.CSR: (Port.CONTROL, ControlOperation),
+    Unit.WARP: (Port.CONTROL, ControlOperation),
+    Unit.SYSTEM: (Port.CONTROL, ControlOperation),
+}
+#: Immediates used as operand 1; others belong to addresses, targets and control.
+_OPERAND_IMMEDIATES = ("i", "u", "shamt", "zimm")
+#: Serialising operations: the warp must have nothing in flight, because they rely on completed
+#: stores, on raised flags, or on a warp that ends with nothing outstanding.
+_DRAINING = (
+    ControlOperation.TMC,
+    ControlOperation.WSPAWN,
+    ControlOperation.BAR,
+    ControlOperation.FENCE,
+    ControlOperation.FENCE_I,
+    ControlOperation.CSRRW,
+    ControlOperation.CSRRS,
+    ControlOperation.CSRRC,
+    ControlOperation.END,
+)
+#: Operations that may end the warp: they read the exit code as operand 2.
+_ENDING = (ControlOperation.TMC, ControlOperation.PRED, ControlOperation.END)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Decode rule of one instruction.
+
+    Parameters
+    ----------
+    instruction : Instruction
+    port : Port
+    operation : int
+        One of the port's operations.
+    immediate : str
+        Immediate layout: ``i``, ``s``, ``b``, ``u``, ``j`` or ``csr``; ``i`` also if there is
+        no immediate.
+    reads : tuple of bool
+        Whether operands 0, 1, 2 are the registers of fields rs1, rs2, rs3.
+
+    """
+
+    instruction: Instruction
+    port: Port
+    operation: int
+    immediate: str
+    reads: tuple[bool, bool, bool]
+
+    @property
+    def rounds(self) -> bool:
+        """True if the instruction has a rounding mode."""
+        return "rm" in self.instruction.operands
+
+    @property
+    def is_control(self) -> bool:
+        """True if the control port executes it."""
+        return self.port == Port.CONTROL
+
+    @property
+    def reads_exit_code(self) -> bool:
+        """True if operand 2 is the exit code."""
+        return self.is_control and self.operation in _ENDING
+
+    @property
+    def a_is_pc(self) -> bool:
+        """True if operand 0 is the pc."""
+        return self.instruction.name == "auipc"
+
+    @property
+    def b_is_immediate(self) -> bool:
+        """True if operand 1 is the immediate."""
+        return self.instruction.unit in (Unit.INT, Unit.CSR) and any(
+            name in _OPERAND_IMMEDIATES for name in self.instruction.operands
+        )
+
+    @property
+    def blocks(self) -> bool:
+        """True if it stalls the warp until it completes."""
+        return self.is_control or self.instruction.unit == Unit.BRANCH
+
+    @property
+    def drains(self) -> bool:
+        """True if it serialises: issues only after everything in flight of the warp completed."""
+        return self.is_control and self.operation in _DRAINING
+
+    def is_float(self, field: str) -> bool:
+        """Return whether the operand of `field` is a float register."""
+        return self.instruction.registers.get(field) is RegisterFile.FLOAT
+
+
+def _operation(instruction: Instruction) -> tuple[Port, int]:
+    """Return the port and the operation of `instruction`."""
+    port, operations = _PORTS[instruction.unit]
+    name = instruction.name
+    if name in _RENAMED:
+        return port, _RENAMED[name]
+    if instruction.unit in (Unit.FP32, Unit.SFU) and name not in _FUSED + _ARITHMETIC:
+        name = name[1:]
+    name = name.removeprefix("vx_").removesuffix(".s").upper()
+    if name not in operations.__members__:  # an immediate form
+        name = name.removesuffix("I")
+    return port, operations[name]
+
+
+def _rule(instruction: Instruction) -> Rule:
+    port, operation = _operation(instruction)
+    immediates = [name for name in instruction.operands if name in IMMEDIATES]
+    layout = next((name for name in ("s", "b", "u", "j", "csr") if name in immediates), "i")
+    registers = instruction.registers
+    # In Vortex, the origin of `vx_split`, the instruction ignores rs2.
+    is_split = port == Port.CONTROL and operation == ControlOperation.SPLIT
+    reads = ("rs1" in registers, "rs2" in registers and not is_split, "rs3" in registers)
+    return Rule(
+        instruction=instruction, port=port, operation=operation, immediate=layout, reads=reads
+    )
+
+
+#: A rule for each instruction of a core without tensor instructions, by name.
+RULES: dict[str, Rule] = {
+    name: _rule(instruction)
+    for name, instruction in INSTRUCTIONS.items()
+    if instruction.unit is not Unit.TENSOR
+}

@@ -1,0 +1,117 @@
+"""Instruction fetch: requests pairs of instructions for all warps in round-robin order."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.arbiter import Arbiter, select
+from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
+from ...lib.streams import ResponseSignature
+from ..front_end_layouts import position_width, redirect_layout
+from .warp_fetch import WarpFetch
+
+__all__ = ["Fetch"]
+
+
+class Fetch(SharedBlock):
+    """Instruction fetch: requests pairs ahead of use, and drops responses made stale by redirects.
+
+    One pair per cycle: warps without a pair go first, else round-robin. A warp is requested again
+    in the cycle after its redirect. Its instructions buffered and in flight never exceed the
+    capacity of its buffer. Responses may arrive in any order, from the cycle after the request on.
+    They pass in the same cycle and cannot stall.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    request : Out(stream.Signature(fetch_request_layout(config)))
+        No two outstanding requests have the same tag.
+    response : In(ResponseSignature(fetch_response_layout(config)))
+    redirect : In(ResponseSignature(redirect_layout(config)))
+        Redirects the warp to this pc. Bits 1:0 are ignored.
+    active : In(warps)
+        Warps to fetch for.
+    positions : In(position_width(config)).array(warps)
+        Lowest bits of the word address of each warp's next instruction to take.
+    fresh : Out(1)
+        The response of this cycle must be pushed.
+    busy : Out(1)
+        A request is offered or outstanding.
+    """
+
+    request: stream.Interface
+    response: Any
+    redirect: Any
+    active: Signal
+    positions: list
+    fresh: Signal
+    busy: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "request": Out(stream.Signature(fetch_request_layout(config))),
+            "response": In(ResponseSignature(fetch_response_layout(config))),
+            "redirect": In(ResponseSignature(redirect_layout(config))),
+            "active": In(config.warps),
+            "positions": In(position_width(config)).array(config.warps),
+            "fresh": Out(1),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        warps = self.config.warps
+        fetches = [WarpFetch(self.config) for _ in range(warps)]
+        m.submodules.arbiter = arbiter = Arbiter(warps)
+        chosen = Signal(fetch_request_layout(self.config))
+        wants, urgent = (Cat(getattr(f, name) for f in fetches) for name in ("wants", "urgent"))
+        waits = Signal()  # a request is stalled by memory
+        m.d.comb += [
+            arbiter.requests.eq(Mux(urgent.any(), urgent, wants)),
+            arbiter.taken.eq(wants.any() & ~waits),
+            chosen.address[3:].eq(select(arbiter.grant, [f.address for f in fetches])),
+            chosen.tag.warp.eq(
+                select(arbiter.grant, [Const(w, warps.bit_length()) for w in range(warps)])
+            ),
+            chosen.tag.pair.eq(chosen.address[3:]),
+        ]
+        for warp, fetch in enumerate(fetches):
+            m.submodules[f"warp_{warp}"] = fetch
+            tag, redirect = self.response.payload.tag, self.redirect.payload
+            m.d.comb += [
+                fetch.active.eq(self.active[warp]),
+                fetch.redirect.eq(self.redirect.valid & (redirect.warp == warp)),
+                fetch.target.eq(redirect.pc[3:]),
+                fetch.position.eq(self.positions[warp]),
+                fetch.granted.eq(arbiter.grant[warp] & ~waits),
+                fetch.comes.eq(self.response.valid & (tag.warp == warp)),
+                fetch.pair.eq(tag.pair),
+            ]
+        m.d.comb += [
+            self.fresh.eq(Cat(fetch.fresh for fetch in fetches).any()),
+            self.busy.eq(wants.any() | waits | Cat(fetch.busy for fetch in fetches).any()),
+        ]
+        self.offer(m, chosen, wants.any(), waits)
+        return m
+
+    def offer(self, m: Module, chosen, any_chosen: Value, waits: Signal):
+        """Offer the selected request, and hold it while memory stalls.
+
+        The next selection may differ; an offered request must not change.
+        """
+        kept = Signal.like(chosen, reset_less=True)
+        m.d.comb += [
+            self.request.valid.eq(waits | any_chosen),
+            self.request.payload.eq(Mux(waits, kept, chosen)),
+        ]
+        m.d.sync += waits.eq(self.request.valid & ~self.request.ready)
+        with m.If(~waits):
+            m.d.sync += kept.eq(chosen)

@@ -1,0 +1,117 @@
+"""Front end: from each warp's pc to its next decoded instructions."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
+from ...lib.streams import ResponseSignature
+from ..front_end_layouts import entry_layout, head_layout, redirect_layout
+from .decode import Decode
+from .fetch import Fetch
+from .instruction_buffer import InstructionBuffer
+
+__all__ = ["FrontEnd"]
+
+
+class FrontEnd(SharedBlock):
+    """Front end: fetches, decodes and buffers the instructions of all warps.
+
+    An instruction is valid in the cycle after its word arrives, and requested in the cycle after
+    its redirect. With a memory latency of n cycles it is valid n + 2 cycles after the redirect. If
+    its buffer slot still awaits an older request, it is requested after that response: up to
+    2n + 2 cycles. Up to two instructions per cycle for all warps together; a single warp gets one
+    full buffer in n + 3 cycles. Each warp receives its instructions in order.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    request : Out(stream.Signature(fetch_request_layout(config)))
+        To instruction memory: pairs of words.
+    response : In(ResponseSignature(fetch_response_layout(config)))
+        From instruction memory, in any order, from the cycle after the request on.
+    redirect : In(ResponseSignature(redirect_layout(config)))
+        Redirects the warp to this pc: from the next cycle on its head is the instruction at pc,
+        or not valid yet. Bits 1:0 are ignored. Everything fetched for the warp is dropped,
+        including requests in flight.
+    active : In(warps)
+        Running warps. Others have no valid head and are not fetched for.
+    take : In(warps)
+        Warps whose head is taken; only if it is valid.
+    take_second : In(1)
+        The warps in `take` also take the instruction after the head; only if it is valid.
+        Ignored if `config.issue_width` is 1.
+    heads : Out(head_layout()).array(warps)
+        The next instruction of each warp.
+    seconds : Out(head_layout()).array(warps)
+        The instruction after it; present only if `config.issue_width` is 2.
+    busy : Out(1)
+        A request is offered or outstanding.
+    """
+
+    request: stream.Interface
+    response: Any
+    redirect: Any
+    active: Signal
+    take: Signal
+    take_second: Signal
+    heads: list
+    seconds: list
+    busy: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        heads = ["heads", "seconds"][: config.issue_width]
+        super().__init__(
+            {
+                "request": Out(stream.Signature(fetch_request_layout(config))),
+                "response": In(ResponseSignature(fetch_response_layout(config))),
+                "redirect": In(ResponseSignature(redirect_layout(config))),
+                "active": In(config.warps),
+                "take": In(config.warps),
+                "take_second": In(1),
+                "busy": Out(1),
+            }
+            | {name: Out(head_layout()).array(config.warps) for name in heads}
+        )
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.fetch = fetch = Fetch(config)
+        m.submodules.buffer = buffer = InstructionBuffer(config)
+        connect(m, fetch.request, flipped(self.request))
+        connect(m, flipped(self.response), fetch.response)
+        for box in (fetch, buffer):
+            connect(m, flipped(self.redirect), box.redirect)
+            m.d.comb += box.active.eq(self.active)
+        response = self.response.payload
+        m.d.comb += [
+            buffer.take.eq(self.take),
+            buffer.take_second.eq(self.take_second),
+            buffer.push.valid.eq(fetch.fresh),
+            buffer.push.payload.tag.eq(response.tag),
+            self.busy.eq(fetch.busy),
+        ]
+        for half in range(2):
+            m.submodules[f"decode_{half}"] = decode = Decode(config)
+            entry = buffer.push.payload.entries[half]
+            m.d.comb += [
+                decode.word.eq(response.data.word_select(half, 32)),
+                decode.failed.eq(response.error),
+                # The pc follows from the position in the buffer.
+                *(getattr(entry, name).eq(getattr(decode.o, name)) for name, _ in entry_layout()),
+            ]
+        for warp in range(config.warps):
+            m.d.comb += fetch.positions[warp].eq(buffer.positions[warp])
+            m.d.comb += self.heads[warp].eq(buffer.heads[warp])
+            if config.issue_width == 2:
+                m.d.comb += self.seconds[warp].eq(buffer.seconds[warp])
+        return m

@@ -1,0 +1,103 @@
+"""Instruction buffer: decoded instructions of each warp, with all heads visible every cycle."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.interfaces.core_memory import fetch_tag_layout
+from ...lib.streams import ResponseSignature
+from ..front_end_layouts import entry_layout, head_layout, position_width, redirect_layout
+from .warp_buffer import WarpBuffer
+
+__all__ = ["InstructionBuffer", "push_layout"]
+
+
+def push_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of a decoded pair pushed into the buffer of its warp."""
+    return data.StructLayout({
+        "tag": fetch_tag_layout(config),
+        "entries": data.ArrayLayout(entry_layout(), 2),
+    })
+
+
+class InstructionBuffer(SharedBlock):
+    """Instruction buffer: holds up to `config.instruction_buffer` instructions of each warp.
+
+    A pushed pair is visible in the next cycle; one pair per cycle. Any number of warps may be
+    taken from in a cycle; the next head follows the instructions taken. The buffer never
+    overflows: fetch uses `positions` to limit its requests to the free space.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    push : In(ResponseSignature(push_layout(config)))
+    redirect : In(ResponseSignature(redirect_layout(config)))
+        Redirects the warp to this pc. Its buffered instructions, and a push for it in this cycle,
+        are dropped.
+    active : In(warps)
+        Heads of inactive warps are not valid.
+    take : In(warps)
+        Warps whose head is taken; only if it is valid.
+    take_second : In(1)
+        The warps in `take` also take the instruction after the head; only if it is valid.
+        Ignored if `config.issue_width` is 1.
+    heads : Out(head_layout()).array(warps)
+        The next instruction of each warp.
+    seconds : Out(head_layout()).array(warps)
+        The instruction after it; present only if `config.issue_width` is 2.
+    positions : Out(position_width(config)).array(warps)
+        Lowest bits of the word address of each warp's next instruction.
+    """
+
+    push: Any
+    redirect: Any
+    active: Signal
+    take: Signal
+    take_second: Signal
+    heads: list
+    seconds: list
+    positions: list
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        heads = ["heads", "seconds"][: config.issue_width]
+        super().__init__(
+            {
+                "push": In(ResponseSignature(push_layout(config))),
+                "redirect": In(ResponseSignature(redirect_layout(config))),
+                "active": In(config.warps),
+                "take": In(config.warps),
+                "take_second": In(1),
+                "positions": Out(position_width(config)).array(config.warps),
+            }
+            | {name: Out(head_layout()).array(config.warps) for name in heads}
+        )
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        tag = self.push.payload.tag
+        for warp in range(config.warps):
+            m.submodules[f"warp_{warp}"] = buffer = WarpBuffer(config)
+            m.d.comb += [
+                buffer.push.eq(self.push.valid & (tag.warp == warp)),
+                buffer.pair.eq(tag.pair),
+                buffer.entries.eq(self.push.payload.entries),
+                buffer.redirect.eq(self.redirect.valid & (self.redirect.payload.warp == warp)),
+                buffer.target.eq(self.redirect.payload.pc[2:]),
+                buffer.active.eq(self.active[warp]),
+                buffer.take.eq(self.take[warp]),
+                buffer.take_second.eq(self.take_second),
+                self.heads[warp].eq(buffer.head),
+                self.positions[warp].eq(buffer.position),
+            ]
+            if config.issue_width == 2:
+                m.d.comb += self.seconds[warp].eq(buffer.second)
+        return m

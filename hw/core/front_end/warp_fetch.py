@@ -1,0 +1,117 @@
+"""Fetch state of one warp: its next address and its outstanding requests."""
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...isa.memory_map import ENTRY
+from ...lib.interfaces.core_memory import pairs
+from ..front_end_layouts import position_width
+
+__all__ = ["WarpFetch"]
+
+
+class WarpFetch(SharedBlock):
+    """Fetch state of one warp: requests its instructions in pairs, in order.
+
+    A pair is requested while there is room for it besides the pairs buffered and in flight. After
+    a redirect, pairs still in flight are dropped on arrival. Each is identified by its slot in the
+    buffer, which is not requested again until the pair has arrived. After reset the warp starts at
+    `ENTRY`.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    active : In(1)
+        Enables requests.
+    redirect : In(1)
+        Continues at `target`. A pair granted in this cycle is dropped on arrival.
+    target : In(29)
+        Address in pairs.
+    position : In(position_width(config))
+        Lowest bits of the word address of the next instruction to take.
+    wants : Out(1)
+        Requests the pair at `address`.
+    urgent : Out(1)
+        Requests it, and nothing of the warp is buffered or in flight.
+    address : Out(29)
+        In pairs.
+    granted : In(1)
+        The pair is requested; only with `wants`.
+    comes : In(1)
+        The outstanding pair of slot `pair` arrives.
+    pair : In(ceil_log2(pairs(config)))
+    fresh : Out(1)
+        The arriving pair is still valid.
+    busy : Out(1)
+        A request is outstanding.
+    """
+
+    active: Signal
+    redirect: Signal
+    target: Signal
+    position: Signal
+    wants: Signal
+    urgent: Signal
+    address: Signal
+    granted: Signal
+    comes: Signal
+    pair: Signal
+    fresh: Signal
+    busy: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "active": In(1),
+            "redirect": In(1),
+            "target": In(29),
+            "position": In(position_width(config)),
+            "wants": Out(1),
+            "urgent": Out(1),
+            "address": Out(29),
+            "granted": In(1),
+            "comes": In(1),
+            "pair": In(ceil_log2(pairs(config))),
+            "fresh": Out(1),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        count = pairs(self.config)
+        pc = Signal(29, init=ENTRY >> 3)
+        asked = Signal(count)  # outstanding, by slot in the buffer
+        stale = Signal(count)  # of these, the pairs requested before the last redirect
+        asked_next = Signal(count)
+        # Words buffered or in flight, plus one. If the warp starts at an odd word, the first
+        # request begins one word before the head: the number of words is -1.
+        level = Signal(position_width(self.config))
+
+        place = Cat((pc & (count - 1)) == n for n in range(count))
+        coming = Cat(self.comes & (self.pair == n) for n in range(count))
+        m.d.comb += [
+            level.eq(Cat(Const(1, 1), pc) - self.position),
+            self.address.eq(pc),
+            self.wants.eq(
+                self.active & (level < self.config.instruction_buffer) & ~(asked & place).any()
+            ),
+            self.urgent.eq(self.wants & (level <= 1)),
+            asked_next.eq((asked | (place & self.granted.replicate(count))) & ~coming),
+            self.fresh.eq((coming & ~stale).any()),
+            self.busy.eq(asked.any()),
+        ]
+        m.d.sync += [
+            asked.eq(asked_next),
+            stale.eq(Mux(self.redirect, asked_next, stale & asked_next)),
+        ]
+        with m.If(self.redirect):
+            m.d.sync += pc.eq(self.target)
+        with m.Elif(self.granted):
+            m.d.sync += pc.eq(pc + 1)
+        return m

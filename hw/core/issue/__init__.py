@@ -1,0 +1,1 @@
+"""Issue: scheduler, scoreboard, issue slots."""

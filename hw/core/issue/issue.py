@@ -1,0 +1,206 @@
+"""Issue stage: sends the next one or two instructions of one warp per cycle to collectors."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import CoreConfig
+from ...isa.operations import Port
+from ...lib.arbiter import number_of, select
+from ..front_end_layouts import head_layout
+from ..layouts import OPERANDS, issue_layout
+from .issue_slot import IssueSlot
+from .scheduler import Scheduler
+from .scoreboard import FIXED_PORTS, VARIABLE_PORTS, Scoreboard, done_layout, register_event_layout
+from .stall_reason import StallReason, nearest_reason
+
+__all__ = ["Issue"]
+
+
+class Issue(wiring.Component):
+    """Issue stage: takes instructions from the buffer heads when the scoreboard allows.
+
+    A head in one cycle is offered on `o` in the next. While collectors accept, instructions of one
+    warp follow each other without a gap. With an `issue_width` of 2 the second instruction issues
+    together with the first, if it depends neither on the first nor on a pending result, goes to
+    another port, and the first does not stall the warp. `o[1]` is the younger instruction, offered
+    only if `o[0]` is accepted or empty.
+
+    Members
+    -------
+    heads, seconds : In(head_layout()).array(warps)
+        Next instruction of each warp, and with an `issue_width` of 2 the one after it.
+    take : Out(warps), take_second : Out(1)
+        One-hot warp whose head leaves its buffer; the instruction after it leaves as well.
+    masks : In(ArrayLayout(threads, warps))
+        Active threads of each warp.
+    active, at_barrier, started : In(warps)
+        Warps that run; that wait at a barrier; that start in the next cycle.
+    resume : In(warps)
+        The instruction that stalled the warp has completed; mask and head are valid from the next
+        cycle on.
+    o : Out(stream.Signature(issue_layout(config))).array(issue_width)
+    dispatched, arriving, written : In
+        Progress of results; see `Scoreboard`.
+    drained : Out(warps)
+        The warp has nothing in flight.
+    reason : Out(ArrayLayout(StallReason, warps))
+        Reason why each warp is not ready.
+    slots : Out(ArrayLayout(StallReason, issue_width))
+        Outcome of each issue slot in the last cycle: NONE if issued, else the stall reason.
+    """
+
+    heads: list
+    seconds: list
+    take: Signal
+    take_second: Signal
+    masks: data.View
+    active: Signal
+    at_barrier: Signal
+    started: Signal
+    resume: Signal
+    o: list
+    dispatched: data.View
+    arriving: data.View
+    written: data.View
+    drained: Signal
+    reason: data.View
+    slots: data.View
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        warps, width = config.warps, config.issue_width
+        event = register_event_layout(config)
+        ports: dict = {
+            "take": Out(warps),
+            "take_second": Out(1),
+            "masks": In(data.ArrayLayout(config.threads, warps)),
+            "active": In(warps),
+            "at_barrier": In(warps),
+            "started": In(warps),
+            "resume": In(warps),
+            "o": Out(stream.Signature(issue_layout(config))).array(width),
+            "dispatched": In(data.ArrayLayout(event, len(FIXED_PORTS))),
+            "arriving": In(data.ArrayLayout(event, len(VARIABLE_PORTS))),
+            "written": In(data.ArrayLayout(done_layout(config), config.writeback_buses)),
+            "drained": Out(warps),
+            "reason": Out(data.ArrayLayout(StallReason, warps)),
+            "slots": Out(data.ArrayLayout(StallReason, width)),
+        }
+        for name in ("heads", "seconds")[:width]:
+            ports[name] = In(head_layout()).array(warps)
+        super().__init__(ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.scoreboard = scoreboard = Scoreboard(self.config)
+        m.submodules.scheduler = scheduler = Scheduler(self.config)
+        same = ["active", "at_barrier", "started", "resume", "dispatched", "arriving", "written"]
+        m.d.comb += [getattr(scoreboard, name).eq(getattr(self, name)) for name in same]
+        for name in ("heads", "seconds")[: self.config.issue_width]:
+            for source, sink in zip(getattr(self, name), getattr(scoreboard, name), strict=True):
+                m.d.comb += sink.eq(source)
+        room = Signal()
+        issued = Signal(self.config.issue_width)
+        chosen = self.choose(m, scheduler, scoreboard)
+        slots = self.hold(m, chosen, issued)
+        m.d.comb += [
+            room.eq(Cat(slot.free for slot in slots).all()),
+            issued[0].eq(room & scheduler.grant.any()),
+            scheduler.taken.eq(issued[0]),
+            scoreboard.grant.eq(scheduler.grant),
+            self.take.eq(scheduler.grant & issued[0].replicate(self.config.warps)),
+            self.drained.eq(scoreboard.drained),
+            self.reason.eq(scoreboard.reason),
+        ]
+        if self.config.issue_width > 1:
+            follows = (scheduler.grant & scoreboard.ready_second).any()
+            m.d.comb += [issued[1].eq(issued[0] & follows), self.take_second.eq(issued[1])]
+        for number, entry in enumerate(chosen):
+            claim = scoreboard.issue[number]
+            instruction = entry.instruction
+            m.d.comb += [
+                claim.valid.eq(issued[number]),
+                claim.rd.eq(instruction.rd),
+                claim.writes.eq(instruction.writes),
+                claim.loads.eq(instruction.port == Port.MEMORY),
+                claim.blocks.eq(instruction.blocks),
+            ]
+        self.account(m, scheduler, scoreboard, issued, room)
+        return m
+
+    def choose(self, m: Module, scheduler, scoreboard) -> list:
+        """Connect the scheduler; return the issue candidates of the granted warp."""
+        waits = scoreboard.waits
+        m.d.comb += [
+            scheduler.ready.eq(scoreboard.ready),
+            scheduler.started.eq(self.started),
+            scheduler.long_wait.eq(waits.memory | waits.barrier | waits.idle),
+        ]
+        width = self.config.issue_width
+        layout = data.StructLayout({
+            "instructions": data.ArrayLayout(head_layout(), width),
+            "pending": data.ArrayLayout(OPERANDS, width),
+            "mask": self.config.threads,
+        })
+        entry = Signal(layout, name="entry")
+        entries = [
+            Cat(*(e[warp] for e in scoreboard.entries), scoreboard.pending[warp], self.masks[warp])
+            for warp in range(self.config.warps)
+        ]
+        m.d.comb += Value.cast(entry).eq(select(scheduler.grant, entries))
+        chosen = []
+        for slot in range(width):
+            issue = Signal(issue_layout(self.config), name=f"chosen_{slot}")
+            m.d.comb += [
+                issue.warp.eq(number_of(scheduler.grant)),
+                issue.mask.eq(entry.mask),
+                issue.instruction.eq(entry.instructions[slot].instruction),
+                issue.pending.eq(entry.pending[slot]),
+            ]
+            chosen.append(issue)
+        return chosen
+
+    def hold(self, m: Module, chosen: list, issued: Value) -> list[IssueSlot]:
+        """Offer issued instructions to the collectors, the older first; return the slots."""
+        slots = []
+        for number, issue in enumerate(chosen):
+            m.submodules[f"slot_{number}"] = slot = IssueSlot(self.config)
+            m.d.comb += [
+                slot.issue.eq(issue),
+                slot.enter.eq(issued[number]),
+                slot.written.eq(self.written),
+            ]
+            slots.append(slot)
+        connect(m, slots[0].o, flipped(self.o[0]))
+        if self.config.issue_width > 1:
+            younger, offered = slots[1].o, self.o[1]
+            m.d.comb += [
+                offered.payload.eq(younger.payload),
+                offered.valid.eq(younger.valid & slots[0].free),
+                younger.ready.eq(offered.ready & slots[0].free),
+            ]
+        return slots
+
+    def account(self, m: Module, scheduler, scoreboard, issued: Value, room: Value):
+        """Assign each issue slot to exactly one stall reason."""
+        reason = Signal(StallReason)
+        with m.If(issued[0]):
+            m.d.comb += reason.eq(StallReason.NONE)
+        with m.Elif(~scoreboard.ready.any()):
+            m.d.comb += reason.eq(nearest_reason(scoreboard.waits))
+        with m.Elif(room):
+            m.d.comb += reason.eq(StallReason.OUTSIDE)
+        with m.Else():
+            m.d.comb += reason.eq(StallReason.FULL)
+        charged = [
+            Signal(StallReason, init=StallReason.IDLE, name=f"charged_{slot}")
+            for slot in range(self.config.issue_width)
+        ]
+        m.d.comb += Value.cast(self.slots).eq(Cat(charged))
+        m.d.sync += charged[0].eq(reason)
+        if self.config.issue_width > 1:
+            there = scheduler.grant & scoreboard.column(1, "valid")
+            alone = Mux(there.any(), StallReason.PAIR, StallReason.NO_INSTRUCTION)
+            issued_alone = issued[0] & ~issued[1]
+            m.d.sync += charged[1].eq(Mux(issued_alone, alone, reason))

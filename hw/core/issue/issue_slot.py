@@ -1,0 +1,74 @@
+"""Issue slot: an issued instruction between the issue stage and the collectors."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ..layouts import OPERANDS, issue_layout
+from .scoreboard import done_layout
+
+__all__ = ["IssueSlot"]
+
+
+class IssueSlot(SharedBlock):
+    """Issue slot: holds an instruction until a collector accepts it, and tracks its operands.
+
+    Latency 1 cycle; one instruction per cycle. A source is `pending` in `o` until its result is on
+    a bus. Results of this cycle and of the cycle in which the instruction entered clear it as
+    well, so a collector waits only for results after its allocation.
+
+    Members
+    -------
+    enter, issue : In(1), In(issue_layout(config))
+        Accepts an instruction; only if `free`.
+    free : Out(1)
+        Empty from the next cycle on.
+    o : Out(stream.Signature(issue_layout(config)))
+    written : In(ArrayLayout(done_layout(config), writeback_buses))
+        Instructions written in this cycle.
+    """
+
+    enter: Signal
+    free: Signal
+    issue: data.View
+    o: stream.Interface
+    written: data.View
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "enter": In(1),
+            "issue": In(issue_layout(config)),
+            "free": Out(1),
+            "o": Out(stream.Signature(issue_layout(config))),
+            "written": In(data.ArrayLayout(done_layout(config), config.writeback_buses)),
+        })
+
+    def build(self, platform):
+        m = Module()
+        held = Signal(issue_layout(self.config), reset_less=True)
+        m.d.comb += [
+            self.free.eq(~self.o.valid | self.o.ready),
+            Value.cast(self.o.payload).eq(held),
+        ]
+        if self.config.snoop:
+            m.d.comb += self.o.payload.pending.eq(held.pending & ~self.appear(held))
+            m.d.sync += held.pending.eq(self.o.payload.pending)
+        with m.If(self.free):
+            m.d.sync += [self.o.valid.eq(self.enter), held.eq(self.issue)]
+            if self.config.snoop:
+                m.d.sync += held.pending.eq(self.issue.pending & ~self.appear(self.issue))
+        return m
+
+    def appear(self, held: data.View) -> Value:
+        """Return the sources whose result is on a bus in this cycle."""
+        appears = Const(0, OPERANDS)
+        for number in range(self.config.writeback_buses):
+            done = self.written[number]
+            seen = Cat(done.valid, done.writes, done.warp, done.rd)
+            sources = [held.instruction.sources[k] for k in range(OPERANDS)]
+            names = [Cat(C(3, 2), held.warp, source) for source in sources]
+            appears = appears | Cat(seen == name for name in names)
+        return appears

@@ -1,0 +1,72 @@
+"""Warp scheduler: selects one of the warps that can issue."""
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...config import CoreConfig
+from ...lib.arbiter import Arbiter
+from .greedy_then_oldest import GreedyThenOldest
+from .oldest import Oldest
+from .two_level import TwoLevel
+
+__all__ = ["Scheduler"]
+
+
+class Scheduler(wiring.Component):
+    """Warp scheduler: grants one ready warp by the configured policy.
+
+    Combinational from `ready` to `grant`; `ready` may fall in any cycle. ``round_robin`` grants
+    in cyclic order; ``oldest`` the warp started first; ``greedy_then_oldest`` the warp granted last
+    while it is ready, else the oldest; ``two_level`` in cyclic order within a small active set.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    ready : In(warps)
+        Warps with an instruction that can issue.
+    grant : Out(warps)
+        One-hot; 0 if no warp is selected.
+    taken : In(1)
+        An instruction of the granted warp is issued in this cycle; only with a grant.
+    long_wait : In(warps)
+        Warps that will not be ready soon: waiting for memory or a barrier, or inactive.
+    started : In(warps)
+        Warps that start.
+    """
+
+    ready: Signal
+    grant: Signal
+    taken: Signal
+    long_wait: Signal
+    started: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        warps = config.warps
+        super().__init__({
+            "ready": In(warps),
+            "grant": Out(warps),
+            "taken": In(1),
+            "long_wait": In(warps),
+            "started": In(warps),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        policy = {
+            "round_robin": Arbiter,
+            "oldest": Oldest,
+            "greedy_then_oldest": GreedyThenOldest,
+            "two_level": TwoLevel,
+        }[self.config.scheduler](self.config.warps)
+        m.submodules.policy = policy
+        requests = policy.requests if isinstance(policy, Arbiter) else policy.ready
+        m.d.comb += [requests.eq(self.ready), self.grant.eq(policy.grant)]
+        for name in ("taken", "long_wait", "started"):
+            if name in policy.signature.members:
+                m.d.comb += getattr(policy, name).eq(getattr(self, name))
+        return m

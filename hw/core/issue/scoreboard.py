@@ -1,0 +1,269 @@
+"""Scoreboard: holds back instructions with register hazards."""
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...config import CoreConfig
+from ...isa.operations import Port
+from ...lib.interfaces.core_memory import warp_shape
+from ..front_end_layouts import head_layout
+from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS
+from .stall_reason import StallReason, reason_of_each, waits_layout
+from .warp_scoreboard import WarpScoreboard, releases
+
+__all__ = [
+    "FIXED_PORTS",
+    "REACH",
+    "VARIABLE_PORTS",
+    "Scoreboard",
+    "claim_layout",
+    "done_layout",
+    "register_event_layout",
+    "release_delay",
+]
+
+#: Ports with a fixed time from dispatch to result, and ports that announce their results. Results
+#: of `Port.CONTROL` are announced by their write.
+FIXED_PORTS = (Port.INT, Port.FP32)
+VARIABLE_PORTS = (Port.DIVIDE, Port.SPECIAL, Port.MEMORY)
+
+#: Cycles from the issue of an instruction to the bus cycle that it should catch. Its collector
+#: first snoops the buses in the second cycle; a third costs nothing if another operand is read
+#: from the banks meanwhile.
+REACH = 3
+
+
+def register_event_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of the announcement of a result; `valid` only if it writes `rd`."""
+    return data.StructLayout({"valid": 1, "warp": warp_shape(config), "rd": REGISTER_WIDTH})
+
+
+def done_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of the completion of an instruction, with a write of `rd` if `writes`."""
+    return data.StructLayout({
+        "valid": 1,
+        "warp": warp_shape(config),
+        "rd": REGISTER_WIDTH,
+        "writes": 1,
+    })
+
+
+def claim_layout() -> data.StructLayout:
+    """Return the layout of the scoreboard's view of an issued instruction."""
+    return data.StructLayout({
+        "valid": 1,
+        "rd": REGISTER_WIDTH,
+        "writes": 1,
+        "loads": 1,
+        "blocks": 1,
+    })
+
+
+def release_delay(config: CoreConfig, port: Port) -> int:
+    """Return the cycles from a dispatch to `port` until its consumers may issue."""
+    latency = config.fma_latency if port == Port.FP32 else 1
+    beats = config.threads // config.lanes(port.name)
+    return max(0, latency + beats - 1 - REACH - 1)
+
+
+class Scoreboard(wiring.Component):
+    """Scoreboard: holds back instructions that would read a stale register or overtake a write.
+
+    An issued instruction claims its destination. The register is pending until the result is on a
+    writeback bus, and no other instruction that writes it issues. Exception: one that also reads
+    it, as an accumulation does, cannot overtake. Consumers issue when the result will arrive while
+    they gather operands (`CoreConfig.snoop`), else when it is in the banks. The path from `heads`
+    and `active` to `ready` and `pending` is combinational. Everything else takes effect in the
+    next cycle.
+
+    Members
+    -------
+    heads, seconds : In(head_layout()).array(warps)
+        Next instruction of each warp, and with an `issue_width` of 2 the one after it.
+    active, at_barrier, started : In(warps)
+        Warps that run; that wait at a barrier; that start in the next cycle.
+    ready, ready_second : Out(warps)
+        The next instruction can issue; if it issues, so can the second.
+    pending : Out(ArrayLayout(ArrayLayout(3, issue_width), warps))
+        Pending sources, including those written in this cycle.
+    grant, issue : In(warps), In(ArrayLayout(claim_layout(), issue_width))
+        Issued instructions of the warp in `grant`.
+    dispatched : In(ArrayLayout(register_event_layout(config), len(FIXED_PORTS)))
+        Dispatches from collectors to these ports.
+    arriving : In(ArrayLayout(register_event_layout(config), len(VARIABLE_PORTS)))
+        Results of these ports that will be written soon; may be held until they are.
+    written : In(ArrayLayout(done_layout(config), writeback_buses))
+        Instructions that complete in this cycle.
+    resume : In(warps)
+        The instruction that stalled the warp has executed.
+    drained : Out(warps)
+        The warp has nothing in flight.
+    waits : Out(waits_layout(config)), reason : Out(ArrayLayout(StallReason, warps))
+        Reasons why warps are not ready, by reason and by warp.
+    """
+
+    heads: list
+    seconds: list
+    active: Signal
+    at_barrier: Signal
+    started: Signal
+    ready: Signal
+    ready_second: Signal
+    pending: data.View
+    grant: Signal
+    issue: data.View
+    dispatched: data.View
+    arriving: data.View
+    written: data.View
+    resume: Signal
+    drained: Signal
+    waits: data.View
+    reason: data.View
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        warps, width = config.warps, config.issue_width
+        event = register_event_layout(config)
+        ports: dict = {
+            "active": In(warps),
+            "at_barrier": In(warps),
+            "started": In(warps),
+            "ready": Out(warps),
+            "ready_second": Out(warps),
+            "pending": Out(data.ArrayLayout(data.ArrayLayout(OPERANDS, width), warps)),
+            "grant": In(warps),
+            "issue": In(data.ArrayLayout(claim_layout(), width)),
+            "dispatched": In(data.ArrayLayout(event, len(FIXED_PORTS))),
+            "arriving": In(data.ArrayLayout(event, len(VARIABLE_PORTS))),
+            "written": In(data.ArrayLayout(done_layout(config), config.writeback_buses)),
+            "resume": In(warps),
+            "drained": Out(warps),
+            "waits": Out(waits_layout(config)),
+            "reason": Out(data.ArrayLayout(StallReason, warps)),
+        }
+        for name in ("heads", "seconds")[:width]:
+            ports[name] = In(head_layout()).array(warps)
+        super().__init__(ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        boards = [WarpScoreboard(self.config) for _ in range(self.config.warps)]
+        for warp, board in enumerate(boards):
+            m.submodules[f"warp_{warp}"] = board
+            for slot, heads in enumerate(self.entries):
+                instruction = heads[warp].instruction
+                for name in board.needs[slot].shape().members:
+                    m.d.comb += board.needs[slot][name].eq(instruction[name])
+            m.d.comb += [
+                self.pending[warp].eq(board.pending),
+                self.drained[warp].eq(board.drained),
+            ]
+        self.claim(m, boards)
+        self.release(m, boards)
+        self.retire(m, boards)
+        self.judge(m, boards)
+        return m
+
+    def claim(self, m: Module, boards: list[WarpScoreboard]):
+        """Drive the boards with the destinations of issued instructions."""
+        claimed, loaded = Signal(REGISTERS), Signal(REGISTERS)
+        slots = [self.issue[slot] for slot in range(self.config.issue_width)]
+        m.d.comb += [
+            claimed.eq(joined((slot.valid & slot.writes) << slot.rd for slot in slots)),
+            loaded.eq(joined((slot.valid & slot.writes & slot.loads) << slot.rd for slot in slots)),
+        ]
+        issued = Signal(range(self.config.issue_width + 1))
+        m.d.comb += issued.eq(sum(slot.valid for slot in slots))
+        for warp, board in enumerate(boards):
+            m.d.comb += [
+                board.issued.eq(issued & self.grant[warp].replicate(len(issued))),
+                board.claimed.eq(claimed),
+                board.loaded.eq(loaded),
+            ]
+
+    def release(self, m: Module, boards: list[WarpScoreboard]):
+        """Drive the boards with the results that will be on a bus when a consumer needs them."""
+        if not releases(self.config):
+            return
+        events = []
+        for number, port in enumerate(FIXED_PORTS):
+            event = self.dispatched[number]
+            for stage in range(release_delay(self.config, port)):
+                later = Signal.like(event, name=f"{port.name.lower()}_dispatched_{stage}")
+                m.d.sync += later.eq(event)
+                event = later
+            events.append(event)
+        events += [self.arriving[number] for number in range(len(VARIABLE_PORTS))]
+        for number, event in enumerate(events):
+            released = Signal(REGISTERS, name=f"released_{number}")
+            warps = Signal(self.config.warps, name=f"released_warps_{number}")
+            m.d.comb += [released.eq(1 << event.rd), warps.eq(event.valid << event.warp)]
+            for warp, board in enumerate(boards):
+                m.d.comb += [
+                    board.release[number].eq(warps[warp]),
+                    board.released[number].eq(released),
+                ]
+
+    def retire(self, m: Module, boards: list[WarpScoreboard]):
+        """Drive the boards with the completed instructions."""
+        for number in range(self.config.writeback_buses):
+            event = self.written[number]
+            written = Signal(REGISTERS, name=f"written_{number}")
+            warps = Signal(self.config.warps, name=f"done_warps_{number}")
+            m.d.comb += [written.eq(event.writes << event.rd), warps.eq(event.valid << event.warp)]
+            for warp, board in enumerate(boards):
+                m.d.comb += [board.done[number].eq(warps[warp]), board.written[number].eq(written)]
+
+    def judge(self, m: Module, boards: list[WarpScoreboard]):
+        """Compute the warps that can issue, and the stall reasons of the others."""
+        stopped = Signal(self.config.warps)  # stalled until the warp is resumed
+        slots = [self.issue[slot] for slot in range(self.config.issue_width)]
+        blocks = Cat(slot.valid & slot.blocks for slot in slots).any()
+        m.d.sync += stopped.eq(
+            (stopped & ~(self.resume | self.started))
+            | (self.grant & blocks.replicate(self.config.warps))
+        )
+        first, drains = self.column(0, "valid"), self.column(0, "drains")
+        hazard = Cat(board.hazard[0] for board in boards)
+        memory = Cat(board.memory for board in boards)
+        crowded = Cat(board.crowded for board in boards)
+        runs = Signal(self.config.warps)
+        free = Signal(self.config.warps)
+        undrained = Signal(self.config.warps)
+        m.d.comb += [
+            runs.eq(self.active & ~stopped),
+            free.eq(runs & first),
+            undrained.eq((drains & ~self.drained) | crowded),
+            self.ready.eq(free & ~hazard & ~undrained),
+            self.waits.data.eq(free & hazard & ~memory),
+            self.waits.memory.eq(free & memory),
+            self.waits.drain.eq(free & ~hazard & undrained),
+            self.waits.blocked.eq(self.active & stopped & ~self.at_barrier),
+            self.waits.no_instruction.eq(runs & ~first),
+            self.waits.barrier.eq(self.active & stopped & self.at_barrier),
+            self.waits.idle.eq(~self.active),
+            Value.cast(self.reason).eq(Cat(reason_of_each(self.waits, self.config.warps))),
+        ]
+        if self.config.issue_width > 1:
+            hazard = Cat(board.hazard[1] for board in boards)
+            held = hazard | self.column(0, "blocks") | self.column(1, "drains")
+            m.d.comb += self.ready_second.eq(self.column(1, "valid") & ~held)
+
+    @property
+    def entries(self) -> list[list]:
+        """The next instructions of all warps, slot by slot."""
+        return [self.heads] if self.config.issue_width == 1 else [self.heads, self.seconds]
+
+    def column(self, slot: int, field: str) -> Value:
+        """Return a field of the entries of a slot, one bit per warp."""
+        entries = self.entries[slot]
+        return Cat(one.valid if field == "valid" else one.instruction[field] for one in entries)
+
+
+def joined(masks) -> Value:
+    """Return the union of masks of registers."""
+    total = Const(0, REGISTERS)
+    for mask in masks:
+        total = total | mask
+    return total

@@ -1,0 +1,184 @@
+"""Scoreboard of one warp: registers with an outstanding result."""
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ...config import CoreConfig
+from ...emit.shared_block import SharedBlock
+from ...isa.operations import Port
+from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS
+
+__all__ = ["UNDER_WAY", "WarpScoreboard", "needs_layout", "releases"]
+
+#: Instructions of a warp that may be in flight before it stalls; a power of two.
+UNDER_WAY = 64
+
+
+def needs_layout() -> data.StructLayout:
+    """Return the layout of the registers and port of an instruction: a part of `decoded_layout`."""
+    return data.StructLayout({
+        "port": Port,
+        "rd": REGISTER_WIDTH,
+        "writes": 1,
+        "sources": data.ArrayLayout(REGISTER_WIDTH, OPERANDS),
+        "reads": OPERANDS,
+    })
+
+
+def releases(config: CoreConfig) -> int:
+    """Return the number of results per cycle that can be announced before they are written."""
+    return 5 if config.snoop else 0
+
+
+class WarpScoreboard(SharedBlock):
+    """Scoreboard of one warp: registers `pending` (a result is outstanding), `blocked` (not soon).
+
+    An instruction has a hazard if a source is blocked or its destination is pending. Exception: if
+    it reads its destination, it waits for the older result anyway and cannot be written before it.
+    Such a register has two outstanding results. A claimed register is pending and blocked from the
+    next cycle on. A released one is not blocked from the next cycle on; after its last write it is
+    neither. Without `CoreConfig.snoop`, blocked equals pending. Register masks have 64 bits.
+
+    Members
+    -------
+    needs : In(ArrayLayout(needs_layout(), issue_width))
+        Ports and registers of the next instructions.
+    hazard : Out(issue_width)
+        Instructions with a register hazard; the second also if it depends on the result or the
+        port of the first.
+    memory : Out(1)
+        A hazard of the first instruction is on the destination of a load.
+    pending : Out(ArrayLayout(3, issue_width))
+        Pending sources, including those written in this cycle.
+    issued : In(range(issue_width + 1))
+        Instructions of this warp issued in this cycle.
+    claimed, loaded : In(64)
+        Destinations of issued instructions, if `issued`; and those of loads among them.
+    release, released : In(releases), In(ArrayLayout(64, releases))
+        Announced results, each valid with its bit of `release`.
+    done, written : In(writeback_buses), In(ArrayLayout(64, writeback_buses))
+        Instructions that complete in this cycle, and their written registers, if any.
+    drained : Out(1)
+        Nothing is in flight.
+    crowded : Out(1)
+        Too much is in flight to issue.
+    """
+
+    needs: data.View
+    hazard: Signal
+    memory: Signal
+    pending: data.View
+    issued: Signal
+    claimed: Signal
+    loaded: Signal
+    release: Signal
+    released: data.View
+    done: Signal
+    written: data.View
+    drained: Signal
+    crowded: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        width, buses = config.issue_width, config.writeback_buses
+        super().__init__({
+            "needs": In(data.ArrayLayout(needs_layout(), width)),
+            "hazard": Out(width),
+            "memory": Out(1),
+            "pending": Out(data.ArrayLayout(OPERANDS, width)),
+            "issued": In(range(width + 1)),
+            "claimed": In(REGISTERS),
+            "loaded": In(REGISTERS),
+            "release": In(releases(config)),
+            "released": In(data.ArrayLayout(REGISTERS, releases(config))),
+            "done": In(buses),
+            "written": In(data.ArrayLayout(REGISTERS, buses)),
+            "drained": Out(1),
+            "crowded": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        pending = Signal(REGISTERS)
+        remaining = Signal(REGISTERS)  # pending, without those written in this cycle
+        claimed = Signal(REGISTERS)
+        written = Signal(REGISTERS)
+        m.d.comb += [
+            written.eq(gated(self.done, self.written)),
+            claimed.eq(self.claimed & self.issued.any().replicate(REGISTERS)),
+        ]
+        m.d.sync += pending.eq(remaining | claimed)
+        if self.config.snoop:
+            twice = Signal(REGISTERS)  # two results are outstanding
+            blocked = Signal(REGISTERS)  # the last outstanding result is not near
+            m.d.comb += remaining.eq(pending & ~(written & ~twice))
+            # Of two outstanding results, only the first can be announced.
+            released = gated(self.release, self.released) & ~twice
+            m.d.sync += [
+                twice.eq((twice & ~written) | (claimed & remaining)),
+                blocked.eq((blocked & remaining & ~released) | claimed),
+            ]
+        else:
+            blocked = pending
+            m.d.comb += remaining.eq(pending & ~written)
+        loaded = Signal(REGISTERS, reset_less=True)
+        with m.If(self.issued.any()):
+            m.d.sync += loaded.eq((loaded & ~self.claimed) | self.loaded)
+        self.look_up(m, pending, blocked, loaded)
+        self.count(m, platform)
+        return m
+
+    def look_up(self, m: Module, pending, blocked, loaded):
+        """Compute the hazards of the next instructions."""
+        for slot in range(self.config.issue_width):
+            needs = self.needs[slot]
+            waits = [
+                needs.reads[k] & blocked.bit_select(needs.sources[k], 1) for k in range(OPERANDS)
+            ]
+            overtakes = needs.writes & pending.bit_select(needs.rd, 1)
+            if self.config.snoop:
+                overtakes &= ~Cat(reads_own(needs)).any()
+            waits.append(overtakes)
+            if slot == 1:
+                waits.append(depends(self.needs[0], needs))
+            m.d.comb += self.hazard[slot].eq(Cat(waits).any())
+            if slot == 0:
+                registers = [*(needs.sources[k] for k in range(OPERANDS)), needs.rd]
+                loads = Cat(loaded.bit_select(register, 1) for register in registers)
+                m.d.comb += self.memory.eq((Cat(waits) & loads).any())
+            if self.config.snoop:
+                m.d.comb += self.pending[slot].eq(
+                    needs.reads & Cat(pending.bit_select(needs.sources[k], 1) for k in range(3))
+                )
+
+    def count(self, m: Module, platform):
+        """Count the instructions in flight."""
+        under_way = Signal(range(2 * UNDER_WAY))
+        done = sum(self.done[bus] for bus in range(self.config.writeback_buses))
+        m.d.sync += under_way.eq(under_way + self.issued - done)
+        if platform is None:
+            m.d.sync += Assert(under_way >= done, "more instructions completed than were issued")
+        m.d.comb += [self.drained.eq(under_way == 0), self.crowded.eq(under_way[-1])]
+
+
+def reads_own(needs) -> list[Value]:
+    """Return for each operand whether it is the destination."""
+    return [needs.reads[k] & (needs.sources[k] == needs.rd) for k in range(OPERANDS)]
+
+
+def depends(first, second) -> Value:
+    """Return 1 if `second` cannot issue in the same cycle as `first`, the older one."""
+    touches = Cat(
+        second.writes & (second.rd == first.rd),
+        *(second.reads[k] & (second.sources[k] == first.rd) for k in range(OPERANDS)),
+    )
+    return (first.port == second.port) | (first.writes & touches.any())
+
+
+def gated(enables: Value, masks) -> Value:
+    """Return the union of the masks with their enable set."""
+    joined = Const(0, REGISTERS)
+    for number in range(len(enables)):
+        joined = joined | (masks[number] & enables[number].replicate(REGISTERS))
+    return joined

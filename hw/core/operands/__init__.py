@@ -1,0 +1,1 @@
+"""Operands: register banks, collectors, dispatch, writeback."""

@@ -1,0 +1,149 @@
+"""Operand collectors between the issue stage and the ports of a core."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from ...config import CoreConfig
+from ...isa.operations import Port
+from ...lib.arbiter import lowest
+from ...lib.streams import ResponseSignature
+from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
+from .collector import Collector
+from .dispatch import Dispatch
+from .hazard_matrix import Order
+from .register_map import request_layout
+
+__all__ = ["Collectors", "collector_events"]
+
+
+def collector_events(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of the events counted in one cycle.
+
+    ``occupied`` collectors, collectors ``refused`` by a bank, and operands ``snooped`` from buses.
+    """
+    return data.StructLayout({
+        "occupied": ceil_log2(config.collectors + 1),
+        "refused": ceil_log2(config.collectors + 1),
+        "snooped": ceil_log2(OPERANDS * config.collectors + 1),
+    })
+
+
+class Collectors(wiring.Component):
+    """Operand collectors: hold issued instructions until their operands are read, then dispatch.
+
+    Each instruction occupies one collector. An unobstructed instruction with n operands in the
+    banks is offered to its port n + 1 cycles after issue (2 cycles with no operands). An operand
+    on a bus in one cycle is offered in the next. A collector can be reallocated in the cycle in
+    which its instruction is accepted, so each takes a three-operand instruction every 4 cycles.
+    If all are occupied, `i` stalls.
+
+    Order: an instruction is offered only when no older one of its warp still reads operands, so
+    it cannot overwrite them. Instructions of a warp for one port are offered in order. Among the
+    ready instructions for one port, the oldest is dispatched.
+
+    Parameters
+    ----------
+    config : CoreConfig
+        Its `collectors`, `issue_width`, `snoop` and `bank_mapping`.
+
+    Members
+    -------
+    i : In(stream.Signature(issue_layout(config))).array(issue_width)
+        Issued instructions. Of two in one cycle the first is older; the second is never accepted
+        before it. `pending` must apply to the cycle in which the instruction is accepted, even
+        after a stall.
+    request : Out(stream.Signature(request_layout(config))).array(collectors)
+    data : In(ResponseSignature(read_layout(config))).array(collectors)
+        Register data from the banks, one cycle after the grant.
+    bus : In(ResponseSignature(result_layout(config))).array(writeback_buses)
+        Results written in this cycle.
+    operation : Out(stream.Signature(operation_layout(config))).array(len(Port))
+        To the units, indexed by `Port`.
+    allocated : Out(collectors).array(issue_width)
+        Collector allocated to each of `i` in this cycle, one-hot; 0 if `i` is not accepted.
+    events : Out(collector_events(config))
+    """
+
+    i: list
+    request: list
+    data: list
+    bus: list
+    operation: list
+    allocated: list
+    events: Any
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        collectors = config.collectors
+        super().__init__({
+            "i": In(stream.Signature(issue_layout(config))).array(config.issue_width),
+            "request": Out(stream.Signature(request_layout(config))).array(collectors),
+            "data": In(ResponseSignature(read_layout(config))).array(collectors),
+            "bus": In(ResponseSignature(result_layout(config))).array(config.writeback_buses),
+            "operation": Out(stream.Signature(operation_layout(config))).array(len(Port)),
+            "allocated": Out(collectors).array(config.issue_width),
+            "events": Out(collector_events(config)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.order = order = Order(self.config)
+        m.submodules.dispatch = dispatch = Dispatch(self.config)
+        collectors = [Collector(self.config) for _ in range(self.config.collectors)]
+        occupied = Cat(collector.occupied for collector in collectors)
+        self.allocate(m, ~occupied | dispatch.leaves, order)
+        for c, collector in enumerate(collectors):
+            m.submodules[f"collector_{c}"] = collector
+            self.attach(m, c, collector, order, dispatch)
+        m.d.comb += [
+            order.gathers.eq(Cat(collector.gathers for collector in collectors)),
+            order.stays.eq(occupied & ~dispatch.leaves),
+            dispatch.complete.eq(Cat(one.complete for one in collectors) & order.first),
+            self.events.occupied.eq(sum(collector.occupied for collector in collectors)),
+            self.events.refused.eq(sum(one.valid & ~one.ready for one in self.request)),
+            self.events.snooped.eq(sum(collector.snooped for collector in collectors)),
+        ]
+        for port, operation in enumerate(dispatch.operation):
+            connect(m, operation, flipped(self.operation[port]))
+        return m
+
+    def allocate(self, m: Module, free: Value, order: Order):
+        """Allocate the lowest free collector to each issue slot."""
+        for slot, i in enumerate(self.i):
+            left = Signal(self.config.collectors, name=f"free_{slot}")
+            chosen = Signal(self.config.collectors, name=f"chosen_{slot}")
+            m.d.comb += [
+                left.eq(free),
+                chosen.eq(lowest(left)),
+                i.ready.eq(left.any()),
+                order.allocate[slot].eq(Mux(i.valid, chosen, 0)),
+                self.allocated[slot].eq(order.allocate[slot]),
+                order.new_warp[slot].eq(i.payload.warp),
+                order.new_port[slot].eq(1 << Value.cast(i.payload.instruction.port)),
+            ]
+            free = left & ~order.allocate[slot]
+
+    def attach(self, m: Module, c: int, collector: Collector, order: Order, dispatch: Dispatch):
+        """Connect collector `c` to the ports, the hazard matrix and dispatch."""
+        allocate = [order.allocate[slot][c] for slot in range(self.config.issue_width)]
+        issue = Value.cast(self.i[0].payload)
+        if self.config.issue_width == 2:
+            issue = Mux(allocate[1], Value.cast(self.i[1].payload), issue)
+        connect(m, collector.request, flipped(self.request[c]))
+        connect(m, flipped(self.data[c]), collector.data)
+        for number, bus in enumerate(self.bus):
+            connect(m, flipped(bus), collector.bus[number])
+        m.d.comb += [
+            collector.allocate.eq(Cat(allocate).any()),
+            Value.cast(collector.issue).eq(issue),
+            collector.leaves.eq(dispatch.leaves[c]),
+            order.warp[c].eq(collector.warp),
+            order.port[c].eq(collector.port),
+            dispatch.port[c].eq(collector.port),
+            dispatch.rivals[c].eq(order.rivals[c]),
+            dispatch.collected[c].eq(collector.operation),
+        ]

@@ -1,0 +1,100 @@
+"""Dispatch from collectors to ports: the oldest instruction with all operands goes first."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...config import CoreConfig
+from ...isa.operations import Port
+from ...lib.age_matrix import oldest
+from ...lib.arbiter import select
+from ..layouts import OPERANDS, operation_layout
+
+__all__ = ["PORT_OPERANDS", "Dispatch"]
+
+#: Number of operands read by the instructions of a port; the others are 0. Each operand costs a
+#: warp-wide multiplexer.
+PORT_OPERANDS = {
+    Port.INT: 2,
+    Port.FP32: 3,
+    Port.DIVIDE: 2,
+    Port.SPECIAL: 1,
+    Port.MEMORY: 2,
+    Port.CONTROL: 3,  # operand 2 is the exit code, x3, of instructions that may end a warp
+}
+
+
+class Dispatch(wiring.Component):
+    """Dispatch: selects the oldest ready instruction of each port and offers it until accepted.
+
+    Selection is registered: an instruction with complete operands in the next cycle is offered in
+    the next cycle. Each port selects in parallel, up to one instruction per cycle without gaps; a
+    selection is stable while the port stalls.
+
+    Parameters
+    ----------
+    config : CoreConfig
+        Its `collectors`.
+
+    Members
+    -------
+    complete : In(collectors)
+        The instruction may be offered from the next cycle on.
+    port : In(len(Port)).array(collectors)
+        Port of the collector's instruction, one-hot.
+    rivals : In(collectors).array(collectors)
+        Collectors with older instructions for the same port.
+    collected : In(operation_layout(config)).array(collectors)
+        Instructions, with operands from the cycle after `complete` on.
+    operation : Out(stream.Signature(operation_layout(config))).array(len(Port))
+        To the units, indexed by `Port`.
+    leaves : Out(collectors)
+        The collector's instruction is accepted in this cycle.
+    """
+
+    complete: Signal
+    port: list
+    rivals: list
+    collected: list
+    operation: list
+    leaves: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        collectors = config.collectors
+        super().__init__({
+            "complete": In(collectors),
+            "port": In(len(Port)).array(collectors),
+            "rivals": In(collectors).array(collectors),
+            "collected": In(operation_layout(config)).array(collectors),
+            "operation": Out(stream.Signature(operation_layout(config))).array(len(Port)),
+            "leaves": Out(collectors),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        collectors = self.config.collectors
+        ready, first = Signal(collectors), Signal(collectors)
+        offered, leaving = C(0, collectors), C(0, collectors)
+        for port, operation in enumerate(self.operation):
+            chosen = Signal(collectors, name=f"chosen_{Port(port).name.lower()}")
+            taken = operation.ready.replicate(collectors)
+            bound = Cat(ports[port] for ports in self.port)
+            # Operands are the last field of the layout.
+            absent = 32 * self.config.threads * (OPERANDS - PORT_OPERANDS[Port(port)])
+            operations = [
+                Value.cast(one)[: len(Value.cast(one)) - absent] for one in self.collected
+            ]
+            m.d.comb += [
+                operation.valid.eq(chosen.any()),
+                Value.cast(operation.payload).eq(select(chosen, operations)),
+            ]
+            with m.If(operation.ready | ~operation.valid):
+                m.d.sync += chosen.eq(first & bound)
+            offered, leaving = offered | chosen, leaving | (chosen & taken)
+        m.d.comb += [
+            ready.eq(self.complete & ~offered),
+            self.leaves.eq(leaving),
+            first.eq(oldest(ready, self.rivals)),
+        ]
+        return m

@@ -1,0 +1,1 @@
+"""Execution units, one folder per port of the core."""

@@ -1,0 +1,1 @@
+"""Divide and square-root unit."""

@@ -1,0 +1,57 @@
+"""Dynamic rounding: replaces an instruction's dynamic rounding mode by its warp's."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arith.float.rounding import DYNAMIC, Rounding
+from ...isa.operations import ControlOperation, Port
+from ..front_end_layouts import head_layout
+
+__all__ = ["DynamicRounding"]
+
+RESERVED = len(Rounding)
+
+
+class DynamicRounding(wiring.Component):
+    """Dynamic rounding: replaces `DYNAMIC` by the warp's mode; a reserved mode becomes illegal.
+
+    Combinational.
+
+    Members
+    -------
+    head : In(head_layout())
+    frm : In(3)
+        Rounding mode of the warp, stable once an instruction that uses it can issue.
+    o : Out(head_layout())
+    """
+
+    head: Any
+    frm: Signal
+    o: Any
+
+    def __init__(self):
+        super().__init__({"head": In(head_layout()), "frm": In(3), "o": Out(head_layout())})
+
+    def elaborate(self, platform):
+        m = Module()
+        instruction = self.o.instruction
+        is_dynamic = Signal()
+        m.d.comb += [
+            is_dynamic.eq(self.head.instruction.rounding == DYNAMIC),
+            self.o.eq(self.head),
+        ]
+        with m.If(is_dynamic):
+            m.d.comb += instruction.rounding.eq(self.frm)
+            with m.If(self.frm >= RESERVED):
+                m.d.comb += [
+                    instruction.port.eq(Port.CONTROL),
+                    instruction.operation.eq(ControlOperation.ILLEGAL),
+                    instruction.reads.eq(0),
+                    instruction.writes.eq(0),
+                    instruction.blocks.eq(1),
+                    instruction.drains.eq(1),
+                ]
+        return m

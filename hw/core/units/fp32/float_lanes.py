@@ -1,0 +1,182 @@
+"""Floating-point lanes of a core: a pipeline for several threads with a common operation."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ....arith.float.fma import Fma, FmaConfig
+from ....arith.float.rounding import FLAGS_LAYOUT, Rounding
+from ....config.checks import require_integer
+from ....config.formats import FP32
+from ....emit.shared_block import SharedBlock
+from ....isa.operations import FloatOperation
+from ....lib.pipeline import cut, delayed
+from .float_conversion import AfterFma, BeforeFma
+from .float_lane_values import each
+from .non_computational import FloatSimple
+
+__all__ = ["FloatLanes", "FloatLanesConfig"]
+
+WIDTH = FP32.width
+#: Flags that can be raised, in bit order; nothing here divides by zero.
+RAISED = ("inexact", "underflow", "overflow", "invalid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloatLanesConfig:
+    """Configuration of floating-point lanes.
+
+    Parameters
+    ----------
+    lanes : int
+        Threads processed per cycle.
+    latency : int
+        Cycles from operands to results, 3 to 6; with 3, results are not registered.
+
+    """
+
+    lanes: int = 1
+    latency: int = 4
+
+    def __post_init__(self):
+        require_integer("lanes", self.lanes, 1, 32)
+        require_integer("latency", self.latency, 3, 6)
+
+    @property
+    def is_registered(self) -> bool:
+        """True if the stage after the multiply-add has its own cycle."""
+        return self.latency > 3
+
+    @property
+    def fma(self) -> FmaConfig:
+        """Configuration of a lane's multiply-add."""
+        return FmaConfig(latency=self.latency - self.is_registered)
+
+
+class FloatLanes(SharedBlock):
+    """Floating-point lanes: ``o[lane] = operation(a[lane], b[lane], c[lane])``.
+
+    Executes all of `FloatOperation`. Latency `config.latency`, one operation of all lanes per
+    cycle, no handshake. Each lane has a multiply-add, which conversions use as well; all other
+    logic is shared by the lanes. Operands not used by an operation have no effect.
+
+    ====  ====================================================================================
+    0     cast to multiply-add operands; `Fma` begins; non-computational operations complete
+    L-1   conversions: cast of the `Fma` result; selection of the result
+    ====  ====================================================================================
+
+    Parameters
+    ----------
+    config : FloatLanesConfig
+
+    Members
+    -------
+    operation : In(FloatOperation)
+    rounding : In(Rounding)
+    a, b, c : In(data.ArrayLayout(32, config.lanes))
+    o : Out(data.ArrayLayout(32, config.lanes))
+    flags : Out(data.ArrayLayout(FLAGS_LAYOUT, config.lanes))
+
+    """
+
+    operation: Signal
+    rounding: Signal
+    a: data.View
+    b: data.View
+    c: data.View
+    o: data.View
+    flags: data.View
+
+    def __init__(self, config: FloatLanesConfig):
+        self.config = config
+        values = data.ArrayLayout(WIDTH, config.lanes)
+        super().__init__({
+            "operation": In(FloatOperation),
+            "rounding": In(Rounding),
+            **{name: In(values) for name in ("a", "b", "c")},
+            "o": Out(values),
+            "flags": Out(data.ArrayLayout(FLAGS_LAYOUT, config.lanes)),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.simple = simple = FloatSimple(config.lanes)
+        m.submodules.before = before = BeforeFma(config.lanes)
+        m.submodules.after = after = AfterFma(config.lanes)
+        m.d.comb += [
+            simple.operation.eq(self.operation),
+            simple.a.eq(self.a),
+            simple.b.eq(self.b),
+            before.operation.eq(self.operation),
+            *(getattr(before, name).eq(getattr(self, name)) for name in ("a", "b", "c")),
+        ]
+        raised = self.multiply_add(m, before, after)
+        is_simple, value, is_invalid, *rest = delayed(
+            m,
+            config.fma.latency,
+            is_simple=self.is_simple(),
+            simple=simple.o,
+            simple_invalid=simple.invalid,
+            has_fraction=before.has_fraction,
+            **self.kinds(),
+        )
+        names = ("has_fraction", "is_from", "is_to", "is_signed")
+        m.d.comb += [
+            *(getattr(after, name).eq(signal) for name, signal in zip(names, rest, strict=True)),
+            after.inexact_i.eq(raised["inexact"]),
+            after.invalid_i.eq(raised["invalid"]),
+        ]
+        raised |= {"inexact": after.inexact, "invalid": after.invalid}
+        self.select(m, raised, Value.cast(after.o), is_simple, value, is_invalid)
+        return m
+
+    def is_simple(self) -> Value:
+        """Return 1 if the operation does not round: opcodes 8 to 16, and the last."""
+        operation = Value.cast(self.operation)
+        return operation.matches("01---", FloatOperation.CLASS, FloatOperation.MOVE)
+
+    def kinds(self) -> dict[str, Value]:
+        """Return the operation's properties for the cast stage after the multiply-add."""
+        operation = Value.cast(self.operation)
+        is_from = operation.matches(FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED)
+        is_to_signed = self.operation == FloatOperation.TO_SIGNED
+        is_to = is_to_signed | (self.operation == FloatOperation.TO_UNSIGNED)
+        return {"is_from": is_from, "is_to": is_to, "is_signed": is_to_signed}
+
+    def multiply_add(self, m, before, after) -> dict[str, Value]:
+        """Instantiate a multiply-add in each lane; return each flag of all lanes."""
+        units = []
+        for lane in range(self.config.lanes):
+            m.submodules[f"fma_{lane}"] = unit = Fma(self.config.fma)
+            m.d.comb += [
+                unit.operation.eq(before.fma_operation),
+                unit.rounding.eq(self.rounding),
+                unit.a.eq(before.fma_a[lane]),
+                unit.b.eq(before.fma_b[lane]),
+                unit.c.eq(before.fma_c[lane]),
+                after.i[lane].eq(unit.o),
+            ]
+            units.append(unit)
+        return {
+            name: each(len(units), lambda k, name=name: units[k].flags[name]) for name in RAISED
+        }
+
+    def select(self, m, raised, value, is_simple, simple, is_invalid):
+        """Select between rounded and non-computational results; drive the outputs."""
+        lanes = self.config.lanes
+        flags = Cat(raised[name] for name in RAISED)
+        simple_flags = Cat(C(0, lanes * (len(RAISED) - 1)), is_invalid)
+        value, flags = cut(
+            m,
+            "result",
+            registered=self.config.is_registered,
+            value=Mux(is_simple, simple, value),
+            flags=Mux(is_simple, simple_flags, flags),
+        )
+        m.d.comb += self.o.eq(value)
+        for number, name in enumerate(RAISED):
+            for lane in range(lanes):
+                m.d.comb += self.flags[lane][name].eq(flags[number * lanes + lane])

@@ -1,0 +1,158 @@
+"""Base class of units with lanes: lane dispatch, lane gather and the ports of the unit."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arith.float.rounding import FLAGS_LAYOUT, Rounding
+from ...config import CoreConfig
+from ...isa.operations import OPERATION_WIDTH, Port
+from ..layouts import operation_layout, result_layout
+from .lane_dispatch import BeatsConfig, FromBeats, ToBeats
+
+__all__ = ["LaneUnit"]
+
+#: Fields that a result takes from its operation.
+KEPT = ("warp", "mask", "pc", "rd", "writes")
+
+
+def hold(m: Module, source, shape) -> stream.Interface:
+    """Return the stream `source` behind a register that holds one payload."""
+    held = stream.Signature(shape).create(path=("held",))
+    payload = Signal(shape, name="held_payload", reset_less=True)
+    valid = Signal(name="held_valid")
+    m.d.comb += [
+        held.payload.eq(payload),
+        held.valid.eq(valid),
+        source.ready.eq(~valid | held.ready),
+    ]
+    with m.If(source.ready):
+        m.d.sync += [valid.eq(source.valid), payload.eq(source.payload)]
+    return held
+
+
+class LaneUnit(wiring.Component):
+    """Base class of units with lanes: everything except the lanes themselves.
+
+    Subclasses set `port`, and connect their lanes to two streams in `connect_lanes`. Beats of a
+    warp arrive back to back and must leave the lanes in order.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    i : In(stream.Signature(operation_layout(config)))
+        `rounding` is final: a dynamic mode is already replaced by the warp's.
+    o : Out(stream.Signature(result_layout(config)))
+        `flags` are those of the active threads; values of inactive threads are undefined.
+
+    """
+
+    port: Port
+    #: Names of the operands used by the lanes.
+    operands = "abc"
+    #: True if lanes raise flags.
+    has_flags = True
+    #: True if operations wait for the lanes in a register instead of an operand collector.
+    holds = False
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(operation_layout(config))),
+            "o": Out(stream.Signature(result_layout(config))),
+        })
+
+    def connect_lanes(self, m: Module, beats: stream.Interface, parts: stream.Interface):
+        """Connect the lanes: input `beats`, output `parts`."""
+        raise NotImplementedError
+
+    @property
+    def lanes(self) -> int:
+        """Number of threads in a beat."""
+        return self.config.lanes(self.port.name)
+
+    @property
+    def kept(self) -> data.StructLayout:
+        """Layout of the fields that a result takes from its operation."""
+        layout = result_layout(self.config)
+        return data.StructLayout({name: layout[name].shape for name in KEPT})
+
+    @property
+    def beats(self) -> BeatsConfig:
+        """Configuration of the lane dispatch."""
+        return BeatsConfig(
+            threads=self.config.threads,
+            lanes=self.lanes,
+            common=data.StructLayout({
+                "operation": OPERATION_WIDTH,
+                "rounding": Rounding,
+                "kept": self.kept,
+            }),
+            each={"operands": data.StructLayout({name: 32 for name in self.operands})},
+        )
+
+    @property
+    def parts(self) -> BeatsConfig:
+        """Configuration of the lane gather."""
+        flags = {"flags": FLAGS_LAYOUT} if self.has_flags else {}
+        return BeatsConfig(
+            threads=self.config.threads,
+            lanes=self.lanes,
+            common=self.kept,
+            each={"result": data.StructLayout({"value": 32} | flags)},
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.to_beats = to_beats = ToBeats(self.beats)
+        m.submodules.from_beats = from_beats = FromBeats(self.parts)
+        source = self.operation_stream(m)
+        if self.holds:
+            source = hold(m, source, self.beats.warp_layout)
+        m.d.comb += [
+            to_beats.i.valid.eq(source.valid),
+            to_beats.i.payload.eq(source.payload),
+            source.ready.eq(to_beats.i.ready),
+        ]
+        self.connect_lanes(m, to_beats.o, from_beats.i)
+        self.connect_results(m, from_beats.o)
+        return m
+
+    def operation_stream(self, m) -> stream.Interface:
+        """Return the stream of operations in the layout of `ToBeats`."""
+        source = stream.Signature(self.beats.warp_layout).create(path=("source",))
+        i, o = self.i.payload, source.payload
+        m.d.comb += [
+            source.valid.eq(self.i.valid),
+            self.i.ready.eq(source.ready),
+            o.common.operation.eq(i.operation),
+            o.common.rounding.eq(i.rounding),
+            *(o.common.kept[name].eq(i[name]) for name in KEPT),
+            *(
+                o.operands[thread][name].eq(i.operands[k][thread])
+                for k, name in enumerate(self.operands)
+                for thread in range(self.config.threads)
+            ),
+        ]
+        return source
+
+    def connect_results(self, m, results):
+        """Connect results of whole warps to the output."""
+        i, o = results.payload, self.o.payload
+        threads = [i.result[thread] for thread in range(self.config.threads)]
+        m.d.comb += [
+            self.o.valid.eq(results.valid),
+            results.ready.eq(self.o.ready),
+            *(o[name].eq(i.common[name]) for name in KEPT),
+            o.values.eq(Cat(thread.value for thread in threads)),
+        ]
+        if self.has_flags:
+            words = [Value.cast(thread.flags) for thread in threads]
+            raised = [Cat(word[flag] for word in words) for flag in range(len(o.flags))]
+            m.d.comb += o.flags.eq(Cat((bits & i.common.mask).any() for bits in raised))

@@ -1,0 +1,101 @@
+"""Load assembly: collects the parts of an access into the result of a whole warp."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ....config import CoreConfig
+from ....lib.sram import Sram
+from ....lib.streams import Queue, ResponseSignature
+from ...layouts import result_layout
+from .memory_layouts import access_layout, part_layout, slot_shape, slots
+
+__all__ = ["ResultStore"]
+
+
+class ResultStore(wiring.Component):
+    """Load assembly: results in the order of arrival of the last parts of their accesses.
+
+    One result per cycle. A whole access leaves one cycle after its part if nothing waits before
+    it. Otherwise its values are stored, and the result leaves two cycles after its last part
+    (three with more than 16 slots) if nothing waits before it. Parts never stall.
+
+    Parameters
+    ----------
+    config : CoreConfig
+
+    Members
+    -------
+    part : In(ResponseSignature(part_layout(config)))
+        Each thread of an access arrives in exactly one of its parts.
+    released : Out(ResponseSignature(slot_shape(config)))
+        A slot with no stored data left.
+    o : Out(stream.Signature(result_layout(config)))
+        Values of threads outside `mask` are undefined.
+    """
+
+    o: stream.Interface
+    part: Any
+    released: Any
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({
+            "part": In(ResponseSignature(part_layout(config))),
+            "released": Out(ResponseSignature(slot_shape(config))),
+            "o": Out(stream.Signature(result_layout(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        waiting = data.StructLayout({"slot": slot_shape(config), "access": access_layout(config)})
+        m.submodules.order = order = Queue(waiting, slots(config))
+        m.submodules.store = store = Sram(
+            depth=max(2, slots(config)), width=32 * config.threads, granularity=32
+        )
+        part = self.part.payload
+        result_valid = Signal()
+        result_kept = Signal(reset_less=True)  # the values are those read from the store
+        result_access = Signal(access_layout(config), reset_less=True)
+        result_values = Signal(32 * config.threads, reset_less=True)
+        open_way, passes, fetches = Signal(), Signal(), Signal()
+        m.d.comb += [
+            open_way.eq(self.o.ready | ~result_valid),
+            fetches.eq(open_way & order.o.valid),
+            passes.eq(
+                self.part.valid & part.whole & part.completes & open_way & ~order.level.any()
+            ),
+            order.i.valid.eq(self.part.valid & part.completes & ~passes),
+            order.i.payload.slot.eq(part.slot),
+            order.i.payload.access.eq(part.access),
+            order.o.ready.eq(open_way),
+            store.write_mask.eq(
+                Mux(self.part.valid & part.access.writes & ~passes, part.threads, 0)
+            ),
+            store.write_address.eq(part.slot),
+            store.write_data.eq(part.values),
+            store.read_enable.eq(fetches),
+            store.read_address.eq(order.o.payload.slot),
+            self.released.valid.eq(fetches | passes),
+            self.released.payload.eq(Mux(passes, part.slot, order.o.payload.slot)),
+        ]
+        with m.If(open_way):
+            m.d.sync += [
+                result_valid.eq(fetches | passes),
+                result_kept.eq(fetches),
+                result_access.eq(Mux(fetches, order.o.payload.access, part.access)),
+            ]
+        with m.If(passes):
+            m.d.sync += result_values.eq(part.values)
+        m.d.comb += [
+            self.o.valid.eq(result_valid),
+            self.o.payload.values.eq(Mux(result_kept, store.read_data, result_values)),
+            *(
+                self.o.payload[name].eq(result_access[name])
+                for name in ("warp", "mask", "pc", "rd", "writes")
+            ),
+        ]
+        return m

@@ -1,0 +1,124 @@
+"""Layouts inside the load-store unit, and of its faults."""
+
+from amaranth.lib import data, enum
+from amaranth.utils import ceil_log2
+
+from ....config import CoreConfig
+from ....isa.operations import Port
+from ....lib.interfaces.core_memory import warp_shape
+from ...layouts import REGISTER_WIDTH
+
+__all__ = [
+    "MemoryFault",
+    "access_layout",
+    "beat_width",
+    "beats",
+    "memory_fault_layout",
+    "opening_layout",
+    "part_layout",
+    "row_layout",
+    "rows",
+    "slot_shape",
+    "slots",
+    "suspect_layout",
+]
+
+
+class MemoryFault(enum.IntEnum, shape=2):
+    """Kind of a memory fault."""
+
+    MISALIGNED = 0  #: the address is not a multiple of the size
+    UNADDRESSABLE = 1  #: the address is below all memory
+    REFUSED = 2  #: memory answered with an error
+
+
+def beats(config: CoreConfig) -> int:
+    """Return the number of requests for one instruction of all threads."""
+    return config.threads // config.lanes(Port.MEMORY.name)
+
+
+def beat_width(config: CoreConfig) -> int:
+    """Return the bits of a request's index in its instruction, the upper part of its tag."""
+    return ceil_log2(beats(config))
+
+
+def slots(config: CoreConfig) -> int:
+    """Return the number of loads and stores that may be in flight."""
+    return config.accesses
+
+
+def slot_shape(config: CoreConfig) -> int:
+    """Return the bits of a slot's index, at least one."""
+    return max(1, ceil_log2(slots(config)))
+
+
+def rows(config: CoreConfig) -> int:
+    """Return the number of tags, gaps included."""
+    return slots(config) << beat_width(config)
+
+
+def access_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of the fields of an access's result, without its values."""
+    return data.StructLayout({
+        "warp": warp_shape(config),
+        "mask": config.threads,
+        "pc": 32,
+        "rd": REGISTER_WIDTH,
+        "writes": 1,
+    })
+
+
+def opening_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of an access that is about to be requested: slot and description."""
+    return data.StructLayout({
+        "slot": slot_shape(config),
+        "access": access_layout(config),
+        "operation": 3,
+    })
+
+
+def row_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of the addresses of one request."""
+    lanes = config.lanes(Port.MEMORY.name)
+    return data.StructLayout({
+        "tag": config.tag_width,
+        "addresses": data.ArrayLayout(32, lanes),
+    })
+
+
+def part_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of an answered part of an access.
+
+    ``threads`` marks the threads with valid ``values``. ``whole``: the part covers the access.
+    ``completes``: with this part the access has its result.
+    """
+    return data.StructLayout({
+        "slot": slot_shape(config),
+        "access": access_layout(config),
+        "threads": config.threads,
+        "whole": 1,
+        "completes": 1,
+        "values": data.ArrayLayout(32, config.threads),
+    })
+
+
+def suspect_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of a fault before its address is selected among the threads."""
+    return data.StructLayout({
+        "warp": warp_shape(config),
+        "pc": 32,
+        "mask": config.threads,
+        "kind": MemoryFault,
+        "addresses": data.ArrayLayout(32, config.threads),
+    })
+
+
+def memory_fault_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of a fault: the faulting threads, and the address of the lowest of them."""
+    return data.StructLayout({
+        "warp": warp_shape(config),
+        "pc": 32,
+        "mask": config.threads,
+        "kind": MemoryFault,
+        "address": 32,
+    })

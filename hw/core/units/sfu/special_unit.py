@@ -1,0 +1,49 @@
+"""Special function unit: reciprocals, roots, powers, logarithms and sines of a warp."""
+
+from amaranth import *
+from amaranth.lib import wiring
+
+from ....arith.special.special_function import SpecialFunction, SpecialFunctionConfig
+from ....isa.operations import Port
+from ....lib.pipeline import delayed
+from ..credit_fifo import ResultQueue, ResultQueueConfig
+from ..lane_unit import LaneUnit
+
+__all__ = ["SpecialUnit"]
+
+
+class SpecialUnit(LaneUnit):
+    """Special function unit: executes `SpecialFunction`; see `LaneUnit` for its ports.
+
+    One beat per cycle, with the latency of a lane. A warp of several beats waits for them in a
+    register in front. Results leave in order and raise no flags. While they stall, beats are
+    accepted up to the depth of the queue behind the lanes.
+
+    """
+
+    port = Port.SPECIAL
+    operands = "a"
+    has_flags = False
+    holds = True
+    lane = SpecialFunctionConfig()
+
+    def connect_lanes(self, m, beats, parts):
+        """Connect the pipelines of all lanes and the queue behind them."""
+        latency = self.lane.latency
+        m.submodules.queue = queue = ResultQueue(
+            ResultQueueConfig(shape=self.parts.part_layout, latency=latency)
+        )
+        for number in range(self.lanes):
+            m.submodules[f"lane_{number}"] = lane = SpecialFunction(self.lane)
+            m.d.comb += [
+                lane.operation.eq(beats.payload.common.operation),
+                lane.a.eq(beats.payload.operands[number].a),
+                queue.payload.result[number].value.eq(lane.o),
+            ]
+        (kept,) = delayed(m, latency, kept=beats.payload.common.kept)
+        m.d.comb += [
+            queue.payload.common.eq(kept),
+            queue.begins.eq(beats.valid),
+            beats.ready.eq(queue.ready),
+        ]
+        wiring.connect(m, queue.o, parts)

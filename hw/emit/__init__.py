@@ -1,0 +1,1 @@
+"""Emission: components become Verilog, with one module per distinct block."""

@@ -1,1 +1,0 @@
-"""Floating-point and integer arithmetic."""

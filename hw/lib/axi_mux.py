@@ -1,0 +1,178 @@
+"""AXI4 multiplexer: several masters at one slave."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ..config.checks import require_integer, require_power_of_two
+from ..emit.shared_block import SharedBlock
+from .axi import Axi4Signature, whole_beats
+from .merge import Merge
+from .streams import Queue
+
+__all__ = ["AxiMux", "AxiMuxConfig"]
+
+#: Write bursts issued whose data is still to be sent.
+BURSTS_AHEAD = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxiMuxConfig:
+    """An AXI4 multiplexer.
+
+    Parameters
+    ----------
+    id_widths : tuple of int
+        Bits of the ids of each master, one or more masters.
+    data_width : int
+        Bits of a beat.
+
+    """
+
+    id_widths: tuple[int, ...]
+    data_width: int
+
+    def __post_init__(self):
+        require_integer("masters", len(self.id_widths), 1, 256)
+        require_power_of_two("data_width", self.data_width, 32, 1024)
+        for width in self.id_widths:
+            require_integer("each of id_widths", width, 1, 16)
+
+    @property
+    def sources(self) -> int:
+        """Number of masters."""
+        return len(self.id_widths)
+
+    @property
+    def id_width(self) -> int:
+        """Bits of the widest id of a master."""
+        return max(self.id_widths)
+
+    @property
+    def source_width(self) -> int:
+        """Bits of the master's number, above its own id."""
+        return ceil_log2(self.sources)
+
+    @property
+    def outer_id_width(self) -> int:
+        """Bits of an id at the slave."""
+        return self.id_width + self.source_width
+
+    def signature(self, id_width: int) -> Axi4Signature:
+        """Return the AXI4 signature with ids of `id_width` bits."""
+        return Axi4Signature(address_width=32, data_width=self.data_width, id_width=id_width)
+
+
+class AxiMux(SharedBlock):
+    """AXI4 multiplexer: merges the bursts of several masters, and routes responses by their id.
+
+    Bursts are merged round-robin, reads and writes separately. Latency 1 cycle, one payload per
+    cycle and channel. Write data follows in the order of the bursts, from the cycle after a burst
+    left. Read data and responses pass combinationally; `rready` and `bready` are those of the
+    addressed master. All bursts must be incrementing, of whole beats. Responses to one id of one
+    master are in order if the slave keeps those of an id in order.
+
+    Parameters
+    ----------
+    config : AxiMuxConfig
+
+    Members
+    -------
+    i_0, i_1, … : In(Axi4Signature)
+    o : Out(Axi4Signature)
+        Its ids have the master's number above the master's id.
+    busy : Out(1)
+        A burst waits here, or arrives.
+    """
+
+    o: Any
+    busy: Signal
+
+    def __init__(self, config: AxiMuxConfig):
+        self.config = config
+        super().__init__(
+            {f"i_{k}": In(config.signature(width)) for k, width in enumerate(config.id_widths)}
+            | {"o": Out(config.signature(config.outer_id_width)), "busy": Out(1)}
+        )
+
+    def build(self, platform):
+        m = Module()
+        sources = [getattr(self, f"i_{k}") for k in range(self.config.sources)]
+        m.submodules.order = order = Queue(self.config.source_width, BURSTS_AHEAD)
+        self.pass_addresses(m, "ar", sources, None)
+        self.pass_addresses(m, "aw", sources, order)
+        self.pass_data(m, sources, order)
+        for letter, fields in (("r", ("data", "resp", "last")), ("b", ("resp",))):
+            self.pass_back(m, letter, fields, sources)
+        comes = [getattr(s, f"{letter}valid") for s in sources for letter in ("ar", "aw", "w")]
+        o = self.o
+        m.d.comb += self.busy.eq(
+            Cat(*comes, o.arvalid, o.awvalid, o.rvalid, o.bvalid, order.o.valid).any()
+        )
+        return m
+
+    def pass_addresses(self, m: Module, letter: str, sources, order: Queue | None):
+        """Merge bursts round-robin, and queue the source of each write's data."""
+        layout = data.StructLayout({"id": self.config.id_width, "addr": 32, "len": 8})
+        m.submodules[f"{letter}_merge"] = merge = Merge(layout, len(sources))
+        for k, source in enumerate(sources):
+            i = getattr(merge, f"i_{k}")
+            m.d.comb += [
+                i.valid.eq(getattr(source, f"{letter}valid")),
+                getattr(source, f"{letter}ready").eq(i.ready),
+                *(
+                    i.payload[name].eq(getattr(source, f"{letter}{name}"))
+                    for name in layout.members
+                ),
+            ]
+        burst, room = merge.o.payload, C(1, 1) if order is None else order.i.ready
+        valid, ready = getattr(self.o, f"{letter}valid"), getattr(self.o, f"{letter}ready")
+        m.d.comb += [
+            getattr(self.o, f"{letter}id").eq(Cat(burst.payload.id, burst.source)),
+            getattr(self.o, f"{letter}addr").eq(burst.payload.addr),
+            getattr(self.o, f"{letter}len").eq(burst.payload.len),
+            *whole_beats(self.o, letter),
+            valid.eq(merge.o.valid & room),
+            merge.o.ready.eq(ready & room),
+        ]
+        if order is not None:
+            m.d.comb += [
+                order.i.valid.eq(merge.o.valid & ready),
+                order.i.payload.eq(burst.source),
+            ]
+
+    def pass_data(self, m: Module, sources, order: Queue):
+        """Connect the write data of the master whose burst is next."""
+        o = self.o
+        for k, source in enumerate(sources):
+            with m.If(order.o.valid & (order.o.payload == k)):
+                m.d.comb += [o.wvalid.eq(source.wvalid), source.wready.eq(o.wready)]
+        with m.Switch(order.o.payload):
+            for k, source in enumerate(sources):
+                with m.Case(k) if len(sources) > 1 else m.Default():
+                    m.d.comb += [
+                        getattr(o, name).eq(getattr(source, name))
+                        for name in ("wdata", "wstrb", "wlast")
+                    ]
+        m.d.comb += order.o.ready.eq(o.wvalid & o.wready & o.wlast)
+
+    def pass_back(self, m: Module, letter: str, fields, sources):
+        """Route read data or responses to the master in their id."""
+        o, width = self.o, self.config.id_width
+        whose = getattr(o, f"{letter}id")[width:]
+        for k, source in enumerate(sources):
+            is_its = C(1, 1) if len(sources) == 1 else whose == k
+            m.d.comb += [
+                getattr(source, f"{letter}valid").eq(getattr(o, f"{letter}valid") & is_its),
+                getattr(source, f"{letter}id").eq(getattr(o, f"{letter}id")[:width]),
+                *(
+                    getattr(source, f"{letter}{name}").eq(getattr(o, f"{letter}{name}"))
+                    for name in fields
+                ),
+            ]
+            with m.If(is_its):
+                m.d.comb += getattr(o, f"{letter}ready").eq(getattr(source, f"{letter}ready"))

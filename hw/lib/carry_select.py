@@ -1,0 +1,95 @@
+"""Carry-select adder: each block computes its sum for both possible carries in."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config.checks import require_integer
+from ..emit.shared_block import is_simulated
+
+__all__ = ["CarrySelectAdd", "CarrySelectAddConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CarrySelectAddConfig:
+    """Width of a carry-select adder and its blocks.
+
+    Parameters
+    ----------
+    width : int
+        Bits of both addends and of the sum.
+    blocks : tuple of int
+        First bit of each block but the lowest, ascending.
+
+    """
+
+    width: int
+    blocks: tuple[int, ...]
+
+    def __post_init__(self):
+        require_integer("width", self.width, 1, 1024)
+        edges = (0, *self.blocks, self.width)
+        if any(low >= high for low, high in pairwise(edges)):
+            raise ValueError(
+                f"blocks must ascend between 0 and width, {self.width}, not {self.blocks!r}"
+            )
+
+
+class CarrySelectAdd(wiring.Component):
+    """Carry-select adder: ``o = a + b + carry`` modulo ``2**width``.
+
+    Combinational. Its depth is that of the longest block plus one multiplexer per further block.
+    A simulator computes it as a single addition.
+
+    Parameters
+    ----------
+    config : CarrySelectAddConfig
+
+    Members
+    -------
+    a, b : In(config.width)
+    carry : In(1)
+    o : Out(config.width)
+
+    """
+
+    a: Signal
+    b: Signal
+    carry: Signal
+    o: Signal
+
+    def __init__(self, config: CarrySelectAddConfig):
+        self.config = config
+        width = config.width
+        super().__init__({"a": In(width), "b": In(width), "carry": In(1), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        if is_simulated(platform):
+            m.d.comb += self.o.eq(self.a + self.b + self.carry)
+            return m
+        edges = (0, *self.config.blocks, self.config.width)
+        carry = self.carry
+        blocks = []
+        for low, high in pairwise(edges):
+            a, b = self.a[low:high], self.b[low:high]
+            total = Signal(high - low + 1, name=f"total_{low}")
+            if low == 0:
+                m.d.comb += total.eq((Cat(carry, a) + Cat(carry, b))[1:])
+            else:
+                # Area-driven synthesis would share the two sums and merge all blocks into one
+                # ripple carry; `keep` prevents it.
+                without = Signal(high - low + 1, name=f"without_{low}", attrs={"keep": 1})
+                with_carry = Signal(high - low + 1, name=f"with_{low}", attrs={"keep": 1})
+                m.d.comb += [
+                    without.eq(a + b),
+                    with_carry.eq((Cat(C(1, 1), a) + Cat(C(1, 1), b))[1:]),
+                    total.eq(Mux(carry, with_carry, without)),
+                ]
+            blocks.append(total[:-1])
+            carry = total[-1]
+        m.d.comb += self.o.eq(Cat(blocks))
+        return m

@@ -1,0 +1,1 @@
+"""Accumulator SRAM and its drain."""

@@ -1,0 +1,228 @@
+"""Accumulator: an SRAM of partial-sum rows that adds or overwrites incoming rows."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...arith.float.add import Add, AddConfig
+from ...config import MatrixConfig
+from ...config.formats import FloatFormat, IntFormat
+from ...emit.shared_block import SharedBlock
+from ...lib.sram import Sram
+
+__all__ = [
+    "STORED_LATENCY",
+    "Accumulator",
+    "AccumulatorLane",
+    "LaneConfig",
+    "accumulator_banks",
+    "accumulator_target",
+]
+
+#: Cycles from the read of a row to its sums. Block RAMs of FPGAs respond late in a cycle, so their
+#: output is registered before any logic.
+STORED_LATENCY = 2
+
+
+def accumulator_target(config: MatrixConfig) -> data.StructLayout:
+    """Layout of the destination of a row of sums, and whether it is added to that row."""
+    return data.StructLayout({"address": config.accumulator_address_width, "accumulate": 1})
+
+
+def accumulator_banks(config: MatrixConfig) -> int:
+    """Return the number of SRAMs that hold the rows: two if each has several rows."""
+    return 2 if config.accumulator_rows % 2 == 0 and config.accumulator_rows >= 4 else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneConfig:
+    """Format and latency of one accumulator lane."""
+
+    form: FloatFormat | IntFormat
+    latency: int
+
+    @property
+    def identity(self) -> int:
+        """Neutral element of the addition: -0, as +0 would change the sign of -0."""
+        return 1 << (self.form.width - 1) if isinstance(self.form, FloatFormat) else 0
+
+
+class AccumulatorLane(SharedBlock):
+    """Adder lane of the accumulator: ``o = sum + addend``, `config.latency` cycles later.
+
+    One sum per cycle, no back-pressure.
+
+    Parameters
+    ----------
+    config : LaneConfig
+
+    Members
+    -------
+    sum : In(config.form.width)
+    addend : In(config.form.width)
+    o : Out(config.form.width)
+
+    """
+
+    sum: Signal
+    addend: Signal
+    o: Signal
+
+    def __init__(self, config: LaneConfig):
+        self.config = config
+        width = config.form.width
+        super().__init__({
+            "sum": In(width),
+            "addend": In(width),
+            "o": Out(width),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        if isinstance(config.form, FloatFormat):
+            m.submodules.add = add = Add(AddConfig(form=config.form, latency=config.latency))
+            m.d.comb += [add.a.eq(self.sum), add.b.eq(self.addend), self.o.eq(add.o)]
+            return m
+        total = (self.sum + self.addend)[: config.form.width]
+        for cycle in range(config.latency):
+            stage = Signal(config.form.width, reset_less=True, name=f"total_{cycle}")
+            m.d.sync += stage.eq(total)
+            total = stage
+        m.d.comb += self.o.eq(total)
+        return m
+
+
+class Accumulator(wiring.Component):
+    """Accumulator: adds or overwrites one SRAM row of partial sums per cycle.
+
+    `target` precedes its `sums` by `STORED_LATENCY` cycles. The row is written ``STORED_LATENCY +
+    add_latency`` cycles after `target` and visible to reads in later cycles. `target` may
+    therefore name a row again with `accumulate` only ``STORED_LATENCY + add_latency + 1`` cycles
+    later (simulation asserts it). There is no back-pressure on `target`. Even and odd rows are in
+    separate SRAMs (`accumulator_banks`), each with one read port. A row with `accumulate` takes
+    the port of its SRAM; other reads of that SRAM wait. If rows are added to in order, every
+    second cycle has room for another read::
+
+        cycle     0        1        2    ...  2 + add_latency
+        target    x
+        sums                        x
+        SRAM      read x   answers            write x
+
+    Parameters
+    ----------
+    config : MatrixConfig
+
+    Members
+    -------
+    target : In(accumulator_target(config))
+    target_valid : In(1)
+    sums : In(columns * accumulator width)
+        Column 0 lowest.
+    read : In(stream.Signature(address))
+        Row to read for the drain.
+    stored : Out(columns * accumulator width)
+        That row, exactly `STORED_LATENCY` cycles after the read was accepted.
+    writing : Out(1)
+        A received row is not yet written. Low in the cycle of its `target`.
+
+    """
+
+    target: data.View
+    target_valid: Signal
+    sums: Signal
+    read: stream.Interface
+    stored: Signal
+    writing: Signal
+
+    def __init__(self, config: MatrixConfig):
+        self.config = config
+        width = config.columns * config.accumulator_format.width
+        super().__init__({
+            "target": In(accumulator_target(config)),
+            "target_valid": In(1),
+            "sums": In(width),
+            "read": In(stream.Signature(config.accumulator_address_width)),
+            "stored": Out(width),
+            "writing": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        width = config.accumulator_format.width
+        banks = self.banks(m)
+        select = exact_log2(len(banks))
+        is_read = Signal()
+        added, wanted = self.target.address[:select], self.read.payload[:select]
+        m.d.comb += [
+            is_read.eq(self.target_valid & self.target.accumulate),
+            self.read.ready.eq(~(is_read & (added == wanted))),
+        ]
+        for number, rows in enumerate(banks):
+            takes = is_read & (added == number)
+            m.d.comb += [
+                rows.read_enable.eq(takes | (self.read.valid & (wanted == number))),
+                rows.read_address.eq(
+                    Mux(takes, self.target.address[select:], self.read.payload[select:])
+                ),
+            ]
+        lane_config = LaneConfig(form=config.accumulator_format, latency=config.add_latency)
+        identities = Const(lane_config.identity, width).replicate(config.columns)
+        # Bank of each row read.
+        added_from, read_from = Signal(select, reset_less=True), Signal(select, reset_less=True)
+        accumulates = Signal(reset_less=True)
+        addends = Signal(len(self.stored), reset_less=True)
+        stored = Signal(len(self.stored), reset_less=True)
+        data_of = Array(rows.read_data for rows in banks)
+        m.d.sync += [
+            added_from.eq(added),
+            read_from.eq(wanted),
+            accumulates.eq(self.target.accumulate),
+            addends.eq(Mux(accumulates, data_of[added_from], identities)),
+            stored.eq(data_of[read_from]),
+        ]
+        m.d.comb += self.stored.eq(stored)
+
+        # The last entry of each shift register belongs to the row that leaves the adders.
+        address_width = config.accumulator_address_width
+        cycles = STORED_LATENCY + config.add_latency
+        valid_line = Signal(cycles)
+        address_line = Signal(cycles * address_width, reset_less=True)
+        m.d.sync += [
+            valid_line.eq(Cat(self.target_valid, valid_line)),
+            address_line.eq(Cat(self.target.address, address_line)),
+        ]
+        m.d.comb += [
+            self.writing.eq(valid_line.any()),
+        ]
+        written = address_line[-address_width:]
+        sums = Signal(len(self.sums))
+        for number, rows in enumerate(banks):
+            m.d.comb += [
+                rows.write_mask.eq(valid_line[-1] & (written[:select] == number)),
+                rows.write_address.eq(written[select:]),
+                rows.write_data.eq(sums),
+            ]
+
+        for column in range(config.columns):
+            m.submodules[f"lane_{column}"] = lane = AccumulatorLane(lane_config)
+            m.d.comb += [
+                lane.sum.eq(self.sums.word_select(column, width)),
+                lane.addend.eq(addends.word_select(column, width)),
+                sums.word_select(column, width).eq(lane.o),
+            ]
+        return m
+
+    def banks(self, m: Module) -> list[Sram]:
+        """Return the SRAMs; the lowest bits of a row's address select one."""
+        count = accumulator_banks(self.config)
+        depth = self.config.accumulator_rows // count
+        width = self.config.columns * self.config.accumulator_format.width
+        banks = [Sram(depth=depth, width=width) for _ in range(count)]
+        for number, bank in enumerate(banks):
+            m.submodules[f"rows_{number}"] = bank
+        return banks

@@ -1,0 +1,1 @@
+"""Command port of the matrix unit: registers, decoding, checks."""

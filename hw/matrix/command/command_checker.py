@@ -1,0 +1,191 @@
+"""Command checker: legality of an operation on this machine, and its derived fields."""
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...config import ClusterConfig
+from ..operation import OperationLimits, matrix_of, operation
+from .extents import Extents
+from .state import command_state
+
+__all__ = ["Check"]
+
+MOST_ACTIVATIONS = 1  # 0 none, 1 ReLU
+
+
+class Check(wiring.Component):
+    """Checker of a LOOP_WS, and its operation. All outputs are combinational from `state`.
+
+    `illegal` and `sizes_wrong` are valid at once. `start` then starts the products; after `done`,
+    `extents_wrong` and `operation` are valid.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    state : In(command_state)
+        Stable from `start` until the operation is accepted.
+    start : In(1)
+    illegal : Out(1)
+        This unit does not support the operation.
+    sizes_wrong : Out(1)
+        A bound is 0 or above its limit, or a pad is a whole block.
+    done : Out(1)
+    extents_wrong : Out(1)
+        A matrix exceeds the accumulator or shared memory.
+    operation : Out(operation(config))
+
+    """
+
+    state: data.View
+    start: Signal
+    illegal: Signal
+    sizes_wrong: Signal
+    done: Signal
+    extents_wrong: Signal
+    operation: data.View
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        super().__init__({
+            "state": In(command_state),
+            "start": In(1),
+            "illegal": Out(1),
+            "sizes_wrong": Out(1),
+            "done": Out(1),
+            "extents_wrong": Out(1),
+            "operation": Out(operation(config)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        state = self.state
+        m.submodules.extents = extents = Extents(self.config)
+        m.d.comb += [
+            extents.start.eq(self.start),
+            extents.i.eq(state.size_i),
+            extents.j.eq(state.size_j),
+            extents.k.eq(state.size_k),
+            self.done.eq(extents.done),
+        ]
+        self.derive_parts(m)
+        self.derive_sizes(m, extents)
+        self.check_legality(m)
+        self.check_sizes(m)
+        self.check_extents(m, extents)
+        return m
+
+    def derive_parts(self, m):
+        """Set the parts of the operation and their options."""
+        matrix, state, operation = matrix_of(self.config), self.state, self.operation
+        parts, control = state.parts, state.control
+        always_wide = int(not matrix.narrows)
+        m.d.comb += [
+            operation.load_a.eq(~parts.skip_load_a),
+            operation.load_b.eq(~parts.skip_load_b),
+            operation.compute.eq(~parts.skip_compute),
+            operation.store.eq(~parts.skip_store),
+            operation.spill.eq(parts.shared_only),
+            operation.accumulate.eq(control.accumulate),
+            operation.transpose_a.eq(parts.transpose_a | state.transpose_a),
+            operation.transpose_b.eq(parts.transpose_b | state.transpose_b),
+            operation.wide.eq(control.full_c | always_wide),
+            operation.relu.eq(state.relu | control.activation[0]),
+            operation.scale.eq(state.scale),
+        ]
+
+    def derive_sizes(self, m, extents):
+        """Set sizes and addresses."""
+        matrix, state, operation = matrix_of(self.config), self.state, self.operation
+        row_shift, operand_shift = exact_log2(matrix.rows), exact_log2(matrix.operand_bytes)
+        m.d.comb += [
+            operation.i_blocks.eq(state.size_i),
+            operation.j_blocks.eq(state.size_j),
+            operation.k_blocks.eq(state.size_k),
+            operation.height.eq((state.size_i << row_shift) - state.pad_i),
+            operation.width.eq((state.size_j << exact_log2(matrix.columns)) - state.pad_j),
+            operation.depth.eq((state.size_k << row_shift) - state.pad_k),
+            operation.last_height.eq(matrix.rows - state.pad_i[:row_shift]),
+            operation.last_depth.eq(matrix.rows - state.pad_k[:row_shift]),
+            operation.a_line.eq(state.a_line),
+            operation.b_line.eq(state.b_end - (extents.kj << row_shift)),
+            operation.c_line.eq(state.parts.c_row),
+            operation.a_address.eq(state.a_address),
+            operation.b_address.eq(state.b_address),
+            operation.c_address.eq(state.c_address),
+            operation.a_pitch.eq(state.a_stride << operand_shift),
+            operation.b_pitch.eq(state.b_stride << operand_shift),
+            operation.c_pitch.eq(
+                Mux(
+                    operation.wide,
+                    state.c_stride << exact_log2(matrix.wide_bytes),
+                    state.c_stride << exact_log2(matrix.narrow_bytes),
+                )
+            ),
+        ]
+
+    def check_legality(self, m):
+        """Refuse operations that this unit does not support."""
+        matrix, state, operation = matrix_of(self.config), self.state, self.operation
+        parts, control = state.parts, state.control
+        # A block of fewer bytes than a word occupies a whole word, unlike in a 2-D copy.
+        pads_a = int(matrix.rows * matrix.operand_bytes < matrix.a_bytes)
+        pads_b = int(matrix.columns * matrix.operand_bytes < matrix.b_bytes)
+        transposes = operation.transpose_a | operation.transpose_b
+        refused = [
+            parts.residual_add,
+            ~parts.skip_load_d & state.has_d,
+            parts.next_accumulator,
+            control.spads.any(),
+            control.activation > MOST_ACTIVATIONS,
+            operation.load_a & pads_a,
+            operation.load_b & pads_b,
+            operation.transpose_a & operation.transpose_b,
+            transposes & int(matrix.rows != matrix.columns),
+            # Rows of B for interleaved tiles would need one transposer each.
+            operation.transpose_b & int(matrix.dataflow == "output_stationary"),
+        ]
+        m.d.comb += self.illegal.eq(Cat(refused).any())
+
+    def check_sizes(self, m):
+        """Refuse bounds outside their legal range."""
+        matrix, limits, state = (
+            matrix_of(self.config),
+            OperationLimits(config=self.config),
+            self.state,
+        )
+        wrong = []
+        for axis, limit, block in (
+            ("i", limits.i_blocks, matrix.rows),
+            ("j", limits.j_blocks, matrix.columns),
+            ("k", limits.k_blocks, matrix.rows),
+        ):
+            size, pad = state[f"size_{axis}"], state[f"pad_{axis}"]
+            wrong += [size == 0, size > limit, pad >= block]
+        m.d.comb += self.sizes_wrong.eq(Cat(wrong).any())
+
+    def check_extents(self, m, extents):
+        """Refuse matrices that exceed their memory."""
+        matrix, limits = matrix_of(self.config), OperationLimits(config=self.config)
+        state, operation = self.state, self.operation
+        row_shift = exact_log2(matrix.rows)
+        wide_lines, narrow_lines = (
+            exact_log2(matrix.rows * matrix.columns * size // matrix.a_bytes)
+            for size in (matrix.wide_bytes, matrix.narrow_bytes)
+        )
+        c_lines = Mux(operation.wide, extents.ij << wide_lines, extents.ij << narrow_lines)
+        b_lines = extents.kj << row_shift
+        wrong = [
+            (operation.compute | operation.store)
+            & ((extents.ij << row_shift) > matrix.accumulator_rows),
+            (operation.compute | operation.load_a)
+            & (state.a_line + (extents.ik << row_shift) > limits.a_lines),
+            (operation.compute | operation.load_b)
+            & ((state.b_end > limits.b_lines) | (b_lines > state.b_end)),
+            operation.store & operation.spill & (state.parts.c_row + c_lines > limits.a_lines),
+        ]
+        m.d.comb += self.extents_wrong.eq(Cat(wrong).any())

@@ -1,0 +1,1 @@
+"""Systolic array and its tile sequencer."""

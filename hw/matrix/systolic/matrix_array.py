@@ -1,0 +1,172 @@
+"""Datapath of the matrix unit: array, accumulator and drain."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import MatrixConfig
+from ..accumulator.accumulator import STORED_LATENCY, Accumulator
+from ..accumulator.drain import Drain, drain_command
+from .mesh import (
+    WeightStationaryMesh,
+    array_row,
+    array_weights,
+    multiply_add_config,
+    weight_stationary_latency,
+)
+from .output_stationary import OutputStationaryMesh, array_step, output_stationary_latency
+from .processing_element import output_slots
+
+__all__ = ["MatrixArray", "matrix_events"]
+
+
+#: Events of one cycle, for counters.
+matrix_events = data.StructLayout({
+    "mac_row": 1,  # the array multiplies
+    "accumulate": 1,  # a row of sums is added to the accumulator
+    "overwrite": 1,  # a row of sums overwrites one of the accumulator
+    "drain_row": 1,  # a drain reads a row of the accumulator
+})
+
+
+class MatrixArray(wiring.Component):
+    """Systolic array with accumulator and drain: ``C[address] (+)= a @ b``.
+
+    A pipeline without back-pressure on its operands. The numerics are those of `config.dataflow`.
+    `WeightStationaryMesh` takes rows of A and rows of weights, and computes one row of sums per
+    row of A. `OutputStationaryMesh` takes columns of A with rows of B, and computes one tile of
+    sums per chain of steps. Each row of sums overwrites an accumulator row or is added to it. The
+    sequencer keeps the distances required by the mesh, and these:
+
+    - an accumulator row is offered with `accumulate` at least `revisit_latency` cycles after its
+      last offer;
+    - while a drain is active, an accumulator row x is offered only if ``x < drain_pointer`` or
+      ``x >= drain_end``;
+    - the rows of a drain are offered for the last time no later than in the cycle in which its
+      command is accepted; if weight-stationary, also in the order in which it reads them.
+
+    A row is written `write_latency` cycles after its offer.
+
+    Parameters
+    ----------
+    config : MatrixConfig
+
+    Members
+    -------
+    row : In(array_row(config))
+    row_valid : In(1)
+    weights : In(array_weights(config))
+    weights_valid : In(1)
+        These four only if weight-stationary.
+    step : In(array_step(config))
+    step_valid : In(1)
+        These two only if output-stationary.
+    drain_command : In(stream.Signature(drain_command(config)))
+    drain : Out(stream.Signature(8 * drain_bytes))
+    in_flight : Out(1)
+        Some row is not yet written, or some weights are not yet in place. From registers: low in
+        the cycle of an offer.
+    drain_busy : Out(1)
+        A row of a drain is not yet read, converted or sent. From registers.
+    drain_pointer, drain_end : Out(address width + 1)
+        Rows from `drain_pointer` to `drain_end` - 1 are not yet read; equal if no drain is active.
+    events : Out(matrix_events)
+
+    """
+
+    row: data.View
+    row_valid: Signal
+    weights: data.View
+    weights_valid: Signal
+    step: data.View
+    step_valid: Signal
+    drain_command: stream.Interface
+    drain: stream.Interface
+    in_flight: Signal
+    drain_busy: Signal
+    drain_pointer: Signal
+    drain_end: Signal
+    events: data.View
+
+    def __init__(self, config: MatrixConfig):
+        self.config = config
+        if self.is_weight_stationary:
+            operands = {
+                "row": In(array_row(config)),
+                "row_valid": In(1),
+                "weights": In(array_weights(config)),
+                "weights_valid": In(1),
+            }
+        else:
+            operands = {"step": In(array_step(config)), "step_valid": In(1)}
+        super().__init__({
+            **operands,
+            "drain_command": In(stream.Signature(drain_command(config))),
+            "drain": Out(stream.Signature(8 * config.drain_bytes)),
+            "in_flight": Out(1),
+            "drain_busy": Out(1),
+            "drain_pointer": Out(config.accumulator_address_width + 1),
+            "drain_end": Out(config.accumulator_address_width + 1),
+            "events": Out(matrix_events),
+        })
+
+    @property
+    def is_weight_stationary(self) -> bool:
+        """Whether the array keeps weights (as opposed to sums)."""
+        return self.config.dataflow == "weight_stationary"
+
+    @property
+    def write_latency(self) -> int:
+        """Cycles from the offer of a row of A, or of a last step, to the write of all its sums."""
+        config = self.config
+        if self.is_weight_stationary:
+            return weight_stationary_latency(config) + config.add_latency
+        leaving = (config.rows - 1) * output_slots(multiply_add_config(config))
+        return output_stationary_latency(config) + leaving + config.add_latency
+
+    @property
+    def revisit_latency(self) -> int:
+        """Minimum cycles between two offers of an accumulator row, the later with `accumulate`."""
+        return STORED_LATENCY + self.config.add_latency + 1
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.accumulator = accumulator = Accumulator(config)
+        m.submodules.drain = drain = Drain(
+            config, settle=self.write_latency + 1, in_order=self.is_weight_stationary
+        )
+        if self.is_weight_stationary:
+            m.submodules.mesh = mesh = WeightStationaryMesh(config)
+            m.d.comb += [
+                mesh.row.eq(self.row),
+                mesh.row_valid.eq(self.row_valid),
+                mesh.weights.eq(self.weights),
+                mesh.weights_valid.eq(self.weights_valid),
+                self.events.mac_row.eq(self.row_valid),
+            ]
+        else:
+            m.submodules.mesh = mesh = OutputStationaryMesh(config)
+            m.d.comb += [
+                mesh.step.eq(self.step),
+                mesh.step_valid.eq(self.step_valid),
+                self.events.mac_row.eq(self.step_valid),
+            ]
+        connect(m, flipped(self.drain_command), drain.command)
+        connect(m, drain.read, accumulator.read)
+        connect(m, drain.o, flipped(self.drain))
+        accumulate = accumulator.target.accumulate
+        m.d.comb += [
+            accumulator.target.eq(mesh.target),
+            accumulator.target_valid.eq(mesh.target_valid),
+            accumulator.sums.eq(mesh.sums),
+            drain.stored.eq(accumulator.stored),
+            self.in_flight.eq(mesh.in_flight | accumulator.writing),
+            self.drain_busy.eq(drain.busy),
+            self.drain_pointer.eq(drain.pointer),
+            self.drain_end.eq(drain.end),
+            self.events.accumulate.eq(accumulator.target_valid & accumulate),
+            self.events.overwrite.eq(accumulator.target_valid & ~accumulate),
+            self.events.drain_row.eq(drain.row),
+        ]
+        return m

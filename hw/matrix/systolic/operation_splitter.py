@@ -1,0 +1,164 @@
+"""Operation splitter: loads for the DMA, walks for operand fetch, work for the array."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...config import ClusterConfig
+from ...lib.interfaces.shared_memory import Direction, dma_job
+from ..operation import matrix_of, operation
+from .store import store_work
+from .systolic_issue import form_loops, issue_work
+from .tracker import SLOT_WIDTH
+from .walk import fetch_walk, form_walks
+
+__all__ = ["Dispatch", "dispatch_work", "job_tag"]
+
+
+def dispatch_work(config: ClusterConfig) -> data.StructLayout:
+    """Layout of an operation's work for the array, and of the store of its C."""
+    return data.StructLayout({"issue": issue_work(config), "store": store_work(config)})
+
+
+def job_tag(slot):
+    """Return the tag of a descriptor of `slot`: odd, as even tags belong to other units."""
+    return Cat(C(1, 1), slot)
+
+
+class Dispatch(wiring.Component):
+    """Operation splitter: issues the parts of one operation after another.
+
+    An operation starts when there is a slot and room for all its parts. Its loads follow, one per
+    cycle if the DMA accepts them. Loads therefore reach the DMA in the order of the operations and
+    never wait for computes.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    i : In(stream.Signature(operation(config)))
+    slot : In(3)
+    free : In(1)
+    begin : Out(1)
+        `i` occupies the slot.
+    load : Out(stream.Signature(dma_job(config.shared)))
+    walk_a, walk_b : Out(stream.Signature(fetch_walk(config)))
+    work : Out(stream.Signature(dispatch_work(config)))
+
+    """
+
+    i: stream.Interface
+    slot: Signal
+    free: Signal
+    begin: Signal
+    load: stream.Interface
+    walk_a: stream.Interface
+    walk_b: stream.Interface
+    work: stream.Interface
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(operation(config))),
+            "slot": In(SLOT_WIDTH),
+            "free": In(1),
+            "begin": Out(1),
+            "load": Out(stream.Signature(dma_job(config.shared))),
+            "walk_a": Out(stream.Signature(fetch_walk(config))),
+            "walk_b": Out(stream.Signature(fetch_walk(config))),
+            "work": Out(stream.Signature(dispatch_work(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        operation = self.i.payload
+        slot = Signal(SLOT_WIDTH, reset_less=True)
+        room = self.walk_a.ready & self.walk_b.ready & self.work.ready & self.free
+        computes = operation.compute | operation.store
+        loads = operation.load_a | operation.load_b
+        loads_b = Signal()
+        m.d.comb += loads_b.eq(~operation.load_a)
+
+        # These three go to queues with a `ready` that does not depend on `valid`.
+        m.d.comb += [
+            self.walk_a.valid.eq(self.begin & operation.compute),
+            self.walk_b.valid.eq(self.begin & operation.compute),
+            self.work.valid.eq(self.begin & computes),
+        ]
+        with m.FSM():
+            with m.State("BEGIN"), m.If(self.i.valid & room):
+                m.d.comb += [self.begin.eq(1), self.i.ready.eq(~loads)]
+                m.d.sync += slot.eq(self.slot)
+                with m.If(loads):
+                    m.next = "LOAD"
+            with m.State("LOAD"):
+                m.d.comb += self.load.valid.eq(1)
+                with m.If(self.load.ready):
+                    m.next = "BEGIN"
+                    with m.If(operation.load_a & operation.load_b):
+                        m.next = "LOAD_B"
+                    with m.Else():
+                        m.d.comb += self.i.ready.eq(1)
+            with m.State("LOAD_B"):
+                m.d.comb += [loads_b.eq(1), self.load.valid.eq(1), self.i.ready.eq(self.load.ready)]
+                with m.If(self.load.ready):
+                    m.next = "BEGIN"
+        self.form_load(m, operation, slot, loads_b)
+        m.d.comb += form_walks(self.config, operation, self.walk_a.payload, self.walk_b.payload)
+        self.form_work(m, operation)
+        return m
+
+    def form_load(self, m, operation, slot, loads_b):
+        """Set the load of A or of B; a transposed operand has its axes swapped."""
+        matrix, load = matrix_of(self.config), self.load.payload
+        height_a = Mux(operation.transpose_a, operation.depth, operation.height)
+        width_a = Mux(operation.transpose_a, operation.height, operation.depth)
+        height_b = Mux(operation.transpose_b, operation.width, operation.depth)
+        width_b = Mux(operation.transpose_b, operation.depth, operation.width)
+        pitch_a = Mux(operation.transpose_a, operation.i_blocks, operation.k_blocks)
+        pitch_b = Mux(operation.transpose_b, operation.k_blocks, operation.j_blocks)
+        a_shift, b_shift = exact_log2(matrix.a_bytes), exact_log2(matrix.b_bytes)
+        m.d.comb += [
+            load.direction.eq(Direction.LOAD),
+            load.dram.eq(Mux(loads_b, operation.b_address, operation.a_address)),
+            load.dram_pitch.eq(Mux(loads_b, operation.b_pitch, operation.a_pitch)),
+            load.local.eq(Mux(loads_b, operation.b_line << b_shift, operation.a_line << a_shift)),
+            load.local_pitch.eq(Mux(loads_b, pitch_b << b_shift, pitch_a << a_shift)),
+            load.rows.eq(Mux(loads_b, height_b, height_a)),
+            load.bytes.eq(Mux(loads_b, width_b, width_a) << exact_log2(matrix.operand_bytes)),
+            load.tag.eq(job_tag(slot)),
+        ]
+
+    def form_work(self, m, operation):
+        """Set the work of the array and the store of C."""
+        matrix = matrix_of(self.config)
+        issue, store = self.work.payload.issue, self.work.payload.store
+        column_shift = exact_log2(matrix.columns)
+
+        def result_bytes(elements):
+            wide, narrow = exact_log2(matrix.wide_bytes), exact_log2(matrix.narrow_bytes)
+            return Mux(operation.wide, elements << wide, elements << narrow)
+
+        m.d.comb += [
+            issue.slot.eq(self.slot),
+            issue.compute.eq(operation.compute),
+            issue.store.eq(operation.store),
+            issue.accumulate.eq(operation.accumulate),
+            issue.i_blocks.eq(operation.i_blocks),
+            *form_loops(self.config, operation, issue),
+            store.spill.eq(operation.spill),
+            store.wide.eq(operation.wide),
+            store.relu.eq(operation.relu),
+            store.scale.eq(operation.scale),
+            store.address.eq(operation.c_address),
+            store.pitch.eq(operation.c_pitch),
+            store.line.eq(operation.c_line),
+            store.line_pitch.eq(result_bytes(operation.j_blocks << column_shift)),
+            store.height.eq(operation.height),
+            store.bytes.eq(result_bytes(operation.width)),
+            store.j_blocks.eq(operation.j_blocks),
+            store.i_blocks.eq(operation.i_blocks),
+        ]

@@ -1,0 +1,275 @@
+"""Tile sequencer: runs operations on the array with operands from shared memory."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import ClusterConfig
+from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_done, dma_job
+from ...lib.streams import Queue, ResponseSignature
+from ..accumulator.drain_reader import drain_command
+from ..operation import matrix_of, operation
+from .issue_steps import IssueSteps
+from .mesh import array_row, array_weights
+from .operand_fetch import Fetch
+from .operation_splitter import Dispatch, dispatch_work, job_tag
+from .output_stationary import array_step
+from .store import Store
+from .systolic_issue import Issue, issue_events
+from .tracker import SLOT_WIDTH, Tracker
+from .walk import fetch_walk
+from .weights import Weights
+
+__all__ = ["Sequencer"]
+
+QUEUED_WORK = 4
+
+
+class Sequencer(wiring.Component):
+    """Tile sequencer: loads run at once, computes in order, stores between computes.
+
+    Rows enter the array one per cycle while operands are available, tile after tile and operation
+    after operation. Operands of the next operations are fetched meanwhile. A compute waits only
+    for the loads of its own operation; the program must order everything else.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    write_latency, revisit_latency : int
+        Of the array.
+
+    Members
+    -------
+    operation : In(stream.Signature(operation(config)))
+    a, b : Out(WideReadSignature)
+    job : Out(stream.Signature(dma_job(config.shared)))
+    done : In(ResponseSignature(dma_done))
+        Completions; those with even tags belong to other units.
+    row, row_valid, weights, weights_valid, or step, step_valid; drain_command, in_flight,
+    drain_pointer, drain_end
+        The array's ports.
+    running : In(1)
+        An operation is unfinished.
+    finished : Out(1)
+        An operation has ended.
+    computed : Out(1)
+        The last row of a compute is written.
+    failed : Out(1)
+        A descriptor ended with an error.
+    events : Out(issue_events)
+
+    """
+
+    operation: stream.Interface
+    a: Any
+    b: Any
+    job: stream.Interface
+    done: Any
+    row: data.View
+    row_valid: Signal
+    weights: data.View
+    weights_valid: Signal
+    step: data.View
+    step_valid: Signal
+    drain_command: stream.Interface
+    in_flight: Signal
+    drain_pointer: Signal
+    drain_end: Signal
+    running: Signal
+    finished: Signal
+    computed: Signal
+    failed: Signal
+    events: data.View
+
+    def __init__(self, config: ClusterConfig, *, write_latency: int, revisit_latency: int):
+        self.config = config
+        self.write_latency = write_latency
+        self.revisit_latency = revisit_latency
+        matrix = matrix_of(config)
+        width = matrix.accumulator_address_width
+        if self.is_weight_stationary:
+            operands = {
+                "row": Out(array_row(matrix)),
+                "row_valid": Out(1),
+                "weights": Out(array_weights(matrix)),
+                "weights_valid": Out(1),
+            }
+        else:
+            operands = {"step": Out(array_step(matrix)), "step_valid": Out(1)}
+        super().__init__({
+            "operation": In(stream.Signature(operation(config))),
+            "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
+            "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
+            "job": Out(stream.Signature(dma_job(config.shared))),
+            "done": In(ResponseSignature(dma_done)),
+            **operands,
+            "drain_command": Out(stream.Signature(drain_command(matrix))),
+            "in_flight": In(1),
+            "drain_pointer": In(width + 1),
+            "drain_end": In(width + 1),
+            "running": In(1),
+            "finished": Out(1),
+            "computed": Out(1),
+            "failed": Out(1),
+            "events": Out(issue_events),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.tracker = tracker = Tracker()
+        m.submodules.dispatch = dispatch = Dispatch(self.config)
+        m.submodules.store = store = Store(self.config)
+        m.submodules.work = work = Queue(dispatch_work(self.config), QUEUED_WORK)
+        connect(m, flipped(self.operation), dispatch.i)
+        connect(m, dispatch.work, work.i)
+        connect(m, store.command, flipped(self.drain_command))
+
+        feed = self.feed_rows if self.is_weight_stationary else self.feed_steps
+        issue = feed(m, *self.make_fetches(m, dispatch, tracker))
+        m.d.comb += [
+            issue.i.valid.eq(work.o.valid),
+            issue.i.payload.eq(work.o.p.issue),
+            work.o.ready.eq(issue.i.ready),
+            store.work.eq(work.o.p.store),
+            store.tag.eq(job_tag(work.o.p.issue.slot)),
+            store.valid.eq(issue.store_valid),
+            issue.store_ready.eq(store.ready),
+            issue.drain_pointer.eq(self.drain_pointer),
+            issue.drain_end.eq(self.drain_end),
+            issue.running.eq(self.running),
+            self.events.eq(issue.events),
+        ]
+        self.send_jobs(m, dispatch, store)
+        self.track(m, dispatch, tracker, issue)
+        return m
+
+    @property
+    def is_weight_stationary(self) -> bool:
+        """Whether the array keeps weights (as opposed to sums)."""
+        return matrix_of(self.config).dataflow == "weight_stationary"
+
+    def make_fetches(self, m, dispatch, tracker):
+        """Return the operand fetch of A and of B; each waits for the loads of its operation."""
+        config, matrix = self.config, matrix_of(self.config)
+        # Rows of B enter in groups; the next group is requested meanwhile.
+        group = 1 if self.is_weight_stationary else matrix.element_latency
+        reach = config.shared.read_latency + max(7, group + 3)
+        square = matrix.rows == matrix.columns
+        a = Fetch(
+            config,
+            elements=matrix.rows,
+            size=matrix.a_bytes,
+            depth=reach,
+            can_transpose=square or not self.is_weight_stationary,
+        )
+        b = Fetch(
+            config,
+            elements=matrix.columns,
+            size=matrix.b_bytes,
+            depth=max(reach, 2 * matrix.rows) if self.is_weight_stationary else reach,
+            can_transpose=square and self.is_weight_stationary,
+        )
+        layout = data.StructLayout({"walk": fetch_walk(config), "slot": SLOT_WIDTH})
+        for name, fetch, walk, memory in (
+            ("a", a, dispatch.walk_a, self.a),
+            ("b", b, dispatch.walk_b, self.b),
+        ):
+            m.submodules[f"fetch_{name}"] = fetch
+            m.submodules[f"walks_{name}"] = walks = Queue(layout, QUEUED_WORK)
+            waiting = tracker.loading.bit_select(walks.o.p.slot, 1)
+            m.d.comb += [
+                walks.i.valid.eq(walk.valid),
+                walk.ready.eq(walks.i.ready),
+                walks.i.p.walk.eq(walk.payload),
+                walks.i.p.slot.eq(tracker.slot),
+                fetch.i.valid.eq(walks.o.valid & ~waiting),
+                fetch.i.payload.eq(walks.o.p.walk),
+                walks.o.ready.eq(fetch.i.ready),
+            ]
+            connect(m, fetch.memory, flipped(memory))
+        return a, b
+
+    def feed_rows(self, m, a, b):
+        """Connect the weight-stationary array."""
+        m.submodules.issue = issue = Issue(self.config, self.revisit_latency)
+        m.submodules.weights_issue = weights = Weights(matrix_of(self.config), len(b.level))
+        connect(m, b.o, weights.i)
+        m.d.comb += [
+            weights.level.eq(b.level),
+            weights.swap.eq(issue.offer & issue.target.swap),
+            self.weights.b.eq(weights.weights),
+            self.weights.row.eq(weights.row),
+            self.weights_valid.eq(weights.valid),
+            issue.available.eq(weights.available),
+            issue.in_flight.eq(self.in_flight),
+            issue.a_valid.eq(a.o.valid),
+            a.o.ready.eq(issue.offer),
+            self.row_valid.eq(issue.offer),
+            self.row.a.eq(a.o.payload),
+            self.row.swap.eq(issue.target.swap),
+            self.row.address.eq(issue.target.address),
+            self.row.accumulate.eq(issue.target.accumulate),
+        ]
+        return issue
+
+    def feed_steps(self, m, a, b):
+        """Connect the output-stationary array."""
+        m.submodules.issue = issue = IssueSteps(self.config, self.revisit_latency, len(b.level))
+        m.d.comb += [
+            issue.a_valid.eq(a.o.valid),
+            a.o.ready.eq(issue.a_ready),
+            issue.b_level.eq(b.level),
+            b.o.ready.eq(issue.b_ready),
+            self.step_valid.eq(issue.offer),
+            self.step.a.eq(a.o.payload),
+            self.step.b.eq(b.o.payload),
+            self.step.first.eq(issue.target.first),
+            self.step.last.eq(issue.target.last),
+            self.step.address.eq(issue.target.address),
+            self.step.accumulate.eq(issue.target.accumulate),
+        ]
+        return issue
+
+    def send_jobs(self, m, dispatch, store):
+        """Send load and store descriptors to the DMA, stores first."""
+        m.submodules.jobs = jobs = Queue(dma_job(self.config.shared), 2)
+        connect(m, jobs.o, flipped(self.job))
+        m.d.comb += [
+            jobs.i.valid.eq(store.job.valid | dispatch.load.valid),
+            jobs.i.payload.eq(Mux(store.job.valid, store.job.payload, dispatch.load.payload)),
+            store.job.ready.eq(jobs.i.ready),
+            dispatch.load.ready.eq(jobs.i.ready & ~store.job.valid),
+        ]
+
+    def track(self, m, dispatch, tracker, issue):
+        """Report ended parts to the tracker."""
+        operation, done = self.operation.payload, self.done.payload
+        # A compute ends when its last row is written, a fixed time after its offer.
+        written = Signal(self.write_latency)
+        m.d.sync += written.eq(Cat(issue.last_row, written))
+        m.submodules.computing = computing = Queue(SLOT_WIDTH, 1 << SLOT_WIDTH)
+        ours = self.done.valid & done.tag[0]
+        is_load = done.direction == Direction.LOAD
+        m.d.comb += [
+            computing.i.valid.eq(issue.last_row),
+            computing.i.payload.eq(issue.i.p.slot),
+            computing.o.ready.eq(self.computed),
+            self.computed.eq(written[-1]),
+            self.failed.eq(ours & done.error),
+            self.finished.eq(tracker.finished),
+            dispatch.slot.eq(tracker.slot),
+            dispatch.free.eq(tracker.free),
+            tracker.begin.eq(dispatch.begin),
+            tracker.load_a.eq(operation.load_a),
+            tracker.load_b.eq(operation.load_b),
+            tracker.compute.eq(operation.compute),
+            tracker.store.eq(operation.store),
+            tracker.loaded.eq(ours & is_load),
+            tracker.loaded_slot.eq(done.tag[1:]),
+            tracker.stored.eq(ours & ~is_load),
+            tracker.stored_slot.eq(done.tag[1:]),
+            tracker.computed.eq(self.computed),
+            tracker.computed_slot.eq(computing.o.payload),
+        ]

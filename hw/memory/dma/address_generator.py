@@ -1,0 +1,147 @@
+"""Address generator of the DMA: walks the rows of a descriptor and cuts them into segments."""
+
+from types import SimpleNamespace
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.carry_select_halves import carry_select
+from ...lib.interfaces.shared_memory import dma_job
+from .layouts import dma_segment
+
+__all__ = ["Walker"]
+
+
+def walk_registers(local_width: int) -> SimpleNamespace:
+    """Return the registers of the address generator."""
+    widths = {
+        "dram": 32,  # of the next segment
+        "dram_pitch": 32,
+        "next_dram": 32,  # of the next row
+        "local": local_width,
+        "local_pitch": local_width,
+        "next_local": local_width,
+        "bytes": 16,  # of a row
+        "tail": 16,  # zeros after the bytes of a row
+        "width": 16,  # bytes and zeros of a row
+        "left": 16,  # of these bytes or zeros
+        "rows_left": 16,  # rows after this one that are read
+        "zeros_left": 16,  # rows of zeros after those
+        "has_tail": 1,
+        "zero": 1,
+    }
+    return SimpleNamespace(**{
+        name: Signal(width, name=name, reset_less=True) for name, width in widths.items()
+    })
+
+
+class Walker(SharedBlock):
+    """Address generator: cuts a 2-D descriptor into segments within blocks of DRAM.
+
+    No segment crosses a block of `axi.interleave_bytes`. Rows are in order, with ascending
+    addresses within a row. Zeros follow the bytes of a row up to `fill_bytes`, and rows of zeros
+    follow the last row up to `fill_rows`. Zeros are cut as if they were in the blocks that
+    follow. The first segment is valid one cycle after the descriptor, then one per cycle; a
+    refused segment is held. The next descriptor is accepted the cycle after the last segment.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    i : In(stream.Signature(dma_job(config.shared)))
+        Only its geometry is used.
+    o : Out(stream.Signature(dma_segment(config)))
+    busy : Out(1)
+        Segments remain.
+    """
+
+    i: stream.Interface
+    o: stream.Interface
+    busy: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(dma_job(config.shared))),
+            "o": Out(stream.Signature(dma_segment(config))),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        segment = self.o.payload
+        block = self.config.axi.interleave_bytes
+        at = walk_registers(self.config.shared.address_width)
+        room = Signal(range(block + 1))
+        run_ends = Signal()
+        m.d.comb += [
+            room.eq(block - at.dram[: exact_log2(block)]),
+            run_ends.eq(at.left <= room),
+            self.i.ready.eq(~self.busy),
+            self.o.valid.eq(self.busy),
+            segment.dram.eq(at.dram),
+            segment.local.eq(at.local),
+            segment.bytes.eq(Mux(run_ends, at.left, room)),
+            segment.zero.eq(at.zero),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            self.advance(m, at, room, run_ends)
+            with m.If(run_ends & (at.zero | ~at.has_tail)):
+                self.enter_row(m, at)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += self.busy.eq(1)
+            self.begin(m, at, self.i.payload)
+        return m
+
+    def advance(self, m, at, room, run_ends):
+        """Step past a segment that does not end its row."""
+        width = exact_log2(self.config.axi.interleave_bytes)
+        # Both possible ends of the segment, computed before `run_ends` is known.
+        after_left = carry_select(at.local, at.left, len(at.local))
+        after_room = carry_select(at.local, room, len(at.local))
+        m.d.sync += [
+            at.dram.eq(Cat(Const(0, width), at.dram[width:] + 1)),
+            at.local.eq(Mux(run_ends, after_left, after_room)),
+            at.left.eq(Mux(run_ends, at.tail, at.left - room)),
+            at.zero.eq(at.zero | run_ends),
+        ]
+
+    def enter_row(self, m, at):
+        """Step to the next row, or end the walk."""
+        m.d.sync += [
+            at.dram.eq(at.next_dram),
+            at.local.eq(at.next_local),
+            at.next_dram.eq(carry_select(at.next_dram, at.dram_pitch, 32)),
+            at.next_local.eq(at.next_local + at.local_pitch),
+        ]
+        with m.If(at.rows_left.any()):
+            m.d.sync += [at.rows_left.eq(at.rows_left - 1), at.left.eq(at.bytes), at.zero.eq(0)]
+        with m.Else():
+            m.d.sync += [at.zeros_left.eq(at.zeros_left - 1), at.left.eq(at.width), at.zero.eq(1)]
+            m.d.sync += self.busy.eq(at.zeros_left.any())
+
+    def begin(self, m, at, job):
+        """Start at the first byte of a descriptor."""
+        wider = job.fill_bytes > job.bytes
+        m.d.sync += [
+            at.dram.eq(job.dram),
+            at.dram_pitch.eq(job.dram_pitch),
+            at.next_dram.eq(carry_select(job.dram, job.dram_pitch, 32)),
+            at.local.eq(job.local),
+            at.local_pitch.eq(job.local_pitch),
+            at.next_local.eq(job.local + job.local_pitch),
+            at.bytes.eq(job.bytes),
+            at.left.eq(job.bytes),
+            at.zero.eq(0),
+            at.has_tail.eq(wider),
+            at.tail.eq(job.fill_bytes - job.bytes),
+            at.width.eq(Mux(wider, job.fill_bytes, job.bytes)),
+            at.rows_left.eq(job.rows - 1),
+            at.zeros_left.eq(Mux(job.fill_rows > job.rows, job.fill_rows - job.rows, 0)),
+        ]

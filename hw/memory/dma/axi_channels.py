@@ -1,0 +1,33 @@
+"""Connection of the DMA's read and write channels to AXI4 signals."""
+
+from amaranth import *
+
+from ...lib.axi import whole_beats
+
+__all__ = ["connect_axi"]
+
+
+def connect_axi(m: Module, axi, read, write) -> None:
+    """Connect a `ReadChannel` and a `WriteChannel` to an AXI4 master, an `Axi4Signature`."""
+    for letter, channel in (("ar", read), ("aw", write)):
+        burst = channel.address
+        m.d.comb += [
+            getattr(axi, f"{letter}addr").eq(burst.payload.address),
+            getattr(axi, f"{letter}len").eq(burst.payload.length),
+            *whole_beats(axi, letter),
+            getattr(axi, f"{letter}valid").eq(burst.valid),
+            burst.ready.eq(getattr(axi, f"{letter}ready")),
+        ]
+    m.d.comb += [
+        read.beat.payload.data.eq(axi.rdata),
+        read.beat.payload.error.eq(axi.rresp[1]),
+        read.beat.valid.eq(axi.rvalid),
+        axi.rready.eq(read.beat.ready),
+        axi.wdata.eq(write.beat.payload.data),
+        axi.wstrb.eq(write.beat.payload.mask),
+        axi.wlast.eq(write.beat.payload.last),
+        axi.wvalid.eq(write.beat.valid),
+        write.beat.ready.eq(axi.wready),
+        axi.bready.eq(1),
+        write.responded.eq(axi.bvalid),
+    ]

@@ -1,0 +1,137 @@
+"""Descriptor port of the DMA: a block of registers and the matrix unit's requests."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.interfaces.shared_memory import Direction, dma_done, dma_job
+from ...lib.merge import Merge
+from ...lib.register_bus import RegisterSignature
+from ...lib.streams import Queue, ResponseSignature
+from .descriptor_check import JobCheck
+from .layouts import dma_request, dma_retired, dma_work, port_width
+from .registers import DmaRegisters
+
+__all__ = ["JobPort"]
+
+
+class JobPort(SharedBlock):
+    """Descriptor port: checks descriptors of both requesters and queues them by kind.
+
+    The requesters are served round-robin; each receives its completions. A descriptor is in its
+    queue 4 cycles after it was accepted, and one more per bit of ``rows - 1``; one is checked at
+    a time. A checked descriptor whose queue is full stalls those after it, of this port only.
+    Order is kept within a requester.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    number : In(port_width(config))
+        Number of this port.
+    registers : In(RegisterSignature(8))
+    job : In(stream.Signature(dma_job(config.shared)))
+        Descriptors of the matrix unit, if there is one.
+    done : Out(ResponseSignature(dma_done))
+        Completions of the descriptors of `job`.
+    load : Out(stream.Signature(dma_work(config)))
+    write : Out(stream.Signature(dma_work(config)))
+        All except loads.
+    retired : In(ResponseSignature(dma_retired(config)))
+        Each descriptor of this port that completes.
+    failed : Out(1)
+        Any bit of the register `error` is set.
+    busy : Out(1)
+        Combinational: a descriptor is held, or any input is valid.
+    """
+
+    number: Signal
+    registers: Any
+    job: stream.Interface
+    done: Any
+    load: stream.Interface
+    write: stream.Interface
+    retired: Any
+    failed: Signal
+    busy: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        members = {"number": In(port_width(config)), "registers": In(RegisterSignature(8))}
+        if config.matrices:
+            members |= {
+                "job": In(stream.Signature(dma_job(config.shared))),
+                "done": Out(ResponseSignature(dma_done)),
+            }
+        work = stream.Signature(dma_work(config))
+        super().__init__(
+            members
+            | {
+                "load": Out(work),
+                "write": Out(work),
+                "retired": In(ResponseSignature(dma_retired(config))),
+                "failed": Out(1),
+                "busy": Out(1),
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.registers = registers = DmaRegisters(config)
+        m.submodules.askers = askers = Merge(dma_request(config), 2 if config.matrices else 1)
+        m.submodules.check = check = JobCheck(config)
+        m.submodules.load_queue = loads = Queue(dma_work(config), config.dma.queue)
+        m.submodules.write_queue = writes = Queue(dma_work(config), config.dma.queue)
+        connect(m, flipped(self.registers), registers.registers)
+        host, *matrix = (getattr(askers, f"i_{k}") for k in range(askers.inputs))
+        connect(m, registers.request, host)
+        connect(m, loads.o, flipped(self.load))
+        connect(m, writes.o, flipped(self.write))
+        m.d.comb += [
+            registers.retired.valid.eq(self.retired.valid),
+            registers.retired.payload.eq(self.retired.payload),
+            self.failed.eq(registers.failed),
+            check.i.payload.eq(askers.o.payload.payload),
+            check.i.valid.eq(askers.o.valid),
+            askers.o.ready.eq(check.i.ready),
+        ]
+        work = check.o
+        checked = Signal(dma_work(config))
+        is_load = Signal()
+        m.d.comb += [
+            checked.eq(work.payload),
+            checked.port.eq(self.number),
+            is_load.eq(checked.job.direction == Direction.LOAD),
+            loads.i.payload.eq(checked),
+            writes.i.payload.eq(checked),
+            loads.i.valid.eq(work.valid & is_load),
+            writes.i.valid.eq(work.valid & ~is_load),
+            work.ready.eq(Mux(is_load, loads.i.ready, writes.i.ready)),
+        ]
+        inputs = [registers.registers.response.valid, self.registers.request.valid]
+        inputs += [askers.o.valid, ~check.i.ready, loads.o.valid, writes.o.valid]
+        if config.matrices:
+            inputs.append(self.job.valid)
+            self.serve_matrix(m, *matrix)
+        m.d.comb += self.busy.eq(Cat(inputs).any())
+        return m
+
+    def serve_matrix(self, m, asker):
+        """Connect the matrix unit's descriptors and completions."""
+        job, retired = self.job.payload, self.retired.payload
+        m.d.comb += [
+            asker.valid.eq(self.job.valid),
+            self.job.ready.eq(asker.ready),
+            *(asker.payload[name].eq(job[name]) for name, _ in job.shape()),
+            self.done.valid.eq(self.retired.valid & ~retired.host),
+            self.done.payload.tag.eq(retired.tag),
+            self.done.payload.direction.eq(retired.direction),
+            self.done.payload.error.eq(retired.failed | retired.refused),
+        ]

@@ -1,0 +1,297 @@
+"""DMA engine: 2-D copies between DRAM, shared memory and the accumulators of matrix units."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...isa.memory_map import numbered
+from ...lib.axi import Axi4Signature
+from ...lib.interfaces.shared_memory import (
+    Direction,
+    WideReadSignature,
+    WideWriteSignature,
+    dma_done,
+    dma_job,
+)
+from ...lib.merge import Merge
+from ...lib.register_bus import RegisterSignature
+from ...lib.streams import ResponseSignature
+from .axi_channels import connect_axi
+from .descriptor_port import JobPort
+from .drain_writer import DrainWriter
+from .layouts import dma_retired, dma_work
+from .load_context import Transfer
+from .load_order import LoadOrder
+from .read_channel import ReadChannel
+from .write_channel import WriteChannel
+from .write_port import WritePort
+
+__all__ = ["Dma", "dma_events"]
+
+
+def dma_events(config: ClusterConfig) -> data.StructLayout:
+    """Return the layout of a cycle's events: beats moved, bursts stalled, descriptors completed."""
+    names = ("read_beats", "write_beats", "read_wait", "write_wait")
+    channels = [f"{name}_{c}" for c in range(config.axi.masters) for name in names]
+    return data.StructLayout(dict.fromkeys([*channels, "jobs"], 1))
+
+
+class Dma(SharedBlock):
+    """DMA engine: executes LOAD, STORE, DRAIN and SPILL descriptors of the host and matrix units.
+
+    Each matrix unit has a port, which also has a block of registers. A port checks descriptors
+    one at a time and queues them by kind (`JobPort`). Loads start in order, up to `dma.contexts`
+    at a time, share every master round-robin, and complete in order. STORE, DRAIN and SPILL are
+    executed one at a time, in order, in parallel with loads. Loads are not ordered with the
+    others: software that needs the order waits for the completion. After it the bytes are in
+    shared memory, or the write responses have arrived.
+
+    Several ports are served round-robin, one descriptor at a time, for loads and for the others.
+    Orders hold within a port. The next load of a port thus begins after at most one of each other
+    port, and no port waits for descriptors queued at another.
+
+    Each row is cut at multiples of `axi.interleave_bytes` into bursts of whole beats, so none
+    crosses a 4 KB boundary. All have id 0 and return in order. The first burst leaves about 16
+    cycles after the descriptor. Each master then moves a beat per cycle if DRAM and shared memory
+    have equal alignment modulo a beat.
+
+    A refused descriptor (see `JobCheck`) completes with an error and moves nothing. After an AXI
+    error response a descriptor completes with an error when all its bursts are done.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    registers, registers1, … : In(RegisterSignature(8))
+        `address_map.DMA`, for each port.
+    job, job1, … : In(stream.Signature(dma_job(config.shared)))
+        Descriptors of each matrix unit.
+    drain, drain1, … : In(stream.Signature(8 * drain_bytes))
+        Its results, for DRAIN and SPILL, in the order of the descriptors.
+    done, done1, … : Out(ResponseSignature(dma_done))
+        Completions of its descriptors.
+    axi_0, axi_1, … : Out(Axi4Signature)
+    read_0, … : Out(WideReadSignature(config.shared, config.axi.beat_bytes))
+    write_0, … : Out(WideWriteSignature(config.shared, config.axi.beat_bytes))
+    busy : Out(1)
+        Combinational: a descriptor is held, or any input is valid.
+    error : Out(1)
+        Any bit of the register `error` of any port is set.
+    events : Out(dma_events(config))
+    """
+
+    registers: Any
+    job: stream.Interface
+    drain: stream.Interface
+    done: Any
+    busy: Signal
+    error: Signal
+    events: data.View
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        axi = config.axi
+        members: dict[str, Any] = {
+            numbered("registers", n): In(RegisterSignature(8)) for n in range(config.dma_ports)
+        }
+        for n, matrix in enumerate(config.matrices):
+            members |= {
+                numbered("job", n): In(stream.Signature(dma_job(config.shared))),
+                numbered("drain", n): In(stream.Signature(8 * matrix.drain_bytes)),
+                numbered("done", n): Out(ResponseSignature(dma_done)),
+            }
+        bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
+        for c in range(axi.masters):
+            members |= {
+                f"axi_{c}": Out(bus),
+                f"read_{c}": Out(WideReadSignature(config.shared, axi.beat_bytes)),
+                f"write_{c}": Out(WideWriteSignature(config.shared, axi.beat_bytes)),
+            }
+        super().__init__(
+            members | {"busy": Out(1), "error": Out(1), "events": Out(dma_events(config))}
+        )
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        ports = [self.port(m, number) for number in range(config.dma_ports)]
+        loads = self.in_turns(m, "loads", [port.load for port in ports])
+        writes = self.in_turns(m, "writes", [port.write for port in ports])
+
+        contexts = []
+        for k in range(config.dma.contexts):
+            m.submodules[f"load_{k}"] = context = Transfer(config)
+            contexts.append(context)
+        m.submodules.store = store = Transfer(config)
+        writers: list[Any] = [store]
+        if config.matrices:
+            m.submodules.drain_writer = drain = DrainWriter(config)
+            self.take_results(m, drain)
+            writers.append(drain)
+
+        channels = [self.channel(m, c, contexts, writers) for c in range(config.axi.masters)]
+        fails = [failed for failed, _ in channels]
+        for k, context in enumerate(contexts):
+            m.d.comb += context.failed.eq(Cat(failed[k] for failed in fails).any())
+        write_fails = Cat(failed for _, failed in channels).any()
+        m.d.comb += [writer.failed.eq(write_fails) for writer in writers]
+
+        for context in contexts:
+            m.d.comb += context.work.payload.eq(loads.payload)
+        order = self.loads_in_turn if len(ports) == 1 else self.loads_by_port
+        loaded = order(m, loads, contexts)
+        self.begin_writes(m, writes, writers)
+        self.retire(m, ports, loaded, writers)
+
+        m.d.comb += self.error.eq(Cat(port.failed for port in ports).any())
+        inputs = [port.busy for port in ports] + [loads.valid, writes.valid]
+        inputs += [context.active for context in contexts + writers]
+        for c in range(config.axi.masters):
+            axi = getattr(self, f"axi_{c}")
+            inputs += [axi.rvalid, axi.bvalid, getattr(self, f"read_{c}").response.valid]
+        inputs += [getattr(self, numbered("drain", n)).valid for n, _ in enumerate(config.matrices)]
+        m.d.comb += self.busy.eq(Cat(inputs).any())
+        return m
+
+    def port(self, m, number):
+        """Build and connect port `number`."""
+        port = JobPort(self.config)
+        m.submodules[numbered("port", number)] = port
+        connect(m, flipped(getattr(self, numbered("registers", number))), port.registers)
+        m.d.comb += port.number.eq(number)
+        if self.config.matrices:
+            connect(m, flipped(getattr(self, numbered("job", number))), port.job)
+            connect(m, port.done, flipped(getattr(self, numbered("done", number))))
+        return port
+
+    def in_turns(self, m, name, streams):
+        """Return the round-robin merge of the descriptors of all ports."""
+        if len(streams) == 1:
+            return streams[0]
+        m.submodules[name] = merge = Merge(dma_work(self.config), len(streams))
+        for number, jobs in enumerate(streams):
+            connect(m, jobs, getattr(merge, f"i_{number}"))
+        jobs = merge.o
+        return SimpleNamespace(payload=jobs.payload.payload, valid=jobs.valid, ready=jobs.ready)
+
+    def take_results(self, m, writer):
+        """Connect the results of the matrix unit that drains to the writer."""
+        with m.Switch(writer.unit):
+            for number, _ in enumerate(self.config.matrices):
+                drain = getattr(self, numbered("drain", number))
+                with m.Case(number) if self.config.more_matrices else m.Default():
+                    m.d.comb += [
+                        writer.drain.payload.eq(drain.payload),
+                        writer.drain.valid.eq(drain.valid),
+                        drain.ready.eq(writer.drain.ready),
+                    ]
+
+    def loads_in_turn(self, m, loads, contexts):
+        """Assign loads to the contexts in rotation; return their completions, in the same order."""
+        done = stream.Signature(dma_retired(self.config)).create(path=("loaded",))
+        begins, ends = Signal(range(len(contexts))), Signal(range(len(contexts)))
+        for k, context in enumerate(contexts):
+            following = (k + 1) % len(contexts)
+            with m.If(begins == k):
+                m.d.comb += [
+                    context.work.valid.eq(loads.valid),
+                    loads.ready.eq(context.work.ready),
+                ]
+                with m.If(loads.valid & loads.ready):
+                    m.d.sync += begins.eq(following)
+            with m.If(ends == k):
+                connect(m, context.done, flipped(done))
+                with m.If(done.valid & done.ready):
+                    m.d.sync += ends.eq(following)
+        return done
+
+    def loads_by_port(self, m, loads, contexts):
+        """Assign loads to free contexts; return their completions, in order for each port."""
+        m.submodules.order = order = LoadOrder(self.config)
+        done = stream.Signature(dma_retired(self.config)).create(path=("loaded",))
+        m.d.comb += [
+            order.active.eq(Cat(context.active for context in contexts)),
+            order.done.eq(Cat(context.done.valid for context in contexts)),
+            order.begins.eq(loads.valid),
+            order.port.eq(loads.payload.port),
+            loads.ready.eq(order.chosen.any()),
+            done.valid.eq(order.retires.any()),
+            order.taken.eq(done.ready),
+        ]
+        for k, context in enumerate(contexts):
+            m.d.comb += [
+                context.work.valid.eq(loads.valid & order.chosen[k]),
+                context.done.ready.eq(done.ready & order.retires[k]),
+            ]
+            with m.If(order.retires[k]):
+                m.d.comb += done.payload.eq(context.done.payload)
+        return done
+
+    def begin_writes(self, m, writes, writers):
+        """Begin the next STORE, DRAIN or SPILL if none is in progress."""
+        free = ~Cat(writer.active for writer in writers).any()
+        is_store = writes.payload.job.direction == Direction.STORE
+        m.d.comb += writes.ready.eq(free)
+        for writer, mine in zip(writers, (is_store, ~is_store), strict=False):
+            m.d.comb += [
+                writer.work.payload.eq(writes.payload),
+                writer.work.valid.eq(writes.valid & free & mine),
+            ]
+
+    def retire(self, m, ports, loaded, writers):
+        """Report one completion per cycle to its port: a write first, then a load."""
+        retired = Signal(dma_retired(self.config))
+        valid = Signal()
+        m.d.comb += [retired.eq(loaded.payload), valid.eq(loaded.valid), loaded.ready.eq(1)]
+        for writer in writers:
+            with m.If(writer.done.valid):
+                m.d.comb += [
+                    retired.eq(writer.done.payload),
+                    valid.eq(1),
+                    writer.done.ready.eq(1),
+                    loaded.ready.eq(0),
+                ]
+        m.d.comb += self.events.jobs.eq(valid)
+        for number, port in enumerate(ports):
+            m.d.comb += [
+                port.retired.payload.eq(retired),
+                port.retired.valid.eq(valid & (retired.port == number)),
+            ]
+
+    def channel(self, m, c, contexts, writers):
+        """Build one master; return its read errors per context, and its write error."""
+        config = self.config
+        m.submodules[f"read_channel_{c}"] = read = ReadChannel(config)
+        m.submodules[f"write_channel_{c}"] = write = WriteChannel(config)
+        m.submodules[f"write_port_{c}"] = port = WritePort(config)
+        axi = getattr(self, f"axi_{c}")
+        for k, context in enumerate(contexts):
+            connect(m, getattr(context, f"segment_{c}"), getattr(read, f"segment_{k}"))
+            m.d.comb += context.finished[c].eq(port.finished[k])
+        connect(m, read.line, port.load)
+        connect(m, port.write, flipped(getattr(self, f"write_{c}")))
+        connect(m, write.read, flipped(getattr(self, f"read_{c}")))
+        store, *drains = writers
+        connect(m, getattr(store, f"segment_{c}"), write.segment)
+        m.d.comb += store.finished[c].eq(axi.bvalid)
+        for drain in drains:
+            connect(m, getattr(drain, f"line_{c}"), write.line)
+            connect(m, getattr(drain, f"spill_{c}"), port.spill)
+            m.d.comb += drain.finished[c].eq(axi.bvalid | port.finished[config.dma.contexts])
+        connect_axi(m, axi, read, write)
+        m.d.comb += [
+            self.events[f"read_beats_{c}"].eq(axi.rvalid & axi.rready),
+            self.events[f"write_beats_{c}"].eq(axi.wvalid & axi.wready),
+            self.events[f"read_wait_{c}"].eq(read.waits),
+            self.events[f"write_wait_{c}"].eq(
+                (axi.awvalid & ~axi.awready) | (axi.wvalid & ~axi.wready)
+            ),
+        ]
+        return read.failed, axi.bvalid & axi.bresp[1]

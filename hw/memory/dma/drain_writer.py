@@ -1,0 +1,156 @@
+"""Context of a DRAIN or SPILL in progress: writes a matrix unit's results to memory."""
+
+from types import SimpleNamespace
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.interfaces.shared_memory import Direction
+from .byte_aligner import bytes_from, rotate_bytes
+from .descriptor_tracker import JobTracker
+from .drain_address_generator import DrainWalker
+from .layouts import dma_line, dma_retired, dma_work, port_width
+from .load_context import master_of
+
+__all__ = ["DrainWriter"]
+
+
+class DrainWriter(SharedBlock):
+    """Drain context: writes result beats at any byte address, as one or two masked lines.
+
+    A beat leaves as a line the cycle after it was accepted: one beat per cycle if it lies within
+    one line, one per 2 cycles if it crosses into the next. Lines go to the master of their
+    address, for a SPILL to the write port of that number. A refused descriptor of non-zero size
+    accepts its beats and drops them, so that the matrix unit does not stall forever.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    work : In(stream.Signature(dma_work(config)))
+    drain : In(stream.Signature(8 * drain_bytes))
+        Beats as wide as those of the widest matrix unit.
+    unit : Out(port_width(config))
+        Number of the matrix unit that drains.
+    line_0, line_1, … : Out(stream.Signature(dma_line(config)))
+        To each master.
+    spill_0, spill_1, … : Out(stream.Signature(dma_line(config)))
+        To each write port of shared memory.
+    finished, failed : In
+        As in `JobTracker`.
+    done : Out(stream.Signature(dma_retired(config)))
+    active : Out(1)
+    """
+
+    work: stream.Interface
+    drain: stream.Interface
+    unit: Signal
+    done: stream.Interface
+    finished: Signal
+    failed: Signal
+    active: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        widest = max(matrix.drain_bytes for matrix in config.matrices)
+        lines = {
+            f"{kind}_{c}": Out(stream.Signature(dma_line(config)))
+            for kind in ("line", "spill")
+            for c in range(config.axi.masters)
+        }
+        super().__init__(
+            {
+                "work": In(stream.Signature(dma_work(config))),
+                "drain": In(stream.Signature(8 * widest)),
+                "unit": Out(port_width(config)),
+            }
+            | lines
+            | {
+                "finished": In(config.axi.masters),
+                "failed": In(1),
+                "done": Out(stream.Signature(dma_retired(config))),
+                "active": Out(1),
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.walker = walker = DrainWalker(self.config)
+        m.submodules.tracker = tracker = JobTracker(self.config)
+        connect(m, tracker.done, flipped(self.done))
+        job = self.work.payload.job
+        has_beats = job.rows.any() & job.bytes.any() & job.block.any()
+        spills = Signal()
+        m.d.comb += [
+            self.work.ready.eq(~tracker.active),
+            tracker.start.eq(self.work.valid & self.work.ready),
+            tracker.work.eq(self.work.payload),
+            walker.i.valid.eq(tracker.start & has_beats),
+            walker.i.payload.eq(job),
+            walker.unit.eq(self.work.payload.port),
+            self.unit.eq(tracker.done.payload.port),
+            tracker.finished.eq(self.finished),
+            tracker.failed.eq(self.failed),
+            self.active.eq(tracker.active),
+            spills.eq(tracker.done.payload.direction == Direction.SPILL),
+        ]
+        self.deal_lines(m, self.place_beats(m, walker, tracker), spills)
+        return m
+
+    def place_beats(self, m, walker, tracker) -> SimpleNamespace:
+        """Pair beats with their addresses; return the line to write, and whether it is accepted."""
+        size = self.config.axi.beat_bytes
+        width = exact_log2(size)
+        held = Signal(8 * size, reset_less=True)
+        address = Signal(32, reset_less=True)
+        mask = Signal(2 * size, reset_less=True)  # over the line of the first byte and its next
+        valid, second, taken = Signal(), Signal(), Signal()
+        moves, crosses = Signal(), Signal()
+        place = walker.o.payload
+        wanted = place.bytes.any() & ~tracker.done.payload.refused
+        m.d.comb += [
+            crosses.eq(mask[size:].any() & ~second),
+            moves.eq(~valid | (taken & ~crosses)),
+            self.drain.ready.eq(walker.o.valid & moves),
+            walker.o.ready.eq(self.drain.valid & moves),
+            tracker.walking.eq(walker.busy | valid),
+            tracker.issued.eq(valid & taken),
+        ]
+        with m.If(moves):
+            beat = Cat(self.drain.payload, Const(0, 8 * size - len(self.drain.payload)))
+            m.d.sync += [
+                valid.eq(self.drain.valid & walker.o.valid & wanted),
+                held.eq(rotate_bytes(beat, place.address, size)),
+                address.eq(place.address),
+                mask.eq(~bytes_from(place.bytes, size) << place.address[:width]),
+                second.eq(0),
+            ]
+        with m.Elif(taken):
+            m.d.sync += [second.eq(1), address[width:].eq(address[width:] + 1)]
+
+        line = Signal(dma_line(self.config))
+        m.d.comb += [
+            line.address.eq(Cat(Const(0, width), address[width:])),
+            line.data.eq(held),
+            line.mask.eq(Mux(second, mask[size:], mask[:size])),
+            line.owner.eq(self.config.dma.contexts),
+            line.last.eq(1),
+        ]
+        return SimpleNamespace(payload=line, valid=valid, taken=taken)
+
+    def deal_lines(self, m, line, spills):
+        """Route a line to the master, or to the write port, of its address."""
+        master = master_of(self.config, line.payload.address)
+        for c in range(self.config.axi.masters):
+            for kind, chosen in (("line", ~spills), ("spill", spills)):
+                port = getattr(self, f"{kind}_{c}")
+                here = (master == c) & chosen
+                m.d.comb += [port.payload.eq(line.payload), port.valid.eq(line.valid & here)]
+                with m.If(here):
+                    m.d.comb += line.taken.eq(line.valid & port.ready)

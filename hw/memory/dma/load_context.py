@@ -1,0 +1,98 @@
+"""Context of a LOAD or STORE in progress: address generator, segment queues, completion."""
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.streams import Queue
+from .address_generator import Walker
+from .descriptor_tracker import JobTracker
+from .layouts import dma_retired, dma_segment, dma_work
+
+__all__ = ["Transfer", "master_of"]
+
+SEGMENTS_AHEAD = 4
+
+
+def master_of(config: ClusterConfig, address):
+    """Return the AXI master of a DRAM address."""
+    low = exact_log2(config.axi.interleave_bytes)
+    return address[low : low + exact_log2(config.axi.masters)]
+
+
+class Transfer(SharedBlock):
+    """Load or store context: processes one descriptor, and routes its segments to the masters.
+
+    The first segment leaves 3 cycles after the descriptor was accepted, then one per cycle. Up to
+    `SEGMENTS_AHEAD` are queued per master. A refused descriptor has no segments.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    work : In(stream.Signature(dma_work(config)))
+    segment_0, segment_1, … : Out(stream.Signature(dma_segment(config)))
+        To each master.
+    finished, failed : In
+        As in `JobTracker`.
+    done : Out(stream.Signature(dma_retired(config)))
+    active : Out(1)
+    """
+
+    work: stream.Interface
+    done: stream.Interface
+    finished: Signal
+    failed: Signal
+    active: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        segments = {
+            f"segment_{c}": Out(stream.Signature(dma_segment(config)))
+            for c in range(config.axi.masters)
+        }
+        super().__init__(
+            {"work": In(stream.Signature(dma_work(config)))}
+            | segments
+            | {
+                "finished": In(config.axi.masters),
+                "failed": In(1),
+                "done": Out(stream.Signature(dma_retired(config))),
+                "active": Out(1),
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.walker = walker = Walker(config)
+        m.submodules.tracker = tracker = JobTracker(config)
+        connect(m, tracker.done, flipped(self.done))
+        m.d.comb += [
+            self.work.ready.eq(~tracker.active),
+            tracker.start.eq(self.work.valid & self.work.ready),
+            tracker.work.eq(self.work.payload),
+            walker.i.valid.eq(tracker.start & ~self.work.payload.refused),
+            walker.i.payload.eq(self.work.payload.job),
+            tracker.walking.eq(walker.busy),
+            tracker.issued.eq(walker.o.valid & walker.o.ready),
+            tracker.finished.eq(self.finished),
+            tracker.failed.eq(self.failed),
+            self.active.eq(tracker.active),
+        ]
+        master = master_of(config, walker.o.payload.dram)
+        for c in range(config.axi.masters):
+            m.submodules[f"ahead_{c}"] = ahead = Queue(dma_segment(config), SEGMENTS_AHEAD)
+            connect(m, ahead.o, flipped(getattr(self, f"segment_{c}")))
+            m.d.comb += [
+                ahead.i.payload.eq(walker.o.payload),
+                ahead.i.valid.eq(walker.o.valid & (master == c)),
+            ]
+            with m.If(master == c):
+                m.d.comb += walker.o.ready.eq(ahead.i.ready)
+        return m

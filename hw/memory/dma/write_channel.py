@@ -1,0 +1,122 @@
+"""Write side of one AXI master of the DMA, from shared memory or a matrix unit to DRAM."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.interfaces.shared_memory import WideReadSignature
+from ...lib.streams import Queue
+from .byte_aligner import Realigner
+from .layouts import dma_line, dma_plan, dma_segment
+from .read_ahead_buffer import LineReader, lines_ahead
+from .read_channel import burst_request, request_burst
+
+__all__ = ["WRITES_IN_FLIGHT", "WriteChannel"]
+
+
+#: Write bursts that may await their response. Bursts of one beat need more than reads do.
+WRITES_IN_FLIGHT = 256
+#: Beats queued for the bus. With cores a multiplexer accepts a burst's data 2 cycles after its
+#: address, and bursts of one beat may be issued every cycle.
+BEATS_AHEAD, BEATS_AHEAD_OF_MULTIPLEXER = 2, 4
+
+
+class WriteChannel(SharedBlock):
+    """Write channel: writes a segment of shared memory as a burst, or a line as one beat.
+
+    Segments and lines are never valid at the same time. Each is accepted only with room for its
+    address and while fewer than `WRITES_IN_FLIGHT` bursts await their response. Throughput is one
+    beat per cycle if both sides have equal alignment, with one more step per segment otherwise.
+    The address of a burst leaves 1 cycle after the segment was accepted, its first beat
+    `read_latency` + 4 cycles after. A line leaves after 1 cycle. Only the bytes of the segment or
+    line have their strobe set.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    segment : In(stream.Signature(dma_segment(config)))
+    line : In(stream.Signature(dma_line(config)))
+    read : Out(WideReadSignature(config.shared, config.axi.beat_bytes))
+    address : Out(stream.Signature(burst_request))
+    beat : Out(stream.Signature(StructLayout({"data": …, "mask": …, "last": 1})))
+    responded : In(1)
+        A write response arrives.
+    """
+
+    segment: stream.Interface
+    line: stream.Interface
+    read: Any
+    address: stream.Interface
+    beat: stream.Interface
+    responded: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        size = config.axi.beat_bytes
+        self.beat_layout = data.StructLayout({"data": 8 * size, "mask": size, "last": 1})
+        super().__init__({
+            "segment": In(stream.Signature(dma_segment(config))),
+            "line": In(stream.Signature(dma_line(config))),
+            "read": Out(WideReadSignature(config.shared, size)),
+            "address": Out(stream.Signature(burst_request)),
+            "beat": Out(stream.Signature(self.beat_layout)),
+            "responded": In(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        size = config.axi.beat_bytes
+        m.submodules.addresses = addresses = Queue(burst_request, 4)
+        ahead = BEATS_AHEAD_OF_MULTIPLEXER if config.cores else BEATS_AHEAD
+        m.submodules.beats = beats = Queue(self.beat_layout, ahead)
+        m.submodules.plans = plans = Queue(dma_plan(config), lines_ahead(config))
+        m.submodules.reader = reader = LineReader(config)
+        m.submodules.realigner = realigner = Realigner(config)
+        connect(m, addresses.o, flipped(self.address))
+        connect(m, beats.o, flipped(self.beat))
+        connect(m, reader.read, flipped(self.read))
+        connect(m, reader.o, realigner.i)
+        connect(m, plans.o, realigner.plan)
+
+        awaited = Signal(range(WRITES_IN_FLIGHT + 1))
+        room = Signal()
+        segment, line, plan = self.segment.payload, self.line.payload, plans.i.payload
+        m.d.comb += [
+            room.eq(addresses.i.ready & (awaited != WRITES_IN_FLIGHT)),
+            self.segment.ready.eq(room & plans.i.ready & reader.segment.ready),
+            self.line.ready.eq(room & beats.i.ready),
+            addresses.i.valid.eq(
+                (self.segment.valid & self.segment.ready) | (self.line.valid & self.line.ready)
+            ),
+            plans.i.valid.eq(self.segment.valid & self.segment.ready),
+            reader.segment.valid.eq(self.segment.valid & self.segment.ready),
+            reader.segment.payload.eq(segment),
+            plan.offset.eq(segment.local),
+            plan.address.eq(segment.dram),
+            plan.bytes.eq(segment.bytes),
+        ]
+        m.d.sync += awaited.eq(awaited + (addresses.i.valid & addresses.i.ready) - self.responded)
+
+        with m.If(self.line.valid):
+            m.d.comb += [
+                addresses.i.payload.address.eq(line.address),
+                beats.i.valid.eq(self.line.ready),
+                Value.cast(beats.i.payload).eq(Cat(line.data, line.mask, line.last)),
+            ]
+        with m.Else():
+            out = realigner.o.payload
+            m.d.comb += [
+                *request_burst(addresses.i.payload, segment.dram, segment.bytes, size),
+                beats.i.valid.eq(realigner.o.valid),
+                Value.cast(beats.i.payload).eq(Cat(out.data, out.mask, out.last)),
+                realigner.o.ready.eq(beats.i.ready),
+            ]
+        return m

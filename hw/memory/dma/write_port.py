@@ -1,0 +1,85 @@
+"""Write port of the DMA into shared memory, with completion per owner."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.interfaces.shared_memory import WideWriteSignature
+from ...lib.merge import Merge
+from ...lib.streams import Queue
+from .layouts import dma_line
+
+__all__ = ["WritePort"]
+
+
+#: Lines queued per load context.
+LINES_AHEAD = 4
+
+
+class WritePort(SharedBlock):
+    """Write port: writes lines of loads and of the matrix unit round-robin.
+
+    Each context has its own queue, and the queues are served line by line. Two write ports that
+    conflict at a bank thus alternate between the banks of two descriptors; turns of whole bursts
+    would keep conflicting. Latency 2 cycles from a line to its request, one line per cycle; lines
+    of a context are in order. No input depends combinationally on `write`.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    load, spill : In(stream.Signature(dma_line(config)))
+    write : Out(WideWriteSignature(config.shared, config.axi.beat_bytes))
+    finished : Out(config.dma.contexts + 1)
+        The owner's last line was accepted in this cycle, one bit per owner.
+    """
+
+    load: stream.Interface
+    spill: stream.Interface
+    write: Any
+    finished: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        line = dma_line(config)
+        super().__init__({
+            "load": In(stream.Signature(line)),
+            "spill": In(stream.Signature(line)),
+            "write": Out(WideWriteSignature(config.shared, config.axi.beat_bytes)),
+            "finished": Out(config.dma.contexts + 1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        layout = dma_line(self.config)
+        contexts = self.config.dma.contexts
+        m.submodules.merge = merge = Merge(layout, contexts + 1)
+        for k in range(contexts):
+            m.submodules[f"lines_{k}"] = lines = Queue(layout, LINES_AHEAD)
+            connect(m, lines.o, getattr(merge, f"i_{k}"))
+            mine = self.load.payload.owner == k
+            m.d.comb += [
+                lines.i.payload.eq(self.load.payload),
+                lines.i.valid.eq(self.load.valid & mine),
+            ]
+            with m.If(mine):
+                m.d.comb += self.load.ready.eq(lines.i.ready)
+        connect(m, flipped(self.spill), getattr(merge, f"i_{contexts}"))
+        line, request = merge.o.payload.payload, self.write.request
+        m.d.comb += [
+            request.payload.address.eq(line.address),
+            request.payload.data.eq(line.data),
+            request.payload.mask.eq(line.mask),
+            request.valid.eq(merge.o.valid),
+            merge.o.ready.eq(request.ready),
+        ]
+        ends = request.valid & request.ready & line.last
+        for owner in range(contexts + 1):
+            m.d.comb += self.finished[owner].eq(ends & (line.owner == owner))
+        return m

@@ -1,0 +1,1 @@
+"""L1 instruction and data caches."""

@@ -1,0 +1,95 @@
+"""L1 caches of a core: their miss configs, line reads and events."""
+
+from amaranth.lib import data
+from amaranth.utils import ceil_log2, exact_log2
+
+from ...config import ClusterConfig, CoreConfig
+from ...lib.interfaces.core_memory import pairs
+from .data_cache_layouts import DataCacheConfig
+from .mshr import MissConfig
+
+__all__ = [
+    "PAIR_BYTES",
+    "core_id_width",
+    "core_of",
+    "data_misses",
+    "id_width",
+    "instruction_cache_events",
+    "instruction_misses",
+    "line_layout",
+    "read_layout",
+]
+
+
+#: Bytes of an instruction fetch: two words.
+PAIR_BYTES = 8
+
+
+def core_of(config: ClusterConfig) -> CoreConfig:
+    """Return the config of the cores of a cluster; raise if it has none."""
+    if config.core is None:
+        raise ValueError("cores must be at least 1 to have memory, not 0")
+    return config.core
+
+
+def instruction_misses(config: ClusterConfig) -> MissConfig:
+    """Return the miss config of a core's L1I: each pair of each warp may wait."""
+    core = core_of(config)
+    return MissConfig(
+        cache=core.l1i,
+        beat_bytes=config.axi.beat_bytes,
+        word_bytes=PAIR_BYTES,
+        waiters=core.warps << ceil_log2(pairs(core)),
+    )
+
+
+def data_misses(config: ClusterConfig) -> DataCacheConfig:
+    """Return the config of a core's L1D: each transaction may wait."""
+    core = core_of(config)
+    return DataCacheConfig(
+        cache=core.l1d,
+        beat_bytes=config.axi.beat_bytes,
+        word_bytes=config.axi.beat_bytes,
+        waiters=core.transactions,
+    )
+
+
+def id_width(config: ClusterConfig) -> int:
+    """Return the bits of an MSHR's number in either cache of a core."""
+    core = core_of(config)
+    return ceil_log2(max(core.l1i.misses, core.l1d.misses))
+
+
+def core_id_width(config: ClusterConfig) -> int:
+    """Return the bits of a core's AXI ids: MSHR number, and the cache above it."""
+    return 1 + id_width(config)
+
+
+def read_layout(config: ClusterConfig) -> data.StructLayout:
+    """Return the layout of a read of a line, with its first beat; each beat returns its id."""
+    return data.StructLayout({
+        "id": id_width(config),
+        "beat": 32 - exact_log2(config.axi.beat_bytes),
+    })
+
+
+def line_layout(config: ClusterConfig) -> data.StructLayout:
+    """Return the layout of the next beat of a line, or of its error."""
+    return data.StructLayout({
+        "id": id_width(config),
+        "data": config.axi.data_width,
+        "error": 1,
+    })
+
+
+def instruction_cache_events() -> data.StructLayout:
+    """Return the layout of a cycle's events in the L1 instruction cache.
+
+    ``fetches``: a fetch is accepted. ``fetch_misses``: the fetch accepted in the last cycle is not
+    answered. ``lines_fetched``: a line is requested, on demand or as a prefetch. ``entry_waits``: a
+    look-up stalls as no MSHR or no way is free. ``bank_waits``: a fetch is not accepted as the
+    arrays are in use: a beat arrives, a replay is answered, a prefetch is looked up, or a sweep
+    is in progress.
+    """
+    names = ("fetches", "fetch_misses", "lines_fetched", "entry_waits", "bank_waits")
+    return data.StructLayout(dict.fromkeys(names, 1))

@@ -1,0 +1,360 @@
+"""L1 data cache of a core, write-through."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...emit.shared_block import SharedBlock
+from ...lib.register_slices import SkidBuffer
+from ...lib.streams import Queue
+from .data_array import CacheBeats
+from .data_cache_layouts import (
+    DataCacheConfig,
+    beat_answer_layout,
+    beat_read_layout,
+    beat_write_layout,
+    data_cache_events,
+    line_beat_layout,
+    line_read_layout,
+)
+from .data_mshrs import DataMisses
+from .flushable_tag_array import DataTags
+from .mshr_file import replay_layout
+from .pending_stores import LinesWritten
+
+__all__ = ["DataCache"]
+
+#: Writes queued for memory.
+WRITES_AHEAD = 2
+
+
+class DataCache(SharedBlock):
+    """L1 data cache: non-blocking, write-through, no allocation on a write.
+
+    | cycle | a read                                | a write                             |
+    |-------|---------------------------------------|-------------------------------------|
+    | 0     | `read` is accepted                    | `write` is accepted                 |
+    | 1     | `answer`, if the cache hits           | its line is written, `line_write`   |
+    | 2     | else `line_read`, unless in flight    |                                     |
+    | n     | the last beat of the line arrives     | `line_written` and `written`        |
+    | n + 2 | `answer`; one per cycle of all others |                                     |
+
+    Each read returns all writes to its beat accepted before it, and none accepted after it. A
+    write to a line in flight stalls until the line has arrived and its waiting reads are
+    answered. A miss stalls until the writes to its line are complete. A write reads no line. One
+    request is accepted per cycle, alternating if reads and writes compete. Up to `misses`
+    lines are in flight; hits proceed under misses. A read without a free MSHR stalls those
+    after it. No read is accepted while replays are answered, one per cycle, and no read of a
+    beat in the cycle after a write to it. An arriving beat is refused in the cycle after a
+    write, but never in two cycles in a row. A line that cannot be read is answered with an error
+    and not kept; a failed write invalidates the whole cache. No request is accepted for one
+    cycle per set after a reset and after every 15th invalidation; other invalidations stall
+    nothing.
+
+    Parameters
+    ----------
+    config : DataCacheConfig
+
+    Members
+    -------
+    read : In(stream.Signature(beat_read_layout(config)))
+        Its id must not be in use.
+    answer : Out(stream.Signature(beat_answer_layout(config)))
+        In any order.
+    write : In(stream.Signature(beat_write_layout(config)))
+    written : Out(stream.Signature(1))
+        Completed writes, in order; 1 if the write failed.
+    invalidate : In(1)
+        Requests from the next cycle on read their lines anew. The driver keeps the clock running
+        in that cycle, as a core with a running warp does: `busy` does not cover it.
+    line_read : Out(stream.Signature(line_read_layout(config)))
+    line : In(stream.Signature(line_beat_layout(config)))
+        Beats of one line in order, of several lines in any order.
+    line_write : Out(stream.Signature(beat_write_layout(config)))
+        Writes to one beat must take effect in order, others in any order.
+    line_written : In(stream.Signature(1))
+        Completed writes, in order; 1 if the write failed.
+    events : Out(data_cache_events(config))
+    busy : Out(1)
+        Combinational: a request is in progress, or arrives.
+    """
+
+    read: stream.Interface
+    answer: stream.Interface
+    write: stream.Interface
+    written: stream.Interface
+    invalidate: Signal
+    line_read: stream.Interface
+    line: stream.Interface
+    line_write: stream.Interface
+    line_written: stream.Interface
+    events: data.View
+    busy: Signal
+
+    def __init__(self, config: DataCacheConfig):
+        self.config = config
+        super().__init__({
+            "read": In(stream.Signature(beat_read_layout(config))),
+            "answer": Out(stream.Signature(beat_answer_layout(config))),
+            "write": In(stream.Signature(beat_write_layout(config))),
+            "written": Out(stream.Signature(1)),
+            "invalidate": In(1),
+            "line_read": Out(stream.Signature(line_read_layout(config))),
+            "line": In(stream.Signature(line_beat_layout(config))),
+            "line_write": Out(stream.Signature(beat_write_layout(config))),
+            "line_written": In(stream.Signature(1)),
+            "events": Out(data_cache_events(config)),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.tags = tags = DataTags(config.cache)
+        m.submodules.beats = beats = CacheBeats(config)
+        m.submodules.misses = misses = DataMisses(config)
+        m.submodules.stores = stores = LinesWritten(config)
+        # `answer.ready` arrives late; the skid buffer keeps it off the path of the look-up.
+        m.submodules.answers = answers = SkidBuffer(self.answer.payload.shape())
+        m.submodules.outgoing = outgoing = Queue(self.write.payload.shape(), WRITES_AHEAD)
+        connect(m, answers.o, flipped(self.answer))
+        connect(m, outgoing.o, flipped(self.line_write))
+
+        look = Signal(beat_write_layout(config), reset_less=True)
+        number = Signal(config.waiter_width, reset_less=True)  # id of the read being looked up
+        is_read, is_write = Signal(), Signal()  # kind of the look-up
+        reads, writes, leaves = Signal(), Signal(), Signal()
+        is_present = self.look_up(m, look, number, is_read, tags, misses, stores)
+        stays = (is_read | is_write) & ~leaves
+        is_free = ~stays & ~tags.sweeping
+        in_order = self.is_in_order(m, is_read & ~is_present, look, misses)
+        passes = in_order & stores.room & outgoing.i.ready
+        self.choose(
+            m,
+            is_free & answers.i.ready & self.finds_beats(misses),
+            self.is_stored(m, is_write, look),
+            is_free & passes & self.finds_line(is_write, misses),
+            reads,
+            writes,
+        )
+        self.tell_bank_waits(m, ~stays & answers.i.ready, ~stays & passes)
+        with m.If(reads):
+            m.d.sync += [look.beat.eq(self.read.payload.beat), number.eq(self.read.payload.id)]
+        with m.If(writes):
+            m.d.sync += look.eq(self.write.payload)
+        m.d.sync += [is_read.eq(reads | (is_read & ~leaves)), is_write.eq(writes)]
+        m.d.comb += leaves.eq(
+            is_write | (is_present & answers.i.ready) | misses.joins | misses.begins
+        )
+        self.ask(m, reads, writes, tags, beats, misses)
+        self.begin(m, look, misses)
+        self.fill(m, look, is_write, tags, beats, misses)
+        replayed = self.reply(m, is_read & is_present, number, tags, beats, misses, answers)
+        self.pass_on(m, writes, tags, misses, stores, outgoing)
+        m.d.comb += self.busy.eq(
+            Cat(
+                (self.read.valid, self.write.valid, self.line.valid, self.line_written.valid),
+                (is_read, is_write, replayed, answers.o.valid, outgoing.o.valid),
+                (tags.sweeping, misses.busy, stores.busy),
+            ).any()
+        )
+        return m
+
+    def place_of(self, beat: Value) -> Value:
+        """Return the number of a beat in its line."""
+        return beat[: self.config.place_width]
+
+    def line_of(self, beat: Value) -> Value:
+        """Return the line of a beat."""
+        return beat[self.config.place_width :]
+
+    def set_of(self, beat: Value) -> Value:
+        """Return the set of a beat's line."""
+        return self.line_of(beat)[: self.config.cache.set_width]
+
+    def choose(self, m: Module, may_read, is_stored, may_write, reads: Signal, writes: Signal):
+        """Accept a read or a write, alternating if both may proceed.
+
+        With `is_stored`, the read stalls only for the write before it: no other write overtakes.
+        """
+        write_next, read_can, write_can = Signal(), Signal(), Signal()
+        m.d.comb += [
+            read_can.eq(may_read & ~is_stored),
+            write_can.eq(may_write),
+            self.read.ready.eq(read_can & ~(write_can & self.write.valid & write_next)),
+            self.write.ready.eq(
+                write_can & ~((read_can | is_stored) & self.read.valid & ~write_next)
+            ),
+            reads.eq(self.read.valid & self.read.ready),
+            writes.eq(self.write.valid & self.write.ready),
+            self.events.reads.eq(reads),
+            self.events.writes.eq(writes),
+        ]
+        with m.If(reads | writes):
+            m.d.sync += write_next.eq(reads)
+
+    def tell_bank_waits(self, m: Module, may_read: Value, may_write: Value):
+        """Drive `events.bank_waits`: a request stalls only because the arrays are in use."""
+        m.d.comb += self.events.bank_waits.eq(
+            (self.read.valid & ~self.read.ready & may_read)
+            | (self.write.valid & ~self.write.ready & may_write)
+        )
+
+    def is_stored(self, m: Module, is_write, look) -> Value:
+        """Return whether the array entry to be read may be written in this cycle."""
+        index = self.config.place_width + self.config.cache.set_width  # bits of the array address
+        is_same = Signal()
+        m.d.comb += is_same.eq(look.beat[:index] == self.read.payload.beat[:index])
+        return is_write & is_same
+
+    def finds_beats(self, misses) -> Value:
+        """Return whether a read may access the arrays: no replay, no beat arriving in its set."""
+        is_filled = self.line.valid & self.fills_set_of(self.read.payload.beat, misses)
+        return ~misses.replay.valid & ~is_filled
+
+    def finds_line(self, is_write, misses) -> Value:
+        """Return whether a write may look up its line, to write it in the next cycle.
+
+        An arriving beat is refused in that next cycle, but not for two writes in a row.
+        """
+        is_filled = is_write | self.fills_set_of(self.write.payload.beat, misses)
+        return ~(self.line.valid & is_filled)
+
+    def fills_set_of(self, beat: Value, misses) -> Value:
+        """Return whether the arriving beat is of the same set as `beat`."""
+        return misses.fill.line[: self.config.cache.set_width] == self.set_of(beat)
+
+    def is_in_order(self, m: Module, is_missing, look, misses) -> Value:
+        """Return whether no read waits, or is about to wait, for the line of the offered write."""
+        line, will_wait = self.line_of(self.write.payload.beat), Signal()
+        m.d.comb += [
+            misses.written.eq(line),
+            will_wait.eq(is_missing & (self.line_of(look.beat) == line)),
+        ]
+        return ~misses.meets & ~will_wait
+
+    def look_up(self, m: Module, look, number, is_read, tags, misses, stores) -> Value:
+        """Look up a line and allocate or join an MSHR on a miss; return whether the cache hits."""
+        is_present, is_missing = Signal(), Signal()
+        line = self.line_of(look.beat)
+        m.d.comb += [
+            tags.tag.eq(line[self.config.cache.set_width :]),
+            is_present.eq(tags.hits.any()),
+            is_missing.eq(is_read & ~is_present),
+            stores.line.eq(line),
+            misses.looks.eq(is_missing & ~stores.meets),
+            misses.wanted.eq(1),
+            misses.valids.eq(tags.valids),
+            misses.line.eq(line),
+            misses.waiter.eq(number),
+            misses.place.eq(self.place_of(look.beat)),
+            self.events.misses.eq(misses.begins),
+            self.events.joins.eq(misses.joins),
+            self.events.entry_waits.eq(misses.looks & ~misses.joins & ~misses.begins),
+            self.events.order_waits.eq(
+                (is_missing & stores.meets) | (self.write.valid & misses.meets)
+            ),
+        ]
+        return is_present
+
+    def ask(self, m: Module, reads, writes, tags, beats, misses):
+        """Read the arrays for a request or a replay."""
+        asked, replay = Signal.like(self.read.payload.beat), misses.replay
+        m.d.comb += [
+            asked.eq(Mux(writes, self.write.payload.beat, self.read.payload.beat)),
+            tags.read.eq(reads | writes),
+            tags.read_set.eq(self.set_of(asked)),
+            beats.read.eq(
+                Mux(replay.valid, replay.payload.way, reads.replicate(self.config.cache.ways))
+            ),
+            beats.read_set.eq(
+                Mux(replay.valid, replay.payload.set, self.set_of(self.read.payload.beat))
+            ),
+            beats.read_beat.eq(
+                Mux(replay.valid, replay.payload.place, self.place_of(self.read.payload.beat))
+            ),
+        ]
+
+    def begin(self, m: Module, look, misses):
+        """Request missing lines from memory, in order."""
+        m.submodules.line_reads = line_reads = Queue(
+            self.line_read.payload.shape(), self.config.cache.misses
+        )
+        m.d.comb += [
+            line_reads.i.valid.eq(misses.begins),  # the queue has room for every MSHR
+            line_reads.i.payload.id.eq(misses.entry),
+            line_reads.i.payload.beat.eq(
+                Cat(C(0, self.config.place_width), self.line_of(look.beat))
+            ),
+        ]
+        connect(m, line_reads.o, flipped(self.line_read))
+
+    def fill(self, m: Module, look, is_write, tags, beats, misses):
+        """Write an arriving beat or a store to the arrays; a line's last beat makes it valid."""
+        came, fill, comes = self.line.payload, misses.fill, Signal()
+        last = C(1, 1) if self.config.beats == 1 else fill.beat.all()
+        fill_set = fill.line[: self.config.cache.set_width]
+        m.d.comb += [
+            self.line.ready.eq(~is_write),
+            comes.eq(self.line.valid & self.line.ready),
+            misses.filled.eq(comes),
+            misses.filled_entry.eq(came.id),
+            misses.error.eq(came.error),
+            tags.write.eq(Mux(comes & ~fill.forgotten, fill.way, 0)),
+            tags.write_set.eq(fill_set),
+            tags.write_tag.eq(fill.line[self.config.cache.set_width :]),
+            tags.write_valid.eq(last & ~fill.fails & ~came.error),
+        ]
+        with m.If(is_write):
+            m.d.comb += [
+                beats.write.eq(tags.hits),
+                beats.write_set.eq(self.set_of(look.beat)),
+                beats.write_beat.eq(self.place_of(look.beat)),
+                beats.write_data.eq(look.data),
+                beats.write_strobes.eq(look.strobes),
+            ]
+        with m.Else():
+            m.d.comb += [
+                beats.write.eq(Mux(comes, fill.way, 0)),
+                beats.write_set.eq(fill_set),
+                beats.write_beat.eq(fill.beat),
+                beats.write_data.eq(came.data),
+                beats.write_strobes.eq(~0),
+            ]
+
+    def reply(self, m: Module, hits, number, tags, beats, misses, answers) -> Value:
+        """Answer a hit or a replay; return whether a replay is answered.
+
+        Never both: a stalled hit pauses replays, and replays stall reads.
+        """
+        replayed = Signal(replay_layout(self.config), reset_less=True)
+        replayed_valid = Signal()
+        answer = answers.i.payload
+        m.d.comb += [
+            misses.pause.eq(~answers.i.ready),
+            answers.i.valid.eq(hits | replayed_valid),
+            beats.way.eq(Mux(replayed_valid, replayed.way, tags.hits)),
+            answer.data.eq(beats.beat),
+            answer.id.eq(Mux(replayed_valid, replayed.waiter, number)),
+            answer.error.eq(replayed_valid & replayed.error),
+        ]
+        with m.If(answers.i.ready):
+            m.d.sync += [replayed_valid.eq(misses.replay.valid), replayed.eq(misses.replay.payload)]
+        return replayed_valid
+
+    def pass_on(self, m: Module, writes, tags, misses, stores, outgoing):
+        """Forward writes and their completions; invalidate all lines after a failed write."""
+        forgets = Signal()
+        m.d.comb += [
+            outgoing.i.valid.eq(writes),
+            outgoing.i.payload.eq(self.write.payload),
+            stores.begin.eq(writes),
+            stores.begun.eq(self.line_of(self.write.payload.beat)),
+            self.written.valid.eq(self.line_written.valid),
+            self.written.payload.eq(self.line_written.payload),
+            self.line_written.ready.eq(self.written.ready),
+            stores.done.eq(self.line_written.valid & self.line_written.ready),
+            forgets.eq(self.invalidate | (stores.done & self.line_written.payload)),
+            tags.invalidate.eq(forgets),
+            misses.invalidate.eq(forgets),
+        ]

@@ -1,0 +1,101 @@
+"""Config and record layouts of the L1 data cache."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data
+from amaranth.utils import exact_log2
+
+from .mshr import MissConfig
+from .mshr_file import entry_width
+
+__all__ = [
+    "DataCacheConfig",
+    "beat_answer_layout",
+    "beat_read_layout",
+    "beat_write_layout",
+    "data_cache_events",
+    "line_beat_layout",
+    "line_read_layout",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataCacheConfig(MissConfig):
+    """L1 data cache: requests are whole beats; no prefetch.
+
+    Parameters
+    ----------
+    cache : CacheConfig
+        With a `prefetch` of 0.
+    beat_bytes, word_bytes : int
+        Bytes of a refill beat and of a request; equal. A power of two.
+    waiters : int
+        Reads in flight at a time, and as many writes.
+
+    """
+
+    def __post_init__(self):
+        if self.word_bytes != self.beat_bytes:
+            raise ValueError(
+                f"word_bytes must equal beat_bytes, {self.beat_bytes}, not {self.word_bytes}"
+            )
+        if self.cache.prefetch:
+            raise ValueError(
+                f"cache.prefetch must be 0 in a data cache, which never prefetches, "
+                f"not {self.cache.prefetch}"
+            )
+
+
+def beat_width(config: DataCacheConfig) -> int:
+    """Return the bits of an address in beats."""
+    return 32 - exact_log2(config.beat_bytes)
+
+
+def beat_read_layout(config: DataCacheConfig) -> data.StructLayout:
+    """Return the layout of a read of one beat; the answer returns its id."""
+    return data.StructLayout({"id": config.waiter_width, "beat": beat_width(config)})
+
+
+def beat_answer_layout(config: DataCacheConfig) -> data.StructLayout:
+    """Return the layout of the answer to a read: a beat, or an error."""
+    return data.StructLayout({
+        "id": config.waiter_width,
+        "data": 8 * config.beat_bytes,
+        "error": 1,
+    })
+
+
+def beat_write_layout(config: DataCacheConfig) -> data.StructLayout:
+    """Return the layout of a write of one beat; ``strobes`` selects its bytes."""
+    return data.StructLayout({
+        "beat": beat_width(config),
+        "data": 8 * config.beat_bytes,
+        "strobes": config.beat_bytes,
+    })
+
+
+def line_read_layout(config: DataCacheConfig) -> data.StructLayout:
+    """Return the layout of a read of a line, with its first beat; each beat returns its id."""
+    return data.StructLayout({"id": entry_width(config), "beat": beat_width(config)})
+
+
+def line_beat_layout(config: DataCacheConfig) -> data.StructLayout:
+    """Return the layout of the next beat of a line."""
+    return data.StructLayout({
+        "id": entry_width(config),
+        "data": 8 * config.beat_bytes,
+        "error": 1,
+    })
+
+
+def data_cache_events(_: DataCacheConfig) -> data.StructLayout:
+    """Return the layout of the events of a cycle.
+
+    ``reads``, ``writes``: one is accepted. ``misses``: a read of a line begins. ``joins``: a read
+    waits for a line in flight. ``entry_waits``: a read stalls as no MSHR or no way is free.
+    ``order_waits``: a read stalls for a write to its line, or a write for reads. ``bank_waits``: a
+    request is not accepted only because the arrays are in use: by an arriving beat, a replay, the
+    write before it, a competing request, or a sweep.
+    """
+    names = ("reads", "writes", "misses", "joins", "entry_waits", "order_waits", "bank_waits")
+    return data.StructLayout(dict.fromkeys(names, 1))

@@ -1,0 +1,35 @@
+"""MSHR file of the L1 data cache, with a check of written lines."""
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from .mshr import MissConfig
+from .mshr_file import MissTable
+
+__all__ = ["DataMisses"]
+
+
+class DataMisses(MissTable):
+    """MSHR file that also reports whether the line `written` is in flight or awaited.
+
+    Parameters
+    ----------
+    config : MissConfig
+
+    Members
+    -------
+    written : In(config.cache.line_width)
+    meets : Out(1)
+        Combinational: the line is being read, or a request still waits for it.
+    """
+
+    written: Signal
+    meets: Signal
+
+    def __init__(self, config: MissConfig):
+        super().__init__(config, written=In(config.cache.line_width), meets=Out(1))
+
+    def watch(self, m: Module, lines):
+        m.d.comb += self.meets.eq(
+            Cat(~line.free & (line.fill.line == self.written) for line in lines).any()
+        )

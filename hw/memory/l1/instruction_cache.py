@@ -1,0 +1,266 @@
+"""L1 instruction cache of a core."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.address_range import is_dram
+from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
+from ...lib.streams import Queue, ResponseSignature
+from .cluster_layouts import (
+    PAIR_BYTES,
+    core_of,
+    instruction_cache_events,
+    instruction_misses,
+    line_layout,
+    read_layout,
+)
+from .instruction_data_array import CacheWords
+from .mshr_file import MissTable, replay_layout
+from .prefetcher import Prefetcher
+from .tag_array import CacheTags
+
+__all__ = ["InstructionCache"]
+
+
+def look_layout(config: ClusterConfig) -> data.StructLayout:
+    """Return the layout of a look-up: a request ``tag`` if ``wanted``, else a prefetch.
+
+    ``pair`` is the address, in pairs of instructions.
+    """
+    request = fetch_request_layout(core_of(config)).members
+    return data.StructLayout({
+        "wanted": 1,
+        "tag": request["tag"],
+        "pair": 32 - exact_log2(PAIR_BYTES),
+    })
+
+
+class InstructionCache(SharedBlock):
+    """L1 instruction cache: non-blocking, set-associative, with a next-line prefetcher.
+
+    | cycle | a pair of instructions                                                     |
+    |-------|----------------------------------------------------------------------------|
+    | 0     | `fetch` is accepted                                                        |
+    | 1     | `fetched`, if the cache hits or the address is not DRAM; one per cycle     |
+    | 2     | else `read` of its line is offered, unless the line is in flight           |
+    | n     | the last beat of the line arrives                                          |
+    | n + 2 | `fetched`; one per cycle of all that wait for the line, in any order       |
+
+    Requests after a miss proceed, with up to `misses` lines in flight. If no MSHR is free, the
+    request stalls, and those after it. After a line that is missed, or prefetched and used for
+    the first time, the next `prefetch` lines are read in cycles without a request. A line that
+    cannot be read is answered with an error and not kept. No request is accepted in a cycle in
+    which a beat arrives, or during a sweep: one cycle for each set, also after a reset.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    fetch : In(stream.Signature(fetch_request_layout(config.core)))
+    fetched : Out(ResponseSignature(fetch_response_layout(config.core)))
+    invalidate : In(1)
+        Requests from the next cycle on read their lines anew, for all warps. The driver keeps the
+        clock running in that cycle, as a core with a running warp does: `busy` does not cover it.
+    read : Out(stream.Signature(read_layout(config)))
+        First beat of a line. All beats of the line are to be read.
+    line : In(ResponseSignature(line_layout(config)))
+        Beats of one line in order, of several lines in any order.
+    events : Out(instruction_cache_events())
+    busy : Out(1)
+        A request is in progress, or arrives.
+    """
+
+    fetch: stream.Interface
+    fetched: Any
+    invalidate: Signal
+    read: stream.Interface
+    line: Any
+    events: data.View
+    busy: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        self.core = core = core_of(config)
+        self.misses = instruction_misses(config)
+        super().__init__({
+            "fetch": In(stream.Signature(fetch_request_layout(core))),
+            "fetched": Out(ResponseSignature(fetch_response_layout(core))),
+            "invalidate": In(1),
+            "read": Out(stream.Signature(read_layout(config))),
+            "line": In(ResponseSignature(line_layout(config))),
+            "events": Out(instruction_cache_events()),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.tags = tags = CacheTags(self.core.l1i)
+        m.submodules.words = words = CacheWords(self.misses)
+        m.submodules.table = table = MissTable(self.misses)
+        look, look_valid = Signal(look_layout(self.config), reset_less=True), Signal()
+        is_outside, is_served = self.look_up(m, look, look_valid, tags, table)
+        self.begin(m, look, table)
+        self.fill(m, tags, words, table)
+
+        accepted, probed, proposed = Signal(), Signal(), Signal(self.core.l1i.line_width)
+        leaves, is_idle, proposes = Signal(), Signal(), Signal()
+        m.d.comb += [
+            leaves.eq(~look.wanted | is_served),
+            is_idle.eq((~look_valid | leaves) & ~self.line.valid & ~tags.sweeping),
+            self.fetch.ready.eq(is_idle & ~table.replay.valid & ~proposes),
+            accepted.eq(self.fetch.valid & self.fetch.ready),
+            proposes.eq(self.prefetch(m, look, look_valid, table, is_served, proposed)),
+            probed.eq(proposes & is_idle),
+        ]
+        with m.If(leaves):
+            m.d.sync += look_valid.eq(0)
+        self.ask(m, accepted, probed, proposed, tags, words, table)
+        with m.If(accepted | probed):
+            m.d.sync += [look_valid.eq(1), look.eq(self.asked(accepted, proposed))]
+        replayed = self.answer(m, look, look_valid, tags, words, table, is_outside)
+        self.tell(m, accepted, look_valid & ~leaves)
+        m.d.comb += self.busy.eq(
+            Cat(
+                (self.fetch.valid, self.line.valid, look_valid, replayed, proposes),
+                (tags.sweeping, table.busy),
+            ).any()
+        )
+        return m
+
+    def line_of(self, pair: Value) -> Value:
+        """Return the line of a pair, given its address in pairs."""
+        return pair[self.misses.place_width :]
+
+    def set_of(self, line: Value) -> Value:
+        """Return the set of a line."""
+        return line[: self.core.l1i.set_width]
+
+    def asked(self, accepted: Value, proposed: Value) -> Value:
+        """Return the next look-up: the accepted request, else the proposed line."""
+        asked, first = self.fetch.payload, Cat(C(0, self.misses.place_width), proposed)
+        pair = asked.address[exact_log2(PAIR_BYTES) :]
+        return Cat(accepted, asked.tag, Mux(accepted, pair, first))
+
+    def ask(self, m: Module, accepted, probed, proposed, tags, words, table):
+        """Read the arrays for a request, the tags for a proposed line, or the word of a replay."""
+        pair, replay = self.fetch.payload.address[exact_log2(PAIR_BYTES) :], table.replay
+        replays = replay.valid
+        asked = Signal(self.core.l1i.set_width)
+        m.d.comb += [
+            asked.eq(self.set_of(self.line_of(pair))),
+            tags.read.eq(accepted | probed),
+            tags.read_set.eq(Mux(probed, self.set_of(proposed), asked)),
+            # A beat of the same number may be written to other ways in this cycle.
+            words.read.eq(Mux(replays, replay.payload.way, accepted.replicate(self.core.l1i.ways))),
+            words.read_set.eq(Mux(replays, replay.payload.set, asked)),
+            words.read_place.eq(Mux(replays, replay.payload.place, pair)),
+        ]
+
+    def look_up(self, m: Module, look, look_valid, tags, table):
+        """Look up a line; return whether it is outside DRAM, and whether the look-up completes."""
+        line, is_outside, is_served = self.line_of(look.pair), Signal(), Signal()
+        present, tag = Signal(), look.tag
+        m.d.comb += [
+            tags.tag.eq(line[self.core.l1i.set_width :]),
+            tags.invalidate.eq(self.invalidate),
+            present.eq(tags.hits.any()),
+            is_outside.eq(~is_dram(Cat(C(0, exact_log2(PAIR_BYTES)), look.pair))),
+            table.looks.eq(look_valid & ~is_outside),
+            table.present.eq(present),
+            table.valids.eq(tags.valids),
+            table.line.eq(line),
+            table.wanted.eq(look.wanted),
+            table.waiter.eq(Cat(tag.pair, tag.warp)),
+            table.place.eq(look.pair),
+            table.invalidate.eq(self.invalidate),
+            is_served.eq(is_outside | present | table.joins | table.begins),
+        ]
+        return is_outside, is_served
+
+    def begin(self, m: Module, look, table):
+        """Request missing lines from memory, in order."""
+        m.submodules.reads = reads = Queue(read_layout(self.config), self.core.l1i.misses)
+        beat = Cat(C(0, exact_log2(self.misses.beats)), self.line_of(look.pair))
+        m.d.comb += [
+            reads.i.valid.eq(table.begins),  # the queue has room for every MSHR
+            reads.i.payload.id.eq(table.entry),
+            reads.i.payload.beat.eq(beat),
+        ]
+        connect(m, reads.o, flipped(self.read))
+
+    def fill(self, m: Module, tags, words, table):
+        """Write arriving beats to the arrays; the line becomes valid with its last beat."""
+        came, fill = self.line.payload, table.fill
+        last = C(1, 1) if self.misses.beats == 1 else fill.beat.all()
+        ways = Signal(self.core.l1i.ways)
+        m.d.comb += [
+            table.filled.eq(self.line.valid),
+            table.filled_entry.eq(came.id),
+            table.error.eq(came.error),
+            ways.eq(Mux(self.line.valid, fill.way, 0)),
+            words.write.eq(ways),
+            words.write_set.eq(self.set_of(fill.line)),
+            words.write_beat.eq(fill.beat),
+            words.write_data.eq(came.data),
+            tags.write.eq(Mux(fill.forgotten, 0, ways)),
+            tags.write_set.eq(self.set_of(fill.line)),
+            tags.write_tag.eq(fill.line[self.core.l1i.set_width :]),
+            tags.write_valid.eq(last & ~fill.fails & ~came.error),
+        ]
+
+    def prefetch(self, m: Module, look, look_valid, table, is_served, proposed: Signal) -> Value:
+        """Return whether the line at `proposed` is to be looked up for a prefetch."""
+        if not self.core.l1i.prefetch:
+            return C(0, 1)
+        m.submodules.prefetcher = prefetcher = Prefetcher(self.core.l1i)
+        is_probe = look_valid & ~look.wanted
+        m.d.comb += [
+            prefetcher.line.eq(self.line_of(look.pair)),
+            prefetcher.trigger.eq(look.wanted & (table.begins | table.first_use)),
+            prefetcher.served.eq(is_probe & is_served),
+            proposed.eq(prefetcher.proposed),
+        ]
+        return prefetcher.proposes & table.spare & ~is_probe
+
+    def answer(self, m: Module, look, look_valid, tags, words, table, is_outside) -> Value:
+        """Answer a hit or a replay; return whether a replay is answered.
+
+        Never both, as no request is accepted in the cycle of a replay.
+        """
+        replayed = Signal(replay_layout(self.misses), reset_less=True)
+        replayed_valid = Signal()
+        answers, answer, tag = Signal(), self.fetched.payload, self.fetched.payload.tag
+        m.d.sync += [replayed_valid.eq(table.replay.valid), replayed.eq(table.replay.payload)]
+        m.d.comb += [
+            answers.eq(look_valid & look.wanted & (tags.hits.any() | is_outside)),
+            self.fetched.valid.eq(answers | replayed_valid),
+            words.way.eq(Mux(replayed_valid, replayed.way, tags.hits)),
+            answer.data.eq(words.word),
+            answer.error.eq(Mux(replayed_valid, replayed.error, is_outside)),
+            Cat(tag.pair, tag.warp).eq(
+                Mux(replayed_valid, replayed.waiter, Cat(look.tag.pair, look.tag.warp))
+            ),
+        ]
+        return replayed_valid
+
+    def tell(self, m: Module, accepted: Signal, waits: Value):
+        """Drive `events`; `waits`: the look-up stalls."""
+        events, was_accepted = self.events, Signal()
+        m.d.sync += was_accepted.eq(accepted)
+        m.d.comb += [
+            events.fetches.eq(accepted),
+            # A request that waits for a line is never answered in the cycle after an acceptance.
+            events.fetch_misses.eq(was_accepted & ~self.fetched.valid),
+            events.lines_fetched.eq(self.read.valid & self.read.ready),
+            events.entry_waits.eq(waits),
+            events.bank_waits.eq(self.fetch.valid & ~self.fetch.ready & ~waits),
+        ]

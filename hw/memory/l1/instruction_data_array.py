@@ -1,0 +1,87 @@
+"""Data array of an L1 cache that is written by whole beats."""
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...emit.shared_block import SharedBlock
+from ...lib.arbiter import select
+from ...lib.sram import Sram
+from .mshr import MissConfig
+
+__all__ = ["CacheWords"]
+
+
+class CacheWords(SharedBlock):
+    """Data array: written by beats, read by words from several ways of a set.
+
+    Read latency 1 cycle. `way` selects among the ways in the cycle of the data.
+
+    Parameters
+    ----------
+    config : MissConfig
+
+    Members
+    -------
+    read : In(config.cache.ways)
+        Ways that are read. Never a beat that is written in the same cycle.
+    read_set : In(config.cache.set_width)
+    read_place : In(config.place_width)
+        The word's number in its line.
+    way : In(config.cache.ways)
+        One-hot: the way whose word is output, one of those read.
+    word : Out(8 * config.word_bytes)
+        Combinational from `way`.
+    write : In(config.cache.ways)
+        Ways that are written.
+    write_set : In(config.cache.set_width)
+    write_beat : In(exact_log2(config.beats))
+    write_data : In(8 * config.beat_bytes)
+    """
+
+    read: Signal
+    read_set: Signal
+    read_place: Signal
+    way: Signal
+    word: Signal
+    write: Signal
+    write_set: Signal
+    write_beat: Signal
+    write_data: Signal
+
+    def __init__(self, config: MissConfig):
+        self.config = config
+        super().__init__({
+            "read": In(config.cache.ways),
+            "read_set": In(config.cache.set_width),
+            "read_place": In(config.place_width),
+            "way": In(config.cache.ways),
+            "word": Out(8 * config.word_bytes),
+            "write": In(config.cache.ways),
+            "write_set": In(config.cache.set_width),
+            "write_beat": In(exact_log2(config.beats)),
+            "write_data": In(8 * config.beat_bytes),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        place = Signal(config.word_width, reset_less=True)  # of the word in its beat
+        with m.If(self.read.any()):
+            m.d.sync += place.eq(self.read_place)
+        words = []
+        for way in range(config.cache.ways):
+            beats = Sram(depth=config.cache.sets * config.beats, width=8 * config.beat_bytes)
+            m.submodules[f"way_{way}"] = beats
+            word = Signal.like(self.word, name=f"word_{way}")
+            m.d.comb += [
+                beats.read_enable.eq(self.read[way]),
+                beats.read_address.eq(Cat(self.read_place[config.word_width :], self.read_set)),
+                beats.write_mask.eq(self.write[way]),
+                beats.write_address.eq(Cat(self.write_beat, self.write_set)),
+                beats.write_data.eq(self.write_data),
+                word.eq(beats.read_data.word_select(place, 8 * config.word_bytes)),
+            ]
+            words.append(word)
+        m.d.comb += self.word.eq(select(self.way, words))
+        return m

@@ -1,0 +1,119 @@
+"""Tag array of an L1 cache."""
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from ...config import CacheConfig
+from ...emit.shared_block import SharedBlock
+from ...emit.sram_macros import ONE_PORT
+from ...lib.sram import Sram
+
+__all__ = ["CacheTags"]
+
+
+class CacheTags(SharedBlock):
+    """Tag array: compares the tags of a set with `tag`; invalidates all sets on request.
+
+    Read latency 1 cycle: `hits` and `valids` refer to the set of the last cycle with `read`
+    high, as its contents were then. After a reset and after `invalidate` a sweep clears one set
+    per cycle in which no set is written. No set may be read meanwhile.
+
+    The memory has one port, so no set may be read while one is written. A subclass
+    with `TWO_PORTS` excludes only the written set.
+
+    Parameters
+    ----------
+    config : CacheConfig
+
+    Members
+    -------
+    read : In(1)
+        Never in a cycle of a write.
+    read_set : In(config.set_width)
+    tag : In(config.tag_width)
+        Tag to compare with the set that was read.
+    hits : Out(config.ways)
+        Ways whose tag matches: combinational, one-hot or 0.
+    valids : Out(config.ways)
+        Ways that hold a valid line.
+    write : In(config.ways)
+        Ways that are written with `write_tag` and `write_valid`.
+    write_set, write_tag : In
+    write_valid : In(1)
+        The way holds a valid line from now on.
+    invalidate : In(1)
+        Start a sweep in the next cycle, of all that was written until now.
+    sweeping : Out(1)
+        The sweep is in progress.
+    """
+
+    read: Signal
+    read_set: Signal
+    tag: Signal
+    hits: Signal
+    valids: Signal
+    write: Signal
+    write_set: Signal
+    write_tag: Signal
+    write_valid: Signal
+    invalidate: Signal
+    sweeping: Signal
+
+    #: Ports of the memory.
+    PORTS = ONE_PORT
+
+    def __init__(self, config: CacheConfig):
+        self.config = config
+        super().__init__({
+            "read": In(1),
+            "read_set": In(config.set_width),
+            "tag": In(config.tag_width),
+            "hits": Out(config.ways),
+            "valids": Out(config.ways),
+            "write": In(config.ways),
+            "write_set": In(config.set_width),
+            "write_tag": In(config.tag_width),
+            "write_valid": In(1),
+            "invalidate": In(1),
+            "sweeping": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        mark, sweeps_anew = self.mark(m)
+        width = config.tag_width + len(mark)
+        m.submodules.lines = lines = Sram(
+            depth=config.sets, width=config.ways * width, granularity=width, ports=self.PORTS
+        )
+        sweeps, next_set = Signal(init=1), Signal(config.set_width)
+        written = Signal(width)
+        m.d.comb += [
+            lines.read_enable.eq(self.read),
+            lines.read_address.eq(self.read_set),
+            self.sweeping.eq(sweeps),
+            lines.write_mask.eq(self.write),
+            lines.write_address.eq(self.write_set),
+            written.eq(Cat(self.write_tag, Mux(self.write_valid, mark, 0))),
+            lines.write_data.eq(written.replicate(config.ways)),
+        ]
+        for way in range(config.ways):
+            line = lines.read_data.word_select(way, width)
+            m.d.comb += [
+                self.valids[way].eq(line[config.tag_width :] == mark),
+                self.hits[way].eq(line == Cat(self.tag, mark)),
+            ]
+        with m.If(sweeps & ~self.write.any()):
+            m.d.comb += [
+                lines.write_mask.eq(~0),
+                lines.write_address.eq(next_set),
+                written.eq(0),
+            ]
+            m.d.sync += [next_set.eq(next_set + 1), sweeps.eq(~next_set.all())]
+        with m.If(sweeps_anew):
+            m.d.sync += [next_set.eq(0), sweeps.eq(1)]
+        return m
+
+    def mark(self, m: Module) -> tuple[Value, Value]:
+        """Return the mark stored with the tag of a valid line, never 0, and when to sweep."""
+        return C(1, 1), self.invalidate

@@ -1,0 +1,123 @@
+"""Flush engine of an L2 slice: writes back all dirty lines."""
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...emit.shared_block import SharedBlock
+from .layouts import L2SliceConfig, operation_layout
+
+__all__ = ["GROUPS", "L2Flush"]
+
+#: Groups of consecutive sets, each with a flag for dirty lines.
+GROUPS = 32
+
+
+class L2Flush(SharedBlock):
+    """Flush engine: waits for an idle slice, walks the sets, and waits for all write-backs.
+
+    One set is looked up per cycle, and again until it has no dirty line left: a line every 2
+    cycles. A group of sets without a write since the last flush takes 1 cycle.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    flush : In(1)
+        Held until `flushed`, then released.
+    flushed : Out(1)
+        All earlier writes are in DRAM. Stays high until `flush` falls.
+    holds : Out(1)
+        No new operation may begin.
+    idle : In(1)
+        No operation is in progress in the slice.
+    settled : In(1)
+        No write-back is in flight.
+    walk : Out(stream.Signature(operation_layout(config)))
+    looked : In(1)
+        The set accepted in the last cycle is looked up; it was `clean`, or is repeated.
+    clean : In(1)
+    written : In(1)
+        A line of the set of `line` is written, and will be dirty.
+    line : In(config.l2.line_width)
+    """
+
+    flush: Signal
+    flushed: Signal
+    holds: Signal
+    idle: Signal
+    settled: Signal
+    walk: stream.Interface
+    looked: Signal
+    clean: Signal
+    written: Signal
+    line: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        super().__init__({
+            "flush": In(1),
+            "flushed": Out(1),
+            "holds": Out(1),
+            "idle": In(1),
+            "settled": In(1),
+            "walk": Out(stream.Signature(operation_layout(config))),
+            "looked": In(1),
+            "clean": In(1),
+            "written": In(1),
+            "line": In(config.l2.line_width),
+        })
+
+    def build(self, platform):
+        m = Module()
+        sets, width = self.config.l2.sets, self.config.l2.set_width
+        groups = min(GROUPS, sets)
+        low = exact_log2(sets // groups)
+        written = Signal(groups)  # groups of sets with dirty lines
+        set_number, is_over, skips = Signal(width + 1), Signal(), Signal()
+        # Set accepted in the last cycle. If it is not clean, it and the set after it are repeated.
+        taken, taken_set = Signal(), Signal.like(set_number)
+        tag = C(0, self.config.l2.tag_width)
+        m.d.comb += [
+            self.holds.eq(1),
+            self.walk.payload.walk.eq(1),
+            self.walk.payload.line.eq(self.config.line_of(tag, set_number[:width])),
+            is_over.eq(set_number[width]),
+            skips.eq(~set_number[:low].any() & ~written.bit_select(set_number[low:width], 1)),
+        ]
+        m.d.sync += taken.eq(0)
+        with m.If(self.written):
+            group = self.config.set_of(self.line)[low:]
+            # An indexed assignment would become a tree of cases.
+            m.d.sync += written.eq(written | (1 << group))
+        with m.FSM():
+            with m.State("rests"):
+                m.d.comb += self.holds.eq(self.flush)
+                m.d.sync += set_number.eq(0)
+                with m.If(self.flush & self.idle):
+                    m.next = "walks"
+            with m.State("walks"):
+                m.d.comb += self.walk.valid.eq(~is_over & ~skips)
+                with m.If(~is_over & skips):
+                    m.d.sync += set_number.eq(set_number + (1 << low))
+                with m.Elif(self.walk.valid & self.walk.ready):
+                    m.d.sync += [
+                        taken.eq(1),
+                        taken_set.eq(set_number),
+                        set_number.eq(set_number + 1),
+                    ]
+                with m.If(self.looked & taken & ~self.clean):
+                    m.d.sync += [set_number.eq(taken_set), taken.eq(0)]
+                with m.Elif(is_over & ~taken):
+                    m.d.sync += written.eq(0)
+                    m.next = "settles"
+            with m.State("settles"), m.If(self.settled & self.idle):
+                m.next = "ends"
+            with m.State("ends"):
+                m.d.comb += [self.holds.eq(0), self.flushed.eq(self.flush)]
+                with m.If(~self.flush):
+                    m.next = "rests"
+        return m

@@ -1,0 +1,143 @@
+"""State of the MSHRs of an L2 slice: the events that each waits for."""
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ...emit.shared_block import SharedBlock
+from .cam import matches
+from .layouts import L2SliceConfig
+
+__all__ = ["L2SlotStates", "outcome_layout"]
+
+
+def outcome_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of the outcome of a look-up for a read that is not answered.
+
+    The line is read from DRAM (``fetches``, and kept if ``keeps``), or the read is retried: after
+    the line in flight arrives (``for_line``), after a write-back reaches DRAM (``for_back``), or
+    at its turn. Data that arrived for it ``stays`` until then.
+    """
+    return data.StructLayout({"fetches": 1, "keeps": 1, "for_line": 1, "for_back": 1, "stays": 1})
+
+
+class L2SlotStates(SharedBlock):
+    """MSHR states: wait for a line, for a write-back, or for an earlier read of the same id.
+
+    One bit for each MSHR. Outputs refer to the look-up of the same cycle; inputs take effect in
+    the next. Only keys of lines are compared. A match of another line's key causes an early
+    retry or an unneeded stall of a write, and no error.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    line : In(config.l2.line_width)
+        Line that is looked up.
+    take : In(config.l2.misses)
+        Allocate the MSHR to the read that is looked up.
+    settle : In(config.l2.misses)
+        The read of this MSHR was looked up, or is taken, with this outcome:
+    outcome : In(outcome_layout(config))
+    in_turn : In(1)
+        No earlier read of its id waits.
+    free : In(config.l2.misses)
+        The read of this MSHR is answered.
+    line_came : In(1)
+        The line that is looked up arrives.
+    back_came : In(1)
+        A write-back reached DRAM.
+    wake : In(config.l2.misses)
+        Its turn is reached, or will be by its look-up; a look-up before its turn clears this.
+    pick : In(config.l2.misses)
+        Its look-up is issued.
+    came : In(config.l2.misses)
+        Its last beat arrived.
+    used : Out(config.l2.misses)
+        The MSHR is in use.
+    ready : Out(config.l2.misses)
+        It may be looked up when it is its turn; as a fill if `here`.
+    waits : Out(config.l2.misses)
+        It requests a look-up.
+    here : Out(config.l2.misses)
+    passing : Out(config.l2.misses)
+        Its line is not kept.
+    passes : Out(1)
+        The line that is looked up is being read past the cache.
+    """
+
+    line: Signal
+    take: Signal
+    settle: Signal
+    outcome: data.View
+    in_turn: Signal
+    free: Signal
+    line_came: Signal
+    back_came: Signal
+    wake: Signal
+    pick: Signal
+    came: Signal
+    used: Signal
+    ready: Signal
+    waits: Signal
+    here: Signal
+    passing: Signal
+    passes: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        slots = config.l2.misses
+        super().__init__(
+            {name: In(slots) for name in ("take", "settle", "free", "wake", "pick", "came")}
+            | {name: In(1) for name in ("in_turn", "line_came", "back_came")}
+            | {name: Out(slots) for name in ("used", "ready", "waits", "here", "passing")}
+            | {
+                "line": In(config.l2.line_width),
+                "outcome": In(outcome_layout(config)),
+                "passes": Out(1),
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        outcome, settle = self.outcome, self.settle
+        picked, fetching, woken = (
+            Signal.like(self.used, name=name) for name in ("picked", "fetching", "woken")
+        )
+        for_line, for_back, ends = (
+            Signal.like(self.used, name=name) for name in ("for_line", "for_back", "ends")
+        )
+        key = self.config.key_of(self.line)
+        same = matches(m, self.take, key, key)
+        m.d.comb += [
+            ends.eq(settle | self.free),
+            self.ready.eq(self.used & ~picked & (self.here | ~(fetching | for_line | for_back))),
+            self.waits.eq(self.ready & (woken | (self.here & ~self.passing))),
+            self.passes.eq((same & self.passing).any()),
+        ]
+        m.d.sync += [
+            self.used.eq((self.used & ~self.free) | self.take),
+            picked.eq((picked & ~ends) | self.pick),
+            fetching.eq((fetching & ~self.came) | where(settle, outcome.fetches)),
+            self.here.eq((self.here & ~ends) | self.came | where(settle, outcome.stays)),
+            self.passing.eq(
+                (self.passing & ~ends)
+                | where(settle, outcome.stays | (outcome.fetches & ~outcome.keeps))
+            ),
+            for_line.eq(
+                (for_line & ~settle & ~where(same, self.line_came))
+                | where(settle, outcome.for_line)
+            ),
+            for_back.eq(
+                where((for_back & ~settle) | where(settle, outcome.for_back), ~self.back_came)
+            ),
+            woken.eq((woken & ~settle) | where(settle, self.in_turn) | self.wake),
+        ]
+        return m
+
+
+def where(slots: Value, condition: Value) -> Value:
+    """Return `slots` if `condition` holds, else 0."""
+    return Mux(condition, slots, 0)

@@ -1,0 +1,91 @@
+"""Prefetcher of an L2 slice."""
+
+from amaranth import *
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...emit.shared_block import SharedBlock
+from ...isa.memory_map import DRAM_END
+from ...lib.stream_prefetcher import StreamConfig, StreamPrefetcher
+from .layouts import L2SliceConfig, operation_layout
+
+__all__ = ["L2Ahead"]
+
+
+class L2Ahead(SharedBlock):
+    """Prefetcher: issues look-ups of the lines that a `StreamPrefetcher` proposes, within DRAM.
+
+    Prefetches use up to three quarters of the MSHRs.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+        With `config.l2.prefetch` at least 1.
+
+    Members
+    -------
+    asks, missed : In(1)
+        A read that allocates is looked up for the first time, and misses.
+    line : In(config.l2.line_width)
+    begun, came : In(1)
+        A prefetch begins. One in flight arrives, or a demand read takes it over.
+    forget : In(1)
+        See `StreamPrefetcher`.
+    o : Out(stream.Signature(operation_layout(config)))
+        A read of no beats, whose outcome needs no report.
+    busy : Out(1)
+        A prefetch will be offered, or a line arrives.
+    """
+
+    asks: Signal
+    missed: Signal
+    line: Signal
+    begun: Signal
+    came: Signal
+    forget: Signal
+    o: stream.Interface
+    busy: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        super().__init__({
+            "asks": In(1),
+            "missed": In(1),
+            "line": In(config.l2.line_width),
+            "begun": In(1),
+            "came": In(1),
+            "forget": In(1),
+            "o": Out(stream.Signature(operation_layout(config))),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        l2, low = self.config.l2, exact_log2(self.config.masters)
+        m.submodules.streams = streams = StreamPrefetcher(
+            StreamConfig(line_width=l2.line_width - low, ahead=l2.prefetch)
+        )
+        most = 3 * l2.misses // 4
+        under_way, is_dram = Signal(range(l2.misses + 1)), Signal()
+        slice_number = Signal(low)  # common to all lines of this slice
+        proposed, may_go = Cat(slice_number, streams.o.payload), Signal()
+        with m.If(self.asks):
+            m.d.sync += slice_number.eq(self.line)
+        m.d.comb += [
+            streams.asks.eq(self.asks),
+            streams.missed.eq(self.missed),
+            streams.line.eq(self.line[low:]),
+            streams.forget.eq(self.forget),
+            is_dram.eq(proposed < DRAM_END // l2.line_bytes),
+            # Offers of this cycle and of the last are not counted yet.
+            may_go.eq(under_way < most - 1),
+            self.o.valid.eq(streams.o.valid & is_dram & may_go),
+            streams.o.ready.eq((self.o.ready & may_go) | ~is_dram),
+            self.o.payload.read.eq(1),
+            self.o.payload.line.eq(proposed),
+            self.o.payload.allocates.eq(1),
+            self.busy.eq(streams.busy),
+        ]
+        m.d.sync += under_way.eq(under_way + self.begun - self.came)
+        return m

@@ -1,0 +1,102 @@
+"""Table with read, decision and write in consecutive cycles, and forwarding between them."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ...emit.shared_block import SharedBlock
+from ...lib.sram import Sram
+
+__all__ = ["L2Table", "TableShape"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableShape:
+    """Rows of pieces that are written separately.
+
+    Parameters
+    ----------
+    rows, pieces : int
+    width : int
+        Bits of a piece.
+
+    """
+
+    rows: int
+    pieces: int = 1
+    width: int
+
+
+class L2Table(SharedBlock):
+    """Read-modify-write table: one row per cycle, in any order.
+
+    A row read in one cycle is at `found` in the next, in which it may be written. If the same row
+    is read in that cycle, the written value is forwarded. After a reset a sweep clears one row
+    per cycle; no row may be read meanwhile.
+
+    Parameters
+    ----------
+    config : TableShape
+
+    Members
+    -------
+    read : In(1)
+    row : In(ceil_log2(config.rows))
+    found : Out(config.pieces * config.width)
+        The row read in the last cycle.
+    write : In(config.pieces)
+        Pieces of that row that are set to `written`.
+    written : In(config.width)
+    sweeping : Out(1)
+        The sweep is in progress.
+    """
+
+    read: Signal
+    row: Signal
+    found: Signal
+    write: Signal
+    written: Signal
+    sweeping: Signal
+
+    def __init__(self, config: TableShape):
+        self.config = config
+        super().__init__({
+            "read": In(1),
+            "row": In(ceil_log2(config.rows)),
+            "found": Out(config.pieces * config.width),
+            "write": In(config.pieces),
+            "written": In(config.width),
+            "sweeping": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        rows, pieces, width = self.config.rows, self.config.pieces, self.config.width
+        m.submodules.store = store = Sram(depth=rows, width=pieces * width, granularity=width)
+        sweeps, next_row = Signal(init=1), Signal.like(self.row)
+        shown, shown_row = Signal(), Signal.like(self.row, reset_less=True)
+        again, kept = Signal(), Signal.like(self.found, reset_less=True)
+        same = self.read & shown & (self.row == shown_row)
+        becomes = Cat(
+            Mux(self.write[n], self.written, self.found.word_select(n, width))
+            for n in range(pieces)
+        )
+        m.d.comb += [
+            self.found.eq(Mux(again, kept, store.read_data)),
+            store.read_enable.eq(self.read & ~same),
+            store.read_address.eq(self.row),
+            store.write_mask.eq(Mux(sweeps, ~C(0, pieces), self.write)),
+            store.write_address.eq(Mux(sweeps, next_row, shown_row)),
+            store.write_data.eq(Mux(sweeps, 0, self.written.replicate(pieces))),
+            self.sweeping.eq(sweeps),
+        ]
+        m.d.sync += [shown.eq(self.read), again.eq(same)]
+        with m.If(same):
+            m.d.sync += kept.eq(becomes)
+        with m.If(self.read):
+            m.d.sync += shown_row.eq(self.row)
+        with m.If(sweeps):
+            m.d.sync += [next_row.eq(next_row + 1), sweeps.eq(~next_row.all())]
+        return m

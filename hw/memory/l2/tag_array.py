@@ -1,0 +1,113 @@
+"""Tag array of an L2 slice, with its replacement policy."""
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ...emit.shared_block import SharedBlock
+from ...lib.arbiter import lowest, number_of, select
+from .layouts import (
+    L2SliceConfig,
+    chances_layout,
+    change_layout,
+    entry_layout,
+    found_layout,
+    operation_layout,
+)
+from .replacement_policy import L2Victim
+from .table import L2Table, TableShape
+
+__all__ = ["L2Sets"]
+
+
+class L2Sets(SharedBlock):
+    """Tag array: looks up a line in its set and selects a victim, with a latency of 1 cycle.
+
+    An update is forwarded to a look-up of the same set in the same cycle.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    ask : In(1)
+        Look up `asked`.
+    asked : In(config.l2.line_width)
+    valid : In(1)
+        A look-up was requested in the last cycle. The members below refer to it.
+    operation : In(operation_layout(config))
+        Its operation.
+    found : Out(found_layout(config))
+    change : In(change_layout(config))
+    sweeping : Out(1)
+        The sets are being cleared after a reset; no look-up is allowed.
+    """
+
+    ask: Signal
+    asked: Signal
+    valid: Signal
+    operation: data.View
+    found: data.View
+    change: data.View
+    sweeping: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        super().__init__({
+            "ask": In(1),
+            "asked": In(config.l2.line_width),
+            "valid": In(1),
+            "operation": In(operation_layout(config)),
+            "found": Out(found_layout(config)),
+            "change": In(change_layout(config)),
+            "sweeping": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config, ways, layout = self.config, range(self.config.l2.ways), entry_layout(self.config)
+        m.submodules.tags = tags = L2Table(
+            TableShape(rows=config.l2.sets, pieces=len(ways), width=layout.size)
+        )
+        m.submodules.victims = victims = L2Victim(config)
+        entries = [Signal(layout, name=f"entry_{way}") for way in ways]
+        hits, dirty, leaves, target = (
+            Signal(len(ways), name=name) for name in ("hits", "dirty_ways", "leaves", "target")
+        )
+        tag, found, change = config.tag_of(self.operation.line), self.found, self.change
+        m.d.comb += [
+            tags.read.eq(self.ask),
+            tags.row.eq(config.set_of(self.asked)),
+            Cat(Value.cast(entry) for entry in entries).eq(tags.found),
+            hits.eq(Cat(entry.valid & (entry.tag == tag) for entry in entries)),
+            dirty.eq(Cat(entry.valid & entry.dirty for entry in entries)),
+            leaves.eq(Mux(self.operation.walk, lowest(dirty), victims.victim)),
+            target.eq(Mux(found.present & ~self.operation.walk, hits, leaves)),
+            found.present.eq(hits.any()),
+            Value.cast(found.entry).eq(select(hits, [Value.cast(entry) for entry in entries])),
+            Value.cast(found.gone).eq(select(leaves, [Value.cast(entry) for entry in entries])),
+            found.given_up.eq((victims.victim & dirty).any()),
+            found.dirty.eq(dirty.any()),
+            found.has_way.eq(victims.has_way),
+            found.way.eq(number_of(target)),
+            tags.write.eq(Mux(change.write, target, 0)),
+            tags.written.eq(change.entry),
+            self.sweeping.eq(tags.sweeping),
+            victims.valid.eq(Cat(entry.valid for entry in entries)),
+            victims.pending.eq(Cat(entry.valid & entry.pending for entry in entries)),
+            victims.wanted.eq(Mux(self.valid & change.wanted, hits, 0)),
+            victims.replaces.eq(change.replaces),
+            victims.ahead.eq(change.ahead),
+        ]
+        if config.l2.prefetch:
+            shape = TableShape(rows=config.l2.sets, width=chances_layout(config).size)
+            m.submodules.chances = chances = L2Table(shape)
+            m.d.comb += [
+                chances.read.eq(tags.read),
+                chances.row.eq(tags.row),
+                Value.cast(victims.chances).eq(chances.found),
+                chances.write.eq(victims.changes),
+                chances.written.eq(victims.becomes),
+            ]
+        return m

@@ -1,0 +1,275 @@
+"""Tag stage of an L2 slice: decides the outcome of each operation."""
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ...emit.shared_block import SharedBlock
+from .layouts import L2SliceConfig, access_layout, change_layout, found_layout, operation_layout
+from .mshr_states import outcome_layout
+from .writeback_buffer import put_layout
+
+__all__ = ["L2Lookup"]
+
+
+class L2Lookup(SharedBlock):
+    """Tag stage: decides on an operation in one cycle, from the tags and the state in flight.
+
+    A read hits if its beats are valid and no earlier read of its id waits. On a miss the line is
+    read from DRAM: into its own way, into a victim, or past the cache. If the line is in flight
+    already, or bytes of it are being written back, the read waits. A prefetch (a read of no
+    beats) begins if a way is available, and is dropped otherwise. The first demand miss on a line
+    being prefetched takes over its MSHR. A write allocates without a read of its line; bytes it
+    does not write stay invalid. It stalls while its line is read past the cache, or while the
+    write-back buffer is full.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    valid : In(1)
+    operation : In(operation_layout(config))
+    found : In(found_layout(config))
+        Result of `L2Sets`.
+    is_ordered, follows, owes : In(1)
+        State of its id, from `L2Ids`.
+    passes : In(1)
+        From `L2Slots`.
+    going, room : In(1)
+        From `L2WriteBacks`.
+    back : In
+        Number of the next write-back.
+    spare : In(config.slot_width)
+        MSHR of a read that is taken.
+    change : Out(change_layout(config))
+        Update of `L2Sets`.
+    take, adopt, adopted, settle, outcome, free, line_came : Out
+        Update of `L2Slots`.
+    put, what : Out
+        Update of `L2WriteBacks`.
+    access : Out(access_layout(config))
+        Access to the data array; valid with `accesses`.
+    accesses : Out(1)
+    done, undone : Out(1)
+        A write is done, or must be retried; `replies` if its reply is sent at once.
+    replies : Out(1)
+    clean : Out(1)
+        The walk found no dirty line in its set.
+    read_miss, write_miss, write_back : Out(1)
+        A new read, or a write, missed; a line is written back.
+    """
+
+    valid: Signal
+    operation: data.View
+    found: data.View
+    is_ordered: Signal
+    follows: Signal
+    passes: Signal
+    going: Signal
+    owes: Signal
+    room: Signal
+    back: Signal
+    spare: Signal
+    change: data.View
+    take: Signal
+    adopt: Signal
+    adopted: Signal
+    settle: Signal
+    outcome: data.View
+    free: Signal
+    line_came: Signal
+    put: Signal
+    what: data.View
+    access: data.View
+    accesses: Signal
+    done: Signal
+    undone: Signal
+    replies: Signal
+    clean: Signal
+    read_miss: Signal
+    write_miss: Signal
+    write_back: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        access = access_layout(config)
+        flags_in = ("valid", "is_ordered", "follows", "passes", "going", "owes", "room")
+        flags_out = ("take", "adopt", "settle", "free", "line_came", "put", "accesses")
+        flags_out += ("done", "undone", "replies", "clean", "read_miss", "write_miss", "write_back")
+        super().__init__(
+            {name: In(1) for name in flags_in}
+            | {name: Out(1) for name in flags_out}
+            | {
+                "operation": In(operation_layout(config)),
+                "found": In(found_layout(config)),
+                "back": In(access.members["back"]),
+                "spare": In(config.slot_width),
+                "adopted": Out(config.slot_width),
+                "change": Out(change_layout(config)),
+                "outcome": Out(outcome_layout(config)),
+                "what": Out(put_layout(config)),
+                "access": Out(access),
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        operation = self.operation
+        walks, fresh, evicts = Signal(), Signal(), Signal()
+        begins, allocates = self.read(m), self.do_write(m)
+        m.d.comb += [
+            walks.eq(self.valid & operation.walk & self.found.dirty & self.room),
+            self.clean.eq(self.valid & operation.walk & ~self.found.dirty),
+            fresh.eq((begins | allocates) & ~self.found.present),
+            evicts.eq((fresh & self.found.given_up) | walks),
+            self.change.wanted.eq(operation.write | operation.beats.any()),
+            self.change.replaces.eq(fresh),
+            self.change.ahead.eq(begins & ~operation.beats.any()),
+            self.change.write.eq(begins | allocates | self.adopt | self.line_came | walks),
+        ]
+        self.enter(m, begins, allocates, walks)
+        self.send(m, evicts)
+        self.give_access(m, begins, allocates, walks, fresh)
+        return m
+
+    def read(self, m: Module) -> Signal:
+        """Decide on a read; return whether a refill of its line into a way begins."""
+        operation, outcome = self.operation, self.outcome
+        present, found = self.found.present, self.found.entry
+        reads, whole, answers, begins, passes = (
+            Signal(name=n) for n in ("reads", "whole", "answers", "read_begins", "read_passes")
+        )
+        waits, fills, goes_on = (Signal(name=n) for n in ("read_waits", "fills", "goes_on"))
+        room = ~self.found.given_up | self.room
+        wants = operation.beats.any()
+        m.d.comb += [
+            reads.eq(self.valid & (operation.read | operation.retry)),
+            whole.eq(present & ~(operation.beats & ~found.full).any()),
+            answers.eq(
+                reads & wants & whole & Mux(operation.retry, ~self.follows, self.is_ordered)
+            ),
+            begins.eq(
+                reads & ~whole & ~self.going
+                & Mux(present, ~found.pending, operation.allocates & self.found.has_way & room)
+            ),
+            passes.eq(
+                reads & wants & ~present & ~self.going & ~(operation.allocates & self.found.has_way)
+            ),
+            outcome.fetches.eq(begins | passes),
+            outcome.keeps.eq(begins),
+            outcome.for_line.eq(reads & present & ~whole & found.pending),
+            outcome.for_back.eq(reads & ~whole & ~outcome.for_line & ~outcome.fetches),
+            outcome.stays.eq(self.valid & operation.fill & ~operation.keeps),
+            self.adopt.eq(
+                reads & operation.read & wants & present & ~whole & found.pending & found.ahead
+            ),
+            self.adopted.eq(found.slot),
+            waits.eq(reads & ~answers & (wants | begins) & ~self.adopt),
+            fills.eq(self.valid & operation.fill),
+            # Adopted after it was chosen: the MSHR stays in use, its new read is answered later.
+            goes_on.eq(self.follows | (operation.keeps & ~wants & ~found.ahead)),
+            self.take.eq(waits & operation.read),
+            self.settle.eq(waits | (fills & goes_on)),
+            self.free.eq((answers & operation.retry) | (fills & ~goes_on)),
+            self.line_came.eq(self.valid & operation.fill & operation.keeps),
+            self.read_miss.eq(self.valid & operation.read & wants & ~whole),
+            self.access.responds.eq(
+                answers | (self.valid & operation.fill & wants & ~self.follows)
+            ),
+        ]  # fmt: skip
+        return begins
+
+    def do_write(self, m: Module) -> Value:
+        """Decide on a write; return whether it is done, into a way."""
+        operation, found = self.operation, self.found
+        writes, into, past, allows, keeps_order, needs_room = (
+            Signal(name=n)
+            for n in ("writes", "into", "past", "allows", "keeps_order", "needs_room")
+        )
+        evicts = into & ~found.present & found.given_up
+        m.d.comb += [
+            writes.eq(self.valid & operation.write),
+            into.eq(~operation.is_empty & (found.present | (operation.allocates & found.has_way))),
+            past.eq(~operation.is_empty & ~into),
+            keeps_order.eq(self.owes & ~past),
+            needs_room.eq(evicts | past | keeps_order),
+            allows.eq(
+                ~(self.passes & ~operation.is_empty)
+                & ~(evicts & keeps_order)
+                & (self.room | ~needs_room)
+            ),
+            self.done.eq(writes & allows),
+            self.undone.eq(writes & ~allows),
+            self.replies.eq(self.done & ~past & ~keeps_order),
+            self.write_miss.eq(self.done & ~found.present & ~operation.is_empty),
+            self.access.passes.eq(self.done & past),
+            self.what.owes.eq(self.done & (past | keeps_order)),
+        ]
+        return self.done & into
+
+    def enter(self, m: Module, begins, allocates, walks):
+        """Drive the new tag entry."""
+        operation, written, fills = self.operation, self.change.entry, self.line_came
+        present, found = self.found.present, self.found.entry
+        arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
+        with m.If(walks):
+            m.d.comb += [written.eq(self.found.gone), written.dirty.eq(0)]
+        with m.Else():
+            m.d.comb += [
+                written.tag.eq(self.config.tag_of(operation.line)),
+                written.valid.eq(1),
+                written.pending.eq(begins | (present & found.pending & ~fills)),
+                written.dirty.eq(allocates | (present & found.dirty)),
+                written.full.eq(
+                    Mux(present, found.full, 0)
+                    | Mux(allocates, operation.beats, 0)
+                    | Mux(fills, arrived, 0)
+                ),
+                written.ahead.eq(
+                    Mux(
+                        begins,
+                        ~operation.beats.any(),
+                        present & found.ahead & ~self.adopt,
+                    )
+                ),
+                written.slot.eq(Mux(begins, self.spare, found.slot)),
+            ]
+
+    def send(self, m: Module, evicts):
+        """Drive the write-back: the victim, or a write past the cache."""
+        operation, config = self.operation, self.config
+        old_line = config.line_of(self.found.gone.tag, config.set_of(operation.line))
+        m.d.comb += [
+            self.put.eq(evicts | self.access.passes | self.what.owes),
+            self.what.has_line.eq(evicts | self.access.passes),
+            self.what.line.eq(Mux(evicts, old_line, operation.line)),
+            self.what.id.eq(operation.id),
+            self.write_back.eq(evicts),
+        ]
+
+    def give_access(self, m: Module, begins, allocates, walks, fresh):
+        """Drive the access to the data array."""
+        operation, access = self.operation, self.access
+        reads = operation.read | operation.retry
+        m.d.comb += [
+            access.touches.eq(
+                (reads & access.responds) | fresh | self.line_came | allocates | walks
+            ),
+            access.writes.eq(allocates),
+            access.fills.eq(self.line_came),
+            access.from_dram.eq(access.responds & operation.fill & ~operation.keeps),
+            access.cleans.eq(walks),
+            access.fresh.eq(fresh),
+            access.pushes.eq(self.put),
+            access.place.eq(Cat(self.found.way, self.config.set_of(operation.line))),
+            access.id.eq(operation.id),
+            access.beats.eq(operation.beats),
+            access.full.eq(Mux(operation.fill, Mux(operation.keeps, self.found.entry.full, 0), ~0)),
+            access.codes.eq(operation.codes),
+            access.slot.eq(operation.slot),
+            access.entry.eq(operation.entry),
+            access.back.eq(self.back),
+            self.accesses.eq(access.touches | access.from_dram | access.pushes),
+        ]

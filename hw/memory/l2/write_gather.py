@@ -1,0 +1,195 @@
+"""Write gather of an L2 slice: assembles each write burst to a line."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...emit.shared_block import SharedBlock
+from ...lib.arbiter import one_hot
+from ...lib.sram import Sram
+from ...lib.streams import Queue
+from .layouts import WRITES_AHEAD, L2SliceConfig, operation_layout
+
+__all__ = ["L2WriteGather", "beat_layout", "burst_layout"]
+
+
+def burst_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of a write burst's id, line and first beat."""
+    return data.StructLayout({
+        "id": config.id_width,
+        "line": config.l2.line_width,
+        "first": config.beat_width,
+    })
+
+
+def beat_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of a beat of a write burst."""
+    return data.StructLayout({
+        "data": config.data_width,
+        "strobes": config.beat_bytes,
+        "last": 1,
+    })
+
+
+class L2WriteGather(SharedBlock):
+    """Write gather: offers write bursts in order, each 1 cycle after its last beat.
+
+    One beat is accepted and one burst offered per cycle, while fewer than `WRITES_AHEAD` are
+    queued. The outcome of an accepted offer is known 1 cycle later: `done`, or `undone`. In that
+    case it is offered again, with all that were accepted after it.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    burst : In(stream.Signature(burst_layout(config)))
+    beat : In(stream.Signature(beat_layout(config)))
+        Accepted only after its burst.
+    write : Out(stream.Signature(operation_layout(config)))
+    done : In(1)
+        The write accepted in the last cycle is done.
+    undone : In(1)
+        It is not done, nor is one accepted in this cycle.
+    read : In(1)
+        The line of write `read_entry` is at `data` and `strobes` in the next cycle.
+    read_entry : In
+    data : Out(8 * config.l2.line_bytes)
+    strobes : Out(config.l2.line_bytes)
+    busy : Out(1)
+        A burst is queued.
+    """
+
+    burst: stream.Interface
+    beat: stream.Interface
+    write: stream.Interface
+    done: Signal
+    undone: Signal
+    read: Signal
+    read_entry: Signal
+    data: Signal
+    strobes: Signal
+    busy: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        super().__init__({
+            "burst": In(stream.Signature(burst_layout(config))),
+            "beat": In(stream.Signature(beat_layout(config))),
+            "write": Out(stream.Signature(operation_layout(config))),
+            "done": In(1),
+            "undone": In(1),
+            "read": In(1),
+            "read_entry": In(exact_log2(WRITES_AHEAD)),
+            "data": Out(8 * config.l2.line_bytes),
+            "strobes": Out(config.l2.line_bytes),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.bursts = bursts = Queue(burst_layout(config), 4)
+        # One bit more than needed for an index: the difference is the number of entries.
+        width = exact_log2(WRITES_AHEAD) + 1
+        newest, next_one, oldest = Signal(width), Signal(width), Signal(width)
+        room, taken = Signal(), Signal()
+        m.d.comb += [
+            self.burst.ready.eq(bursts.i.ready),
+            bursts.i.valid.eq(self.burst.valid),
+            bursts.i.payload.eq(self.burst.payload),
+            room.eq((newest - oldest)[:width] < WRITES_AHEAD),
+            self.beat.ready.eq(bursts.o.valid & room),
+            taken.eq(self.beat.valid & self.beat.ready),
+            bursts.o.ready.eq(taken & self.beat.payload.last),
+            self.write.valid.eq(next_one != newest),
+            self.busy.eq(bursts.o.valid | (newest != oldest)),
+        ]
+        with m.If(self.done):
+            m.d.sync += oldest.eq(oldest + 1)
+        with m.If(self.undone):
+            m.d.sync += next_one.eq(oldest)
+        with m.Elif(self.write.valid & self.write.ready):
+            m.d.sync += next_one.eq(next_one + 1)
+        with m.If(bursts.o.ready):
+            m.d.sync += newest.eq(newest + 1)
+        full, some = self.gather(m, bursts.o.payload, taken, newest[:-1])
+        self.offer(m, bursts, newest[:-1], next_one[:-1], full, some)
+        return m
+
+    def gather(self, m: Module, burst, taken, entry):
+        """Store a beat in its line; return which beats are complete, and if any byte is written."""
+        config, beats = self.config, self.config.beats
+        beat = self.beat.payload
+        begins, place = Signal(init=1), Signal(config.beat_width)
+        full, some = Signal(beats), Signal()
+        past_full, past_some = Signal(beats), Signal()
+        where = one_hot(m, Mux(begins, burst.first, place), beats, "where")
+        m.d.comb += [
+            full.eq(Mux(begins, 0, past_full) | Mux(beat.strobes.all(), where, 0)),
+            some.eq((~begins & past_some) | beat.strobes.any()),
+        ]
+        with m.If(taken):
+            m.d.sync += [
+                begins.eq(beat.last),
+                place.eq(Mux(begins, burst.first, place) + 1),
+                past_full.eq(full),
+                past_some.eq(some),
+            ]
+        m.submodules.words = words = Sram(
+            depth=WRITES_AHEAD, width=8 * config.l2.line_bytes, granularity=config.data_width
+        )
+        m.submodules.masks = masks = Sram(
+            depth=WRITES_AHEAD, width=config.l2.line_bytes, granularity=config.beat_bytes
+        )
+        mask = Mux(taken, where, 0)
+        m.d.comb += [
+            words.write_mask.eq(mask),
+            words.write_data.eq(beat.data.replicate(beats)),
+            # The first beat clears the strobes of beats that the burst leaves out.
+            masks.write_mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
+            masks.write_data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
+            self.data.eq(words.read_data),
+            self.strobes.eq(masks.read_data),
+        ]
+        for memory in (words, masks):
+            m.d.comb += [
+                memory.write_address.eq(entry),
+                memory.read_enable.eq(self.read),
+                memory.read_address.eq(self.read_entry),
+            ]
+        return full, some
+
+    def offer(self, m: Module, bursts, newest, next_one, full, some):
+        """Store the address and state of each burst, and offer the next."""
+        config, write = self.config, self.write.payload
+        layout = data.StructLayout({
+            "line": config.l2.line_width,
+            "id": config.id_width,
+            "full": config.beats,
+            "some": 1,
+        })
+        known, offered = Signal(layout), Signal(layout)
+        m.submodules.known = store = Memory(shape=layout.size, depth=WRITES_AHEAD, init=[])
+        into, read = store.write_port(), store.read_port(domain="comb")
+        m.d.comb += [
+            known.line.eq(bursts.o.payload.line),
+            known.id.eq(bursts.o.payload.id),
+            known.full.eq(full),
+            known.some.eq(some),
+            into.en.eq(bursts.o.ready),
+            into.addr.eq(newest),
+            into.data.eq(known),
+            read.addr.eq(next_one),
+            Value.cast(offered).eq(read.data),
+            write.write.eq(1),
+            write.line.eq(offered.line),
+            write.id.eq(offered.id),
+            write.beats.eq(offered.full),
+            write.is_empty.eq(~offered.some),
+            write.allocates.eq(config.allocates(offered.id)),
+            write.entry.eq(next_one),
+        ]

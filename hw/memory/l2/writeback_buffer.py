@@ -1,0 +1,238 @@
+"""Write-back buffer of an L2 slice."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ...emit.shared_block import SharedBlock
+from ...lib.arbiter import lowest, number_of, one_hot
+from ...lib.sram import Sram
+from ...lib.streams import Queue
+from .cam import matches
+from .layouts import L2SliceConfig
+from .write_gather import beat_layout, burst_layout
+
+__all__ = ["L2WriteBacks", "address_layout", "put_layout", "reply_layout"]
+
+
+def put_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of a write-back: a ``line`` if ``has_line``; ``owes`` a reply to ``id``.
+
+    An entry without a line only keeps the replies to an id in order.
+    """
+    return data.StructLayout({
+        "has_line": 1,
+        "owes": 1,
+        "line": config.l2.line_width,
+        "id": config.id_width,
+    })
+
+
+def address_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of a write burst: line, first beat, and beats - 1."""
+    return data.StructLayout({
+        "line": config.l2.line_width,
+        "first": config.beat_width,
+        "more": config.beat_width,
+    })
+
+
+def reply_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of the response to a write."""
+    return data.StructLayout({"id": burst_layout(config).members["id"], "code": 2})
+
+
+def span(present: Value) -> Value:
+    """Return all bits from the lowest to the highest set bit; the lowest if none is set."""
+    bits = len(present)
+    return Cat(
+        present[: n + 1].any() & present[n:].any() | (~present.any() if n == 0 else 0)
+        for n in range(bits)
+    )
+
+
+class L2WriteBacks(SharedBlock):
+    """Write-back buffer: sends lines to DRAM in order, one beat per cycle, and their replies.
+
+    | cycle | a line                                                                     |
+    |-------|----------------------------------------------------------------------------|
+    | 0     | `put`: from the next cycle on the line is `going`                          |
+    | 1     | `store` of its bytes                                                       |
+    | 4     | `address` and the first `beat` are offered                                 |
+
+    The burst spans the first to the last beat of a line with a byte to write. Bursts take effect
+    in order, as all have one id. A line is `going` until its response from DRAM.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    line : In(config.l2.line_width)
+        Line that is looked up.
+    going : Out(1)
+        A write-back of that line, or of one with the same key, is in flight.
+    room : Out(1)
+    put : In(1)
+        Enter `what`; only with `room`:
+    what : In(put_layout(config))
+    number, oldest : Out(config.back_width)
+        Numbers of the next write-back, and of the oldest in flight.
+    store : In(1)
+        Store the bytes of the entry put in the last cycle:
+    store_number, store_data, store_strobes : In
+    address : Out(stream.Signature(address_layout(config)))
+    beat : Out(stream.Signature(beat_layout(config)))
+    response : In(stream.Signature(2))
+        Responses of DRAM, in order.
+    reply : Out(stream.Signature(reply_layout(config)))
+    came : Out(1)
+        A write-back has reached DRAM.
+    failed : Out(1)
+        DRAM reported an error, and no reply is owed for the write-back.
+    busy : Out(1)
+        A write-back is in flight.
+    """
+
+    line: Signal
+    going: Signal
+    room: Signal
+    put: Signal
+    what: data.View
+    number: Signal
+    oldest: Signal
+    store: Signal
+    store_number: Signal
+    store_data: Signal
+    store_strobes: Signal
+    address: stream.Interface
+    beat: stream.Interface
+    response: stream.Interface
+    reply: stream.Interface
+    came: Signal
+    failed: Signal
+    busy: Signal
+
+    def __init__(self, config: L2SliceConfig):
+        self.config = config
+        super().__init__({
+            "line": In(config.l2.line_width),
+            "going": Out(1),
+            "room": Out(1),
+            "put": In(1),
+            "what": In(put_layout(config)),
+            "number": Out(config.back_width),
+            "oldest": Out(config.back_width),
+            "store": In(1),
+            "store_number": In(exact_log2(config.l2.write_backs)),
+            "store_data": In(8 * config.l2.line_bytes),
+            "store_strobes": In(config.l2.line_bytes),
+            "address": Out(stream.Signature(address_layout(config))),
+            "beat": Out(stream.Signature(beat_layout(config))),
+            "response": In(stream.Signature(2)),
+            "reply": Out(stream.Signature(reply_layout(config))),
+            "came": Out(1),
+            "failed": Out(1),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        # One bit more than needed for an index: the difference is the number of entries.
+        newest, stored, sent, oldest = (
+            Signal(self.config.back_width, name=name)
+            for name in ("newest", "stored", "sent", "oldest")
+        )
+        m.d.comb += [
+            self.number.eq(newest),
+            self.oldest.eq(oldest),
+            self.room.eq((newest[:-1] != oldest[:-1]) | (newest[-1] == oldest[-1])),
+            self.busy.eq(newest != oldest),
+        ]
+        m.d.sync += [
+            newest.eq(newest + self.put),
+            stored.eq(stored + self.store),
+            oldest.eq(oldest + self.came),
+        ]
+        self.remember(m, newest[:-1], oldest[:-1])
+        self.send(m, newest[:-1], stored, sent)
+        self.retire(m, sent != oldest)
+        return m
+
+    def remember(self, m: Module, newest: Value, oldest: Value):
+        """Hold the keys of lines in flight, and compare them with `line`."""
+        count, key_of = self.config.l2.write_backs, self.config.key_of
+        puts, under_way = self.put & self.what.has_line, Signal(count)
+        new = Mux(puts, one_hot(m, newest, count, "new"), 0)
+        old = Mux(self.came, one_hot(m, oldest, count, "old"), 0)
+        same = matches(m, new, key_of(self.what.line), key_of(self.line))
+        m.d.sync += under_way.eq((under_way & ~old) | new)
+        m.d.comb += self.going.eq((under_way & same).any())
+
+    def send(self, m: Module, newest: Value, stored: Signal, sent: Signal):
+        """Send stored lines, one after the other."""
+        config, count = self.config, self.config.l2.write_backs
+        m.submodules.words = words = Sram(depth=count, width=8 * config.l2.line_bytes)
+        m.submodules.masks = masks = Sram(depth=count, width=config.l2.line_bytes)
+        m.submodules.lines = lines = Sram(depth=count, width=config.l2.line_width + 1)
+        m.submodules.addresses = addresses = Queue(address_layout(config), 4)
+        m.submodules.beats = beats = Queue(beat_layout(config), 4)
+        connect(m, addresses.o, flipped(self.address))
+        connect(m, beats.o, flipped(self.beat))
+        holds, begun, has_line = Signal(), Signal(), lines.read_data[-1]
+        left, rest = Signal(config.beats), Signal(config.beats, reset_less=True)
+        beat, moves, loads, last = Signal(config.beats), Signal(), Signal(), Signal()
+        strobes = masks.read_data
+        present = Cat(strobes.word_select(n, config.beat_bytes).any() for n in range(config.beats))
+        m.d.comb += [
+            left.eq(Mux(begun, rest, span(present))),
+            beat.eq(lowest(left)),
+            last.eq((left == beat) | ~has_line),
+            moves.eq(holds & (~has_line | (beats.i.ready & (begun | addresses.i.ready)))),
+            loads.eq((~holds | (moves & last)) & (sent != stored)),
+            addresses.i.valid.eq(moves & has_line & ~begun),
+            addresses.i.payload.line.eq(lines.read_data[:-1]),
+            addresses.i.payload.first.eq(number_of(beat)),
+            addresses.i.payload.more.eq(sum((left[n] for n in range(1, len(left))), left[0]) - 1),
+            beats.i.valid.eq(moves & has_line),
+            beats.i.payload.data.eq(
+                words.read_data.word_select(number_of(beat), config.data_width)
+            ),
+            beats.i.payload.strobes.eq(strobes.word_select(number_of(beat), config.beat_bytes)),
+            beats.i.payload.last.eq(last),
+            lines.write_mask.eq(self.put),
+            lines.write_address.eq(newest),
+            lines.write_data.eq(Cat(self.what.line, self.what.has_line)),
+        ]
+        for memory, value in ((words, self.store_data), (masks, self.store_strobes)):
+            m.d.comb += [
+                memory.write_mask.eq(self.store),
+                memory.write_address.eq(self.store_number),
+                memory.write_data.eq(value),
+            ]
+        for memory in (words, masks, lines):
+            m.d.comb += [memory.read_enable.eq(loads), memory.read_address.eq(sent[:-1])]
+        with m.If(moves):
+            m.d.sync += [rest.eq(left & ~beat), begun.eq(~last), holds.eq(~last)]
+        with m.If(loads):
+            m.d.sync += [sent.eq(sent + 1), holds.eq(1)]
+
+    def retire(self, m: Module, is_sent: Value):
+        """Send owed replies in the order of the write-backs."""
+        layout = data.StructLayout({"has_line": 1, "owes": 1, "id": self.config.id_width})
+        m.submodules.owed = owed = Queue(layout, self.config.l2.write_backs)
+        what, reply, ends = owed.o.payload, self.reply.payload, Signal()
+        m.d.comb += [
+            owed.i.valid.eq(self.put),
+            *(owed.i.payload[name].eq(self.what[name]) for name in layout.members),
+            ends.eq(owed.o.valid & is_sent & (~what.has_line | self.response.valid)),
+            self.reply.valid.eq(ends & what.owes),
+            reply.id.eq(what.id),
+            reply.code.eq(Mux(what.has_line, self.response.payload, 0)),
+            self.came.eq(ends & (~what.owes | self.reply.ready)),
+            owed.o.ready.eq(self.came),
+            self.response.ready.eq(self.came & what.has_line),
+            self.failed.eq(self.came & ~what.owes & what.has_line & self.response.payload[1]),
+        ]

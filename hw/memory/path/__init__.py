@@ -1,0 +1,1 @@
+"""Path from a core to its caches, shared memory and unit registers."""

@@ -1,0 +1,80 @@
+"""Conversion between the lanes of a group and their beat of DRAM."""
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...config import WORD_BYTES, ClusterConfig
+from ...emit.shared_block import SharedBlock
+from .layouts import group_layout, lanes_of
+
+__all__ = ["BeatOfLanes", "word_of"]
+
+
+def word_of(config: ClusterConfig, beat: Value, place: Value) -> Value:
+    """Return the word of a beat that `place` selects."""
+    words = config.axi.beat_bytes // WORD_BYTES
+    return beat.word_select(place[: exact_log2(words)], 32)
+
+
+def latest(offers: list[tuple[Value, Value]]) -> tuple[Value, Value]:
+    """Return whether any offer is valid, and the value of the last valid one (balanced tree)."""
+    while len(offers) > 1:
+        pairs = [offers[k : k + 2] for k in range(0, len(offers), 2)]
+        offers = [
+            (pair[0][0] | pair[-1][0], Mux(pair[-1][0], pair[-1][1], pair[0][1])) for pair in pairs
+        ]
+    return offers[0]
+
+
+class BeatOfLanes(SharedBlock):
+    """Beat assembly: places the stored words of a group's lanes in their beat. Combinational.
+
+    If several lanes store to one byte, the highest lane wins.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    group : In(group_layout(config))
+    data : Out(config.axi.data_width)
+    strobes : Out(config.axi.beat_bytes)
+    """
+
+    group: data.View
+    data: Signal
+    strobes: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        super().__init__({
+            "group": In(group_layout(config)),
+            "data": Out(config.axi.data_width),
+            "strobes": Out(config.axi.beat_bytes),
+        })
+
+    def build(self, platform):
+        m = Module()
+        group, lanes = self.group, range(lanes_of(self.config))
+        words = self.config.axi.beat_bytes // WORD_BYTES
+        goes_to = [Signal(words, name=f"goes_to_{lane}") for lane in lanes]
+        for lane in lanes:
+            place = group.places[lane][: exact_log2(words)]
+            with m.If(group.lanes[lane]):
+                m.d.comb += goes_to[lane].eq(C(1, words) << place)
+        for word in range(words):
+            for byte in range(WORD_BYTES):
+                offers = [
+                    (
+                        goes_to[lane][word] & group.strobes[lane][byte],
+                        group.data[lane].word_select(byte, 8),
+                    )
+                    for lane in lanes
+                ]
+                strobe, value = latest(offers)
+                at = word * WORD_BYTES + byte
+                m.d.comb += [self.strobes[at].eq(strobe), self.data.word_select(at, 8).eq(value)]
+        return m

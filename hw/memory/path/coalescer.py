@@ -1,0 +1,151 @@
+"""Coalescer: splits a core's data request into groups of lanes that are served together."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...config import WORD_BYTES, ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...isa.memory_map import (
+    CONSOLE_BASE,
+    CONSOLE_LANES,
+    COUNTER_DUMP,
+    COUNTER_DUMP_BYTES,
+    MATRIX_STRIDE,
+    PRINT_BYTES,
+    SHARED_BASE,
+    unit_bases,
+)
+from ...lib.address_range import is_dram, within
+from ...lib.arbiter import lowest, select
+from ...lib.interfaces.core_memory import data_request_layout
+from ..l1.cluster_layouts import core_of
+from .layouts import Target, group_layout, lanes_of, place_width
+
+__all__ = ["LaneGroups"]
+
+
+def is_register(config: ClusterConfig, address: Value) -> Value:
+    """Return whether a byte address is in the registers of a unit of the cluster."""
+    window = SHARED_BASE + config.shared.size
+    hits = [
+        within(address, window + base, window + base + MATRIX_STRIDE)
+        for base in unit_bases(len(config.matrices)).values()
+    ]
+    return Cat(hits).any()
+
+
+def targets(config: ClusterConfig, address: Value, is_store: Value, strobes: Value) -> Value:
+    """Return the target of a lane's access."""
+    shared_end = SHARED_BASE + config.shared.size
+    printed = within(address, shared_end, shared_end + config.cores * PRINT_BYTES)
+    dumped = within(address, COUNTER_DUMP, COUNTER_DUMP + config.cores * COUNTER_DUMP_BYTES)
+    # At most one of these is true.
+    choices = {
+        Target.DRAM: is_dram(address),
+        Target.CONSOLE: within(address, CONSOLE_BASE, CONSOLE_BASE + CONSOLE_LANES) & is_store,
+        Target.FORGOTTEN: (printed | dumped) & is_store,
+        Target.SHARED: within(address, SHARED_BASE, shared_end),
+        Target.DEVICE: is_register(config, address) & strobes.all(),
+    }
+    value = C(0, 3)
+    for target, chosen in choices.items():
+        value = value | Mux(chosen, C(target.value, 3), 0)
+    return value
+
+
+class LaneGroups(SharedBlock):
+    """Coalescer: each group is the lowest remaining lane and all lanes that can join it.
+
+    Lanes form a group if they access the same beat of DRAM, or all shared memory, or all no
+    target. An access to the console or to a register is a group of its own; a register access
+    that is not a whole word has no target. A group leaves 2 cycles after its request was
+    accepted, then one per cycle. The next request may be accepted in the cycle in which the last
+    group of a request is formed, so a request of one group takes one cycle.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+
+    Members
+    -------
+    i : In(stream.Signature(data_request_layout(config.core)))
+    o : Out(stream.Signature(group_layout(config)))
+        Lanes outside the group have undefined data.
+    busy : Out(1)
+        A request or its last group is held.
+    """
+
+    i: stream.Interface
+    o: stream.Interface
+    busy: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(data_request_layout(core_of(config)))),
+            "o": Out(stream.Signature(group_layout(config))),
+            "busy": Out(1),
+        })
+
+    def build(self, platform):
+        m = Module()
+        config = self.config
+        lanes = lanes_of(config)
+        left = Signal(lanes)  # lanes of the held request without a group yet
+        held = Signal.like(self.i.payload, reset_less=True)
+        served_by = Signal(data.ArrayLayout(Target, lanes), reset_less=True)
+        together, moves, ends = Signal(lanes), Signal(), Signal()
+        m.d.comb += [
+            together.eq(self.together(m, left, held, served_by)),
+            moves.eq(~self.o.valid | self.o.ready),
+            ends.eq(~(left & ~together).any() & moves),
+            self.i.ready.eq(~left.any() | ends),
+            self.busy.eq(left.any() | self.o.valid),
+        ]
+        with m.If(moves):
+            m.d.sync += [left.eq(left & ~together), self.o.valid.eq(left.any())]
+        with m.If(self.i.ready):
+            m.d.sync += left.eq(Mux(self.i.valid, self.i.payload.mask, 0))
+            m.d.sync += held.eq(self.i.payload)
+            for lane in range(lanes):
+                address = self.i.payload.address[lane]
+                strobes = self.i.payload.strobes[lane]
+                target = targets(config, address, self.i.payload.is_store, strobes)
+                m.d.sync += Value.cast(served_by[lane]).eq(target)
+        return m
+
+    def together(self, m: Module, left, held, served_by) -> Value:
+        """Form the next group of the remaining lanes; return its lanes."""
+        config = self.config
+        lanes = range(lanes_of(config))
+        low = exact_log2(config.axi.beat_bytes)
+        word = exact_log2(WORD_BYTES)
+        first = Signal(len(lanes))
+        beat, target = Signal(32 - low), Signal(Target)
+        m.d.comb += [
+            first.eq(lowest(left)),
+            beat.eq(select(first, [held.address[lane][low:] for lane in lanes])),
+            Value.cast(target).eq(select(first, [Value.cast(served_by[lane]) for lane in lanes])),
+        ]
+        like_first = [
+            (served_by[lane] == target)
+            & ((target != Target.DRAM) | (held.address[lane][low:] == beat))
+            for lane in lanes
+        ]
+        alone = (target == Target.CONSOLE) | (target == Target.DEVICE)
+        group = Mux(alone, first, left & Cat(like_first))
+        o = self.o.payload
+        with m.If(~self.o.valid | self.o.ready):
+            m.d.sync += [
+                *(o[name].eq(held[name]) for name in ("tag", "is_store", "data", "strobes")),
+                o.target.eq(target),
+                o.lanes.eq(group),
+                o.beat.eq(beat),
+                *(
+                    o.places[lane].eq(held.address[lane][word : word + place_width(config)])
+                    for lane in lanes
+                ),
+            ]
+        return group

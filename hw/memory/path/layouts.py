@@ -1,0 +1,93 @@
+"""Record layouts between a core and the memories of its cluster."""
+
+from amaranth.lib import data, enum
+from amaranth.utils import ceil_log2, exact_log2
+
+from ...config import WORD_BYTES, ClusterConfig
+from ...isa.memory_map import WINDOW_BYTES
+from ...isa.operations import Port
+from ...lib.interfaces.core_memory import data_request_layout
+from ..l1.cluster_layouts import core_of, data_misses, instruction_cache_events
+from ..l1.data_cache_layouts import data_cache_events
+
+__all__ = [
+    "WINDOW_WIDTH",
+    "Target",
+    "answer_layout",
+    "device_layout",
+    "group_layout",
+    "lanes_of",
+    "path_events",
+    "place_width",
+]
+
+
+#: Bits of a byte address in the window of registers.
+WINDOW_WIDTH = exact_log2(WINDOW_BYTES)
+
+
+class Target(enum.Enum, shape=3):
+    """Target of an access."""
+
+    NONE = 0  #: no target at the address, or not for this kind of access
+    DRAM = 1
+    SHARED = 2
+    CONSOLE = 3
+    FORGOTTEN = 4  #: stores are accepted and discarded
+    DEVICE = 5  #: a register of the DMA or of a matrix unit
+
+
+def lanes_of(config: ClusterConfig) -> int:
+    """Return the number of lanes of a data request."""
+    return core_of(config).lanes(Port.MEMORY.name)
+
+
+def place_width(config: ClusterConfig) -> int:
+    """Return the bits of a word's index in its beat, shared memory or the register window."""
+    in_beat = exact_log2(config.axi.beat_bytes // WORD_BYTES)
+    in_window = max(config.shared.address_width, WINDOW_WIDTH) - exact_log2(WORD_BYTES)
+    return max(in_beat, in_window)
+
+
+def group_layout(config: ClusterConfig) -> data.StructLayout:
+    """Return the layout of a group: lanes of a request that are served together by ``target``.
+
+    ``beat`` is their common address in beats, for DRAM. ``places`` are the low bits of each
+    lane's address, in words.
+    """
+    lanes = lanes_of(config)
+    request = data_request_layout(core_of(config)).members
+    return data.StructLayout({
+        **{name: request[name] for name in ("tag", "is_store", "data", "strobes")},
+        "target": Target,
+        "lanes": lanes,
+        "beat": 32 - exact_log2(config.axi.beat_bytes),
+        "places": data.ArrayLayout(place_width(config), lanes),
+    })
+
+
+def device_layout(config: ClusterConfig) -> data.StructLayout:
+    """Return the layout of one lane's register access: ``lanes`` one-hot, ``place`` in words."""
+    group = group_layout(config).members
+    return data.StructLayout({
+        **{name: group[name] for name in ("tag", "is_store", "lanes")},
+        "place": WINDOW_WIDTH - exact_log2(WORD_BYTES),
+        "data": 8 * WORD_BYTES,
+    })
+
+
+def answer_layout(config: ClusterConfig) -> data.StructLayout:
+    """Return the layout of a transaction's answer, with a beat if it was a read."""
+    return data.StructLayout({
+        "entry": ceil_log2(core_of(config).transactions),
+        "data": config.axi.data_width,
+        "error": 1,
+    })
+
+
+def path_events(config: ClusterConfig) -> data.StructLayout:
+    """Return the layout of a cycle's events in both L1 caches of a core."""
+    return data.StructLayout({
+        "instructions": instruction_cache_events(),
+        "data": data_cache_events(data_misses(config)),
+    })

@@ -1,0 +1,265 @@
+"""AXI side of a core's L1 caches: reads of lines, combined writes of beats."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.arbiter import lowest, select
+from ...lib.axi import Axi4Signature, whole_beats
+from ...lib.merge import Merge
+from ...lib.streams import Queue, ResponseSignature
+from ...lib.write_combiner import WriteCombiner, WriteCombinerConfig
+from ..l1.cluster_layouts import (
+    core_id_width,
+    data_misses,
+    id_width,
+    instruction_misses,
+    line_layout,
+    read_layout,
+)
+from ..l1.data_cache_layouts import beat_write_layout, line_beat_layout, line_read_layout
+
+__all__ = ["PATIENCE", "LineMasters"]
+
+SIDES = ("instructions", "data")
+#: Lines at a master's write combiner, and its patience (see `WriteCombiner`). Warps that store
+#: rows in turn thus fill whole lines.
+LINES_WRITTEN, PATIENCE = 8, 8
+
+
+def master_of(config: ClusterConfig, beat: Value) -> Value:
+    """Return the AXI master that serves a beat, given its address in beats."""
+    start = exact_log2(config.axi.interleave_bytes // config.axi.beat_bytes)
+    return beat[start : start + exact_log2(config.axi.masters)]
+
+
+class LineMasters(SharedBlock):
+    """AXI side of the L1 caches: reads lines and writes beats, at the master of each address.
+
+    A read is a burst of one line. The highest bit of its id distinguishes data from instructions;
+    responses may be in any order. A burst leaves 1 cycle after its request. Beats of instructions
+    pass in the cycle they arrive, beats of data 1 cycle later; one of each per cycle, from any
+    master.
+
+    A write leaves with id 0. If it completes its line, its address leaves 1 cycle later and its
+    beat 2 cycles later. Otherwise it waits for others to its line and leaves with them in one
+    burst, after at most 16 cycles without other traffic (see `WriteCombiner`). Writes to one beat
+    take effect in order, others in any order. Write responses are always accepted, so that none
+    blocks those behind it. They are forwarded from the next cycle on, in the order of the writes.
+    The error of a burst is that of each write in it.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    fetch_read : In(stream.Signature(read_layout(config)))
+    fetch_line : Out(ResponseSignature(line_layout(config)))
+    line_read, line, line_write, line_written : as of `DataCache`, with directions reversed
+        At most as many writes are in flight as there are transactions.
+    axi_0, axi_1, … : Out(Axi4Signature)
+    busy : Out(1)
+        Combinational: a request waits here, or arrives.
+    """
+
+    fetch_read: stream.Interface
+    fetch_line: Any
+    line_read: stream.Interface
+    line: stream.Interface
+    line_write: stream.Interface
+    line_written: stream.Interface
+    busy: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        self.misses = misses = data_misses(config)
+        bus = Axi4Signature(
+            address_width=32, data_width=config.axi.data_width, id_width=core_id_width(config)
+        )
+        super().__init__(
+            {
+                "fetch_read": In(stream.Signature(read_layout(config))),
+                "fetch_line": Out(ResponseSignature(line_layout(config))),
+                "line_read": In(stream.Signature(line_read_layout(misses))),
+                "line": Out(stream.Signature(line_beat_layout(misses))),
+                "line_write": In(stream.Signature(beat_write_layout(misses))),
+                "line_written": Out(stream.Signature(1)),
+                "busy": Out(1),
+            }
+            | {f"axi_{c}": Out(bus) for c in range(config.axi.masters)}
+        )
+
+    @property
+    def writes(self) -> WriteCombinerConfig:
+        """Config of a master's write combiner; no burst crosses an interleave block."""
+        axi = self.config.axi
+        return WriteCombinerConfig(
+            lines=LINES_WRITTEN,
+            line_beats=axi.interleave_bytes // axi.beat_bytes,
+            beat_bytes=axi.beat_bytes,
+            patience=PATIENCE,
+        )
+
+    @property
+    def order_layout(self) -> data.StructLayout:
+        """Layout of the place of a write: line of a master, and whether it joined a burst there."""
+        return data.StructLayout({
+            "master": max(1, exact_log2(self.config.axi.masters)),
+            "line": exact_log2(LINES_WRITTEN),
+            "joins": 1,
+        })
+
+    def build(self, platform):
+        m = Module()
+        masters = [getattr(self, f"axi_{c}") for c in range(self.config.axi.masters)]
+        combiners = [WriteCombiner(self.writes) for _ in masters]
+        m.submodules.order = order = Queue(self.order_layout, self.misses.waiters)
+        waits = [self.fetch_read.valid, self.line_read.valid, self.line_write.valid, order.o.valid]
+        for c, axi in enumerate(masters):
+            self.write(m, c, axi, combiners[c])
+            waits += [self.ask(m, c, axi), combiners[c].busy, axi.rvalid, axi.bvalid]
+        self.bring_instructions(m, masters)
+        waits.append(self.bring_data(m, masters))
+        self.tell(m, order, masters, combiners)
+        m.d.comb += self.busy.eq(Cat(waits).any())
+        return m
+
+    def ask(self, m: Module, c: int, axi) -> Value:
+        """Merge the reads of both caches at a master; return whether a read waits."""
+        config = self.config
+        m.submodules[f"reads_{c}"] = reads = Merge(read_layout(config), len(SIDES))
+        for side, read in enumerate((self.fetch_read, self.line_read)):
+            i, mine = getattr(reads, f"i_{side}"), Signal(name=f"{SIDES[side]}_at_{c}")
+            m.d.comb += [
+                mine.eq(master_of(config, read.payload.beat) == c),
+                i.valid.eq(read.valid & mine),
+                i.payload.id.eq(read.payload.id),
+                i.payload.beat.eq(read.payload.beat),
+            ]
+            with m.If(mine):
+                m.d.comb += read.ready.eq(i.ready)
+        asked = reads.o.payload
+        beats = instruction_misses(config).beats, self.misses.beats
+        m.d.comb += [
+            axi.arid.eq(Cat(asked.payload.id, asked.source)),
+            axi.arvalid.eq(reads.o.valid),
+            reads.o.ready.eq(axi.arready),
+            *self.burst(axi, "ar", asked.payload.beat),
+            axi.arlen.eq(Mux(asked.source, beats[1] - 1, beats[0] - 1)),
+        ]
+        return reads.o.valid
+
+    def burst(self, axi, letter: str, beat: Value):
+        """Return the assignments of an address channel, except of its length."""
+        low = exact_log2(self.config.axi.beat_bytes)
+        return [
+            getattr(axi, f"{letter}addr").eq(Cat(C(0, low), beat)),
+            *whole_beats(axi, letter),
+        ]
+
+    def write(self, m: Module, c: int, axi, combiner: WriteCombiner):
+        """Connect a master's write combiner; address and data move independently."""
+        m.submodules[f"writes_{c}"] = combiner
+        write, burst, beat = self.line_write, combiner.burst, combiner.beat
+        mine = Signal(name=f"write_at_{c}")
+        m.d.comb += [
+            mine.eq(master_of(self.config, write.payload.beat) == c),
+            combiner.i.valid.eq(write.valid & mine),
+            combiner.i.payload.eq(write.payload),
+            axi.awvalid.eq(burst.valid),
+            burst.ready.eq(axi.awready),
+            *self.burst(axi, "aw", burst.payload.beat),
+            axi.awlen.eq(burst.payload.further),
+            axi.wvalid.eq(beat.valid),
+            beat.ready.eq(axi.wready),
+            axi.wdata.eq(beat.payload.data),
+            axi.wstrb.eq(beat.payload.strobes),
+            axi.wlast.eq(beat.payload.last),
+        ]
+        with m.If(mine):
+            m.d.comb += write.ready.eq(combiner.i.ready)
+
+    def bring_instructions(self, m: Module, masters):
+        """Accept one beat for the instruction cache per cycle."""
+        offered, chosen, came = Signal(len(masters)), Signal(len(masters)), []
+        for c, axi in enumerate(masters):
+            value = Signal(line_layout(self.config), name=f"came_{c}")
+            m.d.comb += [
+                value.id.eq(axi.rid[: id_width(self.config)]),
+                value.data.eq(axi.rdata),
+                value.error.eq(axi.rresp[1]),
+                offered[c].eq(axi.rvalid & ~axi.rid[-1]),
+            ]
+            came.append(Value.cast(value))
+            with m.If(~axi.rid[-1]):
+                m.d.comb += axi.rready.eq(chosen[c])
+        m.d.comb += [
+            chosen.eq(lowest(offered)),
+            self.fetch_line.valid.eq(offered.any()),
+            Value.cast(self.fetch_line.payload).eq(select(chosen, came)),
+        ]
+
+    def bring_data(self, m: Module, masters) -> Value:
+        """Accept one beat for the data cache per cycle, round-robin; return whether one waits."""
+        # The merge's register keeps late bits of a beat out of the path of the core's requests.
+        m.submodules.beats = beats = Merge(self.line.payload.shape(), len(masters))
+        for c, axi in enumerate(masters):
+            i = getattr(beats, f"i_{c}")
+            m.d.comb += [
+                i.valid.eq(axi.rvalid & axi.rid[-1]),
+                i.payload.id.eq(axi.rid),
+                i.payload.data.eq(axi.rdata),
+                i.payload.error.eq(axi.rresp[1]),
+            ]
+            with m.If(axi.rid[-1]):
+                m.d.comb += axi.rready.eq(i.ready)
+        m.d.comb += [
+            self.line.valid.eq(beats.o.valid),
+            self.line.payload.eq(beats.o.payload.payload),
+            beats.o.ready.eq(self.line.ready),
+        ]
+        return beats.o.valid
+
+    def tell(self, m: Module, order: Queue, masters, combiners):
+        """Queue the write responses of each master, and forward them in the order of the writes.
+
+        The first write of a burst waits for its response. Writes that joined the burst come later
+        and reuse that response; no other burst of the same line begins before them.
+        """
+        asked, first, told = order.i.payload, order.o.payload, self.line_written
+        m.d.comb += [
+            order.i.valid.eq(self.line_write.valid & self.line_write.ready),
+            asked.master.eq(master_of(self.config, self.line_write.payload.beat)),
+            order.o.ready.eq(told.valid & told.ready),
+        ]
+        for c, (axi, combiner) in enumerate(zip(masters, combiners, strict=True)):
+            m.submodules[f"responses_{c}"] = responses = Queue(1, self.misses.waiters)
+            failed = Signal(LINES_WRITTEN, name=f"failed_{c}")  # the last burst of each line
+            m.d.comb += [
+                responses.i.valid.eq(axi.bvalid),
+                responses.i.payload.eq(axi.bresp[1]),
+                axi.bready.eq(responses.i.ready),
+            ]
+            with m.If(asked.master == c):
+                m.d.comb += [asked.line.eq(combiner.line), asked.joins.eq(combiner.joins)]
+            with m.If(order.o.valid & (first.master == c)):
+                with m.If(first.joins):
+                    m.d.comb += [
+                        told.valid.eq(1),
+                        told.payload.eq(failed.bit_select(first.line, 1)),
+                    ]
+                with m.Else():
+                    m.d.comb += [
+                        told.valid.eq(responses.o.valid),
+                        told.payload.eq(responses.o.payload),
+                        responses.o.ready.eq(told.ready),
+                    ]
+                    with m.If(responses.o.valid & told.ready):
+                        m.d.sync += failed.bit_select(first.line, 1).eq(responses.o.payload)

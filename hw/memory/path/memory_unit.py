@@ -1,0 +1,144 @@
+"""Memory unit of a core: its caches and paths to AXI, shared memory and unit registers."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...config import ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...lib.axi import Axi4Signature
+from ...lib.axi_mux import AxiMuxConfig
+from ...lib.interfaces.core_memory import (
+    data_request_layout,
+    data_response_layout,
+    fetch_request_layout,
+    fetch_response_layout,
+)
+from ...lib.interfaces.shared_memory import NarrowSignature
+from ...lib.register_bus import RegisterSignature
+from ...lib.streams import ResponseSignature
+from ..l1.cache_reads import CacheReadsSignature
+from ..l1.cluster_layouts import core_id_width, core_of, data_misses
+from ..l1.instruction_cache import InstructionCache
+from .data_memory_unit import DataPath
+from .layouts import WINDOW_WIDTH, path_events
+from .line_masters import LineMasters
+
+__all__ = ["CorePath", "cluster_mux"]
+
+
+def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
+    """Return the config of the AXI multiplexer at each master: source 0 is the DMA, then cores."""
+    return AxiMuxConfig(
+        id_widths=(config.axi.id_width, *[core_id_width(config)] * config.cores),
+        data_width=config.axi.data_width,
+    )
+
+
+class CorePath(SharedBlock):
+    """Memory unit: connects a core to its L1 caches, AXI, shared memory and unit registers.
+
+    See `InstructionCache` for instruction fetches and `DataPath` for loads and stores, with
+    their timing. Neither cache sees writes of other masters to DRAM before it is invalidated. A
+    missed line is read in one burst; pending writes to a line are combined to one burst.
+
+    | cycle | a load that misses                                             |
+    |-------|----------------------------------------------------------------|
+    | 0     | `request` is accepted                                          |
+    | 5     | the address of its line is offered                             |
+    | n     | the last beat arrives                                          |
+    | n + 6 | `response` to the lanes of one beat, one beat per cycle        |
+
+    A load that hits is answered after 6 cycles. The address of a store that completes its line
+    is offered after 4 cycles, that of any other store up to 16 cycles later. Its data follows 1
+    cycle after its address. It is answered 4 cycles after its write response, or 5 cycles with
+    more than 16 transactions.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With cores.
+
+    Members
+    -------
+    fetch, fetched, invalidate : see `InstructionCache`
+    request, response, device, console, narrow_0, … : see `DataPath`
+    invalidate_data : In(1)
+        Requests for data from the next cycle on return the contents of memory.
+    axi_0, axi_1, … : Out(Axi4Signature)
+        See `LineMasters`.
+    events : Out(path_events(config))
+    reads : see `DataPath`
+    busy : Out(1)
+        Combinational: a request is in progress, or arrives.
+    """
+
+    fetch: stream.Interface
+    fetched: Any
+    invalidate: Signal
+    invalidate_data: Signal
+    request: stream.Interface
+    response: Any
+    device: Any
+    console: stream.Interface
+    events: data.View
+    reads: Any
+    busy: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        core, axi = core_of(config), config.axi
+        bus = Axi4Signature(
+            address_width=32, data_width=axi.data_width, id_width=core_id_width(config)
+        )
+        super().__init__(
+            {
+                "fetch": In(stream.Signature(fetch_request_layout(core))),
+                "fetched": Out(ResponseSignature(fetch_response_layout(core))),
+                "invalidate": In(1),
+                "invalidate_data": In(1),
+                "request": In(stream.Signature(data_request_layout(core))),
+                "response": Out(ResponseSignature(data_response_layout(core))),
+                "device": Out(RegisterSignature(WINDOW_WIDTH)),
+                "console": Out(stream.Signature(8)),
+                "events": Out(path_events(config)),
+                "reads": Out(CacheReadsSignature(data_misses(config).waiter_width)),
+                "busy": Out(1),
+            }
+            | {f"axi_{c}": Out(bus) for c in range(axi.masters)}
+            | {
+                f"narrow_{p}": Out(NarrowSignature(config.shared))
+                for p in range(config.core_shared_ports)
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.instructions = instructions = InstructionCache(self.config)
+        m.submodules.data_side = data_side = DataPath(self.config)
+        m.submodules.masters = masters = LineMasters(self.config)
+        connect(m, flipped(self.fetch), instructions.fetch)
+        connect(m, instructions.fetched, flipped(self.fetched))
+        connect(m, instructions.read, masters.fetch_read)
+        connect(m, masters.fetch_line, instructions.line)
+        connect(m, flipped(self.request), data_side.request)
+        connect(m, data_side.response, flipped(self.response))
+        connect(m, data_side.device, flipped(self.device))
+        connect(m, data_side.console, flipped(self.console))
+        connect(m, data_side.reads, flipped(self.reads))
+        for name in ("line_read", "line", "line_write", "line_written"):
+            connect(m, getattr(data_side, name), getattr(masters, name))
+        for c in range(self.config.axi.masters):
+            connect(m, getattr(masters, f"axi_{c}"), flipped(getattr(self, f"axi_{c}")))
+        for p in range(self.config.core_shared_ports):
+            connect(m, getattr(data_side, f"narrow_{p}"), flipped(getattr(self, f"narrow_{p}")))
+        m.d.comb += [
+            instructions.invalidate.eq(self.invalidate),
+            data_side.invalidate.eq(self.invalidate_data),
+            self.busy.eq(instructions.busy | data_side.busy | masters.busy),
+            self.events.instructions.eq(instructions.events),
+            self.events.data.eq(data_side.events),
+        ]
+        return m

@@ -1,0 +1,217 @@
+"""Shared memory in two dimensions: parallel banks, and subbanks that interleave words."""
+
+from dataclasses import replace
+
+from amaranth import *
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...config import WORD_BYTES, ClusterConfig
+from ...emit.shared_block import SharedBlock
+from ...isa.memory_map import numbered
+from ...lib.arbiter import one_hot
+from ...lib.interfaces.shared_memory import NarrowSignature, WideReadSignature, WideWriteSignature
+from .bank import Bank, SharedMemoryPorts
+
+__all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "shared_events"]
+
+
+def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
+    """Return the names of the requesters at a cluster's wide read ports and wide write ports."""
+    masters = [f"dma{c}" for c in range(config.axi.masters)]
+    operands = [numbered(side, n) for n, _ in enumerate(config.matrices) for side in "ab"]
+    return operands + masters, masters
+
+
+def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
+    """Return the ports of a cluster's shared memory, in the order of `port_names`.
+
+    Narrow ports are those of core 0, then of core 1, and so on.
+    """
+    lanes = config.cores * config.core_shared_ports
+    memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
+    masters = (config.axi.beat_bytes,) * config.axi.masters
+    operands = [size for matrix in config.matrices for size in (matrix.a_bytes, matrix.b_bytes)]
+    sizes = (*operands, *masters)
+    return SharedMemoryPorts(memory=memory, read_sizes=sizes, write_sizes=masters)
+
+
+def shared_events(config: SharedMemoryPorts) -> data.StructLayout:
+    """Return the layout of a cycle's events: access done or stalled per wide port; lane counts.
+
+    Bits `read_{i}`, `read_wait_{i}`, `write_{i}`, `write_wait_{i}`. With narrow ports also the
+    lane counts `narrow_reads`, `narrow_writes` and `narrow_waits`, one cycle later.
+    """
+    members: dict[str, int] = {}
+    for kind, sizes in (("read", config.read_sizes), ("write", config.write_sizes)):
+        members |= {f"{kind}_{i}": 1 for i, _ in enumerate(sizes)}
+        members |= {f"{kind}_wait_{i}": 1 for i, _ in enumerate(sizes)}
+    if lanes := config.memory.narrow_ports:
+        width = lanes.bit_length()
+        members |= {f"narrow_{name}": width for name in ("reads", "writes", "waits")}
+    return data.StructLayout(members)
+
+
+def count(bits: list) -> Value:
+    """Return the number of set `bits`, by a balanced tree of adders."""
+    while len(bits) > 1:
+        bits = [sum(bits[k + 1 : k + 2], bits[k]) for k in range(0, len(bits), 2)]
+    return bits[0]
+
+
+class SharedMemory(SharedBlock):
+    """Shared memory: banks are contiguous slices that work in parallel, subbanks hold its words.
+
+    `ready` is combinational from the requests. The data of a read, and the response to a lane,
+    is valid exactly `memory.read_latency` cycles after the request was accepted::
+
+        cycle      t         t+1       t+2 (read_latency = 2)
+        request    accepted
+        subbank    read      word
+        response                       valid
+
+    Each bank does one wide read and one wide write per cycle, of any size. Requesters of
+    different banks never conflict. Requesters of one bank are served round-robin, each after at
+    most one access of every other. Lanes use the subbank cycles that wide accesses leave, one
+    read and one write per subbank and cycle, round-robin. They starve only under wide traffic
+    without a gap. A write accepted in cycle t is visible to reads accepted after t: a read and a
+    write of one line are never accepted in the same cycle. Two wide accesses yield in turn; a
+    lane yields to a wide access.
+
+    Parameters
+    ----------
+    config : SharedMemoryPorts
+
+    Members
+    -------
+    read_{i} : In(WideReadSignature(memory, read_sizes[i]))
+    write_{i} : In(WideWriteSignature(memory, write_sizes[i]))
+    narrow_{n} : In(NarrowSignature(memory))
+        The response to a lane's write carries no valid data.
+    busy : Out(1)
+        A request waits, or a response is in flight.
+    events : Out(shared_events(config))
+    """
+
+    busy: Signal
+    events: data.View
+
+    def __init__(self, config: SharedMemoryPorts):
+        self.config = config
+        memory = config.memory
+        members = {}
+        for i, size in enumerate(config.read_sizes):
+            members[f"read_{i}"] = In(WideReadSignature(memory, size))
+        for i, size in enumerate(config.write_sizes):
+            members[f"write_{i}"] = In(WideWriteSignature(memory, size))
+        for n in range(memory.narrow_ports):
+            members[f"narrow_{n}"] = In(NarrowSignature(memory))
+        super().__init__(members | {"busy": Out(1), "events": Out(shared_events(config))})
+
+    def names(self, kind: str) -> list[str]:
+        """Return the names of the ports of a kind: `read`, `write` or `narrow`."""
+        counts = {
+            "read": len(self.config.read_sizes),
+            "write": len(self.config.write_sizes),
+            "narrow": self.config.memory.narrow_ports,
+        }
+        return [f"{kind}_{i}" for i in range(counts[kind])]
+
+    def bank_of(self, address: Value) -> Value:
+        """Return the number of the bank that holds a byte address."""
+        return address[self.config.bank_address_width :]
+
+    def build(self, platform):
+        m = Module()
+        banks = []
+        for b in range(self.config.memory.banks):
+            m.submodules[f"bank_{b}"] = bank = Bank(self.config)
+            banks.append(bank)
+        busy = []
+        for name in [name for kind in ("read", "write", "narrow") for name in self.names(kind)]:
+            self.offer(m, name, banks)
+            busy.append(getattr(self, name).request.valid)
+        for name, size in zip(self.names("read"), self.config.read_sizes, strict=True):
+            busy.append(self.respond(m, name, self.address_of(name), size, banks))
+        for name in self.names("narrow"):
+            busy.append(self.respond(m, name, self.address_of(name), WORD_BYTES, banks))
+        busy.append(self.report(m))
+        m.d.comb += self.busy.eq(Cat(busy).any())
+        return m
+
+    def address_of(self, name: str) -> Value:
+        """Return the byte address of a port's request."""
+        payload = getattr(self, name).request.payload
+        return payload if name.startswith("read") else payload.address
+
+    def offer(self, m, name, banks):
+        """Route a port's requests to the bank that holds their address."""
+        request = getattr(self, name).request
+        address = self.address_of(name)
+        width = self.config.bank_address_width
+        ready = []
+        chosen = one_hot(m, self.bank_of(address), len(banks), f"{name}_bank")
+        for b, bank in enumerate(banks):
+            port = getattr(bank, name)
+            m.d.comb += port.valid.eq(request.valid & chosen[b])
+            if name.startswith("read"):
+                m.d.comb += port.payload.eq(address[:width])
+            else:
+                m.d.comb += port.payload.address.eq(address[:width])
+                for field in [key for key, _ in request.payload.shape() if key != "address"]:
+                    m.d.comb += port.payload[field].eq(request.payload[field])
+            ready.append(port.ready)
+        m.d.comb += request.ready.eq(Cat(ready).any())
+
+    def respond(self, m, name, address, size, banks) -> Value:
+        """Drive a port's response; return whether one is in flight."""
+        port = getattr(self, name)
+        latency = self.config.memory.read_latency
+        pending = Signal(latency, name=f"{name}_pending")
+        where = Signal(len(address), name=f"{name}_where", reset_less=True)
+        m.d.sync += [
+            pending.eq(Cat(port.request.valid & port.request.ready, pending)),
+            where.eq(address),
+        ]
+        word = Signal(8 * size, name=f"{name}_word")
+        offset = where[exact_log2(size) : exact_log2(self.config.memory.line_bytes)]
+        pieces = [
+            bank.line.word_select(piece, 8 * size)
+            for bank in banks
+            for piece in range(self.config.memory.line_bytes // size)
+        ]
+        # One case per piece: simulators run it faster than a shift of whole lines.
+        with m.Switch(Cat(offset, self.bank_of(where))):
+            for number, piece in enumerate(pieces):
+                with m.Case(number) if len(pieces) > 1 else m.Default():
+                    m.d.comb += word.eq(piece)
+        for stage in range(1, latency):
+            delayed = Signal(8 * size, name=f"{name}_word_{stage}", reset_less=True)
+            m.d.sync += delayed.eq(word)
+            word = delayed
+        m.d.comb += [port.response.valid.eq(pending[-1]), port.response.payload.eq(word)]
+        return pending.any()
+
+    def report(self, m) -> Value:
+        """Drive `events`; return whether lanes are still to be counted."""
+        for kind in ("read", "write"):
+            for i, name in enumerate(self.names(kind)):
+                request = getattr(self, name).request
+                m.d.comb += self.events[f"{kind}_{i}"].eq(request.valid & request.ready)
+                m.d.comb += self.events[f"{kind}_wait_{i}"].eq(request.valid & ~request.ready)
+        requests = [getattr(self, name).request for name in self.names("narrow")]
+        if not requests:
+            return Const(0)
+        lanes = Cat(request.valid for request in requests)
+        ready = Cat(request.ready for request in requests)
+        writes = Cat(request.payload.write for request in requests)
+        found = {"reads": lanes & ready & ~writes, "writes": lanes & ready & writes}
+        uncounted = []
+        for name, happened in (found | {"waits": lanes & ~ready}).items():
+            # A register before the sum, as the grants of all lanes are a deep path already.
+            noted = Signal(len(requests), name=f"narrow_{name}")
+            m.d.sync += noted.eq(happened)
+            m.d.comb += self.events[f"narrow_{name}"].eq(count(list(noted)))
+            uncounted.append(noted)
+        return Cat(uncounted).any()

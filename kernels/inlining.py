@@ -1,0 +1,137 @@
+"""Which calls the compiler put in the place of a function: the way to an instruction."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from elftools.dwarf.compileunit import CompileUnit
+from elftools.dwarf.die import DIE
+from elftools.dwarf.ranges import BaseAddressEntry
+from elftools.elf.elffile import ELFFile
+
+from .program import Program, SourceLine, file_names
+
+__all__ = ["CallChains"]
+
+
+@dataclass(frozen=True)
+class Body:
+    """Instructions of a function, or of a call in whose place the function's body stands.
+
+    Attributes
+    ----------
+    name : str
+        The function.
+    depth : int
+        Calls around it whose bodies were put in their place too.
+    parts : tuple of range
+        Addresses.
+    call : tuple of (str, int) or None
+        File and line of the call; None of a function that stands by itself.
+
+    """
+
+    name: str
+    depth: int
+    parts: tuple[range, ...]
+    call: tuple[str, int] | None
+
+
+class CallChains:
+    """Calls that lead to an instruction, as far as they were inlined.
+
+    Parameters
+    ----------
+    program : Program
+
+    """
+
+    def __init__(self, program: Program):
+        self.program = program
+        elf = ELFFile(io.BytesIO(program.image))
+        self.information = elf.get_dwarf_info() if elf.has_dwarf_info() else None
+        units = [] if self.information is None else self.information.iter_CUs()
+        self.units = [(unit, tuple(addresses(unit.get_top_DIE()))) for unit in units]
+        #: Bodies of the units that were asked for; reading them takes long.
+        self.known: dict[int, list[Body]] = {}
+
+    def bodies_at(self, pc: int) -> list[Body]:
+        """Return the bodies that an instruction is in."""
+        for index, (unit, parts) in enumerate(self.units):
+            if any(pc in part for part in parts):
+                if index not in self.known:
+                    self.known[index] = list(self.read(unit))
+                return [body for body in self.known[index] if any(pc in p for p in body.parts)]
+        return []
+
+    def read(self, unit: CompileUnit) -> Iterator[Body]:
+        """Yield the bodies of a compilation unit."""
+        assert self.information is not None
+        table = self.information.line_program_for_CU(unit)
+        names = {} if table is None else file_names(table)
+        for die in unit.get_top_DIE().iter_children():
+            if die.tag == "DW_TAG_subprogram":
+                yield from bodies(die, names, 0)
+
+    def at(self, pc: int) -> list[SourceLine]:
+        """Return the places of an instruction: its own, that of the call it is in, and so on."""
+        line = self.program.line_of(pc)
+        if line is None:
+            return []
+        around = self.bodies_at(pc)
+        around.sort(key=lambda body: -body.depth)
+        places = []
+        place = (line.file, line.line)
+        for body in around:
+            places.append(SourceLine(*place, body.name))
+            if body.call is None:
+                break
+            place = body.call
+        return places or [line]
+
+
+def bodies(die: DIE, names: dict[int, str], depth: int) -> Iterator[Body]:
+    """Yield a function's body and those of the calls inside it."""
+    attributes = die.attributes
+    call = None
+    if "DW_AT_call_file" in attributes and "DW_AT_call_line" in attributes:
+        file = names.get(attributes["DW_AT_call_file"].value, "?")
+        call = (file, attributes["DW_AT_call_line"].value)
+    parts = tuple(addresses(die))
+    if parts:
+        yield Body(name_of(die), depth, parts, call)
+    for child in die.iter_children():
+        if child.tag in ("DW_TAG_inlined_subroutine", "DW_TAG_lexical_block"):
+            inner = depth + (child.tag == "DW_TAG_inlined_subroutine")
+            yield from bodies(child, names, inner)
+
+
+def addresses(die: DIE) -> Iterator[range]:
+    """Yield the addresses of an entry's instructions; those of dropped sections begin at 0."""
+    attributes = die.attributes
+    if "DW_AT_low_pc" in attributes and "DW_AT_high_pc" in attributes:
+        low, high = attributes["DW_AT_low_pc"].value, attributes["DW_AT_high_pc"]
+        end = high.value if high.form == "DW_FORM_addr" else low + high.value
+        if low:
+            yield range(low, end)
+    elif "DW_AT_ranges" in attributes:
+        lists = die.dwarfinfo.range_lists()
+        base = die.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
+        start = base.value if base is not None else 0
+        assert lists is not None and isinstance(die.cu, CompileUnit)
+        offset = attributes["DW_AT_ranges"].value
+        for entry in lists.get_range_list_at_offset(offset, die.cu):
+            if isinstance(entry, BaseAddressEntry):
+                start = entry.base_address
+            else:
+                offset = 0 if getattr(entry, "is_absolute", False) else start
+                yield range(offset + entry.begin_offset, offset + entry.end_offset)
+
+
+def name_of(die: DIE) -> str:
+    """Return the name of a function, that of what an inlined call refers to."""
+    for reference in ("DW_AT_abstract_origin", "DW_AT_specification"):
+        if "DW_AT_name" not in die.attributes and reference in die.attributes:
+            return name_of(die.get_DIE_from_attribute(reference))
+    name = die.attributes.get("DW_AT_name")
+    return name.value.decode(errors="replace") if name is not None else "?"

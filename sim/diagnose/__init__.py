@@ -1,0 +1,1 @@
+"""Diagnostics: reports of faults, hangs and mismatches, with source lines."""

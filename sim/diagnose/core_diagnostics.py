@@ -1,0 +1,187 @@
+"""Diagnosis of a program that failed on the RTL, with the state of each warp and memory port."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...hw.core.control.faults import FaultCause
+from ...hw.core.issue.stall_reason import StallReason
+from ...hw.core.units.lsu.memory_layouts import MemoryFault
+from ...kernels.program import Program
+from ..harness.stop_reason import CoreStop
+from ..iss.faults import lane_text
+from ..iss.outcome import Outcome, Stop
+from ..machine.cluster_outcome import ClusterOutcome
+from ..machine.core_outcome import CoreFault, CoreOutcome
+from ..machine.memory_layout import Places
+from ..machine.program_machine import ProgramMachine
+from .diagnostics import explain
+from .diagnostics_text import counted, mistake_text, spot, warps_text
+from .source_locations import Locator
+
+__all__ = ["core_mistake_text", "explain_core"]
+
+SCREEN, WIDTH = 40, 100
+#: Number of groups of warps in a report.
+SHOWN = 8
+SENTENCES = {
+    CoreStop.HANG: "the machine hangs: nothing has moved for a long time",
+    CoreStop.MISMATCH: "the RTL differs from the instruction-set model",
+    CoreStop.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
+    CoreStop.LIMIT: "the program had not ended when its limit of cycles was reached",
+    CoreStop.VIOLATION: "the cluster broke a rule of AXI",
+}
+#: Stop reasons of the model that correspond to those of cores.
+ALIKE = {
+    CoreStop.FAULT: Stop.FAULT,
+    CoreStop.DEADLOCK: Stop.DEADLOCK,
+    CoreStop.LIMIT: Stop.LIMIT,
+}
+#: Descriptions of faults, of control and of memory.
+CONTROL_FAULTS = {
+    FaultCause.ILLEGAL: "illegal instruction",
+    FaultCause.FETCH: "instruction fetch outside the program",
+    FaultCause.UNKNOWN_CSR: "no such control register",
+    FaultCause.READ_ONLY_CSR: "write to a read-only control register",
+    FaultCause.STACK_OVERFLOW: "overflow of the divergence stack",
+    FaultCause.STACK_UNDERFLOW: "join without a split",
+    FaultCause.MISALIGNED_JUMP: "misaligned jump",
+    FaultCause.DIVERGENT_BRANCH: "divergent branch",
+    FaultCause.BARRIER_NUMBER: "no such barrier",
+    FaultCause.BARRIER_COUNT: "barrier count out of range",
+    FaultCause.BARRIER_DISAGREES: "barrier count differs from that of waiting warps",
+    FaultCause.BARRIER_FULL: "arrival at a barrier that is already complete",
+    FaultCause.WSPAWN_COUNT: "more warps started than the core has",
+}
+MEMORY_FAULTS = {
+    MemoryFault.MISALIGNED: "misaligned access",
+    MemoryFault.UNADDRESSABLE: "access outside memory",
+    MemoryFault.REFUSED: "access refused by memory",
+}
+#: State of a warp, by its stall reason.
+WAITS = {
+    StallReason.NONE: "can issue",
+    StallReason.DATA: "waits for a result",
+    StallReason.MEMORY: "waits for a load",
+    StallReason.DRAIN: "waits for its instructions in flight",
+    StallReason.BLOCKED: "waits for a branch or a control instruction",
+    StallReason.NO_INSTRUCTION: "waits for instructions",
+    StallReason.BARRIER: "waits at a barrier",
+    StallReason.IDLE: "is not active",
+}
+
+
+def explain_core(
+    machine: ProgramMachine, program: Program, places: Places, outcome: CoreOutcome
+) -> dict[str, Any]:
+    """Return the diagnosis of a run that did not end normally.
+
+    In lockstep the model has the state of the RTL, and adds its knowledge of the program.
+    """
+    locator = Locator(program)
+    found: dict[str, Any] = {
+        "stop": outcome.stop.value,
+        "cycles": outcome.cycles,
+        "instructions": outcome.instructions,
+        "sentence": SENTENCES.get(outcome.stop, ""),
+        "mismatch": outcome.mismatch or violation(outcome),
+        "cores": list(cores(machine, locator)),
+        "units": outcome.waits if isinstance(outcome, ClusterOutcome) else "",
+        "program": None,
+    }
+    if outcome.fault is not None:
+        found |= explain_fault(outcome.fault, locator)
+    if machine.iss is not None and outcome.stop in ALIKE:
+        stop = ALIKE[outcome.stop]
+        fault = machine.iss.fault() if stop is Stop.FAULT else None
+        ended = Outcome(stop, outcome.exit_code, outcome.instructions, fault, outcome.seconds)
+        found["program"] = explain(machine.iss, program, places, ended)
+    return found
+
+
+def violation(outcome: CoreOutcome) -> str:
+    """Return the violated AXI rule, if any."""
+    return outcome.violation if isinstance(outcome, ClusterOutcome) else ""
+
+
+def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
+    """Return the diagnosis of a fault reported by the RTL."""
+    cause, address = fault.cause, ""
+    if isinstance(cause, MemoryFault):
+        words, address = MEMORY_FAULTS[cause], f" to {fault.address:#010x}"
+    else:
+        words = CONTROL_FAULTS[cause]
+    who = f"core {fault.core}, warp {fault.warp}, {lane_text(fault.lanes)}"
+    return {
+        "sentence": f"{words}{address} at {fault.pc:#010x}, {who}",
+        "core": fault.core,
+        "warp": fault.warp,
+        "pc": fault.pc,
+        "lanes": fault.lanes,
+        "address": fault.address,
+        "location": locator.at(fault.pc),
+    }
+
+
+def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]:
+    """Yield the state of each core and its warps."""
+    for number, state in enumerate(machine.core_states()):
+        warps = [warp for warp in range(machine.core.warps) if state.active >> warp & 1]
+        yield {
+            "core": number,
+            "fetches_under_way": state.owed_fetches,
+            "accesses_under_way": state.owed_requests,
+            "warps": [
+                {
+                    "warp": warp,
+                    "waits": WAITS[StallReason(state.reason[warp])],
+                    "instructions_under_way": state.under_way[warp],
+                    "last_issued": state.pc[warp],
+                    "location": locator.at(state.pc[warp]),
+                }
+                for warp in warps
+            ],
+        }
+
+
+def core_mistake_text(mistake: dict[str, Any]) -> str:
+    """Return the result of `explain_core` as text of at most a screen."""
+    when = f"in cycle {mistake['cycles']:,}, after {mistake['instructions']:,} instructions"
+    if mistake["mismatch"]:
+        lines = [f"{mistake['sentence']}, {when}", *mistake["mismatch"].splitlines()]
+    elif mistake["program"] is not None:
+        lines = [*mistake_text(mistake["program"]).splitlines(), f"  {when}"]
+    else:
+        lines = [f"{mistake['sentence']}, {when}"]
+        if mistake.get("location"):
+            lines.append(f"  {spot(mistake['location'])}")
+    if mistake["stop"] != "fault" or mistake["program"] is None:
+        lines += core_lines(mistake)
+        lines += [f"  {part}" for part in mistake["units"].split("; ") if part]
+    if mistake["stop"] in ("fault", "deadlock") and mistake["program"] is None:
+        lines.append("  run in lockstep with the model for details")
+    lines = [line[:WIDTH].rstrip() for line in lines]
+    if len(lines) > SCREEN:
+        lines[SCREEN - 1 :] = ["  and more; --json FILE has all of it"]
+    return "\n".join(lines)
+
+
+def core_lines(mistake: dict[str, Any]) -> Iterator[str]:
+    """Yield the state of the cores, with warps in the same state grouped."""
+    groups: dict[tuple, list[list[int]]] = {}
+    for core in mistake["cores"]:
+        fetches, accesses = core["fetches_under_way"], core["accesses_under_way"]
+        if core["warps"]:
+            active = counted("warp", (warp["warp"] for warp in core["warps"]))
+            yield (
+                f"  core {core['core']}: active {active}; fetches in flight: {fetches}, accesses: "
+                f"{accesses}"
+            )
+        for warp in core["warps"]:
+            alike = (warp["waits"], warp["instructions_under_way"], warp["last_issued"])
+            key = (*alike, spot(warp["location"]))
+            groups.setdefault(key, []).append([core["core"], warp["warp"]])
+    for (waits, under_way, pc, where), warps in list(groups.items())[:SHOWN]:
+        yield f"  {warps_text(warps)}: {waits}; instructions in flight: {under_way}"
+        yield f"    last issued {pc:#010x}, {where}"
+    if len(groups) > SHOWN:
+        yield f"  and {sum(map(len, list(groups.values())[SHOWN:]))} warps elsewhere"

@@ -1,0 +1,205 @@
+"""What a program did wrong: everything worth knowing about an end other than the right one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...hw.base.errors import MachineError
+from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
+from ...hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+from ...hw.isa.instructions import INSTRUCTIONS, Unit, find
+from ...kernels.program import Program
+from ..iss.machine import Iss
+from ..iss.outcome import Cause, Fault, Outcome, Stop, WarpState
+from ..machine.memory_layout import Places
+from ..machine.stacks import core_of, strayed_lanes
+from .diagnostics_text import mistake_text
+from .source_locations import Locator
+
+__all__ = ["ProgramError", "explain"]
+
+#: Instructions shown before a faulting one.
+SHOWN = 7
+
+
+class ProgramError(MachineError):
+    """A program that did not come to its end.
+
+    Parameters
+    ----------
+    mistake : dict
+        What `explain` found, for a file.
+    text : str or None
+        The same in words, if they are not those of `mistake_text`.
+
+    """
+
+    def __init__(self, mistake: dict[str, Any], text: str | None = None):
+        super().__init__(mistake_text(mistake) if text is None else text)
+        self.mistake = mistake
+
+
+def explain(iss: Iss, program: Program, places: Places, outcome: Outcome) -> dict[str, Any]:
+    """Return what is known about a run that ended in a fault, in a deadlock, or at its limit."""
+    found: dict[str, Any] = {"stop": outcome.stop.value, "instructions": outcome.instructions}
+    locator = Locator(program)
+    if outcome.stop is Stop.FAULT:
+        assert outcome.fault is not None
+        fault = outcome.fault
+        state = iss.warp(fault.core, fault.warp)
+        strayed = strayed_lanes(program, places.config, fault.core, fault.warp, state)
+        return found | explain_fault(iss, locator, places, fault) | {"strayed": strayed}
+    if outcome.stop is Stop.DEADLOCK:
+        sentence = "deadlock: every warp that has not ended waits at a barrier"
+    else:
+        sentence = "the program had not ended when its limit was reached"
+    groups: dict[str, dict[str, Any]] = {}
+    for core, warp, state in warps_of(iss, places):
+        stands = where_it_stands(iss, locator, core, warp, state)
+        strayed = strayed_lanes(program, places.config, core, warp, state)
+        stands |= {"strayed": strayed} if state.active else {"strayed": []}
+        group = groups.setdefault(repr(stands), stands | {"warps": []})
+        group["warps"].append([core, warp])
+    return found | {
+        "sentence": sentence,
+        "groups": list(groups.values()),
+        "barriers": list(barriers(iss, places)),
+        "devices": iss.devices.describe(),
+        "devices_idle": iss.devices.idle,
+    }
+
+
+def warps_of(iss: Iss, places: Places) -> Iterator[tuple[int, int, WarpState]]:
+    """Yield core, warp and state of every warp of the machine."""
+    for core in range(places.config.cores):
+        for warp in range(core_of(places.config).warps):
+            yield core, warp, iss.warp(core, warp)
+
+
+def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> dict[str, Any]:
+    """Return what led to a fault: place, the way there, registers, what the address is close to."""
+    state = iss.warp(fault.core, fault.warp)
+    history = iss.history(fault.core, fault.warp)
+    lanes, active = lanes_of(fault.lanes), lanes_of(state.mask)
+    # Threads that disagree about a branch are wrong only together.
+    shown = active if fault.cause is Cause.DIVERGENT_BRANCH else lanes
+    pcs = [pc for pc, _, _ in history]
+    return {
+        "sentence": fault.sentence,
+        "cause": fault.cause.value,
+        "core": fault.core,
+        "warp": fault.warp,
+        "lanes": lanes,
+        "active_lanes": active,
+        "pc": fault.pc,
+        "assembly": disassemble(fault.word) if fault.word else None,
+        "location": locator.at(fault.pc),
+        "came_from": None if locator.own(fault.pc) else locator.latest(pcs),
+        "address": fault.address,
+        "addresses": [[lane, *near] for lane, near in near_addresses(state, places, fault, lanes)],
+        "registers": registers(state, fault.word, shown),
+        "registers_lanes": shown,
+        "open_splits": [
+            {"lanes": lanes_of(entry.both), "location": locator.at(entry.pc - 4)}
+            for entry in state.stack
+        ],
+        "history": [
+            {
+                "pc": pc,
+                "lanes": lanes_of(mask),
+                "assembly": disassemble(word),
+                "location": locator.at(pc),
+            }
+            for pc, word, mask in [*history[-SHOWN:], (fault.pc, fault.word, state.mask)]
+            if word
+        ],
+    }
+
+
+def near_addresses(
+    state: WarpState, places: Places, fault: Fault, lanes: list[int]
+) -> Iterator[tuple[int, tuple[int, str]]]:
+    """Yield each faulting lane with its address and what that is close to."""
+    if fault.address is None:
+        return
+    instruction = find(fault.word) if fault.word else None
+    if instruction is None or instruction.unit is not Unit.LSU:
+        yield lanes[0], (fault.address, places.describe(fault.address))
+        return
+    offset = IMMEDIATES["s" if "s" in instruction.operands else "i"].decode(fault.word)
+    base = state.integers[fault.word >> REGISTER_FIELDS["rs1"] & 0x1F]
+    for lane in lanes:
+        address = (int(base[lane]) + offset) & 0xFFFF_FFFF
+        yield lane, (address, places.describe(address))
+
+
+def registers(state: WarpState, word: int, lanes: list[int]) -> dict[str, list[int]]:
+    """Return what the sources of an instruction hold in some lanes, by register name."""
+    instruction = find(word) if word else None
+    found: dict[str, list[int]] = {}
+    if instruction is None:
+        return found
+    for field, file in instruction.registers.items():
+        number = word >> REGISTER_FIELDS[field] & 0x1F
+        if field == "rd" or (file is RegisterFile.INTEGER and number == 0):
+            continue
+        integer = file is RegisterFile.INTEGER
+        name = (INTEGER_NAMES if integer else FLOAT_NAMES)[number]
+        values = (state.integers if integer else state.floats)[number]
+        found[name] = [int(values[lane]) for lane in lanes]
+    return found
+
+
+def where_it_stands(
+    iss: Iss, locator: Locator, core: int, warp: int, state: WarpState
+) -> dict[str, Any]:
+    """Return what a warp does at the end: waits, runs in a loop, has ended, never began."""
+    history = iss.history(core, warp)
+    pcs = [pc for pc, _, _ in history]
+    if not history:
+        return {"does": "waits" if state.active else "never began", "location": None}
+    if not state.active:
+        return {"does": "ended", "location": locator.latest(pcs)}
+    if state.waits:
+        return {
+            "does": "waits",
+            "barrier": barrier_of(state, history[-1][1]),
+            "location": locator.latest(pcs),
+        }
+    # What occurs twice in the latest instructions is a loop.
+    loop = sorted({pc for pc in pcs if pcs.count(pc) > 1})
+    return {
+        "does": "loops" if loop else "runs",
+        "instructions": len(loop or set(pcs)),
+        "first_pc": min(loop or pcs),
+        "last_pc": max(loop or pcs),
+        "locations": locator.lines(loop or pcs),
+    }
+
+
+def barrier_of(state: WarpState, word: int) -> list[int] | None:
+    """Return number and count of the barrier that `word`, the last instruction, waits at."""
+    if not INSTRUCTIONS["vx_bar"].matches(word):
+        return None
+    lane = state.mask.bit_length() - 1
+    fields = (REGISTER_FIELDS["rs1"], REGISTER_FIELDS["rs2"])
+    return [int(state.integers[word >> field & 0x1F][lane]) for field in fields]
+
+
+def barriers(iss: Iss, places: Places) -> Iterator[dict[str, Any]]:
+    """Yield every barrier somebody waits at: for how many, and how many of each core are there."""
+    arrived: dict[tuple[int, int], list[int]] = {}
+    for core, warp, state in warps_of(iss, places):
+        history = iss.history(core, warp)
+        if not (state.active and state.waits and history):
+            continue
+        barrier = barrier_of(state, history[-1][1])
+        if barrier is not None:
+            counts = arrived.setdefault((barrier[0], barrier[1]), [0] * places.config.cores)
+            counts[core] += 1
+    for (number, count), counts in arrived.items():
+        yield {"number": number, "count": count, "arrived": counts}
+
+
+def lanes_of(mask: int) -> list[int]:
+    """Return the lanes of a mask."""
+    return [lane for lane in range(32) if mask >> lane & 1]

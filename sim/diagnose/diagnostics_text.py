@@ -1,0 +1,255 @@
+"""A program's mistake on one screen: its cause, its place, and the way there."""
+
+import struct
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ...hw.isa.memory_map import STACK_BYTES
+from ..iss.faults import lane_text, numbers_text
+
+__all__ = ["counted", "mistake_text", "spot", "warps_text"]
+
+WIDTH = 100
+SCREEN = 40
+#: Groups of warps, of lanes and of lines of code that are shown; more are counted.
+SHOWN = 6
+#: What helps against some causes.
+ADVICE = {
+    "divergent branch": "threads that differ need SPICA_IF, SPICA_WHILE or spica_select",
+    "stack overflow": "each SPICA_IF inside another takes an entry until its SPICA_END_IF",
+}
+
+
+def mistake_text(mistake: dict[str, Any]) -> str:
+    """Return what `explain` found as lines of text."""
+    after = f"after {mistake['instructions']:,} instructions"
+    if mistake["stop"] == "fault":
+        what = mistake["sentence"].rpartition(" (core ")[0] or mistake["sentence"]
+        rest = fault_lines(mistake, after)
+    else:
+        what, rest = f"{mistake['sentence']}, {after}", group_lines(mistake)
+    # The command line writes its name before.
+    head = textwrap.wrap(what, WIDTH - len("spica: "), subsequent_indent="  ")
+    lines = [line[:WIDTH].rstrip() for line in [*head, *rest]]
+    if len(lines) > SCREEN:
+        lines[SCREEN - 1 :] = ["  and more; --json FILE has all of it"]
+    return "\n".join(lines)
+
+
+def fault_lines(mistake: dict[str, Any], after: str) -> Iterator[str]:
+    """Yield the lines of a fault."""
+    lanes = lane_text(mask_of(mistake["lanes"]))
+    who = f"core {mistake['core']}, warp {mistake['warp']}, {lanes}"
+    instruction = f": {mistake['assembly']}" if mistake["assembly"] else ""
+    yield f"  {who}, at {mistake['pc']:#010x}{instruction}, {after}"
+    yield from place_lines(mistake["location"])
+    if mistake["came_from"] is not None:
+        yield "  came from"
+        yield from place_lines(mistake["came_from"])
+    if mistake["cause"] in ADVICE:
+        yield f"  {ADVICE[mistake['cause']]}"
+    yield from stray_lines(mistake["strayed"], "  ")
+    yield from address_lines(mistake["addresses"])
+    if mistake["registers"]:
+        yield f"  registers that {mistake['assembly']} reads"
+    for name, values in mistake["registers"].items():
+        yield from register_lines(name, mistake["registers_lanes"], values)
+    yield from split_lines(mistake)
+    if mistake["history"]:
+        yield f"  last instructions of core {mistake['core']}, warp {mistake['warp']}"
+    for each in mistake["history"]:
+        yield history_line(each)
+
+
+def split_lines(mistake: dict[str, Any]) -> Iterator[str]:
+    """Yield where the open splits of a stack that overflows are, those of one line together."""
+    if mistake["cause"] != "stack overflow":
+        return
+    spots = Counter(spot(split["location"]) for split in mistake["open_splits"])
+    yield f"  splits that are open: {len(mistake['open_splits'])}"
+    for where, count in list(spots.items())[:SHOWN]:
+        yield f"    {count} at {where}"
+
+
+def history_line(each: dict[str, Any]) -> str:
+    """Return one instruction of the way to a fault."""
+    where = each["location"]
+    line = ""
+    if where is not None and where["line"] is not None:
+        line = f"{Path(where['file']).name}:{where['line']}"
+    lanes = lane_text(mask_of(each["lanes"]))
+    return f"    {each['pc']:#010x}  {lanes:12} {each['assembly']:30} {line}"
+
+
+def place_lines(place: dict[str, Any] | None, indent: str = "  ") -> Iterator[str]:
+    """Yield where something is, and the text of its line."""
+    if place is None:
+        yield f"{indent}in code without source lines"
+        return
+    yield f"{indent}{spot(place)}"
+    if place["text"] is not None:
+        yield source_line(place["line"], place["text"], indent)
+
+
+def spot(place: dict[str, Any] | None) -> str:
+    """Return a place in a few words."""
+    if place is None:
+        return "code without source lines"
+    if place["line"] is None:
+        return f"in {place['function']}, without source lines"
+    calls = "".join(f", called at {call}" for call in place["calls"][:2])
+    return f"{place['file']}:{place['line']} in {place['function']}{calls}"
+
+
+def source_line(number: int, text: str, indent: str) -> str:
+    """Return a line of source code, marked."""
+    return f"{indent}> {number:4} | {text.expandtabs(4)}"
+
+
+def address_lines(addresses: list[list]) -> Iterator[str]:
+    """Yield what the addresses of a fault are close to, lane by lane unless they are equal."""
+    if len({address for _, address, _ in addresses}) == 1:
+        addresses = addresses[:1]
+    for lane, address, near in addresses[:SHOWN]:
+        whose = f"lane {lane}: " if len(addresses) > 1 else ""
+        yield f"  {whose}{address:#010x} is {near}"
+    if len(addresses) > SHOWN:
+        yield f"  and {len(addresses) - SHOWN} lanes more"
+
+
+def stray_lines(strayed: list[list[int]], indent: str) -> Iterator[str]:
+    """Yield that stack pointers have left their stacks."""
+    if strayed:
+        lanes = lane_text(mask_of(lane for lane, _ in strayed))
+        furthest = max(nbytes for _, nbytes in strayed)
+        yield (
+            f"{indent}stack pointer {furthest:,} bytes below the stack of {STACK_BYTES:,} bytes in "
+            f"{lanes}:"
+        )
+        yield f"{indent}  calls go too deep, or variables are too large"
+
+
+def register_lines(name: str, lanes: list[int], values: list[int]) -> list[str]:
+    """Return the values of a register, lanes that agree together."""
+    holders: dict[int, list[int]] = {}
+    for lane, value in zip(lanes, values, strict=True):
+        holders.setdefault(value, []).append(lane)
+    parts = [
+        f"{register_text(name, value)} in {lane_text(mask_of(same))}"
+        for value, same in holders.items()
+    ]
+    text = f"    {name:4} {'; '.join(drawn_together(parts, 'values'))}"
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * 9)
+
+
+def register_text(name: str, value: int) -> str:
+    """Return what a register holds, as a number too if it is a float."""
+    if not name.startswith("f"):
+        return f"{value:#010x}"
+    return f"{struct.unpack('<f', struct.pack('<I', value))[0]:.7g} ({value:#010x})"
+
+
+def drawn_together(parts: list[str], what: str) -> list[str]:
+    """Return the first of some texts, and how many more there are."""
+    more = len(parts) - SHOWN
+    return [*parts[:SHOWN], *([f"and {more} more {what}"] if more > 0 else [])]
+
+
+def group_lines(mistake: dict[str, Any]) -> Iterator[str]:
+    """Yield where the warps stand, those at one place together."""
+    texts = [barrier_text(barrier) for barrier in mistake["barriers"]]
+    yield from (f"  {text}" for text in drawn_together(texts, "barriers"))
+    groups = sorted(mistake["groups"], key=telling)
+    for group in groups[:SHOWN]:
+        yield f"  {warps_text(group['warps'])} {doing(group)}"
+        yield from stray_lines(group["strayed"], "    ")
+        if "locations" in group:
+            yield from loop_lines(group["locations"])
+        elif group["location"] is not None:
+            yield from place_lines(group["location"], "    ")
+    if len(groups) > SHOWN:
+        yield f"  and {sum(len(g['warps']) for g in groups[SHOWN:])} warps elsewhere"
+    # Devices that are done have no part in a deadlock.
+    if mistake["stop"] != "deadlock" or not mistake["devices_idle"]:
+        yield from textwrap.wrap(
+            mistake["devices"], WIDTH, initial_indent="  ", subsequent_indent="    "
+        )
+
+
+#: What warps do, the most telling first.
+ORDER = ("loops", "runs", "waits", "ended", "never began")
+
+
+def telling(group: dict[str, Any]) -> tuple[int, bool]:
+    """Return a key that puts first what tells most: who runs, in the user's files above all."""
+    foreign = not any(span["own"] for span in group.get("locations", []))
+    return ORDER.index(group["does"]), foreign
+
+
+def barrier_text(barrier: dict[str, Any]) -> str:
+    """Return who is at a barrier and who is not."""
+    number, count, arrived = barrier["number"], barrier["count"], barrier["arrived"]
+    head = f"barrier {number & 0x7FFF_FFFF}"
+    if number >> 31:
+        return f"{head} of all cores: {sum(arrived)} of {count} are there"
+    alike: dict[int, list[int]] = {}
+    for core, here in enumerate(arrived):
+        alike.setdefault(here, []).append(core)
+    present = [
+        f"{counted('core', cores)}: {here} of {count} warps are there"
+        for here, cores in alike.items()
+    ]
+    return f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
+
+
+def doing(group: dict[str, Any]) -> str:
+    """Return what the warps of a group do."""
+    several = len(group["warps"]) > 1
+    ending = "" if several else "s"
+    if group["does"] == "waits":
+        where = f" at barrier {group['barrier'][0] & 0x7FFF_FFFF}" if group.get("barrier") else ""
+        return f"wait{ending}{where}"
+    if group["does"] in ("loops", "runs"):
+        span = f"{group['first_pc']:#010x} to {group['last_pc']:#010x}"
+        return f"{group['does'][:-1]}{ending} in {group['instructions']} instructions, {span}"
+    if group["does"] == "ended":
+        return f"{'have' if several else 'has'} ended, last at"
+    return "never began"
+
+
+def loop_lines(spans: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of code of a loop."""
+    for span in spans[:2]:
+        first, last = min(span["texts"]), max(span["texts"])
+        lines = f"{first}" if first == last else f"{first}-{last}"
+        yield f"    {span['file']}:{lines} in {span['function']}"
+        for number, text in list(span["texts"].items())[:4]:
+            if text is not None:
+                yield source_line(number, text, "    ")
+
+
+def warps_text(warps: Iterable[list[int]]) -> str:
+    """Return some warps by core, ``core 0, warps 0-6``, cores that agree together."""
+    by_core: dict[int, list[int]] = {}
+    for core, warp in warps:
+        by_core.setdefault(core, []).append(warp)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for core, numbers in by_core.items():
+        alike.setdefault(tuple(numbers), []).append(core)
+    parts = [
+        f"{counted('core', cores)}, {counted('warp', numbers)}" for numbers, cores in alike.items()
+    ]
+    return "; ".join(drawn_together(parts, "groups"))
+
+
+def counted(what: str, numbers: Iterable[int]) -> str:
+    """Return a noun and its numbers, ``warp 3`` or ``warps 0-6``."""
+    return numbers_text(what, mask_of(numbers))
+
+
+def mask_of(numbers: Iterable[int]) -> int:
+    """Return a mask with the bits of some numbers set."""
+    return sum(1 << number for number in numbers)

@@ -1,0 +1,104 @@
+"""Places in source code: of instructions, with the text of their lines."""
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ...kernels.compile import RUNTIME_DIRECTORY
+from ...kernels.inlining import CallChains
+from ...kernels.program import Program, SourceLine
+
+__all__ = ["Locator"]
+
+#: The header that is generated for each machine, in a folder of the cache.
+GENERATED_HEADER = "spica.h"
+
+
+@cache
+def source_lines(path: str) -> tuple[str, ...]:
+    """Return the lines of a file, none if it cannot be read."""
+    try:
+        return tuple(Path(path).read_text(errors="replace").splitlines())
+    except OSError:
+        return ()
+
+
+def is_own(path: str) -> bool:
+    """Return whether a file is the user's, not one that comes with every program."""
+    if Path(path).name == GENERATED_HEADER:
+        return False
+    return not Path(path).resolve().is_relative_to(RUNTIME_DIRECTORY.resolve())
+
+
+def shown_path(path: str) -> str:
+    """Return a path as a person in this folder would write it, the file's name if it is far."""
+    relative = os.path.relpath(path)
+    return Path(path).name if relative.startswith("..") else relative
+
+
+class Locator:
+    """Finds the source of instructions.
+
+    An instruction that an inlined function of the library brought is where the user called it.
+
+    Parameters
+    ----------
+    program : Program
+
+    """
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.chains = CallChains(program)
+        self.found: dict[int, list[SourceLine]] = {}
+
+    def chain(self, pc: int) -> list[SourceLine]:
+        """Return the user's places behind an instruction: where it is, where that is called."""
+        if pc not in self.found:
+            self.found[pc] = [place for place in self.chains.at(pc) if is_own(place.file)]
+        return self.found[pc]
+
+    def own(self, pc: int) -> SourceLine | None:
+        """Return the place behind an instruction in the user's files, the innermost if several."""
+        return next(iter(self.chain(pc)), None)
+
+    def at(self, pc: int) -> dict[str, Any] | None:
+        """Return file, line, function and text of the line behind an instruction, and its calls."""
+        place = self.own(pc) or self.program.line_of(pc)
+        if place is None:
+            function = self.program.function_of(pc)
+            known = {"file": None, "line": None, "function": function, "text": None, "calls": []}
+            return known if function else None
+        lines = source_lines(place.file)
+        return {
+            "file": shown_path(place.file),
+            "line": place.line,
+            "function": place.function,
+            "text": lines[place.line - 1] if 0 < place.line <= len(lines) else None,
+            "calls": [str(call) for call in self.chain(pc)[1:]],
+        }
+
+    def latest(self, pcs: Sequence[int]) -> dict[str, Any] | None:
+        """Return the latest of the user's places among instructions, else the latest of any."""
+        mine = [pc for pc in pcs if self.own(pc) is not None] or pcs
+        return self.at(mine[-1]) if mine else None
+
+    def lines(self, pcs: Iterable[int]) -> list[dict[str, Any]]:
+        """Return the lines behind instructions, by file and function, the user's first."""
+        spans: dict[tuple[bool, str, str], dict[int, str | None]] = {}
+        for pc in sorted(set(pcs)):
+            place = self.at(pc)
+            if place is not None and place["line"]:
+                key = (self.own(pc) is None, place["file"], place["function"] or "")
+                spans.setdefault(key, {})[place["line"]] = place["text"]
+        return [
+            {
+                "own": not foreign,
+                "file": file,
+                "function": function,
+                "texts": dict(sorted(texts.items())),
+            }
+            for (foreign, file, function), texts in sorted(spans.items())
+        ]

@@ -1,0 +1,1 @@
+"""Engines: Amaranth's simulator and Verilator, with compiler and caches."""

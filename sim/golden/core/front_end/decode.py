@@ -1,0 +1,258 @@
+"""Golden model of the decoder: decodes each word by its fields, as the manual lays them out."""
+
+from collections.abc import Callable
+
+from .....hw.core.layouts import REGISTER_WIDTH, decoded_layout
+from .....hw.isa.encoding import IMMEDIATES
+from .....hw.isa.instructions import Unit, find
+from .....hw.isa.operations import (
+    ControlOperation,
+    DivideOperation,
+    FloatOperation,
+    IntegerOperation,
+    MemoryOperation,
+    Port,
+)
+
+__all__ = ["Decoded", "decode", "is_same", "packed"]
+
+#: Fields of a decoded instruction by the names of `decoded_layout`; None for don't-care values,
+#: also in each of ``sources``.
+Decoded = dict
+
+FLOAT = 32  # number of f0 among all registers
+EXIT_CODE = 3
+
+ALU = ("ADD", "SLL", "SLT", "SLTU", "XOR", "SRL", "OR", "AND")
+PRODUCTS = ("MUL", "MULH", "MULHSU", "MULHU")
+QUOTIENTS = ("DIV", "DIVU", "REM", "REMU")
+BRANCHES = ("BEQ", "BNE", None, None, "BLT", "BGE", "BLTU", "BGEU")
+FUSED = {0x43: "FMADD", 0x47: "FMSUB", 0x4B: "FNMSUB", 0x4F: "FNMADD"}
+#: By funct7: names by funct3, or one name if funct3 is the rounding mode.
+FLOATS: dict[int, str | tuple[str, ...]] = {
+    0x00: "FADD",
+    0x04: "FSUB",
+    0x08: "FMUL",
+    0x10: ("SGNJ", "SGNJN", "SGNJX"),
+    0x14: ("MIN", "MAX"),
+    0x50: ("LE", "LT", "EQ"),
+    0x70: ("MOVE", "CLASS"),
+    0x78: ("MOVE",),
+}
+#: By funct7: operations with an integer rd, and with an integer rs1.
+INTEGER_RESULTS, INTEGER_SOURCES = (0x50, 0x60, 0x70), (0x68, 0x78)
+
+
+def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
+    """Return the decoded `word`; `failed` means that its fetch failed."""
+    instruction = find(word)
+    rounds = instruction is not None and "rm" in instruction.operands
+    reserved = rounds and word >> 12 & 7 in (5, 6)
+    if failed or reserved or instruction is None or instruction.unit is Unit.TENSOR:
+        return _fields(
+            word,
+            pc,
+            (Port.CONTROL, ControlOperation.ILLEGAL),
+            a_is_pc=int(failed),
+            immediate=word,
+            drains=1,
+        )
+    handlers: dict[int, Callable[[int, int], Decoded]] = {
+        0x03: _memory,
+        0x07: _memory,
+        0x23: _memory,
+        0x27: _memory,
+        0x33: _integer,
+        0x13: _integer,
+        0x37: _upper,
+        0x17: _upper,
+        0x63: _branch,
+        0x67: _branch,
+        0x6F: _branch,
+        0x53: _float,
+        0x0F: _system,
+        0x73: _system,
+        0x0B: _custom,
+    }
+    return handlers.get(word & 0x7F, _fused)(word, pc)
+
+
+def _fields(word: int, pc: int, what: tuple, *, sources=(), rd: int = 0, **others) -> Decoded:
+    """Return a decoded instruction; `sources` are register numbers, None if not read."""
+    port, operation = what
+    sources = [number or None for number in (*sources, None, None, None)[:3]]
+    return {
+        "pc": pc,
+        "port": int(port),
+        "operation": int(operation),
+        "rd": rd or None,
+        "writes": int(rd != 0),
+        "sources": sources,
+        "reads": sum(1 << k for k, number in enumerate(sources) if number),
+        "immediate": None,
+        "rounding": 0,
+        "a_is_pc": 0,
+        "b_is_immediate": 0,
+        "blocks": int(port == Port.CONTROL),
+        "drains": 0,
+    } | others
+
+
+def _registers(word: int) -> tuple[int, int, int, int]:
+    return word >> 7 & 31, word >> 15 & 31, word >> 20 & 31, word >> 27 & 31
+
+
+def _immediate(layout: str, word: int) -> int:
+    return IMMEDIATES[layout].decode(word) & 0xFFFF_FFFF
+
+
+def _integer(word: int, pc: int) -> Decoded:
+    rd, rs1, rs2, _ = _registers(word)
+    funct3, funct7 = word >> 12 & 7, word >> 25
+    if word & 0x20 == 0:
+        name = "SRA" if funct3 == 5 and funct7 else ALU[funct3]
+        what = (Port.INT, IntegerOperation[name])
+        immediate = _immediate("i", word)
+        return _fields(word, pc, what, rd=rd, sources=(rs1,), immediate=immediate, b_is_immediate=1)
+    if funct7 == 1:
+        multiplies = funct3 < 4
+        operations = PRODUCTS + QUOTIENTS
+        what = (
+            (Port.INT, IntegerOperation[operations[funct3]])
+            if multiplies
+            else (Port.DIVIDE, DivideOperation[operations[funct3]])
+        )
+        return _fields(word, pc, what, rd=rd, sources=(rs1, rs2))
+    name = {0: "SUB", 5: "SRA"}[funct3] if funct7 else ALU[funct3]
+    return _fields(word, pc, (Port.INT, IntegerOperation[name]), rd=rd, sources=(rs1, rs2))
+
+
+def _upper(word: int, pc: int) -> Decoded:
+    return _fields(
+        word,
+        pc,
+        (Port.INT, IntegerOperation.ADD),
+        rd=word >> 7 & 31,
+        immediate=word & 0xFFFF_F000,
+        a_is_pc=int(word & 0x7F == 0x17),
+        b_is_immediate=1,
+    )
+
+
+def _branch(word: int, pc: int) -> Decoded:
+    rd, rs1, rs2, _ = _registers(word)
+    if word & 0x7F == 0x6F:
+        fields = {"rd": rd, "immediate": _immediate("j", word)}
+        name = "JAL"
+    elif word & 0x7F == 0x67:
+        fields = {"rd": rd, "sources": (rs1,), "immediate": _immediate("i", word)}
+        name = "JALR"
+    else:
+        fields = {"sources": (rs1, rs2), "immediate": _immediate("b", word)}
+        name = BRANCHES[word >> 12 & 7] or ""
+    return _fields(word, pc, (Port.INT, IntegerOperation[name]), blocks=1, **fields)
+
+
+def _memory(word: int, pc: int) -> Decoded:
+    rd, rs1, rs2, _ = _registers(word)
+    is_float, is_store = word >> 2 & 1, word >> 5 & 1
+    what = (Port.MEMORY, MemoryOperation((word >> 12 & 7) | is_store << 3))
+    if is_store:
+        sources = (rs1, rs2 + FLOAT * is_float)
+        return _fields(word, pc, what, sources=sources, immediate=_immediate("s", word))
+    rd += FLOAT * is_float
+    return _fields(word, pc, what, rd=rd, sources=(rs1,), immediate=_immediate("i", word))
+
+
+def _fused(word: int, pc: int) -> Decoded:
+    rd, rs1, rs2, rs3 = (number + FLOAT for number in _registers(word))
+    what = (Port.FP32, FloatOperation[FUSED[word & 0x7F]])
+    return _fields(word, pc, what, rd=rd, sources=(rs1, rs2, rs3), rounding=word >> 12 & 7)
+
+
+def _float(word: int, pc: int) -> Decoded:
+    rd, rs1, rs2, _ = _registers(word)
+    funct3, funct7 = word >> 12 & 7, word >> 25
+    rd += 0 if funct7 in INTEGER_RESULTS else FLOAT
+    rs1 += 0 if funct7 in INTEGER_SOURCES else FLOAT
+    has_rs2 = funct7 not in (0x2C, 0x60, 0x68, 0x70, 0x78)
+    sources = (rs1, rs2 + FLOAT) if has_rs2 else (rs1,)
+    rounding = funct3
+    if funct7 in (0x0C, 0x2C):
+        is_root = funct7 == 0x2C
+        what = (Port.DIVIDE, DivideOperation.FSQRT if is_root else DivideOperation.FDIV)
+    elif funct7 in (0x60, 0x68):
+        direction = "TO" if funct7 == 0x60 else "FROM"
+        signedness = "UNSIGNED" if rs2 else "SIGNED"
+        what = (Port.FP32, FloatOperation[f"{direction}_{signedness}"])
+    else:
+        names = FLOATS[funct7]
+        if isinstance(names, tuple):
+            names, rounding = names[funct3], 0
+        what = (Port.FP32, FloatOperation[names])
+    return _fields(word, pc, what, rd=rd, sources=sources, rounding=rounding)
+
+
+def _system(word: int, pc: int) -> Decoded:
+    funct3 = word >> 12 & 7
+    if word & 0x7F == 0x0F:
+        what = ControlOperation.FENCE_I if funct3 else ControlOperation.FENCE
+        return _fields(word, pc, (Port.CONTROL, what), drains=1)
+    if not funct3:
+        what = (Port.CONTROL, ControlOperation.END)
+        return _fields(word, pc, what, sources=(None, None, EXIT_CODE), drains=1)
+    names = ("CSRRW", "CSRRS", "CSRRC")
+    is_immediate = funct3 >> 2
+    rd, rs1, _, _ = _registers(word)
+    return _fields(
+        word,
+        pc,
+        (Port.CONTROL, ControlOperation[names[(funct3 & 3) - 1]]),
+        rd=rd,
+        sources=(None if is_immediate else rs1,),
+        immediate=word >> 20 | rs1 << 12,
+        b_is_immediate=is_immediate,
+        drains=1,
+    )
+
+
+def _custom(word: int, pc: int) -> Decoded:
+    rd, rs1, rs2, _ = _registers(word)
+    funct3 = word >> 12 & 7
+    if word >> 25:
+        return _fields(word, pc, (Port.SPECIAL, funct3), rd=rd + FLOAT, sources=(rs1 + FLOAT,))
+    what = ControlOperation(funct3)
+    sources = {
+        "TMC": (rs1, None, EXIT_CODE),
+        "SPLIT": (rs1,),
+        "JOIN": (rs1,),
+        "PRED": (rs1, rs2, EXIT_CODE),
+    }
+    return _fields(
+        word,
+        pc,
+        (Port.CONTROL, what),
+        rd=rd if what == ControlOperation.SPLIT else 0,
+        sources=sources.get(what.name, (rs1, rs2)),
+        drains=int(what.name in ("TMC", "WSPAWN", "BAR")),
+    )
+
+
+def packed(expected: Decoded) -> tuple[int, int]:
+    """Return the relevant bits of `decoded_layout`, as a mask and as values."""
+    layout = decoded_layout()
+    fields = {name: (layout[name].offset, layout[name].width) for name in expected}
+    offset = layout["sources"].offset
+    pieces = [
+        (offset + REGISTER_WIDTH * k, REGISTER_WIDTH, number)
+        for k, number in enumerate(expected["sources"])
+    ]
+    pieces += [(*fields[name], expected[name]) for name in expected if name != "sources"]
+    mask = sum(((1 << width) - 1) << low for low, width, value in pieces if value is not None)
+    return mask, sum(value << low for low, _, value in pieces if value is not None)
+
+
+def is_same(actual: int, expected: Decoded) -> bool:
+    """Return True if the bits of a decoded instruction match `expected`."""
+    mask, value = packed(expected)
+    return actual & mask == value

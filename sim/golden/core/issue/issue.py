@@ -1,0 +1,255 @@
+"""Golden model of the issue stage: the scoreboard as lists of outstanding results, by cycle."""
+
+from dataclasses import dataclass, field, replace
+
+from .....hw.config import CoreConfig
+from .....hw.core.issue.scoreboard import FIXED_PORTS, release_delay
+from .....hw.core.issue.stall_reason import StallReason
+from .....hw.core.issue.warp_scoreboard import UNDER_WAY
+from .....hw.isa.operations import Port
+from .scheduler import make_scheduler
+
+__all__ = ["Cycle", "Entry", "IssueModel", "Offer", "Outcome"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A decoded instruction: the fields of `decoded_layout` used by issue."""
+
+    pc: int = 0
+    port: Port = Port.INT
+    rd: int = 0
+    writes: bool = False
+    sources: tuple[int, ...] = (0, 0, 0)
+    reads: tuple[bool, ...] = (False, False, False)
+    blocks: bool = False
+    drains: bool = False
+
+    @property
+    def read_registers(self) -> set[int]:
+        """Registers that the instruction reads."""
+        return {name for name, read in zip(self.sources, self.reads, strict=True) if read}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An instruction offered to the collectors."""
+
+    warp: int
+    mask: int
+    entry: Entry
+    pending: tuple[bool, ...]
+
+
+@dataclass(kw_only=True)
+class Cycle:
+    """Inputs of a cycle: `heads[warp]` has up to `issue_width` entries; events are None or tuples.
+
+    `dispatched` and `arriving` have ``(warp, rd)`` for each port, `written` has
+    ``(warp, rd, writes)`` for each bus, `ready` a bit for each slot.
+    """
+
+    heads: list[list[Entry]]
+    masks: list[int]
+    active: set[int]
+    at_barrier: set[int]
+    started: set[int]
+    resume: set[int]
+    dispatched: list[tuple[int, int] | None]
+    arriving: list[tuple[int, int] | None]
+    written: list[tuple[int, int, bool] | None]
+    ready: list[bool]
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """Outputs of a cycle: issuing warp, dual issue, offers, slots, stall reasons, drained."""
+
+    taken: int | None
+    second: bool
+    offered: list[Offer | None]
+    slots: list[StallReason]
+    reasons: list[StallReason]
+    drained: set[int]
+
+
+@dataclass
+class Result:
+    """An outstanding result."""
+
+    loaded: bool
+    blocked: bool = True
+
+
+@dataclass
+class Warp:
+    """A warp: outstanding results by register, older first; instructions in flight; stalled."""
+
+    results: dict[int, list[Result]] = field(default_factory=dict)
+    under_way: int = 0
+    stopped: bool = False
+
+
+class IssueModel:
+    """Golden model of the issue stage of a core."""
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        self.warps = [Warp() for _ in range(config.warps)]
+        self.scheduler = make_scheduler(config)
+        self.slots: list[Offer | None] = [None] * config.issue_width
+        self.releases: list[tuple[int, int, int]] = []  # cycles left, warp, register
+
+    def waits_for(self, warp: int, entry: Entry) -> list[Result]:
+        """Return the results that must arrive before `entry` can issue."""
+        results = {name: found[-1] for name, found in self.warps[warp].results.items()}
+        waits = [
+            results[name]
+            for name in entry.read_registers & set(results)
+            if results[name].blocked or not self.config.snoop
+        ]
+        # An instruction cannot overtake a register that it reads itself.
+        overtakes = entry.writes and entry.rd in set(results) - entry.read_registers
+        return waits + ([results[entry.rd]] if overtakes else [])
+
+    def reason(self, warp: int, cycle: Cycle) -> StallReason:
+        """Return the stall reason of `warp`, NONE if it can issue."""
+        state, heads = self.warps[warp], cycle.heads[warp]
+        if warp not in cycle.active:
+            return StallReason.IDLE
+        if state.stopped:
+            return StallReason.BARRIER if warp in cycle.at_barrier else StallReason.BLOCKED
+        if not heads:
+            return StallReason.NO_INSTRUCTION
+        waits = self.waits_for(warp, heads[0])
+        if waits:
+            loads = any(result.loaded for result in waits)
+            return StallReason.MEMORY if loads else StallReason.DATA
+        if state.under_way >= UNDER_WAY or (heads[0].drains and state.under_way):
+            return StallReason.DRAIN
+        return StallReason.NONE
+
+    def goes_with(self, warp: int, first: Entry, second: Entry) -> bool:
+        """Return True if `second` can issue together with `first`."""
+        touched = second.read_registers | ({second.rd} if second.writes else set())
+        depends = first.writes and first.rd in touched
+        held = first.blocks or second.drains or first.port == second.port
+        return not (depends or held or self.waits_for(warp, second))
+
+    def pending(self, warp: int, entry: Entry, cycle: Cycle) -> tuple[bool, ...]:
+        """Return the sources that will arrive on a bus after this cycle."""
+        if not self.config.snoop:
+            return (False,) * 3
+        left = {
+            name: len(found) - cycle.written.count((warp, name, True))
+            for name, found in self.warps[warp].results.items()
+        }
+        return tuple(
+            read and left.get(name, 0) > 0
+            for name, read in zip(entry.sources, entry.reads, strict=True)
+        )
+
+    def offer(self, cycle: Cycle) -> list[Offer | None]:
+        """Return the offers; the younger only if the older is accepted or empty."""
+        offered: list[Offer | None] = []
+        for held in self.slots:
+            if held is not None:
+                pending = tuple(
+                    waits and (held.warp, name, True) not in cycle.written
+                    for name, waits in zip(held.entry.sources, held.pending, strict=True)
+                )
+                held = replace(held, pending=pending)
+            offered.append(held)
+        return offered
+
+    def step(self, cycle: Cycle) -> Outcome:
+        """Run one cycle."""
+        reasons = [self.reason(warp, cycle) for warp in range(self.config.warps)]
+        able = {warp for warp, why in enumerate(reasons) if why == StallReason.NONE}
+        drained = {n for n, warp in enumerate(self.warps) if not warp.under_way}
+        held = self.offer(cycle)
+        self.slots = list(held)
+        visible = list(held)
+        for slot in range(self.config.issue_width):
+            if slot and self.slots[0] is not None:
+                visible[slot] = None
+            elif cycle.ready[slot]:
+                self.slots[slot] = None
+        room = not any(self.slots)
+        chosen = self.scheduler.choose(able)
+        taken = chosen if room else None
+        issued = [] if taken is None else self.issue(taken, cycle)
+        slots = self.charge(issued, cycle, taken, room=room, able=able, reasons=reasons)
+        waits = (StallReason.MEMORY, StallReason.BARRIER, StallReason.IDLE)
+        long_wait = {warp for warp, why in enumerate(reasons) if why in waits}
+        self.scheduler.step(taken, long_wait, cycle.started)
+        self.settle(cycle, taken, issued)
+        return Outcome(
+            taken=taken,
+            second=len(issued) == 2,
+            offered=visible,
+            slots=slots,
+            reasons=reasons,
+            drained=drained,
+        )
+
+    def issue(self, warp: int, cycle: Cycle) -> list[Entry]:
+        """Move the next instructions of `warp` into the slots; return them."""
+        first, *rest = cycle.heads[warp]
+        issued = [first]
+        if rest and self.config.issue_width > 1 and self.goes_with(warp, first, rest[0]):
+            issued.append(rest[0])
+        for slot, entry in enumerate(issued):
+            pending = self.pending(warp, entry, cycle)
+            self.slots[slot] = Offer(warp, cycle.masks[warp], entry, pending)
+        return issued
+
+    def charge(
+        self, issued: list, cycle: Cycle, taken: int | None, *, room: bool, able: set, reasons: list
+    ) -> list[StallReason]:
+        """Return the outcome of each issue slot."""
+        if taken is not None:
+            there = len(cycle.heads[taken]) > 1
+            alone = StallReason.PAIR if there else StallReason.NO_INSTRUCTION
+            return [StallReason.NONE if n < len(issued) else alone for n in range(len(self.slots))]
+        why = min(reasons)
+        if able:
+            why = StallReason.OUTSIDE if room else StallReason.FULL
+        return [why] * len(self.slots)
+
+    def settle(self, cycle: Cycle, taken: int | None, issued: list[Entry]):
+        """End the cycle: completed, announced and issued instructions."""
+        self.release(cycle)
+        for done in cycle.written:
+            if done is not None:
+                warp, rd, writes = done
+                self.warps[warp].under_way -= 1
+                if writes:
+                    self.written(self.warps[warp], rd)
+        for warp in cycle.resume | cycle.started:
+            self.warps[warp].stopped = False
+        for entry in issued:
+            assert taken is not None
+            state = self.warps[taken]
+            state.under_way += 1
+            state.stopped |= entry.blocks
+            if entry.writes:
+                result = Result(entry.port == Port.MEMORY)
+                state.results.setdefault(entry.rd, []).append(result)
+
+    def written(self, warp: Warp, rd: int):
+        """Remove the oldest result of a register, which is now in the banks."""
+        warp.results[rd].pop(0)
+        if not warp.results[rd]:
+            del warp.results[rd]
+
+    def release(self, cycle: Cycle):
+        """Unblock the consumers of results that will arrive in time."""
+        for port, event in zip(FIXED_PORTS, cycle.dispatched, strict=True):
+            if event is not None:
+                self.releases.append((release_delay(self.config, port), *event))
+        self.releases += [(0, *event) for event in cycle.arriving if event is not None]
+        for _, warp, rd in [release for release in self.releases if release[0] == 0]:
+            if rd in self.warps[warp].results:
+                self.warps[warp].results[rd][0].blocked = False
+        self.releases = [(left - 1, warp, rd) for left, warp, rd in self.releases if left]

@@ -1,0 +1,1 @@
+"""C++ harness seen from Python: ports, DRAM model, host, stop reasons."""

@@ -1,0 +1,158 @@
+"""The C++ harness around an observed cluster: DRAM and host, what its cores do and units count."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+
+from ...hw.cluster.counters import counter_table
+from ...hw.config import ClusterConfig
+from ...hw.core.units.lsu.memory_layouts import MemoryFault, slots
+from ...hw.isa.markers import BEGIN_MARKER, END_MARKER
+from ...hw.isa.memory_map import CORES, CORES_BASE, SHARED_BASE
+from ...hw.isa.operations import Port
+from ...kernels.commands import CommandList
+from .binding import Layout
+from .core_harness import ProgramHarness, words
+from .dram import ChannelStatistics, DramConfig
+from .harness import RawStatistics
+from .load_latency import PLACES, LoadCounts, LoadLatency
+
+__all__ = ["NEVER", "ClusterHarness", "CoreMarks"]
+
+#: A cycle that has not been.
+NEVER = (1 << 64) - 1
+
+
+class CoreMarks(ctypes.Structure):
+    """`CoreMarks` of native/cluster_cores.hpp."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint64) for name in ("first_begin", "last_end", "begins", "ends")
+    )
+
+
+class NativeParameters(ctypes.Structure):
+    """`ClusterCoresParameters` of native/cluster_cores.hpp."""
+
+    _fields_ = tuple(
+        words(
+            *("memory_port", "slot_bits", "refused", "begin_marker", "end_marker"),
+            *("shared_base", "shared_bytes"),
+        )
+    )
+
+
+class ClusterHarness(ProgramHarness):
+    """DRAM, host and AXI ports of an observed cluster, and all that is counted of its cores.
+
+    Parameters
+    ----------
+    library : Path
+        A library built with the harness.
+    layout : Layout
+        Ports of the cluster.
+    config : ClusterConfig
+    dram : DramConfig
+    access_cycles : int
+        Cycles from the start of one host access to the start of the next.
+
+    """
+
+    def __init__(
+        self,
+        library: Path,
+        layout: Layout,
+        config: ClusterConfig,
+        dram: DramConfig,
+        access_cycles: int,
+    ):
+        assert config.core is not None
+        self.config = config
+        super().__init__(
+            library,
+            layout.table(),
+            dram,
+            channels=config.axi.masters,
+            interleave_bytes=config.axi.interleave_bytes,
+            access_cycles=access_cycles,
+        )
+        parameters = NativeParameters(
+            memory_port=Port.MEMORY,
+            slot_bits=(slots(config.core) - 1).bit_length(),
+            refused=MemoryFault.REFUSED,
+            begin_marker=BEGIN_MARKER,
+            end_marker=END_MARKER,
+            shared_base=SHARED_BASE,
+            shared_bytes=config.shared.size,
+        )
+        self.library.harness_cluster(self.handle, ctypes.byref(parameters))
+
+    def prepare(self, commands: CommandList | None) -> None:
+        """Let the host start the cores when they begin next, and then carry out a command list."""
+        rows = CommandList()
+        rows.write(CORES_BASE + CORES["start"].offset, 1)
+        rows.rows += commands.rows if commands else []
+        array = rows.array()
+        self.library.harness_prepare(
+            self.handle, ctypes.c_void_p(array.ctypes.data), ctypes.c_uint64(len(array))
+        )
+
+    def renew(self) -> None:
+        """Put host and AXI ports into their first state; memory stays."""
+        self.library.harness_renew(self.handle)
+
+    def marks(self) -> list[CoreMarks]:
+        """Return what each core marked in the run."""
+        found = [CoreMarks() for _ in range(self.config.cores)]
+        for core, marks in enumerate(found):
+            self.library.harness_cluster_marks(
+                self.handle, ctypes.c_uint32(core), ctypes.byref(marks)
+            )
+        return found
+
+    def cores_end(self) -> int:
+        """Return the cycle of the run from which on no core was busy."""
+        self.library.harness_cluster_cores_end.restype = ctypes.c_uint64
+        return self.library.harness_cluster_cores_end(self.handle)
+
+    def load_latency(self) -> dict[str, list[LoadLatency]]:
+        """Return how long the loads of each core took, by where the words are."""
+        ask = self.library.harness_cluster_latency
+        cores = range(self.config.cores)
+        return {
+            place: [self.latency(ask, core, number) for core in cores]
+            for number, place in enumerate(PLACES)
+        }
+
+    def cache_latency(self) -> dict[str, list[LoadLatency]]:
+        """Return how long reads of each cache took: of each core, and of each slice of the L2."""
+        ask = self.library.harness_cluster_cache_latency
+        numbers = {"l1i": self.config.cores, "l1d": self.config.cores, "l2": self.channels}
+        return {
+            cache: [self.latency(ask, level, number) for number in range(count)]
+            for level, (cache, count) in enumerate(numbers.items())
+        }
+
+    def latency(self, ask, *which: int) -> LoadLatency:
+        """Return what `ask` counted for the parts with these numbers."""
+        counts = LoadCounts()
+        ask(self.handle, *map(ctypes.c_uint32, which), ctypes.byref(counts))
+        return LoadLatency.of(counts)
+
+    def marked(self) -> list[ChannelStatistics]:
+        """Return what each channel had done when the first marker of a beginning was done."""
+        found = []
+        for channel in range(self.channels):
+            raw = RawStatistics()
+            self.library.harness_marked(self.handle, ctypes.c_uint32(channel), ctypes.byref(raw))
+            found.append(raw.statistics())
+        return found
+
+    def events(self) -> dict[str, int]:
+        """Return what each counter of `counter_table` counts, from the beginning of the run."""
+        table = counter_table(self.config)
+        sums = np.zeros(len(table), np.uint64)
+        self.library.harness_cluster_events(self.handle, ctypes.c_void_p(sums.ctypes.data))
+        by_name = dict(zip(sorted(counter.name for counter in table), sums.tolist(), strict=True))
+        return {counter.name: by_name[counter.name] * counter.scale for counter in table}

@@ -1,0 +1,97 @@
+"""What a cluster says about itself: the errors it met, and what it waits for when it hangs."""
+
+from collections.abc import Iterator
+
+from ...hw.config import MOST_MATRICES, ClusterConfig
+from ...hw.core.control.faults import FaultCause
+from ...hw.core.units.lsu.memory_layouts import MemoryFault
+from ...hw.isa.memory_map import CORES, CORES_BASE, DMA, MATRIX, numbered, unit_bases
+
+__all__ = ["describe_faults", "fault_registers", "unit_registers", "units_of"]
+
+#: What each bit of an error register stands for.
+DMA_ERRORS = ("an AXI error response", "a job out of range")
+MATRIX_ERRORS = ("an illegal command", "a command out of range", "a failed job of its DMA")
+#: Bits of the cores' state that are errors, with what each stands for.
+CORE_ERRORS = {
+    3: "console bytes were lost",
+    4: "a command word went to no matrix unit",
+    5: "DRAM refused what the L2 cache wrote back",
+}
+#: Bits whose command word is kept in `error_word`.
+MATRIX_WORD_ERRORS = 0b11
+
+FAULT_RECORDED = 0b10
+
+
+def fault_registers(config: ClusterConfig) -> dict[str, int]:
+    """Return the addresses of all error registers, by name."""
+    registers = unit_registers(config, dma=("error",), matrix=("error", "error_word"))
+    if config.cores:
+        for name in ("state", "fault", "fault_pc", "fault_address", "fault_lanes"):
+            registers[f"cores_{name}"] = CORES_BASE + CORES[name].offset
+    return registers
+
+
+def unit_registers(
+    config: ClusterConfig, *, dma: tuple[str, ...], matrix: tuple[str, ...]
+) -> dict[str, int]:
+    """Return the addresses of registers of all ports of the DMA and matrix units, by name."""
+    return {
+        f"{unit}_{name}": base + table[name].offset
+        for unit, base in unit_bases(len(config.matrices)).items()
+        for table, names in [(DMA, dma) if unit.startswith("dma") else (MATRIX, matrix)]
+        for name in names
+    }
+
+
+def units_of(values: dict[str, int], kind: str, register: str) -> Iterator[tuple[str, str]]:
+    """Yield name and words for each unit of a kind whose `register` is among `values`."""
+    words = {
+        "dma": ("the DMA", "port {} of the DMA"),
+        "matrix": ("the matrix unit", "matrix unit {}"),
+    }
+    for number in range(MOST_MATRICES):
+        name = numbered(kind, number)
+        if f"{name}_{register}" in values:
+            first, other = words[kind]
+            yield name, first if not number else other.format(number)
+
+
+def describe_faults(values: dict[str, int]) -> str:
+    """Return in words what the registers of `fault_registers` hold; nothing without an error."""
+    parts = []
+    for unit, words in units_of(values, "dma", "error"):
+        if error := values[f"{unit}_error"]:
+            parts.append(f"{words} met {named(error, DMA_ERRORS)}")
+    for unit, words in units_of(values, "matrix", "error"):
+        if error := values[f"{unit}_error"]:
+            sentence = f"{words} met {named(error, MATRIX_ERRORS)}"
+            if error & MATRIX_WORD_ERRORS:
+                word = values[f"{unit}_error_word"]
+                sentence += f" (the first refused command is 0x{word:08X})"
+            parts.append(sentence)
+    state = values.get("cores_state", 0)
+    if state & FAULT_RECORDED:
+        parts.append(describe_core_fault(values))
+    parts += [meaning for bit, meaning in CORE_ERRORS.items() if state >> bit & 1]
+    return " and ".join(parts)
+
+
+def describe_core_fault(values: dict[str, int]) -> str:
+    """Return in words the fault that the registers of `fault_registers` tell."""
+    fault = values["cores_fault"]
+    causes = MemoryFault if fault >> 8 & 1 else FaultCause
+    sentence = (
+        f"core {fault >> 24} met the fault {causes(fault & 0xFF).name} in threads "
+        f"{values['cores_fault_lanes']:#x} of warp {fault >> 16 & 0xFF} at "
+        f"0x{values['cores_fault_pc']:08X}"
+    )
+    if causes is MemoryFault:
+        sentence += f", address 0x{values['cores_fault_address']:08X}"
+    return sentence
+
+
+def named(bits: int, names: tuple[str, ...]) -> str:
+    """Return the names of the bits that are set."""
+    return " and ".join(name for bit, name in enumerate(names) if bits >> bit & 1)

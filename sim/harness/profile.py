@@ -1,0 +1,102 @@
+"""Where the time of warps goes, by the functions of their program."""
+
+import ctypes
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...kernels.inlining import CallChains
+from ...kernels.program import Program
+from .harness import Harness
+
+__all__ = ["POLLING", "FunctionProfile", "Profiling"]
+
+#: Functions of the runtime in which a warp reads a register again and again until it shows what is
+#: waited for.
+POLLING = ("virgo_await", "virgo_dma_fence", "virgo_fence")
+
+
+@dataclass(frozen=True)
+class FunctionProfile:
+    """What warps spent in a function and what was inlined into it from the runtime.
+
+    Attributes
+    ----------
+    instructions : int
+        Instructions of warps that were done.
+    cycles : int
+        From the end of the instruction before until that of each of them, over all warps.
+
+    """
+
+    instructions: int
+    cycles: int
+
+
+class Profiling:
+    """Profiles of all cores of a harness, from now until the cores begin anew.
+
+    The cycles between two instructions of a warp are those of the second. An instruction that was
+    inlined belongs to the innermost function of `POLLING` that it is part of, else to the
+    outermost, that whose code it lies in.
+
+    Parameters
+    ----------
+    harness : Harness
+        Of cores that have not begun.
+    cores : int
+        How many there are.
+    program : Program
+        What they will run.
+
+    """
+
+    def __init__(self, harness: Harness, cores: int, program: Program):
+        self.library = harness.library
+        self.program = program
+        self.first = min(address for address, _ in program.text)
+        end = max(address + len(data) for address, data in program.text)
+        add = self.library.harness_profile_add
+        add.restype = ctypes.c_void_p
+        self.library.profile_places.restype = ctypes.c_uint64
+        bounds = ctypes.c_uint32(self.first), ctypes.c_uint32(end)
+        self.profiles = [
+            ctypes.c_void_p(add(harness.handle, ctypes.c_uint32(core), *bounds))
+            for core in range(cores)
+        ]
+
+    def counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return instructions and cycles, each uint64 of shape (cores, places).
+
+        A place is a word of the program from its first on; the last is all that lies elsewhere.
+        """
+        places = int(self.library.profile_places(self.profiles[0]))
+        done = np.zeros((len(self.profiles), places), np.uint64)
+        cycles = np.zeros_like(done)
+        for core, profile in enumerate(self.profiles):
+            rows = (ctypes.c_void_p(each[core].ctypes.data) for each in (done, cycles))
+            self.library.profile_copy(profile, *rows)
+        return done, cycles
+
+    def functions(self) -> dict[str, FunctionProfile]:
+        """Return what all warps spent in each function, that of most cycles first."""
+        done, cycles = (each.sum(axis=0) for each in self.counts())
+        chains = CallChains(self.program)
+        spent: Counter[str] = Counter()
+        count: Counter[str] = Counter()
+        for place in np.flatnonzero(done):
+            name = "elsewhere"
+            if place < len(done) - 1:
+                name = function_of(chains, self.program, self.first + 4 * int(place))
+            spent[name] += int(cycles[place])
+            count[name] += int(done[place])
+        return {name: FunctionProfile(count[name], total) for name, total in spent.most_common()}
+
+
+def function_of(chains: CallChains, program: Program, pc: int) -> str:
+    """Return the function that an instruction counts for."""
+    for line in chains.at(pc):
+        if line.function in POLLING:
+            return line.function
+    return program.function_of(pc) or "elsewhere"

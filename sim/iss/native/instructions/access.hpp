@@ -1,0 +1,189 @@
+// Loads and stores: all lanes at once where they touch one piece of memory, else lane by lane.
+#pragma once
+#include <algorithm>
+#include <cstring>
+
+#include "instructions/lanes.hpp"
+
+namespace spica {
+
+// The addresses of a load or store; lanes that are not active repeat the last active one.
+struct Addresses {
+    alignas(32) uint32_t lane[kMaxThreads];
+    uint32_t least = ~0u, largest = 0, low_bits = 0;
+
+    explicit Addresses(Step& step) {
+        Warp& warp = step.warp;
+        const uint32_t* base = warp.row(step.code.a);
+        const uint32_t* active = warp.lanes();
+        uint32_t other = warp.scalar(step.code.a);
+        uint32_t offset = step.code.immediate;
+        for (uint32_t at = 0; at < warp.stride; at += kChunk) {
+            Chunk rs1 = load(base + at), select = load(active + at);
+            for (uint32_t k = 0; k < kChunk; ++k) {
+                uint32_t from = (rs1.lane[k] & select.lane[k]) | (other & ~select.lane[k]);
+                uint32_t address = from + offset;
+                lane[at + k] = address;
+                least = std::min(least, address);
+                largest = std::max(largest, address);
+                low_bits |= address;
+            }
+        }
+    }
+};
+
+inline bool is_console(uint32_t address) { return address - CONSOLE_BASE < CONSOLE_LANES; }
+
+inline bool is_register(const Step& step, uint32_t address) {
+    uint32_t window = SHARED_BASE + step.machine.config.shared_bytes;
+    return address - window < WINDOW_BYTES && address - window >= DMA_BASE;
+}
+
+inline bool is_in_dram(uint32_t address, uint32_t size) {
+    return address >= DRAM_BASE && uint64_t{address} + size <= DRAM_END;
+}
+
+// Why a lane may not have its access; nothing if it may.
+struct Verdict {
+    bool is_wrong;
+    Reason reason;
+};
+
+inline Verdict judge(Step& step, uint32_t address, uint32_t size, bool is_store) {
+    if (address & (size - 1)) return {true, Reason::Misaligned};
+    if (step.machine.memory.span(address, address + size - 1)) return {false, {}};
+    if (is_console(address)) {
+        if (!is_store) return {true, Reason::ConsoleLoad};
+        return {size != 1, Reason::ConsoleSize};
+    }
+    if (is_register(step, address)) return {size != 4, Reason::RegisterSize};
+    if (is_in_dram(address, size)) {
+        return {true, is_store ? Reason::StoreNotPlaced : Reason::LoadNotPlaced};
+    }
+    return {true, is_store ? Reason::StoreOutside : Reason::LoadOutside};
+}
+
+// Whether every lane may have its access; else the fault of all lanes wrong as the lowest is.
+inline bool all_may(Step& step, const Addresses& addresses, uint32_t size, bool is_store) {
+    uint32_t wrong = 0, wrong_for_any_reason = 0;
+    Reason reason{};
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        Verdict verdict = judge(step, addresses.lane[lane], size, is_store);
+        if (!verdict.is_wrong) return;
+        wrong_for_any_reason |= 1u << lane;
+        if (wrong == 0) reason = verdict.reason;
+        if (verdict.reason == reason) wrong |= 1u << lane;
+    });
+    if (wrong == 0) return true;
+    step.fault_at(reason, wrong, addresses.lane[lowest_lane(wrong)], size);
+    step.machine.fault.second = wrong_for_any_reason;
+    return false;
+}
+
+// A device has raised: it says itself what was wrong.
+inline bool device_fault(Step& step, uint32_t lane, uint32_t address) {
+    return step.fault_at(Reason::Device, 1u << lane, address);
+}
+
+template <typename Type>
+uint32_t extended(const uint8_t* memory) {
+    Type value;
+    std::memcpy(&value, memory, sizeof value);
+    return static_cast<uint32_t>(static_cast<int32_t>(value));
+}
+
+template <typename Type>
+bool load_slowly(Step& step, const Addresses& addresses) {
+    if (!all_may(step, addresses, sizeof(Type), false)) return false;
+    Warp& warp = step.warp;
+    Machine& machine = step.machine;
+    uint32_t values[kMaxThreads];
+    for (uint32_t lane = 0; lane < warp.stride; ++lane) {
+        if (!(warp.mask() >> lane & 1)) continue;
+        uint32_t address = addresses.lane[lane];
+        if (is_register(step, address)) {
+            uint32_t offset = address - SHARED_BASE - machine.config.shared_bytes;
+            if (!machine.devices.read(offset, &values[lane])) {
+                return device_fault(step, lane, address);
+            }
+        } else {
+            uint8_t* memory = machine.memory.span(address, address + sizeof(Type) - 1);
+            values[lane] = extended<Type>(memory);
+        }
+    }
+    uint32_t* destination = warp.row(step.code.d);
+    for_lanes(warp.mask(), [&](uint32_t lane) { destination[lane] = values[lane]; });
+    return true;
+}
+
+// rd = what is at rs1 + immediate, extended as `Type` is.
+template <typename Type>
+bool load_lanes(Step& step) {
+    Warp& warp = step.warp;
+    Addresses addresses(step);
+    uint32_t last = addresses.largest + sizeof(Type) - 1;
+    const uint8_t* memory = nullptr;
+    if ((addresses.low_bits & (sizeof(Type) - 1)) == 0) {
+        memory = step.machine.memory.span(addresses.least, last);
+    }
+    if (memory == nullptr) return load_slowly<Type>(step, addresses);
+    for (uint32_t at = 0; at < warp.stride; at += kChunk) {
+        Chunk result;
+        for (uint32_t k = 0; k < kChunk; ++k) {
+            result.lane[k] = extended<Type>(memory + (addresses.lane[at + k] - addresses.least));
+        }
+        merge(warp.row(step.code.d) + at, warp.lanes() + at, result);
+    }
+    return true;
+}
+
+template <typename Type>
+bool store_slowly(Step& step, const Addresses& addresses) {
+    if (!all_may(step, addresses, sizeof(Type), true)) return false;
+    Warp& warp = step.warp;
+    Machine& machine = step.machine;
+    const uint32_t* values = warp.row(step.code.b);
+    // Devices first: they may still refuse.
+    for (uint32_t lane = 0; lane < warp.stride; ++lane) {
+        uint32_t address = addresses.lane[lane];
+        if (!(warp.mask() >> lane & 1) || !is_register(step, address)) continue;
+        uint32_t offset = address - SHARED_BASE - machine.config.shared_bytes;
+        if (!machine.devices.write(offset, values[lane])) {
+            return device_fault(step, lane, address);
+        }
+    }
+    for_lanes(warp.mask(), [&](uint32_t lane) {
+        uint32_t address = addresses.lane[lane];
+        if (is_register(step, address)) return;
+        if (is_console(address)) {
+            machine.console.push_back(static_cast<char>(values[lane]));
+            return;
+        }
+        std::memcpy(machine.memory.span(address, address + sizeof(Type) - 1), &values[lane],
+                    sizeof(Type));
+        machine.memory.forget_code(address, address);
+    });
+    return true;
+}
+
+// What is at rs1 + immediate = the lower bits of rs2; of several lanes at one address the last.
+template <typename Type>
+bool store_lanes(Step& step) {
+    Warp& warp = step.warp;
+    Addresses addresses(step);
+    uint32_t last = addresses.largest + sizeof(Type) - 1;
+    uint8_t* memory = nullptr;
+    if ((addresses.low_bits & (sizeof(Type) - 1)) == 0) {
+        memory = step.machine.memory.span(addresses.least, last);
+    }
+    if (memory == nullptr) return store_slowly<Type>(step, addresses);
+    const uint32_t* values = warp.row(step.code.b);
+    for_lanes(warp.mask(), [&](uint32_t lane) {
+        std::memcpy(memory + (addresses.lane[lane] - addresses.least), &values[lane],
+                    sizeof(Type));
+    });
+    step.machine.memory.forget_code(addresses.least, last);
+    return true;
+}
+
+}  // namespace spica

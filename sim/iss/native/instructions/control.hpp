@@ -1,0 +1,98 @@
+// What changes which lanes and which warps run: masks, warps, divergence, barriers, the end.
+#pragma once
+#include "instructions/lanes.hpp"
+
+namespace spica {
+
+inline bool end_of_core(Step& step) {
+    Core& core = step.core();
+    core.exit_code = static_cast<int32_t>(step.warp.scalar(3));
+    core.active = core.waiting = 0;
+    for (uint32_t each = 0; each < step.machine.config.warps; ++each) {
+        step.machine.warp(step.warp.core, each).set_mask(0);
+    }
+    return true;
+}
+
+// A warp without lanes has ended; what warp 0 leaves in gp is the core's exit code.
+inline bool change_mask(Step& step, uint32_t mask) {
+    Warp& warp = step.warp;
+    if ((mask & warp.all_lanes()) == 0) {
+        if (warp.number == 0) step.core().exit_code = static_cast<int32_t>(warp.scalar(3));
+        step.core().active &= ~(1u << warp.number);
+    }
+    warp.set_mask(mask);
+    return true;
+}
+
+inline bool spawn_warps(Step& step) {
+    Warp& warp = step.warp;
+    uint32_t count = warp.scalar(step.code.a), pc = warp.scalar(step.code.b);
+    uint32_t warps = step.machine.config.warps;
+    if (count > warps) return step.fault(Reason::WspawnCount, warp.mask(), count, warps);
+    if (pc & 3) return step.fault_at(Reason::MisalignedJump, warp.mask(), pc);
+    for (uint32_t each = 0; each < count; ++each) {
+        if (each == warp.number) continue;
+        Warp& other = step.machine.warp(warp.core, each);
+        other.set_mask(other.mask() | 1);
+        other.pc = pc;
+        step.core().active |= 1u << each;
+    }
+    return true;
+}
+
+// Lanes whose bit 0 of rs1 is 1.
+inline uint32_t lanes_true(Step& step) {
+    return lanes_where(step, [](uint32_t a, uint32_t) { return a & 1; });
+}
+
+inline bool split(Step& step) {
+    Warp& warp = step.warp;
+    uint32_t taken = lanes_true(step), rest = warp.mask() & ~taken;
+    bool is_divergent = taken != 0 && rest != 0;
+    if (is_divergent) {
+        uint32_t depth = step.machine.config.stack_depth;
+        if (warp.depth == depth) return step.fault(Reason::StackOverflow, warp.mask(), depth);
+    }
+    fill(step, is_divergent);
+    if (is_divergent) {
+        warp.stack[warp.depth++] = {warp.mask(), rest, step.next, false};
+        warp.set_mask(taken);
+        ++step.machine.counts.divergent_splits;
+    }
+    return true;
+}
+
+inline bool join(Step& step) {
+    Warp& warp = step.warp;
+    if (!(warp.scalar(step.code.a) & 1)) return true;
+    if (warp.depth == 0) return step.fault(Reason::StackUnderflow, warp.mask());
+    Divergence& top = warp.stack[warp.depth - 1];
+    if (!top.is_second) {
+        top.is_second = true;
+        warp.set_mask(top.rest);
+        step.next = top.pc;
+    } else {
+        warp.set_mask(top.both);
+        --warp.depth;
+    }
+    return true;
+}
+
+inline bool predicate(Step& step) {
+    uint32_t taken = lanes_true(step);
+    return change_mask(step, taken != 0 ? taken : step.warp.scalar(step.code.b));
+}
+
+inline bool barrier(Step& step) {
+    Warp& warp = step.warp;
+    uint32_t id = warp.scalar(step.code.a), count = warp.scalar(step.code.b);
+    Refusal refusal;
+    if (!step.machine.barriers.arrive(warp.core, warp.number, id, count, refusal)) {
+        return step.fault(refusal.reason, warp.mask(), refusal.first, refusal.second);
+    }
+    warp.barrier = id;
+    return true;
+}
+
+}  // namespace spica

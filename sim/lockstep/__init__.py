@@ -1,0 +1,1 @@
+"""Lockstep: every retired instruction compared with the instruction-set model."""

@@ -1,0 +1,268 @@
+"""Lockstep of cores with the instruction-set model: compares every instruction."""
+
+import ctypes
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...hw.base.errors import UserError
+from ...hw.config import ClusterConfig, CoreConfig
+from ...hw.core.control.faults import FaultCause
+from ...hw.core.units.lsu.address import UPPER_HALF
+from ...hw.core.units.lsu.memory_layouts import MemoryFault, slots
+from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
+from ...hw.isa.operations import Port
+from ..harness.harness import Harness
+from ..harness.stop_reason import CoreStop
+from ..iss.faults import REASONS, Reason, fault_of, lane_text
+from ..iss.machine import Iss
+from ..iss.native_types import HISTORY, MAX_THREADS
+from .native_types import FAULT, LANES, NUMBERS, Calls, Difference, Flight, Setup
+
+__all__ = ["CAUSES", "Causes", "CoreLockstep"]
+
+Causes = tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...]
+
+#: For each cause reported by cores, the matching reasons of the model. A cause with several
+#: reasons is coarser than they are.
+CAUSES: Causes = (
+    (
+        FaultCause.ILLEGAL,
+        (Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
+    ),
+    (FaultCause.FETCH, (Reason.NOT_PLACED,)),
+    (FaultCause.UNKNOWN_CSR, (Reason.UNKNOWN_CSR,)),
+    (FaultCause.READ_ONLY_CSR, (Reason.READ_ONLY_CSR,)),
+    (FaultCause.STACK_OVERFLOW, (Reason.STACK_OVERFLOW,)),
+    (FaultCause.STACK_UNDERFLOW, (Reason.STACK_UNDERFLOW,)),
+    (FaultCause.MISALIGNED_JUMP, (Reason.MISALIGNED_JUMP,)),
+    (FaultCause.DIVERGENT_BRANCH, (Reason.DIVERGENT_BRANCH, Reason.DIVERGENT_JUMP)),
+    (FaultCause.BARRIER_NUMBER, (Reason.BARRIER_NUMBER,)),
+    (FaultCause.BARRIER_COUNT, (Reason.BARRIER_COUNT,)),
+    (FaultCause.BARRIER_DISAGREES, (Reason.BARRIER_DISAGREES,)),
+    (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
+    (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
+    (MemoryFault.MISALIGNED, (Reason.MISALIGNED,)),
+    (MemoryFault.UNADDRESSABLE, (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE)),
+    (
+        MemoryFault.REFUSED,
+        (
+            *(Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE),
+            *(Reason.LOAD_NOT_PLACED, Reason.STORE_NOT_PLACED),
+            *(Reason.CONSOLE_LOAD, Reason.CONSOLE_SIZE, Reason.REGISTER_SIZE),
+        ),
+    ),
+)
+MEMORY_CAUSE = 16  #: in C++, memory causes start here
+NO_CAUSE = 0xFFFF_FFFF
+#: Limits of a report: lanes, previous instructions, and instructions in flight.
+SHOWN_LANES, SHOWN_BEFORE, SHOWN_FLIGHTS = 8, 10, 12
+LINES = 40
+
+
+class CoreLockstep:
+    """Lockstep: the model executes the instructions of the cores, and both are compared.
+
+    Compared for every instruction of a warp, in program order: pc, active threads, destination
+    and written values; for loads and stores the requested addresses, bytes and data; for faults
+    cause, threads and address. Counters that programs read are copied from the cores. The run
+    stops at the first difference.
+
+    Unwritten registers hold 0 in the model and anything in a core: programs must not read them.
+    Threads that race for a word are compared if they are of one core, or if one request covers all
+    threads of an instruction.
+
+    Parameters
+    ----------
+    harness : Harness
+        With `Cores`, before its start.
+    config : ClusterConfig
+    iss : Iss
+        Of the same config, with the same memory, at the start of the program.
+
+    """
+
+    def __init__(self, harness: Harness, config: ClusterConfig, iss: Iss):
+        assert config.core is not None
+        self.config, self.core, self.iss = config, config.core, iss
+        self.library = harness.library
+        self.library.harness_lockstep_add.restype = ctypes.c_void_p
+        self.library.harness_lockstep_in_flight.restype = ctypes.c_uint64
+        self.handles = [
+            ctypes.c_void_p(
+                self.library.harness_lockstep_add(
+                    harness.handle, ctypes.byref(setup(core, self.core, iss, self.causes))
+                )
+            )
+            for core in range(config.cores)
+        ]
+
+    @property
+    def causes(self) -> Causes:
+        """Reasons of the model that match each cause of the cores."""
+        return CAUSES
+
+    def finish(
+        self, stop: CoreStop, *, exit_codes: list[int] | None = None, console: bytes | None = None
+    ) -> str:
+        """Return the first difference of a run that stopped with `stop`, in words; "" if none.
+
+        Parameters
+        ----------
+        stop : CoreStop
+            After ``DONE`` and ``DEADLOCK`` nothing may be in flight; after ``DONE`` the model must
+            have ended too.
+        exit_codes : list of int or None
+            Of each core; compared after ``DONE``.
+        console : bytes or None
+            Console output; compared after ``DONE``.
+
+        """
+        is_over = stop in (CoreStop.DONE, CoreStop.DEADLOCK)
+        for handle in self.handles:
+            difference = Difference()
+            if not self.library.harness_lockstep_finish(
+                handle, ctypes.c_int(is_over), ctypes.byref(difference)
+            ):
+                return "\n".join(self.lines(handle, difference)[:LINES])
+        return self.end_text(exit_codes, console) if stop is CoreStop.DONE else ""
+
+    def end_text(self, exit_codes: list[int] | None, console: bytes | None) -> str:
+        """Return the differences between the final states of cores and model."""
+        for core in range(self.config.cores):
+            for warp in range(self.core.warps):
+                state = self.iss.warp(core, warp)
+                if state.active:
+                    what = state.waits or f"continues at {self.at(state.pc)}"
+                    return (
+                        f"all cores are idle, but core {core}, warp {warp} of the model has not "
+                        f"ended: {what}"
+                    )
+            expected = self.iss.core_state(core)[1]
+            if exit_codes is not None and exit_codes[core] != expected:
+                return f"exit code of core {core} is {exit_codes[core]}, in the model {expected}"
+        if console is not None and console != self.iss.console:
+            return f"the cores printed {console!r}, the model {self.iss.console!r}"
+        return ""
+
+    def lines(self, handle: ctypes.c_void_p, difference: Difference) -> list[str]:
+        """Return a report of a difference."""
+        core, warp = difference.core, difference.warp
+        return [
+            f"core {core}, warp {warp} differs from the model in cycle {difference.cycle}: "
+            f"{difference.what.decode()}",
+            f"  at {self.at(difference.pc)}",
+            *self.detail(difference),
+            *self.before(core, warp),
+            *self.beside(handle, warp),
+        ]
+
+    def detail(self, difference: Difference) -> Iterator[str]:
+        """Yield the expected and the actual values."""
+        expected, got = difference.expected, difference.got
+        if difference.form == NUMBERS:
+            name = difference.what.decode()
+            show = {"pc": self.at, "destination": register_name}.get(name, hexadecimal)
+            yield f"  the model has {show(expected[0])}"
+            yield f"  the core has  {show(got[0])}"
+        elif difference.form == LANES:
+            lanes = [lane for lane in range(MAX_THREADS) if difference.lanes >> lane & 1]
+            for lane in lanes[:SHOWN_LANES]:
+                yield (
+                    f"  lane {lane:2}: {hexadecimal(expected[lane])} of the model, "
+                    f"{hexadecimal(got[lane])} of the core"
+                )
+            if len(lanes) > SHOWN_LANES:
+                yield f"  and {len(lanes) - SHOWN_LANES} lanes more"
+        elif difference.form == FAULT:
+            if difference.fault.lanes:
+                yield f"  the model: {fault_of(difference.fault, '').sentence}"
+            if got[0] != NO_CAUSE:
+                yield f"  the core: {cause_name(got[0])}"
+
+    def before(self, core: int, warp: int) -> Iterator[str]:
+        """Yield the last instructions of a warp that the model executed."""
+        history = self.iss.history(core, warp)[-SHOWN_BEFORE:]
+        if history:
+            yield f"  last instructions of warp {warp} on the model"
+        for pc, word, mask in history:
+            yield f"    {pc:#010x}  {text_of(word):32}  {lane_text(mask)}"
+
+    def beside(self, handle: ctypes.c_void_p, warp: int) -> Iterator[str]:
+        """Yield the other instructions of a warp in flight."""
+        flights = (Flight * HISTORY)()
+        count = self.library.harness_lockstep_in_flight(
+            handle, ctypes.c_uint32(warp), flights, ctypes.c_uint64(HISTORY)
+        )
+        if count:
+            yield f"  in flight of warp {warp}, the oldest first"
+        for flight in flights[: min(count, SHOWN_FLIGHTS)]:
+            state = "executed by the model" if flight.is_executed else "not yet by the model"
+            state += ", done" if flight.is_done else ""
+            yield (
+                f"    {self.at(flight.pc):44}  {lane_text(flight.mask)}, "
+                f"{Port(flight.port).name} since cycle {flight.collected}, {state}"
+            )
+        if count > SHOWN_FLIGHTS:
+            yield f"    and {count - SHOWN_FLIGHTS} more"
+
+    def at(self, pc: int) -> str:
+        """Return a pc and its instruction as text."""
+        try:
+            word = int(self.iss.read(pc, 4).view(np.uint32)[0])
+        except UserError:
+            return f"{pc:#010x}, outside memory"
+        return f"{pc:#010x}: {text_of(word)}"
+
+
+def setup(core: int, config: CoreConfig, iss: Iss, of_causes: Causes) -> Setup:
+    """Return the description of a core and of the model for C++."""
+    library = iss.native.library
+    step, write_register, fault = (
+        ctypes.cast(function, ctypes.c_void_p)
+        for function in (library.iss_step, library.iss_write_register, library.iss_fault)
+    )
+    causes = (ctypes.c_uint32 * 64)()
+    for cause, reasons in of_causes:
+        bit = cause + (MEMORY_CAUSE if isinstance(cause, MemoryFault) else 0)
+        for reason in reasons:
+            causes[REASONS.index(reason)] |= 1 << bit
+    return Setup(
+        model=Calls(iss.native.handle, step, write_register, fault),
+        core=core,
+        slot_bits=(slots(config) - 1).bit_length(),
+        integer_port=Port.INT,
+        memory_port=Port.MEMORY,
+        control_port=Port.CONTROL,
+        misaligned_jump=FaultCause.MISALIGNED_JUMP,
+        misaligned=MemoryFault.MISALIGNED,
+        unaddressable=MemoryFault.UNADDRESSABLE,
+        refused=MemoryFault.REFUSED,
+        first_address=1 << UPPER_HALF,
+        causes=causes,
+    )
+
+
+def hexadecimal(number: int) -> str:
+    """Return a word in the format of reports."""
+    return f"{number:#010x}"
+
+
+def register_name(row: int) -> str:
+    """Return the name of the register at index `row`."""
+    return (*INTEGER_NAMES, *FLOAT_NAMES)[row]
+
+
+def text_of(word: int) -> str:
+    """Return an instruction in assembly, or that the word is none."""
+    try:
+        return disassemble(word)
+    except ValueError:
+        return f"not an instruction, {word:#010x}"
+
+
+def cause_name(cause: int) -> str:
+    """Return the name of a C++ cause."""
+    if cause >= MEMORY_CAUSE:
+        return MemoryFault(cause - MEMORY_CAUSE).name
+    return FaultCause(cause).name

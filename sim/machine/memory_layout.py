@@ -1,0 +1,172 @@
+"""Where things lie in memory while a program runs, and what an address is closest to."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ...hw.base.errors import UserError
+from ...hw.cluster.artifacts import register_blocks
+from ...hw.config import ClusterConfig
+from ...hw.isa.memory_map import (
+    ARGUMENTS,
+    CONSOLE_BASE,
+    DMA_BASE,
+    DRAM_BASE,
+    DRAM_END,
+    SHARED_BASE,
+    STACK_BYTES,
+    STACK_TOP,
+    WINDOW_BYTES,
+)
+from .stacks import owner_of, stack_top, stacks_bytes
+
+__all__ = [
+    "ARGUMENTS_BYTES",
+    "BUFFERS_BASE",
+    "PAGE",
+    "PROGRAM",
+    "Places",
+    "Region",
+    "place_buffers",
+]
+
+PROGRAM = "the program"
+#: Buffers are placed from here.
+BUFFERS_BASE = 0x9000_0000
+PAGE = 4096
+#: Bytes at `ARGUMENTS` that a program may read.
+ARGUMENTS_BYTES = PAGE
+#: An address below this is a null pointer and a bit.
+NULL_BYTES = 0x1_0000
+#: What is farther from a region than this is not said to be beside it.
+NEAR_BYTES = 0x10_0000
+
+
+@dataclass(frozen=True)
+class Region:
+    """Bytes with a name, as ``buffer x``."""
+
+    name: str
+    address: int
+    nbytes: int
+
+    @property
+    def end(self) -> int:
+        """The first address behind it."""
+        return self.address + self.nbytes
+
+    def __contains__(self, address: int) -> bool:
+        return self.address <= address < self.end
+
+
+def stacks(config: ClusterConfig) -> Region:
+    """Return the stacks of all threads, one beside the other."""
+    nbytes = stacks_bytes(config)
+    return Region("the stacks", STACK_TOP - nbytes, nbytes)
+
+
+def place_buffers(sizes: Mapping[str, int], config: ClusterConfig) -> dict[str, Region]:
+    """Return where buffers of so many bytes go: each on a page, with one of nobody's behind it."""
+    address, placed = BUFFERS_BASE, {}
+    limit = stacks(config).address - PAGE
+    for name, nbytes in sizes.items():
+        if address < ARGUMENTS + ARGUMENTS_BYTES and address + nbytes > ARGUMENTS - PAGE:
+            address = ARGUMENTS + ARGUMENTS_BYTES + PAGE
+        if address + nbytes > limit:
+            raise UserError(
+                f"buffers must fit between {BUFFERS_BASE:#x} and the stacks at {limit:#x}, and "
+                f"{name} of {nbytes:,} bytes does not; choose a smaller size"
+            )
+        placed[name] = Region(f"buffer {name}", address, nbytes)
+        address = -(-(address + nbytes) // PAGE) * PAGE + PAGE
+    return placed
+
+
+class Places:
+    """Everything that a program may touch.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    regions : iterable of Region
+        The program and its buffers.
+    symbols : mapping of str to int
+        Addresses of the program's variables and functions.
+
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        regions: Iterable[Region],
+        symbols: Mapping[str, int] | None = None,
+    ):
+        self.config = config
+        self.symbols = symbols or {}
+        self.stacks = stacks(config)
+        self.arguments = Region("the arguments", ARGUMENTS, ARGUMENTS_BYTES)
+        #: Regions of DRAM; all of shared memory is everybody's.
+        self.dram = [*regions, self.arguments, self.stacks]
+        self.shared = Region("shared memory", SHARED_BASE, config.shared.size)
+        self.window = Region("the window of registers", self.shared.end, WINDOW_BYTES)
+
+    def describe(self, address: int) -> str:
+        """Return in words where an address is, or what it is closest to."""
+        if address < NULL_BYTES:
+            return "a null pointer" if address == 0 else f"a null pointer and {amount(address)}"
+        if address in self.stacks:
+            return self.describe_stack(address)
+        known = [*self.dram, self.shared, self.window]
+        for region in known:
+            if region is self.window and address in region:
+                return self.describe_register(address - region.address)
+            if address in region:
+                return f"byte {address - region.address:,} of {region.name}{self.symbol(address)}"
+        before = max((r for r in known if r.end <= address), key=lambda r: r.end, default=None)
+        behind = min(
+            (r for r in known if r.address > address), key=lambda r: r.address, default=None
+        )
+        # An index that runs off an end is more often too large than negative.
+        if before is not None and address - before.end < NEAR_BYTES:
+            beyond = address - before.end
+            how_far = f"{amount(beyond)} beyond the end of" if beyond else "just beyond"
+            return f"{how_far} {describe_region(before)}"
+        if behind is not None and behind.address - address < NEAR_BYTES:
+            return f"{amount(behind.address - address)} before {describe_region(behind)}"
+        if not DRAM_BASE <= address < DRAM_END and address < CONSOLE_BASE:
+            return "where there is no memory"
+        return "far from everything that was placed"
+
+    def symbol(self, address: int) -> str:
+        """Return which variable or function of the program an address is behind the start of."""
+        named = [name for name in self.symbols if self.symbols[name] <= address]
+        if not named or not any(address in r for r in self.dram if r.name == PROGRAM):
+            return ""
+        name = max(named, key=lambda name: self.symbols[name])
+        return f", {amount(address - self.symbols[name])} from the start of {name}"
+
+    def describe_register(self, offset: int) -> str:
+        """Return which register is at an offset of the window of registers."""
+        for block, base, registers in register_blocks(self.config):
+            for name, register in registers.items():
+                if base >= DMA_BASE and base + register.offset == offset:
+                    return f"register {block}.{name}"
+        return f"byte {offset:,} of {self.window.name}"
+
+    def describe_stack(self, address: int) -> str:
+        """Return whose stack an address is in."""
+        core, warp, lane = owner_of(self.config, address)
+        above = STACK_BYTES - (stack_top(self.config, core, warp, lane) - address)
+        return (
+            f"in the stack of core {core}, warp {warp}, lane {lane}, "
+            f"{amount(above)} above its lower end"
+        )
+
+
+def amount(nbytes: int) -> str:
+    """Return a number of bytes in words."""
+    return f"{nbytes:,} byte{'s' if nbytes != 1 else ''}"
+
+
+def describe_region(region: Region) -> str:
+    """Return a region with its place."""
+    return f"{region.name}, {amount(region.nbytes)} at {region.address:#010x}"

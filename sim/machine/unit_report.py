@@ -1,0 +1,78 @@
+"""Report of a stopped cluster: error registers, progress and waits of each unit."""
+
+from ...hw.cluster.counters import counter_table
+from ...hw.config import ClusterConfig
+from ...kernels.commands import CommandList
+from ..harness.error_registers import describe_faults, fault_registers, unit_registers, units_of
+from ..harness.stop_reason import Stop
+from .stop_report import Observable
+
+__all__ = ["describe_units", "read_faults"]
+
+QUIET_CYCLES = 1000  # without an answer of the control port: it is stuck as well
+
+
+def state_registers(config: ClusterConfig) -> dict[str, int]:
+    """Return the addresses of what tells how far each unit has come, by name."""
+    far = unit_registers(
+        config,
+        dma=("running", "loads_done", "stores_done"),
+        matrix=("running", "computes_done"),
+    )
+    return far | fault_registers(config)
+
+
+def ask(machine: Observable, questions: CommandList) -> list[int]:
+    """Put questions to a cluster that was stopped; return its answers as far as there are any.
+
+    The machine runs on for the time they take.
+    """
+    commands, harness = questions.array(), machine.harness
+    harness.begin(commands, max_cycles=1 << 20, watchdog=QUIET_CYCLES, stop_on_error=False)
+    while harness.state().stop == Stop.NONE and harness.state().reads < len(commands):
+        machine.engine.run(harness, QUIET_CYCLES)
+    return [int(value) for value in harness.reads()]
+
+
+def read_faults(machine: Observable, config: ClusterConfig) -> dict[str, int]:
+    """Ask a cluster that is done for its error registers; return what `describe_faults` takes."""
+    registers, questions = fault_registers(config), CommandList()
+    for address in registers.values():
+        questions.read(address)
+    return dict(zip(registers, ask(machine, questions), strict=True))
+
+
+def describe_units(machine: Observable, config: ClusterConfig) -> str:
+    """Ask a cluster that was stopped how far each unit has come and what it waits for.
+
+    The machine runs on for the time the questions take; its state of before is lost.
+    """
+    registers, table = state_registers(config), counter_table(config)
+    questions = CommandList()
+    for address in registers.values():
+        questions.read(address)
+    for _ in range(2):
+        for counter in table:
+            questions.read(counter.address)
+    answers = ask(machine, questions)
+    if len(answers) < len(questions):
+        return "the control port does not answer"
+    values = dict(zip(registers, answers, strict=False))
+    before, after = answers[len(registers) : -len(table)], answers[-len(table) :]
+    counting = [
+        f"{counter.name} ({counter.meaning})"
+        for counter, first, second in zip(table, before, after, strict=True)
+        if first != second
+    ]
+    parts = [
+        f"{words.removeprefix('the ')}: {values[f'{unit}_running']} jobs of the host unfinished, "
+        f"{values[f'{unit}_loads_done']} loads and {values[f'{unit}_stores_done']} stores done"
+        for unit, words in units_of(values, "dma", "running")
+    ]
+    parts += [
+        f"{words.removeprefix('the ')}: {values[f'{unit}_running']} commands unfinished, "
+        f"{values[f'{unit}_computes_done']} computes done"
+        for unit, words in units_of(values, "matrix", "running")
+    ]
+    parts.append(f"still counting: {', '.join(counting) or 'none'}")
+    return "; ".join([*parts, *filter(None, [describe_faults(values)])])

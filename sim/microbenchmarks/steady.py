@@ -1,0 +1,101 @@
+"""Steady-state cost of instructions: difference between a long and a short program."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...hw.config import ClusterConfig
+from ...hw.isa.memory_map import ENTRY
+from ...hw.isa.program import assemble_program
+from ..harness.core_memory import CoreMemoryConfig
+from ..harness.stop_reason import CoreStop
+from ..machine.core_machine import CoreMachine
+from ..machine.core_outcome import CoreOutcome
+
+__all__ = ["LENGTHS", "Steady", "run_text", "steady"]
+
+#: Lines of the two programs; multiples of all periods.
+LENGTHS = (480, 1440)
+#: Cycle limit, above the cost of all these programs.
+LIMIT = 4_000_000
+
+
+@dataclass(frozen=True)
+class Steady:
+    """Differences between a long and a short program.
+
+    Attributes
+    ----------
+    cycles, instructions : int
+        Of the core.
+    lines : int
+        Of each warp.
+
+    """
+
+    cycles: int
+    instructions: int
+    lines: int
+
+    @property
+    def ipc(self) -> float:
+        """Instructions per cycle."""
+        return self.instructions / self.cycles
+
+    @property
+    def step(self) -> float:
+        """Cycles from a line to the next, of each warp."""
+        return self.cycles / self.lines
+
+    @property
+    def cost(self) -> float:
+        """Cycles of an instruction, of all warps together."""
+        return self.cycles / self.instructions
+
+
+def run_text(
+    config: ClusterConfig, text: str, *, memory: CoreMemoryConfig | None = None, **options
+) -> CoreOutcome:
+    """Return the outcome of a program in assembly."""
+    with CoreMachine(config, memory=memory, **options) as machine:
+        code = assemble_program(text).data
+        machine.write(ENTRY, code)
+        machine.allow(ENTRY, len(code))
+        outcome = machine.run(LIMIT)
+    assert outcome.stop is CoreStop.DONE, outcome
+    return outcome
+
+
+def steady(
+    config: ClusterConfig,
+    program: Callable[[int], str],
+    *,
+    lengths: tuple[int, int] = LENGTHS,
+    memory: CoreMemoryConfig | None = None,
+    **options,
+) -> Steady:
+    """Return the cost of the lines that a long program has in addition to a short one.
+
+    Start and end of the machine are the same in both and cancel out.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        Of one core.
+    program : callable
+        Returns the text of a program of this many lines for each warp.
+    lengths : tuple of int
+        Lines of the short and the long program.
+    memory : CoreMemoryConfig or None
+        Timing of memory.
+    options
+        Of `CoreMachine`.
+
+    """
+    short, long = (
+        run_text(config, program(length), memory=memory, **options) for length in lengths
+    )
+    return Steady(
+        long.cycles - short.cycles,
+        long.instructions - short.instructions,
+        lengths[1] - lengths[0],
+    )

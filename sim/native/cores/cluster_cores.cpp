@@ -1,0 +1,225 @@
+#include "cores/cluster_cores.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace spica {
+
+namespace {
+// A unit may start the next on the last cycle of its own work, so one quiet cycle proves nothing.
+constexpr uint32_t kQuietCycles = 4;
+const std::string kEvents = "events_";
+// Ports of what is read, without the number of the core or slice, by `CacheLevel`.
+const char* const kReads[kCacheLevels] = {"", "l1d_reads_", "l2_reads_"};
+
+bool contains(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+}
+}  // namespace
+
+void ClusterCores::Traffic::reset() {
+    asking.clear();
+    has_asked = false;
+    fetches = loads = stores = 0;
+    owed_fetches = owed_lanes = 0;
+    latency.reset();
+}
+
+ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
+                           const ClusterCoresParameters& parameters)
+    : Cores(ports), parameters_(parameters), dram_(dram) {
+    for (const auto& core : cores_) {
+        traffic_.emplace_back(size_t{1} << core->ports.data.tag.width);
+        caches_[kL1Instructions].emplace_back(CacheReadPorts(core->ports.fetch));
+    }
+    for (uint32_t level : {kL1Data, kL2}) {
+        auto name = [&](size_t number) { return kReads[level] + std::to_string(number); };
+        for (size_t number = 0; ports.outputs().contains(name(number) + "_valid"); number++) {
+            caches_[level].emplace_back(CacheReadPorts(ports, name(number)));
+        }
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, field] : ports.outputs()) {
+        bool is_busy = name.ends_with("_busy");
+        if (is_busy && !name.starts_with("core")) busy_.push_back(field);
+        if (name.starts_with(kEvents)) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+        // Cycles of waiting are counted as well, and are none in which something goes on.
+        bool waits = contains(name, "wait") || contains(name, "stall") || contains(name, "idle");
+        events_.push_back({ports.output(name), !waits});
+    }
+    counted_.resize(events_.size());
+}
+
+void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
+    Cores::begin(starts, max_cycles, watchdog);
+    starts_ = false;
+    if (!starts) return;
+    console_.clear();
+    for (Traffic& each : traffic_) each.reset();
+    for (auto& level : caches_) {
+        for (CacheLatency& each : level) each.reset();
+    }
+    std::fill(counted_.begin(), counted_.end(), 0);
+    marks_.assign(count(), {kNever, kNever, 0, 0});
+    has_begun_ = marks_begin_ = false;
+    cores_end_ = 0;
+    idle_cycles_ = 0;
+}
+
+void ClusterCores::archive(Archive& archive) {
+    Cores::archive(archive);
+    archive(regions_, traffic_, counted_, console_, marks_);
+    archive(has_begun_, marks_begin_, cores_end_, idle_cycles_);
+    for (auto& level : caches_) {
+        for (CacheLatency& each : level) each.archive(archive);
+    }
+}
+
+Stop ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
+    marks_begin_ = false;
+    for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
+    for (auto& level : caches_) {
+        for (CacheLatency& each : level) each.step(now_, outputs);
+    }
+    bool agrees = look(outputs, outputs);
+    bool moved = surroundings.moved;
+    moved |= monitor(outputs);
+    moved |= count_events(outputs);
+    if (moved) last_progress_ = now_;
+    has_begun_ |= is_busy();
+    if (is_busy()) cores_end_ = now_ + 1;
+    return count_cycle(agrees ? judge(outputs, surroundings.owes) : Stop::kMismatch, outputs);
+}
+
+bool ClusterCores::count_events(const uint32_t* outputs) {
+    bool moved = false;
+    for (size_t k = 0; k < events_.size(); k++) {
+        uint32_t times = events_[k].port.get(outputs);
+        counted_[k] += times;
+        moved |= times != 0 && events_[k].is_progress;
+    }
+    return moved;
+}
+
+void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
+    const CorePorts& ports = cores_[core]->ports;
+    Traffic& traffic = traffic_[core];
+    if (ports.fetch.valid.get(outputs) && ports.fetch.ready.get(outputs)) {
+        traffic.fetches++;
+        traffic.owed_fetches++;
+    }
+    traffic.owed_fetches -= ports.fetch.answer.get(outputs);
+    const PlacePorts& dispatched = ports.dispatched[parameters_.memory_port];
+    if (dispatched.valid.get(outputs)) {
+        traffic.asking.push_back({dispatched.warp.get(outputs), dispatched.pc.get(outputs)});
+    }
+    // An answer frees its tag.
+    if (ports.data.answer.get(outputs)) follow_answer(core, outputs);
+    if (ports.data.valid.get(outputs) && ports.data.ready.get(outputs)) {
+        follow_request(core, outputs);
+    }
+    if (ports.console.moves(outputs)) {
+        console_.push_back(static_cast<char>(ports.console.word.get(outputs)));
+    }
+    find_markers(core, outputs);
+}
+
+// Requests come in the order of dispatch, those of one instruction with rising parts.
+void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
+    const DataPorts& port = cores_[core]->ports.data;
+    Traffic& traffic = traffic_[core];
+    uint32_t tag = port.tag.get(outputs), mask = port.mask.get(outputs);
+    uint32_t slot = tag & ((1u << parameters_.slot_bits) - 1), part = tag >> parameters_.slot_bits;
+    bool is_same = traffic.has_asked && slot == traffic.slot && part > traffic.part;
+    if (traffic.has_asked && !is_same && !traffic.asking.empty()) traffic.asking.pop_front();
+    traffic.has_asked = true;
+    traffic.slot = slot;
+    traffic.part = part;
+    (port.is_store.get(outputs) ? traffic.stores : traffic.loads)++;
+    if (!port.is_store.get(outputs)) follow_load(core, outputs);
+    traffic.owed_lanes += static_cast<uint32_t>(std::popcount(mask));
+    uint32_t wrong = 0, address = 0;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
+        uint32_t at = outputs[port.address.offset + lane];
+        // Of a load less than a word may be wanted, which is not known here.
+        if (!dram_.contains(at, 1) || regions_.may_touch(at, 1)) continue;
+        if (wrong == 0) address = at;
+        wrong |= 1u << lane;
+    }
+    if (wrong == 0 || traffic.asking.empty()) return;
+    const Asking& asking = traffic.asking.front();
+    cores_[core]->monitor.refuse(asking.warp, asking.pc, parameters_.refused,
+                                 wrong << part * port.lanes(), address);
+}
+
+void ClusterCores::follow_load(uint32_t core, const uint32_t* outputs) {
+    const DataPorts& port = cores_[core]->ports.data;
+    uint32_t dram = 0, shared = 0;
+    for (uint32_t rest = port.mask.get(outputs); rest != 0; rest &= rest - 1) {
+        uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
+        uint32_t address = outputs[port.address.offset + lane];
+        if (dram_.contains(address, 1)) dram |= 1u << lane;
+        if (address - parameters_.shared_base < parameters_.shared_bytes) shared |= 1u << lane;
+    }
+    traffic_[core].latency.request(now_, port.tag.get(outputs), dram, shared);
+}
+
+void ClusterCores::follow_answer(uint32_t core, const uint32_t* outputs) {
+    const DataPorts& port = cores_[core]->ports.data;
+    uint32_t lanes = port.answer_mask.get(outputs);
+    traffic_[core].owed_lanes -= static_cast<uint32_t>(std::popcount(lanes));
+    traffic_[core].latency.answer(now_, port.answer_tag.get(outputs), lanes);
+}
+
+void ClusterCores::find_markers(uint32_t core, const uint32_t* outputs) {
+    CoreMarks& marks = marks_[core];
+    for (const DonePorts& each : cores_[core]->ports.done) {
+        if (!each.valid.get(outputs)) continue;
+        uint32_t pc = each.pc.get(outputs);
+        if (!dram_.contains(pc, 4)) continue;
+        uint32_t word = dram_.word(pc);
+        if (word == parameters_.begin_marker) {
+            marks_begin_ |= std::all_of(marks_.begin(), marks_.end(),
+                                        [](const CoreMarks& each) { return each.begins == 0; });
+            if (marks.begins++ == 0) marks.first_begin = now_;
+        } else if (word == parameters_.end_marker) {
+            marks.ends++;
+            marks.last_end = now_;
+        }
+    }
+}
+
+Stop ClusterCores::judge(const uint32_t* outputs, bool owes) {
+    if (has_fault()) return Stop::kFault;
+    bool units_busy = std::any_of(busy_.begin(), busy_.end(),
+                                  [&](const Field& each) { return each.get(outputs) != 0; });
+    bool is_idle = has_begun_ && !is_busy() && !units_busy && !owes;
+    idle_cycles_ = is_idle ? idle_cycles_ + 1 : 0;
+    if (idle_cycles_ >= kQuietCycles) {
+        now_ -= kQuietCycles - 1;  // since then nothing has been
+        return Stop::kDone;
+    }
+    uint64_t quiet = now_ - last_progress_;
+    bool may_wait_forever = has_begun_ && is_busy() && !units_busy && !owes;
+    if (may_wait_forever && quiet >= kBarrierCycles && all_at_barrier(outputs)) {
+        return Stop::kDeadlock;
+    }
+    return quiet >= watchdog_ ? Stop::kHang : Stop::kNone;
+}
+
+CoreState ClusterCores::core_state(uint32_t number) const {
+    CoreState state = Cores::core_state(number);
+    const Traffic& traffic = traffic_[number];
+    state.owed_fetches = traffic.owed_fetches;
+    state.owed_requests = traffic.owed_lanes;
+    state.fetches = traffic.fetches;
+    state.loads = traffic.loads;
+    state.stores = traffic.stores;
+    return state;
+}
+
+}  // namespace spica

@@ -1,0 +1,123 @@
+// What cores find in memory: DRAM, what lies behind it, and which of it they may touch.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "memory/memory.hpp"
+#include "memory/regions.hpp"
+
+namespace spica {
+
+// How the memory of cores answers, and where things are, as Python tells it.
+struct CoreMemoryParameters {
+    uint32_t near_base, near_bytes;  // shared memory and the print buffers behind it
+    uint32_t console_base, console_bytes;
+    uint32_t dump_base, dump_bytes;  // the counters programs leave
+    uint32_t latency, jitter, is_shuffled, padding;
+    double stall, silence, split;
+    uint64_t seed;
+};
+
+class CoreImage {
+public:
+    CoreImage(Memory& dram, const CoreMemoryParameters& parameters)
+        : dram_(dram),
+          near_{parameters.near_base, std::vector<uint8_t>(parameters.near_bytes)},
+          dump_{parameters.dump_base, std::vector<uint8_t>(parameters.dump_bytes)},
+          console_base_(parameters.console_base),
+          console_bytes_(parameters.console_bytes) {}
+
+    // The host's access, which no region limits; false where there is no memory.
+    bool read(uint64_t address, uint8_t* data, uint64_t size) const {
+        if (dram_.contains(address, size)) {
+            dram_.read(address, data, size);
+            return true;
+        }
+        const Piece* piece = holder(address, size);
+        if (piece) std::memcpy(data, piece->bytes.data() + (address - piece->base), size);
+        return piece;
+    }
+    bool write(uint64_t address, const uint8_t* data, uint64_t size) {
+        if (dram_.contains(address, size)) {
+            dram_.write(address, data, size);
+            return true;
+        }
+        Piece* piece = const_cast<Piece*>(holder(address, size));
+        if (piece) std::memcpy(piece->bytes.data() + (address - piece->base), data, size);
+        return piece;
+    }
+
+    // Programs may touch these bytes of DRAM, and from the first time on only such.
+    void allow(uint64_t first, uint64_t last) { regions_.allow(first, last); }
+
+    // The word around `address`, of which `size` bytes from there on are wanted; false where a
+    // program may have none.
+    bool load(uint32_t address, uint32_t size, uint32_t& word) {
+        uint32_t aligned = address & ~3u;
+        if (dram_.contains(address, size)) {
+            if (!regions_.may_touch(address, size)) return false;
+            word = dram_.word(aligned);
+            return true;
+        }
+        const Piece* piece = holder(address, size);
+        if (piece) std::memcpy(&word, piece->bytes.data() + (aligned - piece->base), 4);
+        return piece;
+    }
+    // Stores the bytes of `strobes`, `size` in number, of the word around `address`.
+    bool store(uint32_t address, uint32_t size, uint32_t strobes, uint32_t word) {
+        uint8_t* bytes;
+        uint32_t aligned = address & ~3u;
+        if (dram_.contains(address, size)) {
+            if (!regions_.may_touch(address, size)) return false;
+            bytes = dram_.bytes(aligned);
+        } else if (const Piece* piece = holder(address, size)) {
+            bytes = const_cast<uint8_t*>(piece->bytes.data()) + (aligned - piece->base);
+        } else if (address - console_base_ < console_bytes_ && size == 1) {
+            console.push_back(static_cast<char>(word >> 8 * (address % 4)));
+            return true;
+        } else {
+            return false;
+        }
+        for (uint32_t byte = 0; byte < 4; byte++) {
+            if (strobes >> byte & 1) bytes[byte] = static_cast<uint8_t>(word >> 8 * byte);
+        }
+        return true;
+    }
+    // An instruction; false where no program was placed.
+    bool fetch(uint32_t address, uint32_t& word) {
+        word = 0;
+        if (!dram_.contains(address, 4) || !dram_.is_written(address)) return false;
+        if (!regions_.may_touch(address, 4)) return false;
+        word = dram_.word(address);
+        return true;
+    }
+
+    void archive(Archive& archive) {
+        archive(near_.bytes, dump_.bytes, regions_, console);
+    }
+
+    std::string console;  // all that was printed
+
+private:
+    struct Piece {
+        uint32_t base;
+        std::vector<uint8_t> bytes;
+
+        bool contains(uint64_t address, uint64_t size) const {
+            return address >= base && address + size <= base + uint64_t{bytes.size()};
+        }
+    };
+    const Piece* holder(uint64_t address, uint64_t size) const {
+        if (near_.contains(address, size)) return &near_;
+        return dump_.contains(address, size) ? &dump_ : nullptr;
+    }
+
+    Memory& dram_;
+    Piece near_, dump_;
+    uint32_t console_base_, console_bytes_;
+    Regions regions_;
+};
+
+}  // namespace spica

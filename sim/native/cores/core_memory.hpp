@@ -1,0 +1,115 @@
+// The memory ports of one core, answered from a `CoreImage` after a while, in whatever order.
+//
+// A request takes effect when it is accepted; latency 1 answers in the cycle after that.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cores/core_image.hpp"
+#include "cores/core_ports.hpp"
+
+namespace spica {
+
+// Steele's and Vigna's splitmix64, asked for nothing where nothing is left to chance.
+class Chance {
+public:
+    explicit Chance(uint64_t seed) : state_(seed) {}
+
+    uint64_t next() {
+        uint64_t z = state_ += 0x9E37'79B9'7F4A'7C15u;
+        z = (z ^ z >> 30) * 0xBF58'476D'1CE4'E5B9u;
+        z = (z ^ z >> 27) * 0x94D0'49BB'1331'11EBu;
+        return z ^ z >> 31;
+    }
+    bool happens(double probability) {
+        return probability > 0 && static_cast<double>(next() >> 11) < probability * 0x1p53;
+    }
+    uint64_t below(uint64_t count) { return count > 1 ? next() % count : 0; }
+    void archive(Archive& archive) { archive(state_); }
+
+private:
+    uint64_t state_;
+};
+
+// Answers owed, in the order of their requests.
+class Owed {
+public:
+    Owed(const CoreMemoryParameters& parameters, uint64_t seed)
+        : chance(seed), parameters_(parameters), seed_(seed) {}
+
+    bool willing() { return !chance.happens(parameters_.stall); }
+    bool has(uint32_t tag) const;
+    void add(uint32_t tag, uint64_t now);
+    // Place in the order of what is answered in cycle `next`; -1 if nothing is.
+    int choose(uint64_t next);
+    uint32_t tag(int place) const { return entries_[static_cast<size_t>(place)].tag; }
+    void remove(int place) { entries_.erase(entries_.begin() + place); }
+    void reset() {
+        entries_.clear();
+        chance = Chance(seed_);
+    }
+    uint32_t size() const { return static_cast<uint32_t>(entries_.size()); }
+    void archive(Archive& archive) { archive(chance, entries_); }
+
+    Chance chance;
+
+private:
+    struct Entry {
+        uint32_t tag;
+        uint64_t due;
+
+        void archive(Archive& archive) { archive(tag, due); }
+    };
+    const CoreMemoryParameters parameters_;
+    const uint64_t seed_;
+    std::vector<Entry> entries_;
+};
+
+class CoreMemory {
+public:
+    CoreMemory(const CorePorts& ports, CoreImage& image, const CoreMemoryParameters& parameters,
+               uint32_t core);
+
+    // Returns whether anything was accepted or answered.
+    bool step(uint64_t now, const uint32_t* outputs, uint32_t* inputs);
+    // Forgets all that is owed; chance begins anew.
+    void reset();
+
+    uint32_t owed_fetches() const { return fetches_.size(); }
+    uint32_t owed_requests() const { return requests_.size(); }
+    const std::string& violation() const { return violation_; }
+    void archive(Archive& archive) {
+        archive(fetches_, requests_, words_, answers_, violation_, fetches, loads, stores);
+    }
+
+    uint64_t fetches = 0, loads = 0, stores = 0;  // accepted
+
+private:
+    static constexpr uint32_t kLanes = 32;
+
+    struct Words {
+        uint32_t low, high, error;
+    };
+    struct Answer {
+        uint32_t mask, error;
+        std::array<uint32_t, kLanes> words;
+    };
+    void accept_fetch(uint64_t now, const uint32_t* outputs);
+    void accept_request(uint64_t now, const uint32_t* outputs);
+    bool answer_fetch(uint64_t next, uint32_t* inputs);
+    bool answer_request(uint64_t next, uint32_t* inputs);
+    uint32_t part(uint32_t mask);
+
+    const FetchPorts fetch_;
+    const DataPorts data_;
+    CoreImage& image_;
+    const double split_;
+    Owed fetches_, requests_;
+    std::vector<Words> words_;     // by tag
+    std::vector<Answer> answers_;  // by tag
+    std::string violation_;
+};
+
+}  // namespace spica

@@ -1,0 +1,111 @@
+// What a core has done so far, counted from what it shows.
+#pragma once
+#include <cstdint>
+
+#include "../iss/native/archive.hpp"
+#include "cores/core_ports.hpp"
+
+namespace spica {
+
+// One core, as Python reads it. Cycles count from that in which `start` was high.
+extern "C" struct CoreState {
+    uint64_t cycles;        // in which it was busy and whose issue slots are known
+    uint64_t instructions;  // done
+    uint64_t collected, last_collected, last_done;
+    uint64_t fetches, loads, stores;  // that memory accepted
+    uint64_t slots[16];               // by `StallReason`; their sum is cycles × issue width
+    uint32_t owed_fetches, owed_requests;
+    uint32_t busy, active, at_barrier, exit_code;
+    uint32_t fault;  // 0 none, 1 of control, 2 of memory
+    uint32_t fault_warp, fault_pc, fault_cause, fault_lanes, fault_address;
+    // By warp: of the instruction collected last, and how many are not done; `StallReason`.
+    uint32_t pc[32], under_way[32], reason[32];
+};
+
+class CoreMonitor {
+public:
+    explicit CoreMonitor(const CorePorts& ports) : ports_(ports) { reset(); }
+
+    // Returns whether anything was collected or done.
+    bool step(uint64_t now, const uint32_t* outputs) {
+        bool moved = false;
+        for (const CollectedPorts& each : ports_.collected) {
+            if (!each.valid.get(outputs)) continue;
+            uint32_t warp = each.warp.get(outputs);
+            state_.collected++;
+            state_.last_collected = now;
+            state_.pc[warp] = each.pc.get(outputs);
+            state_.under_way[warp]++;
+            moved = true;
+        }
+        for (const DonePorts& each : ports_.done) {
+            if (!each.valid.get(outputs)) continue;
+            state_.instructions++;
+            state_.last_done = now;
+            state_.under_way[each.warp.get(outputs)]--;
+            moved = true;
+        }
+        if (was_busy_) {
+            // They are of the cycle before.
+            state_.cycles++;
+            for (Field slot : ports_.slots) state_.slots[slot.get(outputs)]++;
+        }
+        was_busy_ = ports_.busy.get(outputs);
+        if (ports_.fault.valid.get(outputs)) {
+            take_fault(1, ports_.fault, outputs);
+        } else if (ports_.memory_fault.valid.get(outputs)) {
+            take_fault(2, ports_.memory_fault, outputs);
+        }
+        return moved;
+    }
+
+    // Memory that a program may not touch was asked for: a fault that the core knows nothing of.
+    void refuse(uint32_t warp, uint32_t pc, uint32_t cause, uint32_t lanes, uint32_t address) {
+        if (has_fault()) return;
+        state_.fault = 2;
+        state_.fault_warp = warp;
+        state_.fault_pc = pc;
+        state_.fault_cause = cause;
+        state_.fault_lanes = lanes;
+        state_.fault_address = address;
+    }
+
+    void archive(Archive& archive) { archive(state_, was_busy_); }
+
+    bool is_busy() const { return was_busy_; }
+    bool has_fault() const { return state_.fault != 0; }
+    bool all_at_barrier(const uint32_t* outputs) const {
+        return ports_.active.get(outputs) == ports_.at_barrier.get(outputs);
+    }
+    void reset() {
+        state_ = {};
+        was_busy_ = false;
+    }
+    CoreState state(const uint32_t* outputs) const {
+        CoreState state = state_;
+        state.busy = was_busy_;
+        state.active = ports_.active.get(outputs);
+        state.at_barrier = ports_.at_barrier.get(outputs);
+        state.exit_code = ports_.exit_code.get(outputs);
+        for (uint32_t warp = 0; warp < ports_.warps(); warp++) {
+            state.reason[warp] = ports_.reason(outputs, warp);
+        }
+        return state;
+    }
+
+private:
+    void take_fault(uint32_t kind, const FaultPorts& fault, const uint32_t* outputs) {
+        state_.fault = kind;
+        state_.fault_warp = fault.warp.get(outputs);
+        state_.fault_pc = fault.pc.get(outputs);
+        state_.fault_cause = fault.cause.get(outputs);
+        state_.fault_lanes = fault.lanes.get(outputs);
+        state_.fault_address = fault.address.get(outputs);
+    }
+
+    const CorePorts ports_;
+    CoreState state_;
+    bool was_busy_ = false;
+};
+
+}  // namespace spica

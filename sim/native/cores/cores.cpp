@@ -1,0 +1,84 @@
+#include "cores/cores.hpp"
+
+#include <algorithm>
+
+namespace spica {
+
+Cores::Cores(const PortTable& ports) {
+    for (uint32_t number = 0;; number++) {
+        std::string name = "core" + std::to_string(number);
+        if (!ports.output(name + "_fetch_valid").exists()) break;
+        CorePorts core(ports, name);
+        cores_.push_back(std::make_unique<Core>(Core{core, CoreMonitor(core)}));
+    }
+    size_t words = 0;
+    for (const auto& [name, field] : ports.outputs()) {
+        words = std::max(words, field.offset + (size_t{field.width} + 31) / 32);
+    }
+    outputs_.resize(words);
+}
+
+void Cores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
+    starts_ = starts;
+    stop_ = Stop::kNone;
+    watchdog_ = watchdog;
+    if (starts) {
+        now_ = 0;
+        last_progress_ = 0;
+        for (auto& core : cores_) core->monitor.reset();
+    }
+    limit_ = max_cycles > ~now_ ? ~uint64_t{0} : now_ + max_cycles;
+}
+
+void Cores::archive(Archive& archive) {
+    for (auto& core : cores_) archive(core->monitor);
+    archive(starts_, now_, limit_, watchdog_, last_progress_, outputs_, stop_);
+    archive.same(observers_.size());
+    for (auto& each : observers_) archive(*each);
+}
+
+bool Cores::look(const uint32_t* outputs, const uint32_t* inputs) {
+    bool agrees = true;
+    for (auto& each : observers_) agrees &= each->step(now_, outputs, inputs);
+    return agrees;
+}
+
+bool Cores::monitor(const uint32_t* outputs) {
+    bool moved = false;
+    for (auto& core : cores_) moved |= core->monitor.step(now_, outputs);
+    return moved;
+}
+
+bool Cores::has_fault() const {
+    return std::any_of(cores_.begin(), cores_.end(),
+                       [](auto& core) { return core->monitor.has_fault(); });
+}
+
+bool Cores::is_busy() const {
+    return std::any_of(cores_.begin(), cores_.end(),
+                       [](auto& core) { return core->monitor.is_busy(); });
+}
+
+bool Cores::all_at_barrier(const uint32_t* outputs) const {
+    return std::all_of(cores_.begin(), cores_.end(),
+                       [&](auto& core) { return core->monitor.all_at_barrier(outputs); });
+}
+
+Stop Cores::count_cycle(Stop stop, const uint32_t* outputs) {
+    if (stop != Stop::kDone) now_++;
+    if (stop == Stop::kNone && now_ >= limit_) stop = Stop::kLimit;
+    if (stop != Stop::kNone) keep(outputs);
+    return stop_ = stop;
+}
+
+void Cores::keep(const uint32_t* outputs) {
+    outputs_.assign(outputs, outputs + outputs_.size());
+}
+
+CoresState Cores::state() const {
+    CoresState state{now_, last_progress_, static_cast<uint32_t>(stop_), 0};
+    while (state.core + 1 < count() && !cores_[state.core]->monitor.has_fault()) state.core++;
+    return state;
+}
+
+}  // namespace spica

@@ -1,0 +1,76 @@
+#include "cores/lone_cores.hpp"
+
+namespace spica {
+
+LoneCores::LoneCores(const PortTable& ports, Memory& dram, const CoreMemoryParameters& parameters)
+    : Cores(ports), image(dram, parameters), start_(ports.input("start")) {
+    for (uint32_t number = 0; number < count(); number++) {
+        memories_.push_back(
+            std::make_unique<CoreMemory>(cores_[number]->ports, image, parameters, number));
+    }
+}
+
+void LoneCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
+    Cores::begin(starts, max_cycles, watchdog);
+    if (!starts) return;
+    image.console.clear();
+    for (auto& memory : memories_) memory->reset();
+}
+
+void LoneCores::archive(Archive& archive) {
+    Cores::archive(archive);
+    archive(image);
+    for (auto& memory : memories_) archive(*memory);
+}
+
+Stop LoneCores::step(const uint32_t* outputs, uint32_t* inputs) {
+    // Inputs are for the next cycle, which is number 0.
+    if (starts_) {
+        starts_ = false;
+        start_.set(inputs, 1);
+        return Stop::kNone;
+    }
+    bool agrees = look(outputs, inputs);
+    if (move(outputs, inputs)) last_progress_ = now_;
+    start_.set(inputs, 0);
+    return count_cycle(agrees ? judge(outputs) : Stop::kMismatch, outputs);
+}
+
+bool LoneCores::move(const uint32_t* outputs, uint32_t* inputs) {
+    bool moved = monitor(outputs);
+    for (auto& memory : memories_) moved |= memory->step(now_, outputs, inputs);
+    return moved;
+}
+
+Stop LoneCores::judge(const uint32_t* outputs) {
+    bool is_owed = false;
+    for (auto& memory : memories_) {
+        if (!memory->violation().empty()) return Stop::kViolation;
+        is_owed |= memory->owed_fetches() != 0 || memory->owed_requests() != 0;
+    }
+    if (has_fault()) return Stop::kFault;
+    if (!is_busy() && !is_owed) return Stop::kDone;
+    uint64_t quiet = now_ - last_progress_;
+    if (quiet >= kBarrierCycles && all_at_barrier(outputs) && !is_owed) return Stop::kDeadlock;
+    return quiet >= watchdog_ ? Stop::kHang : Stop::kNone;
+}
+
+CoreState LoneCores::core_state(uint32_t number) const {
+    CoreState state = Cores::core_state(number);
+    const CoreMemory& memory = *memories_[number];
+    state.owed_fetches = memory.owed_fetches();
+    state.owed_requests = memory.owed_requests();
+    state.fetches = memory.fetches;
+    state.loads = memory.loads;
+    state.stores = memory.stores;
+    return state;
+}
+
+std::string LoneCores::violation() const {
+    for (const auto& memory : memories_) {
+        if (!memory->violation().empty()) return memory->violation();
+    }
+    return {};
+}
+
+}  // namespace spica

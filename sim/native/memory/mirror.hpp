@@ -1,0 +1,109 @@
+// The model's memory in a cluster, kept as the gateware's: what the DMA writes is written there too.
+//
+// It remembers what was written lately, and when that may have taken effect, so that a load that
+// raced with it may have found memory as it was before or after. What the DMA writes to DRAM may
+// take effect from the cycle in which it hands a beat over until its burst is answered.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "../iss/native/retired.hpp"
+#include "memory/dma_writes.hpp"
+#include "observer.hpp"
+#include "ports.hpp"
+
+namespace spica {
+
+extern "C" struct MirrorSetup {
+    void* machine;  // the model, which is in a library of its own
+    int (*read)(void* machine, uint32_t address, uint8_t* data, uint64_t size);
+    int (*write)(void* machine, uint32_t address, const uint8_t* data, uint64_t size);
+    void (*devices)(void* machine, const void* devices);
+    uint32_t shared_base;
+    uint32_t device_first, device_last;    // of the registers of units
+    uint32_t console_first, console_last;  // of what prints
+};
+
+// A write that a load did not see, though it was over before the load began.
+struct Missed {
+    bool is_found = false;
+    uint32_t writer = 0;  // the core, or `kNobody` for the DMA
+    uint64_t cycle = 0;   // by which it had taken effect
+};
+
+class Mirror : public Observer {
+public:
+    static constexpr uint32_t kNobody = ~0u;
+
+    Mirror(const PortTable& ports, const MirrorSetup& setup);
+
+    // Takes over what shared memory accepts in this cycle, and what the DMA writes to DRAM.
+    bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
+    void archive(Archive& archive) override;
+
+    // A store of a core, which the model has executed: it takes effect from `begin` on, at the
+    // latest when `end_store` is told the first number that this returns.
+    uint64_t begin_store(uint32_t core, uint64_t begin, uint32_t lanes,
+                         const iss::Access& access);
+    void end_store(uint64_t first, uint32_t count, uint64_t end);
+    // Whether a load of a core between these cycles may have found `got` where the model has
+    // `expected`, both as they are in a register.
+    bool explains(uint32_t core, uint64_t from, uint64_t to, uint32_t address, uint32_t size,
+                  uint32_t expected, uint32_t got) const;
+    // The last write by others that explains `got` as what was there before it, if there is one
+    // for every byte that is not as `expected`: a copy older than the write.
+    Missed missed(uint32_t core, uint64_t from, uint32_t address, uint32_t size,
+                  uint32_t expected, uint32_t got) const;
+
+    bool is_device(uint32_t address) const {
+        return address >= setup_.device_first && address <= setup_.device_last;
+    }
+    bool is_console(uint32_t address) const {
+        return address >= setup_.console_first && address <= setup_.console_last;
+    }
+    // Words that the model has sent to matrix units since they were taken last.
+    static bool has_commands();
+    static std::vector<uint32_t> take_commands();
+
+private:
+    static constexpr uint32_t kBytes = 64;
+    static constexpr uint64_t kOpen = ~uint64_t{0};
+    static constexpr size_t kMost = 1 << 16;
+
+    // Up to 64 bytes, those whose bit is in `strobes`.
+    struct Write {
+        uint64_t begin, end, strobes;
+        uint32_t address, core;
+        std::array<uint8_t, kBytes> before, after;
+
+        // Whether it wrote the byte at this address, and where that is in it.
+        bool has(uint32_t address_of, uint32_t& place) const {
+            place = address_of - address;
+            return place < kBytes && (strobes >> place & 1);
+        }
+    };
+    struct WritePort {
+        Field valid, address, data, mask;
+    };
+
+    // Takes over bytes as writes that end in cycle `end`; returns their numbers.
+    std::vector<uint64_t> take(uint32_t address, const uint8_t* bytes, const uint32_t* strobes,
+                               uint32_t size, uint64_t end);
+    void take_piece(uint32_t address, const uint8_t* bytes, uint64_t strobes, uint32_t size,
+                    uint64_t end);
+    void answer(const std::vector<uint64_t>& numbers, bool is_refused);
+    void undo(const Write& write);
+    Write& add();
+
+    const MirrorSetup setup_;
+    std::vector<WritePort> shared_;
+    std::vector<DmaWrites> dma_;
+    std::deque<Write> writes_;
+    uint64_t first_ = 0;  // number of the first of them
+    uint64_t now_ = 0;
+};
+
+}  // namespace spica

@@ -1,0 +1,191 @@
+"""Narrow formats in ml_dtypes (with NumPy for FP16 and FP32) and in gfloat.
+
+Both decode every code alike, up to the sign of a NaN. Their rounding agrees with
+`sim.golden.floats.rounded` wherever they specify one. Elsewhere `encode_by_ml_dtypes` and
+`encode_by_gfloat` return a masked array, so that unspecified results never count as checked.
+Masked are:
+
+- by both: NaN into fp6 and fp4; e8m0 of zero and of values below its smallest number that have no
+  code (ml_dtypes gives NaN, gfloat garbage);
+- by ml_dtypes: values that are not a float32, since it rounds those twice; ties of e8m0, and all
+  values between its two smallest numbers, which it rounds up; negative values into ue4m3, which
+  it implements as half of e4m3;
+- by gfloat: negative values into e8m0 and ue4m3.
+
+NaN results of either sign are returned as the format's canonical NaN: gfloat keeps the sign of an
+e4m3 overflow, and has another canonical NaN for e5m2. gfloat refuses overflow in a format without
+infinity and NaN; there it is called with saturation, the only possible result.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from ...hw.arith.float.rounding import Rounding
+from ...hw.config.formats import (
+    BF16,
+    E8M0,
+    FP4_E2M1,
+    FP6_E2M3,
+    FP6_E3M2,
+    FP8_E4M3,
+    FP8_E5M2,
+    FP16,
+    FP32,
+    TF32,
+    UE4M3,
+    FloatFormat,
+)
+from . import require
+
+__all__ = [
+    "GFLOAT_FORMATS",
+    "ML_DTYPES_FORMATS",
+    "decode_by_gfloat",
+    "decode_by_ml_dtypes",
+    "encode_by_gfloat",
+    "encode_by_ml_dtypes",
+]
+
+#: Formats by their library names; TF32 and UE4M3 are defined for gfloat from their specifications.
+ML_DTYPES_FORMATS = {
+    BF16: "bfloat16",
+    FP8_E5M2: "float8_e5m2",
+    FP8_E4M3: "float8_e4m3fn",
+    FP6_E3M2: "float6_e3m2fn",
+    FP6_E2M3: "float6_e2m3fn",
+    FP4_E2M1: "float4_e2m1fn",
+    E8M0: "float8_e8m0fnu",
+    UE4M3: "float8_e4m3fn",
+    FP16: "float16",
+    FP32: "float32",
+}
+GFLOAT_FORMATS = {
+    FP32: "binary32",
+    FP16: "binary16",
+    BF16: "bfloat16",
+    TF32: None,
+    FP8_E5M2: "ocp_e5m2",
+    FP8_E4M3: "ocp_e4m3",
+    FP6_E3M2: "ocp_e3m2",
+    FP6_E2M3: "ocp_e2m3",
+    FP4_E2M1: "ocp_e2m1",
+    E8M0: "ocp_e8m0",
+    UE4M3: None,
+}
+ROUND_MODES = {
+    Rounding.NEAREST_EVEN: "TiesToEven",
+    Rounding.TOWARD_ZERO: "TowardZero",
+    Rounding.DOWN: "TowardNegative",
+    Rounding.UP: "TowardPositive",
+    Rounding.NEAREST_AWAY: "TiesToAway",
+}
+
+
+@cache
+def dtype_of(form: FloatFormat) -> np.dtype:
+    """Return the NumPy type of a format."""
+    name = ML_DTYPES_FORMATS.get(form)
+    if name is None:
+        raise ValueError(f"ml_dtypes has no {form.name}")
+    return np.dtype(name if form in (FP16, FP32) else getattr(require("ml_dtypes"), name))
+
+
+@cache
+def info_of(form: FloatFormat):
+    """Return gfloat's description of a format."""
+    gfloat = require("gfloat")
+    if form not in GFLOAT_FORMATS:
+        raise ValueError(f"gfloat has no {form.name}")
+    if name := GFLOAT_FORMATS[form]:
+        return getattr(require("gfloat.formats"), f"format_info_{name}")
+    extended = form == TF32
+    return gfloat.FormatInfo(
+        form.name,
+        k=19 if extended else 7,
+        precision=11 if extended else 4,
+        bias=127 if extended else 7,
+        is_signed=extended,
+        domain=gfloat.Domain.Extended if extended else gfloat.Domain.Finite,
+        has_nz=extended,
+        num_high_nans=(1 << 10) - 1 if extended else 1,
+        has_subnormals=True,
+        is_twos_complement=False,
+    )
+
+
+def decode_by_ml_dtypes(bits, form: FloatFormat) -> np.ndarray:
+    """Return the values of stored `bits` as float64."""
+    dtype = dtype_of(form)
+    with np.errstate(invalid="ignore"):
+        stored = np.asarray(bits).astype(f"u{dtype.itemsize}")
+        return stored.view(dtype).astype(np.float64)
+
+
+def decode_by_gfloat(bits, form: FloatFormat) -> np.ndarray:
+    """Return the values of stored `bits` as float64."""
+    with np.errstate(all="ignore"):
+        return require("gfloat").decode_ndarray(info_of(form), np.asarray(bits).astype(np.int64))
+
+
+def encode_by_ml_dtypes(values, form: FloatFormat) -> np.ma.MaskedArray:
+    """Return float64 `values` rounded to the nearest even, as stored bits (uint32)."""
+    values = np.asarray(values, np.float64)
+    dtype = dtype_of(form)
+    with np.errstate(all="ignore"):
+        single = values.astype(np.float32)
+        unspecified = beyond(values, form)
+        if form not in (FP16, FP32):
+            unspecified |= (single != values) & ~np.isnan(values)
+        if form == E8M0:
+            unspecified |= np.abs(np.frexp(values)[0]) == 0.75
+            unspecified |= (values > 2.0**-127) & (values < 2.0**-126)
+        if form == UE4M3:
+            unspecified |= np.signbit(values) & ~np.isnan(values)
+        stored = values.astype(dtype).view(f"u{dtype.itemsize}").astype(np.uint32)
+        nan = np.isnan(stored.astype(f"u{dtype.itemsize}").view(dtype).astype(np.float64))
+    return finish(stored, nan, unspecified, form)
+
+
+def encode_by_gfloat(
+    values,
+    form: FloatFormat,
+    rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN,
+    *,
+    saturate: bool = False,
+) -> np.ma.MaskedArray:
+    """Return float64 `values` rounded, as stored bits (uint32)."""
+    gfloat, info = require("gfloat"), info_of(form)
+    values, modes = np.broadcast_arrays(np.asarray(values, np.float64), np.asarray(rounding))
+    unspecified = beyond(values, form)
+    if not form.signed:
+        unspecified |= np.signbit(values) & ~np.isnan(values)
+    asked = np.where(unspecified, 1.0, values)
+    clamp = saturate or not form.has_nan
+    result = np.zeros(values.shape)
+    # Arrays only: the scalar function adds 0.5 in floating point and so mistakes values just
+    # below a tie for ties.
+    for mode, name in ROUND_MODES.items():
+        chosen = modes == mode
+        round_mode = getattr(gfloat.RoundMode, name)
+        with np.errstate(all="ignore"):
+            result[chosen] = gfloat.round_ndarray(info, asked[chosen], round_mode, clamp)
+    with np.errstate(all="ignore"):
+        stored = gfloat.encode_ndarray(info, result).astype(np.uint32)
+    return finish(stored, np.isnan(result), unspecified, form)
+
+
+def beyond(values: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return which values neither library defines in `form`."""
+    if not form.has_nan:
+        return np.isnan(values)
+    if not form.subnormals:
+        return (values > -(2.0**-127)) & (values < 2.0**-127)
+    return np.zeros(values.shape, bool)
+
+
+def finish(stored, nan, unspecified, form: FloatFormat) -> np.ma.MaskedArray:
+    """Return the result with a single NaN code, masked where unspecified."""
+    if form.has_nan:
+        stored = np.where(nan, np.uint32(form.nan), stored)
+    return np.ma.masked_array(stored, unspecified)

@@ -1,0 +1,1 @@
+"""Runs of kernels and programs: loading, executing, checking."""

@@ -1,0 +1,225 @@
+"""Executor of programs on the RTL: common parts of all machines, and cores on a simple memory."""
+
+import dataclasses
+from collections import Counter
+from typing import Any, Generic, TypeVar
+
+from ...hw.base.errors import UserError
+from ...hw.config import ClusterConfig
+from ...kernels.program import Program
+from ..diagnose.core_diagnostics import core_mistake_text, explain_core
+from ..diagnose.diagnostics import ProgramError
+from ..harness.core_memory import CoreMemoryConfig
+from ..harness.stop_reason import CoreStop
+from ..machine.cluster_machine import ClusterMachine
+from ..machine.core_machine import CoreMachine
+from ..machine.core_outcome import CoreOutcome
+from ..machine.memory_layout import Places
+from ..machine.stacks import core_of
+from ..trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES, write_trace
+from .iss_executor import instruction_counts
+from .loading import Progress, SimtOptions
+
+__all__ = [
+    "TRACES",
+    "WAVEFORM",
+    "CoreExecutor",
+    "ProgramExecutor",
+    "machine_options",
+    "trace_options",
+]
+
+#: Cycles between two points at which a run can be interrupted or show progress.
+CHUNK = 200_000
+WAVEFORM = ".vcd"
+#: Suffixes of the traces available for cores alone, and for any machine.
+CORE_TRACES = (WAVEFORM, *TRACE_SUFFIXES)
+TRACES = tuple(dict.fromkeys((*CORE_TRACES, *OVERVIEW_SUFFIXES)))
+NEVER = 1 << 62
+
+
+def machine_options(options: SimtOptions) -> dict[str, Any]:
+    """Return the constructor options common to all machines, except those of traces."""
+    return {
+        "engine": options.engine,
+        "lockstep": options.lockstep,
+        "gating": options.gating,
+        "seed": options.seed,
+        "optimize": options.model_optimize,
+    }
+
+
+def trace_options(options: SimtOptions) -> dict[str, Any]:
+    """Return the constructor options for the requested trace."""
+    if options.trace is None:
+        return {}
+    if options.trace.suffix not in CORE_TRACES:
+        raise UserError(
+            f"a trace of cores alone must end in one of {', '.join(CORE_TRACES)}, not "
+            f"{options.trace.suffix}"
+        )
+    window = options.trace_window
+    if options.trace.suffix == WAVEFORM:
+        return {"vcd": str(options.trace), "window": window}
+    return {"record": window or (0, NEVER)}
+
+
+MachineT = TypeVar("MachineT", CoreMachine, ClusterMachine)
+OutcomeT = TypeVar("OutcomeT", bound=CoreOutcome)
+
+
+class ProgramExecutor(Generic[MachineT, OutcomeT]):
+    """A program in the memory of a machine on Verilator or Amaranth's simulator.
+
+    Parameters
+    ----------
+    machine : CoreMachine or ClusterMachine
+    program : Program
+    places : Places
+    options : SimtOptions
+
+    """
+
+    machine: MachineT
+    outcome: OutcomeT | None
+
+    def __init__(
+        self,
+        machine: MachineT,
+        program: Program,
+        places: Places,
+        options: SimtOptions,
+    ):
+        self.machine, self.program, self.places, self.options = machine, program, places, options
+        self.write, self.read = machine.write, machine.read
+        self.close = machine.close
+        self.outcome = None
+        self.notes: list[str] = []
+
+    @property
+    def device_errors(self) -> str:
+        """Errors that devices report about the program, in words."""
+        return ""
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the program, once it has ended."""
+        return 0 if self.outcome is None else self.outcome.exit_code
+
+    def run(self, max_cycles: int) -> OutcomeT:
+        """Continue the run for at most `max_cycles` cycles."""
+        raise NotImplementedError
+
+    def execute(
+        self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None
+    ) -> bool:
+        """Run to the end; raise `ProgramError` on any other end. A trace is written at every end.
+
+        Return False if the run was saved at its limit instead; `arguments` are saved with it.
+        """
+        saving, limit = self.options.saving, self.options.max_cycles
+        arguments = arguments or {}
+        done = saving.resume(self.machine, arguments)
+        for stop in saving.stops(limit):
+            done = self.run_until(done, stop, sentence, progress).cycles
+            if not self.is_paused:
+                break
+            saving.reach(self.machine, arguments, done)
+        if self.is_paused and saving.ends_saved:
+            return False
+        self.write_trace()
+        outcome = self.outcome
+        assert outcome is not None, "the run must have a cycle limit"
+        if outcome.stop is not CoreStop.DONE:
+            mistake = explain_core(self.machine, self.program, self.places, outcome)
+            raise ProgramError(mistake, core_mistake_text(mistake))
+        return True
+
+    @property
+    def is_paused(self) -> bool:
+        """True if the program was stopped by a limit only."""
+        return self.outcome is not None and self.outcome.stop is CoreStop.LIMIT
+
+    def run_until(
+        self, done: int, limit: int, sentence: str, progress: Progress | None
+    ) -> OutcomeT:
+        """Run from cycle `done` to the end, or to cycle `limit`."""
+        while True:
+            self.outcome = outcome = self.run(min(CHUNK, limit - done))
+            done = outcome.cycles
+            if outcome.stop is not CoreStop.LIMIT or done >= limit:
+                return outcome
+            if progress is not None:
+                progress(f"{sentence}, thousands of cycles", done // 1000, 0)
+
+    def write_trace(self) -> None:
+        """Write the recorded trace, if one is requested."""
+        path = self.options.trace
+        if path is not None and path.suffix != WAVEFORM:
+            self.notes = write_trace(
+                path, self.machine.records(), self.machine.config, self.program
+            )
+
+    def account(self) -> dict[str, Any]:
+        """Return the statistics of the run, for a result file."""
+        outcome = self.outcome
+        assert outcome is not None, "the program must have been executed"
+        core = core_of(self.machine.config)
+        found: dict[str, Any] = {
+            "cycles": outcome.cycles,
+            "instructions_per_cycle": outcome.instructions_per_cycle,
+            "slots": outcome.slots,
+            "counters": self.machine.counters(),
+            "lockstep": self.options.lockstep,
+            "gating": self.options.gating,
+            "clocked_cycles": outcome.clocked,
+        }
+        counters = [Counter(core) for core in found["counters"]]
+        counted = sum(counters, Counter())
+        instructions, threads = outcome.instructions, counted["thread_instructions"]
+        found |= {
+            "instructions": {"warp": instructions, "thread": threads},
+            "lanes_used_percent": 100 * threads / max(1, instructions * core.threads),
+            "instructions_by_core": list(outcome.core_instructions),
+            "loads": counted["loads"],
+            "stores": counted["stores"],
+        }
+        if self.machine.iss is not None:
+            found |= instruction_counts(self.machine.iss.statistics, core.threads)
+        return found | {
+            "notes": self.notes,
+            "console": self.machine.console.decode(errors="replace"),
+            "simulated_cycles_per_second": outcome.cycles_per_second,
+        }
+
+
+class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
+    """A program in the simple memory of cores; see `ProgramExecutor`."""
+
+    @classmethod
+    def build(
+        cls,
+        config: ClusterConfig,
+        program: Program,
+        places: Places,
+        options: SimtOptions,
+        progress: Progress | None,
+    ) -> "CoreExecutor":
+        """Build the machine described by the options."""
+        assert isinstance(options.memory, CoreMemoryConfig)
+        machine = CoreMachine(
+            config,
+            memory=options.memory,
+            progress=progress,
+            **machine_options(options),
+            **trace_options(options),
+        )
+        return cls(machine, program, places, options)
+
+    def run(self, max_cycles: int) -> CoreOutcome:
+        """Continue the run for at most `max_cycles` cycles."""
+        return self.machine.run(max_cycles)
+
+    def account(self) -> dict[str, Any]:
+        """Return the statistics of the run, for a result file."""
+        return super().account() | {"memory": dataclasses.asdict(self.machine.memory)}

@@ -1,0 +1,115 @@
+"""Matrix products as programs of the cores, with bit-exact expected results."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from ...hw.config import ClusterConfig
+from ...hw.config.arithmetic import ARITHMETIC
+from ...kernels.gemm import add, bias_gelu, cores, pair
+from ...kernels.gemm.cores import command_depth, with_bits
+from ...kernels.gemm.problem import GemmProblem
+from ...kernels.kernel import Kernel, Problem
+from ..golden.matrix.gemm import gemm
+from ..golden.matrix.gemm_finish import add_to, gelu_of_biased
+
+__all__ = [
+    "EXACT_KERNELS",
+    "exact_add_kernel",
+    "exact_cores_kernel",
+    "exact_gelu_kernel",
+    "exact_pair_kernel",
+]
+
+
+def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``gemm`` for cores, with its C also checked bit by bit against the golden model.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        A cluster with a matrix unit.
+    options
+        Options of `kernels.gemm.cores.pose`.
+
+    """
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, product = cores.pose(config, rng, **sizes, **options)
+        assert config.matrix is not None
+        a, b = operands(problem, product)
+        return with_bits(problem, gemm(config.matrix, product, a, b, command_depth(config)))
+
+    return dataclasses.replace(cores.cores_kernel(config, **options), pose=posed)
+
+
+def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``gemm_add``, with C checked bit by bit; arguments as in `exact_cores_kernel`."""
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, product = add.pose(config, rng, **sizes, **options)
+        before = problem.buffers["c"].data[:, : product.n]
+        total = accumulated(config, problem, product)
+        return with_bits(problem, add_to(before, total, product.c_format))
+
+    return dataclasses.replace(add.cores_kernel(config, **options), pose=posed)
+
+
+def exact_gelu_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``gemm_bias_gelu``, with C checked bit by bit; arguments as `exact_cores_kernel`."""
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, product = bias_gelu.pose(config, rng, **sizes, **options)
+        total = accumulated(config, problem, product)
+        return with_bits(
+            problem, gelu_of_biased(total, problem.buffers["bias"].data, product.c_format)
+        )
+
+    return dataclasses.replace(bias_gelu.cores_kernel(config, **options), pose=posed)
+
+
+def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``gemm_pair``, with both results checked bit by bit; options of `pair.pose`."""
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, products = pair.pose(config, rng, **sizes, **options)
+        for number, product in products.items():
+            view = pair.unit_view(config, number)
+            mark = str(number) if number else ""
+            a, b = operands(problem, product, mark)
+            assert view.matrix is not None
+            c = gemm(view.matrix, product, a, b, command_depth(view))
+            problem = with_bits(problem, c, f"c{mark}")
+        return problem
+
+    return dataclasses.replace(pair.cores_kernel(config, **options), pose=posed)
+
+
+#: Kernels that use a matrix unit, by name.
+EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
+    "gemm": exact_cores_kernel,
+    "gemm_add": exact_add_kernel,
+    "gemm_bias_gelu": exact_gelu_kernel,
+    "gemm_pair": exact_pair_kernel,
+}
+
+
+def operands(
+    problem: Problem, product: GemmProblem, mark: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return A and B without the padding between their rows; `mark` ends their names."""
+    a, b = (problem.buffers[name + mark].data for name in "ab")
+    return a[:, : product.k], b[:, : product.n]
+
+
+def accumulated(config: ClusterConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
+    """Return the product in the accumulator's format, the input of the cores' epilogue."""
+    matrix = config.matrix
+    assert matrix is not None
+    wide = GemmProblem.placed(
+        **{"m": product.m, "n": product.n, "k": product.k, "operand": product.operand},
+        c_format=ARITHMETIC[product.operand].accumulator,
+    )
+    depth = command_depth(config, is_finished=True)
+    return gemm(matrix, wide, *operands(problem, product), depth)

@@ -1,0 +1,73 @@
+"""What carries out a program: one face of the instruction-set model and of the gateware."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...hw.config import ClusterConfig
+from ...kernels.program import Program
+from ..harness.dram import DramConfig
+from ..iss.machine import Iss
+from ..machine.memory_layout import Region
+from .cluster_executor import ClusterExecutor
+from .core_executor import CoreExecutor
+from .iss_executor import IssExecutor
+from .loading import Progress, SimtOptions, places_of, with_memory
+
+__all__ = ["Executor", "prepare"]
+
+
+class Executor(Protocol):
+    """A machine with a program in its memory."""
+
+    @property
+    def exit_code(self) -> int:
+        """The program's, once it has come to its end."""
+        ...
+
+    @property
+    def device_errors(self) -> str:
+        """What devices hold against the program, in words; nothing without an error."""
+        ...
+
+    def write(self, address: int, data: bytes) -> None: ...
+    def read(self, address: int, nbytes: int) -> np.ndarray: ...
+    def execute(
+        self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None, /
+    ) -> bool: ...
+    def account(self) -> dict[str, Any]: ...
+
+
+@contextmanager
+def prepare(
+    config: ClusterConfig,
+    program: Program,
+    buffers: Iterable[Region],
+    options: SimtOptions,
+    console: Callable[[bytes], None] | None,
+    progress: Progress | None,
+) -> Iterator[Executor]:
+    """Give a machine with the program in its memory, and only that and its data allowed."""
+    places = places_of(config, program, buffers, options)
+    if options.engine == "iss":
+        iss = Iss(config, schedule=options.schedule, seed=options.seed)
+        executor = IssExecutor(iss, program, places, options)
+        machine = iss
+    else:
+        options = with_memory(config, options)
+        kind = ClusterExecutor if isinstance(options.memory, DramConfig) else CoreExecutor
+        executor = kind.build(config, program, places, options, progress)
+        machine = executor.machine
+    machine.on_console = console
+    for region in places.dram:
+        machine.allow(region.address, region.nbytes)
+    for address, data in program.segments:
+        machine.write(address, data)
+    if isinstance(machine, Iss):
+        machine.reset(program.entry)
+    try:
+        yield executor
+    finally:
+        executor.close()

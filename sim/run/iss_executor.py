@@ -1,0 +1,96 @@
+"""Programs on the instruction-set model."""
+
+import dataclasses
+import time
+from typing import Any
+
+from ...kernels.program import Program
+from ..diagnose.diagnostics import ProgramError, explain
+from ..iss.machine import Iss
+from ..iss.outcome import Statistics, Stop
+from ..machine.memory_layout import Places
+from ..machine.stacks import core_of
+from .loading import Progress, SimtOptions
+
+__all__ = ["IssExecutor", "instruction_counts"]
+
+#: Instructions between two chances to interrupt or to show progress.
+CHUNK = 2_000_000
+
+
+class IssExecutor:
+    """A program in the memory of the instruction-set model.
+
+    Parameters
+    ----------
+    iss : Iss
+        With program and data allowed, and reset.
+    program : Program
+    places : Places
+    options : SimtOptions
+
+    """
+
+    def __init__(self, iss: Iss, program: Program, places: Places, options: SimtOptions):
+        self.iss, self.program, self.places, self.options = iss, program, places, options
+        self.write, self.read = iss.write, iss.read
+        self.exit_code = 0
+        self.instructions = 0
+        self.seconds = 0.0
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+    def execute(
+        self, sentence: str, progress: Progress | None, _arguments: dict[str, Any] | None = None
+    ) -> bool:
+        """Run to the end, and return True; raise `ProgramError` at any other."""
+        began = time.perf_counter()
+        while True:
+            left = self.options.max_instructions - self.instructions
+            outcome = self.iss.run(min(CHUNK, left))
+            self.instructions += outcome.instructions
+            over = self.instructions >= self.options.max_instructions
+            if outcome.stop is not Stop.LIMIT or over:
+                break
+            if progress is not None:
+                done = self.instructions // 1_000_000
+                progress(f"{sentence}, millions of instructions", done, 0)
+        self.seconds = time.perf_counter() - began
+        self.exit_code = outcome.exit_code
+        if outcome.stop is not Stop.DONE:
+            whole = dataclasses.replace(outcome, instructions=self.instructions)
+            raise ProgramError(explain(self.iss, self.program, self.places, whole))
+        return True
+
+    @property
+    def device_errors(self) -> str:
+        """What the error registers of the devices hold, in words; nothing without an error."""
+        devices = self.iss.devices
+        return devices.describe() if devices.error else ""
+
+    def account(self) -> dict[str, Any]:
+        """Return what the run did, for a result file."""
+        return {
+            "schedule": self.options.schedule,
+            **instruction_counts(self.iss.statistics, core_of(self.places.config).threads),
+            "console": self.iss.console.decode(errors="replace"),
+            "simulated_instructions_per_second": self.instructions / max(self.seconds, 1e-9),
+        }
+
+
+def instruction_counts(counts: Statistics, threads: int) -> dict[str, Any]:
+    """Return what was executed, for a result file; warps have so many threads."""
+    return {
+        "instructions": {"warp": counts.instructions, "thread": counts.thread_instructions},
+        "lanes_used_percent": 100
+        * counts.thread_instructions
+        / max(1, counts.instructions * threads),
+        "instructions_by_unit": {unit.value: count for unit, count in counts.units.items()},
+        "instructions_by_name": counts.mnemonics,
+        "instructions_by_core": list(counts.core_instructions),
+        "loads": counts.loads,
+        "stores": counts.stores,
+        "divergent_splits": counts.divergent_splits,
+        "barriers": counts.barriers,
+    }

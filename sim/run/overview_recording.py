@@ -1,0 +1,86 @@
+"""What every engine of a machine does while it runs, and the timeline of it."""
+
+from pathlib import Path
+from typing import Protocol
+
+from ...hw.cluster.counters import counter_table
+from ...hw.config import ClusterConfig
+from ..harness.binding import Layout
+from ..harness.harness import Harness
+from ..trace import write_overview
+from ..trace.overview.cluster_records import ALL, ClusterRecording, ClusterRecords
+from ..trace.overview.cluster_signals import cluster_signals
+
+__all__ = ["Overview"]
+
+NEVER = (1 << 64) - 1
+
+
+class HasLayout(Protocol):
+    """What a machine runs on, as far as it matters here."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+
+class Observed(Protocol):
+    """A machine whose design is an observed cluster, or shows as much as it can."""
+
+    @property
+    def harness(self) -> Harness: ...
+    @property
+    def engine(self) -> HasLayout: ...
+
+
+class Overview:
+    """A recording of every engine of a machine, made just before it runs.
+
+    Parameters
+    ----------
+    machine : Machine or ClusterMachine
+        Of an observed cluster.
+    config : ClusterConfig
+        Of the cluster.
+    window : tuple of int or None
+        The first cycle that is recorded and the one after the last; None for all.
+
+    """
+
+    def __init__(
+        self, machine: Observed, config: ClusterConfig, window: tuple[int, int] | None = None
+    ):
+        layout = machine.engine.layout
+        self.config = config
+        self.harness = machine.harness
+        self.recording = ClusterRecording(
+            self.harness, layout, cluster_signals(config, layout), window=window or ALL
+        )
+
+    def records(self) -> ClusterRecords:
+        """Return what was recorded so far."""
+        return self.recording.fetch()
+
+    def marks(self, records: ClusterRecords) -> dict[str, int]:
+        """Return cycles that have a name, those that have been in this run and were recorded."""
+        state = self.harness.state()
+        marks = {}
+        if state.start <= state.first_command < NEVER:
+            marks["first command"] = state.first_command - state.start
+        computed = [
+            records.intervals[counter.name]
+            for counter in counter_table(self.config)
+            if counter.event == "issue.active" and len(records.intervals[counter.name])
+        ]
+        if computed:
+            marks["first compute"] = int(min(found[0, 0] for found in computed))
+            marks["last compute"] = int(max(found[-1, 1] for found in computed)) - 1
+        if state.start < state.last_response < NEVER:
+            marks["last write response"] = state.last_response - state.start
+        return {
+            name: cycle for name, cycle in marks.items() if records.first <= cycle < records.end
+        }
+
+    def write(self, path: Path | str, title: str) -> None:
+        """Write the timeline of the run so far, in the format that the suffix names."""
+        records = self.records()
+        write_overview(path, records, self.config, title, self.marks(records))

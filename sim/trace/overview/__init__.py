@@ -1,0 +1,1 @@
+"""Overview of a run: activity of every engine."""

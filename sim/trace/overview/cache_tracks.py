@@ -1,0 +1,64 @@
+"""The tracks of the caches of a cluster: what they are asked for, and what they wait for."""
+
+from collections.abc import Iterator, Mapping
+
+from ....hw.cluster.counters import Counter
+from ....hw.config import ClusterConfig
+from .series import COLOURS, Drawing, Series, Track
+
+__all__ = ["CACHES", "cache_tracks"]
+
+#: What is drawn of each cache: its event, what it is called, whose colour it has; what is asked
+#: for is stacked, and what comes of it are lines below.
+CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
+    "l2": (
+        "L2",
+        {
+            "read": ("bursts read", "read", Drawing.STACK),
+            "write": ("bursts written", "write", Drawing.STACK),
+            "read_miss": ("reads that miss", "held", Drawing.LINE),
+            "write_miss": ("writes that miss", "wait_drain", Drawing.LINE),
+            "slot_stall": ("waits for a free miss", "wait_a", Drawing.LINE),
+            "write_stall": ("writes tried again", "wait_weights", Drawing.LINE),
+            "pipeline_stall": ("waits for another access", "wait_revisit", Drawing.LINE),
+            "write_back": ("lines written back", "drain", Drawing.LINE),
+            "prefetch": ("lines read ahead", "add", Drawing.LINE),
+        },
+    ),
+    "l1d": (
+        "L1 data",
+        {
+            "data.reads": ("beats read", "read", Drawing.STACK),
+            "data.writes": ("beats written", "write", Drawing.STACK),
+            "data.misses": ("lines read", "drain", Drawing.LINE),
+            "data.joins": ("reads of lines on their way", "add", Drawing.LINE),
+            "data.entry_waits": ("waits for a free miss", "held", Drawing.LINE),
+            "data.order_waits": ("waits for another access", "wait_a", Drawing.LINE),
+            "data.bank_waits": ("waits for the memories", "wait_weights", Drawing.LINE),
+        },
+    ),
+    "l1i": (
+        "L1 instructions",
+        {
+            "instructions.fetches": ("fetches", "read", Drawing.STACK),
+            "instructions.fetch_misses": ("fetches that wait", "held", Drawing.LINE),
+            "instructions.entry_waits": ("waits for a free miss", "wait_a", Drawing.LINE),
+            "instructions.bank_waits": ("waits for the memories", "wait_weights", Drawing.LINE),
+            "instructions.lines_fetched": ("lines read", "drain", Drawing.LINE),
+        },
+    ),
+}
+
+
+def cache_tracks(
+    config: ClusterConfig, unit: str, events: Mapping[str, Counter]
+) -> Iterator[Track]:
+    """Yield the track of a cache, of all cores or slices together."""
+    title, table = CACHES[unit]
+    series = tuple(
+        Series(label=label, colour=COLOURS[colour], signals=(events[event].name,), drawing=drawing)
+        for event, (label, colour, drawing) in table.items()
+    )
+    yield Track(
+        title=title, series=series, most=config.axi.masters if unit == "l2" else config.cores
+    )

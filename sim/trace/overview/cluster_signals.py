@@ -1,0 +1,51 @@
+"""What is recorded of an observed cluster: the events of its counters, and what its cores do."""
+
+from collections.abc import Iterator
+
+from ....hw.base.errors import UserError
+from ....hw.cluster.counters import counter_table
+from ....hw.config import ClusterConfig
+from ....hw.core.issue.stall_reason import StallReason
+from ...harness.binding import Layout
+from .cluster_records import RecordedSignal, SignalKind
+
+__all__ = ["cluster_signals", "slot_name"]
+
+
+def cluster_signals(config: ClusterConfig, layout: Layout) -> list[RecordedSignal]:
+    """Return what to record of an observed cluster: as much of it as its ports show."""
+    signals = [
+        RecordedSignal(name=counter.name, port=f"events_{counter.name}")
+        for counter in counter_table(config)
+    ]
+    signals.append(RecordedSignal(name="dma_busy", port="dma_busy"))
+    for number in range(config.cores):
+        signals += core_signals(config, f"core{number}")
+    shown = {port.name for port in layout.outputs}
+    if not any(signal.port in shown for signal in signals if signal.port.startswith("events_")):
+        raise UserError("the design must be an observed cluster: it does not show its events")
+    return [signal for signal in signals if signal.port in shown]
+
+
+def core_signals(config: ClusterConfig, core: str) -> Iterator[RecordedSignal]:
+    """Yield what to record of a core."""
+    assert config.core is not None
+    for slot in range(config.core.issue_width):
+        for reason in StallReason:
+            yield RecordedSignal(
+                name=slot_name(core, slot, reason),
+                port=f"{core}_observed_slots_{slot}",
+                kind=SignalKind.EQUALS,
+                code=reason.value,
+                delay=1,
+                has_intervals=False,
+            )
+    for what in ("active", "at_barrier"):
+        yield RecordedSignal(
+            name=f"{core}_{what}", port=f"{core}_observed_{what}", kind=SignalKind.BITS
+        )
+
+
+def slot_name(core: str, slot: int, reason: StallReason) -> str:
+    """Return the name of the signal that an issue slot has some reason."""
+    return f"{core}_slot{slot}_{reason.name.lower()}"

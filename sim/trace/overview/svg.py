@@ -1,0 +1,140 @@
+"""What every engine of a cluster did as a picture, for pages that run no scripts."""
+
+from collections.abc import Iterator, Mapping
+from html import escape
+
+import numpy as np
+
+from ....hw.config import ClusterConfig
+from .cluster_records import ClusterRecords
+from .tracks import Drawing, Track, cluster_tracks
+
+__all__ = ["overview_picture"]
+
+STYLE = """
+text { font: 12px ui-monospace, monospace; fill: #1b1f24; }
+.dim { fill: #69707a; } .line { stroke: #d4d8de; } .ground { fill: #f3f4f6; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e4e7eb; } .dim { fill: #9aa2ad; } .line { stroke: #343b44; }
+  .ground { fill: #1c2026; } }
+""".strip()
+LEFT, COLUMNS, COLUMN, CHART, ROW, TOP = 190, 400, 2, 26, 36, 66
+LEGEND_ROW = 20
+LETTER = 7.3  # width of a letter
+
+
+def overview_picture(
+    records: ClusterRecords, config: ClusterConfig, title: str, marks: Mapping[str, int]
+) -> str:
+    """Return the picture as SVG: a chart for each track, over the cycles that were recorded.
+
+    Parameters
+    ----------
+    records : ClusterRecords
+        Of the signals of `cluster_signals`.
+    config : ClusterConfig
+        Of the machine.
+    title : str
+        What ran.
+    marks : mapping of str to int
+        Cycles that have a name.
+
+    """
+    tracks = cluster_tracks(config, records)
+    first, end = records.first, records.end
+    edges = np.linspace(first, end, COLUMNS + 1)
+    width, below = LEFT + COLUMNS * COLUMN + 8, TOP + ROW * len(tracks)
+    explained = list(legend(tracks, records, below + 8))
+    height = below + 16 + LEGEND_ROW * (1 + max((row for row, _ in explained), default=0))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">',
+        f"<style>\n{STYLE}\n</style>",
+        f'<text x="8" y="16">{escape(title)}</text>',
+    ]
+    for row, track in enumerate(tracks):
+        parts += drawn(track, records, edges, TOP + ROW * row)
+    step = next(k for k in (10**n * m for n in range(12) for m in (1, 2, 5)) if k * 8 > end - first)
+    numbers = {f"{cycle:,}": cycle for cycle in range(-(-first // step) * step, end, step)}
+    for names, y in ((marks, TOP - 30), (numbers, TOP - 12)):
+        places = {
+            name: LEFT + COLUMNS * COLUMN * (cycle - first) / (end - first)
+            for name, cycle in sorted(names.items(), key=lambda item: item[1])
+        }
+        parts += [
+            f'<line class="line" x1="{x:.1f}" y1="{y - 10}" x2="{x:.1f}" y2="{below}"/>'
+            for x in places.values()
+        ]
+        parts += labels(places, y, width)
+    parts += [part for _, part in explained]
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def labels(places: Mapping[str, float], y: int, width: int) -> Iterator[str]:
+    """Yield texts beside lines, in their order: those without room of their own in one."""
+    joined: list[tuple[float, str]] = []
+    for text, x in places.items():
+        if joined and x < joined[-1][0] + LETTER * (len(joined[-1][1]) + 1):
+            joined[-1] = (joined[-1][0], f"{joined[-1][1]}, {text}")
+        else:
+            joined.append((x, text))
+    for x, text in joined:
+        fits = x + 3 + LETTER * len(text) < width
+        at, anchor = (x + 3, "start") if fits else (x - 3, "end")
+        yield (
+            f'<text class="dim" x="{at:.1f}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+        )
+
+
+def shares(sums: np.ndarray, records: ClusterRecords, edges: np.ndarray) -> np.ndarray:
+    """Return how often something happened in one cycle between the edges."""
+    ends = np.append(
+        records.first + np.arange(records.bins) * records.bin_cycles,
+        records.end,
+    )
+    until = np.append(0, np.cumsum(sums))
+    return np.diff(np.interp(edges, ends, until)) / np.diff(edges)
+
+
+def drawn(track: Track, records: ClusterRecords, edges: np.ndarray, y: int) -> Iterator[str]:
+    """Yield the chart of a track."""
+    yield f'<text x="8" y="{y + 17}">{escape(track.title)}</text>'
+    width = COLUMNS * COLUMN
+    yield f'<rect class="ground" x="{LEFT}" y="{y}" width="{width}" height="{CHART}"/>'
+    low = np.zeros(COLUMNS)
+    for series in track.series:
+        part = shares(series.sums(records), records, edges) / track.most
+        if series.drawing is not Drawing.STACK or not part.any():
+            continue
+        high = low + part
+        edge = steps(high, y) + steps(low[::-1], y, back=True)
+        yield f'<path fill="{series.colour}" d="M{LEFT} {y + CHART}{edge}Z"/>'
+        low = high
+
+
+def steps(heights: np.ndarray, y: int, *, back: bool = False) -> str:
+    """Return a path over columns of some heights, from the left or from the right."""
+    downs = np.round(y + CHART * (1 - heights), 1)
+    ends = np.flatnonzero(np.append(downs[1:] != downs[:-1], True)) + 1
+    across = LEFT + COLUMN * (COLUMNS - ends if back else ends)
+    return "".join(
+        f"V{down:g}H{x}" for down, x in zip(downs[ends - 1].tolist(), across.tolist(), strict=True)
+    )
+
+
+def legend(tracks: list[Track], records: ClusterRecords, y: int) -> Iterator[tuple[int, str]]:
+    """Yield what the colours mean that are seen, each with the row that it is in."""
+    labels: dict[str, list[str]] = {}
+    for track in tracks:
+        for series in track.series:
+            seen = series.drawing is Drawing.STACK and series.sums(records).any()
+            if seen and series.label not in labels.setdefault(series.colour, []):
+                labels[series.colour].append(series.label)
+    x, row = 8, 0
+    for colour, names in labels.items():
+        label = ", ".join(names)
+        if x > 8 and x + 34 + LETTER * len(label) > LEFT + COLUMNS * COLUMN:
+            x, row = 8, row + 1
+        at = y + LEGEND_ROW * row
+        yield row, f'<rect fill="{colour}" x="{x}" y="{at}" width="14" height="14"/>'
+        yield row, f'<text x="{x + 19}" y="{at + 12}">{escape(label)}</text>'
+        x += 34 + round(LETTER * len(label))

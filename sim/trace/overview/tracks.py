@@ -1,0 +1,175 @@
+"""The tracks of a cluster's timeline: which of its recorded signals are drawn, and how."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ....hw.cluster.counters import Counter, counter_table
+from ....hw.config import WORD_BYTES, ClusterConfig
+from ....hw.core.issue.stall_reason import StallReason
+from ....hw.memory.shared.shared_memory import cluster_ports
+from .cache_tracks import CACHES, cache_tracks
+from .cluster_records import ClusterRecords
+from .cluster_signals import slot_name
+from .series import COLOURS, Drawing, Series, Track
+
+__all__ = ["COLOURS", "Drawing", "Series", "Track", "cluster_tracks"]
+
+#: Of issue slots, by `StallReason`, as in the page of a core's pipeline; idle ones are grey.
+REASON_HUES = (130, 350, 320, 290, 215, 30, 180, 265, 55, 15)
+#: What the cycles of a matrix unit go to: its event, what it is called, whose colour it has.
+ISSUE = {
+    "active": ("computes", "compute"),
+    "wait_a": ("waits for A", "wait_a"),
+    "wait_weights": ("waits for weights", "wait_weights"),
+    "wait_drain": ("waits for a drain", "wait_drain"),
+    "wait_revisit": ("waits for the adder", "wait_revisit"),
+    "idle": ("has nothing to compute", "idle"),
+}
+ROWS = {"accumulate": ("rows added to", "add"), "overwrite": ("rows overwritten", "compute")}
+
+
+def cluster_tracks(config: ClusterConfig, records: ClusterRecords) -> list[Track]:
+    """Return the tracks in which anything happened, in the order in which data move."""
+    of_unit: dict[str, dict[str, Counter]] = defaultdict(dict)
+    for counter in counter_table(config):
+        of_unit[counter.unit][counter.event] = counter
+    dma, shared = of_unit.pop("dma", {}), of_unit.pop("shared", {})
+    caches = {unit: of_unit.pop(unit) for unit in CACHES if unit in of_unit}
+    tracks = [
+        *dma_tracks(config, dma, "read"),
+        *job_tracks(dma),
+        *shared_tracks(config, shared),
+        *(track for unit, events in of_unit.items() for track in matrix_tracks(unit, events)),
+        *dma_tracks(config, dma, "write"),
+        *(track for unit in caches for track in cache_tracks(config, unit, caches[unit])),
+        *(track for number in range(config.cores) for track in core_tracks(config, number)),
+    ]
+    kept = (
+        replace(track, series=tuple(one for one in track.series if one.names <= {*records.sums}))
+        for track in tracks
+    )
+    return [track for track in kept if any(one.sums(records).any() for one in track.series)]
+
+
+def dma_tracks(config: ClusterConfig, events: dict[str, Counter], kind: str) -> Iterator[Track]:
+    """Yield a track for what each AXI master reads or writes."""
+    for event, counter in events.items():
+        if found := re.fullmatch(rf"{kind}_beats_(\d+)", event):
+            moved = Series(
+                label=f"{kind}s",
+                colour=COLOURS[kind],
+                signals=(counter.name,),
+                event_bytes=config.axi.data_width // 8,
+            )
+            held = events[f"{kind}_wait_{found[1]}"]
+            waits = Series(
+                label="held",
+                colour=COLOURS["held"],
+                signals=(held.name,),
+                drawing=Drawing.LINE,
+            )
+            yield Track(title=f"DRAM {kind} m_axi{found[1]}", series=(moved, waits))
+
+
+def job_tracks(events: dict[str, Counter]) -> Iterator[Track]:
+    """Yield the track of what the DMA does as a whole."""
+    done = tuple(
+        Series(
+            label="job done" if event == "jobs" else event.replace("_", " "),
+            colour=COLOURS["held"],
+            signals=(counter.name,),
+            drawing=Drawing.MARK,
+        )
+        for event, counter in events.items()
+        if "jobs" in event
+    )
+    busy = Series(label="busy", colour=COLOURS["busy"], signals=("dma_busy",))
+    yield Track(title="DMA", series=(busy, *done))
+
+
+def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
+    """Yield a track for each wide port of shared memory, and one for all lanes."""
+    for event, counter in events.items():
+        if found := re.fullmatch(r"(read|write)_(\d+)", event):
+            kind, number = found.groups()
+            port = counter.name.removeprefix(f"shared_{kind}_words_")
+            moved = Series(
+                label=f"{kind}s",
+                colour=COLOURS[kind],
+                signals=(counter.name,),
+                event_bytes=counter.scale * WORD_BYTES,
+            )
+            held = Series(
+                label="held",
+                colour=COLOURS["held"],
+                signals=(events[f"{kind}_wait_{number}"].name,),
+            )
+            yield Track(title=f"shared {kind} {port}", series=(moved, held))
+    narrow = tuple(
+        Series(
+            label=what,
+            colour=COLOURS[colour],
+            signals=(events[f"narrow_{what}"].name,),
+            event_bytes=nbytes,
+            drawing=drawing,
+        )
+        for what, colour, nbytes, drawing in (
+            ("reads", "read", WORD_BYTES, Drawing.STACK),
+            ("writes", "write", WORD_BYTES, Drawing.STACK),
+            ("waits", "held", 0, Drawing.LINE),
+        )
+        if f"narrow_{what}" in events
+    )
+    if narrow:
+        ports = cluster_ports(config).memory.narrow_ports
+        yield Track(title="shared lanes", series=narrow, most=ports)
+
+
+def matrix_tracks(unit: str, events: dict[str, Counter]) -> Iterator[Track]:
+    """Yield the tracks of a matrix unit: its array, its accumulator, its drain."""
+
+    def series(table: dict[str, tuple[str, str]], part: str) -> tuple[Series, ...]:
+        return tuple(
+            Series(label=label, colour=COLOURS[colour], signals=(events[f"{part}.{event}"].name,))
+            for event, (label, colour) in table.items()
+        )
+
+    yield Track(title=f"{unit} array", series=series(ISSUE, "issue"))
+    yield Track(title=f"{unit} accumulator", series=series(ROWS, "array"))
+    drained = {"drain_row": ("rows drained", "drain")}
+    yield Track(title=f"{unit} drain", series=series(drained, "array"))
+
+
+def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
+    """Yield the tracks of a core: what its issue slots and its warps do."""
+    assert config.core is not None
+    core, slots = f"core{number}", range(config.core.issue_width)
+    yield Track(
+        title=f"core {number} issue",
+        most=len(slots),
+        series=tuple(
+            Series(
+                label=reason.name.lower().replace("_", " ") if reason else "issued",
+                colour=reason_colour(reason),
+                signals=tuple(slot_name(core, slot, reason) for slot in slots),
+            )
+            for reason in StallReason
+        ),
+    )
+    active, waiting = f"{core}_active", f"{core}_at_barrier"
+    run = Series(label="run", colour=COLOURS["compute"], signals=(active,), less=waiting)
+    wait = Series(
+        label="wait at a barrier",
+        colour=reason_colour(StallReason.BARRIER),
+        signals=(waiting,),
+    )
+    yield Track(title=f"core {number} warps", most=config.core.warps, series=(run, wait))
+
+
+def reason_colour(reason: StallReason) -> str:
+    """Return the colour of an issue slot."""
+    if reason is StallReason.IDLE:
+        return COLOURS["idle"]
+    return f"hsl({REASON_HUES[reason]} 50% 60%)"

@@ -1,0 +1,1 @@
+"""Pipeline traces: each instruction's stages, cycle by cycle."""

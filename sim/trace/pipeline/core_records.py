@@ -1,0 +1,177 @@
+"""Records of a core: one row for each event of an instruction."""
+
+import ctypes
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....hw.base.errors import UserError
+from ....hw.config.checks import require_integer
+from ...harness.harness import Harness
+
+__all__ = ["LIMIT", "MEMORY_CAUSE", "NO_WARP", "RECORD", "CoreRecords", "Kind", "Recording"]
+
+#: `Record` of native/recorder.hpp.
+RECORD = np.dtype([
+    ("cycle", "<u8"),
+    ("kind", "u1"),
+    ("core", "u1"),
+    ("warp", "u1"),
+    ("place", "u1"),
+    ("pc", "<u4"),
+    ("mask", "<u4"),
+    ("extra", "<u4"),
+])
+NO_WARP = 255
+#: Added to the place of a fault found by the load-store unit.
+MEMORY_CAUSE = 0x80
+#: Default limit of records of a core: 140,000 cycles of a busy core, 30 MB.
+LIMIT = 1_000_000
+
+
+class Kind(enum.IntEnum):
+    """Kind of event of a record; see native/recorder.hpp."""
+
+    FETCH = 0
+    FETCHED = 1
+    COLLECTED = 2
+    DISPATCHED = 3
+    OFFERED = 4
+    DONE = 5
+    REQUEST = 6
+    RESPONSE = 7
+    SLOT = 8
+    WARP = 9
+    ACTIVE = 10
+    BARRIER = 11
+    FAULT = 12
+
+
+@dataclass(frozen=True)
+class CoreRecords:
+    """Records of one core.
+
+    Attributes
+    ----------
+    core : int
+    rows : numpy.ndarray
+        Of dtype `RECORD`, ordered by cycle.
+    values : numpy.ndarray
+        uint32, (rows of `Kind.DONE`, threads): values on the bus.
+    first, end : int
+        The first cycle recorded, and the cycle after the last.
+    slots_end : int
+        The cycle after the last with a known outcome of the issue slots.
+    is_cut : bool
+        True if the window was too large: the cycles from `end` on are missing.
+
+    """
+
+    core: int
+    rows: np.ndarray
+    values: np.ndarray
+    first: int
+    end: int
+    slots_end: int
+    is_cut: bool
+
+    @property
+    def sentence(self) -> str:
+        """Note about missing cycles, or an empty string."""
+        if not self.is_cut:
+            return ""
+        return (
+            f"core {self.core} is recorded in cycles {self.first} to {self.end - 1} only: "
+            f"the limit of {len(self.rows)} records is reached"
+        )
+
+    def of(self, *kinds: Kind) -> np.ndarray:
+        """Return the rows of some kinds."""
+        return self.rows[np.isin(self.rows["kind"], kinds)]
+
+
+class Header(ctypes.Structure):
+    """`RecorderState` of native/recorder.cpp."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint64) for name in ("records", "values", "first", "end", "slots_end")),
+        ("is_cut", ctypes.c_uint32),
+    ]
+
+
+class Recording:
+    """Recorders of a harness: one for each core, until the cores restart.
+
+    Parameters
+    ----------
+    harness : Harness
+        Of started cores.
+    cores : int
+        Number of cores.
+    threads : int
+        Threads of a warp.
+    window : tuple of int
+        The first cycle recorded, and the cycle after the last.
+    limit : int
+        Maximum number of records of a core; 24 bytes each, plus the values on its buses.
+
+    """
+
+    def __init__(
+        self,
+        harness: Harness,
+        *,
+        cores: int,
+        threads: int,
+        window: tuple[int, int],
+        limit: int = LIMIT,
+    ):
+        first, end = window
+        require_integer("first cycle", first, 0, (1 << 63) - 1)
+        require_integer("limit", limit, 1, 1 << 32)
+        if end <= first:
+            raise UserError(
+                f"the window must end after it begins, not be cycles {first} to {end - 1}"
+            )
+        self.library = harness.library
+        self.threads = threads
+        add = self.library.harness_recorder_add
+        add.restype = ctypes.c_void_p
+        self.recorders = [
+            ctypes.c_void_p(
+                add(
+                    harness.handle,
+                    ctypes.c_uint32(core),
+                    ctypes.c_uint64(first),
+                    ctypes.c_uint64(end),
+                    ctypes.c_uint64(limit),
+                )
+            )
+            for core in range(cores)
+        ]
+
+    def fetch(self) -> list[CoreRecords]:
+        """Return copies of the records so far, by core."""
+        return [self.fetch_core(core) for core in range(len(self.recorders))]
+
+    def fetch_core(self, core: int) -> CoreRecords:
+        """Return a copy of the records of one core."""
+        header = Header()
+        self.library.recorder_state(self.recorders[core], ctypes.byref(header))
+        rows = np.empty(header.records, RECORD)
+        values = np.empty((header.values // self.threads, self.threads), np.uint32)
+        self.library.recorder_copy(
+            self.recorders[core],
+            ctypes.c_void_p(rows.ctypes.data),
+            ctypes.c_void_p(values.ctypes.data),
+        )
+        return CoreRecords(
+            core=core,
+            rows=rows,
+            values=values,
+            first=header.first,
+            end=header.end,
+            slots_end=header.slots_end,
+            is_cut=bool(header.is_cut),
+        )

@@ -1,0 +1,84 @@
+"""A pipeline log in the format Kanata 0004, which the viewer Konata shows."""
+
+from collections.abc import Iterator, Sequence
+
+from ....hw.config import ClusterConfig
+from .life import Life, Pipeline, held_up, stages_of
+from .naming import Names, register_name
+
+__all__ = ["kanata_log"]
+
+#: Lanes of an instruction's row: its stages, and over them what holds it up.
+STAGE_LANE, HOLD_LANE = 0, 1
+RETIRED, FLUSHED = 0, 1
+Line = tuple[int, int, str]  # cycle, rank within the cycle, command
+Entry = tuple[Pipeline, Life]
+
+
+def kanata_log(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
+    """Return the log of all cores: a thread for each warp, instructions in the order of fetches.
+
+    Stages are those of `STAGES`, in lane 0; in lane 1 is what held an instruction up, by the
+    names of `held_up`. What was not done within the records is marked as flushed at their end.
+    """
+    assert config.core is not None
+    entries = [(pipeline, life) for pipeline in pipelines for life in pipeline.lives]
+    entries.sort(key=lambda entry: (first_cycle(*entry), entry[0].core, entry[1].number))
+    holds = {pipeline.core: held_up(pipeline) for pipeline in pipelines}
+    lines = list(ends(entries))
+    for identity, (pipeline, life) in enumerate(entries):
+        thread = pipeline.core * config.core.warps + life.warp
+        start = first_cycle(pipeline, life)
+        text = f"w{life.warp} {life.pc:08x} {names.text(life.pc, life.word)}"
+        lines += [
+            (start, 0, f"I\t{identity}\t{life.number}\t{thread}"),
+            (start, 1, f"L\t{identity}\t0\t{text}"),
+            (start, 1, f"L\t{identity}\t1\t{details(pipeline.core, life, names)}"),
+        ]
+        stages = stages_of(life, pipeline.end)
+        for lane, spans in ((STAGE_LANE, stages), (HOLD_LANE, holds[pipeline.core][life.number])):
+            for name, begin, end in spans:
+                lines.append((begin, 2, f"S\t{identity}\t{lane}\t{name}"))
+                lines.append((end, 1, f"E\t{identity}\t{lane}\t{name}"))
+    return "\n".join(timed(sorted(lines, key=lambda line: line[:2]))) + "\n"
+
+
+def first_cycle(pipeline: Pipeline, life: Life) -> int:
+    """Return the first cycle of an instruction that is known."""
+    return stages_of(life, pipeline.end)[0][1]
+
+
+def ends(entries: Sequence[Entry]) -> Iterator[Line]:
+    """Yield the command that ends each instruction, those that are done numbered in that order."""
+    order = sorted(
+        (pipeline.end if life.done is None else life.done + 1, life.done is None, identity)
+        for identity, (pipeline, life) in enumerate(entries)
+    )
+    for retired, (cycle, is_open, identity) in enumerate(order):
+        yield cycle, 3, f"R\t{identity}\t{retired}\t{FLUSHED if is_open else RETIRED}"
+
+
+def details(core: int, life: Life, names: Names) -> str:
+    """Return what is told of an instruction beside its row."""
+    function, line = names.place(life.pc)
+    parts = [
+        f"core {core} warp {life.warp}",
+        f"mask {life.mask:#x}",
+        f"{life.port.name} from collector {life.collector}",
+        *([f"writes {register_name(life.rd)} over bus {life.bus}"] if life.writes else []),
+        *([f"operands over a bus: {life.pending:#05b}"] if life.pending else []),
+        *filter(None, (function, line)),
+    ]
+    return ", ".join(parts)
+
+
+def timed(lines: Sequence[Line]) -> list[str]:
+    """Return the log: commands, and between them how many cycles pass."""
+    now = lines[0][0] if lines else 0
+    found = ["Kanata\t0004", f"C=\t{now}"]
+    for cycle, _, command in lines:
+        if cycle != now:
+            found.append(f"C\t{cycle - now}")
+            now = cycle
+        found.append(command)
+    return found

@@ -1,0 +1,69 @@
+"""Names of instructions for those who read a trace: assembly, function, line of source."""
+
+import numpy as np
+
+from ....hw.core.control.faults import FaultCause
+from ....hw.core.units.lsu.memory_layouts import MemoryFault
+from ....hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
+from ....kernels.program import Program
+from .core_records import MEMORY_CAUSE
+
+__all__ = ["Names", "fault_text", "register_name"]
+
+
+class Names:
+    """Names instructions by their words and, where there is a program, by their addresses.
+
+    Parameters
+    ----------
+    program : Program or None
+
+    """
+
+    def __init__(self, program: Program | None):
+        self.program = program
+        self.texts: dict[int, str] = {}
+        self.places: dict[int, tuple[str, str]] = {}
+
+    def word(self, pc: int, word: int | None) -> int | None:
+        """Return an instruction: what was fetched, else what the program has there."""
+        if word is None and self.program is not None:
+            for address, data in self.program.text:
+                if address <= pc <= address + len(data) - 4:
+                    at = pc - address
+                    return int.from_bytes(data[at : at + 4], "little")
+        return word
+
+    def text(self, pc: int, word: int | None) -> str:
+        """Return an instruction as assembly; ``?`` where nothing knows it."""
+        word = self.word(pc, word)
+        if word is None:
+            return "?"
+        if word not in self.texts:
+            self.texts[word] = disassemble(word)
+        return self.texts[word]
+
+    def place(self, pc: int) -> tuple[str, str]:
+        """Return function and line of source, as ``main + 0x10`` and ``main.c:7``, or nothing."""
+        if self.program is None:
+            return "", ""
+        if pc not in self.places:
+            function, line = self.program.function_at(pc), self.program.line_of(pc)
+            name = f"{function.name} + {pc - function.start:#x}" if function else ""
+            self.places[pc] = name, str(line).partition(" in ")[0] if line else ""
+        return self.places[pc]
+
+
+def register_name(number: int) -> str:
+    """Return the name of a register of the core: f0 to f31 are 32 to 63."""
+    return (*INTEGER_NAMES, *FLOAT_NAMES)[number]
+
+
+def fault_text(row: np.void) -> str:
+    """Return what a record of `Kind.FAULT` tells, in words."""
+    place = int(row["place"])
+    is_memory = place >= MEMORY_CAUSE
+    cause = MemoryFault(place - MEMORY_CAUSE) if is_memory else FaultCause(place)
+    name = cause.name.lower().replace("_", " ")
+    where = f", address {row['extra']:08x}" if is_memory else ""
+    return f"warp {row['warp']}: {name} at {row['pc']:08x}, lanes {row['mask']:b}{where}"

@@ -1,0 +1,111 @@
+"""A page that is its own viewer of what happened in the cores; it needs nothing from a network."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....hw.config import ClusterConfig
+from ....hw.core.issue.stall_reason import StallReason
+from ....hw.isa.operations import Port
+from ..page import filled
+from .life import STAGES, Life, Pipeline, Run, held_up, slot_totals, stages_of
+from .naming import Names, fault_text, register_name
+
+__all__ = ["html_page"]
+
+LETTERS = "".join(STAGES)
+UNKNOWN = -1  # stands for None in the page's data
+
+
+class Numbers(dict[str, int]):
+    """Texts by their numbers, each once, in the order in which they were first asked for."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = len(self)
+        return self[text]
+
+
+def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
+    """Return the page: its style, its script and the data they show."""
+    assert config.core is not None
+    texts, places = Numbers(), Numbers()
+    shape = f"{config.core.warps} warps of {config.core.threads} threads"
+    cores = f"{len(pipelines)} cores, each " if len(pipelines) > 1 else ""
+    data = {
+        "cores": [core_data(pipeline, names, texts, places) for pipeline in pipelines],
+        "first": min(pipeline.first for pipeline in pipelines),
+        "end": max(pipeline.end for pipeline in pipelines),
+        "texts": list(texts),
+        "places": list(places),
+        "stages": [meaning.partition(":")[0] for meaning in STAGES.values()],
+        "ports": [port.name for port in Port],
+        "buses": config.core.writeback_buses,
+        "reasons": [reason.name.lower().replace("_", " ") for reason in StallReason],
+        "summary": "".join(summary(pipeline) for pipeline in pipelines),
+    }
+    return filled("timeline", f"{cores}{shape}", data)
+
+
+def core_data(pipeline: Pipeline, names: Names, texts: Numbers, places: Numbers) -> dict[str, Any]:
+    """Return what the page shows of a core; `livesOf` and `tracksOf` of the script read it."""
+    holds = held_up(pipeline)
+    return {
+        "core": pipeline.core,
+        "first": pipeline.first,
+        "end": pipeline.end,
+        "slots_end": max((runs[-1].end for runs in pipeline.slots if runs), default=pipeline.end),
+        "missing": pipeline.sentence,
+        "lives": [
+            [
+                *life_data(life, names, texts, places),
+                holds[life.number],
+                [(LETTERS.index(x), start, end) for x, start, end in stages_of(life, pipeline.end)],
+            ]
+            for life in pipeline.lives
+        ],
+        "warps": [states(runs) for runs in pipeline.warps],
+        "slots": [states(runs) for runs in pipeline.slots],
+        "fetches": pipeline.fetches,
+        "transfers": [
+            [
+                *(one.accepted, UNKNOWN if one.answered is None else one.answered),
+                *(int(one.is_store), one.address, one.mask, int(one.is_refused)),
+            ]
+            for one in pipeline.transfers
+        ],
+        "faults": [(int(row["cycle"]), fault_text(row)) for row in pipeline.faults],
+    }
+
+
+def life_data(life: Life, names: Names, texts: Numbers, places: Numbers) -> list[Any]:
+    """Return an instruction in the order of `LIFE` of the script, but for what takes time."""
+    return [
+        life.warp,
+        life.pc,
+        texts[names.text(life.pc, life.word)],
+        life.mask,
+        int(life.port),
+        life.collector,
+        life.pending,
+        *(UNKNOWN if time is None else time for time in life.times),
+        life.bus,
+        register_name(life.rd) if life.writes else "",
+        places[", ".join(filter(None, names.place(life.pc)))],
+    ]
+
+
+def states(runs: Sequence[Run]) -> list[tuple[int, int]]:
+    """Return when each state began."""
+    return [(run.start, run.state) for run in runs]
+
+
+def summary(pipeline: Pipeline) -> str:
+    """Return the table of a core's issue slots."""
+    totals = slot_totals(pipeline)
+    whole = max(1, sum(totals.values()))
+    rows = "".join(
+        f"<tr><td>{reason.name.lower().replace('_', ' ') if reason else 'issued'}</td>"
+        f"<td>{count:,}</td><td>{100 * count / whole:.1f} %</td></tr>"
+        for reason, count in totals.items()
+        if count
+    )
+    return f"<table><tr><th>core {pipeline.core}</th><th>slots</th><th></th></tr>{rows}</table>"

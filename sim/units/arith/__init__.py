@@ -1,0 +1,1 @@
+"""Benches of the arithmetic units, with golden models and oracles."""

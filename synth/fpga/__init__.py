@@ -1,0 +1,1 @@
+"""FPGA flow: boards, bitstreams, technology mapping."""

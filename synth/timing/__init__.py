@@ -1,0 +1,1 @@
+"""Timing: logic depth and deepest paths."""

@@ -1,0 +1,298 @@
+"""Tests of areas by groups against synthesis of the whole, and of their growth with size."""
+
+import ast
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from amaranth import *
+from amaranth.lib.wiring import In, Out
+
+from spica import hw
+from spica.hw.cluster.cluster import Cluster
+from spica.hw.config import PRESETS, MatrixConfig, SharedMemoryConfig
+from spica.hw.core.issue.scoreboard import Scoreboard
+from spica.hw.core.operands.collectors import Collectors
+from spica.hw.core.units.integer.integer_unit import IntegerUnit
+from spica.hw.emit.shared_block import SharedBlock
+from spica.hw.lib.sram import Sram
+from spica.hw.matrix.systolic.mesh import WeightStationaryMesh
+from spica.hw.memory.shared.shared_memory import SharedMemory, SharedMemoryPorts, cluster_ports
+from spica.synth import design as designs
+from spica.synth.blocks import CELL, modules_of
+from spica.synth.design import cluster_design, design_of, rtlil_of
+from spica.synth.fpga.area import measure_technology
+from spica.synth.fpga.technology import TECHNOLOGIES, resources_in
+from spica.synth.grouped import Pricing, group_measurements, total_measurement
+from spica.synth.groups import CONTAINERS, GROUPS, HELPERS, group_of
+from spica.synth.measure import OTHER, measure, measure_design, places_of
+from spica.synth.synthesis import synthesise
+from spica.synth.whole import flat_nand2, hierarchical
+
+TINY = PRESETS["tiny"]
+
+
+class Adder(SharedBlock):
+    """Registered sum."""
+
+    def __init__(self, config):
+        self.config = config
+        super().__init__({"i": In(config), "o": Out(config)})
+
+    def build(self, platform):
+        m = Module()
+        m.d.sync += self.o.eq(self.o + self.i)
+        return m
+
+
+class Multiplier(SharedBlock):
+    """Sum of a memory word, times the input."""
+
+    def __init__(self, config):
+        self.config = config
+        super().__init__({"i": In(config), "o": Out(config), "lost": Out(config)})
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.sram = sram = Sram(depth=512, width=self.config)
+        m.submodules.adder = adder = Adder(self.config)
+        m.submodules.unseen = unseen = Adder(self.config)
+        m.d.comb += [
+            sram.read_enable.eq(1),
+            sram.read_address.eq(self.i),
+            sram.write_address.eq(~self.i),
+            sram.write_mask.eq(1),
+            sram.write_data.eq(self.i),
+            adder.i.eq(sram.read_data * self.i),
+            unseen.i.eq(self.i),
+            self.o.eq(adder.o),
+        ]
+        return m
+
+
+class Twice(SharedBlock):
+    """Two instances of the same block, and a different block of the same class."""
+
+    def __init__(self, config):
+        self.config = config
+        super().__init__({"i": In(config), "o": Out(config)})
+
+    def build(self, platform):
+        m = Module()
+        m.submodules.first = first = Multiplier(self.config)
+        m.submodules.second = second = Multiplier(self.config)
+        m.submodules.adder = adder = Adder(self.config)
+        m.d.comb += [first.i.eq(self.i), second.i.eq(first.o), adder.i.eq(second.o)]
+        m.d.comb += self.o.eq(adder.o)
+        return m
+
+
+def require_the_same_sum(component, name):
+    """Compare every block with itself in a synthesis of the whole that flattens none of them.
+
+    Return the NAND2 equivalents of all blocks, of the whole, and of the whole flattened.
+    """
+    text, top, kinds = rtlil_of(component, name)
+    design = design_of(component, name)
+    whole = hierarchical(text, top, kinds)
+    assert whole.blocks.keys() == design.blocks.keys()
+    for block in design.blocks.values():
+        assert synthesise(block) == whole.blocks[block.name], block.name
+    places = places_of(design)
+    assert whole.instances == {name: sum(groups.values()) for name, groups in places.items()}
+    return measure_design(design, name).nand2, whole.nand2, flat_nand2(text, top)
+
+
+def test_the_sum_of_blocks_is_one_synthesis_of_the_whole():
+    blocks, whole, flat = require_the_same_sum(Twice(8), "twice")
+    assert blocks == whole
+    # Adders with unused outputs count per block; a flattened whole drops them.
+    assert 0.5 * blocks < flat < blocks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["tiny_matrix", "tiny"])
+def test_the_sum_of_a_cluster_is_one_synthesis_of_the_whole(preset):
+    """Compare word-level cells, every kind of gate and flip-flop, and memories of every block."""
+    blocks, whole, flat = require_the_same_sum(Cluster(PRESETS[preset]), preset)
+    assert blocks == whole
+    assert FLAT_LEAST < flat / blocks < 1
+
+
+#: Share of the sum left if the whole is flattened before optimisation; see docs/area.md.
+FLAT_LEAST = 0.965
+
+
+def classes_of_hw():
+    """Return the classes of each RTL package, and their names in the form of `GROUPS`."""
+    root = Path(hw.__path__[0])
+    for path in root.rglob("*.py"):
+        package = path.relative_to(root).parts[0] + "." if path.parent != root else ""
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                yield package + node.name
+
+
+def test_groups_name_classes_that_exist_and_each_once():
+    named = Counter(name for names in GROUPS.values() for name in names)
+    assert set(named.values()) == {1}
+    assert {*named, *CONTAINERS, *HELPERS} - set(classes_of_hw()) == set()
+
+
+def require_groups(config, name):
+    """Require a group for every block, and a different one for direct children of containers."""
+    text, _, kinds = rtlil_of(Cluster(config), name)
+    modules = modules_of(text)
+    unknown = set()
+    for module, kind in kinds.items():
+        if kind in CONTAINERS and module in modules:
+            inside = {kinds.get(cell[2][1:]) for cell in CELL.finditer(modules[module])}
+            unknown |= {child for child in inside - {None} if group_of(child) is None}
+    assert unknown <= {*HELPERS}
+    places = places_of(cluster_design(config, name))
+    assert all(places.values())
+    assert {group for groups in places.values() for group in groups} <= GROUPS.keys()
+
+
+def test_every_block_of_tiny_has_a_group():
+    require_groups(TINY, "tiny")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", sorted(PRESETS.keys() - {"tiny"}))
+def test_every_block_of_every_preset_has_a_group(preset):
+    require_groups(PRESETS[preset], preset)
+
+
+def test_groups_add_up_to_the_whole():
+    measured = measure(SharedMemory(cluster_ports(PRESETS["tiny_matrix"])), "shared")
+    groups = group_measurements(measured, Pricing())
+    whole = total_measurement(measured, Pricing())
+    assert [group.name for group in groups] == ["shared memory"]
+    assert whole.nand2 == sum(group.nand2 for group in groups)
+    assert whole.logic_nand2 + whole.flip_flop_nand2 == pytest.approx(measured.nand2)
+    assert whole.sram_bits == {"1r1w": measured.sram_bits}
+    assert measured.sram_bits == PRESETS["tiny_matrix"].shared.size * 8
+
+
+def test_what_has_no_group_is_said_to_be_other():
+    (group,) = group_measurements(measure(Adder(4), "adder"), Pricing())
+    assert group.name == OTHER
+
+
+def test_a_known_cluster_is_not_elaborated_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
+    elaborated = []
+    monkeypatch.setattr(
+        "spica.hw.cluster.cluster.Cluster", lambda config: elaborated.append(1) or Adder(4)
+    )
+    first = measure_design(cluster_design(TINY, "tiny"), "tiny")
+    again = measure_design(cluster_design(TINY, "tiny"), "tiny")
+    assert first == again
+    assert elaborated == [1]
+    cluster_design(replace(TINY, barriers=8), "tiny")
+    assert elaborated == [1, 1]
+
+
+def test_sources_are_part_of_what_a_cluster_is_known_by(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
+    monkeypatch.setattr("spica.hw.cluster.cluster.Cluster", lambda config: Adder(4))
+    cluster_design(TINY, "tiny")
+    monkeypatch.setattr("spica.hw.cluster.cluster.Cluster", lambda config: Adder(5))
+    assert cluster_design(TINY, "tiny").top == design_of(Adder(4), "tiny").top
+    monkeypatch.setattr(designs, "source_key", lambda folder: "changed")
+    assert cluster_design(TINY, "tiny").top == design_of(Adder(5), "tiny").top
+
+
+def test_equal_blocks_of_different_names_are_synthesised_once():
+    (four,) = design_of(Adder(4), "a").blocks.values()
+    (other,) = design_of(Adder(4), "b").blocks.values()
+    (five,) = design_of(Adder(5), "c").blocks.values()
+    assert four.text == other.text.replace(other.name, four.name)
+    assert four.text != five.text
+
+
+@pytest.mark.parametrize(
+    ("tech", "expected"),
+    [
+        ("ecp5", {"ff": 16, "bram": 1, "dsp": 1}),
+        ("ice40", {"ff": 16, "bram": 2, "dsp": 0}),
+        ("xilinx", {"ff": 16, "bram": 0.5, "dsp": 1}),
+    ],
+)
+def test_resources_of_fpgas(tech, expected):
+    """A memory, a multiplier and two adders in separate blocks each count once."""
+    taken = measure_technology(design_of(Multiplier(16), "multiplier"), TECHNOLOGIES[tech])
+    expected = expected | {"ff": 2 * 16}
+    assert {name: taken.whole[name] for name in expected} == expected
+    assert taken.whole["lut"] >= 2 * 16
+    assert sum(one["ff"] * n for n, one in taken.blocks.values()) == 2 * 16
+
+
+def test_signals_that_are_named_like_bits_of_others():
+    """Yosys's look-up table mapping of this block creates names that already exist."""
+    blocks = cluster_design(TINY, "tiny").blocks
+    (lanes,) = (block for name, block in blocks.items() if name.startswith("float_lanes"))
+    assert resources_in(TECHNOLOGIES["ecp5"], lanes)["lut"] > 1000
+
+
+def test_a_cell_that_is_not_known_is_refused():
+    (block,) = design_of(Adder(4), "adder").blocks.values()
+    blind = replace(TECHNOLOGIES["ice40"], cells={})
+    with pytest.raises(ValueError, match=r"cells of Lattice iCE40 must be known; 'SB_"):
+        resources_in(blind, block)
+
+
+def logic(component, name):
+    """Return NAND2 equivalents and word-level cells."""
+    measured = measure(component, name)
+    return measured.nand2, measured.cells
+
+
+def rises(figures):
+    """Return whether both NAND2 equivalents and cells grow in each step."""
+    return all(a[k] < b[k] for a, b in pairwise(figures) for k in (0, 1))
+
+
+def test_shared_memory_costs_more_with_more_banks_and_more_lanes():
+    def cost(**fields):
+        memory = SharedMemoryConfig(size=4096, subbanks=2, **fields)
+        ports = SharedMemoryPorts(memory=memory, read_sizes=(8,), write_sizes=(8,))
+        return logic(SharedMemory(ports), "shared")
+
+    assert rises([cost(banks=banks) for banks in (1, 2, 4)])
+    assert rises([cost(banks=2, narrow_ports=ports) for ports in (0, 1, 2, 4)])
+
+
+def test_collectors_cost_more_the_more_there_are():
+    core = TINY.core
+    figures = [
+        logic(Collectors(replace(core, collectors=collectors)), "collectors")
+        for collectors in (2, 4)
+    ]
+    assert rises(figures)
+
+
+def test_a_mesh_costs_more_the_larger_it_is_and_the_wider_its_format():
+    def cost(side, operand):
+        config = MatrixConfig(
+            rows=side, columns=side, operand=operand, accumulator_bytes=4096, tile=(8, 8, 8)
+        )
+        return logic(WeightStationaryMesh(config), "mesh")[0]
+
+    sides = [cost(side, "fp8_e4m3") for side in (2, 4)]
+    # Four times the elements, and the logic around them.
+    assert sides[1] > 3 * sides[0]
+    formats = [cost(2, operand) for operand in ("fp8_e4m3", "fp16")]
+    assert formats[0] < formats[1]
+
+
+def test_a_core_costs_more_with_more_warps_and_more_lanes():
+    core = TINY.core
+    warps = [logic(Scoreboard(replace(core, warps=warps)), "scoreboard") for warps in (2, 4)]
+    assert rises(warps)
+    assert warps[1][0] > 1.8 * warps[0][0]
+    lanes = [logic(IntegerUnit(replace(core, threads=lanes)), "integer") for lanes in (2, 4)]
+    assert rises(lanes)

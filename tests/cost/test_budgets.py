@@ -1,0 +1,101 @@
+"""Tests of budgets: depth between registers, and cells of an element."""
+
+import pytest
+
+from spica.hw.arith.float.multiply_add import MultiplyAddConfig
+from spica.hw.cluster.cluster import Cluster
+from spica.hw.cluster.host_control import Control
+from spica.hw.config import PRESETS
+from spica.hw.core.core import Core
+from spica.hw.emit.emitter import emit
+from spica.hw.matrix.systolic.processing_element import (
+    OutputStationaryElement,
+    WeightStationaryElement,
+)
+from spica.hw.memory.dma.dma import Dma
+from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
+from spica.synth.budgets import (
+    CORE_CELLS,
+    DEPTH,
+    ELEMENT_CELLS,
+    element_of,
+    too_deep,
+    with_children,
+)
+from spica.synth.measure import BlockMeasurement, Measurement, measure
+
+MATRIX = PRESETS["matrix"]
+
+
+@pytest.mark.parametrize("element", [WeightStationaryElement, OutputStationaryElement])
+def test_cells_and_depth_of_an_element(element):
+    measured = measure(element(MultiplyAddConfig(latency=2)), "element")
+    assert measured.cells <= ELEMENT_CELLS
+    assert with_children(measured) == measured.cells
+    assert measured.depth <= DEPTH
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("control", lambda: Control(MATRIX)),
+        ("dma", lambda: Dma(MATRIX)),
+        ("shared_memory", lambda: SharedMemory(cluster_ports(MATRIX))),
+    ],
+)
+def test_depth_of_the_blocks_of_matrix(name, make):
+    assert too_deep(measure(make(), name)) == {}
+
+
+@pytest.mark.slow
+def test_depth_of_a_whole_cluster():
+    """Paths cross blocks of the cluster, so no single block shows the depth."""
+    assert too_deep(measure(Cluster(PRESETS["tiny_matrix"]), "tiny_matrix")) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["matrix", "matrix_fp32"])
+def test_depth_of_whole_presets(preset):
+    measured = measure(Cluster(PRESETS[preset]), preset)
+    assert too_deep(measured) == {}
+    assert element_of(measured).instances == PRESETS[preset].matrix.macs
+    assert with_children(measured) <= ELEMENT_CELLS
+
+
+@pytest.mark.slow
+def test_depth_and_cells_of_a_core():
+    """Paths cross blocks of the core, from results over the buses to the next issue."""
+    measured = measure(Core(PRESETS["core"]), "core")
+    assert too_deep(measured) == {}
+    assert measured.cells <= CORE_CELLS
+
+
+@pytest.mark.slow
+def test_a_core_is_a_few_megabytes():
+    """A large text costs time in emission and in every tool that reads it."""
+    assert len(emit(Core(PRESETS["core"]), "core").verilog) <= 3_000_000
+
+
+def block(name, **fields):
+    costs = {"nand2": 1.0, "flip_flops": 0, "sram_bits": 0, "depth": 1, "instances": 1}
+    return BlockMeasurement(name=name, **(costs | {"cells": 1} | fields))
+
+
+def test_what_is_too_deep_and_what_an_element_costs():
+    blocks = (
+        block("top", depth=DEPTH + 1),
+        block("weight_stationary_element_1234", instances=4, cells=10, depth=DEPTH),
+        block("multiply_add_5678", instances=4, cells=80),
+    )
+    whole = Measurement(
+        name="top",
+        cells=361,
+        nand2=9.0,
+        flip_flops=0,
+        sram_bits=0,
+        depth=DEPTH + 1,
+        area=None,
+        blocks=blocks,
+    )
+    assert too_deep(whole) == {"top": DEPTH + 1}
+    assert with_children(whole) == 90

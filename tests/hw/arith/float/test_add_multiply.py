@@ -1,0 +1,86 @@
+"""Tests of adder and multiplier against their golden models, on Amaranth's simulator."""
+
+import numpy as np
+import pytest
+from amaranth import *
+
+from spica.hw.arith.float.add import Add, AddConfig
+from spica.hw.arith.float.multiply import Multiply, MultiplyConfig
+from spica.hw.config.formats import BF16, FP8_E4M3, FP16, FP32
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.arith.float import floats, operands
+
+UNITS = {
+    "add": (Add, AddConfig, operands.add_operands, floats.add),
+    "multiply": (Multiply, MultiplyConfig, operands.multiply_operands, floats.multiply),
+}
+LATENCIES = [
+    (name, latency)
+    for name, (_, config, _, _) in UNITS.items()
+    for latency in range(1, config.latencies + 1)
+]
+
+
+def run(dut, a, b, latency):
+    """Return the outputs of `dut` for one pair per cycle."""
+    require_no_loop(dut)
+    ports, width = Cat(dut.a, dut.b), len(dut.a)
+    results = []
+
+    async def testbench(ctx):
+        for x, y in [*zip(a.tolist(), b.tolist(), strict=True), *[(0, 0)] * latency]:
+            ctx.set(ports, x | y << width)
+            _, _, result = await ctx.tick().sample(dut.o)
+            results.append(result)
+
+    simulate(dut, testbench)
+    return np.array(results[latency:], np.uint32)
+
+
+def check(a, b, expected, results):
+    """Fail with the first wrong pairs."""
+    wrong = np.nonzero(results != expected)[0]
+    shown = [f"{a[k]:#x}, {b[k]:#x}: {results[k]:#x}, not {expected[k]:#x}" for k in wrong[:5]]
+    assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)
+
+
+@pytest.mark.parametrize(("name", "latency"), LATENCIES)
+def test_pipeline_matches_golden_model(name, latency):
+    unit, config, stimulus, golden = UNITS[name]
+    a, b = stimulus(np.random.default_rng(latency), 300)
+    check(a, b, golden(a, b), run(unit(config(latency=latency)), a, b, latency))
+
+
+@pytest.mark.parametrize("form", [FP16, BF16], ids=lambda form: form.name)
+@pytest.mark.parametrize("name", UNITS)
+def test_other_formats(name, form):
+    unit, config, stimulus, golden = UNITS[name]
+    a, b = stimulus(np.random.default_rng(0), 300, form)
+    check(a, b, golden(a, b, form), run(unit(config(form=form, latency=2)), a, b, 2))
+
+
+@pytest.mark.parametrize(("name", "latency"), LATENCIES)
+def test_latency(name, latency):
+    unit, config, _, _ = UNITS[name]
+    # 1 + 1 or 1 * 1, once, among zeros.
+    ones = np.array([0, 0, FP32.bias << FP32.fraction_width, 0, 0, 0, 0, 0], np.uint32)
+    results = run(unit(config(latency=latency)), ones, ones, latency)
+    assert np.nonzero(results)[0].tolist() == [2]
+
+
+@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"latency": 0}, "latency must be between 1 and {latencies}, not 0"),
+        ({"latency": 6}, "latency must be between 1 and {latencies}, not 6"),
+        (
+            {"form": FP8_E4M3},
+            "form must have signs, infinities and subnormals, unlike fp8_e4m3",
+        ),
+    ],
+)
+def test_bad_config_is_refused(name, options, message):
+    _, config, _, _ = UNITS[name]
+    with pytest.raises(ValueError, match=message.format(latencies=config.latencies)):
+        config(**options)

@@ -1,0 +1,213 @@
+"""Tests of conversions between all pairs of formats: golden model and two oracles."""
+
+import re
+
+import numpy as np
+import pytest
+from amaranth import *
+from amaranth.back import rtlil
+
+from spica.hw.arith.float.convert import Convert, ConvertConfig
+from spica.hw.config.formats import (
+    BF16,
+    E8M0,
+    FP4_E2M1,
+    FP8_E4M3,
+    FP8_E5M2,
+    FP16,
+    FP32,
+    INT8,
+    TF32,
+    UE4M3,
+)
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.arith.float import floats
+from spica.sim.units.arith.conversions import (
+    FORMS,
+    Conversions,
+    conversion_operands,
+    every_conversion,
+    golden,
+)
+from spica.synth.measure import measure
+
+SOURCES = {form.name: form for form in FORMS}
+DEPTH = 60
+
+
+def run(dut, i, rounding):
+    """Return each output for each vector, a dict of arrays."""
+    require_no_loop(dut)
+    outputs = {form.name + suffix: form.width for form in FORMS for suffix in ("", "_saturated")}
+    inputs = Cat(dut.i, dut.rounding) if dut.modes else dut.i
+    packed = Cat(getattr(dut, name) for name in outputs)
+    rows = []
+
+    async def testbench(ctx):
+        for code, mode in [*zip(i.tolist(), rounding.tolist(), strict=True), (0, 0)]:
+            ctx.set(inputs, code | mode << len(dut.i) if dut.modes else code)
+            _, _, row = await ctx.tick().sample(packed)
+            rows.append(row)
+
+    simulate(dut, testbench)
+    results = {}
+    for name, width in outputs.items():
+        results[name] = np.array([row & ((1 << width) - 1) for row in rows[1:]], np.uint32)
+        rows = [row >> width for row in rows]
+    return results
+
+
+def check(results, expected, i):
+    for name, values in expected.items():
+        wrong = np.nonzero(results[name] != values)[0]
+        shown = [f"{i[k]:#x}: {results[name][k]:#x}, not {values[k]:#x}" for k in wrong[:5]]
+        assert not shown, f"{len(wrong)} wrong of {name}: " + "; ".join(shown)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_pair_in_every_mode(name):
+    source = SOURCES[name]
+    vectors = conversion_operands(np.random.default_rng(1), 300, source)
+    results = run(Conversions(source), **vectors)
+    check(results, golden(source, **vectors), vectors["i"])
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_pair_to_nearest_even(name):
+    source = SOURCES[name]
+    vectors = conversion_operands(np.random.default_rng(2), 300, source)
+    results = run(Conversions(source, modes=False), **vectors)
+    check(results, golden(source, vectors["i"]), vectors["i"])
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "options", "code", "result"),
+    [
+        (FP32, FP16, {}, 0x47800000, 0x7C00),
+        (FP32, FP16, {"saturate": True}, 0xFF800000, 0xFBFF),
+        (FP32, FP16, {}, 0xFFFFFFFF, 0x7E00),
+        (FP32, FP8_E4M3, {}, 0xC3E80000, 0xFE),
+        (FP32, FP8_E4M3, {}, 0xC3E80001, 0x7F),
+        (FP32, FP8_E4M3, {"saturate": True}, 0xC3E80001, 0xFE),
+        (FP16, FP4_E2M1, {}, 0x7E00, 7),
+        (FP16, FP4_E2M1, {}, 0xFC00, 0xF),
+        (BF16, FP32, {}, 0x0001, 0x00010000),
+        (FP16, FP32, {}, 0x0001, 0x33800000),
+        (E8M0, FP32, {}, 0, 0x00400000),
+        (E8M0, BF16, {}, 0, 0x0040),
+        (FP32, E8M0, {}, 0x3FC00000, 0x80),
+        (FP32, E8M0, {}, 0x40400000, 0x80),
+        (FP32, E8M0, {}, 0, 0xFF),
+        (FP32, E8M0, {"saturate": True}, 0x80000000, 0),
+        (FP32, UE4M3, {}, 0xBF800000, 0x7F),
+        (FP32, UE4M3, {"saturate": True}, 0xBF800000, 0),
+        (FP32, UE4M3, {}, 0x80000000, 0),
+        (FP8_E5M2, FP8_E5M2, {}, 0xFD, 0x7E),
+    ],
+)
+def test_what_a_format_does_not_have(source, target, options, code, result):
+    dut = Convert(ConvertConfig(source=source, target=target, **options))
+    results = []
+
+    async def testbench(ctx):
+        ctx.set(dut.i, code)
+        results.append(ctx.get(dut.o))
+
+    simulate(dut, testbench, domains=())
+    assert results == [result]
+
+
+def test_latency():
+    dut = Conversions(FP16)
+    i = np.array([0, 0, 0x3C00, 0, 0], np.uint32)
+    results = run(dut, i, np.zeros(5, np.uint32))
+    assert results["fp32"].tolist() == [0, 0, 0x3F800000, 0, 0]
+
+
+def is_widening(source, target):
+    """Return whether each finite number of `source` survives the round trip through `target`."""
+    if source.width > 19:
+        return target == source
+    codes = np.arange(1 << source.width)
+    values = floats.decode(codes, source)
+    codes = codes[np.isfinite(values)]
+    values = floats.decode(codes, source)
+    back = floats.decode(floats.encode(values, target), target)
+    if not target.signed or not target.subnormals:
+        # The rounder handles values below an unsigned format.
+        positive = values > 0
+        values, back = values[positive], back[positive]
+    return bool(np.all(back == values))
+
+
+@pytest.mark.parametrize("modes", [False, True])
+@pytest.mark.parametrize("source", FORMS, ids=SOURCES)
+def test_widening_takes_no_rounder(source, modes):
+    for target in FORMS:
+        config = ConvertConfig(source=source, target=target, modes=modes)
+        assert config.is_exact == is_widening(source, target), target.name
+        has_rounder = re.search(r"cell \S+ \\round$", rtlil.convert(Convert(config)), re.M)
+        assert bool(has_rounder) != config.is_exact, target.name
+
+
+@pytest.mark.parametrize("source", FORMS, ids=SOURCES)
+def test_golden_model_agrees_with_gfloat(source):
+    small = pytest.importorskip("spica.sim.oracle.narrow_formats")
+    pytest.importorskip("gfloat")
+    rng = np.random.default_rng(3)
+    vectors = conversion_operands(rng, 20_000, source)
+    if source.width <= 8:
+        vectors = every_conversion(source)
+    expected = golden(source, **vectors)
+    values = small.decode_by_gfloat(vectors["i"], source)
+    for form in FORMS:
+        for suffix, saturate in (("", False), ("_saturated", True)):
+            result = small.encode_by_gfloat(values, form, vectors["rounding"], saturate=saturate)
+            assert np.ma.count(result) > len(values) // 4
+            assert np.ma.allequal(result, expected[form.name + suffix]), form.name
+
+
+@pytest.mark.parametrize("source", [s for s in FORMS if s != TF32], ids=lambda form: form.name)
+def test_golden_model_agrees_with_ml_dtypes(source):
+    small = pytest.importorskip("spica.sim.oracle.narrow_formats")
+    pytest.importorskip("ml_dtypes")
+    i = conversion_operands(np.random.default_rng(4), 20_000, source)["i"]
+    expected = golden(source, i)
+    values = small.decode_by_ml_dtypes(i, source)
+    for form in FORMS:
+        if form != TF32:
+            result = small.encode_by_ml_dtypes(values, form)
+            assert np.ma.count(result) > len(values) // 4
+            assert np.ma.allequal(result, expected[form.name]), form.name
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "modes", "cells", "depth"),
+    [
+        (FP32, FP16, False, 22, 29),
+        (FP32, FP16, True, 37, 33),
+        (FP32, BF16, False, 12, 15),
+        (FP32, FP8_E4M3, True, 38, 33),
+        (FP16, FP32, False, 18, 16),
+        (FP8_E4M3, FP32, False, 12, 8),
+        (E8M0, FP32, False, 7, 5),
+        (TF32, FP32, True, 2, 7),
+        (FP32, FP32, True, 2, 8),
+    ],
+)
+def test_cells_and_depth(source, target, modes, cells, depth):
+    config = ConvertConfig(source=source, target=target, modes=modes)
+    measured = measure(Convert(config), "convert")
+    assert measured.cells <= cells
+    assert measured.depth <= depth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", FORMS, ids=SOURCES)
+def test_depth_to_all_formats(source):
+    assert measure(Conversions(source), source.name).depth <= DEPTH
+
+
+def test_integers_are_refused():
+    with pytest.raises(TypeError, match="target must be a FloatFormat, not IntFormat"):
+        ConvertConfig(target=INT8)

@@ -1,0 +1,219 @@
+"""Tests of the rounder against the golden model: every format, mode, flag and kind of overflow."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from amaranth import *
+
+from spica.hw.arith.float.round import Round, RoundConfig
+from spica.hw.arith.float.rounding import FLAGS, Rounding
+from spica.hw.config.formats import E8M0, FORMATS, FP4_E2M1, FP8_E4M3, FP16, FP32, FloatFormat
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.arith.float import floats
+
+FORMS = {name: form for name, form in FORMATS.items() if isinstance(form, FloatFormat)}
+COUNT = 500
+
+
+def ports(dut):
+    return [name for name in ("exponent", "significand", "rounding", "sign") if hasattr(dut, name)]
+
+
+def evaluate(config, vectors):
+    """Return magnitudes, and flags if there are any, for a dict of arrays."""
+    dut = Round(config)
+    require_no_loop(dut)
+    inputs = Cat(getattr(dut, name) for name in ports(dut))
+    outputs = Cat(dut.o, dut.flags) if config.flags else dut.o
+    results = []
+
+    async def testbench(ctx):
+        for row in zip(*(vectors[name] for name in ports(dut)), strict=True):
+            packed = shift = 0
+            for name, value in zip(ports(dut), row, strict=True):
+                width = len(getattr(dut, name))
+                packed |= (int(value) & ((1 << width) - 1)) << shift
+                shift += width
+            ctx.set(inputs, packed)
+            results.append(ctx.get(outputs))
+
+    simulate(dut, testbench, domains=())
+    words = np.array(results, np.int64)
+    return words & config.form.magnitude_mask, words >> config.form.magnitude_width
+
+
+def borders(rng, config, count):
+    """Return significands with many ties, and exponents at the ends of the format."""
+    width = config.significand_width
+    lowest = width - config.form.significand_width
+    ones = (1 << width) - 1
+    tails = np.array([0, 1, (1 << lowest - 1) - 1, 1 << lowest - 1, (1 << lowest - 1) + 1, -1])
+    kept = rng.integers(0, 1 << width, count) >> lowest << lowest
+    kept = np.where(rng.random(count) < 0.4, ones >> lowest << lowest, kept)
+    significand = (kept + rng.choice(tails, count)) & ones
+    # Ties and carries one and two bits lower, where a subnormal is rounded.
+    shifted = significand >> rng.integers(0, 3, count) | significand & 1
+    significand = np.where(config.unnormalised, shifted, significand | 1 << width - 1)
+    least, largest = config.least_exponent, config.form.largest >> config.form.fraction_width
+    low = least if not config.underflows else least - width - 2
+    high = largest + 3 if config.overflows else largest - 1
+    limit = 1 << config.exponent_width - 1
+    low, high = max(low, -limit), min(high, limit - 1)
+    exponent = rng.integers(low, high + 1, count)
+    near_least = rng.integers(max(low, least - 3), least + 2, count)
+    near_largest = rng.integers(largest - 1, high + 1, count)
+    exponent = np.select(
+        [rng.random(count) < 0.4, rng.random(count) < 0.5], [near_least, near_largest], exponent
+    )
+    if config.underflows:
+        exponent[:4] = -limit
+    if config.overflows:
+        exponent[4:8] = limit - 1
+    return significand, exponent
+
+
+def expected(config, vectors):
+    """Return the golden model's result for the rounder's input value."""
+    form = config.form
+    exponent, significand = vectors["exponent"], vectors["significand"]
+    top = significand >> config.significand_width - 1
+    if not config.underflows:
+        exponent = np.where(top == 1, exponent, config.least_exponent)
+    scale = exponent - form.bias - config.significand_width + 1
+    value = np.ldexp(significand.astype(np.float64), scale)
+    value = np.where(vectors["sign"] == 1, -value, value)
+    stored, flags = floats.rounded(
+        value, replace(form, signed=True), vectors["rounding"], saturate=config.saturate
+    )
+    return stored & form.magnitude_mask, flags
+
+
+def check(config, seed=0):
+    rng = np.random.default_rng(seed)
+    significand, exponent = borders(rng, config, COUNT)
+    if config.unnormalised:
+        if not config.form.subnormals:
+            significand |= significand == 0
+        if config.underflows:
+            top = significand >> config.significand_width - 1
+            exponent = np.where(top == 1, exponent, np.minimum(exponent, config.least_exponent))
+    vectors = {
+        "exponent": exponent,
+        "significand": significand,
+        "rounding": rng.choice(list(Rounding) if config.modes else [Rounding.NEAREST_EVEN], COUNT),
+        "sign": rng.integers(0, 2, COUNT),
+    }
+    magnitude, flags = evaluate(config, vectors)
+    golden_magnitude, golden_flags = expected(config, vectors)
+    assert np.array_equal(magnitude, golden_magnitude)
+    if config.flags:
+        assert np.array_equal(flags, golden_flags)
+    return golden_flags
+
+
+def config_of(form, *, extra=3, **options):
+    return RoundConfig(
+        form=form,
+        significand_width=form.significand_width + extra,
+        exponent_width=form.exponent_width + 2,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("saturate", [False, True])
+@pytest.mark.parametrize("extra", [2, 3, 9])
+@pytest.mark.parametrize("name", FORMS)
+def test_all_modes_and_flags(name, extra, saturate):
+    config = config_of(
+        FORMS[name],
+        extra=extra,
+        overflows=True,
+        underflows=True,
+        modes=True,
+        flags=True,
+        saturate=saturate,
+    )
+    flags = check(config)
+    for flag in ("inexact", "underflow", "overflow"):
+        assert (flags & FLAGS[flag]).any()
+
+
+@pytest.mark.parametrize("underflows", [False, True])
+@pytest.mark.parametrize("name", FORMS)
+def test_numbers_without_their_top_bit(name, underflows):
+    config = config_of(
+        FORMS[name],
+        overflows=True,
+        underflows=underflows,
+        unnormalised=True,
+        modes=True,
+        flags=True,
+    )
+    assert (check(config) & FLAGS["underflow"]).any()
+
+
+@pytest.mark.parametrize("flags", [False, True])
+@pytest.mark.parametrize("overflows", [False, True])
+@pytest.mark.parametrize("underflows", [False, True])
+@pytest.mark.parametrize("name", FORMS)
+def test_nearest_even(name, underflows, overflows, flags):
+    check(config_of(FORMS[name], overflows=overflows, underflows=underflows, flags=flags))
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_static_mode_saturates(name):
+    check(config_of(FORMS[name], overflows=True, underflows=True, saturate=True))
+
+
+def test_a_tie_goes_to_the_even_code_not_the_even_significand():
+    """A power of two has only odd significands: 1.5 lies between the codes 127 and 128."""
+    config = config_of(E8M0, overflows=True)
+    vectors = {"exponent": np.array([127, 128, 129]), "significand": np.array([0b1100] * 3)}
+    magnitude, _ = evaluate(config, vectors)
+    assert magnitude.tolist() == [128, 128, 130]
+
+
+def test_tininess_is_detected_after_rounding():
+    """Just below the least normal number: not tiny if it rounds to it with 24 bits."""
+    config = config_of(FP32, extra=4, underflows=True, flags=True)
+    all_ones = (1 << 28) - 1
+    vectors = {"exponent": np.zeros(3, int), "significand": all_ones - np.array([0, 7, 8])}
+    magnitude, flags = evaluate(config, vectors)
+    assert magnitude.tolist() == [0x800000] * 3
+    inexact, underflow = FLAGS["inexact"], FLAGS["underflow"]
+    assert flags.tolist() == [inexact, inexact, inexact | underflow]
+
+
+@pytest.mark.parametrize(
+    ("form", "saturate", "magnitude"),
+    [(FP8_E4M3, False, 0x7F), (FP8_E4M3, True, 0x7E), (FP4_E2M1, False, 7), (FP16, False, 0x7C00)],
+)
+def test_what_is_too_large(form, saturate, magnitude):
+    config = config_of(form, overflows=True, saturate=saturate)
+    exponent = (1 << config.exponent_width - 1) - 1
+    top = 1 << config.significand_width - 1
+    results, _ = evaluate(config, {"exponent": [exponent], "significand": [top]})
+    assert results.tolist() == [magnitude]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: config_of(FP4_E2M1, extra=1),
+            "significand_width must be between 4 and 256, not 3",
+        ),
+        (
+            lambda: config_of(FP4_E2M1, extra=2, unnormalised=True, flags=True),
+            "significand_width must be between 5 and 256, not 4",
+        ),
+        (
+            lambda: RoundConfig(form=E8M0, significand_width=3, exponent_width=8),
+            "exponent_width must be between 9 and 32, not 8",
+        ),
+    ],
+)
+def test_bad_config_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,137 @@
+"""Tests of `hw.counters`: table and counts."""
+
+import dataclasses
+import random
+
+import pytest
+from amaranth import Signal
+from amaranth.lib import data
+
+from spica.hw.cluster.counters import Counters, counter_table
+from spica.hw.config import PRESETS, SharedMemoryConfig
+from spica.hw.isa.memory_map import COUNTERS_END
+from spica.hw.matrix.matrix_unit import matrix_unit_events
+from spica.hw.memory.dma.dma import dma_events
+from spica.hw.memory.l2.l2_slice import EVENTS
+from spica.hw.memory.path.layouts import path_events
+from spica.hw.memory.shared.shared_memory import cluster_ports, shared_events
+from spica.sim.engine.testbench import require_no_loop, simulate
+
+TINY = PRESETS["tiny_matrix"]
+
+
+def lanes_config():
+    return dataclasses.replace(
+        TINY, shared=SharedMemoryConfig(size=16 * 1024, banks=2, subbanks=4, narrow_ports=5)
+    )
+
+
+def convert(dut):
+    """Convert `dut`, so that a combinational loop is an error instead of a hanging simulation."""
+    require_no_loop(dut)
+    return dut
+
+
+async def look(ctx, dut, address, write=0):
+    """Access a register; return its data and whether it was refused."""
+    ctx.set(dut.registers.request.payload, {"address": address, "write": write, "data": 0})
+    ctx.set(dut.registers.request.valid, 1)
+    assert ctx.get(dut.registers.request.ready)
+    await ctx.tick()
+    ctx.set(dut.registers.request.valid, 0)
+    assert ctx.get(dut.registers.response.valid)
+    response = ctx.get(dut.registers.response.payload)
+    return response.data, response.error
+
+
+@pytest.mark.parametrize("config", [TINY, lanes_config()], ids=["tiny_matrix", "lanes"])
+def test_counters_sum_their_events(config):
+    dut = convert(Counters(config))
+    table = counter_table(config)
+    rng = random.Random(5)
+    sums = {row.name: 0 for row in table}
+
+    async def bench(ctx):
+        for _ in range(200):
+            events = {}
+            for row in table:
+                most = (1 << row.increment_width) - 1
+                events[row.name] = rng.choice([0, most, rng.randint(0, most)])
+                sums[row.name] += row.scale * events[row.name]
+            ctx.set(dut.events, events)
+            await ctx.tick()
+        ctx.set(dut.events, dict.fromkeys(sums, 0))
+        await ctx.tick()
+        for row in table:
+            assert await look(ctx, dut, row.address) == (sums[row.name], 0), row.name
+            assert await look(ctx, dut, row.address + 4) == (0, 0)
+
+    simulate(dut, bench)
+
+
+def test_an_event_is_seen_after_two_cycles():
+    dut = convert(Counters(TINY))
+    row = next(row for row in counter_table(TINY) if row.scale == 4)
+
+    async def bench(ctx):
+        ctx.set(dut.events[row.name], 1)
+        assert [(await look(ctx, dut, row.address))[0] for _ in range(4)] == [0, 0, 4, 8]
+
+    simulate(dut, bench)
+
+
+def test_the_high_word_is_latched_with_the_low_word():
+    dut = convert(Counters(TINY))
+    row = next(row for row in counter_table(TINY) if row.scale == 4)
+    other = counter_table(TINY)[0]
+
+    async def bench(ctx):
+        full = (1 << row.width) - 1
+        ctx.set(dut.counted[row.name], full)
+        low, _ = await look(ctx, dut, row.address)
+        ctx.set(dut.counted[row.name], 0)
+        assert (await look(ctx, dut, other.address + 4))[0] << 32 | low == 4 * full
+        ctx.set(dut.counted[row.name], full)
+        ctx.set(dut.events[row.name], 1)
+        await ctx.tick().repeat(2)
+        assert ctx.get(dut.counted[row.name]) == 0  # wraps
+
+    simulate(dut, bench)
+
+
+def test_writes_and_unknown_addresses_are_refused():
+    dut = convert(Counters(TINY))
+    table = counter_table(TINY)
+
+    async def bench(ctx):
+        for address in (0, table[-1].address + 8, COUNTERS_END - 4):
+            assert (await look(ctx, dut, address))[1]
+        assert (await look(ctx, dut, table[0].address, write=1))[1]
+        assert not (await look(ctx, dut, table[0].address))[1]
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("config", [*PRESETS.values(), lanes_config()])
+def test_table_has_distinct_names_and_addresses_and_known_events(config):
+    table = counter_table(config)
+    assert len({row.name for row in table}) == len(table)
+    assert [row.address for row in table] == sorted({row.address for row in table})
+    assert table[-1].address + 8 <= COUNTERS_END
+    known = {
+        **dict.fromkeys((f"matrix{n or ''}" for n in range(4)), matrix_unit_events),
+        "shared": shared_events(cluster_ports(config)),
+        "dma": dma_events(config),
+        "l2": data.StructLayout(dict.fromkeys(EVENTS, 1)),
+    }
+    if config.cores:
+        known |= dict.fromkeys(("l1i", "l1d"), path_events(config))
+    for row in table:
+        several = {"l1i": config.cores, "l1d": config.cores, "l2": config.axi.masters}
+        times = row.times([Signal(known[row.unit])] * several.get(row.unit, 1))
+        assert len(times) == row.increment_width, row.name
+
+
+def test_a_cluster_without_matrix_unit_counts_nothing_of_it():
+    table = counter_table(dataclasses.replace(TINY, matrix=None))
+    assert {row.unit for row in table} == {"shared", "dma"}

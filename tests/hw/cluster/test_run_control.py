@@ -1,0 +1,152 @@
+"""Tests of the core registers: start, end and flush of a run, first fault, console."""
+
+from dataclasses import replace
+
+from spica.hw.cluster.run_control import CONSOLE_BYTES, CoreControl
+from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.core.control.faults import FaultCause
+from spica.hw.core.units.lsu.memory_layouts import MemoryFault
+from spica.hw.isa.memory_map import core_registers
+from spica.sim.engine.testbench import simulate
+
+TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
+
+
+async def access(ctx, port, name: str, value: int | None = None) -> tuple[int, int]:
+    """Read or write a register of the cores; return data and whether it was refused."""
+    ctx.set(port.request.payload.address, core_registers(2)[name].offset)
+    ctx.set(port.request.payload.write, value is not None)
+    ctx.set(port.request.payload.data, value or 0)
+    ctx.set(port.request.valid, 1)
+    await ctx.tick().until(port.request.ready)
+    ctx.set(port.request.valid, 0)
+    assert ctx.get(port.response.valid)
+    return ctx.get(port.response.payload.data), ctx.get(port.response.payload.error)
+
+
+def control_bench(body):
+    """Run a testbench on the registers of two cores."""
+    dut = CoreControl(TWO)
+
+    async def bench(ctx):
+        await body(ctx, dut)
+
+    simulate(dut, bench)
+
+
+def test_cores_are_started_once():
+    async def body(ctx, dut):
+        bus = dut.registers
+        assert await access(ctx, bus, "start") == (0, 0)
+        assert (await access(ctx, bus, "start", 2))[1] == 1
+        assert not ctx.get(dut.start)
+        assert (await access(ctx, bus, "start", 1))[1] == 0
+        assert ctx.get(dut.start)
+        assert (await access(ctx, bus, "start", 1))[1] == 1
+        assert await access(ctx, bus, "start") == (1, 0)
+        ctx.set(dut.busy, 0b10)
+        await ctx.tick()
+        assert await access(ctx, bus, "busy") == (0b10, 0)
+        assert (await access(ctx, bus, "state"))[0] & 1 and ctx.get(dut.runs)
+        ctx.set(dut.exit_codes[1], 99)
+        assert await access(ctx, bus, "exit_code_1") == (99, 0)
+        assert (await access(ctx, bus, "exit_code_1", 1))[1] == 1
+
+    control_bench(body)
+
+
+def test_a_run_ends_when_all_is_in_dram_and_the_host_may_ask_for_that():
+    async def body(ctx, dut):
+        bus = dut.registers
+        assert (await access(ctx, bus, "flush", 2))[1] == 1
+        assert (await access(ctx, bus, "flush", 1))[1] == 0
+        await ctx.tick()
+        assert ctx.get(dut.flush)
+        assert await access(ctx, bus, "flush") == (1, 0)
+        ctx.set(dut.flushed, 0b11)
+        await ctx.tick()
+        assert not ctx.get(dut.flush)
+        ctx.set(dut.flushed, 0)
+        assert await access(ctx, bus, "flush") == (0, 0)
+        assert not ctx.get(dut.runs)  # nothing was started
+
+        await access(ctx, bus, "start", 1)
+        ctx.set(dut.busy, 1)
+        ctx.set(dut.units_busy, 1)
+        await ctx.tick().repeat(4)
+        ctx.set(dut.busy, 0)
+        await ctx.tick().repeat(9)
+        assert ctx.get(dut.runs) and not ctx.get(dut.flush)
+        ctx.set(dut.units_busy, 0)
+        await ctx.tick().repeat(3)
+        assert ctx.get(dut.flush)
+        ctx.set(dut.flushed, 0b01)
+        await ctx.tick().repeat(3)
+        assert ctx.get(dut.flush) and (await access(ctx, bus, "state"))[0] == 1
+        ctx.set(dut.flushed, 0b11)
+        await ctx.tick()
+        assert (await access(ctx, bus, "state"))[0] == 0
+        ctx.set(dut.refused, 1)
+        await ctx.tick()
+        ctx.set(dut.refused, 0)
+        await ctx.tick()
+        assert (await access(ctx, bus, "state"))[0] == 1 << 5 and ctx.get(dut.error)
+
+    control_bench(body)
+
+
+def test_the_first_fault_is_kept():
+    async def body(ctx, dut):
+        ctx.set(dut.busy, 3)
+        for core, pc in ((1, 0x100), (0, 0x200)):
+            fault = dut.memory_fault[core]
+            ctx.set(fault.valid, 1)
+            ctx.set(fault.payload.kind, MemoryFault.REFUSED)
+            ctx.set(fault.payload.pc, pc)
+            ctx.set(fault.payload.warp, 1)
+            ctx.set(fault.payload.mask, 2)
+            ctx.set(fault.payload.address, 0x1234)
+            await ctx.tick()
+            ctx.set(fault.valid, 0)
+        ctx.set(dut.fault[0].valid, 1)
+        await ctx.tick()
+        names = ("fault", "fault_pc", "fault_address", "fault_lanes", "state")
+        values = [(await access(ctx, dut.registers, name))[0] for name in names]
+        kind = MemoryFault.REFUSED.value
+        assert values == [1 << 24 | 1 << 16 | 1 << 8 | kind, 0x100, 0x1234, 2, 0b10]
+        assert ctx.get(dut.error) and not ctx.get(dut.runs)
+
+    control_bench(body)
+
+
+def test_of_faults_of_one_cycle_the_lowest_core_is_first():
+    async def body(ctx, dut):
+        for core in (0, 1):
+            ctx.set(dut.fault[core].valid, 1)
+            ctx.set(dut.fault[core].payload.cause, FaultCause.STACK_OVERFLOW)
+            ctx.set(dut.fault[core].payload.pc, 8 * core)
+        await ctx.tick()
+        value, _ = await access(ctx, dut.registers, "fault")
+        assert value == FaultCause.STACK_OVERFLOW.value
+
+    control_bench(body)
+
+
+def test_the_console_keeps_what_fits_and_tells_what_was_lost():
+    async def body(ctx, dut):
+        sent = [bytearray(), bytearray()]
+        for n in range(CONSOLE_BYTES // 2 + 4):
+            for core in (0, 1):
+                ctx.set(dut.console[core].payload, (n * 2 + core) & 0xFF)
+                ctx.set(dut.console[core].valid, 1)
+                await ctx.tick().until(dut.console[core].ready)
+                ctx.set(dut.console[core].valid, 0)
+                sent[core].append((n * 2 + core) & 0xFF)
+        await ctx.tick().repeat(4)
+        assert (await access(ctx, dut.registers, "state"))[0] == 0b1100
+        for n in range(CONSOLE_BYTES):
+            value, _ = await access(ctx, dut.registers, "console")
+            assert value == 0x100 | n & 0xFF
+            await ctx.tick().repeat(2)
+
+    control_bench(body)

@@ -1,0 +1,208 @@
+"""Tests of barriers of a core: local, cluster-wide, refused."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from spica.hw.core.control.barrier import Barrier
+from spica.hw.core.control.faults import FaultCause
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.core.control.barrier import OF_CORES, BarrierModel, RefusedError
+from spica.sim.iss.program_bench import small_config
+from spica.synth.measure import measure
+
+
+class Driver:
+    """Driver of arrivals and releases, for the barriers of one core and their model."""
+
+    def __init__(self, rng, *, barriers=16, **config):
+        self.rng = rng
+        self.config = replace(small_config(**config), barriers=barriers)
+        self.dut = Barrier(self.config)
+        require_no_loop(self.dut, ports=[])
+        self.model = BarrierModel(self.config, self.ask)
+        self.agrees = True
+        self.asked = None
+        self.causes = []
+
+    def ask(self, index, count):
+        self.asked = index, count
+        return self.agrees
+
+    def waiting(self):
+        return sum(1 << warp for warp in self.model.waiting)
+
+    async def arrive(self, ctx, warp, number, count, *, agrees=True, release=None):
+        """Let a warp arrive, in the cycle of a release if there is one; compare all outputs."""
+        dut = self.dut
+        self.agrees, self.asked, released, cause = agrees, None, 0, None
+        if release is not None:
+            released = self.model.release(release)
+            ctx.set(dut.release.valid, 1)
+            ctx.set(dut.release.payload.barrier, release)
+        try:
+            released |= self.model.arrive(warp, number, count)
+        except RefusedError as refused:
+            cause = refused.cause
+            self.causes.append(cause)
+        ctx.set(dut.arrive, 1 << warp)
+        ctx.set(dut.number, number)
+        ctx.set(dut.count, count)
+        if self.asked:
+            await self.request(ctx, released if release is not None else 0, agrees)
+            released = 0 if release is not None else released
+        assert ctx.get(dut.ready)
+        assert ctx.get(dut.refused) == (cause is not None)
+        if cause is not None:
+            assert ctx.get(dut.cause) == cause
+        assert ctx.get(dut.released) == released
+        await ctx.tick()
+        ctx.set(dut.arrive, 0)
+        ctx.set(dut.release.valid, 0)
+        ctx.set(dut.request.ready, 0)
+        ctx.set(dut.request_refused, 0)
+        assert ctx.get(dut.waiting) == self.waiting()
+        return cause
+
+    async def request(self, ctx, released, agrees):
+        """Take the request some cycles after it was offered."""
+        dut = self.dut
+        before = ctx.get(dut.waiting)
+        for _ in range(self.rng.randrange(1, 4)):
+            assert not ctx.get(dut.ready)
+            assert ctx.get(dut.request.valid)
+            payload = ctx.get(dut.request.payload)
+            assert (payload.barrier, payload.count) == self.asked
+            assert ctx.get(dut.released) == released
+            await ctx.tick()
+            before &= ~released
+            assert ctx.get(dut.waiting) == before
+            ctx.set(dut.release.valid, 0)
+            released = 0
+        ctx.set(dut.request.ready, 1)
+        ctx.set(dut.request_refused, not agrees)
+
+    async def release(self, ctx, index):
+        """Release the warps that wait for other cores."""
+        released = self.model.release(index)
+        ctx.set(self.dut.release.valid, 1)
+        ctx.set(self.dut.release.payload.barrier, index)
+        assert ctx.get(self.dut.released) == released
+        await ctx.tick()
+        ctx.set(self.dut.release.valid, 0)
+        assert ctx.get(self.dut.waiting) == self.waiting()
+        return released
+
+
+@pytest.mark.parametrize("scope", ["cluster", "core"])
+@pytest.mark.parametrize(
+    ("cores", "warps", "barriers"), [(1, 1, 1), (1, 8, 16), (3, 2, 3), (4, 8, 16), (32, 32, 64)]
+)
+def test_random_arrivals(cores, warps, barriers, scope):
+    rng = random.Random(cores)
+    driver = Driver(rng, cores=cores, warps=warps, barriers=barriers, barrier_scope=scope)
+
+    def operands():
+        number = rng.randrange(min(3, barriers))
+        if rng.random() < 0.1:
+            number = rng.choice((driver.config.barriers, rng.getrandbits(32)))
+        of_cores = scope == "core" and rng.random() < 0.3
+        place = (of_cores, number)
+        counts = [count for where, count in driver.model.waiting.values() if where == place]
+        most = cores if of_cores else min(warps, 3)
+        count = counts[0] if counts else rng.randint(1, most)
+        if rng.random() < 0.1:
+            count = rng.choice((0, warps, warps + 1, cores + 1, rng.getrandbits(32)))
+        return number | OF_CORES * of_cores, count
+
+    async def bench(ctx):
+        open_later = []
+        for _ in range(300):
+            free = [warp for warp in range(warps) if warp not in driver.model.waiting]
+            if open_later and (not free or rng.random() < 0.3):
+                assert await driver.release(ctx, open_later.pop(0))
+            elif not free:
+                ctx.set(driver.dut.clear, 1)
+                await ctx.tick()
+                ctx.set(driver.dut.clear, 0)
+                assert ctx.get(driver.dut.waiting) == 0
+                driver.model.waiting.clear()
+            else:
+                agrees = rng.random() < 0.9
+                number, count = operands()
+                release = None
+                if open_later and open_later[0] != number & ~OF_CORES and rng.random() < 0.3:
+                    release = open_later.pop(0)
+                arrival = (rng.choice(free), number, count)
+                cause = await driver.arrive(ctx, *arrival, agrees=agrees, release=release)
+                if driver.asked and cause is None:
+                    open_later.append(driver.asked[0])
+
+    simulate(driver.dut, bench)
+    if (cores, warps) == (4, 8):
+        assert len(set(driver.causes)) == 4
+
+
+def run(bench, **config):
+    driver = Driver(random.Random(1), **config)
+
+    async def testbench(ctx):
+        await bench(ctx, driver)
+
+    simulate(driver.dut, testbench)
+
+
+def test_one_core_opens_its_barrier_in_the_cycle_of_the_last_arrival():
+    async def bench(ctx, driver):
+        for warp in (2, 0):
+            assert await driver.arrive(ctx, warp, 5, 3) is None
+        assert ctx.get(driver.dut.waiting) == 0b101
+        ctx.set(driver.dut.arrive, 0b1000)
+        ctx.set(driver.dut.number, 5)
+        ctx.set(driver.dut.count, 3)
+        assert ctx.get(driver.dut.released) == 0b1101
+        assert not ctx.get(driver.dut.request.valid)
+        await ctx.tick()
+        assert ctx.get(driver.dut.waiting) == 0
+
+    run(bench, warps=4)
+
+
+def test_more_than_a_barrier_is_for():
+    """While all its warps wait for other cores, a further arrival is a fault."""
+
+    async def bench(ctx, driver):
+        assert await driver.arrive(ctx, 0, 2, 2) is None
+        assert await driver.arrive(ctx, 1, 2, 2) is None
+        assert await driver.arrive(ctx, 3, 2, 2) is FaultCause.BARRIER_FULL
+        assert await driver.arrive(ctx, 3, 2, 3) is FaultCause.BARRIER_DISAGREES
+        assert await driver.release(ctx, 1) == 0
+        assert await driver.release(ctx, 2) == 0b11
+
+    run(bench, warps=4, cores=2)
+
+
+def test_a_core_comes_once_to_a_barrier_of_cores():
+    async def bench(ctx, driver):
+        assert await driver.arrive(ctx, 0, OF_CORES | 2, 3) is None
+        # The warp barrier of this number is a different one.
+        assert await driver.arrive(ctx, 1, 2, 2) is None
+        assert await driver.arrive(ctx, 2, OF_CORES | 2, 3) is FaultCause.BARRIER_FULL
+        assert await driver.release(ctx, 2) == 0b1
+
+    run(bench, warps=4, cores=4, barrier_scope="core")
+
+
+def test_bit_31_is_of_no_meaning_in_a_cluster():
+    async def bench(ctx, driver):
+        assert await driver.arrive(ctx, 0, OF_CORES, 1) is FaultCause.BARRIER_NUMBER
+
+    run(bench, cores=2)
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+def test_cells_and_depth(cores):
+    measured = measure(Barrier(small_config(cores=cores, warps=8)), "barrier")
+    assert measured.cells <= 110
+    assert measured.depth <= 35

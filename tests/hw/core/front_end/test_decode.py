@@ -1,0 +1,127 @@
+"""Tests of `hw.core.decode`: every instruction, every reserved word, random words."""
+
+import gc
+import random
+
+import pytest
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.front_end.decode import Decode
+from spica.hw.isa.assembly import assemble
+from spica.hw.isa.instructions import INSTRUCTIONS, find
+from spica.hw.isa.operations import ControlOperation, IntegerOperation, Port
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.core.front_end.decode import decode, is_same
+from spica.synth.measure import measure
+
+CELLS, DEPTH = 135, 25
+
+
+def operands_of(rng, instruction) -> int:
+    """Return random operand bits; registers are often x0."""
+    free = 0xFFFF_FFFF & ~instruction.mask
+    bits = rng.choice([0, free, rng.getrandbits(32), rng.getrandbits(32)])
+    for low in (7, 15, 20, 27):
+        if rng.random() < 0.2:
+            bits &= ~(0x1F << low)
+    return bits & free
+
+
+def words(rng) -> list[int]:
+    """Return every instruction many times, neighbours at one bit's distance, and random words."""
+    found = [0, 0xFFFF_FFFF]
+    for instruction in INSTRUCTIONS.values():
+        found += [instruction.match | operands_of(rng, instruction) for _ in range(8)]
+        found += [instruction.match ^ 1 << bit for bit in range(32)]
+    opcodes = sorted({instruction.match & 0x7F for instruction in INSTRUCTIONS.values()})
+    found += [rng.getrandbits(25) << 7 | rng.choice(opcodes) for _ in range(1000)]
+    found += [rng.getrandbits(32) for _ in range(300)]
+    # Atomics have names but are not instructions of this core.
+    found += [rng.getrandbits(25) << 7 | 0x2F for _ in range(20)]
+    return found
+
+
+def run(cases):
+    """Compare the RTL with the golden model for each of (word, failed)."""
+    dut = Decode(CoreConfig())
+    require_no_loop(dut)
+    rng = random.Random(7)
+
+    async def bench(ctx):
+        for word, failed in cases:
+            pc = rng.getrandbits(30) << 2
+            ctx.set(dut.word, word)
+            ctx.set(dut.pc, pc)
+            ctx.set(dut.failed, failed)
+            actual = ctx.get(dut.o.as_value())
+            expected = decode(word, pc, failed=failed)
+            assert is_same(actual, expected), (
+                f"{word:#010x} {find(word)}: {expected}, not {ctx.get(dut.o)}"
+            )
+
+    simulate(dut, bench, domains=())
+
+
+def test_instructions_and_random_words():
+    run([(word, False) for word in words(random.Random(1))])
+
+
+def test_every_instruction_has_been_decoded_as_itself():
+    """On a core without tensor instructions, these alone are illegal for the golden model."""
+    for instruction in INSTRUCTIONS.values():
+        is_tensor = instruction.unit.value == "tensor"
+        decoded = decode(instruction.match, 0)
+        what = (decoded["port"], decoded["operation"])
+        assert (what == (Port.CONTROL, ControlOperation.ILLEGAL)) == is_tensor
+
+
+@pytest.mark.parametrize("name", [n for n, i in INSTRUCTIONS.items() if "rm" in i.operands])
+def test_reserved_rounding_modes_are_illegal(name):
+    instruction = INSTRUCTIONS[name]
+    words = [instruction.match | mode << 12 | 1 << 7 for mode in range(8)]
+    legal = [decode(w, 0)["operation"] != ControlOperation.ILLEGAL for w in words]
+    assert legal == [True] * 5 + [False, False, True]
+    run([(word, False) for word in words])
+
+
+def test_what_could_not_be_fetched():
+    rng = random.Random(2)
+    run([(word, True) for word in [0, *rng.sample(words(rng), 200)]])
+
+
+def test_by_hand():
+    """Fields computed by hand, in case golden model and RTL share an error."""
+    dut = Decode(CoreConfig())
+
+    async def bench(ctx):
+        def look(line):
+            ctx.set(dut.word, assemble(line))
+            return ctx.get(dut.o)
+
+        o = look("addi x5, x6, -3")
+        assert (o.port, o.operation, o.rd, o.writes) == (Port.INT, IntegerOperation.ADD, 5, 1)
+        assert (o.sources[0], o.reads, o.immediate, o.b_is_immediate) == (6, 1, 2**32 - 3, 1)
+        o = look("sub x0, x0, x9")
+        assert (o.operation, o.writes, o.sources[1], o.reads) == (IntegerOperation.SUB, 0, 9, 2)
+        o = look("fmadd.s f0, f0, f1, f2, rtz")
+        assert (o.rd, o.writes, o.reads, o.rounding) == (32, 1, 7, 1)
+        assert [o.sources[k] for k in range(3)] == [32, 33, 34]
+        o = look("vx_tmc x4")
+        assert (o.sources[2], o.reads, o.blocks, o.drains) == (3, 5, 1, 1)
+        o = look("jal x1, -4")
+        assert (o.immediate, o.blocks, o.drains, o.b_is_immediate) == (2**32 - 4, 1, 0, 0)
+
+    simulate(dut, bench, domains=())
+
+
+@pytest.mark.filterwarnings("ignore:.*created but never used")
+def test_tensor_is_refused():
+    with pytest.raises(ValueError, match=r"tensor must be None.*, not 'hmma'"):
+        Decode(CoreConfig(tensor="hmma"))
+    gc.collect()  # refused components are never used; collect them here, not in another test
+
+
+def test_cost():
+    measured = measure(Decode(CoreConfig()), "decode")
+    assert measured.cells <= CELLS
+    assert measured.depth <= DEPTH

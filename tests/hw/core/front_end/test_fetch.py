@@ -1,0 +1,162 @@
+"""Tests of `hw.core.fetch`, cycle by cycle against its golden model, with random events."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.front_end.fetch import Fetch
+from spica.hw.core.front_end.warp_fetch import WarpFetch
+from spica.hw.core.front_end_layouts import position_width
+from spica.hw.isa.memory_map import ENTRY
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.core.front_end.fetch import FetchModel
+from spica.synth.measure import measure
+
+SMALL = CoreConfig(warps=3, threads=4)
+CELLS, WARP_CELLS, DEPTH = 350, 32, 35
+
+
+class Driver:
+    """Random memory, consumers and redirects around one fetch unit."""
+
+    def __init__(self, config, *, seed, latency, stall):
+        self.config = config
+        self.rng = random.Random(seed)
+        self.latency = latency
+        self.stall = stall
+        self.model = FetchModel(config)
+        self.dut = Fetch(config)
+        self.heads = [ENTRY] * config.warps
+        self.buffered = [0] * config.warps  # instructions that may be taken
+        self.flight = []  # cycle, warp and buffer place of outstanding requests
+        self.active = 0
+        self.served = set()
+
+    def answer(self, cycle):
+        """Return warp and buffer place of one due request, in any order."""
+        due = [each for each in self.flight if each[0] <= cycle]
+        if not due:
+            return None
+        each = self.rng.choice(due)
+        self.flight.remove(each)
+        return each[1:]
+
+    def redirect(self):
+        """Return None, or a warp and its new address."""
+        if self.rng.random() < 0.9:
+            return None
+        return self.rng.randrange(self.config.warps), self.rng.getrandbits(30) << 2
+
+    async def step(self, ctx, cycle):
+        """Drive one cycle and compare."""
+        dut, model, rng = self.dut, self.model, self.rng
+        if rng.random() < 0.1:
+            self.active = rng.getrandbits(self.config.warps)
+        answer, redirect, ready = self.answer(cycle), self.redirect(), rng.random() >= self.stall
+        ctx.set(dut.active, self.active)
+        ctx.set(dut.request.ready, ready)
+        ctx.set(dut.response.valid, answer is not None)
+        warp, place = answer or (0, 0)
+        ctx.set(dut.response.payload, {"tag": {"warp": warp, "pair": place}})
+        ctx.set(dut.redirect.valid, redirect is not None)
+        target = redirect or (0, rng.getrandbits(32))
+        ctx.set(dut.redirect.payload, {"warp": target[0], "pc": target[1]})
+        for each, head in enumerate(self.heads):
+            ctx.set(dut.positions[each], head // 4 % (1 << position_width(self.config)))
+        _, _, valid, payload, fresh, busy = await ctx.tick().sample(
+            dut.request.valid, dut.request.payload, dut.fresh, dut.busy
+        )
+        self.compare(valid, payload, fresh, busy, answer)
+        offered = model.offer(self.active, self.heads)
+        if offered is not None and ready:
+            self.served.add(offered.warp)
+            due = cycle + rng.randint(*self.latency)
+            self.flight.append((due, offered.warp, offered.place))
+        is_fresh = model.fresh(answer)
+        model.step(self.active, self.heads, ready, answer, redirect)
+        self.take(answer if is_fresh else None, redirect)
+
+    def compare(self, valid, payload, fresh, busy, answer):
+        """Compare one cycle's outputs with the golden model."""
+        offered = self.model.offer(self.active, self.heads)
+        assert valid == (offered is not None)
+        if offered is not None:
+            shown = (payload.address, payload.tag.warp, payload.tag.pair)
+            assert shown == (offered.address, offered.warp, offered.place)
+        assert fresh == self.model.fresh(answer)
+        assert busy == (offered is not None or bool(self.model.under_way))
+
+    def take(self, pushed, redirect):
+        """Move the heads after takes and a redirect."""
+        if pushed is not None:
+            self.buffered[pushed[0]] += 2
+        for warp, pc in enumerate(self.model.pcs):
+            # Any instruction that has arrived may be taken, identified by its number.
+            here = min(self.buffered[warp], (pc - self.heads[warp]) // 4)
+            if here > 0 and self.rng.random() < 0.5:
+                self.heads[warp] += 4
+                self.buffered[warp] -= 1
+        if redirect is not None:
+            warp, pc = redirect
+            self.heads[warp] = pc
+            self.buffered[warp] = -1 if pc & 4 else 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "latency", "stall"),
+    [
+        ({}, (1, 1), 0.0),
+        ({}, (1, 8), 0.5),
+        ({"instruction_buffer": 2}, (1, 5), 0.2),
+        ({"instruction_buffer": 3}, (1, 5), 0.2),
+        ({"instruction_buffer": 5}, (1, 12), 0.0),
+        ({"instruction_buffer": 6}, (1, 12), 0.0),
+        ({"instruction_buffer": 7}, (1, 12), 0.1),
+        ({"instruction_buffer": 8}, (1, 12), 0.3),
+        ({"warps": 1, "threads": 1}, (1, 3), 0.3),
+        ({"warps": 8}, (1, 4), 0.1),
+    ],
+)
+def test_matches_golden_model(fields, latency, stall):
+    config = replace(SMALL, **fields)
+    driver = Driver(config, seed=config.warps, latency=latency, stall=stall)
+    require_no_loop(driver.dut)
+
+    async def bench(ctx):
+        for cycle in range(400):
+            await driver.step(ctx, cycle)
+
+    simulate(driver.dut, bench)
+    assert driver.served == set(range(config.warps))
+
+
+def test_a_warp_with_nothing_goes_first():
+    """Among all warps that request a pair, the one just redirected is served first."""
+    dut = Fetch(CoreConfig(warps=4, threads=1, instruction_buffer=8))
+
+    async def bench(ctx):
+        ctx.set(dut.active, 0xF)
+        ctx.set(dut.request.ready, 1)
+        for warp in (0, 1, 2, 3, 0, 1):  # in turn while all are equal
+            assert ctx.get(dut.request.payload.tag.warp) == warp
+            await ctx.tick()
+        ctx.set(dut.redirect.valid, 1)
+        ctx.set(dut.redirect.payload, {"warp": 1, "pc": ENTRY + 0x114})
+        await ctx.tick()
+        ctx.set(dut.redirect.valid, 0)
+        ctx.set(dut.positions[1], (ENTRY + 0x114) // 4 % 16)
+        payload = ctx.get(dut.request.payload)
+        assert (payload.tag.warp, payload.address) == (1, ENTRY + 0x110)
+        await ctx.tick()
+        assert ctx.get(dut.request.payload.tag.warp) == 2
+
+    simulate(dut, bench)
+
+
+def test_cost():
+    measured = measure(Fetch(CoreConfig()), "fetch")
+    assert measured.cells <= CELLS
+    assert measured.depth <= DEPTH
+    assert measure(WarpFetch(CoreConfig()), "warp_fetch").cells <= WARP_CELLS

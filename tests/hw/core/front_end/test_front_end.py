@@ -1,0 +1,387 @@
+"""Tests of `hw.core.front_end`: each warp's instruction stream and its rate, for any memory."""
+
+import random
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.front_end.front_end import FrontEnd
+from spica.hw.core.layouts import decoded_layout
+from spica.hw.emit.emitter import emit
+from spica.hw.isa.instructions import INSTRUCTIONS
+from spica.hw.isa.memory_map import ENTRY
+from spica.sim.engine.testbench import simulate
+from spica.sim.golden.core.front_end.front_end import WarpView
+from spica.synth.measure import measure
+
+CELLS, DEPTH = 850, 40
+SMALL = CoreConfig(warps=3, threads=4)
+#: End of memory.
+END = ENTRY + 0x400
+
+
+def make_program(rng) -> dict[int, int]:
+    """Return words by address: instructions of all kinds, and invalid words."""
+    instructions = list(INSTRUCTIONS.values())
+    program = {}
+    for address in range(ENTRY, END, 4):
+        each = rng.choice(instructions)
+        program[address] = each.match | rng.getrandbits(32) & ~each.mask & 0xFFFF_FFFF
+    return program
+
+
+@cache
+def require_no_loop(issue_width: int) -> None:
+    """Raise if there is a combinational loop, which would hang the simulator."""
+    rtlil.convert(FrontEnd(CoreConfig(warps=2, threads=1, issue_width=issue_width)))
+
+
+class InstructionMemory:
+    """Memory that answers a request per cycle, in any order, at random times; checks them."""
+
+    def __init__(self, program, rng, *, latency=(1, 1), stall=0.0):
+        self.program = program
+        self.rng = rng
+        self.latency = latency
+        self.stall = stall
+        self.under_way = []  # cycle of the response, tag, address
+        self.refused = None
+        self.requests = 0
+
+    def answer(self, cycle: int) -> dict:
+        """Return `response` in this cycle."""
+        due = [each for each in self.under_way if each[0] <= cycle]
+        if not due:
+            return {"valid": 0, "payload": {"data": self.rng.getrandbits(64)}}
+        each = self.rng.choice(due)
+        self.under_way.remove(each)
+        _, tag, address = each
+        words = [self.program.get(address + 4 * k) for k in range(2)]
+        error = None in words
+        bits = sum((word or 0) << 32 * k for k, word in enumerate(words))
+        fields = {"warp": tag.warp, "pair": tag.pair}
+        return {"valid": 1, "payload": {"tag": fields, "data": bits, "error": error}}
+
+    def ask(self, cycle: int, valid: int, ready: int, payload) -> None:
+        """Take the request of this cycle."""
+        if self.refused is not None:
+            assert valid
+            assert payload.as_bits() == self.refused, "what was refused has changed"
+        self.refused = payload.as_bits() if valid and not ready else None
+        if not (valid and ready):
+            return
+        self.requests += 1
+        assert payload.address % 8 == 0
+        tags = [tag.as_bits() for _, tag, _ in self.under_way]
+        assert payload.tag.as_bits() not in tags
+        self.under_way.append((
+            cycle + self.rng.randint(*self.latency),
+            payload.tag,
+            payload.address,
+        ))
+
+
+class Bench:
+    """Bench that runs the front end cycle by cycle against a `WarpView` of each warp."""
+
+    def __init__(self, config, *, seed=1, latency=(1, 1), stall=0.0):
+        self.config = config
+        self.rng = random.Random(seed)
+        self.memory = InstructionMemory(
+            make_program(self.rng), self.rng, latency=latency, stall=stall
+        )
+        self.views = [WarpView(self.memory.program.get) for _ in range(config.warps)]
+        require_no_loop(config.issue_width)
+        self.dut = FrontEnd(config)
+        self.active = 0
+        self.cycle = 0
+        self.taken = [0] * config.warps
+        self.absent = [0] * config.warps  # cycles without a head
+
+    def heads(self, ctx) -> list:
+        """Check all heads; return the instructions available per warp, up to two."""
+        dut, config = self.dut, self.config
+        there = []
+        for warp, view in enumerate(self.views):
+            shown = [ctx.get(dut.heads[warp].as_value())]
+            if config.issue_width == 2:
+                shown.append(ctx.get(dut.seconds[warp].as_value()))
+            valid = [each & 1 for each in shown]
+            assert valid in ([0], [1], [0, 0], [1, 0], [1, 1])
+            for number in range(sum(valid)):
+                if not view.sees(shown[number] >> 1, number):
+                    found = decoded_layout().from_bits(shown[number] >> 1)
+                    pytest.fail(f"{self.cycle} {warp}: {found}, not {view.head(number)}")
+            assert self.active >> warp & 1 or not valid[0]
+            there.append(sum(valid))
+        return there
+
+    async def step(self, ctx, *, take=0, take_second=0, redirect=None):
+        """Run one cycle: apply inputs and memory's response, and update the views."""
+        dut, memory = self.dut, self.memory
+        ready = memory.rng.random() >= memory.stall
+        warp, pc = redirect or (0, self.rng.getrandbits(32))
+        ctx.set(dut.take, take)
+        ctx.set(dut.take_second, take_second)
+        ctx.set(dut.redirect.valid, redirect is not None)
+        ctx.set(dut.redirect.payload, {"warp": warp, "pc": pc})
+        answer = memory.answer(self.cycle)
+        ctx.set(dut.response.valid, answer["valid"])
+        ctx.set(dut.response.payload, answer["payload"])
+        ctx.set(dut.request.ready, ready)
+        _, _, valid, payload = await ctx.tick().sample(dut.request.valid, dut.request.payload)
+        memory.ask(self.cycle, valid, ready, payload)
+        for each, view in enumerate(self.views):
+            if take >> each & 1:
+                view.take(1 + take_second)
+                self.taken[each] += 1 + take_second
+        if redirect:
+            self.views[warp].redirect(pc & ~3)
+        self.cycle += 1
+
+    def activate(self, ctx, active: int):
+        """Set the active warps."""
+        self.active = active
+        ctx.set(self.dut.active, active)
+
+
+def random_pc(bench) -> int:
+    """Return a random next address: near, far, at the end of memory, or beyond it."""
+    rng = bench.rng
+    place = rng.choice([ENTRY, ENTRY + 0x40, rng.randrange(ENTRY, END), END - 8, END])
+    return place & ~3 | rng.choice([0, 4])
+
+
+async def random_life(ctx, bench, cycles, *, calm):
+    """Take, redirect, start and end warps at random; `calm` is the mean of cycles between."""
+    rng, warps = bench.rng, bench.config.warps
+    # An undisturbed warp gets its instruction after its own wait and that of all other warps.
+    patience = (bench.memory.latency[1] + 12) * (warps + 1) * (4 if bench.memory.stall else 1)
+    for _ in range(cycles):
+        there = bench.heads(ctx)
+        for warp, count in enumerate(there):
+            waits = bench.active >> warp & 1 and not count
+            bench.absent[warp] = bench.absent[warp] + 1 if waits else 0
+            assert bench.absent[warp] < patience, f"warp {warp} is starved"
+        redirect = None
+        if rng.random() < 1 / calm:
+            warp = rng.randrange(warps)
+            redirect = (warp, random_pc(bench))
+            bench.absent[warp] = 0
+        if rng.random() < 1 / (2 * calm):
+            warp = rng.randrange(warps)
+            bench.activate(ctx, bench.active ^ 1 << warp)
+            there = bench.heads(ctx)
+        willing = [warp for warp, count in enumerate(there) if count and rng.random() < 0.6]
+        # Any number of warps may be taken from; a second instruction only if all have it.
+        second = bool(willing) and all(there[warp] == 2 for warp in willing) and rng.random() < 0.7
+        take = sum(1 << warp for warp in willing)
+        await bench.step(ctx, take=take, take_second=int(second), redirect=redirect)
+
+
+@pytest.mark.parametrize(
+    ("fields", "latency", "stall"),
+    [
+        ({}, (1, 1), 0.0),
+        ({}, (1, 9), 0.4),
+        ({"instruction_buffer": 2}, (1, 4), 0.0),
+        ({"instruction_buffer": 3, "issue_width": 2}, (1, 4), 0.3),
+        ({"instruction_buffer": 5}, (2, 20), 0.0),
+        ({"instruction_buffer": 8, "issue_width": 2}, (1, 12), 0.1),
+        ({"instruction_buffer": 2, "issue_width": 2}, (1, 1), 0.0),
+        ({"warps": 1, "threads": 1}, (1, 3), 0.2),
+    ],
+)
+def test_each_warp_sees_its_instructions_in_order(fields, latency, stall):
+    bench = Bench(replace(SMALL, **fields), latency=latency, stall=stall)
+
+    async def run(ctx):
+        bench.activate(ctx, (1 << bench.config.warps) - 1)
+        await random_life(ctx, bench, 150, calm=3)
+        await random_life(ctx, bench, 250, calm=40)
+
+    simulate(bench.dut, run)
+    assert sum(bench.taken) > 50
+
+
+def test_eight_warps():
+    bench = Bench(CoreConfig(), latency=(1, 6), stall=0.2)
+
+    async def run(ctx):
+        bench.activate(ctx, 0xFF)
+        await random_life(ctx, bench, 400, calm=10)
+
+    simulate(bench.dut, run)
+    assert sum(bench.taken) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("issue_width", [1, 2])
+@pytest.mark.parametrize("depth", range(2, 9))
+def test_each_warp_sees_its_instructions_for_long(depth, issue_width):
+    config = CoreConfig(instruction_buffer=depth, issue_width=issue_width)
+    bench = Bench(config, seed=depth, latency=(1, 7), stall=0.1)
+
+    async def run(ctx):
+        bench.activate(ctx, 0xFF)
+        for calm in (2, 8, 30):
+            await random_life(ctx, bench, 700, calm=calm)
+
+    simulate(bench.dut, run)
+    assert sum(bench.taken) > 500
+
+
+async def take_all(ctx, bench, cycles):
+    """Take like an issue stage: from one warp per cycle, in turn."""
+    turn = 0
+    for _ in range(cycles):
+        there = bench.heads(ctx)
+        most = max(there)
+        take = second = 0
+        for n in range(bench.config.warps):
+            warp = (turn + n) % bench.config.warps
+            if there[warp] == most and most:
+                take, second, turn = 1 << warp, most - 1, warp + 1
+                break
+        await bench.step(ctx, take=take, take_second=second)
+
+
+@pytest.mark.parametrize(
+    ("fields", "warps", "latency", "rate"),
+    [
+        ({}, 1, 1, 1.0),  # 4 instructions in the 4 cycles from a taken one to its successor
+        ({"instruction_buffer": 2}, 1, 1, 0.5),
+        ({"instruction_buffer": 8}, 1, 5, 1.0),
+        ({"instruction_buffer": 8, "issue_width": 2}, 1, 1, 2.0),
+        ({}, 8, 1, 1.0),
+        ({}, 8, 10, 1.0),
+        ({"instruction_buffer": 2}, 8, 4, 1.0),
+        ({"issue_width": 2}, 8, 1, 2.0),
+        ({"issue_width": 2}, 8, 8, 2.0),
+    ],
+)
+def test_rate(fields, warps, latency, rate):
+    """Instructions per cycle if every one is taken as soon as possible."""
+    config = CoreConfig(warps=warps, threads=1, **fields)
+    bench = Bench(config, latency=(latency, latency))
+    bench.memory.program = {address: 0x13 for address in range(ENTRY, ENTRY + 0x2000, 4)}
+    for view in bench.views:
+        view.fetch = bench.memory.program.get
+
+    async def run(ctx):
+        bench.activate(ctx, (1 << warps) - 1)
+        await take_all(ctx, bench, 30)
+        before = sum(bench.taken)
+        await take_all(ctx, bench, 200)
+        assert sum(bench.taken) - before >= 0.99 * rate * 200
+
+    simulate(bench.dut, run)
+
+
+@pytest.mark.parametrize("latency", [1, 3])
+def test_latency_of_a_redirect(latency):
+    bench = Bench(SMALL, latency=(latency, latency))
+
+    async def wait(ctx, target) -> int:
+        """Return the cycles from a redirect to the instruction."""
+        await bench.step(ctx, redirect=(0, target))
+        waited = 1
+        while not bench.heads(ctx)[0]:
+            await bench.step(ctx)
+            waited += 1
+        return waited
+
+    async def run(ctx):
+        bench.activate(ctx, 1)
+        # A request for the same buffer place is issued in the cycle of the redirect.
+        assert await wait(ctx, ENTRY + 0x104) == 2 * latency + 2
+        for _ in range(latency + 2):
+            await bench.step(ctx)
+        assert await wait(ctx, ENTRY + 0x204) == latency + 2
+
+    simulate(bench.dut, run)
+
+
+@pytest.mark.parametrize("latency", [1, 2, 3])
+@pytest.mark.parametrize("start", [ENTRY + 0x100, ENTRY + 0x104])
+def test_a_loop_loses_no_more_than_its_redirect(start, latency):
+    """Instructions fetched after the branch do not delay it: they have arrived at its resolution.
+
+    A loop of 6 instructions whose last is a branch, resolved 4 cycles after it was taken from the
+    buffer.
+    """
+    bench = Bench(CoreConfig(warps=1, threads=1), latency=(latency, latency))
+    length, known_after, loops = 6, 4, 8
+
+    async def iterate(ctx) -> int:
+        """Run the loop once; return the cycles from the redirect to the next."""
+        first, position = bench.cycle, 0
+        await bench.step(ctx, redirect=(0, start))
+        while position < length:
+            there = bench.heads(ctx)[0]
+            await bench.step(ctx, take=there)
+            position += there
+        for _ in range(known_after - 1):
+            bench.heads(ctx)
+            await bench.step(ctx)
+        return bench.cycle - first
+
+    async def run(ctx):
+        bench.activate(ctx, 1)
+        times = [await iterate(ctx) for _ in range(loops)]
+        # Four instructions are taken every n + 3 cycles: 0 cycles are lost with a latency of 1.
+        lost = (latency - 1) * (length - 1) // 4
+        assert max(times[1:]) <= latency + 2 + length + known_after - 1 + lost
+
+    simulate(bench.dut, run)
+
+
+def test_nothing_is_fetched_for_warps_that_do_not_run():
+    bench = Bench(SMALL)
+
+    async def run(ctx):
+        bench.activate(ctx, 0)
+        for _ in range(10):
+            await bench.step(ctx)
+        assert bench.memory.requests == 0
+        assert ctx.get(bench.dut.busy) == 0
+        bench.activate(ctx, 0b10)
+        for _ in range(20):
+            await bench.step(ctx)
+        assert bench.memory.requests == 2  # as many as the buffer holds
+        assert bench.heads(ctx) == [0, 1, 0]
+        assert ctx.get(bench.dut.busy) == 0
+
+    simulate(bench.dut, run)
+
+
+def test_busy_until_the_last_response():
+    bench = Bench(SMALL, latency=(6, 6))
+
+    async def run(ctx):
+        bench.activate(ctx, 1)
+        await bench.step(ctx)
+        bench.activate(ctx, 0)
+        while bench.memory.under_way:
+            assert ctx.get(bench.dut.busy) == 1
+            await bench.step(ctx)
+        assert ctx.get(bench.dut.busy) == 0
+
+    simulate(bench.dut, run)
+
+
+def test_emission():
+    emission = emit(FrontEnd(CoreConfig()), "front_end")
+    instances = {module.component: module.instances for module in emission.modules}
+    assert instances["WarpBuffer"] == instances["WarpFetch"] == 8
+    assert "request_payload" in {port.name for port in emission.ports}
+
+
+@pytest.mark.parametrize("fields", [{}, {"issue_width": 2}])
+def test_cost(fields):
+    measured = measure(FrontEnd(CoreConfig(**fields)), "front_end")
+    assert measured.cells <= CELLS + 80 * len(fields)
+    assert measured.depth <= DEPTH

@@ -1,0 +1,140 @@
+"""Tests of the warp scheduler: four policies against their models, fairness, cost."""
+
+import random
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from amaranth import Cat
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.issue.scheduler import Scheduler
+from spica.hw.core.issue.two_level import PATIENCE, members
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.core.issue.scheduler import make_scheduler
+from spica.synth.measure import measure
+
+POLICIES = ["round_robin", "greedy_then_oldest", "oldest", "two_level"]
+
+
+def mask(warps) -> int:
+    return sum(1 << warp for warp in warps)
+
+
+def grants(config, cycles):
+    """Run `cycles` of sets (ready, taken, long_wait, started) and return the grants."""
+    dut = Scheduler(config)
+    inputs = Cat(dut.ready, dut.long_wait, dut.started, dut.taken)
+    chosen = []
+
+    async def testbench(ctx):
+        for ready, taken, long_wait, started in cycles:
+            words = [mask(ready), mask(long_wait), mask(started), 0]
+            ctx.set(inputs, sum(word << config.warps * n for n, word in enumerate(words)))
+            grant = ctx.get(dut.grant)
+            assert grant.bit_count() <= 1
+            ctx.set(dut.taken, taken and grant != 0)
+            chosen.append(grant.bit_length() - 1 if grant else None)
+            await ctx.tick()
+
+    require_no_loop(dut)
+    simulate(dut, testbench)
+    return chosen
+
+
+def some(rng, warps, probability):
+    return {warp for warp in range(warps) if rng.random() < probability}
+
+
+@pytest.mark.parametrize("scheduler", POLICIES)
+@pytest.mark.parametrize("warps", [1, 2, 3, 8])
+def test_same_as_the_model(scheduler, warps):
+    config = CoreConfig(warps=warps, scheduler=scheduler)
+    rng = random.Random(warps)
+    cycles = []
+    for density, changes in product([0.1, 0.5, 0.9], [0.02, 0.5]):
+        cycles += [
+            (
+                some(rng, warps, density),
+                rng.random() < 0.7,
+                some(rng, warps, changes),
+                some(rng, warps, changes / 2),
+            )
+            for _ in range(100)
+        ]
+    model = make_scheduler(config)
+    for cycle, (found, (ready, taken, long_wait, started)) in enumerate(
+        zip(grants(config, cycles), cycles, strict=True)
+    ):
+        expected = model.choose(ready)
+        assert found == expected, f"cycle {cycle}"
+        model.step(expected if taken else None, long_wait, started)
+
+
+EVERY = {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "expected"),
+    [
+        ("round_robin", [0, 1, 2, 3, 0, 1, 2, 3]),
+        ("greedy_then_oldest", [0] * 8),
+        ("oldest", [0] * 8),
+        ("two_level", [0, 1, 0, 1, 0, 1, 0, 1]),
+    ],
+)
+def test_whose_turn_it_is_if_all_are_ready(scheduler, expected):
+    config = CoreConfig(warps=4, scheduler=scheduler)
+    assert grants(config, [(EVERY, True, set(), set())] * 8) == expected
+
+
+def test_what_is_not_taken_is_offered_again():
+    config = CoreConfig(warps=4)
+    assert grants(config, [(EVERY, False, set(), set())] * 3) == [0, 0, 0]
+
+
+def test_greedy_stays_then_the_oldest():
+    config = CoreConfig(warps=4, scheduler="greedy_then_oldest")
+    ready = [{2, 3}, EVERY, EVERY, {1, 3}, EVERY]
+    assert grants(config, [(one, True, set(), set()) for one in ready]) == [2, 2, 2, 1, 1]
+
+
+@pytest.mark.parametrize("scheduler", ["oldest", "greedy_then_oldest"])
+def test_who_is_started_is_the_youngest(scheduler):
+    config = CoreConfig(warps=4, scheduler=scheduler)
+    start = (set(), True, set(), {0, 1})
+    again = (set(), True, set(), {2})
+    ready = [EVERY, {0, 1, 2}, {0, 1}]
+    cycles = [start, again, *((one, False, set(), set()) for one in ready)]
+    assert grants(config, cycles) == [None, None, 3, 0, 0]
+
+
+def test_two_levels_change_places_when_a_member_waits_long():
+    config = CoreConfig(warps=4, scheduler="two_level")
+    cycles = [(EVERY, True, {0}, set())] + [(EVERY, True, set(), set())] * 4
+    assert grants(config, cycles) == [0, 1, 2, 1, 2]
+
+
+def test_two_levels_keep_who_waits_if_nobody_can_come_in():
+    config = CoreConfig(warps=4, scheduler="two_level")
+    cycles = [(EVERY, True, EVERY, set())] * 2 + [(EVERY, True, set(), set())] * 2
+    assert grants(config, cycles) == [0, 1, 0, 1]
+
+
+def test_two_levels_leave_nobody_out_forever():
+    config = CoreConfig(warps=4, scheduler="two_level")
+    found = grants(config, [(EVERY, True, set(), set())] * (3 * PATIENCE))
+    assert set(found) == EVERY
+
+
+@pytest.mark.parametrize("warps", range(1, 33))
+def test_size_of_the_active_set(warps):
+    assert 1 <= members(warps) <= warps
+
+
+@pytest.mark.parametrize("scheduler", ["round_robin", "greedy_then_oldest", "oldest", "two_level"])
+def test_cells_and_depth(scheduler):
+    config = replace(CoreConfig(), scheduler=scheduler)
+    measured = measure(Scheduler(config), "scheduler")
+    assert measured.cells <= 90
+    assert measured.depth <= 20

@@ -1,0 +1,522 @@
+"""Tests of `hw.core.register_file`: values, order, cycles of conflicts, cost."""
+
+import random
+from functools import partial
+from itertools import product
+
+import pytest
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.operands.register_file import RegisterFile
+from spica.hw.core.operands.register_map import RegisterMap
+from spica.hw.emit.emitter import emit
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.core.operands.register_file import (
+    Access,
+    RegisterFileModel,
+    bank_of,
+    cycles_of,
+)
+from spica.synth.measure import measure
+
+DEFAULT = CoreConfig()
+TEXTBOOK = CoreConfig(warps=2, threads=32, banks=16, bank_mapping="thread", collectors=2)
+SHAPES = {
+    "wide": {"warps": 2, "threads": 2, "banks": 4, "collectors": 3},
+    "wide, by age": {
+        "warps": 3,
+        "threads": 3,
+        "banks": 2,
+        "collectors": 4,
+        "writeback_buses": 4,
+        "bank_arbiter": "age",
+    },
+    "one of each": {
+        "warps": 1,
+        "threads": 1,
+        "banks": 1,
+        "collectors": 1,
+        "writeback_buses": 1,
+    },
+    "one thread, many banks": {
+        "warps": 1,
+        "threads": 1,
+        "banks": 16,
+        "collectors": 2,
+        "writeback_buses": 1,
+        "bank_mapping": "thread",
+    },
+    "fewer threads than banks": {
+        "warps": 2,
+        "threads": 3,
+        "banks": 8,
+        "collectors": 4,
+        "writeback_buses": 3,
+        "bank_mapping": "thread",
+    },
+    "two parts": {
+        "warps": 2,
+        "threads": 8,
+        "banks": 4,
+        "collectors": 3,
+        "bank_mapping": "thread",
+        "bank_arbiter": "age",
+    },
+    "a part that is not full": {
+        "warps": 3,
+        "threads": 7,
+        "banks": 4,
+        "collectors": 3,
+        "bank_mapping": "thread",
+    },
+    "one bank of a word": {
+        "warps": 2,
+        "threads": 5,
+        "banks": 1,
+        "collectors": 2,
+        "bank_mapping": "thread",
+        "bank_arbiter": "age",
+    },
+}
+
+
+def convert(config):
+    """Return a register file, converted first, so that a combinational loop does not hang."""
+    dut = RegisterFile(config)
+    require_no_loop(dut)
+    return dut
+
+
+class Traffic:
+    """Random accesses cycle by cycle, compared with the golden model.
+
+    Parameters
+    ----------
+    config : CoreConfig
+        Config under test.
+    rng : random.Random
+        Source of the accesses.
+    stall : float
+        Probability that a free collector or bus idles for a cycle.
+
+    """
+
+    def __init__(self, config, rng, stall):
+        self.config, self.rng, self.stall = config, rng, stall
+        self.dut = convert(config)
+        self.model = RegisterFileModel(config)
+        self.reads = [None] * config.collectors
+        self.writes = [None] * config.writeback_buses
+        self.expected = [None] * config.collectors
+        self.accesses = 0
+        self.conflicts = [0, 0]
+
+    def port(self, kind, number):
+        return getattr(self.dut, kind)[number]
+
+    def new_access(self, reads):
+        """Return an access without conflict on its register, or None."""
+        config, rng = self.config, self.rng
+        if rng.random() < self.stall:
+            return None
+        warp, register = rng.randrange(config.warps), rng.randrange(1, rng.choice([6, 64]))
+        others = self.writes if reads else [*self.writes, *self.reads]
+        if any(other and (other.warp, other.register) == (warp, register) for other in others):
+            return None
+        full = (1 << config.threads) - 1
+        mask = rng.choice([full, full, 1 << rng.randrange(config.threads), rng.randint(0, full)])
+        if reads:
+            return Access(warp, register, mask)
+        extremes = (0, 0xFFFF_FFFF, rng.getrandbits(32), rng.getrandbits(32))
+        values = tuple(rng.choice(extremes) for _ in range(config.threads))
+        return Access(warp, register, mask, values, writes=rng.random() > 0.1)
+
+    def offer(self, ctx):
+        """Start accesses at idle collectors and buses, and drive all ports."""
+        for number, access in enumerate(self.writes):
+            if access is None and (access := self.new_access(False)):
+                self.writes[number] = access
+                ctx.set(
+                    self.port("write", number).payload,
+                    {
+                        "warp": access.warp,
+                        "mask": access.mask,
+                        "rd": access.register,
+                        "writes": access.writes,
+                        "values": list(access.values),
+                    },
+                )
+            ctx.set(self.port("write", number).valid, access is not None)
+        for number, access in enumerate(self.reads):
+            if access is None and (access := self.new_access(True)):
+                self.reads[number] = access
+                ctx.set(
+                    self.port("request", number).payload,
+                    {"warp": access.warp, "register": access.register, "mask": access.mask},
+                )
+            ctx.set(self.port("request", number).valid, access is not None)
+
+    def check_answers(self, answers):
+        """Compare the responses with the model's of the cycle before."""
+        for number, (valid, answer) in enumerate(zip(answers[::2], answers[1::2], strict=True)):
+            expected = self.expected[number]
+            assert valid == (expected is not None)
+            if expected is not None:
+                assert answer.mask == sum(1 << thread for thread in expected)
+                assert {thread: answer["values"][thread] for thread in expected} == expected
+
+    async def run(self, ctx, cycles):
+        config, dut = self.config, self.dut
+        requests = [self.port("request", number) for number in range(config.collectors)]
+        writes = [self.port("write", number) for number in range(config.writeback_buses)]
+        answers = [self.port("data", number) for number in range(config.collectors)]
+        signals = [request.ready for request in requests] + [write.ready for write in writes]
+        signals += [signal for answer in answers for signal in (answer.valid, answer.payload)]
+        for _ in range(cycles):
+            self.offer(ctx)
+            _, _, events, *sampled = await ctx.tick().sample(dut.events, *signals)
+            ready, sampled = sampled[: len(requests)], sampled[len(requests) :]
+            written, sampled = sampled[: len(writes)], sampled[len(writes) :]
+            self.check_answers(sampled)
+            read, write, self.expected = self.model.step(self.reads, self.writes)
+            assert [bool(bit) for bit in ready] == read.ready
+            assert [bool(bit) for bit in written] == write.ready
+            assert (events.reads, events.writes) == (read.busy, write.busy)
+            assert events.read_conflicts == read.conflicts
+            assert events.write_conflicts == write.conflicts
+            self.conflicts[0] += read.conflicts > 0
+            self.conflicts[1] += write.conflicts > 0
+            self.accesses += sum(read.ready) + sum(write.ready)
+            self.reads = [None if read.ready[n] else a for n, a in enumerate(self.reads)]
+            self.writes = [None if write.ready[n] else a for n, a in enumerate(self.writes)]
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.5])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_random_accesses_match_golden_model(shape, stall):
+    config = CoreConfig(**SHAPES[shape])
+    traffic = Traffic(config, random.Random(f"{shape} {stall}"), stall)
+    simulate(traffic.dut, partial(traffic.run, cycles=150))
+    assert traffic.accesses >= 40
+    assert (traffic.conflicts[0] > 0) == (config.collectors > 1)
+
+
+@pytest.mark.parametrize("config", [DEFAULT, TEXTBOOK], ids=["default", "textbook"])
+def test_full_size_matches_golden_model(config):
+    traffic = Traffic(config, random.Random(1), 0.1)
+    simulate(traffic.dut, partial(traffic.run, cycles=50))
+    assert traffic.accesses > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mapping", ["warp", "thread"])
+def test_largest_matches_golden_model(mapping):
+    config = CoreConfig(
+        warps=32, threads=32, banks=32, bank_mapping=mapping, collectors=2, writeback_buses=2
+    )
+    traffic = Traffic(config, random.Random(1), 0.1)
+    simulate(traffic.dut, partial(traffic.run, cycles=30))
+    assert traffic.accesses > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(16))
+def test_long_traffic_matches_golden_model(seed):
+    rng = random.Random(seed)
+    config = CoreConfig(
+        warps=rng.randint(1, 32),
+        threads=rng.randint(1, 32),
+        banks=1 << rng.randint(0, 5),
+        bank_mapping=("warp", "thread")[seed % 2],
+        bank_arbiter=rng.choice(["round_robin", "age"]),
+        collectors=rng.randint(1, 8),
+        writeback_buses=rng.randint(1, 4),
+    )
+    traffic = Traffic(config, rng, rng.choice([0.0, 0.3]))
+    simulate(traffic.dut, partial(traffic.run, cycles=200))
+
+
+async def cycles_of_batch(ctx, dut, accesses):
+    """Start one read per collector at once; return the cycle in which each is accepted."""
+    requests = [dut.request[number] for number in range(len(accesses))]
+    for request, access in zip(requests, accesses, strict=True):
+        ctx.set(
+            request.payload,
+            {"warp": access.warp, "register": access.register, "mask": access.mask},
+        )
+        ctx.set(request.valid, 1)
+    ends = [0] * len(accesses)
+    cycle = 0
+    while 0 in ends:
+        _, _, *ready = await ctx.tick().sample(*[request.ready for request in requests])
+        cycle += 1
+        for number, request in enumerate(requests):
+            if ready[number] and not ends[number]:
+                ends[number] = cycle
+                ctx.set(request.valid, 0)
+    return ends
+
+
+def count_batches(config, batches):
+    """Check that each batch takes the cycles of the mapping; return them."""
+    dut = convert(config)
+    taken = []
+
+    async def bench(ctx):
+        for batch in batches:
+            taken.append(max(await cycles_of_batch(ctx, dut, batch)))
+            assert taken[-1] == cycles_of(config, batch)
+
+    simulate(dut, bench)
+    return taken
+
+
+def pairs(config, registers):
+    """Return a read by one warp and one by another, for all pairs of registers."""
+    full = (1 << config.threads) - 1
+    other = config.warps - 1
+    for first, second in product(registers, registers):
+        yield [Access(0, first, full), Access(other, second, full)]
+
+
+@pytest.mark.parametrize("arbiter", ["round_robin", "age"])
+@pytest.mark.parametrize("registers", [16, pytest.param(64, marks=pytest.mark.slow)])
+def test_conflicts_of_all_pairs_in_wide_banks(registers, arbiter):
+    """Two cycles if ``(warp + register) mod banks`` is equal, else one."""
+    config = CoreConfig(
+        warps=2, threads=1, banks=8, collectors=2, writeback_buses=1, bank_arbiter=arbiter
+    )
+    taken = count_batches(config, pairs(config, range(registers)))
+    assert taken.count(2) == registers**2 // 8
+    assert taken.count(1) == registers**2 - registers**2 // 8
+
+
+@pytest.mark.slow
+def test_conflicts_of_all_pairs_in_banks_of_a_word():
+    config = CoreConfig(
+        warps=2, threads=4, banks=8, bank_mapping="thread", collectors=2, writeback_buses=1
+    )
+    taken = count_batches(config, pairs(config, range(64)))
+    assert taken.count(1) == 64 * 64 // 8  # half a turn apart
+
+
+@pytest.mark.parametrize("arbiter", ["round_robin", "age"])
+@pytest.mark.parametrize(
+    ("threads", "banks", "cycles"),
+    [
+        (4, 4, {2: 256}),
+        (2, 8, {1: 160, 2: 96}),  # 3 of 8 differences overlap
+        (3, 2, {3: 128, 4: 128}),
+        (1, 1, {2: 256}),
+    ],
+)
+def test_conflicts_of_pairs_in_banks_of_a_word(threads, banks, cycles, arbiter):
+    config = CoreConfig(
+        warps=2,
+        threads=threads,
+        banks=banks,
+        bank_mapping="thread",
+        bank_arbiter=arbiter,
+        collectors=2,
+        writeback_buses=1,
+    )
+    taken = count_batches(config, pairs(config, range(16)))
+    assert {number: taken.count(number) for number in set(taken)} == cycles
+
+
+def test_textbook_operands_take_two_cycles_each():
+    full = (1 << 32) - 1
+    singles = [[Access(register % 2, register, full)] for register in range(64)]
+    couples = random.Random(1).sample(list(pairs(TEXTBOOK, range(64))), 20)
+    # Threads outside the mask take no time.
+    masks = [0x0000_FFFF, 0x0001_0001, 0x00FF_FF00, 0x8000_0000]
+    masked = [[Access(0, 5, mask)] for mask in masks]
+    taken = count_batches(TEXTBOOK, [*singles, *couples, *masked])
+    assert taken == [*[2] * 64, *[4] * 20, 1, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("config", "cycles"), [(DEFAULT, 3), (TEXTBOOK, 6)], ids=["default", "textbook"]
+)
+def test_three_operands_of_one_collector(config, cycles):
+    """Operands of an FMA are read one after the other; responses start after the first."""
+    dut = convert(config)
+    full = (1 << config.threads) - 1
+    seen = []
+
+    async def bench(ctx):
+        ctx.set(dut.request[0].valid, 1)
+        operands = [33, 49, 40]
+        cycle = 0
+        while operands:
+            ctx.set(dut.request[0].payload, {"warp": 3, "register": operands[0], "mask": full})
+            _, _, ready, valid = await ctx.tick().sample(dut.request[0].ready, dut.data[0].valid)
+            seen.append(valid)
+            operands = operands[1:] if ready else operands
+            cycle += 1
+        assert cycle == cycles
+        ctx.set(dut.request[0].valid, 0)
+        for _ in range(2):
+            seen.append((await ctx.tick().sample(dut.data[0].valid))[2])
+
+    simulate(dut, bench)
+    assert seen == [0, *[1] * cycles, 0]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        CoreConfig(warps=4, threads=2, banks=4, collectors=4, writeback_buses=4),
+        CoreConfig(
+            warps=4,
+            threads=2,
+            banks=8,
+            collectors=4,
+            writeback_buses=4,
+            bank_mapping="thread",
+            bank_arbiter="age",
+        ),
+    ],
+    ids=["wide", "of a word"],
+)
+def test_every_bank_reads_and_writes_in_every_cycle(config):
+    dut = convert(config)
+    step = 1 if config.bank_mapping == "warp" else config.threads
+    full = (1 << config.banks) - 1
+
+    async def bench(ctx):
+        for cycle in range(20):
+            for number in range(4):
+                request = {"warp": 0, "register": 8 + number * step, "mask": ~0}
+                ctx.set(dut.request[number].payload, request)
+                ctx.set(dut.request[number].valid, 1)
+                result = {"warp": 0, "rd": 16 + (cycle + number) % 4 * step, "writes": 1}
+                ctx.set(dut.write[number].payload, result | {"mask": ~0})
+                ctx.set(dut.write[number].valid, 1)
+            ports = [*dut.request, *dut.write]
+            _, _, events, *ready = await ctx.tick().sample(
+                dut.events, *[port.ready for port in ports]
+            )
+            assert ready == [1] * 8
+            assert (events.reads, events.writes) == (full, full)
+            assert (events.read_conflicts, events.write_conflicts) == (0, 0)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize(
+    ("arbiter", "expected"),
+    [("age", {2: 3, 0: 7, 1: 11}), ("round_robin", {2: 9, 0: 10, 1: 11})],
+)
+def test_who_goes_first_at_a_bank(arbiter, expected):
+    """Collector 2 has the bank alone; then 0 and 1 arrive: one after the other, or in turns."""
+    config = CoreConfig(
+        warps=1,
+        threads=4,
+        banks=1,
+        collectors=3,
+        bank_mapping="thread",
+        bank_arbiter=arbiter,
+    )
+    dut = convert(config)
+    ends = {}
+
+    async def bench(ctx):
+        for cycle in range(20):
+            for number, start in ((2, 0), (0, 1), (1, 1)):
+                request = dut.request[number]
+                if cycle == start:
+                    ctx.set(request.payload, {"warp": 0, "register": number + 1, "mask": ~0})
+                    ctx.set(request.valid, 1)
+            _, _, *ready = await ctx.tick().sample(*[request.ready for request in dut.request])
+            for number, request in enumerate(dut.request):
+                if ready[number]:
+                    ends[number] = cycle
+                    ctx.set(request.valid, 0)
+
+    simulate(dut, bench)
+    assert ends == expected
+
+
+@pytest.mark.parametrize("arbiter", ["round_robin", "age"])
+def test_no_collector_starves(arbiter):
+    """If five collectors request one bank all the time, the sixth waits at most for all of them."""
+    config = CoreConfig(warps=1, threads=1, banks=1, collectors=6, bank_arbiter=arbiter)
+    dut = convert(config)
+    waits = [0] * 6
+
+    async def bench(ctx):
+        for request in dut.request:
+            ctx.set(request.valid, 1)
+        for _ in range(60):
+            _, _, *ready = await ctx.tick().sample(*[request.ready for request in dut.request])
+            assert sum(ready) == 1
+            for number in range(6):
+                waits[number] = 0 if ready[number] else waits[number] + 1
+                assert waits[number] < 6
+
+    simulate(dut, bench)
+
+
+def test_the_older_write_goes_first():
+    """Buses 1 and 2 request one bank together, bus 0 a cycle later."""
+    dut = convert(CoreConfig(warps=1, threads=1, banks=2, collectors=1, writeback_buses=3))
+    order = []
+
+    async def bench(ctx):
+        writes = dut.write
+        for cycle in range(4):
+            for bus, write in enumerate(writes):
+                if cycle == (bus == 0):
+                    ctx.set(write.payload, {"rd": 2 * bus + 2, "writes": 1, "mask": 1})
+                    ctx.set(write.valid, 1)
+            _, _, *ready = await ctx.tick().sample(*[write.ready for write in writes])
+            for bus, write in enumerate(writes):
+                if ready[bus]:
+                    order.append((cycle, bus))
+                    ctx.set(write.valid, 0)
+
+    simulate(dut, bench)
+    assert order == [(0, 1), (1, 2), (2, 0)]
+
+
+@pytest.mark.parametrize("mapping", ["warp", "thread"])
+def test_rows_hold_every_register_once(mapping):
+    """The banks have exactly one word for each register of each thread."""
+    for warps, threads, banks in product((1, 2, 8), (1, 3, 4, 8, 32), (1, 2, 16, 32)):
+        config = CoreConfig(warps=warps, threads=threads, banks=banks, bank_mapping=mapping)
+        sizes = RegisterMap(config)
+        assert sizes.depth * sizes.words * banks == 64 * warps * threads
+    assert bank_of(TEXTBOOK, 3, 5, 16) == 5
+    assert bank_of(DEFAULT, 3, 6, 5) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "cells", "depth"),
+    [
+        (DEFAULT, 420, 25),
+        pytest.param(CoreConfig(bank_arbiter="age"), 600, 25, marks=pytest.mark.slow),
+        (CoreConfig(bank_mapping="thread"), 530, 30),
+        pytest.param(
+            CoreConfig(threads=32, banks=16, bank_mapping="thread"),
+            1000,
+            35,
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["default", "age", "thread", "textbook"],
+)
+def test_cells_and_depth(config, cells, depth):
+    measured = measure(RegisterFile(config), "register_file")
+    assert measured.cells <= cells
+    assert measured.depth <= depth
+    assert measured.sram_bits == 64 * 32 * config.warps * config.threads
+
+
+def test_repeated_parts_are_emitted_once():
+    emission = emit(RegisterFile(DEFAULT), "register_file")
+    counts = {module.component: module.instances for module in emission.modules}
+    assert counts["RegisterBank"] == 8
+    assert counts["Crossbar"] == 6
+    assert counts["BankRequests"] == 8
+    assert len(emission.modules) == len(counts)

@@ -1,0 +1,204 @@
+"""Tests of control registers: contents, floating-point flags, counting."""
+
+import random
+
+import pytest
+from amaranth import ResetInserter, Signal
+
+from spica.hw.core.csr_file import ISA, CsrFile
+from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
+from spica.hw.isa.memory_map import SHARED_BASE
+from spica.hw.isa.operations import ControlOperation as Operation
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.core.control.warp_control import ControlModel, Effect, Operands
+from spica.sim.iss.program_bench import small_config
+from spica.synth.measure import measure
+
+FFLAGS, FRM, FCSR, MSCRATCH = (CSRS[name].number for name in ("fflags", "frm", "fcsr", "mscratch"))
+
+
+def make(**config):
+    dut = CsrFile(small_config(**config))
+    require_no_loop(dut, ports=[])
+    return dut
+
+
+async def read(ctx, dut, warp, number):
+    """Return the value of a warp's register, and its flags."""
+    ctx.set(dut.look, 1)
+    ctx.set(dut.look_warp, warp)
+    await ctx.tick()
+    ctx.set(dut.look, 0)
+    ctx.set(dut.look_warp, 0)
+    ctx.set(dut.number, number)
+    ctx.set(dut.warp, warp)
+    ctx.set(dut.warps, 1 << warp)
+    asked = (dut.value, dut.exists, dut.writable, dut.per_thread, dut.is_command)
+    return tuple(ctx.get(signal) for signal in asked)
+
+
+async def write(ctx, dut, warp, number, value):
+    await read(ctx, dut, warp, number)
+    ctx.set(dut.write, 1)
+    ctx.set(dut.write_value, value)
+    await ctx.tick()
+    ctx.set(dut.write, 0)
+
+
+@pytest.mark.parametrize(("warps", "threads", "cores", "core"), [(1, 1, 1, 0), (3, 5, 6, 5)])
+def test_every_number(warps, threads, cores, core):
+    config = small_config(warps=warps, threads=threads, cores=cores)
+    dut = CsrFile(config)
+    require_no_loop(dut, ports=[])
+    model = ControlModel(config, core)
+    model.active, mask, warp = (1 << warps) - 1, (1 << threads) - 1, warps - 1
+    model.wide["counter"] = 0x0123_4567_89AB_CDEF
+
+    async def bench(ctx):
+        ctx.set(dut.core, core)
+        ctx.set(dut.mask, mask)
+        ctx.set(dut.active, model.active)
+        ctx.set(dut.counter, model.wide["counter"])
+        for number in range(1 << 12):
+            known = [csr for csr in CSRS.values() if csr.number == number]
+            exists = known or any(number in numbers for numbers in COUNTER_NUMBERS)
+            if not exists and number % 16:
+                continue
+            given = Operands(
+                warp=warp, mask=mask, pc=0, operation=Operation.CSRRS, rows=(), immediate=number
+            )
+            expected = model.read(given, number)
+            value, found, writable, per_thread, is_command = await read(ctx, dut, warp, number)
+            assert (expected is not None) == bool(exists) == found, hex(number)
+            assert value == (expected or 0), hex(number)
+            assert writable == bool(known and known[0].access != "read")
+            assert per_thread == bool(known and known[0].name in ("thread_id", "mhartid"))
+            assert is_command == (number == 0xACC)
+            if exists and not known:
+                assert ctx.get(dut.counter_number) == number % 32
+
+    simulate(dut, bench)
+
+
+def test_numbers_that_matter():
+    """Literal numbers, so that a common error of model and RTL is detected."""
+    dut = make(warps=4, threads=8, cores=4)
+    expected = {
+        0x301: ISA,
+        0xCC1: 2,
+        0xCC2: 3,
+        0xF14: 3 << 5 | 2 << 3,
+        0xFC0: 8,
+        0xFC1: 4,
+        0xFC2: 4,
+        0xFC3: SHARED_BASE,
+        0xCC3: 0b0101,
+        0xCC4: 0b1001_0001,
+    }
+
+    async def bench(ctx):
+        ctx.set(dut.core, 3)
+        ctx.set(dut.mask, 0b1001_0001)
+        ctx.set(dut.active, 0b0101)
+        for number, value in expected.items():
+            assert (await read(ctx, dut, 2, number))[:2] == (value, 1)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_registers_of_warps(warps):
+    """Random writes and reads, with flags from both buses."""
+    dut = make(warps=warps, writeback_buses=2)
+    rng = random.Random(warps)
+    model = ControlModel(dut.config)
+
+    async def raise_flags(ctx):
+        told = [(rng.random() < 0.7, rng.randrange(warps), rng.getrandbits(5)) for _ in range(2)]
+        if rng.random() < 0.3:
+            told[1] = (*told[0][:2], told[1][2])
+        names = ("valid", "warp", "flags")
+        ctx.set(dut.flags, [dict(zip(names, bus, strict=True)) for bus in told])
+        await ctx.tick()
+        ctx.set(dut.flags, [{"valid": 0}, {"valid": 0}])
+        for valid, warp, flags in told:
+            model.fcsr[warp] |= flags if valid else 0
+
+    async def bench(ctx):
+        for _ in range(300):
+            number, warp = rng.choice((FFLAGS, FRM, FCSR, MSCRATCH, 0x300)), rng.randrange(warps)
+            given = Operands(warp=warp, mask=1, pc=0, operation=Operation.CSRRW, rows=())
+            assert (await read(ctx, dut, warp, number))[0] == model.read(given, number)
+            if rng.random() < 0.3:
+                value = rng.getrandbits(32)
+                await write(ctx, dut, warp, number, value)
+                name = next(csr.name for csr in CSRS.values() if csr.number == number)
+                model.write(warp, name, value, Effect())
+            if rng.random() < 0.3:
+                await raise_flags(ctx)
+            assert [*ctx.get(dut.frm)] == [fcsr >> 5 for fcsr in model.fcsr]
+
+    simulate(dut, bench)
+
+
+def test_writes_are_for_one_warp():
+    dut = make(warps=2)
+
+    async def bench(ctx):
+        await write(ctx, dut, 1, MSCRATCH, 0xFFFF_FFFF)
+        await write(ctx, dut, 1, FCSR, 0xFFFF_FFFF)
+        assert (await read(ctx, dut, 0, MSCRATCH))[0] == 0
+        assert (await read(ctx, dut, 0, FCSR))[0] == 0
+        assert (await read(ctx, dut, 1, MSCRATCH))[0] == 0xFFFF_FFFF
+        assert (await read(ctx, dut, 1, FCSR))[0] == 0xFF
+
+    simulate(dut, bench)
+
+
+def test_a_reset_clears_what_memory_keeps():
+    dut = make(warps=2)
+    reset = Signal()
+
+    async def bench(ctx):
+        for warp in range(2):
+            await write(ctx, dut, warp, MSCRATCH, 0x1234 + warp)
+        ctx.set(reset, 1)
+        await ctx.tick()
+        ctx.set(reset, 0)
+        assert (await read(ctx, dut, 0, MSCRATCH))[0] == 0
+        await write(ctx, dut, 0, MSCRATCH, 7)
+        assert (await read(ctx, dut, 1, MSCRATCH))[0] == 0
+        assert (await read(ctx, dut, 0, MSCRATCH))[0] == 7
+
+    simulate(ResetInserter(reset)(dut), bench)
+
+
+def test_cycles_and_instructions_are_counted_in_64_bits():
+    """Both halves of the count up to the cycle before the last."""
+    dut = make()
+    rng = random.Random(2)
+
+    async def bench(ctx):
+        ctx.set(dut.cycles, 0xFFFF_FFF0)
+        ctx.set(dut.instructions, 0xFFFF_FFE0)
+        sums = [(0xFFFF_FFF0, 0xFFFF_FFE0)]
+        for _ in range(60):
+            busy, retired = rng.getrandbits(1), rng.randrange(8)
+            ctx.set(dut.busy, busy)
+            ctx.set(dut.retired, retired)
+            await ctx.tick()
+            sums.append((sums[-1][0] + busy, sums[-1][1] + retired))
+            for counted, low, high in zip(sums[-2], (0xB00, 0xB02), (0xB80, 0xB82), strict=True):
+                ctx.set(dut.number, low)
+                value = ctx.get(dut.value)
+                ctx.set(dut.number, high)
+                assert value | ctx.get(dut.value) << 32 == counted
+        assert min(sums[-1]) > 1 << 32
+
+    simulate(dut, bench)
+
+
+def test_cells_and_depth():
+    measured = measure(CsrFile(small_config(warps=8, threads=8)), "csr_file")
+    assert measured.cells <= 200
+    assert measured.depth <= 40

@@ -1,0 +1,204 @@
+"""Tests of the divide unit against its golden model, and of that against Python and QEMU."""
+
+import random
+
+import numpy as np
+import pytest
+
+from spica.hw.arith.float.rounding import FLAGS, Rounding
+from spica.hw.config import CoreConfig
+from spica.hw.config.formats import FP32
+from spica.hw.core.units.divide.divide_lane import DivideLane, DivideLaneConfig
+from spica.hw.core.units.divide.divide_unit import DivideUnit
+from spica.hw.emit.emitter import emit
+from spica.hw.isa.operations import DivideOperation
+from spica.sim.golden.core.units.float_units import divide_operation, divide_result
+from spica.sim.units.arith.division_operands import divide_operands, square_root_operands
+from spica.synth.measure import measure
+from support.core.lane_bench import Warps, run_unit, timed
+
+OPERATIONS = list(DivideOperation)
+INTEGERS = OPERATIONS[:4]
+FLOATS = OPERATIONS[4:]
+CORNERS = [0, 1, 2, 3, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF]
+CELLS = 360
+DEPTH = 60
+
+
+def integers(rng: random.Random, count: int) -> list[int]:
+    """Return integers of every length, both signs, and corner cases."""
+    values = []
+    for _ in range(count):
+        value = rng.getrandbits(32) >> rng.randrange(32)
+        values.append(rng.choice([value, -value & 0xFFFF_FFFF, rng.choice(CORNERS)]))
+    return values
+
+
+def operands_of(operation: DivideOperation, rng: random.Random, count: int):
+    """Return operands that reveal errors of an operation."""
+    if operation in INTEGERS:
+        return [integers(rng, count), integers(rng, count)]
+    generator = np.random.default_rng(rng.getrandbits(32))
+    if operation == DivideOperation.FDIV:
+        inputs = divide_operands(generator, count, FP32)
+        return [inputs["a"].tolist(), inputs["b"].tolist()]
+    return [square_root_operands(generator, count, FP32)["a"].tolist()]
+
+
+def warps_of(config: CoreConfig, operations, seed: int) -> list[dict]:
+    """Return a warp for each of `operations`."""
+    warps = Warps(config, seed)
+    return [
+        warps.operation(
+            operation,
+            operands_of(operation, warps.rng, config.threads),
+            rounding=warps.rng.choice(list(Rounding)),
+        )
+        for operation in operations
+    ]
+
+
+def by_definition(operation: DivideOperation, a: int, b: int) -> int:
+    """Return an integer result by the table of RISC-V M."""
+    if operation in (DivideOperation.DIV, DivideOperation.REM):
+        a, b = (x - (x >> 31 << 32) for x in (a, b))
+    is_quotient = operation in (DivideOperation.DIV, DivideOperation.DIVU)
+    if b == 0:
+        return 0xFFFF_FFFF if is_quotient else a & 0xFFFF_FFFF
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return (quotient if is_quotient else a - quotient * b) & 0xFFFF_FFFF
+
+
+@pytest.mark.parametrize("operation", INTEGERS, ids=lambda operation: operation.name)
+def test_golden_model_agrees_with_the_definition(operation):
+    rng = random.Random(operation)
+    a, b = integers(rng, 20_000), integers(rng, 20_000)
+    a += [x for x in CORNERS for _ in CORNERS]
+    b += CORNERS * len(CORNERS)
+    values, flags = divide_operation(operation, a, b)
+    assert values.tolist() == [by_definition(operation, *pair) for pair in zip(a, b, strict=True)]
+    assert not flags.any()
+
+
+@pytest.mark.parametrize("operation", FLOATS, ids=lambda operation: operation.name)
+def test_golden_model_agrees_with_qemu(operation):
+    pytest.importorskip("unicorn")
+    from spica.sim.oracle.qemu import qemu
+
+    rng = random.Random(operation)
+    operands = operands_of(operation, rng, 50_000)
+    rounding = np.array([rng.choice(list(Rounding)) for _ in operands[0]])
+    expected, flags = qemu(f"{operation.name.lower()}.s", *operands, rounding=rounding)
+    got, got_flags = divide_operation(operation, operands[0], operands[-1], rounding)
+    assert np.array_equal(got, expected)
+    assert np.array_equal(got_flags, flags)
+
+
+CONFIGS = [
+    CoreConfig(warps=4, threads=4),
+    CoreConfig(warps=2, threads=4, divide_lanes=2),
+    CoreConfig(warps=2, threads=1),
+]
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.5])
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes('DIVIDE')}")
+def test_unit_matches_golden_model(config, stall):
+    order = random.Random(config.threads).choices(OPERATIONS, k=30)
+    operations = warps_of(config, order, seed=config.threads)
+    results = run_unit(DivideUnit(config), operations, stall=stall)
+    assert results == [divide_result(config, operation) for operation in operations]
+
+
+def test_unit_of_eight_threads():
+    config = CoreConfig()
+    operations = warps_of(config, OPERATIONS, seed=8)
+    results = run_unit(DivideUnit(config), operations)
+    assert results == [divide_result(config, operation) for operation in operations]
+
+
+@pytest.mark.parametrize("operation", INTEGERS, ids=lambda operation: operation.name)
+def test_corners_of_integers(operation):
+    """They include division by zero, and the least number by -1."""
+    config = CoreConfig(warps=1, threads=len(CORNERS))
+    warps = Warps(config, 1)
+    mask = (1 << config.threads) - 1
+    operations = [
+        warps.operation(operation, [CORNERS, [b] * len(CORNERS)], mask=mask) for b in CORNERS
+    ]
+    results = run_unit(DivideUnit(config), operations)
+    assert [result["values"] for result in results] == [
+        [by_definition(operation, a, b) for a in CORNERS] for b in CORNERS
+    ]
+    assert not any(result["flags"] for result in results)
+
+
+def test_flags_are_those_of_active_threads():
+    config = CoreConfig(warps=2, threads=4)
+    one = 0x3F80_0000
+    operands = [[one, one, 0, one], [one, 0, 0, 0x4040_0000]]
+    raised = {
+        0b0000: 0,
+        0b0001: 0,
+        0b0011: FLAGS["divide_by_zero"],
+        0b0101: FLAGS["invalid"],
+        0b1001: FLAGS["inexact"],
+    }
+    warps = Warps(config, 4)
+    operations = [warps.operation(DivideOperation.FDIV, operands, mask=mask) for mask in raised]
+    results = run_unit(DivideUnit(config), operations)
+    assert [result["flags"] for result in results] == list(raised.values())
+
+
+@pytest.mark.parametrize(
+    ("operation", "interval"),
+    [(DivideOperation.FDIV, 7), (DivideOperation.FSQRT, 7)]
+    + [(operation, 9) for operation in INTEGERS],
+)
+def test_latency_and_interval(operation, interval):
+    """With a lane for each thread, and with one lane for all."""
+    every = CoreConfig(warps=2, threads=2, divide_lanes=2)
+    accepted, taken = timed(DivideUnit(every), warps_of(every, [operation] * 4, 1), 6 * interval)
+    # The first starts when it is in the input register, where the next one waits.
+    begun = [1 + number * interval for number in range(4)]
+    assert accepted == [0, *begun[:-1]]
+    assert taken == [cycle + interval + 1 for cycle in begun]
+
+    one = CoreConfig(warps=2, threads=4)
+    operations = warps_of(one, [operation] * 3, 2)
+    accepted, taken = timed(DivideUnit(one), operations, 15 * interval)
+    # The second enters the register when the first starts its last beat.
+    assert accepted == [0, 1 + 3 * interval, 1 + 7 * interval]
+    assert taken == [2 + (4 * number + 4) * interval for number in range(3)]
+
+
+def test_a_waiting_result_stops_only_the_next_but_one():
+    config = CoreConfig(warps=2, threads=1)
+    operations = warps_of(config, [DivideOperation.FDIV] * 4, 3)
+    accepted, taken = timed(DivideUnit(config), operations, 80, willing=lambda cycle: cycle >= 40)
+    # The next result replaces the previous one a cycle after that was taken.
+    assert accepted == [0, 1, 8, 41]
+    assert taken == [40, 42, 49, 56]
+
+
+def test_digits():
+    assert [DivideLaneConfig(digits=n).integer_cycles for n in (1, 2, 4)] == [32, 16, 8]
+    with pytest.raises(ValueError, match="digits must be one of 1, 2, 4, not 3"):
+        DivideLaneConfig(digits=3)
+
+
+def test_converts_to_verilog():
+    emission = emit(DivideUnit(CoreConfig(warps=2, threads=4, divide_lanes=2)), "divide")
+    assert {module.component: module.instances for module in emission.modules} == {"DivideLane": 2}
+
+
+def test_depth_and_cells():
+    measured = measure(DivideUnit(CoreConfig()), "divide")
+    assert measured.depth <= DEPTH
+    assert measured.cells <= CELLS
+
+
+def test_depth_and_cells_of_a_lane():
+    measured = measure(DivideLane(DivideLaneConfig()), "divide_lane")
+    assert measured.depth <= DEPTH
+    assert measured.cells <= 270

@@ -1,0 +1,329 @@
+"""Tests of the FP32 unit: lanes and warp control against golden models and QEMU."""
+
+import numpy as np
+import pytest
+from amaranth import *
+
+from spica.hw.arith.float.rounding import FLAGS, Rounding
+from spica.hw.config import CoreConfig
+from spica.hw.config.formats import FP32
+from spica.hw.core.units.credit_fifo import ResultQueueConfig
+from spica.hw.core.units.fp32.float_lanes import FloatLanes, FloatLanesConfig
+from spica.hw.core.units.fp32.fp32_unit import Fp32Unit
+from spica.hw.core.units.fp32.non_computational import FloatSimple
+from spica.hw.emit.emitter import emit
+from spica.hw.isa.operations import FloatOperation
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.golden.arith.float import floats
+from spica.sim.golden.arith.float.fma import fma_operands
+from spica.sim.golden.core.units.float_units import float_operation, fp32_result
+from spica.synth.measure import measure
+from support.core.lane_bench import Warps, run_unit, timed
+
+OPERATIONS = list(FloatOperation)
+CELLS = 2150
+DEPTH = 60
+#: Instruction of each operation.
+INSTRUCTIONS = {
+    **{operation: f"{operation.name.lower()}.s" for operation in OPERATIONS[:7]},
+    **{FloatOperation[f"SGNJ{kind}"]: f"fsgnj{kind.lower()}.s" for kind in ("", "N", "X")},
+    **{FloatOperation[name]: f"f{name.lower()}.s" for name in ("MIN", "MAX", "LE", "LT", "EQ")},
+    FloatOperation.CLASS: "fclass.s",
+    FloatOperation.TO_SIGNED: "fcvt.w.s",
+    FloatOperation.TO_UNSIGNED: "fcvt.wu.s",
+    FloatOperation.FROM_SIGNED: "fcvt.s.w",
+    FloatOperation.FROM_UNSIGNED: "fcvt.s.wu",
+}
+OPERAND_COUNTS = {operation: 3 for operation in OPERATIONS[:4]} | {
+    operation: 1
+    for operation in (
+        *(FloatOperation.CLASS, FloatOperation.TO_SIGNED, FloatOperation.TO_UNSIGNED),
+        *(FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED, FloatOperation.MOVE),
+    )
+}
+
+
+def near_integers(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Return floats around all 32-bit integers and beyond, with halves and quarters."""
+    whole = rng.integers(0, 1 << 32, count) >> rng.integers(0, 32, count)
+    signs = rng.choice([-1, 1], count)
+    values = signs * whole * np.exp2(rng.choice([-2, -1, 0, 0, 0, 1], count))
+    return floats.encode(values, FP32) + rng.integers(-1, 2, count).astype(np.uint32)
+
+
+def operands_of(operation: FloatOperation, rng: np.random.Generator, count: int):
+    """Return operands that reveal errors of an operation."""
+    a, b, c = fma_operands(rng, count)
+    if operation in (FloatOperation.TO_SIGNED, FloatOperation.TO_UNSIGNED):
+        a = np.where(rng.random(count) < 0.7, near_integers(rng, count), a)
+    elif operation in (FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED):
+        short = (rng.integers(0, 1 << 32, count) >> rng.integers(0, 32, count)).astype(np.uint32)
+        a = np.where(rng.integers(0, 2, count), short, ~short)
+    elif operation >= FloatOperation.SGNJ:
+        related = np.select([rng.integers(0, 2, count) == 0], [a], a ^ np.uint32(1 << 31))
+        b = np.where(rng.random(count) < 0.3, related, b)
+    return tuple(x.astype(np.uint32) for x in (a, b, c))
+
+
+def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
+    """Return `count` warp operations, each operation in turn."""
+    warps = Warps(config, seed)
+    rng = np.random.default_rng(seed)
+    payloads = []
+    for number in range(count):
+        operation = OPERATIONS[number % len(OPERATIONS)]
+        operands = operands_of(operation, rng, config.threads)
+        rounding = warps.rng.choice(list(Rounding))
+        payloads.append(warps.operation(operation, operands, rounding=rounding))
+    return payloads
+
+
+@pytest.mark.parametrize("operation", INSTRUCTIONS, ids=lambda operation: operation.name)
+def test_golden_model_agrees_with_qemu(operation):
+    pytest.importorskip("unicorn")
+    from spica.sim.oracle.qemu import qemu
+
+    rng = np.random.default_rng(operation)
+    a, b, c = operands_of(operation, rng, 20_000)
+    corners = floats.corners(FP32)
+    a = np.concatenate([a, np.repeat(corners, len(corners))])
+    b = np.concatenate([b, np.tile(corners, len(corners))])
+    c = np.resize(c, len(a))
+    rounding = rng.integers(0, len(Rounding), len(a))
+    used = (a, b, c)[: OPERAND_COUNTS.get(operation, 2)]
+    expected, expected_flags = qemu(INSTRUCTIONS[operation], *used, rounding=rounding)
+    values, flags = float_operation(operation, a, b, c, rounding)
+    assert np.array_equal(values, expected)
+    assert np.array_equal(flags, expected_flags)
+
+
+@pytest.mark.parametrize("latency", [3, 4, 6])
+def test_lanes_match_golden_model(latency):
+    """Every operation back to back, in each of two lanes."""
+    lanes, count = 2, 8 * len(OPERATIONS)
+    rng = np.random.default_rng(latency)
+    operation = np.tile(OPERATIONS, 8)
+    rounding = rng.integers(0, len(Rounding), count)
+    sets = [operands_of(FloatOperation(each), rng, lanes) for each in operation]
+    dut = FloatLanes(FloatLanesConfig(lanes=lanes, latency=latency))
+    require_no_loop(dut)
+    inputs = Cat(dut.operation, dut.rounding, *(Value.cast(x) for x in (dut.a, dut.b, dut.c)))
+    outputs = Cat(Value.cast(dut.o), Value.cast(dut.flags))
+    got = []
+
+    async def bench(ctx):
+        for number in range(count + latency):
+            k = min(number, count - 1)
+            word = int(operation[k]) | int(rounding[k]) << 5
+            for place, value in enumerate(np.concatenate(sets[k]).tolist()):
+                word |= value << 8 + 32 * place
+            ctx.set(inputs, word)
+            _, _, result = await ctx.tick().sample(outputs)
+            got.append(result)
+
+    simulate(dut, bench)
+    for k, result in enumerate(got[latency:]):
+        values, flags = float_operation(FloatOperation(operation[k]), *sets[k], rounding[k])
+        expected = [int(x) << 32 * n for n, x in enumerate(values)]
+        expected += [int(x) << 32 * lanes + 5 * n for n, x in enumerate(flags)]
+        assert result == sum(expected), (OPERATIONS[operation[k]], sets[k], rounding[k])
+
+
+CONFIGS = [
+    CoreConfig(warps=4, threads=2),
+    CoreConfig(warps=2, threads=4, fp32_lanes=2, fma_latency=3),
+    CoreConfig(warps=1, threads=3, fp32_lanes=1, fma_latency=5),
+    CoreConfig(warps=2, threads=1, fma_latency=6),
+]
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes('FP32')}")
+def test_unit_matches_golden_model(config, stall):
+    operations = warps_of(config, 2 * len(OPERATIONS), seed=config.threads)
+    results = run_unit(Fp32Unit(config), operations, stall=stall)
+    assert results == [fp32_result(config, operation) for operation in operations]
+
+
+@pytest.mark.slow
+def test_unit_of_eight_threads():
+    config = CoreConfig()
+    operations = warps_of(config, len(OPERATIONS), seed=8)
+    results = run_unit(Fp32Unit(config), operations)
+    assert results == [fp32_result(config, operation) for operation in operations]
+
+
+@pytest.mark.parametrize("latency", [3, 4, 5, 6])
+def test_every_operation_has_one_latency_and_one_begins_per_cycle(latency):
+    config = CoreConfig(warps=2, threads=2, fma_latency=latency)
+    operations = warps_of(config, len(OPERATIONS), seed=1)
+    accepted, taken = timed(Fp32Unit(config), operations, len(operations) + latency + 2)
+    assert accepted == list(range(len(operations)))
+    assert taken == [cycle + latency for cycle in accepted]
+
+
+def test_a_beat_per_cycle():
+    config = CoreConfig(warps=2, threads=6, fp32_lanes=2)
+    operations = warps_of(config, 6, seed=2)
+    accepted, taken = timed(Fp32Unit(config), operations, 30)
+    assert accepted == [3 * number + 2 for number in range(6)]
+    assert taken == [cycle + config.fma_latency for cycle in accepted]
+
+
+def test_results_that_are_not_taken_wait_and_then_come_one_per_cycle():
+    config = CoreConfig(warps=2, threads=2)
+    places = ResultQueueConfig(shape=1, latency=config.fma_latency).places
+    operations = warps_of(config, 20, seed=3)
+    accepted, taken = timed(Fp32Unit(config), operations, 60, willing=lambda cycle: cycle >= 20)
+    assert accepted[:places] == list(range(places))
+    assert accepted[places] == 21
+    assert taken == list(range(20, 40))
+
+
+def test_flags_are_those_of_active_threads():
+    config = CoreConfig(warps=2, threads=4, fp32_lanes=1)
+    one, largest, signalling = 0x3F80_0000, FP32.largest, FP32.infinity + 1
+    operands = [[one, largest, signalling, 1], [one, largest, one, 1 << 30]]
+    raised = {
+        0b0000: 0,
+        0b0001: 0,
+        0b0011: FLAGS["overflow"] | FLAGS["inexact"],
+        0b0101: FLAGS["invalid"],
+        0b1111: FLAGS["overflow"] | FLAGS["inexact"] | FLAGS["invalid"],
+    }
+    warps = Warps(config, 4)
+    operations = [warps.operation(FloatOperation.FMUL, operands, mask=mask) for mask in raised]
+    results = run_unit(Fp32Unit(config), operations)
+    assert [result["flags"] for result in results] == list(raised.values())
+
+
+KNOWN = [
+    (FloatOperation.TO_SIGNED, 0x4F00_0000, Rounding.NEAREST_EVEN, 0x7FFF_FFFF, "invalid"),
+    (FloatOperation.TO_SIGNED, 0xCF00_0000, Rounding.NEAREST_EVEN, 0x8000_0000, None),
+    (FloatOperation.TO_SIGNED, 0xCF00_0001, Rounding.NEAREST_EVEN, 0x8000_0000, "invalid"),
+    (FloatOperation.TO_SIGNED, FP32.nan, Rounding.UP, 0x7FFF_FFFF, "invalid"),
+    (FloatOperation.TO_SIGNED, 0x8000_0001, Rounding.DOWN, 0xFFFF_FFFF, "inexact"),
+    (FloatOperation.TO_SIGNED, 0x4AFF_FFFF, Rounding.NEAREST_EVEN, 1 << 23, "inexact"),
+    (FloatOperation.TO_SIGNED, 0xCAFF_FFFF, Rounding.UP, -0x7F_FFFF & 0xFFFF_FFFF, "inexact"),
+    (FloatOperation.TO_UNSIGNED, 0xBF00_0000, Rounding.NEAREST_EVEN, 0, "inexact"),
+    (FloatOperation.TO_UNSIGNED, 0xBF00_0001, Rounding.NEAREST_EVEN, 0, "invalid"),
+    (FloatOperation.TO_UNSIGNED, 0x8000_0000, Rounding.DOWN, 0, None),
+    (FloatOperation.TO_UNSIGNED, 0x4F7F_FFFF, Rounding.UP, 0xFFFF_FF00, None),
+    (FloatOperation.TO_UNSIGNED, 0x4F80_0000, Rounding.UP, 0xFFFF_FFFF, "invalid"),
+    (FloatOperation.TO_UNSIGNED, FP32.infinity | 1 << 31, Rounding.UP, 0, "invalid"),
+    (FloatOperation.FROM_SIGNED, 0, Rounding.DOWN, 0, None),
+    (FloatOperation.FROM_SIGNED, 0x8000_0000, Rounding.UP, 0xCF00_0000, None),
+    (FloatOperation.FROM_SIGNED, 0x7FFF_FFFF, Rounding.TOWARD_ZERO, 0x4EFF_FFFF, "inexact"),
+    (FloatOperation.FROM_SIGNED, 0x7FFF_FFFF, Rounding.UP, 0x4F00_0000, "inexact"),
+    (FloatOperation.FROM_UNSIGNED, 0xFFFF_FFFF, Rounding.NEAREST_EVEN, 0x4F80_0000, "inexact"),
+    (FloatOperation.FROM_UNSIGNED, 0x8000_0000, Rounding.DOWN, 0x4F00_0000, None),
+    (FloatOperation.FROM_UNSIGNED, 1, Rounding.DOWN, 0x3F80_0000, None),
+    (FloatOperation.CLASS, 0x8000_0000, Rounding.UP, 1 << 3, None),
+    (FloatOperation.CLASS, FP32.infinity + 1, Rounding.UP, 1 << 8, None),
+    (FloatOperation.MOVE, FP32.infinity + 1, Rounding.UP, FP32.infinity + 1, None),
+]
+
+
+def test_known_results():
+    config = CoreConfig(warps=1, threads=1)
+    warps = Warps(config, 5)
+    operations = [
+        warps.operation(operation, [[a]], rounding=rounding, mask=1)
+        for operation, a, rounding, *_ in KNOWN
+    ]
+    results = run_unit(Fp32Unit(config), operations)
+    expected = [([value], FLAGS[flag] if flag else 0) for *_, value, flag in KNOWN]
+    assert [(result["values"], result["flags"]) for result in results] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("latency", [3, 4])
+def test_lanes_at_length(latency):
+    """Two lanes on Verilator, against the golden model."""
+    from spica.sim.units.arith.bench import UnitBench
+    from spica.sim.units.arith.unit import Unit
+
+    lanes, count = 2, 200_000
+    unit = Unit(
+        name="lanes",
+        group="core",
+        component=lambda: FloatLanes(FloatLanesConfig(lanes=lanes, latency=latency)),
+        latency=latency,
+        operands=lambda rng, count: {},
+        golden=lambda: {},
+        oracle="",
+    )
+    rng = np.random.default_rng(latency)
+    with UnitBench([unit]) as bench:
+        for operation in OPERATIONS:
+            values = [x.reshape(-1, lanes) for x in operands_of(operation, rng, count * lanes)]
+            rounding = rng.integers(0, len(Rounding), count)
+            inputs = dict(zip("abc", values, strict=True))
+            inputs |= {"operation": np.full(count, operation), "rounding": rounding}
+            got = bench.run("lanes", inputs)
+            expected, flags = float_operation(operation, *values, rounding[:, np.newaxis])
+            assert np.array_equal(got["o"], expected), operation.name
+            assert np.array_equal(got["flags"], flags), operation.name
+
+
+def test_converts_to_verilog():
+    emission = emit(Fp32Unit(CoreConfig(warps=2, threads=4)), "fp32")
+    kinds = {module.component: module.instances for module in emission.modules}
+    assert kinds == {"FloatLanes": 1, "Fma": 4}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FloatLanesConfig(lanes=0), "lanes must be between 1 and 32, not 0"),
+        (lambda: FloatLanesConfig(latency=2), "latency must be between 3 and 6, not 2"),
+        (
+            lambda: ResultQueueConfig(shape=1, latency=16),
+            "latency must be between 1 and 15, not 16",
+        ),
+    ],
+)
+def test_bad_config_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.slow
+def test_depth_and_cells():
+    measured = measure(Fp32Unit(CoreConfig()), "fp32")
+    assert measured.depth <= DEPTH
+    assert measured.cells <= CELLS
+
+
+def test_depth_and_cells_of_a_lane():
+    measured = measure(FloatLanes(FloatLanesConfig()), "float_lanes")
+    assert measured.depth <= DEPTH
+    assert measured.cells <= 400
+
+
+#: Numbers of every class, and others of equal or adjacent magnitude.
+CLASSES = [0, 1, 0x7F_FFFF, 1 << 23, 0x3F80_0000, 0x3F80_0001, FP32.largest]
+CLASSES += [FP32.infinity, FP32.infinity + 1, FP32.nan]
+CLASSES += [a | 1 << 31 for a in CLASSES]
+SIMPLE = [*OPERATIONS[7:16], FloatOperation.MOVE]
+PAIRS = np.array([(a, b) for a in CLASSES for b in CLASSES])
+
+
+@pytest.mark.parametrize("operation", SIMPLE, ids=lambda operation: operation.name)
+def test_operations_that_round_nothing_of_every_class_with_every_other(operation):
+    lanes = 2
+    dut = FloatSimple(lanes)
+    require_no_loop(dut)
+
+    async def bench(ctx):
+        ctx.set(dut.operation, operation)
+        for a, b in PAIRS.T.reshape(2, -1, lanes).swapaxes(0, 1).tolist():
+            ctx.set(dut.a, a)
+            ctx.set(dut.b, b)
+            await ctx.delay(1e-6)
+            o, invalid = ctx.get(dut.o), ctx.get(dut.invalid)
+            got = [(o[k], (invalid >> k & 1) * FLAGS["invalid"]) for k in range(lanes)]
+            values, flags = float_operation(operation, np.array(a), np.array(b), np.array(a))
+            assert got == list(zip(values.tolist(), flags.tolist(), strict=True)), (a, b)
+
+    simulate(dut, bench, domains=())

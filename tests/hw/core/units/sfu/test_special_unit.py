@@ -1,0 +1,94 @@
+"""Tests of the core's special function unit: warps through its lanes, against the golden model."""
+
+import numpy as np
+import pytest
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.units.credit_fifo import ResultQueueConfig
+from spica.hw.core.units.sfu.special_unit import SpecialUnit
+from spica.hw.emit.emitter import emit
+from spica.hw.isa.operations import SpecialOperation
+from spica.sim.golden.arith.special.special_function import special_function
+from spica.sim.golden.core.units.float_units import special_result
+from spica.sim.units.arith.special_function import special_operands
+from spica.synth.measure import measure
+from support.core.lane_bench import Warps, run_unit, timed
+
+LATENCY = SpecialUnit.lane.latency
+CELLS = 2030
+DEPTH = 60
+
+
+def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
+    """Return warps of random functions."""
+    warps = Warps(config, seed)
+    operations = []
+    for number in range(count):
+        operation = list(SpecialOperation)[number % len(SpecialOperation)]
+        vectors = special_operands(np.random.default_rng(seed + number), 400)
+        chosen = vectors["a"][vectors["operation"] == operation][: config.threads]
+        operations.append(warps.operation(operation, [chosen]))
+    return operations
+
+
+CONFIGS = [CoreConfig(warps=2, threads=3), CoreConfig(warps=1, threads=1)]
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.5])
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes('SPECIAL')}")
+def test_unit_matches_golden_model(config, stall):
+    operations = warps_of(config, 18, seed=config.threads)
+    results = run_unit(SpecialUnit(config), operations, stall=stall)
+    assert results == [special_result(config, operation) for operation in operations]
+
+
+def test_unit_of_eight_threads():
+    config = CoreConfig()
+    operations = warps_of(config, 6, seed=8)
+    results = run_unit(SpecialUnit(config), operations)
+    assert results == [special_result(config, operation) for operation in operations]
+
+
+def test_results_are_those_of_the_function():
+    config = CoreConfig(warps=1, threads=3)
+    a = [0x3F80_0000, 0x4000_0000, 0xC080_0000]
+    warps = Warps(config, 1)
+    operations = [warps.operation(operation, [a], mask=0b111) for operation in SpecialOperation]
+    for operation, result in zip(
+        SpecialOperation, run_unit(SpecialUnit(config), operations), strict=True
+    ):
+        assert result["values"] == special_function(np.full(3, operation), np.array(a)).tolist()
+        assert result["flags"] == 0
+
+
+@pytest.mark.parametrize(("threads", "lanes"), [(4, 1), (4, 2), (1, 1)])
+def test_latency_and_a_beat_per_cycle(threads, lanes):
+    config = CoreConfig(threads=threads, special_lanes=lanes)
+    beats = threads // lanes
+    accepted, taken = timed(SpecialUnit(config), warps_of(config, 4, 1), 5 * beats + LATENCY + 2)
+    # The first starts when it is in the input register, where the next one waits.
+    assert accepted == [beats * number for number in range(4)]
+    assert taken == [1 + LATENCY + beats * number + beats - 1 for number in range(4)]
+
+
+def test_results_that_are_not_taken_wait():
+    config = CoreConfig(warps=2, threads=1)
+    places = ResultQueueConfig(shape=1, latency=LATENCY).places
+    accepted, taken = timed(
+        SpecialUnit(config), warps_of(config, 12, 2), 60, willing=lambda cycle: cycle >= 30
+    )
+    # One more waits in the input register.
+    assert accepted == [*range(places + 1), *range(31, 31 + 11 - places)]
+    assert taken == list(range(30, 42))
+
+
+def test_converts_to_verilog():
+    emission = emit(SpecialUnit(CoreConfig(warps=2, threads=4)), "special")
+    kinds = {module.component: module.instances for module in emission.modules}
+    assert kinds == {"SpecialFunction": 2}
+
+
+def test_depth_and_cells():
+    measured = measure(SpecialUnit(CoreConfig()), "special")
+    assert measured.depth <= DEPTH
+    assert measured.cells <= CELLS

@@ -1,0 +1,135 @@
+"""Tests of `hw.memory.arbiter`: order, fairness, and the selection of a payload."""
+
+import random
+from functools import partial
+
+import pytest
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from spica.hw.lib.arbiter import Arbiter, lowest, select
+from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.synth.measure import measure
+
+
+def round_robin(requesters: int, last: int | None, requests: int) -> int | None:
+    """Golden model: the first requester after `last` in circular order, None without requests."""
+    order = range(requesters) if last is None else range(last + 1, last + 1 + requesters)
+    return next((n % requesters for n in order if requests >> n % requesters & 1), None)
+
+
+async def compare(ctx, dut, steps):
+    """Drive random requests and `taken`; compare each grant with the golden model."""
+    requesters = dut.config
+    rng = random.Random(requesters)
+    last = None
+    for _ in range(steps):
+        requests = rng.choice([0, (1 << requesters) - 1, rng.getrandbits(requesters)])
+        taken = rng.randint(0, 1)
+        ctx.set(dut.requests, requests)
+        ctx.set(dut.taken, taken and requests != 0)
+        chosen = round_robin(requesters, last, requests)
+        assert ctx.get(dut.grant) == (0 if chosen is None else 1 << chosen)
+        await ctx.tick()
+        if taken and chosen is not None:
+            last = chosen
+
+
+@pytest.mark.parametrize("requesters", [1, 2, 3, 4, 7, 33])
+def test_grants_match_golden_model(requesters):
+    dut = Arbiter(requesters)
+    require_no_loop(dut)
+    simulate(dut, partial(compare, dut=dut, steps=300))
+
+
+@pytest.mark.parametrize("requesters", [2, 5])
+def test_a_request_that_stays_waits_for_each_other_once(requesters):
+    dut = Arbiter(requesters)
+
+    async def bench(ctx):
+        ctx.set(dut.requests, (1 << requesters) - 1)
+        ctx.set(dut.taken, 1)
+        grants = []
+        for _ in range(3 * requesters):
+            grants.append(ctx.get(dut.grant))
+            await ctx.tick()
+        assert grants == [1 << n for n in range(requesters)] * 3
+
+    simulate(dut, bench)
+
+
+def test_a_grant_that_is_not_taken_stays():
+    dut = Arbiter(3)
+
+    async def bench(ctx):
+        ctx.set(dut.requests, 0b110)
+        for taken in (0, 0, 1):
+            assert ctx.get(dut.grant) == 0b010
+            ctx.set(dut.taken, taken)
+            await ctx.tick()
+        assert ctx.get(dut.grant) == 0b100
+
+    simulate(dut, bench)
+
+
+class Selector(wiring.Component):
+    """`select` as a component."""
+
+    def __init__(self, choices):
+        self.choices = choices
+        super().__init__(
+            {"grant": In(choices), "o": Out(8)} | {f"i_{n}": In(8) for n in range(choices)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        values = [getattr(self, f"i_{n}") for n in range(self.choices)]
+        m.d.comb += self.o.eq(select(self.grant, values))
+        return m
+
+
+@pytest.mark.parametrize("choices", [1, 2, 3, 8])
+def test_select_returns_what_was_granted(choices):
+    dut = Selector(choices)
+
+    async def bench(ctx):
+        for n in range(choices):
+            ctx.set(getattr(dut, f"i_{n}"), 10 + n)
+        for n in range(choices):
+            ctx.set(dut.grant, 1 << n)
+            assert ctx.get(dut.o) == 10 + n
+
+    simulate(dut, bench, domains=())
+
+
+class Lowest(wiring.Component):
+    """`lowest` as a component."""
+
+    def __init__(self, width):
+        super().__init__({"i": In(width), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(lowest(self.i))
+        return m
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 9, 16, 33])
+def test_lowest_bit(width):
+    dut = Lowest(width)
+    rng = random.Random(width)
+    full = (1 << width) - 1
+    some = [rng.getrandbits(width) << rng.randrange(width) & full for _ in range(100)]
+
+    async def bench(ctx):
+        for value in (0, 1, full, 1 << (width - 1), *some):
+            ctx.set(dut.i, value)
+            assert ctx.get(dut.o) == value & -value, f"{value:#b}"
+
+    simulate(dut, bench, domains=())
+
+
+def test_depth_of_many_requesters():
+    """No carry chain runs through all requesters."""
+    assert measure(Arbiter(32), "arbiter").depth <= 40

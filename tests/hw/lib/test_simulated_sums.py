@@ -1,0 +1,56 @@
+"""Tests of adders written as one expression for simulators, against those for synthesis."""
+
+from unittest.mock import patch
+
+import pytest
+
+from spica.hw.cluster.cluster import Cluster
+from spica.hw.config import PRESETS
+from spica.hw.emit.emitter import emit
+from spica.hw.lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from spica.synth.equivalence import require_equal
+from spica.synth.yosys import YosysError
+
+
+def both(config: CarrySelectAddConfig) -> tuple[str, str]:
+    """Return the Verilog of an adder for synthesis, and the one for a simulator."""
+    blocks, whole = (
+        emit(CarrySelectAdd(config), "adder", simulated=simulated).verilog
+        for simulated in (False, True)
+    )
+    return blocks, whole
+
+
+def adders_of(preset: str) -> set[CarrySelectAddConfig]:
+    """Return the configs of all adders in a preset."""
+    found, elaborate = set(), CarrySelectAdd.elaborate
+
+    def noted(self, platform):
+        found.add(self.config)
+        return elaborate(self, platform)
+
+    with patch.object(CarrySelectAdd, "elaborate", noted):
+        verilog = emit(Cluster(PRESETS[preset]), preset, simulated=True).verilog
+    assert "without_" not in verilog
+    return found
+
+
+@pytest.mark.parametrize(
+    "preset",
+    ["tiny_hetero", *(pytest.param(name, marks=pytest.mark.slow) for name in ("core", "virgo"))],
+)
+def test_adders_of_presets_are_the_same(preset):
+    configs = adders_of(preset)
+    assert len(configs) > 5
+    for config in configs:
+        blocks, whole = both(config)
+        assert blocks.count("without_")
+        assert f"{config.width} are proven" in require_equal(blocks, whole, "adder")
+
+
+@pytest.mark.parametrize(("old", "new"), [("1'h1", "1'h0"), ("total_5[3] ?", "total_5[2] ?")])
+def test_another_sum_is_found(old, new):
+    blocks, whole = both(CarrySelectAddConfig(width=12, blocks=(5, 8)))
+    assert old in blocks
+    with pytest.raises(YosysError, match="unproven"):
+        require_equal(blocks.replace(old, new), whole, "adder")

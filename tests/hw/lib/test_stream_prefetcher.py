@@ -1,0 +1,140 @@
+"""Tests of the stream prefetcher: lines of streams are proposed, and no others."""
+
+import random
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.lib.stream_prefetcher import BEHIND, STREAMS, StreamConfig, StreamPrefetcher
+from spica.sim.engine.testbench import simulate
+from spica.sim.golden.lib.stream_prefetcher import StreamModel
+
+CONFIG = StreamConfig(line_width=16, ahead=6)
+
+
+def proposals(requests, *, config=CONFIG, ready=lambda: True, forgets=lambda: False):
+    """Return the proposals; each request is a missed line, a pair, or None."""
+    unit, model, taken = StreamPrefetcher(config), StreamModel(config), []
+
+    async def drive(ctx):
+        for request in [*requests, *[None] * (2 * STREAMS * config.ahead)]:
+            asked = request if isinstance(request, tuple) or request is None else (request, True)
+            is_ready, is_forgotten = ready(), forgets()
+            ctx.set(unit.asks, asked is not None)
+            ctx.set(unit.line, asked[0] if asked else 0)
+            ctx.set(unit.missed, asked[1] if asked else 0)
+            ctx.set(unit.o.ready, is_ready)
+            ctx.set(unit.forget, is_forgotten)
+            proposed = ctx.get(unit.o.payload) if ctx.get(unit.o.valid) else None
+            assert proposed == model.proposed
+            assert ctx.get(unit.busy) == (model.is_busy or asked is not None)
+            if is_ready and proposed is not None:
+                taken.append(proposed)
+            model.step(asked, is_ready, is_forgotten)
+            await ctx.tick()
+
+    simulate(unit, drive)
+    return taken
+
+
+def apart(lines, gap: int = 3):
+    """Return requests with some cycles between them."""
+    return [request for line in lines for request in (line, *[None] * gap)]
+
+
+def test_it_converts():
+    rtlil.convert(StreamPrefetcher(CONFIG))
+
+
+def test_a_stream_has_its_next_lines_once_each():
+    assert proposals(apart(range(1000, 1020))) == [*range(1002, 1026)]
+
+
+def test_what_is_missed_late_moves_the_front():
+    """Lines requested meanwhile are not proposed any more."""
+    assert proposals([1000, 1001, 1002, 1003, *[None] * 20]) == [*range(1004, 1010)]
+
+
+@pytest.mark.parametrize("lines", [range(1000, 1100, 2), range(1100, 1000, -1), [7] * 20])
+def test_what_is_no_stream_has_nothing(lines):
+    assert proposals(apart(lines)) == []
+
+
+def test_lines_at_random_have_next_to_nothing():
+    rng = random.Random(3)
+    assert len(proposals(apart(rng.randrange(1 << 15) for _ in range(1000)))) <= 12
+
+
+def test_what_is_here_begins_no_stream():
+    assert proposals([request and (request, False) for request in apart(range(1000, 1020))]) == []
+
+
+def test_what_is_here_keeps_a_stream_going():
+    first = apart(range(1000, 1002))
+    later = [request and (request, False) for request in apart(range(1002, 1020))]
+    assert proposals(first + later) == [*range(1002, 1026)]
+
+
+@pytest.mark.parametrize("streams", [2, STREAMS])
+def test_streams_side_by_side(streams):
+    starts = [1000 * (n + 1) for n in range(streams)]
+    lines = [start + n for n in range(20) for start in starts]
+    found = proposals(apart(lines, gap=8))
+    assert sorted(found) == [start + n for start in starts for n in range(2, 26)]
+
+
+def test_blocks_in_no_order_are_one_stream():
+    """In the order of warps: few lines are proposed twice, and none is skipped."""
+    rng, lines = random.Random(1), []
+    for base in range(1000, 1000 + 4 * BEHIND // 2, BEHIND // 2):
+        blocks = [*range(base, base + BEHIND // 2, 4)]
+        rng.shuffle(blocks)
+        lines += [line for block in blocks for line in range(block, block + 4)]
+    found = proposals(apart(lines, gap=12))
+    last = max(lines)
+    assert sorted(set(found) | set(lines)) == [*range(1000, last + CONFIG.ahead + 1)]
+    assert len(found) <= 1.2 * len(set(found))
+
+
+def test_a_stream_in_use_outlives_lines_at_random():
+    rng, lines = random.Random(2), []
+    for n in range(200):
+        lines += [1000 + n, *(rng.randrange(1 << 14, 1 << 15) for _ in range(STREAMS - 2))]
+    found = [line for line in proposals(apart(lines, gap=6)) if line < 2000]
+    assert found == [*range(1002, 1200 + CONFIG.ahead)]
+
+
+@pytest.mark.parametrize("ahead", [1, 6, 32])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_its_model(ahead, seed):
+    rng = random.Random(seed)
+    config = StreamConfig(line_width=16, ahead=ahead)
+    fronts = [rng.randrange(512, 1 << 15) for _ in range(12)]
+
+    def request():
+        if rng.random() < 0.5:
+            return None
+        number = rng.randrange(len(fronts))
+        fronts[number] += rng.choice([0, 1, 1, 1, 1, -3, 2, 15, 16])
+        if rng.random() < 0.02:
+            fronts[number] = rng.randrange(512, 1 << 15)
+        return fronts[number], rng.random() < 0.7
+
+    proposals(
+        [request() for _ in range(3000)],
+        config=config,
+        ready=lambda: rng.random() < 0.6,
+        forgets=lambda: rng.random() < 0.002,
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ahead": 0}, "ahead must be between 1 and 128, not 0"),
+        ({"line_width": 9}, "line_width must be between 10 and 32, not 9"),
+    ],
+)
+def test_what_it_must_be(change, message):
+    with pytest.raises(ValueError, match=message):
+        StreamConfig(**{"line_width": 16, "ahead": 6, **change})

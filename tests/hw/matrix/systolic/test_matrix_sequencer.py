@@ -1,0 +1,274 @@
+"""Tests of the tile sequencer against its golden model and the timing rules of the array."""
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from spica.hw.config import ClusterConfig, MatrixConfig, SharedMemoryConfig
+from spica.hw.matrix.operation import OperationLimits, output_groups
+from spica.hw.matrix.systolic.sequencer import Sequencer
+from spica.sim.engine.testbench import require_no_loop, simulate
+from support.matrix.sequencer_bench import REVISIT_LATENCY, WRITE_LATENCY, SequencerSurroundings
+
+BASE = ClusterConfig(
+    shared=SharedMemoryConfig(size=4096, banks=2, subbanks=8),
+    matrix=MatrixConfig(rows=4, columns=4, accumulator_bytes=1024, tile=(8, 8, 8)),
+)
+assert BASE.matrix is not None
+
+
+def with_matrix(**changes):
+    """Return the base configuration with a different array."""
+    return replace(BASE, matrix=replace(BASE.matrix, **changes))
+
+
+CONFIGS = {
+    "4x4": BASE,
+    "4x4 latency 1": with_matrix(multiply_add_latency=1),
+    "4x4 latency 4": with_matrix(multiply_add_latency=4),
+    "2x8": with_matrix(rows=2, columns=8),
+    "8x2 int8": with_matrix(rows=8, columns=2, operand="int8", read_scale=False),
+    "output-stationary": with_matrix(dataflow="output_stationary"),
+    "output-stationary latency 1": with_matrix(
+        dataflow="output_stationary", multiply_add_latency=1
+    ),
+    "output-stationary latency 3 2x8": with_matrix(
+        dataflow="output_stationary", multiply_add_latency=3, rows=2, columns=8
+    ),
+    "output-stationary 8x2 int8": with_matrix(
+        dataflow="output_stationary", rows=8, columns=2, operand="int8", read_scale=False
+    ),
+    "output-stationary latency 5 fp32": with_matrix(
+        dataflow="output_stationary", multiply_add_latency=5, operand="fp32"
+    ),
+    "output-stationary latency 6 2x8": with_matrix(
+        dataflow="output_stationary", multiply_add_latency=6, rows=2, columns=8
+    ),
+    "memory latency 5": replace(BASE, shared=replace(BASE.shared, read_latency=5)),
+}
+
+
+def random_operation(config, rng, **changes):
+    """Return an operation with random sizes and operands that fit."""
+    matrix, lines = config.matrix, config.shared.size
+    while True:
+        i, j, k = (rng.choice(counts) for counts in ([1, 1, 2, 3, 5], [1, 1, 2, 5, 7], [1, 2, 4]))
+        if i * j * matrix.rows <= matrix.accumulator_rows:
+            break
+    pad_i, pad_j, pad_k = (
+        rng.choice([0, 0, rng.randrange(limit)])
+        for limit in (matrix.rows, matrix.columns, matrix.rows)
+    )
+    extents = {"a": i * matrix.rows * k * matrix.a_bytes, "b": k * matrix.rows * j * matrix.b_bytes}
+    lines = {
+        name: rng.randrange((config.shared.size - extents[name]) // access + 1)
+        for name, access in (("a", matrix.a_bytes), ("b", matrix.b_bytes))
+    }
+    transposed = rng.choice([None, "a", "b"]) if matrix.rows == matrix.columns else None
+    if transposed == "b" and matrix.dataflow == "output_stationary":
+        transposed = None
+    parts = rng.choice(["load", "compute", "compute", "compute", "store", "both", "all", "none"])
+    return {
+        "load_a": parts in ("load", "all"),
+        "load_b": parts in ("load", "all"),
+        "compute": parts in ("compute", "both", "all"),
+        "store": parts in ("store", "both", "all"),
+        "spill": rng.random() < 0.3,
+        "accumulate": rng.random() < 0.5,
+        "transpose_a": transposed == "a",
+        "transpose_b": transposed == "b",
+        "wide": rng.random() < 0.5,
+        "relu": rng.random() < 0.5,
+        "scale": rng.getrandbits(32),
+        "i_blocks": i,
+        "j_blocks": j,
+        "k_blocks": k,
+        "height": i * matrix.rows - pad_i,
+        "width": j * matrix.columns - pad_j,
+        "depth": k * matrix.rows - pad_k,
+        "last_height": matrix.rows - pad_i,
+        "last_depth": matrix.rows - pad_k,
+        "a_line": lines["a"],
+        "b_line": lines["b"],
+        "c_line": rng.randrange(config.shared.size // matrix.a_bytes),
+        **{f"{name}_address": rng.getrandbits(32) for name in "abc"},
+        **{f"{name}_pitch": rng.getrandbits(16) for name in "abc"},
+    } | changes
+
+
+def run(config, operations, **options):
+    """Run operations and check them; return the environment of the sequencer."""
+    dut = Sequencer(config, write_latency=WRITE_LATENCY, revisit_latency=REVISIT_LATENCY)
+    require_no_loop(dut)
+    surroundings = SequencerSurroundings(dut, operations, **options)
+    simulate(dut, surroundings.run)
+    surroundings.check()
+    return surroundings
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_random_operations(name, stall):
+    config = CONFIGS[name]
+    rng = random.Random(name)
+    operations = [random_operation(config, rng) for _ in range(20)]
+    run(config, operations, stall=stall, drain_stall=stall, seed=len(name))
+
+
+@pytest.mark.parametrize("latency", range(1, 7))
+def test_column_blocks_fall_into_groups(latency):
+    config = with_matrix(dataflow="output_stationary", multiply_add_latency=latency)
+    for count in range(1, OperationLimits(config=config).j_blocks + 100):
+        groups, last = output_groups(config, count)
+        assert groups == -(-count // latency)
+        assert last == count - (groups - 1) * latency
+
+
+def compute(config, i, j, k, **changes):
+    """Return a compute of whole blocks."""
+    rng = random.Random(0)
+    return (
+        random_operation(config, rng)
+        | {
+            "load_a": 0,
+            "load_b": 0,
+            "compute": 1,
+            "store": 0,
+            "accumulate": 0,
+            "transpose_a": 0,
+            "transpose_b": 0,
+            "i_blocks": i,
+            "j_blocks": j,
+            "k_blocks": k,
+            "height": i * config.matrix.rows,
+            "width": j * config.matrix.columns,
+            "depth": k * config.matrix.rows,
+            "last_height": config.matrix.rows,
+            "last_depth": config.matrix.rows,
+            "a_line": 0,
+            "b_line": 0,
+        }
+        | changes
+    )
+
+
+LARGE = replace(
+    BASE,
+    shared=replace(BASE.shared, size=16384),
+    matrix=replace(BASE.matrix, accumulator_bytes=2048, tile=(32, 16, 32)),
+)
+
+
+def gaps(surroundings):
+    """Return the lengths of the pauses between rows."""
+    cycles = surroundings.row_cycles
+    return [later - earlier - 1 for earlier, later in pairwise(cycles)]
+
+
+def test_a_tile_takes_one_cycle_per_row_and_the_next_follows_at_once():
+    operations = [compute(LARGE, 8, 4, 8, accumulate=index > 0) for index in range(3)]
+    surroundings = run(LARGE, operations)
+    assert len(surroundings.row_cycles) == 3 * 8 * 4 * 8 * 4
+    assert not any(gaps(surroundings))
+    # From the operation to its first row: queues, four rows of weights, read latency.
+    assert surroundings.row_cycles[0] <= 14
+    assert surroundings.events["active"] == 3 * 1024
+
+
+@pytest.mark.parametrize("latency", [1, 2])
+def test_tiles_as_short_as_the_array_is_high_follow_at_once(latency):
+    size = {"rows": 8, "columns": 8, "tile": (16, 32, 32)}
+    config = replace(LARGE, matrix=replace(LARGE.matrix, multiply_add_latency=latency, **size))
+    surroundings = run(config, [compute(config, 1, 4, 4) for _ in range(2)])
+    assert not any(gaps(surroundings))
+
+
+def test_passes_shorter_than_the_adders_wait_for_them():
+    surroundings = run(LARGE, [compute(LARGE, 1, 8, 8)])
+    assert LARGE.matrix.rows < REVISIT_LATENCY
+    assert set(gaps(surroundings)) == {0, REVISIT_LATENCY - LARGE.matrix.rows}
+
+
+def test_short_tiles_wait_for_weights():
+    config = replace(LARGE, matrix=replace(LARGE.matrix, multiply_add_latency=4))
+    surroundings = run(config, [compute(config, 1, 8, 4)])
+    # A tile takes at least 1 + (rows - 1) * (latency - 1) cycles.
+    assert set(gaps(surroundings)) == {0, 10 - 4}
+
+
+@pytest.mark.parametrize("operand", ["a", "b"])
+def test_transposed_operands_cost_no_pause(operand):
+    operations = [compute(LARGE, 4, 4, 4, **{f"transpose_{operand}": 1}) for _ in range(2)]
+    surroundings = run(LARGE, operations)
+    assert not any(gaps(surroundings))
+
+
+def test_a_store_delays_the_next_tile_by_few_cycles_only():
+    operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(3)]
+    surroundings = run(LARGE, operations)
+    pauses = [gap for gap in gaps(surroundings) if gap]
+    assert len(pauses) == 2
+    assert max(pauses) <= 4
+
+
+def test_a_drain_of_half_the_rate_delays_one_block_of_columns():
+    """The overwriting block continues with all of K: meanwhile the drain gets ahead."""
+    operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(2)]
+    surroundings = run(LARGE, operations, drain_stall=0.5)
+    rows = 8 * LARGE.matrix.rows
+    assert rows / 2 < surroundings.events["wait_drain"] < 2 * rows
+
+
+def test_events_name_the_wait():
+    operations = [compute(LARGE, 1, 1, 8, height=1)]
+    surroundings = run(LARGE, operations)
+    assert surroundings.events["wait_weights"] > 0
+    surroundings = run(
+        with_matrix(multiply_add_latency=1, rows=2, columns=2),
+        [compute(with_matrix(rows=2, columns=2), 1, 1, 8, height=1)],
+    )
+    assert surroundings.events["wait_revisit"] > 0
+    surroundings = run(LARGE, [compute(LARGE, 8, 4, 2, store=1)] * 2, drain_stall=0.5)
+    assert surroundings.events["wait_drain"] > 30
+    surroundings = run(LARGE, [compute(LARGE, 8, 4, 2)] * 2, stall=0.5)
+    assert surroundings.events["wait_a"] > 50
+
+
+@pytest.mark.parametrize(("latency", "j"), [(1, 4), (2, 4), (4, 4), (6, 6)])
+def test_output_stationary_tiles_follow_at_once(latency, j):
+    matrix = replace(LARGE.matrix, dataflow="output_stationary", multiply_add_latency=latency)
+    config = replace(LARGE, matrix=matrix)
+    operations = [compute(config, 2, j, 4, accumulate=index > 0) for index in range(2)]
+    surroundings = run(config, operations)
+    assert len(surroundings.row_cycles) == 2 * 2 * j * 16
+    assert not any(gaps(surroundings))
+    # Queues, the read latency, and four rows of A through the transposer.
+    assert surroundings.row_cycles[0] <= 17
+
+
+def test_output_stationary_stores_cost_few_cycles():
+    config = replace(LARGE, matrix=replace(LARGE.matrix, dataflow="output_stationary"))
+    surroundings = run(config, [compute(config, 4, 4, 8, store=1) for _ in range(2)])
+    # The store starts, and 32 rows are read while the next tiles take 64 cycles.
+    assert sum(gaps(surroundings)) <= 4
+
+
+def test_output_stationary_short_chains_wait_for_the_sums_before_them():
+    config = replace(LARGE, matrix=replace(LARGE.matrix, dataflow="output_stationary"))
+    surroundings = run(config, [compute(config, 4, 4, 1, depth=2, last_depth=2)])
+    # A chain of 2 steps each, but the previous four rows of sums need 8 cycles to leave.
+    assert max(gaps(surroundings)) <= 6
+    assert surroundings.events["wait_revisit"] > 0
+
+
+def test_a_narrower_shape_does_not_revisit_a_row_too_soon():
+    config = CONFIGS["2x8"]
+    operations = [
+        compute(config, 3, 1, 1, height=5, last_height=1),
+        # Accumulator row 4 was the last one; here it is the fourth.
+        compute(config, 2, 2, 1, height=3, last_height=1, accumulate=1),
+    ]
+    surroundings = run(config, operations)
+    assert surroundings.events["wait_revisit"] > 0

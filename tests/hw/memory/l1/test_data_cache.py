@@ -1,0 +1,367 @@
+"""Tests of the data cache: one order per beat for any memory timing, and its latencies."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.config import CacheConfig
+from spica.hw.memory.l1.data_cache import DataCache
+from spica.hw.memory.l1.data_cache_layouts import DataCacheConfig
+from spica.hw.memory.l1.flushable_tag_array import EPOCHS
+from spica.sim.golden.memory.l1.data_cache import OrderedMemory
+from spica.synth.budgets import too_deep
+from spica.synth.measure import measure
+from support.memory.data_cache_bench import DataCacheBench, Write
+
+CELLS = 850
+
+
+def config_of(*, beat_bytes: int = 16, waiters: int = 8, **cache) -> DataCacheConfig:
+    """Return a data cache; most are tiny, so that lines evict each other."""
+    return DataCacheConfig(
+        cache=CacheConfig(prefetch=0, **cache),
+        beat_bytes=beat_bytes,
+        word_bytes=beat_bytes,
+        waiters=waiters,
+    )
+
+
+CONFIGS = {
+    "small": config_of(size=256, ways=2, line_bytes=32, misses=4),
+    "direct": config_of(size=64, ways=1, line_bytes=32, misses=2, waiters=4),
+    "ways": config_of(size=512, ways=4, line_bytes=64, misses=8, waiters=16),
+    "beat": config_of(size=128, ways=2, line_bytes=16, misses=3),
+    "one": config_of(beat_bytes=8, size=16, ways=1, line_bytes=8, misses=1, waiters=1),
+    "core": config_of(beat_bytes=32, waiters=16),
+}
+
+
+def requests(rng: random.Random, config: DataCacheConfig, count: int, beats: int):
+    """Return reads and writes of few beats, often near earlier ones, with extremes."""
+    size, at, reads, writes = config.beat_bytes, 0, [], []
+    for _ in range(count):
+        near = (at + rng.choice([0, 1])) % beats
+        at = rng.choice([near, rng.randrange(beats)])
+        if rng.random() < 0.65:
+            reads.append(at)
+        else:
+            strobes = rng.choice([0, 1, (1 << size) - 1, 1 << size - 1, rng.getrandbits(size)])
+            writes.append(Write(at, rng.randbytes(size), strobes))
+    return reads, writes
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_it_converts(name):
+    rtlil.convert(DataCache(CONFIGS[name]))
+
+
+@pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_requests_take_effect_in_their_order(name, latency, jitter, stall):
+    config, rng = CONFIGS[name], random.Random(f"{name} {latency} {stall}")
+    beats = min(2 * config.cache.lines * config.beats, 64)
+    bench = DataCacheBench(
+        config, rng, latency=latency, jitter=jitter, stall=stall, broken=[3], refused=[5]
+    )
+    apart, count = 60 + 4 * config.cache.sets, 60 if name == "one" else 200
+    forgets = set(range(25, 3000, apart))
+    changes = forgets | set(range(60, 3000, 2 * apart))
+    bench.run(*requests(rng, config, count, beats), invalidations=forgets, changes=changes)
+    events = bench.events
+    assert events["reads"] == len(bench.latencies) > count // 2
+    assert events["writes"] == count - events["reads"]
+    assert events["misses"] == len(bench.lines_read)
+
+
+def test_seldom_things_happen_at_random():
+    """A stream without conflicts would prove little."""
+    config, rng = CONFIGS["direct"], random.Random(5)
+    bench = DataCacheBench(config, rng, latency=8, jitter=20, broken=[3], refused=[5])
+    seen = set()
+    before = bench.settle
+
+    def settle(seen_now, willing):
+        offers, held = bench.offers, {bench.line_of(line[0][2]) for line in bench.lines}
+        if offers["write"] and not seen_now["write"]:
+            line = bench.line_of(offers["write"]["beat"] - bench.first)
+            seen.update(["held for a line"] * (line in held))
+        if offers["line"] and not seen_now["line"]:
+            seen.add("a beat is refused")
+        if len(bench.lines) == 2 and bench.lines[0][0][1] != bench.lines[1][0][1]:
+            seen.add("two lines")
+        return before(seen_now, willing)
+
+    bench.settle = settle
+    reads, writes = requests(rng, config, 400, 12)
+    bench.run(reads, writes, invalidations=set(range(100, 2000, 150)))
+    assert seen == {"held for a line", "a beat is refused", "two lines"}
+    assert min(bench.events.values()) > 10  # joins, waits for MSHRs and for order
+    assert bench.events["reads"] > bench.events["misses"] + bench.events["joins"]
+    assert bench.errors["reads"] > 3 < bench.errors["writes"]
+
+
+def test_a_wrong_byte_is_found():
+    model = OrderedMemory(4, lambda beat: bytes([beat] * 4))
+    model.write(7, bytes([1, 2, 3, 4]), 0b0010)
+    model.read(0, 7)
+    model.write(7, bytes([9] * 4), 0b1111)
+    model.answer(0, bytes([7, 2, 7, 7]))
+    model.read(0, 7)
+    with pytest.raises(AssertionError, match=r"beat 0x7 has wrong bytes \[1\]"):
+        model.answer(0, bytes([9, 2, 9, 9]))
+
+
+def test_what_others_write_is_right_either_way_until_it_is_forgotten():
+    model = OrderedMemory(1, lambda beat: b"a")
+    for number in range(2):
+        model.read(number, 0)
+    model.change(0, b"b")
+    model.answer(0, b"a")
+    model.answer(1, b"b")
+    model.write(0, b"x", 1, fails=True)
+    for number, answer in enumerate((b"a", b"b", b"x")):
+        model.read(number, 0)
+        model.answer(number, answer)
+    model.forget()
+    model.read(0, 0)
+    with pytest.raises(AssertionError, match="wrong bytes"):
+        model.answer(0, b"a")
+
+
+CORE = CONFIGS["core"]
+SWEEP = [None] * (CORE.cache.sets + 2)  # the tags are cleared after reset
+FULL = (1 << CORE.beat_bytes) - 1
+MOST = CORE.cache.misses
+
+
+def store(beat: int, value: int = 1, strobes: int = FULL) -> Write:
+    """Return a write of one byte; all such writes are equal."""
+    return Write(beat, bytes([value] * CORE.beat_bytes), strobes)
+
+
+def core_bench(latency: int = 20, config: DataCacheConfig = CORE, **more) -> DataCacheBench:
+    """Return a bench without random pauses."""
+    return DataCacheBench(config, random.Random(1), latency=latency, **more)
+
+
+def test_latency_is_as_stated():
+    bench = core_bench()
+    # A line of two beats: requested after 2 cycles, read in 20 and 1, answered after 2 more.
+    bench.run([*SWEEP, 0, *[None] * 40, 0, 1])
+    assert bench.latencies == [2 + 20 + 1 + 2, 1, 1]
+    assert bench.lines_read == [0]
+
+
+def test_all_who_want_a_line_are_answered_one_per_cycle():
+    bench = core_bench()
+    bench.run([*SWEEP, 1, 0, 1, 1, 0])
+    assert sorted(bench.cycles) == list(range(min(bench.cycles), min(bench.cycles) + 5))
+    assert sum(bench.latencies) == 5 * 25  # the lowest number first
+    assert bench.lines_read == [0]
+    assert bench.events["joins"] == 4
+
+
+def test_beats_that_are_there_follow_each_other():
+    there = range(64)
+    bench = core_bench()
+    bench.run([*SWEEP, *there, *[None] * 60, *there])
+    assert bench.latencies[64:] == [1] * 64
+    assert bench.cycles[-1] - bench.cycles[64] == 63
+    assert len(bench.lines_read) == 32
+
+
+def test_reads_and_writes_come_in_turns_where_both_are_there():
+    there, pauses = range(64), [None] * 200
+    far = range(1064, 1128)  # in other sets
+    bench = core_bench(latency=2)
+    bench.run(
+        [*SWEEP, *there, *pauses, *there],
+        [*SWEEP, *[None] * 320, *map(store, far)],
+    )
+    assert bench.cycles[-1] - bench.cycles[64] in range(63 + 60, 63 + 68)
+    assert bench.latencies[64:] == [1] * 64
+    assert len(bench.lines_read) == 32  # none for a write
+
+
+def test_writes_of_lines_that_are_there_follow_each_other():
+    bench = core_bench(latency=2)
+    beats = range(32)
+    bench.run(
+        [*SWEEP, *beats, *[None] * 150, *beats],
+        [*SWEEP, *[None] * 100, *(store(beat, beat) for beat in beats)],
+    )
+    assert bench.writes[-1] - bench.writes[0] == 31
+    assert bench.latencies[32:] == [1] * 32  # the model compares their values
+    assert len(bench.lines_read) == 16
+
+
+def test_a_write_is_not_kept_waiting_by_reads_of_its_line():
+    bench = core_bench(latency=2)
+    bench.run([*SWEEP, 0, *[None] * 30, *[0, 1] * 20], [*SWEEP, *[None] * 41, *[store(0, 5)] * 3])
+    assert bench.writes[-1] - bench.writes[0] <= 6
+    assert bench.cycles[-1] - bench.writes[-1] > 20
+
+
+def test_a_read_is_not_kept_waiting_by_writes_to_its_beat():
+    bench = core_bench(latency=2)
+    writes = [store(0, n) for n in range(20)]
+    bench.run([*SWEEP, 0, *[None] * 39, 0], [*SWEEP, *[None] * 30, *writes])
+    assert bench.writes[-1] - bench.writes[0] <= 19 + 3
+    assert bench.cycles[-1] < bench.writes[-1] - 5
+
+
+def test_a_write_is_not_kept_waiting_by_beats_that_come():
+    bench = core_bench(latency=30)
+    bench.run(
+        [*SWEEP, *(130 * n for n in range(MOST))],
+        [*SWEEP, *[None] * 35, *(store(2000 + beat) for beat in range(4))],
+    )
+    comes = range(min(bench.cycles), max(bench.cycles))
+    assert all(cycle in comes for cycle in bench.writes)
+    assert bench.writes[-1] - bench.writes[0] <= 7  # every other cycle
+
+
+def test_misses_are_under_way_together():
+    far_apart = [130 * n for n in range(MOST)]
+    bench = core_bench(latency=100)
+    bench.run([*SWEEP, *far_apart])
+    assert max(bench.latencies) <= 2 + 100 + 2 * MOST + 2
+    assert bench.events["entry_waits"] == 0
+    # One more waits for an MSHR, and so does the next request.
+    bench = core_bench(latency=100)
+    bench.run([*SWEEP, *far_apart, 130 * MOST, 0])
+    assert max(bench.latencies) > 200
+    assert bench.events["entry_waits"] > 80
+
+
+def test_what_is_there_is_answered_while_lines_are_read():
+    bench = core_bench(latency=100)
+    bench.run([*SWEEP, 0, *[None] * 120, 500, 0, 600, 1])
+    assert bench.latencies == [105, 1, 1, 105, 105]
+
+
+def test_lines_that_were_never_read_flow():
+    """Each beat's read meets another answer at the memories: half a beat per cycle."""
+    config = replace(CORE, waiters=64)
+    bench = core_bench(latency=10, config=config)
+    bench.run([*SWEEP, *range(256)])
+    assert bench.cycles[-1] - bench.cycles[0] < 2.1 * 256
+    assert len(bench.lines_read) == 128
+
+
+def test_a_write_waits_for_a_line_that_is_being_read_and_holds_nobody():
+    bench = core_bench(latency=50)
+    bench.run(
+        [*SWEEP, 400, *[None] * 80, 0, 400, 401, *[None] * 80, 0],
+        [*SWEEP, *[None] * 83, store(0, 7)],
+    )
+    assert bench.latencies == [55, 1, 1, 55, 1]
+    assert bench.events["order_waits"] > 40
+    assert bench.lines_read == [400, 0]
+
+
+def test_a_missing_line_waits_for_writes_to_it():
+    bench = core_bench(latency=50)
+    bench.run([*SWEEP, None, 1], [*SWEEP, store(0, 9)])
+    assert bench.latencies[0] > 50 + 50
+    assert bench.events["order_waits"] > 40
+    bench = core_bench(latency=50)
+    bench.run([*SWEEP, None, 2], [*SWEEP, store(0, 9)])
+    assert bench.latencies == [55]
+
+
+def test_waits_for_memories_are_counted_apart():
+    bench = core_bench()
+    bench.run([0])
+    assert bench.events["bank_waits"] == CORE.cache.sets  # the tags are cleared after reset
+    # Hits wait for nothing; waits for an MSHR or for room are not waits for memories.
+    there = [*SWEEP, 0, *[None] * 40]
+    bench = core_bench()
+    bench.run([*there, *[0, 1] * 20])
+    assert bench.events["bank_waits"] == 0
+    bench = core_bench(latency=100)
+    bench.run([*SWEEP, *(130 * n for n in range(MOST + 1)), 0])
+    assert bench.events["bank_waits"] == 0 < bench.events["entry_waits"]
+    # If a read and a write come in every cycle, one of them waits.
+    bench = core_bench(latency=2)
+    bench.run([*there, *[0] * 20], [*SWEEP, *[None] * 41, *(store(500 + 2 * n) for n in range(20))])
+    assert bench.events["bank_waits"] in range(2 * 20 - 2, 2 * 20 + 2)
+    # Nearly every answer delays a read.
+    bench = core_bench(config=replace(CORE, waiters=64))
+    bench.run([*SWEEP, *range(256)])
+    assert bench.events["bank_waits"] in range(220, 257)
+
+
+def test_a_write_to_no_line_reads_none():
+    bench = core_bench()
+    bench.run((), [*SWEEP, *(store(beat) for beat in range(20))])
+    assert bench.lines_read == []
+    assert bench.held(19)[0] == 1
+
+
+def test_it_forgets_what_it_has_and_what_is_on_its_way():
+    start = len(SWEEP)
+    again = [*SWEEP, 0, *[None] * 40, *SWEEP, 0]
+    bench = core_bench()
+    bench.run(again, invalidations={start + 30})
+    assert bench.lines_read == [0, 0]
+    bench = core_bench()
+    bench.run(again, invalidations={start + 10})
+    assert bench.lines_read == [0, 0]
+    bench = core_bench()
+    bench.run(again)
+    assert bench.lines_read == [0]
+
+
+def test_to_forget_holds_nobody():
+    bench = core_bench()
+    reads = [0, *[None] * 40, 0]  # the second in the cycle after the answer
+    bench.run([*SWEEP, *reads], invalidations={len(SWEEP) + 40})
+    assert bench.latencies == [25, 25]
+    assert bench.lines_read == [0, 0]
+    first, second = bench.cycles
+    assert second - first == 41
+
+
+@pytest.mark.parametrize("times", range(EPOCHS - 1, EPOCHS + 2))
+def test_what_was_forgotten_often_does_not_come_back(times):
+    bench, start = core_bench(), len(SWEEP) + 40
+    told = set(range(start, start + times))
+    bench.run([*SWEEP, 0, *[None] * (40 + times), *SWEEP, 0, 1], invalidations=told)
+    assert bench.lines_read == [0, 0]
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_what_cannot_be_read_is_not_kept(broken):
+    bench = core_bench(broken=[broken])
+    bench.run([*SWEEP, 0, 1, *[None] * 40, 1 - broken])
+    assert bench.errors["reads"] == 1
+    assert bench.lines_read == [0, 0]
+
+
+def test_a_write_that_failed_is_in_no_line():
+    bench = core_bench(refused=[0])
+    pauses = [None] * 60
+    bench.run([*SWEEP, 0, *pauses, *pauses, *SWEEP, 0, 1], [*SWEEP, *pauses, store(0, 3)])
+    assert bench.errors["writes"] == 1
+    assert bench.lines_read == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"word_bytes": 8}, "word_bytes must equal beat_bytes, 32, not 8"),
+        ({"cache": CacheConfig()}, "cache.prefetch must be 0 in a data cache, .*, not 6"),
+    ],
+)
+def test_what_it_cannot_be_is_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        replace(CORE, **fields)
+
+
+def test_cells_and_depth_are_within_budget():
+    measured = measure(DataCache(CORE), "data_cache")
+    assert measured.cells <= CELLS
+    assert too_deep(measured) == {}

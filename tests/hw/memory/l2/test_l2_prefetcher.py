@@ -1,0 +1,205 @@
+"""Tests of prefetching in an L2 slice: values unaffected, timing only."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.config.l2 import L2Config
+from spica.hw.isa.memory_map import DRAM_END
+from spica.hw.memory.l2.layouts import L2SliceConfig
+from spica.hw.memory.l2.prefetcher import L2Ahead
+from spica.sim.engine.testbench import simulate
+from support.memory.l2_bench import Burst, L2Bench
+
+AHEAD = 4
+CONFIG = L2SliceConfig(
+    l2=L2Config(size=4096, ways=2, misses=8, write_backs=4, prefetch=AHEAD), masters=1
+)
+SMALL = replace(CONFIG, l2=replace(CONFIG.l2, size=512))
+DMA, CORE, OTHER = 0, 0x20, 0x41
+LATENCY = 60
+
+
+def lines_of(bench: L2Bench) -> list[int]:
+    """Return the lines that were read from DRAM."""
+    return [(address - bench.base) // bench.config.l2.line_bytes for address, *_ in bench.fetched]
+
+
+def one_by_one(config: L2SliceConfig, lines, *, identity: int = CORE, **bench) -> L2Bench:
+    """Request lines, each after the previous one has arrived."""
+    bench = L2Bench(config, random.Random(1), span=8192, latency=LATENCY, **bench)
+    bench.run(*([burst] for burst in bench.reads(identity, lines)))
+    return bench
+
+
+def test_it_converts():
+    rtlil.convert(L2Ahead(CONFIG))
+
+
+def test_a_stream_waits_for_dram_only_at_its_beginning():
+    without = replace(CONFIG, l2=replace(CONFIG.l2, prefetch=0))
+    count = 40
+    assert one_by_one(without, range(count)).cycle > count * LATENCY
+    bench = one_by_one(CONFIG, range(count))
+    assert bench.cycle < (count / AHEAD + 4) * (LATENCY + 20)
+    assert lines_of(bench) == [*range(count + AHEAD)]
+    assert bench.events["prefetch"] == count + AHEAD - 2
+    assert bench.events["read"] == count
+
+
+def test_lines_that_are_read_ahead_leave_room_for_others():
+    """At most three quarters of the MSHRs; each prefetch starts in the cycle after its offer."""
+    unit, offered = L2Ahead(replace(CONFIG, l2=replace(CONFIG.l2, prefetch=16))), []
+
+    async def drive(ctx):
+        ctx.set(unit.o.ready, 1)
+        ctx.set(unit.missed, 1)
+        for cycle in range(60):
+            ctx.set(unit.asks, cycle in (0, 4))
+            ctx.set(unit.line, 1000 + (cycle >= 4))
+            ctx.set(unit.begun, bool(offered and offered[-1]))
+            ctx.set(unit.came, cycle in (50, 51))
+            offered.append(ctx.get(unit.o.valid))
+            await ctx.tick()
+
+    simulate(unit, drive)
+    most = 3 * CONFIG.l2.misses // 4
+    assert most - 1 <= sum(offered[:50]) <= most
+    assert sum(offered[50:]) in (1, 2)
+
+
+@pytest.mark.parametrize("lines", [range(0, 40, 2), range(40, 0, -1)])
+def test_only_what_is_asked_for_is_read(lines):
+    bench = one_by_one(CONFIG, lines)
+    assert lines_of(bench) == [*lines] and not bench.events["prefetch"]
+
+
+def test_nothing_is_read_ahead_of_those_who_leave_no_lines():
+    bench = one_by_one(CONFIG, range(20), identity=DMA)
+    assert lines_of(bench) == [*range(20)]
+
+
+def test_slices_of_one_memory_read_ahead_of_their_own_lines():
+    bench = one_by_one(replace(CONFIG, masters=2), range(1, 41, 2))
+    assert lines_of(bench) == [*range(1, 41 + 2 * AHEAD, 2)]
+
+
+def test_nothing_is_read_beyond_dram():
+    size = CONFIG.l2.line_bytes
+    count = 6
+    bench = one_by_one(CONFIG, range(count), base=DRAM_END - (count + 2) * size)
+    assert lines_of(bench) == [*range(count + 2)]
+
+
+def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
+    broken = range(0x8000_0000 + 6 * 64, 0x8000_0000 + 7 * 64)
+    bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, broken=broken)
+    bursts = bench.reads(CORE, range(6))
+    bench.run(*([burst] for burst in bursts))
+    assert 6 in lines_of(bench) and all(burst.codes == [0, 0] for burst in bursts)
+    bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, broken=broken)
+    bursts = bench.reads(CORE, range(8))
+    bench.run(*([burst] for burst in bursts))
+    assert [n for n, burst in enumerate(bursts) if any(burst.codes)] == [6]
+
+
+def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
+    """Ten lines being prefetched and ten demand misses on them fit sixteen MSHRs."""
+    config = replace(CONFIG, l2=replace(CONFIG.l2, misses=16, prefetch=10))
+    base = DRAM_END - 12 * CONFIG.l2.line_bytes
+    bench = L2Bench(config, random.Random(1), base=base, span=768, latency=200)
+    first, second = bench.reads(CORE, [0, 1])
+    late = [bench.reads(CORE + n, [n])[0] for n in range(2, 12)]
+    bench.run([first], [second, *bench.reads(OTHER, [0] * 40), *late])
+    assert lines_of(bench) == [*range(12)] and bench.events["prefetch"] == 10
+    assert bench.events["read_miss"] == 12 and not bench.events["slot_stall"]
+    assert all(second.since + 200 < read.ended < second.since + 250 for read in late)
+
+
+@pytest.mark.parametrize("stall", [0, 0.3])
+def test_a_slot_is_taken_over_in_whatever_cycle_its_line_comes(stall):
+    bench = L2Bench(
+        replace(CONFIG, l2=replace(CONFIG.l2, size=16384)), random.Random(7), span=1 << 15,
+        latency=20, stall=stall,
+    )  # fmt: skip
+    phases = []
+    for pause in range(40):
+        lines = range(8 * pause, 8 * pause + 5)
+        first, second, *others = bench.reads(CORE, lines)
+        others += [*bench.reads(DMA, lines[3:1:-1]), *bench.reads(OTHER, lines[4:])]
+        phases += [[first], [second, *bench.reads(OTHER, [lines[0]] * pause), *others]]
+    bench.run(*phases)
+    assert len(lines_of(bench)) == len({*lines_of(bench)}) >= 5 * 40
+
+
+@pytest.mark.parametrize(("others", "is_here"), [(15, True), (20, False)])
+def test_a_line_read_ahead_waits_for_who_is_late_and_not_for_ever(others, is_here):
+    """Three of four ways are empty; every fourth later line conflicts with it, three times."""
+    config = replace(CONFIG, l2=replace(CONFIG.l2, size=2048, ways=4))
+    bench = L2Bench(config, random.Random(1), span=1 << 15, latency=LATENCY)
+    elsewhere = [5 + 8 * n for n in range(40 + others, 40, -1)]
+    bench.run(
+        *([read] for read in bench.reads(CORE, [0, 1])),
+        *([read] for read in bench.reads(OTHER, elsewhere)),
+        bench.reads(CORE, [5]),
+    )
+    assert lines_of(bench).count(5) == (1 if is_here else 2)
+
+
+def test_a_flush_ends_streams():
+    bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, gated=True)
+    before = [[burst] for burst in bench.reads(CORE, range(8))]
+    bench.run(*before, "flush", bench.reads(CORE, [10]), "flush")
+    assert lines_of(bench).count(10) == 1 and max(lines_of(bench)) < 8 + AHEAD
+
+
+def streams_and_more(bench: L2Bench, phases: int) -> list[list[Burst]]:
+    """Return interleaved bursts of several streams, and writes and reads of their lines."""
+    rounds, lines = [], [bench.rng.randrange(128) for _ in range(3)]
+    for _ in range(phases):
+        bursts = []
+        for stream, identity in enumerate((CORE, OTHER, DMA)):
+            steps = bench.rng.randint(0, 3)
+            following = [(lines[stream] + n) % 128 for n in range(steps)]
+            bursts += bench.reads(identity, following)
+            lines[stream] += steps
+        bursts += bench.random_bursts(2, lines=range(128), ids=[DMA, CORE, OTHER])
+        bench.rng.shuffle(bursts)
+        rounds.append(bursts)
+    return rounds
+
+
+@pytest.mark.parametrize("stall", [0, 0.3])
+@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["fits", "small"])
+def test_everybody_sees_one_order_of_writes(config, stall):
+    bench = L2Bench(
+        config, random.Random(7), span=8192, latency=12, jitter=30 if stall else 0, stall=stall,
+        gated=bool(stall),
+    )  # fmt: skip
+    bench.run(*streams_and_more(bench, 30), "flush", *streams_and_more(bench, 30), "flush")
+    assert bench.events["prefetch"] > 30 and bench.events["write_back"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_one_order_of_writes_for_long(seed):
+    rng = random.Random(100 + seed)
+    bench = L2Bench(
+        rng.choice([CONFIG, SMALL]), rng, span=8192, latency=rng.choice([0, 20, 60]),
+        jitter=rng.choice([0, 8, 60]), stall=rng.choice([0, 0.1, 0.5]), gated=bool(seed % 2),
+    )  # fmt: skip
+    phases = []
+    for _ in range(6):
+        phases += [*streams_and_more(bench, 100), "flush"]
+    bench.run(*phases, timeout=100_000)
+
+
+def test_gated_or_not_it_takes_the_same_time():
+    cycles = []
+    for gated in (False, True):
+        bench = L2Bench(CONFIG, random.Random(3), span=8192, latency=LATENCY, gated=gated)
+        bench.run(*streams_and_more(bench, 20))
+        cycles.append((bench.cycle, bench.fetched, bench.events))
+    assert cycles[0] == cycles[1]

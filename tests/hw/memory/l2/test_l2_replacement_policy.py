@@ -1,0 +1,91 @@
+"""Tests of the replacement policy of an L2 set: model, and effect on hits."""
+
+import random
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.sim import Simulator
+
+from spica.hw.config.l2 import L2Config
+from spica.hw.memory.l2.layouts import L2SliceConfig
+from spica.hw.memory.l2.replacement_policy import CHANCES, L2Victim
+
+WAYS = 4
+
+
+def config(prefetch: int) -> L2SliceConfig:
+    return L2SliceConfig(
+        l2=L2Config(size=1024, ways=WAYS, line_bytes=64, misses=8, prefetch=prefetch)
+    )
+
+
+class Model:
+    """One set, and the turn of the slice."""
+
+    def __init__(self, reads_ahead: bool):
+        self.turn = 0
+        self.chances = [0] * WAYS
+        self.full = CHANCES if reads_ahead else 0
+
+    def victim(self, valid: list[bool], pending: list[bool]) -> int | None:
+        if not all(valid):
+            return valid.index(False)
+        for kept in (0, self.full):
+            ways = [w for w in range(WAYS) if not pending[w] and self.chances[w] <= kept]
+            if ways:
+                return self.turn if self.turn in ways else ways[0]
+        return None
+
+    def replace(self, victim: int, is_full: bool, ahead: bool) -> None:
+        if is_full:
+            if self.turn != victim and self.chances[self.turn]:
+                self.chances[self.turn] -= 1
+            self.turn = (self.turn + 1) % WAYS
+        self.chances[victim] = self.full if ahead else 0
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_ways_give_way_as_in_the_model(prefetch):
+    dut = L2Victim(config(prefetch))
+    rtlil.convert(dut)
+    rng, model = random.Random(prefetch), Model(prefetch > 0)
+    chosen, spared = set(), 0
+
+    async def bench(ctx):
+        nonlocal spared
+        for _ in range(3000):
+            valid = [rng.random() < 0.97 for _ in range(WAYS)]
+            pending = [v and rng.random() < rng.choice((0.1, 0.9)) for v in valid]
+            ctx.set(dut.valid, sum(v << w for w, v in enumerate(valid)))
+            ctx.set(dut.pending, sum(p << w for w, p in enumerate(pending)))
+            for way in range(WAYS):
+                ctx.set(dut.chances[way], model.chances[way])
+            victim = model.victim(valid, pending)
+            assert ctx.get(dut.has_way) == (victim is not None)
+            ahead = rng.random() < 0.5
+            if victim is not None:
+                assert ctx.get(dut.victim) == 1 << victim
+                spared += all(valid) and bool(model.chances[model.turn]) and victim != model.turn
+            replaces = victim is not None and rng.random() < 0.6
+            wanted = rng.randrange(WAYS) if not replaces and rng.random() < 0.5 else None
+            ctx.set(dut.replaces, replaces)
+            ctx.set(dut.ahead, ahead)
+            ctx.set(dut.wanted, 0 if wanted is None else 1 << wanted)
+            before = list(model.chances)
+            if replaces:
+                chosen.add(victim)
+                model.replace(victim, all(valid), ahead)
+            elif wanted is not None:
+                model.chances[wanted] = 0
+            if before != model.chances:
+                assert ctx.get(dut.changes)
+            if ctx.get(dut.changes):
+                assert [ctx.get(dut.becomes[way]) for way in range(WAYS)] == model.chances
+            await ctx.tick()
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(bench)
+    sim.run()
+    assert chosen == set(range(WAYS))
+    assert (spared > 100) == (prefetch > 0)

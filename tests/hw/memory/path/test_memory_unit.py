@@ -1,0 +1,388 @@
+"""Tests of a core's memory unit: data in request order, instructions unchanged."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.config import PRESETS, AxiConfig, CacheConfig, SharedMemoryConfig
+from spica.hw.emit.emitter import emit
+from spica.hw.isa.memory_map import (
+    CONSOLE_BASE,
+    COUNTER_DUMP,
+    DMA_BASE,
+    DRAM_BASE,
+    DRAM_END,
+    MATRIX_BASE,
+    SHARED_BASE,
+    WINDOW_BYTES,
+    unit_bases,
+)
+from spica.hw.isa.operations import Port
+from spica.hw.memory.path.line_masters import PATIENCE
+from spica.hw.memory.path.memory_unit import CorePath
+from spica.sim.iss.program_bench import small_config
+from spica.synth.budgets import too_deep
+from spica.synth.measure import measure
+from support.memory.memory_unit_bench import PathBench, row
+from support.memory.memory_unit_models import REFUSED_OFFSET, register_address
+
+BROKEN = range(DRAM_BASE + 0x4000, DRAM_BASE + 0x5000)
+REFUSED = range(DRAM_BASE + 0x123440, DRAM_BASE + 0x123480)
+
+
+def data_cache(size: int, ways: int, misses: int, line_bytes: int = 64) -> CacheConfig:
+    """Return a data cache so small that lines evict each other."""
+    return CacheConfig(size=size, ways=ways, misses=misses, line_bytes=line_bytes, prefetch=0)
+
+
+CODE = CacheConfig(size=1024, misses=4, prefetch=3)
+CONFIGS = {
+    "four": small_config(warps=2, threads=4, l1i=CODE, l1d=data_cache(512, 2, 4)),
+    "ports": small_config(
+        warps=2, threads=4, shared_ports=2, transactions=4, l1i=CODE, l1d=data_cache(128, 1, 2)
+    ),
+    "lanes": small_config(
+        warps=3,
+        threads=4,
+        memory_lanes=2,
+        transactions=2,
+        accesses=4,
+        l1i=CODE,
+        l1d=data_cache(64, 1, 1, 32),
+    ),
+    "one": replace(
+        small_config(
+            warps=1,
+            threads=1,
+            instruction_buffer=2,
+            l1i=CODE,
+            l1d=data_cache(64, 2, 3, line_bytes=16),
+        ),
+        axi=AxiConfig(masters=1, data_width=64),
+    ),
+    # The register window does not start at a multiple of its size.
+    "units": replace(
+        small_config(warps=2, threads=4, l1i=CODE, l1d=data_cache(256, 4, 2, line_bytes=16)),
+        matrix=PRESETS["tiny"].matrix,
+        more_matrices=(PRESETS["tiny"].matrix,) * 2,
+        shared=SharedMemoryConfig(size=8192, banks=2, subbanks=4),
+    ),
+}
+
+
+UNITS = (DMA_BASE, MATRIX_BASE)
+#: Offsets of registers in a unit; the last ones are refused.
+PLACES = (0, 4, 8, 0xC, 0x10, 0x30, REFUSED_OFFSET - 4, REFUSED_OFFSET, 0xFC)
+
+
+def word_of(rng: random.Random, config) -> int:
+    """Return a random word address, mostly from few beats."""
+    beat = config.axi.beat_bytes
+    choice = rng.random()
+    if choice < 0.45:
+        return DRAM_BASE + 4 * rng.randrange(6 * beat // 4)
+    if choice < 0.6:
+        return register_address(
+            config, rng.choice(list(unit_bases(len(config.matrices)))), rng.choice(PLACES)
+        )
+    if choice < 0.75:
+        return SHARED_BASE + 4 * rng.choice([0, 1, 2, 3, 64, config.shared.size // 4 - 1])
+    if choice < 0.85:
+        return rng.choice([CONSOLE_BASE, CONSOLE_BASE + 60, COUNTER_DUMP, COUNTER_DUMP + 0xFC])
+    if choice < 0.95:
+        return rng.choice([BROKEN[0], BROKEN[8], DRAM_END - 4, DRAM_BASE + 0x123450])
+    window = SHARED_BASE + config.shared.size
+    outside = [window, window + DMA_BASE - 4, CONSOLE_BASE - 4, 0x7FFF_FFFC, 0]
+    outside += [window + base + 0x100 * max(1, len(config.matrices)) for base in UNITS]
+    return rng.choice(outside)
+
+
+def data_requests(rng: random.Random, config, count: int):
+    """Yield requests that often share words, with lanes that often share a beat."""
+    lanes = config.core.lanes(Port.MEMORY.name)
+    for _ in range(count):
+        is_store = rng.randrange(2)
+        first = word_of(rng, config)
+        together = rng.random() < 0.4
+        words = [first + 4 * n if together else word_of(rng, config) for n in range(lanes)]
+        window = SHARED_BASE + config.shared.size
+        kinds = [
+            rng.choice([4, 4, 4, 1, 2] if 0 <= word - window < WINDOW_BYTES else [1, 1, 2, 4])
+            for word in words
+        ]
+        places = [rng.randrange(0, 4, size) for size in kinds]
+        yield {
+            "is_store": is_store,
+            "mask": rng.randrange(1, 1 << lanes),
+            "address": [word + place for word, place in zip(words, places, strict=True)],
+            "data": [rng.getrandbits(32) for _ in words],
+            "strobes": [
+                ((1 << size) - 1) << place for size, place in zip(kinds, places, strict=True)
+            ],
+        }
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_it_converts(name):
+    rtlil.convert(CorePath(CONFIGS[name]))
+
+
+def test_a_path_with_one_master_becomes_verilog():
+    config = PRESETS["tiny"]
+    emission = emit(CorePath(replace(config, axi=replace(config.axi, masters=1))), "path")
+    assert emission.verilog.count("module ") > 1
+
+
+def others(bench: PathBench, rng: random.Random, cycles: int) -> dict:
+    """Return events behind the caches: writes of others, sometimes with a fence."""
+    beat = bench.config.axi.beat_bytes
+
+    def write() -> bool:
+        for _ in range(3):
+            at = DRAM_BASE + rng.choice([rng.randrange(6 * beat), 4 * rng.randrange(6 * beat // 4)])
+            bench.change(at, rng.randbytes(rng.choice([1, 4, beat])))
+        return rng.random() < 0.1
+
+    return dict.fromkeys(sorted(rng.sample(range(1, cycles), cycles // 4)), write)
+
+
+@pytest.mark.parametrize("stall, jitter", [(0.0, 0), (0.3, 20)])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
+    config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
+    bench = PathBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN, refused=REFUSED)
+    bench.run(list(data_requests(rng, config, 150)), fences=others(bench, rng, 300))
+    assert bench.memory.dram == bench.golden.dram
+    assert bench.memory.shared == bench.golden.shared
+    assert bench.memory.console == bench.golden.console
+    assert bench.registers.log == bench.golden_registers.log
+    assert len(bench.registers.log) > 8
+    kinds = {word is None for answer in bench.answers for word in answer.expected}
+    assert kinds == {True, False}
+    lines = [burst for bus in bench.buses for burst in bus.bursts_read]
+    assert len(lines) == bench.events["data.misses"]
+    assert 10 < len(lines) < bench.events["data.reads"]
+    assert min(bench.events[f"data.{name}_waits"] for name in ("order", "bank")) > 0
+
+
+def test_without_others_every_load_has_one_value():
+    config, rng = CONFIGS["four"], random.Random(7)
+    bench = PathBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
+    bench.run(list(data_requests(rng, config, 200)))
+    loads = [may_be for answer in bench.answers for _, may_be in answer.may_be.values()]
+    assert len(loads) > 50
+    assert all(len(values) == 1 for may_be in loads for values in may_be)
+
+
+def fetches(rng: random.Random, config, count: int):
+    """Yield fetches that mostly continue their warp's last one."""
+    core = config.core
+    pairs = 1 << max(0, (core.instruction_buffer - 1).bit_length() - 1)
+    places = [DRAM_BASE + 64 * warp for warp in range(core.warps)]
+    for _ in range(count):
+        warp = rng.randrange(core.warps)
+        choice = rng.random()
+        if choice < 0.2:
+            places[warp] = DRAM_BASE + 8 * rng.randrange(64)
+        elif choice < 0.25:
+            places[warp] = rng.choice([BROKEN[0], SHARED_BASE, 0x1000])
+        else:
+            places[warp] += 8
+        pair = places[warp] // 8 % pairs
+        yield {"address": places[warp], "tag": {"warp": warp, "pair": pair}}
+
+
+@pytest.mark.parametrize("stall, jitter", [(0.0, 0), (0.3, 12)])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall, jitter):
+    config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
+    bench = PathBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN)
+    versions: list[tuple[int, bytes]] = []
+
+    def change():
+        image = rng.randbytes(0x400)
+        bench.write(DRAM_BASE, image)
+        versions.append((bench.cycle, image))
+
+    change()
+    events = dict.fromkeys(rng.sample(range(1, 800), 60), change)
+    bench.run(fetches=list(fetches(rng, config, 250)), events=events)
+    assert len(bench.fetched) == 250
+    hits = 0
+    for request, accepted, answered, data in bench.fetched:
+        at = request["address"] - DRAM_BASE
+        hits += answered == accepted + 1
+        if not 0 <= at < 0x400:
+            assert data == (0 if 0 <= at < 0x4000 else -1)
+            continue
+        # Any version since the last change before acceptance is valid.
+        since = max(cycle for cycle, _ in versions if cycle < accepted or cycle == 0)
+        known = [image for cycle, image in versions if since <= cycle <= answered]
+        assert data in [int.from_bytes(image[at : at + 8], "little") for image in known]
+    assert hits > 10
+
+
+def test_sides_do_not_disturb_each_other():
+    config, rng = CONFIGS["four"], random.Random(3)
+    bench = PathBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
+    code = rng.randbytes(0x400)
+    bench.write(DRAM_BASE + 0x8000, code)
+    asked = [
+        {**fetch, "address": fetch["address"] + 0x8000}
+        for fetch in fetches(rng, config, 200)
+        if 0 <= fetch["address"] - DRAM_BASE < 0x400
+    ]
+    bench.run(list(data_requests(rng, config, 200)), asked)
+    assert bench.memory.dram == bench.golden.dram
+    for request, _, _, data in bench.fetched:
+        at = request["address"] - DRAM_BASE - 0x8000
+        assert data == int.from_bytes(code[at : at + 8], "little")
+
+
+FOUR = CONFIGS["four"]
+LINE = FOUR.core.l1d.line_bytes
+
+
+def waits(*requests) -> list[list[int]]:
+    """Return the cycles from each request to its responses, with fast memory, else idle."""
+    bench = PathBench(FOUR, random.Random(1))
+    bench.run(requests)
+    return [[cycle - each.accepted for cycle in each.cycles] for each in bench.answers]
+
+
+def test_latency_of_data_is_as_stated():
+    # The bench's memory answers in the cycle after an address or a beat.
+    beats = FOUR.core.l1d.line_bytes // FOUR.axi.beat_bytes
+    miss, pauses = 5 + 1 + (beats - 1) + 6, [None] * 30
+    # A beat that waits in vain for the rest of its line; a long queue adds a cycle.
+    store = 4 + 2 * PATIENCE + 2 + 4 + (FOUR.core.transactions > 16)
+    requests, cycles = [], []
+    for base in (DRAM_BASE, DRAM_BASE + 5 * LINE):  # one of each master
+        far, together, apart = base + 4096, row(base, 4), row(base, 4, step=FOUR.axi.beat_bytes)
+        for request, expected in (
+            (together, [miss]),
+            (together, [6]),
+            (apart, [6, 7, 8, 9]),
+            (row(base, 4, is_store=1), [store]),
+            (together, [6]),
+            (row(far, 4, is_store=1), [store]),
+            (row(far, 4, step=FOUR.axi.beat_bytes), [miss, miss + 1, miss + 2, miss + 3]),
+        ):
+            requests += [request, *pauses]
+            cycles.append(expected)
+    assert waits(*requests) == cycles
+
+
+def test_latency_of_the_rest_is_as_stated():
+    assert waits(row(SHARED_BASE, 4), *[None] * 9, row(CONSOLE_BASE - 4, 4)) == [[6], [5]]
+    bench = PathBench(FOUR, random.Random(1))
+    tag = {"warp": 0, "pair": 0}
+    bench.run(fetches=[{"address": DRAM_BASE, "tag": tag}, {"address": DRAM_BASE + 8, "tag": tag}])
+    cycles = [answered - accepted for _, accepted, answered, _ in bench.fetched]
+    assert cycles == [9, 1]  # four beats are a line
+    assert bench.events["instructions.fetches"] == 2
+    assert bench.events["instructions.fetch_misses"] == 1
+    lines = [burst for bus in bench.buses for burst in bus.bursts_read]
+    assert bench.events["instructions.lines_fetched"] == len(lines) > 1  # some are prefetched
+
+
+def pace(*requests, of: int, config=FOUR) -> int:
+    """Return the cycles between the first and the last request's final responses."""
+    bench = PathBench(config, random.Random(1))
+    bench.run(requests)
+    first, *_, last = (answer.cycles[-1] for answer in bench.answers[-of:])
+    return last - first
+
+
+def test_rows_that_are_there_follow_each_other():
+    beats, pauses = range(DRAM_BASE, DRAM_BASE + 512, 16), [None] * 300
+    there = [row(beat, 4) for beat in beats]
+    assert pace(*there, *pauses, *there, of=32) == 31
+    assert pace(*(row(SHARED_BASE + 16 * n, 4) for n in range(40)), of=40) == 39
+
+
+@pytest.mark.parametrize("step", [0, 16])
+def test_stores_follow_each_other(step):
+    stores = [row(DRAM_BASE + step * n, 4, is_store=1) for n in range(40)]
+    assert pace(*stores, of=40) == 39
+
+
+def test_lines_are_read_together():
+    """As many as there are MSHRs: each takes no longer than its beats, from two masters."""
+    core = replace(FOUR.core, l1d=data_cache(2048, 2, 8))
+    loads = [row(DRAM_BASE + LINE * n, 4) for n in range(24)]
+    assert pace(*loads, of=24, config=replace(FOUR, core=core)) <= 24 * 4
+
+
+def test_what_others_write_is_seen_after_a_fence():
+    words = [bytes([n] * 4) for n in range(1, 4)]
+    bench = PathBench(FOUR, random.Random(1))
+    load, pauses = row(DRAM_BASE, 4, step=0), [None] * 40
+    bench.write(DRAM_BASE, words[0])
+    fences = {
+        40: lambda: bench.change(DRAM_BASE, words[1]) and False,  # without a fence
+        70: lambda: bench.change(DRAM_BASE, words[2]),
+    }
+    bench.run([load, *pauses, load, *pauses, load], fences=fences)
+    assert [answer.words[0].to_bytes(4, "little") for answer in bench.answers] == [
+        words[0],
+        words[0],
+        words[2],
+    ]
+    assert bench.events["data.misses"] == 2
+
+
+def test_a_store_that_failed_is_in_no_line():
+    first, second = DRAM_BASE, DRAM_BASE + 16  # beats of a line
+    bench = PathBench(FOUR, random.Random(1), refused=range(second, second + 16))
+    pauses = [None] * 40
+    store = row(second, 4, is_store=1) | {"data": [1, 2, 3, 4]}
+    bench.run([row(second, 4), *pauses, store, *pauses, row(second, 4), row(first, 4)])
+    assert [set(answer.words.values()) for answer in bench.answers] == [{0}, {None}, {0}, {0}]
+    assert bench.events["data.misses"] == 2
+
+
+def test_a_line_with_an_error_is_not_kept():
+    bench = PathBench(FOUR, random.Random(1), broken=range(DRAM_BASE + 16, DRAM_BASE + 32))
+    beats, pauses = [row(DRAM_BASE, 4), row(DRAM_BASE + 16, 4)], [None] * 40
+    bench.run([*beats, *pauses, *beats])
+    assert [set(answer.words.values()) for answer in bench.answers] == [{0}, {None}] * 2
+    assert bench.events["data.misses"] == 2
+
+
+@pytest.mark.parametrize("name", ["four", "ports"])
+def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
+    config, rng = CONFIGS[name], random.Random(5)
+    bench = PathBench(config, rng, stall=0.5)
+    requests = []
+    for n in range(40):
+        request = row([SHARED_BASE, DRAM_BASE][n % 2] + 4 * rng.randrange(3), 4, is_store=1, step=0)
+        requests += [request | {"data": [rng.getrandbits(32) for _ in range(4)]}]
+        requests += [request | {"is_store": 0}]
+    bench.run(requests)
+    assert bench.memory.shared == bench.golden.shared
+    assert bench.memory.dram == bench.golden.dram
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"prefetch": 2}, "l1d.prefetch must be 0, as data is not prefetched, not 2"),
+        (
+            {"line_bytes": 128, "prefetch": 0},
+            "core.l1d.line_bytes must be between a beat and the longest burst, 16 and 64, not 128",
+        ),
+    ],
+)
+def test_a_cache_of_data_that_cannot_be_is_refused(line, message):
+    with pytest.raises(ValueError, match=message):
+        small_config(l1d=CacheConfig(**line))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["four", "ports", "units", "virgo"])
+def test_depth_is_within_budget(name):
+    measured = measure(CorePath((CONFIGS | PRESETS)[name]), name)
+    assert too_deep(measured) == {}

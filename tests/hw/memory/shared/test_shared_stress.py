@@ -1,0 +1,57 @@
+"""Stress tests of shared memory: every grant, response and event equals the model's."""
+
+import pytest
+
+from spica.hw.config import PRESETS, SharedMemoryConfig
+from spica.hw.memory.shared.shared_memory import SharedMemoryPorts, cluster_ports
+from spica.sim.units.shared_memory.costs import EIGHT_LANES
+from spica.sim.units.shared_memory.patterns import mixed_wishes
+from spica.sim.units.shared_memory.stress import SharedStress
+
+#: Least accesses in the fast tests and, of all shapes together, in the slow ones.
+FAST, SLOW = 20_000, 1_000_000
+SHAPES = {
+    "virgo": cluster_ports(PRESETS["virgo"]),
+    "tiny": cluster_ports(PRESETS["tiny"]),
+    "every width": SharedMemoryPorts(
+        memory=SharedMemoryConfig(size=2048, banks=4, subbanks=8, narrow_ports=8, read_latency=3),
+        read_sizes=(32, 16, 8, 4),
+        write_sizes=(32, 4, 16),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stress():
+    with SharedStress(EIGHT_LANES, optimize=0) as stress:
+        yield stress
+
+
+def stressed(stress, accesses, *, seed, cycles=20_000):
+    """Run mixed wishes until `accesses` are done; return the number of each kind."""
+    kinds = dict.fromkeys(("read", "write", "narrow"), 0)
+    while sum(kinds.values()) < accesses:
+        run = stress.run(mixed_wishes(stress.config, cycles, seed))
+        for name, count in run.accesses.items():
+            kinds[name.partition("_")[0]] += count
+        assert all(run.accesses[name] for name in stress.sizes)
+        for kind in ("read", "write"):
+            waits = [run.longest_wait[name] for name in stress.sizes if name.startswith(kind)]
+            # Each other port precedes at most once, and each may have to yield once.
+            assert max(waits) < 2 * len(waits)
+        seed += 1
+    return kinds
+
+
+def test_every_port_at_once(stress):
+    stress.start()
+    kinds = stressed(stress, FAST, seed=1, cycles=8000)
+    assert min(kinds.values()) > FAST / 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_million_accesses(name):
+    with SharedStress(SHAPES[name]) as stress:
+        kinds = stressed(stress, SLOW / len(SHAPES), seed=1)
+    assert min(kinds.values()) > SLOW / len(SHAPES) / 10

@@ -1,0 +1,293 @@
+"""Tests of the instruction-set model's arithmetic against golden models and QEMU."""
+
+from functools import lru_cache, partial
+
+import numpy as np
+import pytest
+
+from spica.hw.arith.float.compare import Comparison
+from spica.hw.arith.float.fma import FmaOperation
+from spica.hw.arith.float.rounding import FLAGS, Rounding
+from spica.hw.config.formats import FP32
+from spica.hw.isa.operations import SpecialOperation
+from spica.sim.golden.arith.float import conversions, division, operands
+from spica.sim.golden.arith.float.floats import corners
+from spica.sim.golden.arith.float.fma import fma, fma_operands
+from spica.sim.golden.arith.special import special_function as golden_special
+from spica.sim.iss.arithmetic import (
+    OPERANDS,
+    ROUNDED,
+    Processor,
+    compute,
+    compute_exact,
+    compute_warps,
+    on_processor,
+    special_function,
+)
+from spica.sim.units.arith import comparisons
+from spica.sim.units.arith.division_operands import divide_operands, square_root_operands
+from spica.sim.units.arith.special_function import special_operands
+
+COUNT, SLOW_COUNT, SLOW_PART = 100_000, 10_000_000, 1 << 20
+FUSED = {
+    "fmadd.s": FmaOperation.FMADD,
+    "fmsub.s": FmaOperation.FMSUB,
+    "fnmsub.s": FmaOperation.FNMSUB,
+    "fnmadd.s": FmaOperation.FNMADD,
+    "fadd.s": FmaOperation.FADD,
+    "fsub.s": FmaOperation.FSUB,
+    "fmul.s": FmaOperation.FMUL,
+}
+COMPARED = {
+    "fmin.s": Comparison.MINIMUM,
+    "fmax.s": Comparison.MAXIMUM,
+    "feq.s": Comparison.EQUAL,
+    "flt.s": Comparison.LESS,
+    "fle.s": Comparison.LESS_EQUAL,
+}
+FROM_INTEGER = ("fcvt.s.w", "fcvt.s.wu")
+TO_INTEGER = ("fcvt.w.s", "fcvt.wu.s")
+MODAL = (*ROUNDED, *FROM_INTEGER, *TO_INTEGER)
+# The others have no rounding mode.
+CASES = [
+    *((operation, mode) for operation in MODAL for mode in Rounding),
+    *((operation, Rounding.NEAREST_EVEN) for operation in OPERANDS if operation not in MODAL),
+]
+BINADES = [
+    *(
+        (SpecialOperation.RCP, 0),
+        (SpecialOperation.RSQRT, 0),
+        (SpecialOperation.RSQRT, 1),
+        (SpecialOperation.EXP2, 0),
+    ),
+    *((SpecialOperation.LOG2, 0), (SpecialOperation.LOG2, -1), (SpecialOperation.LOG2, 5)),
+    *(
+        (SpecialOperation.SIN, -3),
+        (SpecialOperation.SIN, 1),
+        (SpecialOperation.COS, -1),
+        (SpecialOperation.COS, 20),
+    ),
+]
+
+
+def random_operands(operation, rng, count):
+    """Return operands that suit an instruction: near its borders, ties and cancellations."""
+    match operation:
+        case "fdiv.s":
+            vectors = divide_operands(rng, count)
+            return vectors["a"], vectors["b"]
+        case "fsqrt.s":
+            return (square_root_operands(rng, count)["a"],)
+        case "fmul.s":
+            return operands.multiply_operands(rng, count)
+        case "fadd.s" | "fsub.s":
+            a, b = operands.add_operands(rng, count)
+            return a, operands.half_of(rng, b, b ^ np.uint32(1 << 31))
+        case _ if operation in FUSED:
+            return fma_operands(rng, count)
+        case _ if operation in FROM_INTEGER:
+            return (comparisons.from_integer_operands(rng, count)["i"],)
+        case _ if operation in TO_INTEGER:
+            return (comparisons.to_integer_operands(rng, count)["i"],)
+        case "fclass.s":
+            return (operands.random_bits(rng, FP32, count),)
+        case _:
+            return comparisons.pairs(rng, count, FP32)
+
+
+@lru_cache(maxsize=1)
+def vectors_of(operation):
+    """Return random operands, and all combinations of corners."""
+    seed = list(OPERANDS).index(operation)
+    random = random_operands(operation, np.random.default_rng(seed), COUNT)
+    crossed = operands.crossed(*[corners(FP32)] * OPERANDS[operation])
+    return tuple(np.concatenate(pair) for pair in zip(random, crossed, strict=True))
+
+
+def check(operation, mode, inputs, got, expected):
+    """Fail with the first operands that have wrong results or flags."""
+    wrong = np.nonzero((got[0] != expected[0]) | (got[1] != expected[1]))[0]
+    shown = [
+        f"{', '.join(f'{int(x[k]):#x}' for x in inputs)}: {int(got[0][k]):#x} flags "
+        f"{int(got[1][k]):#x}, not {int(expected[0][k]):#x} flags {int(expected[1][k]):#x}"
+        for k in wrong[:5]
+    ]
+    assert not shown, f"{operation} {mode!r}, {len(wrong)} wrong: " + "; ".join(shown)
+
+
+def golden(operation, inputs, mode):
+    """Return results and flags of the golden model."""
+    if operation in FUSED:
+        a, b, c = (*inputs, inputs[0])[:3]
+        return fma(FUSED[operation], a, b, c, mode)
+    if operation in COMPARED:
+        return conversions.compare(COMPARED[operation], *inputs)
+    match operation:
+        case "fdiv.s":
+            return division.divide(*inputs, mode)
+        case "fsqrt.s":
+            return division.square_root(*inputs, mode)
+        case "fclass.s":
+            return conversions.classify(*inputs), np.zeros(len(inputs[0]), np.uint32)
+        case _ if operation in FROM_INTEGER:
+            return conversions.from_integer(*inputs, operation == "fcvt.s.w", mode)
+        case _:
+            return conversions.to_integer(*inputs, operation == "fcvt.w.s", mode)
+
+
+def ways_of(operation):
+    """Return the lane-wise implementations of an operation."""
+    return (compute, compute_exact) if operation in ROUNDED else (compute,)
+
+
+@pytest.mark.parametrize(("operation", "mode"), CASES)
+def test_operation_is_the_golden_one(operation, mode):
+    inputs = vectors_of(operation)
+    expected = golden(operation, inputs, mode)
+    for way in ways_of(operation):
+        check(operation, mode, inputs, way(operation, *inputs, rounding=mode), expected)
+
+
+@pytest.mark.parametrize(("operation", "mode"), CASES)
+def test_operation_is_that_of_qemu(operation, mode):
+    pytest.importorskip("unicorn")
+    from spica.sim.oracle.qemu import qemu
+
+    inputs = vectors_of(operation)
+    expected = qemu(operation, *inputs, rounding=mode)
+    for way in ways_of(operation):
+        check(operation, mode, inputs, way(operation, *inputs, rounding=mode), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERANDS)
+def test_operation_is_that_of_qemu_for_many_operands(operation):
+    pytest.importorskip("unicorn")
+    from spica.sim.oracle.qemu import qemu
+
+    rng = np.random.default_rng(100 + list(OPERANDS).index(operation))
+    modes = [mode for name, mode in CASES if name == operation]
+    for _ in range(0, SLOW_COUNT, SLOW_PART):
+        inputs = random_operands(operation, rng, SLOW_PART)
+        for mode in modes:
+            expected = qemu(operation, *inputs, rounding=mode)
+            for way in ways_of(operation):
+                check(operation, mode, inputs, way(operation, *inputs, rounding=mode), expected)
+
+
+@pytest.mark.parametrize("mode", [Rounding.NEAREST_EVEN, Rounding.UP])
+@pytest.mark.parametrize("operation", ROUNDED)
+def test_warps_compute_what_lanes_do(operation, mode):
+    rng = np.random.default_rng(7)
+    inputs = vectors_of(operation)
+    for lanes in (1, 2, 3, 4, 8, 13, 16, 32):
+        count = len(inputs[0]) // lanes // 4
+        some = rng.permutation(len(inputs[0]))[: count * lanes]
+        picked = [x[some] for x in inputs]
+        masks = rng.integers(0, 1 << lanes, count, dtype=np.uint32)
+        masks[rng.random(count) < 0.5] = (1 << lanes) - 1
+        before = rng.integers(0, 1 << 32, count * lanes, dtype=np.uint32)
+        arguments = {"lanes": lanes, "masks": masks, "before": before, "rounding": mode}
+        got = compute_warps(operation, *picked, **arguments)
+        results, flags = compute_exact(operation, *picked, rounding=mode)
+        active = (masks[:, None] >> np.arange(lanes) & 1).astype(bool)
+        expected_flags = np.where(active, flags.reshape(count, lanes), 0)
+        expected = np.where(active.ravel(), results, before)
+        assert np.array_equal(got[0], expected), f"{lanes} lanes"
+        assert np.array_equal(got[1], np.bitwise_or.reduce(expected_flags, axis=1)), f"{lanes}"
+
+
+def test_ordinary_operands_in_warps():
+    # No special value in any lane: no warp uses the exact path.
+    rng = np.random.default_rng(8)
+    inputs = [rng.normal(0, 1, 80_000).astype(np.float32).view(np.uint32) for _ in range(3)]
+    before = np.zeros(80_000, np.uint32)
+    for operation in ROUNDED:
+        picked = inputs[: OPERANDS[operation]]
+        if operation == "fsqrt.s":
+            picked = [picked[0] & np.uint32(FP32.magnitude_mask)]
+        for lanes in (4, 8, 32):
+            got = compute_warps(operation, *picked, lanes=lanes, masks=2**lanes - 1, before=before)
+            results, flags = compute_exact(operation, *picked)
+            flags = np.bitwise_or.reduce(flags.reshape(-1, lanes), axis=1)
+            assert np.array_equal(got[0], results), operation
+            assert np.array_equal(got[1], flags), operation
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Processor if kind])
+def test_nothing_depends_on_the_state_of_the_processor(kind):
+    for operation in OPERANDS:
+        inputs = vectors_of(operation)
+        mode = Rounding.NEAREST_EVEN
+        expected = compute(operation, *inputs)
+        with on_processor(kind):
+            for way in ways_of(operation):
+                check(operation, mode, inputs, way(operation, *inputs), expected)
+            if operation not in ROUNDED:
+                continue
+            count = len(inputs[0]) // 8 * 8
+            picked = [x[:count] for x in inputs]
+            before = np.zeros(count, np.uint32)
+            warps = compute_warps(operation, *picked, lanes=8, masks=255, before=before)
+            assert np.array_equal(warps[0], expected[0][:count]), operation
+
+
+def test_flags_of_each_exception():
+    one, zero, least, largest = 0x3F80_0000, 0, 1, FP32.largest
+    cases = {
+        ("fdiv.s", (one, zero)): FLAGS["divide_by_zero"],
+        ("fdiv.s", (zero, zero)): FLAGS["invalid"],
+        ("fmul.s", (largest, largest)): FLAGS["overflow"] | FLAGS["inexact"],
+        ("fmul.s", (least, least)): FLAGS["underflow"] | FLAGS["inexact"],
+        ("fadd.s", (one, least)): FLAGS["inexact"],
+        ("fadd.s", (one, one)): 0,
+        ("fadd.s", (least, least)): 0,
+        ("fsqrt.s", (one | 1 << 31,)): FLAGS["invalid"],
+    }
+    for (operation, inputs), expected in cases.items():
+        assert compute(operation, *inputs)[1].tolist() == [expected], (operation, inputs)
+
+
+def special_inputs(function):
+    """Return operands of a special function: random, near its borders, and corners."""
+    rng = np.random.default_rng(20 + function)
+    anywhere = rng.integers(0, 1 << 32, 50_000, dtype=np.uint32)
+    return np.concatenate([special_operands(rng, 150_000)["a"], anywhere, corners(FP32)])
+
+
+def check_special(function, a, got):
+    """Fail with the first operands whose results differ from the golden ones."""
+    expected = golden_special.special_function(function, a)
+    zeros = np.zeros(len(a), np.uint32)
+    check(SpecialOperation(function).name, None, (a,), (got, zeros), (expected, zeros))
+
+
+@pytest.mark.parametrize("function", SpecialOperation)
+def test_special_function_is_the_golden_one(function):
+    a = special_inputs(function)
+    check_special(function, a, special_function(function, a))
+
+
+@pytest.mark.parametrize("kind", [Processor.DOWN, Processor.FLUSHING])
+def test_special_functions_do_not_depend_on_the_state_of_the_processor(kind):
+    for function in SpecialOperation:
+        a = special_inputs(function)
+        expected = special_function(function, a)
+        with on_processor(kind):
+            assert np.array_equal(special_function(function, a), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("function", "exponent"), BINADES)
+def test_special_function_of_all_fractions(function, exponent):
+    fractions = np.arange(1 << FP32.fraction_width, dtype=np.uint32)
+    a = fractions | np.uint32((exponent + FP32.bias) << FP32.fraction_width)
+    check_special(function, a, special_function(function, a))
+
+
+def test_operands_must_be_as_many_as_the_instruction_has():
+    with pytest.raises(ValueError, match=r"fadd\.s must have 2 operands, not 3"):
+        compute("fadd.s", 0, 0, 0)
+    broken = partial(compute_warps, "fadd.s", masks=1, before=[0, 0, 0], lanes=2)
+    with pytest.raises(ValueError, match="operands must fill warps of 2 lanes, not leave 1 over"):
+        broken([0, 0, 0], [0, 0, 0])

@@ -1,0 +1,188 @@
+"""Tests of DMA and matrix unit in the instruction-set model: order, errors, words."""
+
+import numpy as np
+import pytest
+
+from spica.hw.config import PRESETS
+from spica.hw.isa.commands import COMPUTE, STORE, encode_cisc
+from spica.hw.isa.memory_map import (
+    DMA,
+    DMA_BASE,
+    DRAM_BASE,
+    MATRIX,
+    MATRIX_BASE,
+    MATRIX_STRIDE,
+    SHARED_BASE,
+)
+from spica.sim.iss.devices import DeviceFault
+from support.cluster.unit_register_bench import DeviceBench
+
+TINY = PRESETS["tiny"]
+LINES = {"dram": DRAM_BASE, "dram_pitch": 100, "local": 64, "local_pitch": 32}
+
+
+def test_a_job_happens_when_its_status_is_read():
+    bench = DeviceBench(TINY)
+    before = bench.memory.read(SHARED_BASE, 1024)
+    bench.dma(**LINES, shape=3 | 10 << 16, fill=4 | 16 << 16)
+    assert not bench.devices.idle
+    assert np.array_equal(bench.memory.read(SHARED_BASE, 1024), before)
+    assert bench.dma_read("running") == 1  # executed by this read
+    after = bench.memory.read(SHARED_BASE, 1024)
+    expected = before.copy()
+    for row in range(4):
+        expected[64 + 32 * row : 80 + 32 * row] = 0
+        if row < 3:
+            expected[64 + 32 * row : 74 + 32 * row] = bench.memory.read(DRAM_BASE + 100 * row, 10)
+    assert np.array_equal(after, expected)
+    assert (bench.dma_read("loads_done"), bench.dma_read("running")) == (1, 0)
+    assert bench.devices.idle
+
+
+def test_stores_copy_back():
+    bench = DeviceBench(TINY)
+    bench.dma(start=1, **LINES | {"dram": DRAM_BASE + 0x500}, shape=3 | 10 << 16)
+    bench.devices.finish()
+    for row in range(3):
+        stored = bench.memory.read(DRAM_BASE + 0x500 + 100 * row, 11)
+        assert np.array_equal(stored[:10], bench.memory.read(SHARED_BASE + 64 + 32 * row, 10))
+        assert stored[10] < 100  # unchanged
+    assert (bench.dma_read("stores_done"), bench.dma_read("loads_done")) == (1, 0)
+
+
+def test_one_thing_at_each_look_in_the_order_told():
+    bench = DeviceBench(TINY)
+    for number in range(3):
+        bench.dma(dram=DRAM_BASE, local=64 * number, shape=1 | 64 << 16)
+    assert [bench.dma_read("loads_done") for _ in range(5)] == [0, 1, 2, 3, 3]
+    bench.loop(COMPUTE)
+    bench.loop(STORE)
+    bench.loop(0x2F8)  # everything skipped
+    looks = [(bench.matrix_read("running"), bench.matrix_read("busy")) for _ in range(3)]
+    assert looks == [(3, 1), (1, 0), (0, 0)]
+    assert bench.matrix_read("computes_done") == 1
+
+
+def test_registers_that_are_no_status_let_nothing_happen():
+    bench = DeviceBench(TINY)
+    bench.dma(**LINES, shape=1 | 4 << 16)
+    assert bench.dma_read("dram") == DRAM_BASE
+    assert bench.dma_read("error") == 0
+    assert bench.matrix_read("rs1_low") == 0
+    assert bench.matrix_read("error_word") == 0
+    assert not bench.devices.idle
+    assert bench.devices.advance() and bench.devices.idle and not bench.devices.advance()
+
+
+def test_random_schedules_differ_and_all_get_on():
+    seen = set()
+    for seed in range(100):
+        bench = DeviceBench(TINY, schedule="random", seed=seed)
+        bench.dma(**LINES, shape=1 | 4 << 16)
+        bench.dma(start=1, **LINES | {"local": 0, "dram": DRAM_BASE + 0x800})
+        first = (bench.dma_read("loads_done"), bench.dma_read("stores_done"))
+        seen.add(first)
+        for _ in range(1000):
+            if not bench.dma_read("running"):
+                break
+        assert bench.devices.idle
+    assert seen == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+def test_random_schedules_let_time_pass_before_a_look():
+    seen = set()
+    for seed in range(30):
+        bench = DeviceBench(TINY, schedule="random", seed=seed)
+        bench.dma(**LINES, shape=1 | 4 << 16)
+        seen.add(bench.dma_read("loads_done"))
+    assert seen == {0, 1}
+
+
+def test_counts_never_wrap_in_their_registers():
+    bench = DeviceBench(TINY)
+    for _ in range(40):
+        bench.loop(0x2F8)
+    assert bench.matrix_read("running") == 15
+    for number in range(300):
+        bench.dma(**LINES | {"local": 4 * number}, shape=1 | 4 << 16)
+    assert bench.dma_read("running") == 255
+    bench.devices.finish()
+    assert (bench.matrix_read("running"), bench.dma_read("loads_done")) == (0, 300)
+
+
+def test_refused_jobs_and_commands_show_in_the_registers():
+    bench = DeviceBench(TINY)
+    assert not bench.devices.error
+    before = bench.memory.read(SHARED_BASE, TINY.shared.size)
+    bench.dma(dram=0x1000, local=0, shape=1 | 4 << 16)
+    bench.devices.finish()
+    assert (bench.dma_read("error"), bench.dma_read("loads_done")) == (2, 1)
+    bench.devices.cisc(0x0000_001F)
+    bench.devices.cisc(encode_cisc("current", "compute", a=0, b=16))
+    assert (bench.matrix_read("error"), bench.matrix_read("error_word")) == (3, 0x1F)
+    assert bench.matrix_read("running") == 0
+    bench.devices.cisc(encode_cisc("current", "load", a=0, b=15))  # from address 0
+    bench.devices.finish()
+    assert bench.matrix_read("error") == 7
+    assert bench.devices.error
+    assert bench.devices.describe() == (
+        "DMA: 0 jobs of programs unfinished, 1 loads and 0 stores done; matrix unit: 0 commands "
+        "unfinished, 0 computes done; the DMA met a job out of range and the matrix unit met an "
+        "illegal command and a command out of range and a failed job of its DMA (the first "
+        "refused command is 0x0000001F)"
+    )
+    bench.devices.write(DMA_BASE + DMA["error"].offset, 0xFFFF)
+    bench.devices.write(MATRIX_BASE + MATRIX["error"].offset, 0xFFFF)
+    assert (bench.dma_read("error"), bench.matrix_read("error"), bench.devices.error) == (0, 0, 0)
+    assert np.array_equal(bench.memory.read(SHARED_BASE, TINY.shared.size), before)
+
+
+def test_what_is_queued_can_be_told():
+    bench = DeviceBench(TINY)
+    bench.loop(COMPUTE & ~0x18)
+    text = bench.devices.describe()
+    assert "matrix unit: 1 commands unfinished, 0 computes done; not done: the load of A of" in text
+    word = "0x1020B07B"
+    assert (
+        f"the compute of matrix command 1 ({word}), after the load of A of matrix command " in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("access", "message"),
+    [
+        (lambda b: b.devices.read(DMA_BASE + 0x30), "no register at 0x1030 of the window"),
+        (lambda b: b.devices.write(MATRIX_BASE + MATRIX_STRIDE, 0), "no register at 0x3100"),
+        (lambda b: b.devices.read(DMA_BASE + 2), "no register at 0x1002"),
+        (lambda b: b.dma(start=2), "dma.start must be 0 for a load or 1 for a store, not 2"),
+        (lambda b: b.dma_read("start"), "dma.start must not be read"),
+        (lambda b: b.dma(loads_done=0), "dma.loads_done must not be written"),
+    ],
+)
+def test_accesses_that_are_refused(access, message):
+    bench = DeviceBench(TINY)
+    with pytest.raises(DeviceFault, match=message):
+        access(bench)
+
+
+def test_registers_of_the_matrix_unit_that_do_nothing():
+    bench = DeviceBench(TINY)
+    bench.devices.write(MATRIX_BASE + MATRIX["running"].offset, 5)
+    assert bench.matrix_read("running") == 0
+    assert bench.matrix_read("instruction") == bench.matrix_read("cisc") == 0
+
+
+def test_a_cluster_without_matrix_unit():
+    bench = DeviceBench(PRESETS["core"])
+    with pytest.raises(DeviceFault, match="0x0000000A needs a matrix unit, and the cluster has no"):
+        bench.devices.cisc(10)
+    with pytest.raises(DeviceFault, match="no register at 0x3020"):
+        bench.matrix_read("busy")
+    assert (
+        bench.devices.describe() == "DMA: 0 jobs of programs unfinished, 0 loads and 0 stores done"
+    )
+
+
+def test_a_schedule_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="schedule must be one of in_turn, random, not 'lazy'"):
+        DeviceBench(TINY, schedule="lazy")

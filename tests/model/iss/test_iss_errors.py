@@ -1,0 +1,426 @@
+"""Tests of program errors: each is reported with its location and changes no state."""
+
+import numpy as np
+import pytest
+
+from spica.hw.isa.assembly import INTEGER_NAMES, disassemble
+from spica.hw.isa.instructions import INSTRUCTIONS
+from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
+from spica.hw.isa.program import assemble_program
+from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.iss.program_bench import give, machine
+
+A0, A1, A2 = map(INTEGER_NAMES.index, ("a0", "a1", "a2"))
+DATA = 0x8010_0000
+CORE, WARP = 1, 2
+ILLEGAL = Cause.ILLEGAL_INSTRUCTION
+
+
+def everything(iss):
+    """Return all state that a fault must not change."""
+    found = [iss.console, iss.statistics]
+    for core in range(iss.config.cores):
+        for warp in range(iss.core.warps):
+            state = iss.warp(core, warp)
+            kept = (state.pc, state.mask, state.active, state.waits, state.stack)
+            found += [*kept, state.fflags, state.frm, state.mscratch]
+            found += [state.integers.tobytes(), state.floats.tobytes()]
+    found += [iss.read(DATA, 4096).tobytes(), iss.read(ENTRY, 4096).tobytes()]
+    return [*found, iss.read(SHARED_BASE, iss.config.shared.size).tobytes()]
+
+
+def placed(text, values=None, *, mask=0b0110, steps=0, **config):
+    """Return a model with one warp before the last instruction of `text`."""
+    iss = machine(text, cores=2, **config)
+    for core in range(2):
+        iss.set_warp(core, 0, mask=0)
+    iss.write(DATA, np.arange(4096, dtype=np.uint32).astype(np.uint8))
+    # Registers of the text without a given value are 0, so addresses must be given.
+    give(iss, {A0: 0, A1: 0, A2: 0, **(values or {})}, core=CORE, warp=WARP, mask=mask)
+    for _ in range(steps):
+        assert iss.step(CORE, WARP).fault is None
+    return iss
+
+
+def fault_of(iss, cause, *, lanes=0b0110, address=None, says=""):
+    """Return the fault of the next instruction, after checks that `step` and `run` agree."""
+    before = everything(iss)
+    pc = iss.warp(CORE, WARP).pc
+    retired = iss.step(CORE, WARP)
+    fault = retired.fault
+    assert everything(iss) == before
+    assert fault is not None
+    assert (fault.cause, fault.core, fault.warp, fault.pc) == (cause, CORE, WARP, pc)
+    assert (fault.lanes, fault.address) == (lanes, address)
+    assert (retired.pc, retired.word, retired.rd) == (pc, fault.word, None)
+    names = [str(lane) for lane in range(32) if lanes >> lane & 1]
+    parts = [cause.value, f"core {CORE}", f"warp {WARP}", f"0x{pc:08x}", says]
+    parts += [disassemble(fault.word)] if fault.word else []
+    parts += [f"0x{address:08x}"] if address is not None else []
+    parts += [f"lane {names[0]}" if len(names) == 1 else f"lanes {names[0]}"]
+    for part in parts:
+        assert part in fault.sentence, fault.sentence
+    outcome = iss.run(10)
+    assert (outcome.stop, outcome.instructions, outcome.fault) == (Stop.FAULT, 0, fault)
+    assert everything(iss) == before
+    return fault
+
+
+# Illegal instructions
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        (0x0000_0000, "0x00000000"),
+        (0xFFFF_FFFF, "0xffffffff"),
+        (0x0000_0001, "0x00000001"),  # compressed
+        (0x4000_1033, "0x40001033"),  # sll with the bit of sub
+        (0x0000_3003, "0x00003003"),  # a load of 64 bits
+        (0x0200_0053, "0x02000053"),  # fadd.d
+        (0x3020_0073, "0x30200073"),  # mret
+        (0x0000_600B, "0x0000600b"),  # warp instruction 6
+        (0x8000_600B, "0x8000600b"),  # special function 6
+        (0x1005_22AF, "atomic"),  # lr.w
+        (0x18B5_22AF, "atomic"),  # sc.w
+        (0x00B5_22AF, "atomic"),  # amoadd.w
+    ],
+)
+def test_words_that_are_no_instruction(word, says):
+    fault = fault_of(placed(f".word {word}"), ILLEGAL, says=says)
+    assert fault.word == word
+
+
+ROUNDING = [name for name, each in INSTRUCTIONS.items() if "rm" in each.operands]
+
+
+def operands_of(name, mode):
+    kinds = {"rd": "a2", "fd": "f1", "rs1": "a0", "fs1": "f2", "fs2": "f3", "fs3": "f4", "rm": mode}
+    return ", ".join(kinds[operand] for operand in INSTRUCTIONS[name].operands)
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+@pytest.mark.parametrize("mode", ["5", "6"])
+def test_reserved_rounding_modes(name, mode):
+    says = f"rounding mode {mode}"
+    fault_of(placed(f"{name} {operands_of(name, mode)}"), ILLEGAL, says=says)
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+@pytest.mark.parametrize("mode", [5, 6, 7])
+def test_reserved_dynamic_rounding_modes(name, mode):
+    iss = placed(f"{name} {operands_of(name, 'dyn')}")
+    iss.set_warp(CORE, WARP, frm=mode)
+    fault_of(iss, ILLEGAL, says=f"rounding mode {mode}")
+
+
+@pytest.mark.parametrize("line", ["fmin.s f1, f2, f3", "fadd.s f1, f2, f3, rtz", "fmv.x.w a0, f1"])
+def test_a_reserved_dynamic_mode_that_is_not_used_is_none(line):
+    iss = placed(line)
+    iss.set_warp(CORE, WARP, frm=5)
+    assert iss.step(CORE, WARP).fault is None
+
+
+@pytest.mark.parametrize("name", ["csrrw", "csrrs", "csrrc", "csrrwi", "csrrsi", "csrrci"])
+def test_control_registers_that_do_not_exist(name):
+    operand = "0" if name.endswith("i") else "zero"
+    fault_of(placed(f"{name} a2, 0x7ff, {operand}"), ILLEGAL, says="control register 0x7ff")
+
+
+@pytest.mark.parametrize("register", ["mhartid", "num_warps", "thread_mask", "minstret", "misa"])
+@pytest.mark.parametrize("access", ["csrrw {}, a0", "csrrs {}, a0", "csrrc {}, a0", "csrrwi {}, 0"])
+def test_control_registers_that_are_read_only(register, access):
+    """Setting no bits is also a write if the operand is a register other than x0."""
+    line = access.format(f"a2, {register}")
+    fault_of(placed(line), ILLEGAL, says="read-only")
+    assert placed(f"csrrs a2, {register}, zero").step(CORE, WARP).fault is None
+    assert placed(f"csrrci a2, {register}, 0").step(CORE, WARP).fault is None
+
+
+@pytest.mark.parametrize(
+    ("line", "tensor"),
+    [
+        ("hmma x0", None),
+        ("hgmma a0, a1", None),
+        ("hgmma_wait", None),
+        ("hgmma a0, a1", "hmma"),
+        ("hgmma_wait", "hmma"),
+        ("hmma x2", "hmma"),
+        ("hmma x1", "hgmma"),
+    ],
+)
+def test_tensor_instructions_the_core_has_not(line, tensor):
+    fault_of(placed(line, threads=8, tensor=tensor), ILLEGAL)
+
+
+@pytest.mark.parametrize(
+    ("place", "cause"),
+    [
+        (SHARED_BASE + 2, Cause.MISALIGNED_ACCESS),
+        (DATA, Cause.OUTSIDE_MEMORY),
+        (SHARED_BASE + 16 * 1024 - 1020, Cause.OUTSIDE_MEMORY),
+    ],
+)
+@pytest.mark.parametrize("wrong", [A0, A1])
+def test_operands_of_hgmma_lie_in_shared_memory(place, cause, wrong):
+    values = {A0: SHARED_BASE, A1: SHARED_BASE, wrong: place}
+    iss = placed("hgmma a0, a1", values, threads=8, tensor="hgmma")
+    # The values are those of the last active lane.
+    fault_of(iss, cause, address=place, lanes=0b0100)
+
+
+# Divergence stack
+
+
+@pytest.mark.parametrize("threads", [2, 4, 32])
+def test_stack_overflow(threads):
+    # After each split all lanes are activated again, which no program should do.
+    text = "vx_split a2, a0, x0\nvx_tmc a1\n" * (threads - 1) + "vx_split a2, a0, x0"
+    full = (1 << threads) - 1
+    values = {A0: [lane & 1 for lane in range(threads)], A1: -1}
+    iss = placed(text, values, mask=full, threads=threads, steps=2 * (threads - 1))
+    assert len(iss.warp(CORE, WARP).stack) == threads - 1
+    fault_of(iss, Cause.STACK_OVERFLOW, lanes=full, says=f"{threads - 1}")
+
+
+def test_one_lane_never_diverges():
+    iss = placed("vx_split a2, a0, x0", {A0: 1}, threads=1, mask=1)
+    assert iss.step(CORE, WARP).fault is None
+
+
+def test_stack_underflow():
+    fault_of(placed("vx_join a0", {A0: [0, 0, 1, 0]}), Cause.STACK_UNDERFLOW)
+    assert placed("vx_join a0", {A0: [1, 1, 0, 1]}).step(CORE, WARP).fault is None
+
+
+# Branches
+
+
+@pytest.mark.parametrize(
+    ("line", "values", "target"),
+    [
+        ("jal ra, 6", {}, ENTRY + 6),
+        ("beq a0, a1, -2", {}, ENTRY - 2),
+        ("bge a0, a1, 10", {}, ENTRY + 10),
+        ("jalr ra, 2(a0)", {A0: ENTRY + 8}, ENTRY + 10),
+        ("jalr ra, 0(a0)", {A0: ENTRY + 7}, ENTRY + 6),
+    ],
+)
+@pytest.mark.parametrize("rule", ["error", "vortex"])
+def test_misaligned_jump(line, values, target, rule):
+    iss = placed(line, values, divergent_branch=rule)
+    fault_of(iss, Cause.MISALIGNED_JUMP, address=target)
+
+
+def test_a_misaligned_branch_that_is_not_taken_is_none():
+    assert placed("bne a0, a1, 6").step(CORE, WARP).fault is None
+
+
+@pytest.mark.parametrize(
+    ("line", "a0", "mask", "others"),
+    [
+        # The last active lane branches, and these do not; or the other way round.
+        ("beq a0, a1, 8", [0, 1, 0, 1], 0b0111, 0b0010),
+        ("beq a0, a1, 8", [1, 1, 0, 0], 0b1111, 0b0011),
+        ("bne a0, a1, 8", [1, 1, 1, 0], 0b1111, 0b0111),
+        ("bltu a1, a0, 8", [0, 1, 0, 0], 0b0110, 0b0010),
+    ],
+)
+def test_divergent_branch(line, a0, mask, others):
+    iss = placed(line, {A0: a0}, mask=mask)
+    last = mask.bit_length() - 1
+    fault_of(iss, Cause.DIVERGENT_BRANCH, lanes=others, says=f"lane {last}")
+    # Vortex follows the last active lane.
+    iss = placed(line, {A0: a0}, mask=mask, divergent_branch="vortex")
+    assert iss.step(CORE, WARP).fault is None
+    is_taken = {"beq": a0[last] == 0, "bne": a0[last] != 0, "bltu": a0[last] > 0}
+    wanted = ENTRY + (8 if is_taken[line.split()[0]] else 4)
+    assert (iss.warp(CORE, WARP).pc, iss.warp(CORE, WARP).mask) == (wanted, mask)
+
+
+def test_divergent_jump():
+    targets = [ENTRY, ENTRY + 32, ENTRY + 16, ENTRY + 8]
+    iss = placed("jalr ra, 4(a0)", {A0: targets}, mask=0b1110)
+    fault_of(iss, Cause.DIVERGENT_BRANCH, lanes=0b0110, address=ENTRY + 36, says="lane 3")
+    iss = placed("jalr ra, 4(a0)", {A0: targets}, mask=0b1110, divergent_branch="vortex")
+    assert iss.step(CORE, WARP).fault is None
+    assert iss.warp(CORE, WARP).pc == ENTRY + 12
+
+
+# Memory
+
+ACCESSES = ("lb", "lh", "lw", "lbu", "lhu", "flw", "sb", "sh", "sw", "fsw")
+
+
+def kind_of(name):
+    """Return the name of an access, and its size in bytes."""
+    size = {"b": 1, "h": 2, "w": 4}[name.removesuffix("u")[-1]]
+    return f"{'store' if 's' in name[:2] else 'load'} of {size} bytes"
+
+
+def access_line(name):
+    return f"{name} {'f' if name[0] == 'f' else 'x'}12, 0(a0)"
+
+
+@pytest.mark.parametrize("name", ACCESSES)
+@pytest.mark.parametrize(
+    "place",
+    [0, 0x7FFF_FFFC, SHARED_BASE + 0x7FFFC, CONSOLE_BASE + 0x4_0000, 0xFFFF_FFFC],
+)
+def test_access_outside_memory(name, place):
+    iss = placed(access_line(name), {A0: [DATA, place, DATA + 4, place]}, mask=0b1111)
+    fault_of(iss, Cause.OUTSIDE_MEMORY, lanes=0b1010, address=place, says=kind_of(name))
+
+
+HALVES = [(name, 1) for name in ACCESSES if "h" in name]
+WORDS = [(name, off) for name in ACCESSES if "w" in name for off in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(("name", "off"), [*HALVES, *WORDS])
+def test_misaligned_access(name, off):
+    iss = placed(access_line(name), {A0: [3, DATA + off, DATA + 4, DATA + 64 + off]}, mask=0b1110)
+    fault_of(iss, Cause.MISALIGNED_ACCESS, lanes=0b1010, address=DATA + off)
+
+
+@pytest.mark.parametrize("name", ACCESSES)
+def test_access_outside_everything_that_was_placed(name):
+    where = [DATA, DATA + 64, DATA + 60, DATA - 4]
+    iss = placed(access_line(name), {A0: where}, mask=0b1111)
+    iss.allow(ENTRY, 64)
+    iss.allow(DATA, 64)
+    says = "outside everything that was placed"
+    fault_of(iss, Cause.OUTSIDE_MEMORY, lanes=0b1010, address=DATA + 64, says=says)
+    iss = placed(access_line(name), {A0: where}, mask=0b0101)
+    iss.allow(ENTRY, 64)
+    iss.allow(DATA, 64)
+    assert iss.step(CORE, WARP).fault is None
+
+
+def test_an_access_is_placed_with_all_its_bytes():
+    for line, is_placed in (("lh a2, 4(a0)", True), ("lw a2, 4(a0)", False)):
+        iss = placed(line, {A0: DATA})
+        iss.allow(ENTRY, 64)
+        iss.allow(DATA, 6)
+        if is_placed:
+            assert iss.step(CORE, WARP).fault is None
+        else:
+            fault_of(iss, Cause.OUTSIDE_MEMORY, address=DATA + 4)
+    # The last access was to the same region, which must not matter.
+    iss = placed("loop: lw a2, 0(a0)\naddi a0, a0, 4\nj loop", {A0: DATA})
+    iss.allow(ENTRY, 64)
+    iss.allow(DATA, 10)
+    for _ in range(6):
+        assert iss.step(CORE, WARP).fault is None
+    fault_of(iss, Cause.OUTSIDE_MEMORY, address=DATA + 8)
+
+
+def test_the_console_takes_bytes_only():
+    for line in ("sh a1, 0(a0)", "sw a1, 0(a0)", "lb a2, 0(a0)", "lw a2, 0(a0)"):
+        iss = placed(line, {A0: [0, CONSOLE_BASE, DATA, 0]})
+        fault_of(iss, Cause.OUTSIDE_MEMORY, lanes=0b0010, address=CONSOLE_BASE, says="console")
+
+
+@pytest.mark.parametrize("place", [0x9000_0000, SHARED_BASE, 0x0000_1000])
+def test_instructions_are_fetched_from_what_was_placed(place):
+    iss = placed("jalr x0, 0(a0)", {A0: place}, steps=1)
+    assert iss.warp(CORE, WARP).pc == place
+    fault = fault_of(iss, Cause.OUTSIDE_MEMORY, address=place, says="fetch")
+    assert fault.word == 0
+
+
+def test_running_off_the_end_of_what_was_placed():
+    iss = placed("nop\nnop", steps=0)
+    iss.allow(ENTRY, 8)
+    outcome = iss.run()
+    assert (outcome.stop, outcome.instructions) == (Stop.FAULT, 2)
+    assert (outcome.fault.cause, outcome.fault.pc) == (Cause.OUTSIDE_MEMORY, ENTRY + 8)
+
+
+# Warps and barriers
+
+
+@pytest.mark.parametrize("count", [5, 32, 0xFFFF_FFFF])
+def test_bad_wspawn(count):
+    iss = placed("vx_wspawn a0, a1", {A0: [1, 1, count, 1], A1: ENTRY})
+    fault_of(iss, Cause.BAD_WSPAWN, says="4 warps")
+
+
+def test_wspawn_to_where_no_instruction_can_be():
+    iss = placed("vx_wspawn a0, a1", {A0: 2, A1: ENTRY + 2})
+    fault_of(iss, Cause.MISALIGNED_JUMP, address=ENTRY + 2)
+
+
+@pytest.mark.parametrize(
+    ("number", "count", "scope"),
+    [
+        (16, 1, "cluster"),
+        (0xFFFF_FFFF, 1, "cluster"),
+        (1 << 31, 1, "cluster"),  # bit 31 has a meaning in the other scope only
+        (3, 0, "cluster"),
+        (3, 5, "cluster"),
+        (16, 1, "core"),
+        (1 << 31 | 16, 1, "core"),
+        (3, 0, "core"),
+        (3, 5, "core"),
+        (1 << 31 | 3, 0, "core"),
+        (1 << 31 | 3, 3, "core"),  # of two cores
+    ],
+)
+def test_bad_barrier(number, count, scope):
+    values = {A0: [1, 1, number, 1], A1: [1, 1, count, 1]}
+    fault_of(placed("vx_bar a0, a1", values, barrier_scope=scope), Cause.BAD_BARRIER)
+
+
+@pytest.mark.parametrize("scope", ["cluster", "core"])
+def test_warps_of_a_core_disagree_about_a_barrier(scope):
+    iss = placed("vx_bar a0, a1", {A0: 3, A1: 3}, barrier_scope=scope)
+    give(iss, {A0: 3, A1: 2}, core=CORE, warp=0)
+    assert iss.step(CORE, 0).fault is None
+    fault_of(iss, Cause.BAD_BARRIER, says="for 3 here, for 2 where others wait")
+
+
+def test_more_warps_than_a_barrier_is_for():
+    """Both warps of core 1 have arrived and wait for core 0 when a third one arrives."""
+    iss = placed("vx_bar a0, a1", {A0: 3, A1: 2})
+    for warp in (0, 1):
+        give(iss, {A0: 3, A1: 2}, core=CORE, warp=warp)
+        assert iss.step(CORE, warp).fault is None
+    fault_of(iss, Cause.BAD_BARRIER)
+
+
+# Runs that do not end
+
+
+@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+def test_deadlock(schedule):
+    """One warp waits for another that has ended, on one core of two."""
+    iss = placed("vx_bar a0, a1\nvx_tmc x0", {A0: 3, A1: 2}, schedule=schedule)
+    outcome = iss.run()
+    assert (outcome.stop, outcome.instructions, outcome.fault) == (Stop.DEADLOCK, 1, None)
+    assert iss.warp(CORE, WARP).waits == "barrier 3: 1 of 2 warps of core 1 have arrived"
+    # The missing warp releases both.
+    give(iss, {A0: 3, A1: 2}, core=CORE, warp=0)
+    give(iss, {A0: 3, A1: 1}, core=0, warp=0)
+    assert iss.run().stop is Stop.DONE
+
+
+@pytest.mark.parametrize("limit", [1, 2, 999, 1000])
+def test_limit(limit):
+    iss = machine("loop: addi a0, a0, 1\nj loop")
+    for runs in (1, 2):
+        outcome = iss.run(limit)
+        assert (outcome.stop, outcome.instructions) == (Stop.LIMIT, limit)
+        assert int(iss.warp(0, 0).integers[A0, 0]) == (runs * limit + 1) // 2
+
+
+def test_the_other_warps_stand_where_they_were_when_one_faults():
+    """In round robin, both warps execute equally many instructions before the fault."""
+    text = "csrr a0, warp_id\nbeqz a0, fine\n.word 0\nfine: nop\nspin: j spin"
+    iss = machine(text)
+    for warp in range(2):
+        give(iss, {}, warp=warp, mask=1)
+    outcome = iss.run(100)
+    assert (outcome.stop, outcome.fault.warp) == (Stop.FAULT, 1)
+    assert outcome.instructions == 5
+    assert [pc for pc, _, _ in iss.history(0, 1)] == [ENTRY, ENTRY + 4]
+    assert assemble_program(text).labels["fine"] == iss.warp(0, 0).pc - 4

@@ -1,0 +1,176 @@
+"""Tests of the tensor instructions: register layout of matrices, and every bit of products."""
+
+import numpy as np
+import pytest
+
+from spica.hw.config.formats import FP16, FP32
+from spica.sim.golden.arith.float import operands
+from spica.sim.golden.arith.float.floats import corners, decode
+from spica.sim.golden.core.units import tensor as fragments
+from spica.sim.iss.arithmetic import Processor, hgmma, hmma, on_processor
+from spica.sim.units.arith.tree import numpy_tree, tree_operands
+
+ONE = FP16.bias << FP16.fraction_width
+PROCESSORS = [Processor.AS_IS, Processor.DOWN, Processor.FLUSHING]
+
+
+def ordinary(rng, count, rows, columns, depth):
+    """Return matrices A, B and C of numbers around 1."""
+
+    def normal(form, *shape):
+        dtype = (np.float16, np.uint16) if form == FP16 else (np.float32, np.uint32)
+        return rng.normal(0, 1, shape).astype(dtype[0]).view(dtype[1]).astype(np.uint32)
+
+    a, b = normal(FP16, count, rows, depth), normal(FP16, count, depth, columns)
+    return a, b, normal(FP32, count, rows, columns)
+
+
+def adverse(rng, count, rows, columns, depth):
+    """Return matrices whose diagonal, and some other elements, reveal errors."""
+    size = max(rows, columns)
+    chunks = depth // fragments.DOT.terms
+    vectors = tree_operands(fragments.DOT, rng, count * size * chunks)
+    a = vectors["a"].reshape(count, size, depth)[:, :rows]
+    b = vectors["b"].reshape(count, size, depth)[:, :columns].transpose(0, 2, 1)
+    addends = vectors["c"].reshape(count, size, chunks)[:, :, 0]
+    c = rng.choice(vectors["c"], (count, rows, columns))
+    for k in range(min(rows, columns)):
+        c[:, k, k] = addends[:, k]
+    # Zeros leave a subnormal addend unchanged.
+    a = np.where(rng.random((count, rows, 1)) < 0.1, a & 0x8000, a)
+    c = np.where(rng.random(c.shape) < 0.1, c & ~np.uint32(FP32.infinity), c)
+    return a, b, c
+
+
+def hmma_registers(rng, matrices, accumulators):
+    """Return the registers of warps with A, B and C in place, random elsewhere."""
+    a, b, c = matrices
+    registers = rng.integers(0, 1 << 32, (len(a), 32, fragments.THREADS), dtype=np.uint32)
+    registers[:, 0:8], registers[:, 8:16] = fragments.pack_a(a), fragments.pack_b(b)
+    registers[:, accumulators : accumulators + 8] = fragments.pack_c(c)
+    return registers
+
+
+def check(got, expected):
+    """Fail with the first wrong registers."""
+    wrong = np.argwhere(got != expected)
+    shown = [
+        f"warp {w} f{r} lane {lane}: {got[w, r, lane]:#x}, not {expected[w, r, lane]:#x}"
+        for w, r, lane in wrong[:5]
+    ]
+    assert not shown, f"{len(wrong)} wrong: " + "; ".join(shown)
+
+
+def test_fragments_of_factors():
+    # Lane l holds row l of A in f0 to f7 and column l of B, pairs of k, the even one below.
+    rng = np.random.default_rng(1)
+    registers = rng.integers(0, 1 << 32, (8, 8), dtype=np.uint32)
+    a, b = fragments.unpack_a(registers), fragments.unpack_b(registers)
+    for lane in range(8):
+        for k in range(16):
+            half = registers[k // 2, lane] >> (16 * (k % 2)) & 0xFFFF
+            assert a[lane, k] == half
+            assert b[k, lane] == half
+    assert np.array_equal(fragments.pack_a(a), registers)
+    assert np.array_equal(fragments.pack_b(b), registers)
+
+
+def test_fragments_of_accumulators():
+    registers = np.arange(64, dtype=np.uint32).reshape(8, 8)
+    c = fragments.unpack_c(registers)
+    for lane in range(8):
+        row, column = (lane & 4) | (lane & 1), lane & 2
+        places = [
+            *((row, column), (row, column + 1), (row + 2, column), (row + 2, column + 1)),
+            *((row, column + 4), (row, column + 5), (row + 2, column + 4), (row + 2, column + 5)),
+        ]
+        assert [c[place] for place in places] == registers[:, lane].tolist()
+    assert np.array_equal(fragments.pack_c(c), registers)
+    # Two by two blocks, the second of the first row in f8 to f15.
+    blocks = np.arange(256, dtype=np.uint32).reshape(32, 8)
+    whole = fragments.unpack_c(blocks)
+    assert np.array_equal(whole[:8, 8:], fragments.unpack_c(blocks[8:16]))
+    assert np.array_equal(whole[8:, :8], fragments.unpack_c(blocks[16:24]))
+    assert np.array_equal(fragments.pack_c(whole), blocks)
+
+
+@pytest.mark.parametrize("shape", [fragments.HMMA_SHAPE, fragments.HGMMA_SHAPE])
+def test_golden_products_of_small_integers_are_exact(shape):
+    rows, columns, depth = shape
+    rng = np.random.default_rng(2)
+    a, b, c = (rng.integers(-6, 7, size) for size in ((rows, depth), (depth, columns), shape[:2]))
+    stored = [x.astype(np.float16).view(np.uint16) for x in (a, b)]
+    result = fragments.matrix_product(*stored, c.astype(np.float32).view(np.uint32))
+    assert np.array_equal(decode(result, FP32), a @ b + c)
+
+
+def test_golden_products_are_those_of_numpy():
+    rng = np.random.default_rng(3)
+    a, b, c = (x[0] for x in adverse(rng, 1, *fragments.HMMA_SHAPE))
+    for row, column in np.ndindex(8, 8):
+        total = c[row : row + 1, column]
+        for k in range(0, 16, 4):
+            left, right = a[row : row + 1, k : k + 4], b[k : k + 4, column][None]
+            total = numpy_tree(fragments.DOT, left, right, total)["o"]
+        assert fragments.matrix_product(a, b, c)[row, column] == total[0]
+
+
+@pytest.mark.parametrize("accumulators", fragments.ACCUMULATORS)
+@pytest.mark.parametrize("matrices", [ordinary, adverse])
+def test_hmma_is_the_golden_one(matrices, accumulators):
+    rng = np.random.default_rng(accumulators)
+    registers = hmma_registers(rng, matrices(rng, 300, *fragments.HMMA_SHAPE), accumulators)
+    check_hmma(registers, accumulators)
+
+
+def check_hmma(registers, accumulators):
+    """Fail if the instruction differs from the golden model, on any host processor."""
+    expected = fragments.hmma(registers, accumulators)
+    for kind in PROCESSORS:
+        with on_processor(kind):
+            check(hmma(registers, accumulators), expected)
+
+
+@pytest.mark.parametrize("matrices", [ordinary, adverse])
+def test_hgmma_is_the_golden_one(matrices):
+    rng = np.random.default_rng(6)
+    a, b, c = matrices(rng, 60, *fragments.HGMMA_SHAPE)
+    registers = fragments.pack_c(c)
+    expected = fragments.hgmma(a, b, registers)
+    for kind in PROCESSORS:
+        with on_processor(kind):
+            check(hgmma(a, b, registers), expected)
+
+
+def test_adverse_matrices_reach_all_classes():
+    rng = np.random.default_rng(5)
+    registers = hmma_registers(rng, adverse(rng, 300, *fragments.HMMA_SHAPE), 16)
+    results = decode(fragments.hmma(registers, 16)[:, 16:24], FP32)
+    sizes = np.abs(results)
+    assert 0.1 < np.isnan(results).mean() < 0.7
+    assert np.isposinf(results).any()
+    assert np.isneginf(results).any()
+    assert ((sizes > 0) & (sizes < 2.0**-126)).any()
+    assert (results == 0).any()
+
+
+@pytest.mark.parametrize("is_sum", [False, True])
+def test_products_and_sums_of_all_corners(is_sum):
+    # One product, or one sum of two, per lane's row of A; all other terms add -0, a no-op.
+    left, right = (x.astype(np.uint32) for x in operands.crossed(*[corners(FP16)] * 2))
+    count = -(-len(left) // 8)
+    a, b = np.full((count, 8, 16), 1 << 15, np.uint32), np.full((count, 16, 8), ONE, np.uint32)
+    c = np.full((count, 8, 8), 1 << 31, np.uint32)
+    one = np.full(len(left), ONE, np.uint32)
+    warp, place = np.divmod(np.arange(len(left)), 8)
+    for k, (first, second) in enumerate([(left, one), (right, one)] if is_sum else [(left, right)]):
+        a[warp, place, k] = first
+        b[warp, k, place] = second
+    check_hmma(hmma_registers(np.random.default_rng(8), (a, b, c), 16), 16)
+
+
+@pytest.mark.slow
+def test_hmma_is_the_golden_one_for_many_operands():
+    rng = np.random.default_rng(9)
+    for _ in range(40):
+        check_hmma(hmma_registers(rng, adverse(rng, 500, *fragments.HMMA_SHAPE), 24), 24)

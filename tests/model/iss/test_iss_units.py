@@ -1,0 +1,154 @@
+"""Tests of arithmetic of the instruction-set model in every lane: QEMU and golden models."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from spica.hw.config.formats import FP16, FP32
+from spica.hw.isa.assembly import INTEGER_NAMES
+from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
+from spica.hw.isa.operations import SpecialOperation
+from spica.sim.golden.arith.float.operands import random_bits
+from spica.sim.golden.arith.special.special_function import special_function
+from spica.sim.golden.core.units import tensor as fragments
+from spica.sim.iss.program_bench import OLD, give, lanes_of, machine
+from spica.sim.oracle.qemu import OPERATIONS, qemu
+from support.oracle.simt_thread import INTEGER
+from support.programs.corner_operands import INTEGERS
+
+A0, A1, A2 = map(INTEGER_NAMES.index, ("a0", "a1", "a2"))
+
+
+def step(iss):
+    retired = iss.step(0, 0)
+    assert retired.fault is None, retired.fault.sentence
+
+
+def column(rng, kind, count):
+    """Return operands of one register file."""
+    if kind == "f":
+        return random_bits(rng, FP32, count)
+    return rng.integers(0, 1 << 32, count, dtype=np.uint32) >> rng.integers(0, 32, count)
+
+
+@pytest.mark.parametrize("name", INTEGER)
+def test_integer_instructions_on_every_pair_of_borders(name):
+    pairs = np.array(list(product(INTEGERS, repeat=2)), np.uint32)
+    iss = machine(f"{name} a2, a0, a1", threads=32)
+    for first in range(0, len(pairs), 32):
+        a, b = np.resize(pairs[first : first + 32], (32, 2)).T
+        give(iss, {A0: a, A1: b})
+        step(iss)
+        operands = zip(a.tolist(), b.tolist(), strict=True)
+        wanted = [int(INTEGER[name](x, y)) & 0xFFFF_FFFF for x, y in operands]
+        assert lanes_of(iss, A2) == wanted
+
+
+@pytest.mark.parametrize("threads", [5, 32])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_float_instructions_are_those_of_qemu_in_every_lane(name, threads):
+    """Each lane has its own operands; flags of the active lanes are combined."""
+    (_, count), source, target = OPERATIONS[name]
+    rng = np.random.default_rng(threads)
+    texts = [f"{source}{10 + k}" for k in range(count)]
+    iss = machine(f"{name} {target}5, {', '.join(texts)}", threads=threads)
+    for turn in range(60):
+        mode, mask = turn % 5, int(rng.integers(1, 1 << threads))
+        columns = [column(rng, source, threads) for _ in range(count)]
+        offset = 32 if source == "f" else 0
+        give(iss, {offset + 10 + k: each for k, each in enumerate(columns)}, mask=mask)
+        iss.set_warp(0, 0, frm=mode, fflags=0)
+        step(iss)
+        active = mask >> np.arange(threads) & 1 == 1
+        results, flags = qemu(name, *columns, rounding=mode)
+        row = 5 + (32 if target == "f" else 0)
+        wanted = np.where(active, results, OLD + row)
+        assert lanes_of(iss, row) == wanted.tolist()
+        assert iss.warp(0, 0).fflags == np.bitwise_or.reduce(flags[active])
+
+
+@pytest.mark.parametrize("operation", SpecialOperation)
+def test_special_functions_are_the_golden_model_s(operation):
+    rng = np.random.default_rng(int(operation))
+    name = f"f{operation.name.lower()}.s"
+    iss = machine("\n".join(f"{name} f{k}, f{k}" for k in range(32)), threads=32)
+    for _ in range(20):
+        operands = random_bits(rng, FP32, 1024).reshape(32, 32)
+        iss.set_warp(0, 0, pc=ENTRY, mask=-1 & 0xFFFF_FFFF, floats=operands, fflags=0)
+        for _ in range(32):
+            iss.step(0, 0)
+        wanted = special_function(operation, operands.ravel()).reshape(32, 32)
+        assert np.array_equal(iss.warp(0, 0).floats, wanted)
+        assert iss.warp(0, 0).fflags == 0
+
+
+def halves(rng, *shape):
+    """Return stored FP16 numbers: mostly of medium size, some of every class."""
+    some = random_bits(rng, FP16, int(np.prod(shape))).reshape(shape)
+    middling = rng.normal(size=shape).astype(np.float16).view(np.uint16)
+    return np.where(rng.random(shape) < 0.05, some, middling).astype(np.uint16)
+
+
+def singles(rng, *shape):
+    return rng.normal(size=shape).astype(np.float32).view(np.uint32)
+
+
+@pytest.mark.parametrize(("chosen", "first"), [("x0", 16), ("x1", 24)])
+def test_hmma_is_the_golden_model_s(chosen, first):
+    rng = np.random.default_rng(first)
+    iss = machine(f"hmma {chosen}", threads=8, tensor="hmma")
+    for _ in range(20):
+        registers = singles(rng, 32, 8)
+        registers[:8] = fragments.pack_a(halves(rng, 8, 16))
+        registers[8:16] = fragments.pack_b(halves(rng, 16, 8))
+        iss.set_warp(0, 0, pc=ENTRY, mask=0xFF, floats=registers)
+        iss.step(0, 0)
+        assert np.array_equal(iss.warp(0, 0).floats, fragments.hmma(registers, first))
+
+
+def test_hgmma_is_the_golden_model_s_once_it_was_waited_for():
+    rng = np.random.default_rng(4)
+    iss = machine("hgmma a0, a1\nhgmma_wait", threads=8, tensor="hgmma")
+    for _ in range(10):
+        a, b, registers = halves(rng, 16, 32), halves(rng, 32, 16), singles(rng, 32, 8)
+        at_a, at_b = SHARED_BASE + 64, SHARED_BASE + 4096
+        iss.write(at_a, a)
+        iss.write(at_b, b)
+        give(iss, {A0: at_a, A1: at_b})
+        iss.set_warp(0, 0, floats=registers)
+        step(iss)
+        # Words overwritten from now on were read before; the result is not there yet.
+        iss.write(at_a, bytes(1024))
+        assert np.array_equal(iss.warp(0, 0).floats, registers)
+        step(iss)
+        assert np.array_equal(iss.warp(0, 0).floats, fragments.hgmma(a, b, registers))
+
+
+def test_a_second_hgmma_completes_the_first():
+    """The second accumulates on the result of the first, as if there were a wait between."""
+    rng = np.random.default_rng(5)
+    iss = machine("hgmma a0, a1\nhgmma a0, a1\nhgmma_wait\nhgmma_wait", threads=8, tensor="hgmma")
+    a, b, registers = halves(rng, 16, 32), halves(rng, 32, 16), singles(rng, 32, 8)
+    iss.write(SHARED_BASE, a)
+    iss.write(SHARED_BASE + 1024, b)
+    give(iss, {A0: SHARED_BASE, A1: SHARED_BASE + 1024})
+    iss.set_warp(0, 0, floats=registers)
+    first = fragments.hgmma(a, b, registers)
+    second = fragments.hgmma(a, b, first)
+    for wanted in (registers, first, second, second):
+        step(iss)
+        assert np.array_equal(iss.warp(0, 0).floats, wanted)
+
+
+def test_operands_of_hgmma_are_those_of_the_last_active_lane():
+    rng = np.random.default_rng(6)
+    iss = machine("hgmma a0, a1\nhgmma_wait", threads=8, tensor="hgmma")
+    a, b, registers = halves(rng, 16, 32), halves(rng, 32, 16), singles(rng, 32, 8)
+    iss.write(SHARED_BASE, a)
+    iss.write(SHARED_BASE + 1024, b)
+    give(iss, {A0: [4] * 7 + [SHARED_BASE], A1: [4] * 7 + [SHARED_BASE + 1024]})
+    iss.set_warp(0, 0, floats=registers)
+    step(iss)
+    step(iss)
+    assert np.array_equal(iss.warp(0, 0).floats, fragments.hgmma(a, b, registers))

@@ -1,0 +1,274 @@
+"""Model of the rest of a core around issue: buffers, collectors, units, buses and banks.
+
+Each register holds the number of the instruction that wrote it last instead of a value. This
+detects operands that are stale, too new or missing.
+"""
+
+import random
+from dataclasses import dataclass, field
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.issue.scoreboard import FIXED_PORTS, VARIABLE_PORTS
+from spica.hw.isa.operations import Port
+from spica.sim.golden.core.issue.issue import Cycle, Entry, Outcome
+
+__all__ = ["PipeError", "RestOfCore", "Timing"]
+
+
+class PipeError(AssertionError):
+    """Violation of a dependence by issue, or an instruction stalled forever."""
+
+
+@dataclass(kw_only=True)
+class Timing:
+    """Latencies, and probabilities of stalls: 0 is never, 1 always."""
+
+    starve: float = 0.0  #: a buffer has no new head
+    refuse: float = 0.0  #: collectors accept nothing
+    hold: float = 0.0  #: a bus stays empty
+    conflict: float = 0.0  #: a bank does not answer
+    busy: float = 0.0  #: a unit accepts nothing
+    longest: int = 0  #: maximum additional cycles of results with variable latency
+    barrier: float = 0.0  #: a blocking instruction waits at a barrier
+    end: float = 0.0  #: a blocking instruction ends its warp, which restarts later
+    patience: int = 400  #: cycles without any progress until an error is raised
+
+
+@dataclass(eq=False)
+class Flight:
+    """An instruction in flight."""
+
+    number: int
+    warp: int
+    entry: Entry
+    right: list[int | None]  # expected version of each operand
+    waits: list[bool] = field(default_factory=list)  # operands expected on a bus
+    wants: list[bool] = field(default_factory=list)  # operands to read from the banks
+    due: int = 0
+
+
+class RestOfCore:
+    """Surroundings of issue in a core of `config`, with a program for each warp.
+
+    In each cycle call `before`, run issue, then call `after` with its outputs.
+    """
+
+    def __init__(
+        self, config: CoreConfig, programs: list[list[Entry]], timing: Timing, rng: random.Random
+    ):
+        self.config, self.timing, self.rng = config, timing, rng
+        self.buffers = [list(program) for program in programs]
+        self.left = sum(len(program) for program in programs)
+        self.newest: list[dict[int, int]] = [{} for _ in programs]
+        self.banks: list[dict[int, int]] = [{} for _ in programs]
+        self.queue: list[Flight] = []  # issued, not yet in a collector
+        self.collectors: list[Flight] = []  # oldest first
+        self.units: list[Flight] = []
+        self.results: list[Flight] = []
+        self.under_way: list[list[Flight]] = [[] for _ in programs]
+        self.barriers: set[int] = set()
+        self.written: list[Flight | None] = []
+        self.resume_at: dict[int, int] = {}
+        self.start_at: dict[int, int] = {}
+        self.now = self.issued = self.last_progress = 0
+
+    @property
+    def done(self) -> bool:
+        """True if nothing is left to issue or in flight."""
+        return not self.left and not any(self.under_way)
+
+    def chance(self, probability: float) -> bool:
+        """Return True with this probability."""
+        return probability > 0 and self.rng.random() < probability
+
+    def before(self) -> Cycle:
+        """Return the inputs of issue in this cycle."""
+        dispatched = self.dispatch()
+        arriving = self.arrive()
+        self.written = self.choose_results()
+        resume = {warp for warp, cycle in self.resume_at.items() if cycle <= self.now}
+        self.barriers -= resume
+        for warp in resume:
+            del self.resume_at[warp]
+        started = {warp for warp, cycle in self.start_at.items() if cycle <= self.now}
+        active = {warp for warp, buffer in enumerate(self.buffers) if buffer or self.alive(warp)}
+        active -= set(self.start_at)
+        for warp in started:
+            del self.start_at[warp]
+        free = self.config.collectors - len(self.collectors)
+        refused = self.chance(self.timing.refuse)
+        width = self.config.issue_width
+        self.heads = [
+            [] if self.chance(self.timing.starve) else buffer[:width] for buffer in self.buffers
+        ]
+        if width > 1 and self.chance(self.timing.starve):
+            self.heads = [head[:1] for head in self.heads]
+        self.masks = [self.rng.getrandbits(self.config.threads) for _ in self.buffers]
+        return Cycle(
+            heads=self.heads,
+            masks=self.masks,
+            active=active,
+            at_barrier=set(self.barriers),
+            started=started,
+            resume=resume,
+            dispatched=dispatched,
+            arriving=arriving,
+            written=[
+                None if flight is None else (flight.warp, flight.entry.rd, flight.entry.writes)
+                for flight in self.written
+            ],
+            ready=[not refused and free > slot for slot in range(width)],
+        )
+
+    def alive(self, warp: int) -> bool:
+        """Return True if a warp has instructions in flight."""
+        return bool(self.under_way[warp])
+
+    def dispatch(self) -> list[tuple[int, int] | None]:
+        """Send complete instructions to their units; return the events of fixed ports."""
+        events: dict[Port, tuple[int, int] | None] = {}
+        for port in Port:
+            if self.chance(self.timing.busy):
+                continue
+            for position, flight in enumerate(self.collectors):
+                older = [one for one in self.collectors[:position] if one.warp == flight.warp]
+                gathers = any(any(one.waits) or any(one.wants) for one in [*older, flight])
+                if flight.entry.port == port and not gathers:
+                    self.collectors.remove(flight)
+                    flight.due = self.now + self.latency(port)
+                    self.units.append(flight)
+                    if flight.entry.writes:
+                        events[port] = (flight.warp, flight.entry.rd)
+                    break
+        return [events.get(port) for port in FIXED_PORTS]
+
+    def latency(self, port: Port) -> int:
+        """Return the cycles until the result of an instruction dispatched now."""
+        if port == Port.FP32:
+            return self.config.fma_latency
+        if port == Port.INT:
+            return self.rng.choice([1, self.config.multiply_latency]) if self.timing.longest else 1
+        return 2 + self.rng.randint(0, self.timing.longest)
+
+    def arrive(self) -> list[tuple[int, int] | None]:
+        """Move finished instructions to writeback arbitration; return the announcements."""
+        for flight in [flight for flight in self.units if flight.due <= self.now]:
+            port = flight.entry.port
+            if port in VARIABLE_PORTS and any(one.entry.port == port for one in self.results):
+                continue  # a unit offers one at a time
+            self.units.remove(flight)
+            self.results.append(flight)
+        offered = {flight.entry.port: flight for flight in self.results if flight.entry.writes}
+        return [
+            (offered[port].warp, offered[port].entry.rd) if port in offered else None
+            for port in VARIABLE_PORTS
+        ]
+
+    def choose_results(self) -> list[Flight | None]:
+        """Put the oldest results on the buses."""
+        chosen = []
+        for _ in range(self.config.writeback_buses):
+            held = not self.results or self.chance(self.timing.hold)
+            chosen.append(None if held else self.results.pop(0))
+        return chosen
+
+    def after(self, outcome: Outcome, accepted: list):
+        """End the cycle; `accepted` are the offers that collectors accepted, the older first."""
+        self.gather()
+        self.write()
+        for offer in accepted:
+            self.allocate(offer)
+        if outcome.taken is not None:
+            self.take(outcome.taken, 0)
+            if outcome.second:
+                self.take(outcome.taken, 1)
+        if self.now - self.last_progress > self.timing.patience and not self.done:
+            raise PipeError(f"no instruction issued or completed for {self.timing.patience} cycles")
+        self.now += 1
+
+    def take(self, warp: int, slot: int):
+        """Issue the next instruction of `warp`."""
+        if slot >= len(self.heads[warp]):
+            raise PipeError(f"warp {warp} issued an instruction that is not in its buffer")
+        if warp in self.resume_at or warp in self.start_at:
+            raise PipeError(f"warp {warp} issued while it is stalled")
+        if any(one.entry.blocks for one in self.under_way[warp]):
+            raise PipeError(f"warp {warp} issued behind a blocking instruction")
+        entry = self.buffers[warp].pop(0)
+        if entry.drains and self.under_way[warp]:
+            raise PipeError(f"warp {warp} issued a serialising instruction with others in flight")
+        if slot and self.queue[-1].entry.port == entry.port:
+            raise PipeError(f"warp {warp} issued two instructions to port {entry.port.name}")
+        newest = self.newest[warp]
+        right = [
+            newest.get(name, -1) if read else None
+            for name, read in zip(entry.sources, entry.reads, strict=True)
+        ]
+        flight = Flight(self.issued, warp, entry, right)
+        if entry.writes:
+            newest[entry.rd] = flight.number
+        self.queue.append(flight)
+        self.under_way[warp].append(flight)
+        self.left -= 1
+        self.issued += 1
+        self.last_progress = self.now
+
+    def allocate(self, offer):
+        """Allocate a collector to an instruction."""
+        flight = self.queue.pop(0)
+        if (offer.warp, offer.entry) != (flight.warp, flight.entry):
+            raise PipeError(f"warp {offer.warp} issued out of order")
+        reads = flight.entry.reads
+        flight.waits = [read and waits for read, waits in zip(reads, offer.pending, strict=True)]
+        flight.wants = [
+            read and not waits for read, waits in zip(reads, offer.pending, strict=True)
+        ]
+        self.collectors.append(flight)
+
+    def gather(self):
+        """Take operands from the buses, and one per collector from the banks."""
+        for flight in self.collectors:
+            for result in self.written:
+                if result is not None and result.entry.writes and result.warp == flight.warp:
+                    for k, name in enumerate(flight.entry.sources):
+                        if flight.waits[k] and name == result.entry.rd:
+                            flight.waits[k] = False
+                            self.check(flight, k, result.number)
+            if any(flight.wants) and not self.chance(self.timing.conflict):
+                k = flight.wants.index(True)
+                flight.wants[k] = False
+                name = flight.entry.sources[k]
+                self.check(flight, k, self.banks[flight.warp].get(name, -1))
+
+    def check(self, flight: Flight, k: int, version: int):
+        """Compare an operand's version with that of program order."""
+        if version != flight.right[k]:
+            raise PipeError(
+                f"warp {flight.warp} read register {flight.entry.sources[k]} of version {version} "
+                f"instead of {flight.right[k]}"
+            )
+
+    def write(self):
+        """Write the results on the buses to the banks."""
+        for flight in self.written:
+            if flight is None:
+                continue
+            bank, rd = self.banks[flight.warp], flight.entry.rd
+            if flight.entry.writes:
+                if bank.get(rd, -1) > flight.number:
+                    raise PipeError(f"warp {flight.warp} wrote register {rd} in the wrong order")
+                bank[rd] = flight.number
+            if flight.entry.blocks:
+                self.carry_out(flight.warp)
+            self.under_way[flight.warp].remove(flight)
+            self.last_progress = self.now
+
+    def carry_out(self, warp: int):
+        """Continue `warp` after an instruction that stalled it: restart, barrier or resume."""
+        if self.chance(self.timing.end):
+            self.start_at[warp] = (self.now // 32 + 1) * 32  # several at a time
+        elif self.chance(self.timing.barrier):
+            self.barriers.add(warp)
+            self.resume_at[warp] = self.now + 40
+        else:
+            self.resume_at[warp] = self.now + 1

@@ -1,0 +1,168 @@
+"""Memory for benches of load-store units: latency, stalls, partial and reordered responses."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from amaranth import Value
+
+from spica.hw.config import CoreConfig
+from spica.hw.isa.operations import Port
+from spica.hw.lib.interfaces.core_memory import data_request_layout, data_response_layout
+from spica.sim.golden.core.units.load_store import Request
+from support.packing import Packing
+
+__all__ = ["SimpleMemory"]
+
+
+@dataclass
+class _Owed:
+    """A request without a full answer: earliest cycle, remaining lanes, and data."""
+
+    number: int
+    due: int
+    tag: int
+    mask: int
+    error: int
+    words: list[int]
+
+
+@dataclass(kw_only=True)
+class SimpleMemory:
+    """Memory from `base`, behind ports like those of `LoadStoreUnit`.
+
+    A request takes effect when it is accepted, one lane after the other. It is answered after
+    `latency` to `latency + jitter` cycles. At most one answer leaves per cycle.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    base : int
+        Address of the first byte.
+    contents : bytearray
+        The bytes; accesses outside them are refused.
+    rng : random.Random
+    latency : int
+        Cycles from request to answer, at least 1.
+    jitter : int
+        Maximum additional random cycles.
+    stall : float
+        Probability, per cycle, that no request is accepted.
+    silence : float
+        Probability, per cycle, that no request is answered.
+    split : float
+        Probability that an answer covers only some of the lanes.
+    shuffle : bool
+        Whether due answers leave in any order, instead of the oldest first.
+
+    Attributes
+    ----------
+    requests : list of Request
+        Accepted requests, without data of inactive lanes or unstored bytes.
+    answers : list of tuple of int
+        Number of the request, mask of lanes and cycle of each answer.
+
+    """
+
+    config: CoreConfig
+    base: int
+    contents: bytearray = field(repr=False)
+    rng: random.Random
+    latency: int = 1
+    jitter: int = 0
+    stall: float = 0.0
+    silence: float = 0.0
+    split: float = 0.0
+    shuffle: bool = False
+    requests: list[Request] = field(default_factory=list)
+    answers: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def __post_init__(self):
+        if self.latency < 1:
+            raise ValueError(f"latency must be at least 1, not {self.latency!r}")
+        self.owed: list[_Owed] = []
+        self.cycle = 0
+        self.lanes = self.config.lanes(Port.MEMORY.name)
+        self.request_packing = Packing(data_request_layout(self.config))
+        self.response_packing = Packing(data_response_layout(self.config))
+
+    async def serve(self, ctx, request, response, until: Callable[[], bool]) -> None:
+        """Run as a testbench: accept and answer requests until `until()` is true."""
+        asked, answered = Value.cast(request.payload), Value.cast(response.payload)
+        while not until():
+            willing = self.rng.random() >= self.stall
+            ctx.set(request.ready, willing)
+            answer = self._choose()
+            ctx.set(response.valid, answer is not None)
+            if answer is not None:
+                ctx.set(answered, self.response_packing.pack(answer))
+            _, _, valid, payload = await ctx.tick().sample(request.valid, asked)
+            self.cycle += 1
+            if valid and willing:
+                self._accept(**self.request_packing.unpack(payload))
+        ctx.set(request.ready, 0)
+        ctx.set(response.valid, 0)
+
+    def _accept(self, tag, is_store, mask, address, data, strobes) -> None:
+        """Apply a request, and queue its answer."""
+        lanes = [lane for lane in range(self.lanes) if mask >> lane & 1]
+        if any(each.tag == tag for each in self.owed):
+            raise AssertionError(f"tag {tag} is already in use by a request in progress")
+        if not lanes:
+            raise AssertionError("a request has no active lane")
+        error, words, stored = 0, [0] * self.lanes, []
+        for lane in lanes:
+            at = (address[lane] & ~3) - self.base
+            if not 0 <= at < len(self.contents):
+                error |= 1 << lane
+            elif not is_store:
+                words[lane] = int.from_bytes(self.contents[at : at + 4], "little")
+            if is_store:
+                stored.append(self._store(at, data[lane], strobes[lane]))
+        # The request was accepted in the cycle before this one.
+        due = self.cycle - 1 + self.latency + self.rng.randint(0, self.jitter)
+        self.owed.append(_Owed(len(self.requests), due, tag, mask, error, words))
+        self.requests.append(
+            Request(
+                is_store=bool(is_store),
+                mask=mask,
+                addresses=tuple(address[lane] for lane in lanes),
+                words=tuple(word for word, _ in stored),
+                strobes=tuple(strobes for _, strobes in stored),
+            )
+        )
+
+    def _store(self, at: int, word: int, strobes: int) -> tuple[int, int]:
+        """Store the strobed bytes of a word; return those, and the strobes."""
+        kept = 0
+        for byte in range(4):
+            if strobes >> byte & 1:
+                kept |= word & 0xFF << 8 * byte
+                if 0 <= at < len(self.contents):
+                    self.contents[at + byte] = word >> 8 * byte & 0xFF
+        return kept, strobes
+
+    def _choose(self) -> dict | None:
+        """Return the answer of this cycle, if any."""
+        due = [each for each in self.owed if each.due <= self.cycle]
+        if not due or self.rng.random() < self.silence:
+            return None
+        chosen = self.rng.choice(due) if self.shuffle else due[0]
+        mask = chosen.mask
+        if self.rng.random() < self.split:
+            mask &= self.rng.randrange(1 << self.lanes)
+            mask = mask or chosen.mask & -chosen.mask
+        chosen.mask &= ~mask
+        if not chosen.mask:
+            self.owed.remove(chosen)
+        self.answers.append((chosen.number, mask, self.cycle))
+        # Lanes outside the answer carry undefined data.
+        return {
+            "tag": chosen.tag,
+            "mask": mask,
+            "error": chosen.error & mask,
+            "data": [
+                word if mask >> lane & 1 else self.rng.getrandbits(32)
+                for lane, word in enumerate(chosen.words)
+            ],
+        }

@@ -1,0 +1,180 @@
+"""Bench of a matrix unit in Amaranth's simulator: host, DRAM, DMA and shared memory."""
+
+import random
+from collections import deque
+
+import numpy as np
+
+from spica.hw.lib.interfaces.shared_memory import Direction
+from spica.hw.matrix.matrix_unit import MatrixUnit
+
+__all__ = ["WAIT", "MatrixHost"]
+
+DRAM_BYTES = 1 << 16
+WAIT = (-1, 0)
+
+
+class MatrixHost:
+    """Host and DMA model: writes registers and executes the resulting DMA descriptors.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    writes : iterable of (byte offset, data)
+        Register writes in order; `WAIT` waits until the unit is idle.
+    stall : float
+        Probability that shared memory, the DMA or the drain refuses.
+    seed : int
+
+    Attributes
+    ----------
+    dram, shared : bytearray
+    active : int
+        Cycles in which the array received operands.
+
+    """
+
+    def __init__(self, config, writes, *, stall=0.0, seed=0):
+        self.dut = MatrixUnit(config)
+        self.config = config
+        self.rng = random.Random(seed)
+        self.stall = stall
+        self.writes = deque(writes)
+        self.dram = bytearray(DRAM_BYTES)
+        self.shared = bytearray(self.rng.randbytes(config.shared.size))
+        self.responses = {name: deque([None] * config.shared.read_latency) for name in "ab"}
+        self.jobs = deque()
+        self.beats = deque()
+        self.cycle = 0
+        self.active = 0
+
+    async def run(self, ctx):
+        """Simulate until all writes are done and the unit is idle."""
+        dut = self.dut
+        offers = self.offer_access(ctx)
+        while offers or self.writes or ctx.get(dut.busy):
+            ready = self.drive(ctx)
+            (
+                _,
+                _,
+                accepted,
+                a_valid,
+                a,
+                b_valid,
+                b,
+                job_valid,
+                job,
+                drain_valid,
+                beat,
+                active,
+            ) = await ctx.tick().sample(
+                dut.registers.request.ready,
+                dut.a.request.valid,
+                dut.a.request.payload,
+                dut.b.request.valid,
+                dut.b.request.payload,
+                dut.job.valid,
+                dut.job.payload,
+                dut.drain.valid,
+                dut.drain.payload,
+                dut.events.issue.active,
+            )
+            self.read("a", a if a_valid and ready["a"] else None)
+            self.read("b", b if b_valid and ready["b"] else None)
+            if job_valid and ready["job"]:
+                self.jobs.append((job, self.cycle + self.rng.choice([3, 30])))
+            if drain_valid and ready["drain"]:
+                self.beats.append(beat)
+            if offers and accepted:
+                self.writes.popleft()
+            self.active += active
+            self.cycle += 1
+            offers = self.offer_access(ctx)
+
+    def drive(self, ctx):
+        """Set the inputs other than registers for one cycle; return the ready signals."""
+        dut = self.dut
+        ready = {name: self.rng.random() >= self.stall for name in ("a", "b", "job", "drain")}
+        for name, port in (("a", dut.a), ("b", dut.b)):
+            data = self.responses[name].popleft()
+            ctx.set(port.request.ready, ready[name])
+            ctx.set(port.response.valid, data is not None)
+            ctx.set(port.response.payload, data or 0)
+        ctx.set(dut.job.ready, ready["job"])
+        ctx.set(dut.drain.ready, ready["drain"])
+        self.serve_dma(ctx)
+        return ready
+
+    def offer_access(self, ctx):
+        """Offer the next write; return whether there is one now."""
+        request = self.dut.registers.request
+        ctx.set(request.valid, 0)
+        if self.writes and self.writes[0] == WAIT and not ctx.get(self.dut.busy):
+            self.writes.popleft()
+        if not self.writes or self.writes[0] == WAIT:
+            return False
+        offset, data = self.writes[0]
+        ctx.set(request.payload, {"address": offset, "write": 1, "data": data})
+        ctx.set(request.valid, 1)
+        return True
+
+    def read(self, name, address):
+        """Answer a read `read_latency` cycles after it was accepted."""
+        data = None
+        if address is not None:
+            size = getattr(self.config.matrix, f"{name}_bytes")
+            data = int.from_bytes(self.shared[address : address + size], "little")
+        self.responses[name].append(data)
+
+    def serve_dma(self, ctx):
+        """Complete the first descriptor whose time and data have arrived."""
+        ctx.set(self.dut.done.valid, 0)
+        for index, (job, over) in enumerate(self.jobs):
+            load = job.direction == Direction.LOAD
+            if over > self.cycle or not (self.load(job) if load else self.store(job, index)):
+                continue
+            done = {"tag": job.tag, "direction": job.direction, "error": 0}
+            ctx.set(self.dut.done.valid, 1)
+            ctx.set(self.dut.done.payload, done)
+            del self.jobs[index]
+            return
+
+    def load(self, job):
+        """Copy from DRAM to shared memory."""
+        for row in range(job.rows):
+            source, target = job.dram + row * job.dram_pitch, job.local + row * job.local_pitch
+            self.shared[target : target + job.bytes] = self.dram[source : source + job.bytes]
+        return True
+
+    def store(self, job, index):
+        """Write results to memory once they are complete and no earlier store waits."""
+        if any(earlier.direction != Direction.LOAD for earlier, _ in list(self.jobs)[:index]):
+            return False
+        beat_bytes = self.config.matrix.drain_bytes
+        row_beats = job.block // beat_bytes
+        blocks = -(-job.bytes // job.block)
+        if len(self.beats) < blocks * job.rows * row_beats:
+            return False
+        for block in range(blocks):
+            for row in range(job.rows):
+                data = b"".join(
+                    self.beats.popleft().to_bytes(beat_bytes, "little") for _ in range(row_beats)
+                )
+                count = min(job.block, job.bytes - block * job.block)
+                if job.direction == Direction.DRAIN:
+                    memory, start = self.dram, job.dram + row * job.dram_pitch
+                else:
+                    memory, start = self.shared, job.local + row * job.local_pitch
+                start += block * job.block
+                memory[start : start + count] = data[:count]
+        return True
+
+    def put(self, address, matrix):
+        """Write a dense matrix to DRAM."""
+        data = matrix.tobytes()
+        self.dram[address : address + len(data)] = data
+
+    def get(self, address, shape, dtype):
+        """Return a dense matrix from DRAM."""
+        count = int(np.prod(shape))
+        return np.frombuffer(self.dram, dtype, count, address).reshape(shape)

@@ -1,0 +1,334 @@
+"""Bench of the matrix unit's sequencer: responds to it and checks all of its rules."""
+
+import random
+from collections import deque
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from spica.hw.config.formats import FloatFormat, IntFormat
+from spica.hw.lib.interfaces.shared_memory import Direction
+from spica.sim.golden.arith.float.floats import corners
+from spica.sim.golden.matrix.systolic.sequencer import (
+    expected_jobs,
+    expected_rows,
+    expected_steps,
+    expected_weights,
+)
+
+__all__ = ["REVISIT_LATENCY", "WRITE_LATENCY", "SequencerSurroundings", "array_operands"]
+
+WRITE_LATENCY, REVISIT_LATENCY = 14, 5
+LONG_AGO = -1000
+EVENTS = ("active", "idle", "wait_a", "wait_weights", "wait_drain", "wait_revisit")
+
+
+def array_operands(
+    form: FloatFormat | IntFormat, rng: np.random.Generator, shape, extremes: float = 0.05
+) -> np.ndarray:
+    """Return stored operands of an array, a share `extremes` of them corners.
+
+    Most other floats are near 1, so that sums of their products cancel; the rest are random
+    finite numbers.
+    """
+    uniform = rng.integers(0, 1 << form.width, shape)
+    if isinstance(form, FloatFormat):
+        signs = rng.integers(0, 2, shape) << form.magnitude_width
+        one = form.bias << form.fraction_width
+        spread = 2 << form.fraction_width
+        near_one = rng.integers(one - spread, one + spread, shape)
+        magnitudes = np.where(rng.random(shape) < 0.2, uniform % (form.largest + 1), near_one)
+        uniform = magnitudes | signs
+    extreme = rng.choice(corners(form), shape)
+    return np.where(rng.random(shape) < extremes, extreme, uniform)
+
+
+class SequencerSurroundings:
+    """Models of shared memory, array, drain and DMA around a sequencer.
+
+    Parameters
+    ----------
+    dut : Sequencer
+    operations : list of dict
+        Fields of the operations to run.
+    stall : float
+        Probability that shared memory or the DMA refuses a request or that operations pause.
+    drain_stall : float
+        Probability that the drain pauses in a cycle.
+    seed : int
+
+    Attributes
+    ----------
+    row_cycles : list of int
+        Cycle in which each row, or step, was offered.
+    events : dict
+        Number of cycles of each kind.
+
+    """
+
+    def __init__(self, dut, operations, *, stall=0.0, drain_stall=0.0, seed=0):
+        self.dut = dut
+        self.config, self.matrix = dut.config, dut.config.matrix
+        self.operations = operations
+        self.rng = random.Random(seed)
+        self.stall, self.drain_stall = stall, drain_stall
+        self.memory = self.rng.randbytes(self.config.shared.size)
+        self.cycle = self.sent = self.finished = self.computed = 0
+        self.offering = False
+        self.responses = {name: deque([None] * self.config.shared.read_latency) for name in "ab"}
+        self.rows, self.weights, self.steps = [], [], []
+        self.row_cycles, self.swaps, self.deadlines = [], [], []
+        self.written: dict[int, int] = {}  # last offer of each accumulator row
+        self.tile_phases, self.last_steps = {}, []
+        self.jobs, self.open_jobs, self.drains = [], [], []
+        self.pointer = self.end = 0
+        self.drain_addresses = deque()
+        self.stored = self.drained = 0
+        # Loads in program order, and the operation of each row.
+        self.loads_left = [op["load_a"] + op["load_b"] for op in operations]
+        self.load_owners = deque(
+            index for index, count in enumerate(self.loads_left) for _ in range(count)
+        )
+        self.rows_left = deque(
+            [index, self.row_count(op)] for index, op in enumerate(operations) if op["compute"]
+        )
+        self.events: dict[str, int] = dict.fromkeys(EVENTS, 0)
+
+    async def run(self, ctx):
+        """Simulate until every operation has finished."""
+        outputs = self.outputs()
+        signals = [signal for valid, payload, *_ in outputs for signal in (valid, payload)]
+        dut = self.dut
+        while self.finished < len(self.operations):
+            ready = self.drive(ctx)
+            _, _, accepted, finished, computed, events, *values = await ctx.tick().sample(
+                dut.operation.ready, dut.finished, dut.computed, dut.events, *signals
+            )
+            if self.offering and accepted:
+                self.sent += 1
+                self.offering = False
+            for (_, _, name, take), valid, payload in zip(
+                outputs, values[0::2], values[1::2], strict=True
+            ):
+                if name in self.responses:
+                    take(name, payload if valid and ready[name] else None)
+                elif valid and ready.get(name, True):
+                    take(payload)
+            self.meet_deadlines()
+            self.count(finished, computed, events)
+            self.cycle += 1
+
+    def outputs(self) -> list[tuple[Any, Any, str, Any]]:
+        """Return the outputs of the sequencer: valid, payload, name, and its handler."""
+        dut = self.dut
+        if self.matrix.dataflow == "weight_stationary":
+            operands = [
+                (dut.weights_valid, dut.weights, "weights", self.take_weights),
+                (dut.row_valid, dut.row, "row", self.take_row),
+            ]
+        else:
+            operands = [(dut.step_valid, dut.step, "step", self.take_step)]
+        streams = [
+            (dut.a.request, "a", self.read),
+            (dut.b.request, "b", self.read),
+            (dut.drain_command, "drain", self.start_drain),
+            (dut.job, "job", self.take_job),
+        ]
+        return operands + [(port.valid, port.payload, *rest) for port, *rest in streams]
+
+    def drive(self, ctx):
+        """Set every input for one cycle; return the ready signals."""
+        dut, rng = self.dut, self.rng
+        ready = {name: rng.random() >= self.stall for name in ("a", "b", "job")}
+        self.advance_drain()
+        ready["drain"] = self.pointer == self.end and rng.random() >= self.drain_stall
+        for name, port in (("a", dut.a), ("b", dut.b)):
+            data = self.responses[name].popleft()
+            ctx.set(port.request.ready, ready[name])
+            ctx.set(port.response.valid, data is not None)
+            ctx.set(port.response.payload, data or 0)
+        self.offering = self.sent < len(self.operations) and (
+            self.offering or rng.random() >= self.stall
+        )
+        ctx.set(dut.operation.valid, self.offering)
+        if self.offering:
+            ctx.set(dut.operation.payload, self.operations[self.sent])
+        ctx.set(dut.running, 1)
+        ctx.set(dut.job.ready, ready["job"])
+        ctx.set(dut.drain_command.ready, ready["drain"])
+        ctx.set(dut.drain_pointer, self.pointer)
+        ctx.set(dut.drain_end, self.end)
+        in_flight = bool(self.row_cycles) and self.cycle - self.row_cycles[-1] <= WRITE_LATENCY
+        ctx.set(dut.in_flight, in_flight)
+        self.complete_a_job(ctx)
+        return ready
+
+    def read(self, name, address):
+        """Answer a read `read_latency` cycles after it was accepted."""
+        data = None
+        if address is not None:
+            size = getattr(self.matrix, f"{name}_bytes")
+            assert address % size == 0
+            data = int.from_bytes(self.memory[address : address + size], "little")
+        self.responses[name].append(data)
+
+    def count(self, finished, computed, events):
+        """Check that exactly one event is active."""
+        self.finished += finished
+        self.computed += computed
+        held = [name for name in EVENTS if getattr(events, name)]
+        assert len(held) == 1, held
+        self.events[held[0]] += 1
+
+    def row_count(self, operation):
+        """Return the number of rows, or steps, of an operation."""
+        if self.matrix.dataflow == "weight_stationary":
+            return operation["k_blocks"] * operation["j_blocks"] * operation["height"]
+        return operation["i_blocks"] * operation["j_blocks"] * operation["depth"]
+
+    def enter(self):
+        """Record a row or a step, and check that its operation's loads have ended."""
+        index, left = self.rows_left[0]
+        assert not self.loads_left[index]
+        self.rows_left[0][1] -= 1
+        if left == 1:
+            self.rows_left.popleft()
+        self.row_cycles.append(self.cycle)
+
+    def take_weights(self, weights):
+        """Check that a row of weights is not too early."""
+        rows = self.matrix.rows
+        tile, row = divmod(len(self.weights), rows)
+        assert weights.row == row
+        assert tile <= len(self.swaps), "weights of a tile arrive before the last tile is in use"
+        if tile:
+            assert self.cycle > self.swaps[tile - 1] + row * self.matrix.element_latency
+        self.weights.append(list(weights.b))
+
+    def take_row(self, row):
+        """Check the rules of a row of A."""
+        self.write(row.address, self.cycle, row.accumulate)
+        self.enter()
+        self.rows.append((list(row.a), row.swap, row.address, row.accumulate))
+        if row.swap:
+            latency, rows = self.matrix.element_latency, self.matrix.rows
+            first = len(self.swaps) * rows
+            self.swaps.append(self.cycle)
+            self.deadlines += [(self.cycle + r * latency, first + r) for r in range(rows)]
+
+    def meet_deadlines(self):
+        """Check that rows of weights are not too late."""
+        due = [index for deadline, index in self.deadlines if deadline <= self.cycle]
+        assert all(index < len(self.weights) for index in due)
+        self.deadlines = [entry for entry in self.deadlines if entry[0] > self.cycle]
+
+    def take_step(self, step):
+        """Check the rules of an output-stationary step."""
+        latency, rows = self.matrix.element_latency, self.matrix.rows
+        slots, phase = max(2, latency), self.cycle % latency
+        assert bool(step.first) == (phase not in self.tile_phases)
+        self.tile_phases[phase] = True
+        self.enter()
+        expects = (list(step.a), list(step.b), step.first, step.last)
+        if step.last:
+            del self.tile_phases[phase]
+            for cycle in self.last_steps[-rows * slots :]:
+                distance = self.cycle - cycle
+                assert distance % slots or distance >= rows * slots
+            self.last_steps.append(self.cycle)
+            for row in range(rows):
+                self.write(step.address + row, self.cycle + row * slots, step.accumulate)
+            expects += (step.address, step.accumulate)
+        self.steps.append(expects)
+
+    def write(self, address, cycle, accumulate):
+        """Check that an accumulator row may be written."""
+        assert address < self.pointer or address >= self.end
+        if accumulate and address in self.written:
+            assert cycle - self.written[address] >= REVISIT_LATENCY
+        self.written[address] = cycle
+
+    def start_drain(self, drain):
+        """Accept a drain; one that may overtake the array must use the array's order."""
+        addresses = [
+            drain.block_stride * block + row
+            for block in range(drain.blocks)
+            for row in range(drain.rows)
+        ]
+        if self.matrix.dataflow == "weight_stationary":
+            written = [self.written.get(address, LONG_AGO) for address in addresses]
+            if self.cycle - max(written) <= WRITE_LATENCY:
+                assert all(later > earlier for earlier, later in pairwise(written))
+        self.drains.append((drain.rows, drain.blocks, drain.block_stride, drain.wide, drain.relu))
+        self.pointer, self.end = addresses[0], addresses[-1] + 1
+        self.drain_addresses = deque(addresses)
+
+    def advance_drain(self):
+        """Read one more row of the active drain."""
+        if self.pointer != self.end and self.rng.random() >= self.drain_stall:
+            self.drain_addresses.popleft()
+            self.pointer = self.drain_addresses[0] if self.drain_addresses else self.end
+            self.drained += not self.drain_addresses
+
+    def take_job(self, job):
+        """Hold a descriptor; it ends some time later, in any order."""
+        assert job.tag & 1
+        self.jobs.append(job)
+        owner = self.load_owners.popleft() if job.direction == Direction.LOAD else None
+        self.open_jobs.append((self.cycle + self.rng.choice([1, 5, 60]), job, owner))
+
+    def complete_a_job(self, ctx):
+        """Complete a finished descriptor; a store only once its results have left."""
+        ctx.set(self.dut.done.valid, 0)
+        for index, (over, job, owner) in enumerate(self.open_jobs):
+            load = owner is not None
+            if over <= self.cycle and (load or self.stored < self.drained):
+                done = {"tag": job.tag, "direction": job.direction, "error": 0}
+                ctx.set(self.dut.done.valid, 1)
+                ctx.set(self.dut.done.payload, done)
+                self.stored += not load
+                if load:
+                    self.loads_left[owner] -= 1
+                del self.open_jobs[index]
+                return
+
+    def check(self):
+        """Compare what the sequencer did with the golden model."""
+        computes = [operation for operation in self.operations if operation["compute"]]
+        expected = {"rows": [], "weights": [], "steps": []}
+        for operation in computes:
+            arguments = (self.config, operation, self.memory)
+            if self.matrix.dataflow == "weight_stationary":
+                expected["rows"] += expected_rows(*arguments)
+                expected["weights"] += expected_weights(*arguments)
+            else:
+                expected["steps"] += expected_steps(*arguments)
+        assert {name: getattr(self, name) for name in expected} == expected
+        assert self.computed == len(computes)
+        self.check_jobs()
+
+    def check_jobs(self):
+        """Compare descriptors (loads and stores separately) and the commands of the drain."""
+        jobs = [
+            job for operation in self.operations for job in expected_jobs(self.config, operation)
+        ]
+        for loads in (True, False):
+            expected = [job for job in jobs if (job["direction"] == "LOAD") == loads]
+            found = [job for job in self.jobs if (job.direction == Direction.LOAD) == loads]
+            names = expected[0] if expected else {}
+            assert expected == [
+                {name: getattr(job, name) for name in names} | {"direction": job.direction.name}
+                for job in found
+            ]
+        assert self.drains == [
+            (
+                operation["height"],
+                operation["j_blocks"],
+                operation["i_blocks"] * self.matrix.rows,
+                operation["wide"],
+                operation["relu"],
+            )
+            for operation in self.operations
+            if operation["store"]
+        ]

@@ -1,0 +1,266 @@
+"""Bench of the DMA: memories, register accesses and descriptors."""
+
+import random
+from collections import deque
+from dataclasses import replace
+
+from amaranth import Cat, EnableInserter, Module
+from amaranth.lib.wiring import connect
+
+from spica.hw.config import ClusterConfig
+from spica.hw.isa.memory_map import DMA, numbered
+from spica.hw.lib.interfaces.shared_memory import Direction
+from spica.hw.memory.dma.dma import Dma
+from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
+from spica.sim.engine.testbench import simulate
+from spica.sim.golden.memory.dma.dma import DmaJob, SparseMemory
+from support.memory.axi_checker import AxiMemory
+from support.memory.dma_matrix_unit import UnitSide
+
+__all__ = ["DmaBench", "SharedModel", "words_of"]
+
+
+class SharedModel:
+    """Model of shared memory at the DMA: random grants, reads of fixed latency.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    dut : Dma
+    memory : SparseMemory
+    rng : random.Random
+    stall : float
+        Probability that a port refuses, per port and cycle.
+
+    """
+
+    def __init__(self, config: ClusterConfig, dut, memory, rng: random.Random, stall: float):
+        self.memory, self.rng, self.stall = memory, rng, stall
+        self.size, self.masters = config.axi.beat_bytes, config.axi.masters
+        self.waiting = deque([[None] * self.masters for _ in range(config.shared.read_latency - 1)])
+        self.samples, self.drives = [], []
+        for c in range(self.masters):
+            read, write = getattr(dut, f"read_{c}"), getattr(dut, f"write_{c}")
+            payload = write.request.payload
+            self.samples += [read.request.valid, read.request.payload]
+            self.samples += [write.request.valid, payload.address, payload.data, payload.mask]
+            self.drives += [read.request.ready, write.request.ready]
+            self.drives += [read.response.valid, read.response.payload]
+        self.driven = [0] * len(self.drives)
+        self.now = 0
+        self.last_write = 0
+
+    def step(self, values) -> list[int]:
+        """Sample the requests before a clock edge; return the values to drive after it."""
+        self.now += 1
+        size, answers = self.size, []
+        for c in range(self.masters):
+            valid, address, *_ = values[6 * c : 6 * c + 6]
+            taken = valid and self.driven[4 * c]
+            assert not taken or address % size == 0
+            answers.append(self.memory.read(address, size) if taken else None)
+        for c in range(self.masters):
+            valid, address, value, mask = values[6 * c + 2 : 6 * c + 6]
+            if valid and self.driven[4 * c + 1]:
+                assert address % size == 0
+                assert mask, "a write has no byte in its mask"
+                self.last_write = self.now
+                self.memory.write_masked(address, value, mask, size)
+        self.waiting.append(answers)
+        self.driven = []
+        for answer in self.waiting.popleft():
+            self.driven += [int(self.rng.random() >= self.stall) for _ in range(2)]
+            self.driven += [int(answer is not None), int.from_bytes(answer or b"", "little")]
+        return self.driven
+
+
+class SharedWatch:
+    """Mirror of the DMA's writes to the real shared memory, in a model.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    dut : Dma
+    memory : SparseMemory
+
+    """
+
+    def __init__(self, config: ClusterConfig, dut, memory):
+        self.memory, self.size, self.masters = memory, config.axi.beat_bytes, config.axi.masters
+        self.drives: list = []
+        self.samples = []
+        self.now = 0
+        self.last_write = 0
+        for c in range(self.masters):
+            request = getattr(dut, f"write_{c}").request
+            payload = request.payload
+            taken = request.valid & request.ready
+            self.samples += [taken, payload.address, payload.data, payload.mask]
+
+    def step(self, values) -> list[int]:
+        """Apply the writes of a cycle."""
+        self.now += 1
+        for c in range(self.masters):
+            taken, address, value, mask = values[4 * c : 4 * c + 4]
+            if taken:
+                self.last_write = self.now
+                self.memory.write_masked(address, value, mask, self.size)
+        return []
+
+
+def with_shared_memory(config: ClusterConfig, dut) -> Module:
+    """Return a module with the DMA connected to the real shared memory."""
+    m = Module()
+    m.submodules.dma = dut
+    m.submodules.shared = shared = SharedMemory(cluster_ports(config))
+    reads, writes = port_names(config)
+    for c in range(config.axi.masters):
+        connect(m, getattr(dut, f"read_{c}"), getattr(shared, f"read_{reads.index(f'dma{c}')}"))
+        connect(m, getattr(dut, f"write_{c}"), getattr(shared, f"write_{writes.index(f'dma{c}')}"))
+    return m
+
+
+def words_of(job: DmaJob) -> dict[str, int]:
+    """Return the values of the host's registers for a descriptor."""
+    return {
+        "dram": job.dram,
+        "dram_pitch": job.dram_pitch,
+        "local": job.local,
+        "local_pitch": job.local_pitch,
+        "shape": job.rows | job.bytes << 16,
+        "fill": job.fill_rows | job.fill_bytes << 16,
+        "start": int(job.direction == Direction.STORE),
+    }
+
+
+class DmaBench:
+    """Bench of a `Dma` with DRAM, shared memory, a host and matrix units.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+    seed : int
+    stall : float
+        Probability of a pause, on all interfaces.
+    shared_stall : float or None
+        Probability for shared memory, if it differs.
+    real : bool
+        Whether to use the real shared memory instead of a model.
+    gated : bool
+        Whether to gate the DMA's clock while it is not busy.
+    **dram
+        Further arguments of `AxiMemory`.
+
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        seed: int = 0,
+        stall: float = 0.0,
+        shared_stall: float | None = None,
+        real: bool = False,
+        gated: bool = False,
+        **dram,
+    ):
+        self.config = config
+        self.rng = random.Random(seed)
+        self.stall = stall
+        self.dut = Dma(config)
+        self.dram, self.local = SparseMemory(), SparseMemory()
+        self.masters = [
+            AxiMemory(
+                getattr(self.dut, f"axi_{c}"),
+                self.dram,
+                config.axi,
+                self.rng,
+                stall=stall,
+                outstanding=config.dma.outstanding,
+                index=c,
+                **dram,
+            )
+            for c in range(config.axi.masters)
+        ]
+        pauses = stall if shared_stall is None else shared_stall
+        if real:
+            self.top = with_shared_memory(config, self.dut)
+            self.shared = SharedWatch(config, self.dut, self.local)
+        else:
+            self.top = EnableInserter(self.dut.busy)(self.dut) if gated else self.dut
+            self.shared = SharedModel(config, self.dut, self.local, self.rng, pauses)
+        units = range(len(config.matrices))
+        self.units = [UnitSide(self.dut, number, self.rng, stall) for number in units]
+        if self.units:
+            first = self.units[0]
+            self.jobs, self.beats, self.done = first.jobs, first.beats, first.done
+        self.cycle = 0
+        self.busy = 0
+
+    async def serve(self, ctx, finish):
+        """Serve every port each cycle until `finish()` is true."""
+        dut = self.dut
+        parts = [*self.masters, self.shared, *self.units]
+        samples = [signal for part in parts for signal in part.samples]
+        drives = [signal for part in parts for signal in part.drives]
+        target, widths = Cat(drives), [len(signal) for signal in drives]
+        while not finish():
+            _, _, *values, self.busy = await ctx.tick().sample(*samples, dut.busy)
+            self.cycle += 1
+            driven, at = [], 0
+            for part in parts:
+                driven += part.step(values[at : at + len(part.samples)])
+                at += len(part.samples)
+            word = 0
+            for value, width in zip(reversed(driven), reversed(widths), strict=True):
+                word = word << width | value
+            ctx.set(target, word)
+
+    async def access(self, ctx, name_or_offset, value=None, port=0):
+        """Write a register, or read it if `value` is None; return (data, error)."""
+        bus = getattr(self.dut, numbered("registers", port))
+        offset = DMA[name_or_offset].offset if isinstance(name_or_offset, str) else name_or_offset
+        payload = {"address": offset, "write": value is not None, "data": value or 0}
+        ctx.set(bus.request.payload, payload)
+        ctx.set(bus.request.valid, 1)
+        await ctx.tick().until(bus.request.ready)
+        ctx.set(bus.request.valid, 0)
+        assert ctx.get(bus.response.valid)
+        return ctx.get(bus.response.payload.data), ctx.get(bus.response.payload.error)
+
+    async def wait_for(self, ctx, name, value, port=0):
+        """Read a register until it has a value."""
+        while (await self.access(ctx, name, port=port))[0] != value:
+            await ctx.tick().repeat(10)
+
+    def run_host(self, bench, timeout: int = 100_000):
+        """Run a testbench of the host, then continue until the DMA is idle."""
+        over = False
+
+        async def host(ctx):
+            nonlocal over
+            await bench(ctx)
+            over = True
+
+        async def serve(ctx):
+            await self.serve(ctx, lambda: over and not self.busy)
+
+        simulate(self.top, host, serve, timeout=timeout)
+
+    async def start(self, ctx, job: DmaJob, port=0):
+        """Write a LOAD or STORE to a block of registers."""
+        for name, value in words_of(job).items():
+            await self.access(ctx, name, value, port=port)
+
+    def run_jobs(self, *jobs_of_units, timeout: int = 100_000):
+        """Issue descriptors, with tags in order, to the matrix units' ports; wait for all."""
+        for unit, jobs in zip(self.units, jobs_of_units, strict=False):
+            unit.jobs.extend(replace(job, tag=k % 15 + 1) for k, job in enumerate(jobs))
+        total = sum(map(len, jobs_of_units))
+
+        async def bench(ctx):
+            await self.serve(
+                ctx, lambda: sum(len(u.done) for u in self.units) == total and not self.busy
+            )
+
+        simulate(self.top, bench, timeout=timeout)
+        assert all(master.idle for master in self.masters)

@@ -1,0 +1,123 @@
+"""Random DMA descriptors, and the comparison of their outcome with the golden model."""
+
+import copy
+import random
+
+from spica.hw.isa.memory_map import DRAM_BASE
+from spica.hw.lib.interfaces.shared_memory import Direction
+from spica.sim.golden.memory.dma.dma import DmaJob, drain_beats, is_refused, run_job
+from support.memory.dma_bench import DmaBench
+
+__all__ = ["SOURCE", "TARGET", "check_jobs", "random_jobs"]
+
+LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
+
+#: Sources and destinations in DRAM; no descriptor has both ends in one of them.
+SOURCE, TARGET = DRAM_BASE + 0x100_0000, DRAM_BASE + 0x3000_0000
+
+
+class Jobs:
+    """Random descriptors with destinations apart from each other, sources and other units."""
+
+    def __init__(self, config, rng, number=0, units=1):
+        self.config, self.rng = config, rng
+        part = config.shared.size // 2 // units
+        # Loads write below the middle of shared memory, stores read above it.
+        self.local, self.local_end = number * part, (number + 1) * part
+        self.source, self.target = SOURCE + (number << 24), TARGET + (number << 26)
+
+    def shape(self, limit):
+        """Return (rows, bytes per row, gap in shared memory) of at most `limit` bytes."""
+        rng = self.rng
+        width = rng.choice([1, 2, 7, 31, 32, 33, 64, 65, 128, rng.randint(1, 300)])
+        width = min(width, limit)
+        gap = rng.choice([0, 0, 1, 13, 32 - width % 32])
+        rows = rng.choice([1, 1, 2, 3, rng.randint(1, 12)])
+        return max(1, min(rows, limit // (width + gap))), width, gap
+
+    def place(self, at, rows, width):
+        """Return (address, pitch, end) of rows in DRAM at or after `at`."""
+        rng = self.rng
+        address = at + rng.choice([0, 64, rng.randrange(64), 4096 - width // 2 - at % 4096])
+        address = max(at, address)
+        pitch = width + rng.choice([0, 0, 1, rng.randrange(100), 64 - width % 64, 5000, 100_000])
+        return address, pitch, address + rows * pitch + width
+
+    def next(self, direction):
+        """Return a descriptor, or None if shared memory is full."""
+        rng, limit = self.rng, self.local_end - self.local - 8
+        if direction in (LOAD, SPILL) and limit < 100:
+            return None
+        rows, width, gap = self.shape(min(limit, 600))
+        local = self.local + rng.randrange(8)
+        fields = {"direction": direction, "rows": rows, "bytes": width, "local_pitch": width + gap}
+        if direction == LOAD and rng.random() < 0.4:
+            fields["fill_bytes"] = width + rng.randint(0, gap)
+            fields["fill_rows"] = rows + rng.randint(0, max(0, limit // (width + gap) - rows) % 4)
+        rows = max(rows, fields.get("fill_rows", 0))
+        if direction in (LOAD, SPILL):
+            self.local = local + rows * (width + gap)
+        if direction == STORE:
+            local = self.config.shared.size - rows * (width + gap) - rng.randrange(64)
+        if direction in (DRAIN, SPILL):
+            fields["block"] = self.config.matrix.drain_bytes * rng.choice([1, 2, 4])
+        kind = "source" if direction == LOAD else "target"
+        dram, pitch, end = self.place(getattr(self, kind), fields["rows"], width)
+        setattr(self, kind, end)
+        return DmaJob(dram=dram, dram_pitch=pitch, local=local, **fields)
+
+
+def fill_memories(bench, jobs, rng):
+    """Fill sources, and the surroundings of destinations, with random bytes."""
+    bench.local.write(0, rng.randbytes(bench.config.shared.size))
+    for job in jobs:
+        if not is_refused(bench.config, job) and job.direction != SPILL:
+            for i in range(job.rows):
+                bench.dram.write(job.dram + i * job.dram_pitch - 40, rng.randbytes(job.bytes + 80))
+
+
+def random_jobs(config, rng, directions, count, number=0):
+    """Return up to `count` descriptors of unit `number`, independent of each other's order."""
+    source = Jobs(config.unit(number), rng, number, len(config.matrices))
+    jobs = [source.next(rng.choice(directions)) for _ in range(count)]
+    return [job for job in jobs if job is not None]
+
+
+def check_jobs(config, *jobs_of_units, seed, stall, **dram):
+    """Run descriptors of each unit; compare memories and completions with the golden model."""
+    rng = random.Random(seed)
+    bench = DmaBench(config, seed=seed, stall=stall, **dram)
+    fill_memories(bench, [job for jobs in jobs_of_units for job in jobs], rng)
+    expected_dram, expected_local = copy.deepcopy(bench.dram), copy.deepcopy(bench.local)
+    refused = []
+    for number, jobs in enumerate(jobs_of_units):
+        unit = config.unit(number)
+        refused.append([])
+        for job in jobs:
+            beats = []
+            if job.direction in (DRAIN, SPILL):
+                count = drain_beats(unit, job)
+                beats = [rng.randbytes(unit.matrix.drain_bytes) for _ in range(count)]
+            bench.units[number].beats.extend(beats)
+            refused[-1].append(run_job(unit, job, expected_dram, expected_local, beats))
+    bench.run_jobs(*jobs_of_units, timeout=5_000 + 1_000 * sum(map(len, jobs_of_units)))
+    assert bench.local == expected_local
+    assert bench.dram == expected_dram
+    for unit, jobs, refusals in zip(bench.units, jobs_of_units, refused, strict=True):
+        check_completions(unit, jobs, refusals)
+    return bench
+
+
+def check_completions(unit, jobs, refused):
+    """Raise unless every descriptor of a unit completed, loads and the others each in order."""
+    assert not unit.beats
+    tags = [done["tag"] for done in unit.done]
+    for is_load in (True, False):
+        expected = [k % 15 + 1 for k, job in enumerate(jobs) if (job.direction == LOAD) == is_load]
+        told = [done["tag"] for done in unit.done if (done["direction"] == LOAD) == is_load]
+        assert told == expected
+    assert len(tags) == len(jobs)
+    if len(jobs) <= 15:
+        for done in unit.done:
+            assert done["error"] == refused[done["tag"] - 1], done
+            assert done["direction"] == jobs[done["tag"] - 1].direction

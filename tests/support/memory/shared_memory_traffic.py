@@ -1,0 +1,128 @@
+"""Random traffic on every port of shared memory, checked against the golden model."""
+
+import random
+
+from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel
+
+__all__ = ["Traffic"]
+
+
+class Traffic:
+    """Random traffic on every port of a `SharedMemory`, with a check of every answer.
+
+    In each cycle it samples the accepted accesses and applies them to the golden model. It expects
+    the data of accepted reads exactly `read_latency` cycles later, and no other response.
+
+    Parameters
+    ----------
+    dut : SharedMemory
+    rng : random.Random
+    stalls : dict of str to float
+        Probability of a pause before an access, for ``read``, ``write`` and ``narrow`` ports.
+    addresses : sequence of int
+        Addresses of accesses, each rounded down to a multiple of the size.
+
+    Attributes
+    ----------
+    accesses : int
+        Number of accepted accesses.
+    longest_wait : dict of str to int
+        Most cycles that an access of each port was stalled.
+
+    """
+
+    def __init__(self, dut, rng: random.Random, *, stalls: dict[str, float], addresses):
+        self.dut = dut
+        self.rng = rng
+        self.stalls = stalls
+        self.addresses = addresses
+        self.model = SharedMemoryModel(dut.config)
+        self.names = dut.names("read") + dut.names("write") + dut.names("narrow")
+        sizes = (*dut.config.read_sizes, *dut.config.write_sizes)
+        self.sizes = dict(zip(self.names, sizes, strict=False))
+        self.offered: dict = dict.fromkeys(self.names)
+        self.expected: dict = {name: {} for name in self.names if not name.startswith("write")}
+        self.waits = dict.fromkeys(self.names, 0)
+        self.longest_wait = dict.fromkeys(self.names, 0)
+        self.accesses = 0
+
+    def choose(self, name):
+        """Return a random access of port `name`."""
+        rng = self.rng
+        size = self.sizes.get(name, 4)
+        access = {"address": rng.choice(self.addresses) // size * size}
+        if name.startswith("read"):
+            return access
+        full = (1 << size) - 1
+        access["data"] = rng.choice([0, (1 << 8 * size) - 1, rng.getrandbits(8 * size)])
+        access["mask"] = rng.choice([0, full, full, rng.getrandbits(size)])
+        if name.startswith("narrow"):
+            access["write"] = rng.randint(0, 1)
+        return access
+
+    def offer(self, ctx):
+        """Offer a new access on each idle port, unless it pauses."""
+        for name in self.names:
+            if self.offered[name] is None:
+                request = getattr(self.dut, name).request
+                if self.rng.random() >= self.stalls[name.partition("_")[0]]:
+                    self.offered[name] = access = self.choose(name)
+                    payload = access["address"] if name.startswith("read") else access
+                    ctx.set(request.payload, payload)
+                ctx.set(request.valid, self.offered[name] is not None)
+
+    def accept(self, cycle, ready):
+        """Apply the accesses accepted in `cycle`: reads first, then writes."""
+        done = [name for name in self.names if ready[name] and self.offered[name]]
+        latency = self.dut.config.memory.read_latency
+        for name in done:
+            access, size = self.offered[name], self.sizes.get(name, 4)
+            if name in self.expected:
+                value = self.model.read(access["address"], size)
+                self.expected[name][cycle + latency] = None if access.get("write") else value
+        for name in done:
+            access, size = self.offered[name], self.sizes.get(name, 4)
+            if access.get("write", name.startswith("write")):
+                self.model.write(access["address"], size, access["data"], access["mask"])
+        for name in self.names:
+            self.waits[name] = 0 if name in done or not self.offered[name] else self.waits[name] + 1
+            self.longest_wait[name] = max(self.longest_wait[name], self.waits[name])
+            if name in done:
+                self.offered[name] = None
+        self.accesses += len(done)
+
+    async def fill(self, ctx):
+        """Write zeros to all of memory, through the first port that can write."""
+        name = next(name for name in reversed(self.names) if not name.startswith("read"))
+        size = self.sizes.get(name, 4)
+        request = getattr(self.dut, name).request
+        ctx.set(request.valid, 1)
+        for address in range(0, self.dut.config.memory.size, size):
+            access = {"address": address, "data": 0, "mask": (1 << size) - 1}
+            ctx.set(request.payload, access | ({"write": 1} if name not in self.sizes else {}))
+            await ctx.tick().until(request.ready)
+        ctx.set(request.valid, 0)
+        await ctx.tick().repeat(self.dut.config.memory.read_latency)
+
+    async def run(self, ctx, cycles):
+        """Drive and check for `cycles` cycles."""
+        dut = self.dut
+        readies = [getattr(dut, name).request.ready for name in self.names]
+        responses = [getattr(dut, name).response for name in self.expected]
+        valids = [response.valid for response in responses]
+        payloads = [response.payload for response in responses]
+        await self.fill(ctx)
+        for cycle in range(cycles):
+            self.offer(ctx)
+            sampled = await ctx.tick().sample(dut.busy, *readies, *valids, *payloads)
+            busy, *values = sampled[2:]
+            ready = dict(zip(self.names, values, strict=False))
+            valid = values[len(readies) : len(readies) + len(valids)]
+            payload = values[len(readies) + len(valids) :]
+            pending = any(self.offered.values()) or any(self.expected.values())
+            assert busy == pending, cycle
+            for name, one, value in zip(self.expected, valid, payload, strict=True):
+                assert one == (cycle in self.expected[name]), (cycle, name)
+                if one and (right := self.expected[name].pop(cycle)) is not None:
+                    assert value == right, (cycle, name, hex(value), hex(right))
+            self.accept(cycle, ready)

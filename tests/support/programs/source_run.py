@@ -1,0 +1,88 @@
+"""Run a program from its sources on the instruction-set model, data and arguments in place."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from spica.hw.base.errors import MachineError
+from spica.hw.config import ClusterConfig
+from spica.hw.isa.memory_map import ARGUMENTS
+from spica.kernels.compile import compile_program
+from spica.kernels.program import Program
+from spica.sim.iss.machine import Iss
+from spica.sim.iss.outcome import Outcome, Stop
+
+__all__ = ["loaded", "read_words", "require_done", "run_source"]
+
+#: More than any program of a bench executes.
+LIMIT = 1 << 32
+
+
+def loaded(
+    source: Path,
+    config: ClusterConfig,
+    *,
+    arguments: Sequence[int] = (),
+    data: Mapping[int, bytes | np.ndarray] | None = None,
+    optimize: int = 3,
+    schedule: str = "in_turn",
+    garbage: bool = False,
+) -> tuple[Program, Iss]:
+    """Return a program and a machine ready to run it.
+
+    Parameters
+    ----------
+    source : Path
+        A file in C, C++ or assembly.
+    config : ClusterConfig
+        The machine.
+    arguments : sequence of int
+        The words at `ARGUMENTS`.
+    data : mapping of int to bytes or ndarray, or None
+        What memory holds, by address.
+    optimize : int
+        Of the compiler.
+    schedule : str
+        Of the model.
+    garbage : bool
+        Whether memory holds anything where the program has variables of initial value 0.
+
+    """
+    program = Program.load(compile_program([source], config, optimize=optimize))
+    iss = Iss(config, schedule=schedule)
+    for address, contents in program.segments:
+        iss.write(address, contents)
+    if garbage:
+        start = program.bss.start
+        iss.write(start, b"\xa5" * (program.end + 64 - start))
+    if arguments:
+        iss.write(ARGUMENTS, np.array(arguments, np.uint32))
+    for address, contents in (data or {}).items():
+        iss.write(address, contents)
+    iss.reset(program.entry)
+    return program, iss
+
+
+def require_done(outcome: Outcome, exit_code: int = 0) -> None:
+    """Raise unless a run came to its end, with this exit code."""
+    if outcome.stop is not Stop.DONE or outcome.exit_code != exit_code:
+        said = outcome.fault.sentence if outcome.fault else f"exit code {outcome.exit_code}"
+        raise MachineError(
+            f"the program must end with exit code {exit_code}: {outcome.stop}, {said}"
+        )
+
+
+def run_source(
+    source: Path, config: ClusterConfig, *, exit_code: int = 0, **options
+) -> tuple[Iss, Outcome]:
+    """Run a program to its end and return the machine; arguments as of `loaded`."""
+    _, iss = loaded(source, config, **options)
+    outcome = iss.run(LIMIT)
+    require_done(outcome, exit_code)
+    return iss, outcome
+
+
+def read_words(iss: Iss, address: int, count: int) -> np.ndarray:
+    """Return words of memory."""
+    return iss.read(address, 4 * count).view(np.uint32)

@@ -1,0 +1,131 @@
+"""A bench of traces: programs that show much of a core, and what was recorded of them."""
+
+import gc
+
+from spica.hw.config import ClusterConfig
+from spica.hw.isa.encoding import RegisterFile
+from spica.hw.isa.memory_map import ENTRY
+from spica.sim.harness.core_memory import CoreMemoryConfig
+from spica.sim.iss.machine import Iss
+from spica.sim.iss.outcome import Retired
+from spica.sim.iss.program_bench import END, START, small_config
+from spica.sim.machine.core_machine import CoreMachine, Window
+from spica.sim.machine.core_outcome import CoreOutcome
+from spica.sim.trace.pipeline.core_records import CoreRecords
+from support.core.core_bench import image
+
+__all__ = [
+    "CONFIG",
+    "FAULTY",
+    "LIMIT",
+    "PROGRAM",
+    "ROOM",
+    "SHORT",
+    "retired_on_model",
+    "run_recorded",
+]
+
+#: pc, word, mask, register as the core numbers it and its values in active threads, if any.
+Told = tuple[int, int, int, int | None, list[int] | None]
+
+CONFIG = small_config(warps=2, threads=4)
+ROOM = 4096
+#: Cycles that no program here takes.
+LIMIT = 50_000
+#: Every unit, loads and stores, divergence, a loop; results of each thread apart.
+PROGRAM = f"""{START}
+        csrr s0, mhartid
+        slli s1, s0, 5
+        la t1, results
+        add s1, s1, t1
+        addi a0, s0, 3
+        fcvt.s.w fa0, a0
+        fmul.s fa1, fa0, fa0
+        fmadd.s fa2, fa1, fa0, fa0
+        fmadd.s fa3, fa2, fa1, fa0
+        fdiv.s fa4, fa3, fa0
+        frsqrt.s fa5, fa0
+        fsw fa3, 0(s1)
+        fsw fa4, 4(s1)
+        lw a3, 0(s1)
+        lw a4, 4(s1)
+        div a5, a3, a0
+        add a3, a3, a4
+        sw a3, 8(s1)
+        andi a1, s0, 1
+        vx_split a2, a1, zero
+        beqz a1, other
+        addi a6, s0, 100
+        j join
+other:  slli a6, s0, 4
+join:   vx_join a2
+        sw a6, 12(s1)
+        li a7, 5
+loop:   addi a7, a7, -1
+        sw a7, 16(s1)
+        lw t2, 16(s1)
+        bnez a7, loop
+{END}
+results: .word 0
+"""
+#: What is short enough for Amaranth's simulator.
+SHORT = f"""{START}
+        csrr s0, mhartid
+        addi a0, s0, 3
+        fcvt.s.w fa0, a0
+        fmul.s fa1, fa0, fa0
+        addi a1, s0, 4
+        addi a3, s0, 5
+        addi a4, s0, 6
+        addi a5, s0, 7
+        addi a2, s0, 5
+        fmadd.s fa2, fa1, fa0, fa0
+        la s1, results
+        fsw fa2, 0(s1)
+{END}
+results: .word 0
+"""
+#: The program with a load from where nothing is.
+FAULTY = PROGRAM.replace("div a5, a3, a0", "lw a5, 0(zero)")
+
+
+def run_recorded(
+    text: str,
+    config: ClusterConfig,
+    *,
+    engine: str = "verilator",
+    memory: CoreMemoryConfig | None = None,
+    window: Window = (0, LIMIT),
+) -> tuple[list[CoreRecords], CoreOutcome]:
+    """Return what a machine recorded of a program, and the outcome."""
+    with CoreMachine(config, engine=engine, memory=memory, record=window, optimize=0) as machine:
+        machine.write(ENTRY, image(text, ROOM))
+        outcome = machine.run(LIMIT)
+        records = machine.records()
+    gc.collect()  # benches that were not run to their end, before warnings are counted
+    return records, outcome
+
+
+def retired_on_model(config: ClusterConfig, text: str) -> dict[int, list[Told]]:
+    """Return what each warp of core 0 executes, in order: see `Told`."""
+    iss = Iss(config)
+    iss.write(ENTRY, image(text, ROOM))
+    found: dict[int, list[Told]] = {warp: [] for warp in range(iss.core.warps)}
+    runs = True
+    while runs:
+        steps = [(warp, iss.step(0, warp)) for warp in found]
+        for warp, retired in steps:
+            if retired is not None:
+                found[warp].append(told_of(retired))
+        runs = any(retired is not None for _, retired in steps)
+    return found
+
+
+def told_of(retired: Retired) -> Told:
+    """Return what a trace should tell of an instruction."""
+    register = values = None
+    if retired.rd is not None:
+        file, number = retired.rd
+        register = number + 32 * (file is RegisterFile.FLOAT)
+        values = [int(v) for lane, v in enumerate(retired.values) if retired.mask >> lane & 1]
+    return retired.pc, retired.word, retired.mask, register, values

@@ -1,0 +1,43 @@
+"""What Verilator's linter says of an emission."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from spica.hw.emit.emission import Emission
+from spica.sim.engine.verilator_model import find_verilator
+
+__all__ = ["lint"]
+
+WAIVERS = Path(__file__).with_name("lint.vlt")
+
+
+def lint(emission: Emission) -> list[str]:
+    """Return every warning and error of ``verilator --lint-only -Wall``, one line each.
+
+    The exceptions, each with its reason, are in lint.vlt.
+    """
+    verilator = find_verilator()
+    with tempfile.TemporaryDirectory(prefix="spica-lint-") as name:
+        source = Path(name) / f"{emission.name}.v"
+        source.write_text(emission.verilog + emission.sram_models)
+        run = subprocess.run(
+            [
+                str(verilator.program),
+                "--lint-only",
+                "-Wall",
+                "--top-module",
+                emission.name,
+                str(WAIVERS),
+                str(source),
+            ],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"VERILATOR_ROOT": str(verilator.root)},
+            check=False,
+        )
+        lines = [line for line in run.stderr.splitlines() if line.startswith("%")]
+        if run.returncode and not lines:
+            lines = [f"verilator ended with exit code {run.returncode}"]
+        return [line.replace(f"{source}:", "") for line in lines]

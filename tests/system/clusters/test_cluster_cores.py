@@ -1,0 +1,186 @@
+"""Tests of clusters with cores: programs over AXI give the model's results; host and console."""
+
+from dataclasses import replace
+
+import pytest
+from amaranth.back import rtlil
+
+from spica.hw.base.errors import MachineError, UserError
+from spica.hw.cluster.cluster import Cluster
+from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig
+from spica.hw.config.rtl_support import require_rtl
+from spica.hw.isa.memory_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY
+from spica.kernels.commands import CommandList
+from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.problem import GemmProblem
+from spica.sim.harness.dram import DramConfig
+from spica.sim.iss.program_bench import END, START, small_config
+from spica.sim.machine.command_machine import Machine
+from spica.sim.run.command_run import RunOptions, run_gemm
+from support.cluster.host_run import run_program
+from support.core.core_bench import image, run_model
+from support.programs.samples import SAMPLES, sample
+
+ROOM = 4096
+QUICK = DramConfig(latency=10)
+#: Without a matrix unit; the variants have one, and two cores.
+SMALL = small_config(warps=2, threads=2)
+TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
+
+HELLO = f"""
+        li gp, 0
+        li a0, {CONSOLE_BASE}
+        li a1, 72
+        sb a1, 0(a0)
+        li a1, 105
+        sb a1, 1(a0)
+        la a2, code
+        la a3, other
+        lw a3, 0(a3)
+        li a4, 2
+again:  la a5, code
+        jalr ra, 0(a5)
+        sw a3, 0(a2)        # the next time around there is another instruction
+        fence.i
+        addi a4, a4, -1
+        bnez a4, again
+        add gp, gp, a6
+        vx_tmc zero
+code:   addi gp, gp, 7
+        ret
+other:  addi gp, gp, 100
+        .word 0
+"""
+
+
+def test_it_converts():
+    # Converted in one piece, so that loops through blocks are detected.
+    rtlil.convert(Cluster(small_config(warps=1, threads=1)))
+
+
+def test_a_program_runs_over_axi():
+    with Machine(SMALL, name="small", engine="amaranth", dram=QUICK) as machine:
+        run = run_program(machine, sample("shared memory"), ROOM)
+    model = run_model(SMALL, sample("shared memory"), ROOM)
+    assert run.memory == model.read(ENTRY, ROOM).tobytes()
+    assert run.execution.cycles < 3000
+
+
+def test_new_instructions_are_seen_after_a_fence_and_the_host_reads_the_console():
+    config = small_config(warps=1, threads=1)
+    with Machine(config, name="one", engine="amaranth", dram=QUICK) as machine:
+        run = run_program(machine, HELLO, ROOM, console=3)
+    assert run.console == b"Hi"
+    assert run.exit_codes == [107]
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """Return a cluster of two cores with a matrix unit; DRAM is slow and stalls."""
+    dram = DramConfig(latency=30, stall=0.2, seed=3)
+    with Machine(TWO, name="two_cores", optimize=1, dram=dram, watchdog=5000) as machine:
+        yield machine
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLES)
+def test_programs_leave_what_they_leave_on_the_model(machine, name):
+    machine.reset()
+    run = run_program(machine, sample(name), ROOM)
+    model = run_model(TWO, sample(name), ROOM)
+    assert run.memory == model.read(ENTRY, ROOM).tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gating", ["ungated", "random"])
+def test_gating_changes_nothing(machine, gating):
+    machine.reset()
+    run = run_program(machine, sample("shared memory"), ROOM)
+    slow = DramConfig(latency=30, stall=0.2, seed=3)
+    with Machine(TWO, name="two_cores", optimize=1, dram=slow, gating=gating) as other:
+        again = run_program(other, sample("shared memory"), ROOM)
+    assert (again.memory, again.execution.cycles) == (run.memory, run.execution.cycles)
+    assert run.execution.clocked["core0"] < run.execution.cycles
+
+
+@pytest.mark.slow
+def test_engines_agree():
+    runs = []
+    for engine in ("amaranth", "verilator"):
+        with Machine(TWO, name="two_cores", engine=engine, optimize=1) as machine:
+            runs.append(run_program(machine, sample("shared memory"), ROOM))
+    assert runs[0].memory == runs[1].memory
+    assert runs[0].execution.cycles == runs[1].execution.cycles
+
+
+@pytest.mark.slow
+def test_the_host_multiplies_while_cores_run(machine):
+    machine.reset()
+    text = f"""{START}
+        la a0, room
+        li a1, 60
+loop:   lw a2, 0(a0)
+        addi a2, a2, 1
+        sw a2, 0(a0)
+        addi a1, a1, -1
+        bnez a1, loop
+        {END}
+        .word 0
+room:   .word 0
+"""
+    problem = GemmProblem.placed(m=24, n=20, k=40)
+    bases = {name: getattr(problem, name) + 0x10_0000 for name in ("a_base", "b_base", "c_base")}
+    problem = replace(problem, **bases)  # not in the program's place
+    machine.write(ENTRY, image(text, ROOM))
+    start = CommandList()
+    start.write(CORES_BASE + CORES["start"].offset, 1)
+    machine.harness.begin(start.array(), max_cycles=40, watchdog=5000, stop_on_error=True)
+    while not machine.harness.state().stop:
+        machine.engine.run(machine.harness, 40)
+    _, found, *_ = run_gemm(machine, TWO, problem, plan(TWO, problem), RunOptions())
+    assert found.passed, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "body, sentence",
+    [
+        ("li a0, 0x10\nlw a1, 0(a0)", "the fault UNADDRESSABLE in threads 0x1 of warp 0 at 0x80"),
+        ("li a0, 0xFF023000\nsw a1, 0(a0)", "the fault REFUSED in threads 0x1 of warp 0 at 0x800"),
+        (".word 0", "the fault ILLEGAL in threads 0x1 of warp 0 at 0x80000000"),
+    ],
+)
+def test_a_fault_is_told(machine, body, sentence):
+    machine.reset()
+    with pytest.raises(MachineError, match=sentence):
+        run_program(machine, body + END, ROOM)
+
+
+@pytest.mark.slow
+def test_command_words_of_cores_reach_the_matrix_unit(machine):
+    machine.reset()
+    commands = CommandList()
+    run = run_program(machine, "csrw 0xACC, zero\nli a0, 63\ncsrw 0xACC, a0" + END, ROOM)
+    assert run.exit_codes
+    commands.read(0x3038)
+    commands.read(0x303C)
+    error, word = machine.execute(commands.array()).reads
+    assert error & 1 and word in (0, 63)
+
+
+def test_what_rtl_does_not_have_is_refused():
+    with pytest.raises(UserError, match=r"core\.tensor must be none in RTL yet, not hmma"):
+        require_rtl(replace(PRESETS["core"], core=CoreConfig(tensor="hmma")))
+    wide = replace(PRESETS["core"], cores=32, core=CoreConfig(threads=32))
+    with pytest.raises(UserError, match=r"give 32 cores at most 256 ports .* not 32 each"):
+        require_rtl(wide)
+    require_rtl(replace(wide, core=CoreConfig(threads=32, shared_ports=8)))
+
+
+def test_limits_of_paths():
+    with pytest.raises(ValueError, match="transactions must be a power of two, not 3"):
+        CoreConfig(transactions=3)
+    with pytest.raises(ValueError, match="shared_ports must divide 8 memory lanes, not 3"):
+        CoreConfig(shared_ports=3)
+    with pytest.raises(ValueError, match="data_width must be at least 64 bits, two instructions"):
+        ClusterConfig(cores=1, core=CoreConfig(), matrix=None, axi=AxiConfig(data_width=32))

@@ -1,0 +1,344 @@
+"""Tests of lockstep of cores and model: programs agree, and the first difference is reported."""
+
+import gc
+
+import pytest
+
+from spica.hw.core.control.faults import FaultCause
+from spica.hw.core.units.lsu.memory_layouts import MemoryFault
+from spica.hw.isa.assembly import assemble, disassemble
+from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
+from spica.hw.isa.program import assemble_program
+from spica.sim.harness.core_memory import CoreMemoryConfig
+from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.iss.faults import REASONS, Reason
+from spica.sim.iss.program_bench import END, START, small_config
+from spica.sim.lockstep import core_lockstep
+from spica.sim.machine.core_machine import CoreMachine
+from support.core.core_bench import image
+from support.core.lockstep_fuzz import FUZZ_CONFIGS
+from support.programs.samples import ROOM, SAMPLES, sample
+
+CONFIGS = {
+    "one thread": small_config(warps=1, threads=1),
+    "one core": small_config(warps=2, threads=4),
+    "two cores": small_config(cores=2, warps=2, threads=2),
+    "two issued, three requests": FUZZ_CONFIGS[2],
+}
+AWFUL = CoreMemoryConfig(
+    latency=3, jitter=9, stall=0.3, silence=0.2, split=0.5, shuffle=True, seed=5
+)
+STALLING = CoreMemoryConfig(stall=0.9, seed=2)
+LIMIT = 50_000
+#: In every thread: s0 its number, s1 its memory area, a0 and a1 numbers.
+BEGIN = f"""{START}
+        csrr s0, mhartid
+        slli s1, s0, 4
+        la t1, results
+        add s1, s1, t1
+        addi a0, s0, 5
+        addi a1, s0, 9
+        li a2, 0
+        li a3, 0
+        li gp, 0
+        sw a0, 0(s1)
+"""
+RESULTS = f"""{END}        .word 0
+results: .word 0
+"""
+
+
+@pytest.fixture(scope="module")
+def machine_of():
+    """Return a function that returns the machine of a config, one per module."""
+    machines = {}
+
+    def give(name, memory=None):
+        if (name, memory) not in machines:
+            machines[name, memory] = CoreMachine(
+                CONFIGS[name], memory=memory, lockstep=True, optimize=0
+            )
+        return machines[name, memory]
+
+    yield give
+    for machine in machines.values():
+        machine.close()
+    machines.clear()
+    gc.collect()
+
+
+def place(machine, text):
+    machine.allow(ENTRY, ROOM)
+    machine.write(ENTRY, image(text, ROOM))
+    machine.write(SHARED_BASE, bytes(256))
+
+
+def execute(machine, text):
+    place(machine, text)
+    return machine.run(LIMIT)
+
+
+@pytest.mark.parametrize("memory", [None, AWFUL, STALLING])
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("program", SAMPLES)
+def test_programs_agree(machine_of, program, name, memory):
+    machine = machine_of(name, memory)
+    # The value that a warp leaves in gp is compared.
+    outcome = execute(machine, sample(program).replace(END, "\n        li gp, 0" + END))
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+    assert outcome.instructions == machine.iss.instructions > 0
+    assert machine.read(ENTRY, ROOM).tobytes() == machine.iss.read(ENTRY, ROOM).tobytes()
+
+
+def test_counters_are_taken_over_from_the_core(machine_of):
+    machine = machine_of("one core", AWFUL)
+    body = """
+        csrr a4, mcycle
+        sw a4, 0(s1)
+        csrr a5, minstret
+        add a5, a5, a4
+        sw a5, 4(s1)
+        csrr zero, mcycle
+        csrr a6, fflags
+        sw a6, 8(s1)
+    """
+    outcome = execute(machine, BEGIN + body + RESULTS)
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+    memory = machine.read(ENTRY, ROOM)
+    assert memory.tobytes() == machine.iss.read(ENTRY, ROOM).tobytes()
+    registers = machine.iss.warp(0, 1).integers
+    # The model counts instructions as cycles; these are far more.
+    assert (registers[14] > 2 * machine.iss.instructions).all()
+    assert (registers[14] < outcome.cycles).all()
+
+
+#: Programs that fault, and the reason; the faulting instruction is at `here`.
+FAULTS = (
+    (FaultCause.ILLEGAL, "here:   .word 0"),
+    (FaultCause.ILLEGAL, "        li t0, 5\n        csrw frm, t0\nhere:   fadd.s fa0, fa0, fa0"),
+    (FaultCause.FETCH, "        li t0, 0x80100000\n        jr t0"),
+    (FaultCause.UNKNOWN_CSR, "here:   csrr a2, 0x123"),
+    (FaultCause.READ_ONLY_CSR, "here:   csrw warp_id, a0"),
+    (
+        FaultCause.STACK_OVERFLOW,
+        """
+        li t0, -1
+        andi a2, s0, 1
+again:  vx_tmc t0
+here:   vx_split a3, a2, zero
+        j again
+        """,
+    ),
+    (FaultCause.STACK_UNDERFLOW, "        li a2, 1\nhere:   vx_join a2"),
+    (FaultCause.MISALIGNED_JUMP, "        la t0, here\nhere:   jalr zero, 2(t0)"),
+    (FaultCause.DIVERGENT_BRANCH, "        andi a2, s0, 1\nhere:   beqz a2, body"),
+    (FaultCause.DIVERGENT_BRANCH, "        add a4, s1, s0\nhere:   jalr ra, 0(a4)"),
+    (FaultCause.BARRIER_NUMBER, "        li t0, 99\n        li t1, 1\nhere:   vx_bar t0, t1"),
+    (FaultCause.BARRIER_COUNT, "        li t0, 0\nhere:   vx_bar t0, t0"),
+    (
+        FaultCause.BARRIER_DISAGREES,
+        """
+        csrr t0, warp_id
+        xori t0, t0, 1
+        addi t0, t0, 1
+here:   vx_bar zero, t0
+        """,
+    ),
+    (FaultCause.WSPAWN_COUNT, "        li t0, 9\n        la t1, here\nhere:   vx_wspawn t0, t1"),
+    (MemoryFault.MISALIGNED, "        add a4, s1, s0\nhere:   lw a2, 0(a4)"),
+    (MemoryFault.UNADDRESSABLE, "        slli a4, s1, 1\nhere:   sw a0, 0(a4)"),
+    (MemoryFault.REFUSED, "        slli a4, s0, 28\n        add a4, a4, s1\nhere:   lw a2, 0(a4)"),
+)
+
+
+@pytest.mark.parametrize("memory", [None, AWFUL])
+@pytest.mark.parametrize("number", range(len(FAULTS)))
+def test_core_and_model_fault_alike(machine_of, number, memory):
+    cause, text = FAULTS[number]
+    outcome = execute(machine_of("one core", memory), BEGIN + text + RESULTS)
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.FAULT, "")
+    assert outcome.fault.cause == cause
+    assert isinstance(outcome.fault.cause, type(cause))
+
+
+def test_a_barrier_that_is_full_faults_alike(machine_of):
+    text = """
+        csrr t0, core_id
+        li t1, 500
+        mul t1, t1, t0
+wait:   addi t1, t1, -1
+        bgez t1, wait
+        li t1, 1
+        vx_bar zero, t1
+    """
+    outcome = execute(machine_of("two cores"), BEGIN + text + RESULTS)
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.FAULT, "")
+    assert outcome.fault.cause is FaultCause.BARRIER_FULL
+
+
+@pytest.mark.parametrize("memory", [None, AWFUL])
+def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory):
+    text = "        slli a4, s0, 28\n        add a4, a4, s1\n        lw a2, 0(a4)"
+    machine = machine_of("two issued, three requests", memory)
+    outcome = execute(machine, BEGIN + text + RESULTS)
+    assert (outcome.stop, outcome.mismatch) == (CoreStop.FAULT, "")
+    assert outcome.fault.cause is MemoryFault.REFUSED
+
+
+@pytest.mark.parametrize("number", range(len(FAULTS)))
+def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, number):
+    cause, text = FAULTS[number]
+    kept = tuple(each for each in core_lockstep.CAUSES if each[0] is not cause)
+    assert len(kept) == len(core_lockstep.CAUSES) - 1
+    monkeypatch.setattr(core_lockstep, "CAUSES", kept)
+    outcome = execute(machine_of("one core"), BEGIN + text + RESULTS)
+    assert outcome.stop is CoreStop.MISMATCH
+    first, _, model, core, *_ = outcome.mismatch.splitlines()
+    assert first.endswith("cause of the fault")
+    assert model.startswith("  the model: ") and core == f"  the core: {cause.name}"
+
+
+def test_every_cause_has_reasons_and_every_reason_a_cause():
+    assert [cause for cause, _ in core_lockstep.CAUSES] == [*FaultCause, *MemoryFault]
+    told = {reason for _, reasons in core_lockstep.CAUSES for reason in reasons}
+    assert set(REASONS) - told == {
+        Reason.OPERAND_OUTSIDE, Reason.OPERAND_MISALIGNED, Reason.DEVICE
+    }  # fmt: skip
+
+
+#: An instruction of the cores, its replacement in the model, and the report.
+PLANTED = (
+    ("add a2, a0, a1", "sub a2, a0, a1", "result"),
+    ("fcvt.s.w fa0, a0", "fcvt.s.wu fa0, a1", "result"),
+    ("div a2, a1, a0", "rem a2, a1, a0", "result"),
+    ("lw a2, 0(s1)", "lh a2, 2(s1)", "address"),
+    ("lw a2, 0(s1)", "lw a2, 8(s1)", "address"),
+    ("csrrs a2, thread_id, zero", "csrrs a2, mhartid, zero", "result"),
+    ("add a2, a0, a1", "add a3, a0, a1", "destination"),
+    ("lw a2, 0(s1)", "flw fa2, 0(s1)", "destination"),
+    ("add a2, a0, a1", "add zero, a0, a1", "result is written"),
+    ("sw a0, 0(s1)", "sb a0, 0(s1)", "bytes stored"),
+    ("sh a0, 2(s1)", "sw a0, 0(s1)", "address"),
+    ("sb a0, 3(s1)", "sb a1, 3(s1)", "data stored"),
+    ("sw a0, 0(s1)", "lw a0, 0(s1)", "request is a store"),
+    ("lw a2, 0(s1)", "addi a2, s1, 0", "sent to memory, but neither load nor store"),
+    ("addi a2, s1, 0", "lw a2, 0(s1)", "a load or store that is not sent to memory"),
+    ("vx_tmc a0", "vx_tmc a1", "mask"),
+    ("jal zero, 8", "jal zero, 4", "pc"),
+    ("jal zero, 4", "jal zero, 8", "pc"),
+    ("addi zero, zero, 0", "vx_tmc zero", "the model's warp has ended, or waits at a barrier"),
+    ("addi zero, zero, 0", "vx_join s0", "the model faults, and the core goes on"),
+    ("addi zero, zero, 0", "csrrs a0, 0x123, zero", "the model faults, and the core goes on"),
+    ("vx_join s0", "addi zero, zero, 0", "the core faults, and the model does not"),
+    ("lw a2, 1(s1)", "lw a2, 0(s1)", "the core faults, and the model does not"),
+    ("lw a2, 0(a0)", "lw a2, 0(s1)", "the core faults, and the model does not"),
+    ("lw a2, 0(s1)", "lw a2, 1(s1)", "requested, and the model faults"),
+    ("sw a0, 0(s1)", "sw a0, 0(a0)", "requested, and the model faults"),
+    ("lw a2, 0(a0)", "sw a2, 1(s1)", "lanes of the fault"),
+    ("lw a2, 0(zero)", "lw a2, 1(s1)", "cause of the fault"),
+    ("lw a2, 0(zero)", "lw a2, 4(zero)", "address of the fault"),
+)
+
+
+@pytest.mark.parametrize("memory", [None, AWFUL])
+@pytest.mark.parametrize(("core", "model", "what"), PLANTED)
+def test_the_first_difference_is_reported(machine_of, core, model, what, memory):
+    machine = machine_of("one core", memory)
+    text = BEGIN + "here:   nop\n" + 3 * "        addi a4, a0, 1\n" + RESULTS
+    place(machine, text)
+    at = assemble_program(text).labels["here"]
+    machine.harness.write(at, assemble(core).to_bytes(4, "little"))
+    machine.iss.write(at, assemble(model).to_bytes(4, "little"))
+    outcome = machine.run(LIMIT)
+    assert outcome.stop is CoreStop.MISMATCH
+    first, place_line, *lines = outcome.mismatch.splitlines()
+    assert first.endswith(f": {what}")
+    assert len(lines) < 38
+    # A difference in control, jumps or faults of the model is found one instruction later.
+    last = int(place_line.split()[1].rstrip(":"), 16)
+    assert at <= last <= at + 8
+    assert any(f"  {at:#010x}  {assembly(model)}" in line for line in lines) or "ault" in what
+
+
+def assembly(line):
+    return disassemble(assemble(line))
+
+
+LOOP = """
+loop:   addi a2, a2, 1
+        lw a3, 0(s1)
+        j loop
+"""
+
+
+@pytest.fixture
+def looping(machine_of):
+    """Return a machine inside a loop, and all of the model's registers of warp 1."""
+    machine = machine_of("one core")
+    place(machine, BEGIN + LOOP + RESULTS)
+    assert machine.run(400).stop is CoreStop.LIMIT
+    yield machine, machine.iss.warp(0, 1).integers.copy()
+    # Changed state is no longer compared.
+    execute(machine, sample("integers"))
+
+
+def test_a_register_that_is_changed_is_found_where_it_is_read(looping):
+    machine, integers = looping
+    integers[12, 2] ^= 0x100
+    machine.iss.set_warp(0, 1, integers=integers)
+    outcome = machine.run(100)
+    assert outcome.stop is CoreStop.MISMATCH
+    first, place_line, values, before, *rest = outcome.mismatch.splitlines()
+    assert first.startswith("core 0, warp 1 differs from the model in cycle 4")
+    assert first.endswith(": result")
+    assert place_line.endswith("addi a2, a2, 1")
+    assert values.split()[:2] == ["lane", "2:"]
+    expected, got = (int(word, 16) for word in values.split() if word.startswith("0x"))
+    assert expected ^ got == 0x100
+    assert before == "  last instructions of warp 1 on the model"
+    assert sum(line.endswith("lanes 0-3") for line in rest) == 10
+    assert any("the oldest first" in line for line in rest)
+    assert len(rest) < 36
+
+
+def test_a_mask_that_is_changed_is_found_at_once(looping):
+    machine, _ = looping
+    machine.iss.set_warp(0, 1, mask=0b0111)
+    lines = machine.run(100).mismatch.splitlines()
+    assert lines[0].endswith(": mask")
+    assert lines[2:4] == ["  the model has 0x00000007", "  the core has  0x0000000f"]
+
+
+def test_a_word_of_memory_that_is_changed_is_found_where_it_is_loaded(looping):
+    machine, integers = looping
+    address = int(integers[9, 3])
+    machine.iss.write(address, bytes([0xFF]))
+    lines = machine.run(100).mismatch.splitlines()
+    assert lines[0].startswith("core 0, warp 1") and lines[0].endswith(": result")
+    assert lines[1].endswith("lw a3, 0(s1)")
+    assert lines[2].split() == [
+        *("lane", "3:", "0x000000ff", "of", "the", "model,"),
+        *("0x0000000c", "of", "the", "core"),
+    ]
+
+
+def test_a_warp_that_goes_on_only_in_the_model_is_found_at_the_end(machine_of):
+    machine = machine_of("one core")
+    place(machine, "        li gp, 0\n" + 30 * "        nop\n" + END)
+    assert machine.run(30).stop is CoreStop.LIMIT
+    machine.iss.set_warp(0, 1, mask=1, pc=ENTRY)
+    outcome = machine.run(LIMIT)
+    assert outcome.stop is CoreStop.MISMATCH
+    assert outcome.mismatch == (
+        "all cores are idle, but core 0, warp 1 of the model has not ended: continues at "
+        "0x80000000: addi gp, zero, 0"
+    )
+
+
+def test_exit_codes_and_what_was_printed_are_compared(machine_of):
+    machine = machine_of("one core")
+    outcome = execute(machine, BEGIN + "        li gp, 3" + RESULTS)
+    assert (outcome.stop, outcome.exit_code, outcome.mismatch) == (CoreStop.DONE, 3, "")
+    finish = machine.lockstep.finish
+    assert finish(CoreStop.DONE, exit_codes=[4]) == "exit code of core 0 is 4, in the model 3"
+    assert finish(CoreStop.DONE, console=b"x") == "the cores printed b'x', the model b''"

@@ -1,0 +1,174 @@
+"""Tests of a core's micro-benchmarks: rates and costs equal the definition."""
+
+import itertools
+import json
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from spica.hw.config import CoreConfig
+from spica.hw.isa.memory_map import ENTRY
+from spica.hw.isa.operations import Port
+from spica.hw.isa.program import assemble_program
+from spica.sim.iss.machine import Iss
+from spica.sim.iss.outcome import Stop
+from spica.sim.iss.program_bench import small_config
+from spica.sim.microbenchmarks import memory_rows, scheduler_rows
+from spica.sim.microbenchmarks.bank_rows import bank_rows
+from spica.sim.microbenchmarks.cost_rows import BOTH_WAYS, cost_rows
+from spica.sim.microbenchmarks.definition import chain, gathering, taken
+from spica.sim.microbenchmarks.issue_rows import (
+    chain_rows,
+    collector_rows,
+    dual_issue_rows,
+    issue_rows,
+)
+from spica.sim.microbenchmarks.port_rows import port_rows
+from spica.sim.microbenchmarks.row import SHAPE, Row, Workbench, exactly, ratio
+from spica.sim.microbenchmarks.steady import Steady
+from spica.sim.microbenchmarks.unrolled_code import STREAMS, Stream, by_warp, program
+
+PARTS = (
+    *(issue_rows, chain_rows, collector_rows, dual_issue_rows, bank_rows, port_rows, cost_rows),
+    *(scheduler_rows.scheduler_rows, memory_rows.hiding_rows, memory_rows.access_rows),
+    memory_rows.fetch_rows,
+)
+ROWS = [row for part in PARTS for row in part()]
+USUAL = [row for row in ROWS if not row.change]
+#: Rows of a core are measured together, because the core is built once.
+OTHERS = {
+    changes: list(rows)
+    for changes, rows in itertools.groupby(
+        sorted((row for row in ROWS if row.change), key=lambda row: row.changes),
+        key=lambda row: row.changes,
+    )
+}
+ENDLESS = 1_000_000
+
+
+def name_of(row):
+    return f"{row.group}: {row.name}"
+
+
+def check(row):
+    value = row.measured(optimize=0)
+    assert row.met(value), f"{row.name}, {row.changes}: {value}, not {row.expected}: {row.why}"
+
+
+@pytest.mark.parametrize("row", USUAL, ids=name_of)
+def test_the_usual_core_is_as_fast_as_defined(row):
+    check(row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", OTHERS)
+def test_other_cores_are_as_fast_as_defined(changes):
+    for row in OTHERS[changes]:
+        check(row)
+
+
+def test_snooping_saves_two_cycles_or_more_of_a_chain_of_multiply_adds():
+    core = CoreConfig(**SHAPE)
+    steps = [
+        chain(replace(core, snoop=snoop), Port.FP32, core.fma_latency, 3) for snoop in (True, False)
+    ]
+    assert steps == [5, 10]  # both are measured, too
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_run_on_the_model(name):
+    length = 3 * len(STREAMS[name].lines)
+    instructions = [instructions_of(program(STREAMS[name], n, warps=2)) for n in (0, length)]
+    assert instructions[1] - instructions[0] == 2 * length
+
+
+def test_warps_with_streams_of_their_own_and_both_ways_of_a_choice():
+    text = by_warp([STREAMS["sums"], STREAMS["stores"]])
+    assert instructions_of(text(10)) - instructions_of(text(0)) == 20
+    ways = [instructions_of(program(BOTH_WAYS, n, warps=1)) for n in (0, 1)]
+    # Branch and join come twice; threads that take the branch go to their sum, the others have a
+    # sum and a jump.
+    assert ways[1] - ways[0] == 8
+
+
+def instructions_of(text):
+    iss = Iss(small_config(warps=2, threads=4))
+    iss.write(ENTRY, assemble_program(text).data)
+    outcome = iss.run(ENDLESS)
+    assert outcome.stop is Stop.DONE, outcome
+    return iss.statistics.instructions
+
+
+def test_another_policy_makes_other_choices():
+    core = CoreConfig(**SHAPE)
+    bench = Workbench(small_config(**SHAPE), optimize=0)
+    records = scheduler_rows.recorded(bench, scheduler_rows.WORK)
+    wrong = {
+        policy: scheduler_rows.wrong_choices(replace(core, scheduler=policy), records, 0)
+        for policy in ("round_robin", "oldest", "greedy_then_oldest")
+    }
+    assert wrong["round_robin"] == 0
+    assert min(wrong["oldest"], wrong["greedy_then_oldest"]) > scheduler_rows.LENGTH
+
+
+@pytest.mark.slow  # elaborates a core twice
+def test_a_core_that_is_slower_than_defined_is_found():
+    (row,) = (row for row in USUAL if row.name == "one warp: dependent product")
+    slower = small_config(warps=1, threads=1, multiply_latency=4)
+    bench = Workbench(slower, engine="amaranth")
+    step = bench.run(STREAMS["dependent products"], lengths=(4, 12)).step
+    assert step == row.limits[0] + 1
+    assert not row.met(step)
+
+
+def test_what_rows_say():
+    words = {"group": "g", "name": "n", "unit": "cycles", "why": ""}
+    row = Row(**words, limits=exactly(6), measure=lambda bench: 6)
+    assert (row.expected, row.changes) == ("= 6", "")
+    assert [row.met(value) for value in (5.99, 6, 6.01)] == [False, True, False]
+    assert replace(row, limits=(0.5, 1)).expected == "0.5 to 1"
+    assert replace(row, change={"banks": 4, "snoop": False}).changes == "banks 4, snoop False"
+
+
+def test_formulas():
+    assert [gathering(operands) for operands in range(4)] == [2, 2, 3, 4]
+    assert taken(2, latency=1) == 8
+    assert ratio(3, 4) == 0.75 and ratio(5, 4) == 1
+    steady = Steady(cycles=30, instructions=20, lines=10)
+    assert (steady.ipc, steady.step, steady.cost) == (2 / 3, 3, 1.5)
+    assert Stream(["add x{d}, x8, x9"]).text(2).split("\n")[1:] == [
+        "add x16, x8, x9",
+        "add x17, x8, x9",
+    ]
+
+
+def test_tables_and_targets(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[3])
+    bench = import_module("bench.core")
+    assert {row.group for row in bench.rows(quick=False)} == {row.group for row in ROWS}
+    assert all(not row.change for row in bench.rows(quick=True))
+    row = {"group": "issue", "name": "sums", "change": {"banks": 4}, "expected": "= 1 per cycle"}
+    slots = {"NONE": 75.0, "DATA": 25.0}
+    kernel = {
+        **{"sizes": {"n": 8192}, "cycles": 10_501, "instructions": 7, "slots_percent": slots},
+        **{"instructions_per_cycle": 0.7, "verdict": "right"},
+    }
+    result = {
+        "preset": "core",
+        "rows": [{**row, "why": "", "measured": 0.5, "met": False}],
+        "kernels": {"vecadd": kernel},
+    }
+    result = json.loads(json.dumps(result | {"targets": bench.targets(result)}))
+    met = [target["met"] for target in result["targets"]]
+    assert met == [False, True, False]  # one row differs, no kernel is wrong, too many cycles
+    kernel["sizes"]["n"] = 8
+    assert len(bench.targets(result | {"kernels": {"vecadd": kernel}})) == 2
+    first, last = bench.tables(result)
+    assert [next(iter(column.cells)) for column in first.columns] == [
+        *("MISSED", "sums", "banks 4", "= 1 per cycle", "", "0.5"),
+    ]
+    assert [next(iter(column.cells)) for column in last.columns][:6] == [
+        *("vecadd", "8,192", "10,501", "7", "0.700", "75.0"),
+    ]

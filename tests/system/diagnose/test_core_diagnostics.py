@@ -1,0 +1,87 @@
+"""Tests of faulty programs on RTL: one screen shows who waits for what, and why."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.harness.core_memory import CoreMemoryConfig
+from spica.sim.run.program_run import SimtOptions, run_program
+from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
+
+FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes"
+CONFIG = FUZZ_CONFIGS[0]
+LINES, COLUMNS = 40, 100
+#: Faulting programs: the cause in the RTL's words, and in the model's.
+FAULTS = {
+    "null_pointer": (
+        "access outside memory to 0x00000004 at",
+        "0x00000004 is a null pointer and 4 bytes",
+    ),
+    "nowhere": (
+        "access outside memory to 0x40000000 at",
+        "0x40000000 is where there is no memory",
+    ),
+    "misaligned": ("misaligned access to", "which is no multiple of 4"),
+    "divergent_branch": ("divergent branch", "these lanes branch otherwise than lane"),
+    "illegal_instruction": ("illegal instruction at", "no instruction is 0xffffffff"),
+    "jump_to_data": ("instruction fetch outside the program", "where no program was placed"),
+}
+
+
+def mistake(name: str, **options):
+    """Return the description of a program's end, and its text."""
+    settings = {"engine": "verilator", "model_optimize": OPTIMIZE, "max_cycles": 20_000, **options}
+    with pytest.raises(ProgramError) as caught:
+        run_program([FOLDER / f"{name}.c"], "machine", CONFIG, SimtOptions(**settings))
+    text = str(caught.value)
+    assert len(text.splitlines()) <= LINES
+    assert max(map(len, text.splitlines())) <= COLUMNS
+    found = caught.value.mistake
+    assert json.loads(json.dumps(found, allow_nan=False))
+    return found, text
+
+
+@pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_names_its_place(name, lockstep):
+    cause, words = FAULTS[name]
+    found, text = mistake(name, lockstep=lockstep)
+    assert found["stop"] == "fault"
+    assert found["sentence"].startswith(cause)
+    assert f"{name}.c:" in text or (name == "jump_to_data" and not lockstep)
+    assert (words in text) == lockstep
+    assert f"in cycle {found['cycles']:,}" in text
+
+
+@pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
+def test_a_barrier_nobody_else_reaches(lockstep):
+    found, text = mistake("missing_warp", lockstep=lockstep)
+    assert found["stop"] == "deadlock"
+    assert "waits at a barrier" in text
+    assert "missing_warp.c:" in text
+    assert ("run in lockstep with the model" in text) == (not lockstep)
+
+
+def test_an_endless_loop_ends_at_the_limit():
+    found, text = mistake("endless_loop")
+    assert (found["stop"], found["cycles"]) == ("limit", 20_000)
+    assert "endless_loop.c:" in text
+
+
+@pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
+def test_memory_that_never_answers_is_a_hang(lockstep):
+    memory = CoreMemoryConfig(silence=0.999_999_9)
+    found, text = mistake("endless_loop", memory=memory, max_cycles=1_000_000, lockstep=lockstep)
+    assert found["stop"] == "hang"
+    assert "nothing has moved" in text
+    assert "core 0, warp 0: waits for instructions; instructions in flight: 0" in text
+    assert "fetches in flight: 2, accesses: 0" in text
+
+
+def test_a_trace_is_written_before_the_report(tmp_path):
+    target = tmp_path / "run.log"
+    found, _ = mistake("misaligned", trace=target)
+    # One line per executed instruction.
+    assert len(target.read_text().splitlines()) >= found["instructions"] > 0

@@ -1,0 +1,223 @@
+"""Tests of reports about faulty programs: cause and line, on one screen."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spica.cli.main import main
+from spica.hw.config import PRESETS
+from spica.kernels.kernel import Buffer, Kernel, Problem
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.diagnose.diagnostics_text import mistake_text
+from spica.sim.run.program_run import SimtOptions, run_program, run_simt
+
+FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes"
+LINES, COLUMNS = 40, 100
+CORE = PRESETS["core"]
+LIMIT = 50_000
+
+
+def line_of(name, mark="MISTAKE"):
+    """Return the number of the program line that ends with a comment."""
+    lines = (FOLDER / f"{name}.c").read_text().splitlines()
+    (found,) = [number for number, line in enumerate(lines, 1) if f"/* {mark} */" in line]
+    return found
+
+
+def mistake(name, config=CORE, optimize=3, schedule="in_turn"):
+    """Return the description of a program's end, and its text."""
+    options = SimtOptions(optimize=optimize, schedule=schedule, max_instructions=LIMIT)
+    with pytest.raises(ProgramError) as caught:
+        run_program([FOLDER / f"{name}.c"], "core", config, options)
+    return checked(caught)
+
+
+def checked(caught):
+    """Return the data of a caught error and its text, which must fit a screen."""
+    text = str(caught.value)
+    assert len(text.splitlines()) <= LINES
+    assert max(map(len, text.splitlines())) <= COLUMNS
+    assert json.loads(json.dumps(caught.value.mistake, allow_nan=False))
+    return caught.value.mistake, text
+
+
+#: Faulting programs: cause, and words of the report.
+FAULTS = {
+    "null_pointer": ("access outside memory", "0x00000004 is a null pointer and 4 bytes"),
+    "nowhere": ("access outside memory", "0x40000000 is where there is no memory"),
+    "misaligned": ("misaligned access", "which is no multiple of 4"),
+    "divergent_branch": ("divergent branch", "these lanes branch otherwise than lane"),
+    "split_overflow": ("stack overflow", "splits that are open: 7\n    7 at"),
+    "illegal_instruction": ("illegal instruction", "no instruction is 0xffffffff"),
+    "deep_recursion": ("access outside memory", "calls go too deep, or variables are too large"),
+    "library_call": ("access outside memory", "0x00000000 is a null pointer"),
+    "no_register": ("device", "there is no register at 0x112C"),
+    "dma_conflict": ("device", "called at dma_conflict.c:19 in main\n"),
+    "jump_to_data": ("access outside memory", "where no program was placed"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(name):
+    found, text = mistake(name)
+    cause, words = FAULTS[name]
+    assert (found["stop"], found["cause"]) == ("fault", cause)
+    assert text.startswith(f"{cause}: ")
+    assert words in text
+    number = line_of(name)
+    where = rf"{name}\.c:{number} in \w+(, called at .*)?\n"
+    assert re.search(rf"{where} +> +{number} \| .*/\* MISTAKE \*/", text)
+    assert 1 <= len(found["history"]) <= 8
+    assert all(each["assembly"] for each in found["history"])
+
+
+def test_a_divergent_branch_without_optimization():
+    """Source lines do not depend on optimisation."""
+    for optimize in (1, 2):
+        _, text = mistake("divergent_branch", optimize=optimize)
+        assert f"divergent_branch.c:{line_of('divergent_branch')} in count\n" in text
+
+
+def test_values_of_a_branch_are_of_all_lanes():
+    found, text = mistake("divergent_branch")
+    assert found["lanes"] == [0, 2, 4, 6]
+    assert re.search(r"0x00000000 in lanes 0, 2, 4, 6; 0x00000001 in lanes 1, 3, 5, 7", text)
+
+
+def test_a_fault_in_the_library_tells_who_called():
+    found, text = mistake("library_call")
+    assert "string.c:" in text.splitlines()[2]
+    assert found["came_from"]["line"] == line_of("library_call")
+    assert found["location"]["function"] == "memcpy"
+
+
+class Beyond(Kernel):
+    """A kernel with a buffer one word shorter than its writes."""
+
+    @property
+    def sources(self):
+        return [FOLDER / "beyond_buffer.c"]
+
+
+def test_a_store_beyond_a_buffer():
+    data = np.zeros(100, np.uint32)
+    problem = Problem(
+        buffers={"out": Buffer(data=data, expected=np.arange(100))},
+        arguments=(100, "out"),
+        operations=0,
+    )
+    kernel = Beyond(name="beyond", dimensions=("n",), pose=lambda rng, n: problem)
+    with pytest.raises(ProgramError) as caught:
+        run_simt(kernel, "core", CORE, {"n": 100})
+    found, text = checked(caught)
+    number = line_of("beyond_buffer")
+    assert "0x90000190 is just beyond buffer out, 400 bytes at 0x90000000" in text
+    assert re.search(rf"beyond_buffer\.c:{number} in \w+\n +> +{number} \|", text)
+    assert found["lanes"] == [100 % 8]
+    assert 0x9000_0190 in [values[0] for values in found["registers"].values()]
+
+
+def test_registers_of_each_lane():
+    """Lanes that differ are listed one by one, with the objects near their addresses."""
+    found, text = mistake("scattered")
+    assert found["lanes"] == [0, 1, 2, 6, 7]  # the addresses of the others are DRAM
+    assert "lane 0: 0x00000000 is a null pointer\n" in text
+    assert "lane 1: 0x30000000 is where there is no memory" in text
+    assert "0x00000000 in lane 0; 0x30000000 in lane 1; 0x60000000 in lane 2;" in text
+    assert "0x00000001 in lanes 0-2, 6-7" in text
+
+
+@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+def test_a_missing_warp(schedule):
+    found, text = mistake("missing_warp", schedule=schedule)
+    number = line_of("missing_warp")
+    assert found["stop"] == "deadlock"
+    assert text.startswith("deadlock: every warp that has not ended waits at a barrier")
+    assert "barrier 1: core 0: 7 of 8 warps are there" in text
+    assert re.search(
+        rf"core 0, warps 0-6 wait at barrier 1\n +\S*missing_warp.c:{number} in \w+\n +> ", text
+    )
+    assert re.search(r"core 0, warp 7 has ended", text)
+
+
+def test_a_missing_warp_of_one_core():
+    """Cluster-wide barriers report the missing core."""
+    config = replace(CORE, cores=3)
+    _, text = mistake("missing_warp", config)
+    assert "barrier 1: cores 0-2: 7 of 8 warps are there\n" in text
+    assert "cores 0-2, warps 0-6 wait at barrier 1\n" in text
+
+
+def test_warps_at_two_barriers():
+    _, text = mistake("two_barriers")
+    for warps, barrier, mark in (("1, 3, 5, 7", 3, "MISTAKE"), ("0, 2, 4, 6", 2, "OTHER")):
+        number = line_of("two_barriers", mark)
+        assert f"barrier {barrier}: core 0: 4 of 8 warps are there" in text
+        assert re.search(
+            rf"core 0, warps {warps} wait at barrier {barrier}\n +\S*two_barriers.c:{number} ", text
+        )
+
+
+def test_an_endless_loop():
+    found, text = mistake("endless_loop")
+    number = line_of("endless_loop")
+    assert (found["stop"], found["instructions"]) == ("limit", LIMIT)
+    assert f"had not ended when its limit was reached, after {LIMIT:,} instructions" in text
+    assert re.search(r"core 0, warps 0-7 loop in \d instructions, 0x8\w+ to 0x8\w+", text)
+    assert re.search(rf"endless_loop.c:{number} in wait_for_flag\n +> +{number} \|", text)
+
+
+def test_a_missing_core():
+    config = replace(CORE, cores=3, barrier_scope="core")
+    _, text = mistake("missing_core", config)
+    assert "barrier 2 of all cores: 2 of 3 are there\n" in text
+    assert "cores 0-1, warp 0 wait at barrier 2\n" in text
+    assert f"missing_core.c:{line_of('missing_core')} in main\n" in text
+
+
+def test_the_users_loop_comes_before_start_up_code():
+    found, text = mistake("one_loop")
+    assert [group["does"] for group in found["groups"]][:2] == ["loops", "ended"]
+    lines = text.splitlines()
+    assert lines[1].startswith("  core 0, warp 3 loops in 2 instructions, ")
+    assert f"one_loop.c:{line_of('one_loop')} in work" in lines[2]
+    assert lines[4].startswith("  core 0, warp 0 loops in ")
+
+
+def test_many_loops_are_still_one_screen():
+    config = replace(CORE, cores=8)
+    found, text = mistake("many_loops", config)
+    assert len(found["groups"]) == 8
+    for warp in range(6):
+        where = rf"many_loops.c:{10 + 8 * warp}-"
+        assert re.search(rf"cores 0-7, warp {warp} loop in \d+ instructions, .*\n.*{where}", text)
+    assert "\n  and 16 warps elsewhere\n" in text
+    for group in found["groups"]:
+        group["locations"] = 2 * group.get("locations", [])
+    assert mistake_text(found).splitlines()[-1] == "  and more; --json FILE has all of it"
+    assert len(mistake_text(found).splitlines()) == LINES
+
+
+def test_an_exit_code_is_no_mistake(capsys):
+    arguments = ("run", str(FOLDER / "breakpoint.c"), "--preset", "tiny", "--engine", "iss")
+    assert main(arguments) == 1
+    out, error = capsys.readouterr()
+    assert out.startswith("about to end\n")
+    assert "ENDED with exit code 3" in out
+    assert "spica: " not in error
+
+
+def test_the_command_line_says_it_all(capsys, tmp_path):
+    target = tmp_path / "result.json"
+    arguments = ("run", str(FOLDER / "null_pointer.c"), "--preset", "core", "--engine", "iss")
+    assert main((*arguments, "--json", str(target))) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert "spica: access outside memory: load of 4 bytes at 0x00000004" in error
+    written = json.loads(target.read_text())
+    assert written["check"]["verdict"] == "wrong"
+    assert written["mistake"]["location"]["line"] == line_of("null_pointer")

@@ -1,0 +1,309 @@
+"""Bit-exact tests of the matrix product as a program of the cores, on the instruction-set model."""
+
+import dataclasses
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spica.cli.main import main
+from spica.hw.config import PRESETS, SharedMemoryConfig
+from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
+from spica.kernels.bodies import bodies_of
+from spica.kernels.compile import compile_program
+from spica.kernels.gemm.cores import pose, widened
+from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.problem import GemmProblem
+from spica.kernels.program import Program
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.iss.devices import Devices
+from spica.sim.run.exact_kernels import EXACT_KERNELS, exact_cores_kernel
+from spica.sim.run.program_run import SimtOptions, run_simt
+
+SIZES = [
+    (1, 1, 1),
+    (17, 33, 65),
+    (64, 64, 64),
+    (128, 64, 128),
+    (100, 130, 70),
+    (33, 1, 129),
+]
+#: Unused elements at the ends of rows.
+GAPS = (3, 5, 7)
+#: Instructions of two threads, for each compute with its loads and stores.
+MOST_INSTRUCTIONS = 215
+#: A machine without a warp for loads.
+ONE_WARP = dataclasses.replace(
+    PRESETS["tiny"], core=dataclasses.replace(PRESETS["tiny"].core, warps=1)
+)
+
+
+def changed(preset, **matrix):
+    """Return a preset with a different matrix unit."""
+    config = PRESETS[preset]
+    return dataclasses.replace(config, matrix=dataclasses.replace(config.matrix, **matrix))
+
+
+#: Tall and wide units, in which the other operand is kept; panels that stay, rings of slots.
+MACHINES = {
+    "virgo": (PRESETS["virgo"], [(300, 64, 300), (64, 300, 1100)]),
+    "tiny": (PRESETS["tiny"], [(260, 20, 70), (40, 100, 300), (100, 40, 300), (96, 48, 96)]),
+    "output-stationary": (changed("tiny", dataflow="output_stationary"), [(40, 20, 100)]),
+    "int8": (changed("tiny", operand="int8", read_scale=False), [(40, 20, 100)]),
+    "small shared memory": (
+        dataclasses.replace(PRESETS["tiny"], shared=SharedMemoryConfig(size=8192, banks=2)),
+        [(70, 50, 100)],
+    ),
+    "blocks of less than a word": (
+        changed("tiny", operand="int8", rows=2, columns=2, read_scale=False),
+        [(40, 20, 30)],
+    ),
+    "one warp": (ONE_WARP, [(8, 8, 8), (260, 20, 70), (100, 90, 100)]),
+}
+
+
+def run(config, size, *, kernel=None, schedule="in_turn", seed=1, **options):
+    """Run a product; return its result."""
+    kernel = kernel or exact_cores_kernel(config, **options)
+    sizes = dict(zip("mnk", size, strict=True))
+    return run_simt(kernel, "machine", config, sizes, SimtOptions(schedule=schedule, seed=seed))
+
+
+def assert_right(result):
+    assert result["check"]["verdict"] == "right", result["check"]
+
+
+@pytest.mark.parametrize("c_format", ["fp16", "fp32"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("preset", ["virgo", "tiny"])
+def test_products_are_right_to_the_bit(preset, size, c_format):
+    result = run(PRESETS[preset], size, c_format=c_format, gaps=GAPS)
+    assert_right(result)
+    assert result["complaints"] == []
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_every_way_through_the_tiles(name):
+    config, sizes = MACHINES[name]
+    for seed, size in enumerate(sizes, 1):
+        assert_right(run(config, size, gaps=GAPS))
+        assert_right(run(config, size, schedule="random", seed=seed))
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_no_order_that_the_machine_leaves_open_does_harm(seed):
+    config = PRESETS["tiny"]
+    assert_right(run(config, (100, 50, 140), schedule="random", seed=seed, data="extreme"))
+
+
+def test_values_that_break_arithmetic_come_out_to_the_bit():
+    assert_right(run(PRESETS["tiny"], (70, 60, 50), c_format="fp32", data="extreme"))
+
+
+def broken(tmp_path, config, old, new, **options):
+    """Return the kernel with a fault in its library."""
+    kernel = exact_cores_kernel(config, **options)
+    headers = list(kernel.sources[0].parent.glob("*.h"))
+    assert sum(path.read_text().count(old) for path in headers) == 1
+    for path in [*kernel.sources, *headers]:
+        text = path.read_text()
+        (tmp_path / path.name).write_text(text.replace(old, new) if path.suffix == ".h" else text)
+
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Broken(type(kernel)):
+        @property
+        def sources(self):
+            return [tmp_path / "kernel.c"]
+
+    return Broken(name="gemm", dimensions=kernel.dimensions, pose=kernel.pose)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("gemm_of(plan->b) + k * pitch", "gemm_of(plan->b) + k * (pitch + 2)"),
+        (".c_pitch = gemm_aside(gemm->c_pitch)", ".c_pitch = gemm_aside(gemm->c_pitch + 1)"),
+        ("bytes = VIRGO_A_PITCH(depth);", "bytes = VIRGO_A_PITCH(GEMM_K);"),
+        ("virgo_prepare(accumulate);", "virgo_prepare(0);"),
+        ("if ((int32_t)(count - known->loads_done) > 0)", "if (0)"),
+        ("least(at->distance, swept_distance)", "least(at->distance + 1, 99)"),
+        (
+            "loads_kept ? gemm_of(plan->kept.distance)",
+            "loads_kept ? 1 + gemm_of(plan->kept.distance)",
+        ),
+        ("GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B", "GEMM_A_ROOM - GEMM_A_BYTES, GEMM_B_ROOM, GEMM_B"),
+    ],
+)
+def test_mistakes_are_found(tmp_path, old, new):
+    """Wrong pitches, a tile without padding at its edge, waits that are missing or too short."""
+    config = PRESETS["tiny"]
+    kernel = broken(tmp_path, config, old, new, gaps=GAPS)
+    found = False
+    # In the second size, tiles of the kept operand are freed last.
+    for size, seed in product(((100, 50, 141), (100, 90, 100)), range(1, 7)):
+        try:
+            result = run(config, size, kernel=kernel, schedule="random", seed=seed)
+        except ProgramError:
+            found = True
+        else:
+            found = result["check"]["verdict"] == "wrong"
+        if found:
+            return
+    pytest.fail("nobody noticed")
+
+
+def test_a_thread_alone_that_waits_too_little_is_found(tmp_path):
+    old, new = "at->step + 1 - at->distance", "at->step - 1 - at->distance"
+    kernel = broken(tmp_path, ONE_WARP, old, new, gaps=GAPS)
+    for seed in range(1, 7):
+        try:
+            result = run(ONE_WARP, (260, 20, 70), kernel=kernel, schedule="random", seed=seed)
+        except ProgramError:
+            return
+        if result["check"]["verdict"] == "wrong":
+            return
+    pytest.fail("nobody noticed")
+
+
+@pytest.mark.parametrize("name", ["gemm", "gemm_add", "gemm_bias_gelu"])
+def test_no_loop_uses_the_stack(name):
+    """Memory is slow, and the matrix unit would wait for the commanding thread."""
+    config = PRESETS["virgo"]
+    program = Program.load(compile_program(EXACT_KERNELS[name](config).sources, config))
+    body = next(body for body in bodies_of(program).values() if body.function.name == "main")
+    assert not [step for step in stack_accesses(body) if step.pc in reached(body, step)]
+
+
+def stack_accesses(body):
+    """Return the instructions of a function that load from its stack or store there."""
+    return [s for s in body.steps.values() if s.loads_from_stack or s.stores_to_stack]
+
+
+def reached(body, step):
+    """Return the addresses of a function that can execute after an instruction."""
+    found, waiting = set(), body.successors(step)
+    while waiting:
+        pc = waiting.pop()
+        if pc not in found:
+            found.add(pc)
+            waiting += body.successors(body.steps[pc])
+    return found
+
+
+def test_the_result_is_there_on_return(tmp_path):
+    """The program checks this itself: at its end the model would complete queued commands."""
+    config = PRESETS["tiny"]
+    looks = ("MATRIX, ERROR", "MATRIX, BUSY")
+    for fence, expected in (("    virgo_fence(0);\n", {0}), ("", {0, 1})):
+        kernel = broken(tmp_path, config, "    virgo_fence(0);\n", fence)
+        program = tmp_path / "kernel.c"
+        program.write_text(program.read_text().replace(*looks))
+        runs = [run(config, (8, 8, 8), kernel=kernel, seed=s, schedule="random") for s in range(8)]
+        assert {result["exit_code"] for result in runs} == expected
+
+
+def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
+    config = PRESETS["tiny"]
+    kernel = broken(tmp_path, config, "GEMM_FINISHED 0", "GEMM_FINISHED 0", gaps=GAPS)
+    assert_right(run(config, (100, 50, 141), kernel=kernel))
+
+
+def test_a_wrong_bit_within_the_bound_is_wrong():
+    config = PRESETS["tiny"]
+    kernel = exact_cores_kernel(config)
+
+    def posed(rng, **sizes):
+        problem = kernel.pose(rng, **sizes)
+        c = problem.buffers["c"]
+        bits = c.bits.copy()
+        bits.view(np.uint16)[1, 2] ^= 1
+        c = dataclasses.replace(c, bits=bits)
+        return dataclasses.replace(problem, buffers={**problem.buffers, "c": c})
+
+    result = run(config, (8, 8, 8), kernel=dataclasses.replace(kernel, pose=posed))
+    assert result["check"]["buffers"]["c"]["wrong"] == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("preset", ["virgo", "tiny"])
+def test_results_through_shared_memory(preset, seed):
+    """Spilled, waited for, stored by the DMA: a tile with blocks in both directions."""
+    config = PRESETS[preset]
+    rows, columns = config.matrix.rows, config.matrix.columns
+    kernel = exact_cores_kernel(config)
+
+    class Spilled(type(kernel)):
+        @property
+        def sources(self):
+            return [(Path(__file__).parents[2] / "support" / "c_programs") / "virgo_spill.c"]
+
+    kernel = Spilled(name="gemm", dimensions=kernel.dimensions, pose=kernel.pose)
+    size = (2 * rows, 2 * columns, 2 * rows)
+    assert_right(run(config, size, kernel=kernel, schedule="random", seed=seed))
+
+
+def count_accesses(monkeypatch):
+    """Return counters of register writes to devices, and of reads."""
+    told, asked = Counter(), Counter()
+    write, read = Devices.write, Devices.read
+
+    def counted_write(self, offset, data):
+        told[offset] += 1
+        write(self, offset, data)
+
+    def counted_read(self, offset):
+        asked[offset] += 1
+        return read(self, offset)
+
+    monkeypatch.setattr(Devices, "write", counted_write)
+    monkeypatch.setattr(Devices, "read", counted_read)
+    return told, asked
+
+
+def test_commands_and_instructions_of_a_tile(monkeypatch):
+    """256 x 256 x 256: 32 computes, 8 loads of A, each once, 24 of B, 8 stores of C."""
+    told, asked = count_accesses(monkeypatch)
+    result = run(PRESETS["virgo"], (256, 256, 256))
+    assert_right(result)
+    assert told[DMA_BASE + DMA["start"].offset] == 8 + 24
+    # Per compute: operands and start. Per tile of C: address and store.
+    instructions = told[MATRIX_BASE + MATRIX["instruction"].offset]
+    assert instructions == 2 * 32 + 2 * 8 + 2
+    # A load takes seven words, a command three.
+    assert sum(told.values()) <= 7 * 32 + 3 * instructions + 4
+    own = result["instructions_by_core"][0] - result["instructions_by_core"][1]
+    assert own < MOST_INSTRUCTIONS * 32
+    assert sum(asked.values()) < 4 * 32
+
+
+@pytest.mark.parametrize("size", [(300, 64, 300), (64, 300, 1100), (256, 512, 128)], ids=str)
+def test_loads_are_those_of_the_host(monkeypatch, size):
+    told, _ = count_accesses(monkeypatch)
+    m, n, k = size
+    assert_right(run(PRESETS["virgo"], size))
+    steps = plan(PRESETS["virgo"], GemmProblem.placed(m=m, n=n, k=k))
+    assert told[DMA_BASE + DMA["start"].offset] == len(steps.loads)
+
+
+def test_operands_have_gaps_that_are_not_numbers():
+    problem, _ = pose(PRESETS["tiny"], np.random.default_rng(1), m=3, n=4, k=5, gaps=GAPS)
+    assert problem.buffers["a"].data.shape == (3, 8)
+    assert np.isnan(problem.buffers["b"].data[:, 4:].astype(float)).all()
+    assert widened(np.zeros((2, 2), np.float16), 2).shape == (2, 2)
+
+
+@pytest.mark.parametrize("c_format", ["fp16", "fp32"])
+def test_command_line_runs_the_program_on_the_model(capsys, c_format):
+    options = ("--preset", "tiny", "--engine", "iss", "--size", "20", "--c", c_format)
+    assert main(("run", "gemm", *options)) == 0
+    assert "RIGHT: c 400 values, bit-exact, largest distance" in capsys.readouterr().out
+
+
+def test_command_line_refuses_what_the_model_has_not(capsys):
+    base = ("run", "gemm", "--preset", "tiny", "--engine", "iss", "--size", "20")
+    assert main((*base, "--dram-latency", "5")) != 0
+    assert "--dram-latency must be left out" in capsys.readouterr().err
+    assert main((*base, "--c", "int32")) != 0
+    assert main((*base, "--data", "odd")) != 0

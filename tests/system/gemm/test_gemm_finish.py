@@ -1,0 +1,257 @@
+"""Bit-exact tests of products whose tiles the cores finish, on the instruction-set model."""
+
+import dataclasses
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS, ClusterConfig
+from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
+from spica.kernels.bodies import bodies_of, parallel_block
+from spica.kernels.compile import compile_program
+from spica.kernels.program import Program
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.iss.devices import Devices
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+from spica.sim.run.program_run import SimtOptions, run_simt
+
+KERNELS = ("gemm_add", "gemm_bias_gelu")
+SIZES = [(1, 1, 1), (17, 33, 65), (128, 64, 128), (100, 130, 70)]
+#: Unused elements at the ends of rows: odd, and such that words stay aligned.
+ODD_GAPS, EVEN_GAPS = (3, 5, 7), (3, 5, 2)
+#: Issue slots of a core in the cycles of a tile with K = 512 on the matrix unit.
+SLOTS = 4 * 128 * 64 * 128 // 256
+#: Instructions of a warp for two rows of each lane: loads, bias, gelu, rounding, store, loop.
+MOST_OF_A_WORD = 54
+TINY = PRESETS["tiny"]
+
+
+def changed(config: ClusterConfig, *, core=None, matrix=None, **rest) -> ClusterConfig:
+    """Return a machine with changed fields of itself, its cores and its matrix unit."""
+    assert config.core is not None
+    assert config.matrix is not None
+    return dataclasses.replace(
+        config,
+        core=dataclasses.replace(config.core, **(core or {})),
+        matrix=dataclasses.replace(config.matrix, **(matrix or {})),
+        **rest,
+    )
+
+
+#: Other arithmetic, more lanes than columns, one finishing warp, left-over warps.
+MACHINES = {
+    "output-stationary": changed(TINY, matrix={"dataflow": "output_stationary"}),
+    "fp8": changed(TINY, matrix={"operand": "fp8_e4m3"}),
+    "fp32": changed(TINY, matrix={"operand": "fp32"}),
+    "wide warps": changed(TINY, core={"threads": 16}),
+    "two warps": changed(TINY, core={"warps": 2}),
+    "one thread": changed(TINY, core={"threads": 1}),
+    "three cores": changed(TINY, cores=3, core={"warps": 3}),
+    "cores of one warp": changed(TINY, cores=3, core={"warps": 1}),
+    "barriers of cores": changed(TINY, cores=2, barrier_scope="core"),
+    "small tile": changed(TINY, matrix={"tile": (8, 4, 8)}),
+}
+
+
+def run(name, config, size, *, kernel=None, schedule="in_turn", seed=1, **options):
+    """Run a product; return its result."""
+    kernel = kernel or EXACT_KERNELS[name](config, **options)
+    sizes = dict(zip("mnk", size, strict=True))
+    options = SimtOptions(schedule=schedule, seed=seed, max_instructions=20_000_000)
+    return run_simt(kernel, "machine", config, sizes, options)
+
+
+def assert_right(result):
+    assert result["check"]["verdict"] == "right", result["check"]
+
+
+@pytest.mark.parametrize(("c_format", "gaps"), [("fp16", ODD_GAPS), ("fp32", ODD_GAPS)])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("preset", ["virgo", "tiny"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_results_are_right_to_the_bit(name, preset, size, c_format, gaps):
+    result = run(name, PRESETS[preset], size, c_format=c_format, gaps=gaps)
+    assert_right(result)
+    assert result["complaints"] == []
+
+
+@pytest.mark.parametrize("gaps", [(0, 0, 0), EVEN_GAPS], ids=str)
+@pytest.mark.parametrize("name", KERNELS)
+def test_words_and_elements_side_by_side(name, gaps):
+    """If C is aligned, whole groups of columns are written in words, the last by elements."""
+    for preset, size in (("virgo", (130, 200, 40)), ("tiny", (40, 52, 40))):
+        assert_right(run(name, PRESETS[preset], size, gaps=gaps))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kind_of_machine(name, machine):
+    config = MACHINES[machine]
+    data = "random" if machine == "fp32" else "extreme"
+    for size in ((70, 35, 50), (20, 90, 30)):
+        assert_right(run(name, config, size, gaps=EVEN_GAPS))
+        assert_right(run(name, config, size, schedule="random", seed=2, data=data))
+
+
+@pytest.mark.parametrize(("operand", "c_format"), [("int8", "int32"), ("bf16", "fp32")])
+def test_sums_in_other_formats(operand, c_format):
+    matrix = {"operand": operand, "read_scale": False}
+    config = changed(TINY, matrix=matrix)
+    for seed in (1, 2):
+        options = {"c_format": c_format, "schedule": "random", "seed": seed, "gaps": ODD_GAPS}
+        assert_right(run("gemm_add", config, (40, 40, 50), **options))
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+@pytest.mark.parametrize("name", KERNELS)
+def test_no_order_that_the_machine_leaves_open_does_harm(name, seed):
+    for size in ((100, 50, 140), (70, 40, 20)):
+        assert_right(run(name, TINY, size, schedule="random", seed=seed, data="extreme"))
+
+
+@pytest.mark.parametrize("c_format", ["fp16", "fp32"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_values_that_break_arithmetic_come_out_to_the_bit(name, c_format):
+    assert_right(run(name, PRESETS["virgo"], (150, 160, 50), c_format=c_format, data="extreme"))
+
+
+def test_sums_of_integers_are_exact():
+    result = run("gemm_add", TINY, (40, 40, 50), c_format="fp32", data="integers")
+    assert_right(result)
+    assert result["check"]["buffers"]["c"]["largest_error"] == 0
+
+
+def broken(tmp_path, name, config, *changes, **options):
+    """Return a kernel with a fault in its source or in the library."""
+    kernel = EXACT_KERNELS[name](config, **options)
+    folder = kernel.sources[0].parent
+    paths = [*kernel.sources, *(folder.with_name("gemm")).glob("*.h")]
+    texts = {path: path.read_text() for path in paths}
+    for old, new in changes:
+        assert sum(text.count(old) for text in texts.values()) == 1, old
+        texts = {path: text.replace(old, new) for path, text in texts.items()}
+    for path, text in texts.items():
+        copy = tmp_path / path.parent.name / path.name
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_text(text)
+
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Broken(type(kernel)):
+        @property
+        def sources(self):
+            return [tmp_path / name / "kernel.c"]
+
+    return Broken(name=name, dimensions=kernel.dimensions, pose=kernel.pose)
+
+
+MISTAKES = {
+    "a tile is taken before it is there": [("running <= handed->started - done", "running < 9")],
+    "a tile comes before the last was read": [
+        ("    if (handed->is_handed)\n        gemm_meet();\n", ""),
+        ("            return;\n        gemm_meet();\n", "            return;\n"),
+    ],
+    "one barrier too many": [
+        ("        if (!finish_next(&at))", "gemm_meet();\n        if (!finish_next(&at))")
+    ],
+    "the other way through the tiles": [("at.panel & 1 ? last", "0 ? last")],
+    "a bias of the neighbour": [("column + first + apart, end", "column + first, end")],
+    "the pitch of a whole tile": [
+        (
+            "pitch = VIRGO_BLOCKS(n, VIRGO_COLUMNS) *",
+            "pitch = VIRGO_BLOCKS(GEMM_N, VIRGO_COLUMNS) *",
+        )
+    ],
+    "words where C is not aligned": [(" && !(((uint32_t)c | c_pitch) & 3)", "")],
+    "words beyond the last column": [("(group + 1) * FINISH_WIDTH <= n", "1")],
+    "elements beyond the last column": [("SPICA_IF (part.columns > 0)", "SPICA_IF (1)")],
+    "no room for the tile": [("- GEMM_FINISHED * GEMM_C_BYTES", "")],
+    "rows of another team": [("GEMM_C_PLACE + down * pitch", "GEMM_C_PLACE + (down ^ 1) * pitch")],
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_found(tmp_path, mistake):
+    changes = MISTAKES[mistake]
+    kernels = [
+        broken(tmp_path, "gemm_bias_gelu", TINY, *changes, gaps=gaps)
+        for gaps in (ODD_GAPS, EVEN_GAPS)
+    ]
+    for size, kernel, seed in product(((70, 38, 70), (64, 40, 20)), kernels, range(1, 4)):
+        try:
+            result = run("", TINY, size, kernel=kernel, schedule="random", seed=seed)
+        except ProgramError:
+            return
+        if result["check"]["verdict"] == "wrong":
+            return
+    pytest.fail("nobody noticed")
+
+
+def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
+    kernel = broken(tmp_path, "gemm_bias_gelu", TINY, gaps=ODD_GAPS)
+    assert_right(run("", TINY, (70, 38, 70), kernel=kernel, schedule="random"))
+
+
+def longest_loop(program: Program) -> int:
+    """Return the instructions of the longest innermost loop without splits."""
+    body = next(body for body in bodies_of(program).values() if body.function.name == "main")
+    block = parallel_block(body)
+    longest = 0
+    for step in block:
+        targets = [pc for pc in body.successors(step) if pc <= step.pc]
+        for target in targets:
+            inside = [other for other in block if target <= other.pc <= step.pc]
+            names = [other.name for other in inside]
+            if "vx_split" not in names and names.count("fexp2.s") == 2:
+                longest = max(longest, len(inside))
+    return longest
+
+
+def test_instructions_of_what_the_cores_do():
+    """Two elements of each lane; a whole tile within 60 % of the matrix unit's time for it."""
+    config = PRESETS["virgo"]
+    kernel = EXACT_KERNELS["gemm_bias_gelu"](config)
+    assert 0 < longest_loop(Program.load(compile_program(kernel.sources, config))) <= MOST_OF_A_WORD
+    result = run("gemm_bias_gelu", config, (512, 256, 64))
+    assert_right(result)
+    assert max(result["instructions_by_core"]) < 0.6 * SLOTS * 16
+
+
+def test_commands_are_those_of_gemm_but_for_spills(monkeypatch):
+    """256 x 256 x 256: 32 computes and 8 tiles of C, a spill of which is one instruction."""
+    told = Counter()
+    write = Devices.write
+
+    def counted(self, offset, data):
+        told[offset] += 1
+        write(self, offset, data)
+
+    monkeypatch.setattr(Devices, "write", counted)
+    assert_right(run("gemm_bias_gelu", PRESETS["virgo"], (256, 256, 256)))
+    assert told[MATRIX_BASE + MATRIX["instruction"].offset] == 2 * 32 + 8 + 2
+    # Neither operand's panels fit besides the tile of C: either choice loads the same amount.
+    assert told[DMA_BASE + DMA["start"].offset] <= 2 * 32
+    assert sum(told.values()) <= 7 * 64 + 3 * (2 * 32 + 8 + 2) + 2 * 8 + 4
+
+
+def test_machines_that_cannot_are_refused():
+    for name in KERNELS:
+        with pytest.raises(UserError, match=f"{name} needs a matrix unit"):
+            EXACT_KERNELS[name](PRESETS["core"])
+        with pytest.raises(UserError, match="besides the commanding one: 2 or more, not 1"):
+            EXACT_KERNELS[name](changed(TINY, core={"warps": 1}))
+        with pytest.raises(UserError, match="2 or more, not 0"):
+            EXACT_KERNELS[name](PRESETS["matrix"])
+    int8 = changed(TINY, matrix={"operand": "int8", "read_scale": False})
+    with pytest.raises(UserError, match="needs floating-point operands, not int8"):
+        EXACT_KERNELS["gemm_bias_gelu"](int8)
+
+
+def test_operands_and_bias_are_posed():
+    problem = EXACT_KERNELS["gemm_bias_gelu"](TINY).problem({"m": 3, "n": 5, "k": 4}, 1)
+    assert problem.arguments[-1] == "bias"
+    assert problem.buffers["bias"].data.dtype == np.float32
+    added = EXACT_KERNELS["gemm_add"](TINY).problem({"m": 3, "n": 5, "k": 4}, 1)
+    assert np.isfinite(added.buffers["c"].data).all()

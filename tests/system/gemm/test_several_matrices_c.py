@@ -1,0 +1,49 @@
+"""Tests of C programs for several matrix units, on the instruction-set model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+from spica.sim.run.loading import SimtOptions
+from spica.sim.run.program_run import run_simt
+
+TINY = PRESETS["tiny"]
+HETERO = replace(TINY, cores=2, more_matrices=PRESETS["tiny_hetero"].more_matrices)
+
+
+def run(config, sizes, *, units=(0, 1), **options):
+    kernel = EXACT_KERNELS["gemm_pair"](config, units=units, c_format="fp32")
+    return run_simt(kernel, "own", config, sizes, SimtOptions(engine="iss", **options))
+
+
+@pytest.mark.parametrize("schedule", [("in_turn", 1), ("random", 1), ("random", 2)], ids=str)
+@pytest.mark.parametrize("units", [(0, 1), (0,), (1,)], ids=str)
+def test_a_core_for_each_unit(schedule, units):
+    order, seed = schedule
+    sizes = {"m": 70, "n": 37, "k": 50}
+    result = run(HETERO, sizes, units=units, schedule=order, seed=seed)
+    assert result["check"]["verdict"] == "right", result["check"]
+    names = {0: {"a", "b", "c"}, 1: {"a1", "b1", "c1"}}
+    assert set(result["check"]["buffers"]) == set().union(*(names[unit] for unit in units))
+
+
+def test_a_wrong_bit_of_the_second_product_is_found():
+    kernel = EXACT_KERNELS["gemm_pair"](HETERO, c_format="fp32")
+    problem = kernel.problem({"m": 20, "n": 20, "k": 20}, 1)
+    buffer = problem.buffers["c1"]
+    bits = buffer.bits.copy()
+    bits.view(np.uint32)[3, 4] ^= 1
+    wrong = replace(problem, buffers={**problem.buffers, "c1": replace(buffer, bits=bits)})
+    planted = replace(kernel, pose=lambda rng, **sizes: wrong)
+    options = SimtOptions(engine="iss")
+    result = run_simt(planted, "own", HETERO, {"m": 20, "n": 20, "k": 20}, options)
+    assert result["check"]["buffers"]["c1"]["wrong"] == 1
+
+
+def test_a_unit_that_is_not_there():
+    with pytest.raises(UserError, match="two matrix units and two cores"):
+        EXACT_KERNELS["gemm_pair"](replace(HETERO, more_matrices=()))

@@ -1,0 +1,62 @@
+"""Tests of every kernel on the RTL of cores, in lockstep with the instruction-set model."""
+
+import pytest
+
+from spica.hw.config import PRESETS, ClusterConfig
+from spica.kernels.kernel import every_kernel, find_kernel
+from spica.sim.run.program_run import SimtOptions, run_simt
+from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE, TIMINGS, shape_name
+
+KERNELS = [kernel.name for kernel in every_kernel()]
+#: Small and ragged, by the number of dimensions.
+SIZES = {1: (61,), 2: (13, 11), 3: (9, 7, 5)}
+#: The cluster of the fast tests: two issue slots, three threads, a request for each of them.
+FAST = FUZZ_CONFIGS[2:3]
+#: Sizes on Amaranth's simulator.
+BOTH_ENGINES = {"vecadd": (64,), "reduce": (64,), "mandelbrot": (8, 4)}
+
+
+def run(name: str, config: ClusterConfig, size, **options):
+    kernel = find_kernel(name)
+    sizes = dict(zip(kernel.dimensions, size, strict=True))
+    result = run_simt(kernel, "machine", config, sizes, SimtOptions(**options))
+    assert result["check"]["verdict"] == "right", result["check"]
+    return result
+
+
+def on_gateware(name: str, config: ClusterConfig, **options):
+    size = SIZES[len(find_kernel(name).dimensions)]
+    options = {"engine": "verilator", "model_optimize": OPTIMIZE, **options}
+    result = run(name, config, size, **options)
+    assert result["lockstep"]
+    width = config.core.issue_width
+    for number, slots in enumerate(result["slots"]):
+        # As many slots as issued instructions, and each slot counted once.
+        assert slots["NONE"] == result["instructions_by_core"][number]
+        assert sum(slots.values()) % width == 0
+    return result
+
+
+@pytest.mark.parametrize("config", FAST, ids=shape_name)
+@pytest.mark.parametrize("name", KERNELS)
+def test_right(name, config):
+    on_gateware(name, config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", FUZZ_CONFIGS, ids=shape_name)
+@pytest.mark.parametrize("timing", TIMINGS, ids=("at once", "by chance", "far", "seldom"))
+@pytest.mark.parametrize("name", KERNELS)
+def test_right_everywhere(name, timing, config):
+    on_gateware(name, config, memory=timing)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOTH_ENGINES)
+def test_both_engines_take_the_same_cycles(name):
+    verilator, amaranth = (
+        run(name, PRESETS["tiny"], BOTH_ENGINES[name], engine=engine)
+        for engine in ("verilator", "amaranth")
+    )
+    for what in ("cycles", "slots", "counters", "instructions", "check"):
+        assert verilator[what] == amaranth[what]

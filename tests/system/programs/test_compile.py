@@ -1,0 +1,316 @@
+"""Tests of compilation from C and C++: results, refusals, cache."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.isa.commands import CISC_MAPS
+from spica.hw.isa.csr import CSRS
+from spica.hw.isa.instructions import find
+from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE, STACK_TOP
+from spica.kernels import compile as compiling
+from spica.kernels.bodies import steps
+from spica.kernels.compile import FLAGS, INCLUDE_DIRECTORY, compile_program, tool
+from spica.kernels.header import INCLUDED, library_header, program_header
+from spica.kernels.program import Program
+
+CORE = PRESETS["core"]
+PROGRAMS = Path(__file__).parents[2] / "support" / "c_programs"
+HELLO = '#include <spica.h>\nint main(void) { puts("hello"); return 0; }\n'
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "cache"))
+
+
+def source_file(folder: Path, text: str, name: str = "program.c") -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def count_calls(monkeypatch) -> list[str]:
+    """Return a list that grows by the name of each compiled or linked file."""
+    calls = []
+
+    def counted(language, arguments, what):
+        calls.append(what.split()[0])
+        tool(language, arguments, what)
+
+    monkeypatch.setattr(compiling, "tool", counted)
+    return calls
+
+
+@pytest.mark.parametrize("optimize", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", ["launches.c", "classes.cpp"])
+def test_program(name, optimize):
+    program = Program.load(compile_program([PROGRAMS / name], CORE, optimize=optimize))
+    assert program.entry == program.symbols["_start"] == ENTRY
+    assert program.segments[0][0] == ENTRY
+    assert all(address % 4 == 0 for address, _ in program.segments)
+    assert ENTRY < program.end < ENTRY + 0x10000
+    assert program.function_of(program.symbols["main"]) == "main"
+    assert program.function_of(program.symbols["_start"] + 4) == "_start"
+    assert program.function_of(0) is program.function_of(program.end) is None
+    assert program.symbols["main"] not in program.runtime
+    assert program.symbols["spica_run_warps"] in program.runtime
+    for address, data in program.text:
+        assert len(data) % 4 == 0
+        for step in steps(program, address, address + len(data)):
+            assert find(step.word), f"{step.word:#x} at {program.line_of(step.pc)}"
+
+
+def test_lines_of_source(tmp_path):
+    text = HELLO.replace("{ puts", "{\n\n    puts").replace("; return", ";\n    return")
+    program = Program.load(compile_program([source_file(tmp_path, text)], CORE))
+    main = program.function_at(program.symbols["main"])
+    assert main is not None
+    lines = [program.line_of(pc) for pc in range(main.start, main.end, 4)]
+    assert {line.line for line in lines if line} >= {2, 4}
+    assert {line.function for line in lines if line} == {"main"}
+    assert {line.file for line in lines if line} == {str(tmp_path / "program.c")}
+    start = program.line_of(ENTRY)
+    assert start is not None
+    assert Path(start.file).name == "start.S"
+    assert str(start).startswith("start.S:")
+    assert str(start).endswith(" in _start")
+    assert program.line_of(ENTRY - 4) is program.line_of(program.end + 4) is None
+
+
+def test_several_files_and_assembly(tmp_path):
+    main = "int seven(void); int eight(void);\nint main(void) { return seven() + eight(); }\n"
+    paths = [
+        source_file(tmp_path, main),
+        source_file(tmp_path, 'extern "C" int seven() { return 7; }\n', "seven.cpp"),
+        source_file(
+            tmp_path,
+            '#include "spica.h"\n.globl eight\neight: li a0, SPICA_THREADS\n ret\n',
+            "eight.S",
+        ),
+    ]
+    program = Program.load(compile_program(paths, CORE))
+    assert {"seven", "eight"} <= program.symbols.keys()
+
+
+def test_variables(tmp_path):
+    text = (
+        'static int cleared[1000], set = 3; const char *text = "text";\n'
+        "int main(int argc, char **argv) { return cleared[argc] + set + text[argc]; }\n"
+        "int *volatile where[] = {cleared, &set};\n"
+    )
+    program = Program.load(compile_program([source_file(tmp_path, text)], CORE, optimize=0))
+    assert len(program.bss) >= 4000
+    assert program.symbols["cleared"] in program.bss
+    address, data = program.segments[0]
+    place = program.symbols["set"] - address
+    assert data[place : place + 4] == (3).to_bytes(4, "little")
+    assert program.end - address == len(data), "variables are part of what is placed"
+    assert program.symbols["_end"] == program.end
+
+
+def test_header_has_the_machine():
+    config = replace(PRESETS["virgo"], cores=3, core=CoreConfig(warps=5, threads=6))
+    text = program_header(config)
+    defined = dict(
+        line.split(" /*")[0].removeprefix("#define ").split(" ", 1)
+        for line in text.splitlines()
+        if line.startswith("#define SPICA_") and " " in line.removeprefix("#define ")
+    )
+    assert [int(defined[f"SPICA_{name}"]) for name in ("CORES", "WARPS", "THREADS")] == [3, 5, 6]
+    addresses = {
+        "SHARED_BASE": SHARED_BASE,
+        "STACK_TOP": STACK_TOP,
+        "CONSOLE_BASE": CONSOLE_BASE,
+        "WINDOW_BASE": SHARED_BASE + config.shared.size,
+        # The matrix unit of a machine with 128 KB is at 0xFF023000.
+        "MATRIX_INSTRUCTION": 0xFF02_3000,
+        "MATRIX_BUSY": 0xFF02_3020,
+    }
+    for name, address in addresses.items():
+        assert int(defined[f"SPICA_{name}"], 0) == address
+    for name, csr in CSRS.items():
+        assert int(defined[f"SPICA_CSR_{name.upper()}"], 0) == csr.number
+    for code, command in CISC_MAPS["current"].items():
+        assert int(defined[f"SPICA_CISC_{command.name.upper()}"]) == code
+    assert "SPICA_MATRIX" not in program_header(CORE).replace("SPICA_MATRIX_STRIDE", "")
+
+
+@pytest.mark.parametrize("language", ["cc", "c++"])
+def test_headers_draw_no_warnings(tmp_path, language):
+    """All headers, each included first, for machines with and without a matrix unit."""
+    strict = ["-Wall", "-Wextra", "-Werror", "-O2", f"-I{INCLUDE_DIRECTORY}", "-c"]
+    headers = ["spica.h", *sorted(path.name for path in INCLUDE_DIRECTORY.iterdir())]
+    assert set(headers) >= {*INCLUDED, "vx_intrinsics.h", "vx_spawn.h", "vx_print.h"}
+    for preset in ("core", "virgo"):
+        (tmp_path / "spica.h").write_text(program_header(PRESETS[preset]))
+        for header in headers:
+            text = f"#include <{header}>\nint main(void) {{ return 0; }}\n"
+            path = source_file(tmp_path, text, "program.c" if language == "cc" else "program.cpp")
+            output = [f"-I{tmp_path}", str(path), "-o", str(tmp_path / "program.o")]
+            tool(language, [*FLAGS, *strict, *output], header)
+
+
+def test_library_knows_no_sizes():
+    """The library is compiled once for all machines, so it must not depend on one."""
+    text = library_header()
+    assert "SPICA_STACK_BYTES" in text
+    for name in ("SPICA_CORES", "SPICA_WARPS", "SPICA_THREADS", "SPICA_BARRIERS", "SPICA_CONFIG"):
+        assert name not in text
+
+
+# Refused
+
+
+def error_of(paths, config=CORE, **options) -> str:
+    with pytest.raises(UserError) as caught:
+        compile_program(paths, config, **options)
+    return str(caught.value)
+
+
+def test_errors_of_the_compiler(tmp_path):
+    path = source_file(tmp_path, "int main(void)\n{\n    return missing;\n}\n")
+    lines = error_of([path]).splitlines()
+    assert lines[0] == "program.c does not compile:"
+    assert lines[1] == f"{path}:3:12: error: use of undeclared identifier 'missing'"
+    assert "return missing;" in lines[2]
+    path = source_file(
+        tmp_path, "template <int n> struct A { static_assert(n); };\nA<0> a;\n", "a.cpp"
+    )
+    assert f"{path}:1:43: error: static assertion failed" in error_of([path])
+
+
+def test_many_errors_are_cut(tmp_path):
+    path = source_file(tmp_path, "#warning first\n" + "int f(void) { return x; }\n" * 30)
+    lines = error_of([path]).splitlines()
+    assert len(lines) <= 12
+    assert "error: use of undeclared identifier 'x'" in lines[1]
+    assert lines[-1].endswith("more lines")
+
+
+def test_errors_of_the_linker(tmp_path):
+    text = error_of([source_file(tmp_path, "int other(void) { return 0; }\n")])
+    assert text.startswith("the program does not link:")
+    assert "undefined symbol: main" in text
+    text = error_of([source_file(tmp_path, "__thread int x;\nint main(void) { return x++; }\n")])
+    assert "variables must not be __thread" in text
+
+
+def test_requests_that_make_no_sense(tmp_path):
+    path = source_file(tmp_path, HELLO)
+    assert error_of([]) == "a program needs at least one source file, and none was given"
+    assert "must end in .S, .c, .cpp" in error_of([tmp_path / "program.f90"])
+    assert "must exist" in error_of([tmp_path / "nothing.c"])
+    assert error_of([path], optimize=4) == "optimize must be 0 to 3, not 4"
+    assert "set cores" in error_of([path], PRESETS["matrix"])
+
+
+def test_what_is_no_program(tmp_path):
+    path = tmp_path / "x.elf"
+    with pytest.raises(UserError, match="must be readable"):
+        Program.load(path)
+    path.write_bytes(b"not a program")
+    with pytest.raises(UserError, match="must be an ELF file"):
+        Program.load(path)
+    with pytest.raises(UserError, match=r"must be for 32-bit RISC-V; .* is for 64-bit"):
+        Program.load(Path(sys.executable).resolve())
+
+
+# Built again
+
+
+def test_what_is_built_once_is_found_again(tmp_path, monkeypatch, empty_cache):
+    calls = count_calls(monkeypatch)
+    path = source_file(tmp_path, HELLO)
+    said = []
+    first = compile_program([path], CORE, progress=said.append)
+    assert "program.c" in calls and "start.S" in calls and "print.c" in calls
+    assert said == ["compiling the program", "linking the program"]
+    calls.clear()
+    assert compile_program([path], CORE) == first
+    assert not calls
+    # Another machine: new assembly objects, the same library.
+    other = compile_program([path], PRESETS["tiny"])
+    assert other != first
+    assert "start.S" in calls and "print.c" not in calls
+    calls.clear()
+    assert len({compile_program([path], CORE, optimize=level) for level in range(4)}) == 4
+    assert set(calls) == {"program.c", "the"}
+    os.utime(path)
+    calls.clear()
+    assert compile_program([path], CORE) == first
+    assert not calls
+
+
+def test_a_changed_file_is_built_again(tmp_path, empty_cache):
+    folder = tmp_path / "sources"
+    text = '#include "outer.h"\nint main(void) { return VALUE; }\n'
+    path = source_file(folder, text)
+    source_file(folder, '#  include "inner.h"\n', "outer.h")
+    source_file(folder, "#define VALUE 1\n", "inner.h")
+    first = compile_program([path], CORE)
+    source_file(folder, "#define VALUE 2\n", "inner.h")
+    second = compile_program([path], CORE)
+    source_file(folder, text + "/* */\n")
+    third = compile_program([path], CORE)
+    assert len({first, second, third}) == 3
+    assert first.read_bytes() != second.read_bytes()
+    source_file(folder, text)
+    assert compile_program([path], CORE) == second
+
+
+@pytest.mark.parametrize(
+    "name", ["include/spica_math.h", "start.S", "decimal.h", "print.c", "link.ld"]
+)
+def test_a_changed_runtime_is_built_again(tmp_path, monkeypatch, empty_cache, name):
+    runtime = tmp_path / "runtime"
+    for path in sorted(compiling.RUNTIME_DIRECTORY.rglob("*.*")):
+        copy = runtime / path.relative_to(compiling.RUNTIME_DIRECTORY)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(path.read_text())
+    monkeypatch.setattr(compiling, "RUNTIME_DIRECTORY", runtime)
+    monkeypatch.setattr(compiling, "INCLUDE_DIRECTORY", runtime / "include")
+    monkeypatch.setattr(compiling, "LINKER_SCRIPT", runtime / "link.ld")
+    path = source_file(tmp_path, HELLO)
+    first = compile_program([path], CORE)
+    changed = runtime / name
+    changed.write_text(changed.read_text() + "\n/* changed */\n")
+    assert compile_program([path], CORE) != first
+
+
+def test_other_flags_and_another_compiler_are_built_again(tmp_path, monkeypatch, empty_cache):
+    path = source_file(tmp_path, HELLO)
+    found = {compile_program([path], CORE)}
+    monkeypatch.setattr(compiling, "FLAGS", (*FLAGS, "-DOTHER"))
+    found.add(compile_program([path], CORE))
+    monkeypatch.setattr(compiling, "compiler_version", lambda: "another")
+    found.add(compile_program([path], CORE))
+    assert len(found) == 3
+
+
+def test_several_callers_at_a_time(tmp_path, empty_cache):
+    path = source_file(tmp_path, HELLO)
+    script = (
+        "import sys; from pathlib import Path; from spica.hw.config import PRESETS\n"
+        "from spica.kernels.compile import compile_program\n"
+        "print(compile_program([Path(sys.argv[1])], PRESETS['core']))"
+    )
+
+    def call(_):
+        command = [sys.executable, "-c", script, str(path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    with ThreadPoolExecutor(3) as pool:
+        (built,) = set(pool.map(call, range(3)))
+    assert Path(built.strip()) == compile_program([path], CORE)
+    with Path(built.strip()).open("rb") as file:
+        assert ELFFile(file).get_section_by_name(".symtab") is not None

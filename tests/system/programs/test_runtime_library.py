@@ -1,0 +1,128 @@
+"""Tests of the runtime: text, C++, tensor instructions, and Vortex programs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from support.programs.source_run import read_words, run_source
+
+PROGRAMS = Path(__file__).parents[2] / "support" / "c_programs"
+DATA = 0x9000_0000
+
+
+def cluster(cores: int, warps: int, threads: int) -> ClusterConfig:
+    return replace(PRESETS["core"], cores=cores, core=CoreConfig(warps=warps, threads=threads))
+
+
+def run(name: str, config: ClusterConfig, arguments=(0,), **options):
+    return run_source(PROGRAMS / name, config, arguments=arguments, **options)
+
+
+# Text
+
+
+PRINTED = r"""start
+-42|   42|42   |-0042|+42| 42|-2147483648
+4000000000|beef|BEEF|0xff|00001234|007|%|z|    y|x  |
+text|   right|left    |cu|(null)|0x1000
+-1234567890123456789|12345678901234567890|123456789abcdef|-1|1|7|9
+3.141593|2|-0.001| 1000.00|0.2     |-001.500|+9.9|3.
+nan|-inf|INF|100000000000000000000.000000|340282346638528859811704183484516925440.0|0.0000000001
+     1|2   |2.000|0.000000000|0|2
+task 0 of three: -1.50
+task 1 of three: -0.75
+task 2 of three: 0.00
+abc
+1234
+"""
+
+
+@pytest.mark.parametrize("optimize", [0, 2, 3])
+def test_text_on_the_console(optimize):
+    iss, _ = run("printing.c", PRESETS["tiny"], optimize=optimize)
+    assert iss.console.decode() == PRINTED
+
+
+def test_decimals_are_those_of_c():
+    """Python prints the exact decimal digits, rounded to nearest, ties to even; so do programs."""
+    rng = np.random.default_rng(8)
+    exponents = np.concatenate([rng.integers(-1074, 1024, 60), rng.integers(-70, 70, 300)])
+    values = np.ldexp(rng.uniform(-2, 2, len(exponents)), exponents)
+    ties = np.array([0.5, 1.5, 2.5, 0.125, 0.375, 99.5, 999.995, 2.0**63, 9.9999999, 1e308, 0.0])
+    values = np.concatenate([values, ties, -ties])
+    # Programs keep 64 bits of a fraction and a sticky bit: at most 18 digits are exact.
+    precisions = rng.integers(0, 19, len(values)).astype(np.int32)
+    place = DATA + 8 * len(values)
+    iss, _ = run(
+        "decimals.c",
+        PRESETS["tiny"],
+        [len(values), DATA, place],
+        data={DATA: values, place: precisions},
+    )
+    expected = [f"{value:.{digits}f}" for value, digits in zip(values, precisions, strict=True)]
+    assert iss.console.decode().splitlines() == expected
+
+
+# C++
+
+
+@pytest.mark.parametrize("optimize", [0, 2, 3])
+def test_classes_templates_and_constructors(optimize):
+    x = np.linspace(-3, 3, 77, dtype=np.float32)
+    result, constructed = DATA + 0x1000, DATA + 0x2000
+    iss, _ = run(
+        "classes.cpp",
+        cluster(2, 2, 8),
+        [len(x), DATA, result, constructed],
+        data={DATA: x},
+        optimize=optimize,
+    )
+    assert read_words(iss, constructed, 2).tolist() == [2 * 1234 + 42] * 2
+    exact = 1 - 2 * x.astype(np.float64) + 0.5 * x.astype(np.float64) ** 2 + 4.0 * x**3
+    found = read_words(iss, result, len(x)).view(np.float32)
+    # Three multiply-adds, each rounded; the largest term is 4 * 27.
+    assert np.max(np.abs(found - exact)) <= 3 * 2.0**-24 * 128
+
+
+# Vortex
+
+
+@pytest.mark.parametrize("optimize", [2, 3])
+def test_program_in_the_manner_of_vortex(optimize):
+    rng = np.random.default_rng(4)
+    count = 77
+    data = rng.integers(0, 1 << 30, (2, count), np.uint32)
+    arguments = [count, DATA, DATA + 4 * count, DATA + 0x1000]
+    iss, _ = run("vortex.cpp", cluster(2, 2, 4), arguments, data={DATA: data}, optimize=optimize)
+    assert np.array_equal(read_words(iss, DATA + 0x1000, count), data[0] + data[1])
+    assert iss.console[:9] == b"-7ff1.50\n"
+    # Two warps at a time: each prints the numbers of its threads from 2 on.
+    assert sorted(iss.console[9:].decode().replace(" ", "")) == ["2", "2", "3", "3"]
+
+
+# Tensor instructions
+
+
+@pytest.mark.parametrize("optimize", [0, 2, 3])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_tensor_instruction_on_registers(optimize, steps):
+    """Small integers avoid rounding; fragments are as in docs/machine.md."""
+    rng = np.random.default_rng(6)
+    a = rng.integers(-3, 4, (8, 16 * steps))
+    b = rng.integers(-3, 4, (16 * steps, 8))
+    parts = [a.reshape(8, steps, 16), b.T.reshape(8, steps, 16)]
+    data = b"".join(part.swapaxes(0, 1).astype(np.float16).tobytes() for part in parts)
+    config = replace(PRESETS["core"], core=CoreConfig(warps=2, threads=8, tensor="hmma"))
+    half, result = len(data) // 2, DATA + 0x8000
+    arguments = [steps, DATA, DATA + half, result]
+    iss, _ = run("tensor.c", config, arguments, data={DATA: data}, optimize=optimize)
+    thread, place = np.indices((8, 8))
+    row = (thread & 4 | thread & 1) + 2 * (place >> 1 & 1)
+    column = (thread & 2) + (place & 1) + 4 * (place >> 2)
+    expected = (a @ b)[row, column]
+    for warp in range(2):
+        found = read_words(iss, result + 256 * warp, 64).view(np.float32).reshape(8, 8)
+        assert np.array_equal(found, expected + warp)

@@ -1,0 +1,82 @@
+"""Tests of the check of a kernel's buffers."""
+
+import numpy as np
+import pytest
+
+from spica.kernels.kernel import Buffer
+from spica.sim.run.buffer_check import check_buffer
+
+INFINITY, NAN = np.inf, np.nan
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def check(data, expected=None, bound=0.0, found=None):
+    """Return the check of a buffer with contents `found`; default: its `data`."""
+    buffer = Buffer(data=data, expected=expected, bound=bound)
+    raw = (data if found is None else found).view(np.uint8).ravel()
+    return check_buffer("x", buffer, raw)
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "bound", "right"),
+    [
+        (1.0, 1.0, 0.0, True),
+        (1.0, 1.25, 0.25, True),
+        (1.0, 1.25, 0.24, False),
+        (NAN, 0.0, 1e30, False),
+        (NAN, NAN, 0.0, True),
+        (0.0, NAN, 1e30, False),
+        (INFINITY, INFINITY, 0.0, True),
+        (-INFINITY, INFINITY, 0.0, False),
+        (LARGEST, INFINITY, 1e30, False),
+        (INFINITY, LARGEST, 0.0, False),
+        (INFINITY, LARGEST + 2.0**103, 0.0, True),  # rounds to infinity
+        (INFINITY, LARGEST, 2.0**103, True),  # may round to infinity
+        (-INFINITY, LARGEST, 2.0**103, False),
+    ],
+)
+def test_floats(got, expected, bound, right):
+    found = check(np.array([got], np.float32), np.array([expected]), bound)
+    assert (found.wrong == 0) is right
+    assert bool(found.examples) is not right
+
+
+def test_half_precision_overflows_earlier():
+    found = check(np.array([INFINITY], np.float16), np.array([65520.0]))
+    assert found.wrong == 0
+    assert check(np.array([INFINITY], np.float16), np.array([65519.0])).wrong == 1
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint32])
+def test_integers(kind):
+    limits = np.iinfo(kind)
+    values = np.array([limits.min, 0, limits.max], kind)
+    assert check(values, values.copy()).wrong == 0
+    other = check(values, values.copy()[::-1])
+    assert other.wrong == 2
+    assert other.largest_error == limits.max - limits.min
+    assert check(values, np.array([limits.min, 1, limits.max - 1]), 1).wrong == 0
+
+
+def test_untouched_means_to_the_bit():
+    data = np.array([0.0, NAN, 2.0], np.float32)
+    assert check(data).wrong == 0
+    changed = data.copy()
+    changed[0] = -0.0
+    found = check(data, found=changed)
+    assert (found.wrong, found.result) == (1, False)
+    assert found.examples[0]["index"] == [0]
+
+
+def test_examples_are_the_first_and_few():
+    data = np.zeros((4, 5), np.float32)
+    found = check(data, np.ones((4, 5)), np.full((4, 5), 0.5))
+    assert (found.wrong, found.elements) == (20, 20)
+    assert [example["index"] for example in found.examples] == [[0, k] for k in range(5)]
+    assert found.examples[0] == {"index": [0, 0], "expected": 1.0, "got": 0.0, "bound": 0.5}
+    assert found.largest_share == 2.0
+
+
+def test_shapes_must_agree():
+    with pytest.raises(ValueError, match=r"of x must have the shape of its data, \(2,\), not \(1,"):
+        check(np.zeros(2, np.float32), np.zeros(1))

@@ -1,0 +1,274 @@
+"""Tests of kernels and programs on the instruction-set model: placement, run, check, accounts."""
+
+import json
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
+from spica.kernels.compile import compile_program
+from spica.kernels.kernel import Buffer, Kernel, Problem, find_kernel
+from spica.kernels.program import Program
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.report.program_report import simt_report
+from spica.sim.run.loading import program_regions
+from spica.sim.run.program_run import SimtOptions, run_program, run_simt
+
+TINY = PRESETS["tiny"]
+SCALE = """
+#include <spica.h>
+typedef struct { uint32_t n; const float *x; float *y; float factor; int32_t offset; } Arguments;
+static void scale(uint32_t i, void *arg) {
+    const Arguments *a = arg;
+    a->y[i] = a->factor * a->x[i] + (float)a->offset;
+}
+int main(void) {
+    const Arguments *a = spica_arguments();
+    vx_spawn_tasks(a->n, scale, (void *)a);
+    SABOTAGE
+    return 0;
+}
+"""
+
+
+def pose(rng, *, n):
+    if n > 1000:
+        raise ValueError(f"n must be at most 1000, not {n}")
+    x = rng.standard_normal(n).astype(np.float32)
+    expected = 0.5 * x.astype(np.float64) - 3
+    pattern = np.full(n, np.nan, np.float32)
+    return Problem(
+        buffers={
+            "x": Buffer(data=x),
+            "y": Buffer(data=pattern, expected=expected, bound=2.0**-22 + 0 * expected),
+        },
+        arguments=(n, "x", "y", 0.5, -3),
+        operations=2 * n,
+    )
+
+
+@pytest.fixture
+def scale(tmp_path):
+    """Return a kernel factory; the source ends with a statement given by the test."""
+
+    def make(sabotage=""):
+        source = tmp_path / "kernel.c"
+        source.write_text(SCALE.replace("SABOTAGE", sabotage))
+
+        class Local(Kernel):
+            @property
+            def sources(self):
+                return [source]
+
+        return Local(name="scale", dimensions=("n",), pose=pose)
+
+    return make
+
+
+def run(kernel, n=100, config=TINY, **options):
+    return run_simt(kernel, "tiny", config, {"n": n}, SimtOptions(**options))
+
+
+@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+@pytest.mark.parametrize("optimize", [2, 3])
+def test_a_right_kernel(scale, schedule, optimize):
+    result = run(scale(), schedule=schedule, optimize=optimize)
+    assert result["check"]["verdict"] == "right"
+    assert result["check"]["buffers"]["y"]["elements"] == 100
+    assert 0 < result["check"]["buffers"]["y"]["largest_share"] <= 1
+    counts = result["instructions"]
+    assert 0 < counts["warp"] < counts["thread"] <= 4 * counts["warp"]
+    assert result["lanes_used_percent"] == pytest.approx(25 * counts["thread"] / counts["warp"])
+    assert sum(result["instructions_by_unit"].values()) == counts["warp"]
+    assert sum(result["instructions_by_core"]) == counts["warp"]
+    assert result["operations_per_instruction"] == 200 / counts["warp"]
+    assert "RIGHT: y 100 values, largest error" in simt_report(result)
+    assert "1 other buffer unchanged" in simt_report(result)
+
+
+def test_a_wrong_value_is_shown(scale):
+    result = run(scale("if (vx_core_id() == 0) a->y[7] = 1e30f;"))
+    assert result["check"]["verdict"] == "wrong"
+    assert result["check"]["buffers"]["y"]["wrong"] == 1
+    (example,) = result["check"]["buffers"]["y"]["examples"]
+    assert example["index"] == [7]
+    assert example["got"] == pytest.approx(1e30)
+    assert "1 of 100 values of y are wrong\n    y[7]: expected" in simt_report(result)
+
+
+def test_a_changed_input_is_wrong(scale):
+    result = run(scale("((float *)a->x)[3] = -a->x[3];"))
+    assert result["check"]["verdict"] == "wrong"
+    assert result["check"]["buffers"]["x"]["wrong"] == 1
+    assert "1 of 100 values of x were changed" in simt_report(result)
+
+
+def test_what_was_not_written_is_wrong(scale):
+    result = run(scale("((uint32_t *)a->y)[0] = 0x7fc00000u;"))  # the initial pattern
+    assert result["check"]["verdict"] == "wrong"
+    assert result["check"]["buffers"]["y"]["examples"][0]["got"] == "nan"
+
+
+def test_an_exit_code_is_wrong(scale):
+    result = run(scale("return 5;"))
+    assert result["exit_code"] == 5
+    assert result["check"]["verdict"] == "wrong"
+    assert "exit code 5" in simt_report(result)
+
+
+def test_sizes_a_kernel_does_not_take_are_bad_input(scale):
+    with pytest.raises(UserError, match="scale 1001: n must be at most 1000, not 1001"):
+        run(scale(), n=1001)
+
+
+def test_machines_without_cores_are_refused(scale):
+    with pytest.raises(UserError, match="scale needs cores, and tiny has none"):
+        run(scale(), config=PRESETS["matrix"])
+
+
+MAIN = """
+#include <spica.h>
+int part(int number);
+int main(void) {
+    printf("part of 4 is %d\\n", part(4));
+    return part(4) == 12 ? 0 : 7;
+}
+"""
+PARTS = {
+    "part.c": "int part(int number) { return 3 * number; }",
+    "part.cpp": "template <int k> int times(int n) { return k * n; }\n"
+    'extern "C" int part(int number) { return times<3>(number); }',
+    "part.S": ".globl part\npart: slli a1, a0, 1\nadd a0, a0, a1\nret\n",
+}
+
+
+def own(tmp_path, part, text, console=None):
+    (tmp_path / "main.c").write_text(MAIN)
+    (tmp_path / part).write_text(text)
+    return run_program([tmp_path / "main.c", tmp_path / part], "tiny", TINY, console=console)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_programs_of_several_files(tmp_path, part):
+    heard = []
+    result = own(tmp_path, part, PARTS[part], heard.append)
+    assert b"".join(heard) == b"part of 4 is 12\n"
+    assert result["console"] == "part of 4 is 12\n"
+    assert (result["exit_code"], result["check"]["verdict"]) == (0, "right")
+    assert "ENDED with exit code 0" in simt_report(result)
+
+
+def test_the_exit_code_of_a_program_is_its_verdict(tmp_path):
+    result = own(tmp_path, "part.c", "int part(int number) { return number; }")
+    assert (result["exit_code"], result["check"]["verdict"]) == (7, "wrong")
+
+
+def test_a_program_that_is_built_already(tmp_path):
+    (tmp_path / "main.c").write_text(MAIN + PARTS["part.c"])
+    built = compile_program([tmp_path / "main.c"], TINY)
+    result = run_program([built], "tiny", TINY)
+    assert result["console"] == "part of 4 is 12\n"
+    with pytest.raises(UserError, match=r"an ELF file must stand alone, and .* is one of 2"):
+        run_program([built, tmp_path / "main.c"], "tiny", TINY)
+
+
+SPILLS = """
+#include <spica.h>
+static volatile uint32_t sink[64];
+static void spill(uint32_t i, void *arg) {
+    volatile uint32_t kept = i;
+    sink[i & 63] = kept;
+    (void)arg;
+}
+"""
+
+
+def test_a_spill_is_wrong_unless_allowed(scale, monkeypatch):
+    monkeypatch.setattr(__name__ + ".SCALE", SPILLS + SCALE)
+    kernel = scale("vx_spawn_tasks(64, spill, 0);")
+    result = run(kernel)
+    assert result["check"]["verdict"] == "wrong"
+    assert result["check"]["buffers"]["y"]["wrong"] == 0
+    assert "spill, which every thread runs, stores to its stack" in simt_report(result)
+    assert "every value is right: y 100 values" in " ".join(simt_report(result).split())
+    allowed = run(kernel, allow_spills=True)
+    assert allowed["check"]["verdict"] == "right"
+    assert allowed["complaints"] == result["complaints"] != []
+
+
+def test_a_program_with_a_spill_is_noted(tmp_path):
+    source = tmp_path / "spill.c"
+    source.write_text(SPILLS + "int main(void) { vx_spawn_tasks(9, spill, 0); return 0; }")
+    result = run_program([source], "tiny", TINY)
+    assert result["check"]["verdict"] == "right"
+    assert "note: spill, which every thread runs, stores to its stack" in simt_report(result)
+
+
+@pytest.mark.parametrize("kernel", ["vecadd", "sgemm"])
+@pytest.mark.parametrize("preset", ["tiny", "core", "virgo"])
+def test_kernels_of_the_library(kernel, preset):
+    found = find_kernel(kernel)
+    sizes = dict.fromkeys(found.dimensions, 37)
+    result = run_simt(
+        found, preset, PRESETS[preset], sizes, SimtOptions(schedule="random", allow_spills=True)
+    )
+    assert result["check"]["verdict"] == "right", simt_report(result)
+    assert len(result["instructions_by_core"]) == PRESETS[preset].cores
+    assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
+
+
+FAR = """
+#include <spica.h>
+int main(void) {
+    volatile uint32_t *word = (volatile uint32_t *)0xB0000000u;
+    word[15] = 7;
+    return word[15] != 7;
+}
+"""
+
+
+def test_other_memory_must_be_allowed(tmp_path):
+    source = tmp_path / "far.c"
+    source.write_text(FAR)
+    allowed = SimtOptions(allow=((0xB000_0000, 64),))
+    assert run_program([source], "tiny", TINY, allowed)["exit_code"] == 0
+    with pytest.raises(ProgramError, match="just beyond memory that was allowed, 60 bytes at 0xb"):
+        run_program([source], "tiny", TINY, SimtOptions(allow=((0xB000_0000, 60),)))
+    with pytest.raises(ProgramError, match="0xb000003c is far from everything that was placed"):
+        run_program([source], "tiny", TINY)
+
+
+REFUSED = """
+#include <spica.h>
+int main(void) {
+    *(volatile uint32_t *)SPICA_DMA_DRAM = 0;
+    *(volatile uint32_t *)SPICA_DMA_SHAPE = 1 | 64 << 16;
+    *(volatile uint32_t *)SPICA_DMA_FILL = 1 | 64 << 16;
+    *(volatile uint32_t *)SPICA_DMA_START = 0;
+    return 0;
+}
+"""
+
+
+def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
+    source = tmp_path / "refused.c"
+    source.write_text(REFUSED)
+    result = run_program([source], "tiny", TINY)
+    assert result["check"]["verdict"] == "right"  # the program may have checked itself
+    assert "the DMA met a job out of range" in " ".join(simt_report(result).split())
+    statements = "".join(REFUSED.splitlines(keepends=True)[3:-2])
+    result = run(scale(statements))
+    assert result["check"]["verdict"] == "wrong"
+    assert "the DMA met a job out of range" in " ".join(simt_report(result).split())
+
+
+def test_segments_that_adjoin_are_one_region():
+    segments = [(0x8000_9000, b"far"), (0x8000_0000, b"text"), (0x8000_0020, b"data")]
+    found = program_regions(cast(Program, SimpleNamespace(segments=segments)))
+    assert [(each.address, each.nbytes) for each in found] == [
+        (0x8000_0000, 0x24),
+        (0x8000_9000, 3),
+    ]

@@ -1,0 +1,99 @@
+"""Tests of `sim.check`: wrong results are detected, correct ones accepted."""
+
+import numpy as np
+import pytest
+
+from spica.hw.config import PRESETS
+from spica.kernels.gemm.data import KINDS, operands
+from spica.kernels.gemm.problem import GemmProblem
+from spica.kernels.gemm.reference import reference
+from spica.sim.golden.matrix.gemm import gemm
+from spica.sim.run.result_check import check
+
+MATRIX = PRESETS["tiny_matrix"].matrix
+
+
+def product(kind="random", **settings):
+    problem = GemmProblem.placed(m=30, n=20, k=50, **settings)
+    a, b = operands(problem, kind, seed=1)
+    return gemm(MATRIX, problem, a, b, 32), *reference(problem, a, b, MATRIX.rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"c_format": "fp32"},
+        {"relu": True},
+        {"scale": -0.37},
+        {"scale": 1e-6, "relu": True, "c_format": "fp32"},
+    ],
+)
+def test_golden_results_lie_within_the_bound(kind, settings):
+    golden, wide, bound = product(kind, **settings)
+    form = settings.get("c_format", "fp16")
+    found = check(golden.copy(), golden, wide, bound, form=form)
+    assert found.passed and found.verdict == "right", found
+
+
+def test_extreme_operands_reach_every_kind_of_result():
+    golden, _, _ = product("extreme")
+    assert np.isnan(golden).any() and np.isinf(golden).any() and (golden == 0).any()
+    assert np.isfinite(golden).mean() > 0.5
+
+
+def test_one_wrong_bit_is_a_mismatch():
+    golden, wide, bound = product(c_format="fp32")
+    result = golden.copy()
+    result.view(np.uint32)[3, 4] ^= 1
+    found = check(result, golden, wide, bound, form="fp32")
+    assert (found.mismatches, found.outside_bound, found.verdict) == (1, 0, "wrong")
+    assert found.examples[0].startswith("(3, 4): expected ")
+    assert f"0x{golden.view(np.uint32)[3, 4]:08x}" in found.examples[0]
+
+
+def test_the_bound_does_not_trust_the_golden_model():
+    golden, wide, bound = product()
+    wrong = golden.copy()
+    wrong[0, 0] += 1
+    found = check(wrong, wrong, wide, bound, form="fp16")
+    assert (found.mismatches, found.outside_bound, found.verdict) == (0, 1, "wrong")
+    assert found.max_abs_error == pytest.approx(1, rel=0.1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_special_values_must_be_the_same(value):
+    golden, wide, bound = product()
+    wrong = golden.copy()
+    wrong[0, 0] = value
+    assert check(wrong, wrong, wide, bound, form="fp16").outside_bound == 1
+
+
+def test_fp16_results_overflow_by_sign():
+    wide = np.array([[70000.0, -70000.0, 65519.9]])
+    bound = np.full((1, 3), 0.2)
+    for values, outside in (([np.inf, -np.inf, np.inf], 0), ([-np.inf, np.inf, 65504], 2)):
+        result = np.array([values], np.float16)
+        found = check(result, result, wide, bound + 20 * (outside > 0), form="fp16")
+        assert found.outside_bound == outside
+
+
+def test_touched_bytes_fail():
+    golden, wide, bound = product()
+    found = check(golden, golden, wide, bound, form="fp16", touched=1)
+    assert found.as_dict()["verdict"] == "wrong"
+
+
+def test_types_must_agree():
+    golden, wide, bound = product()
+    with pytest.raises(ValueError, match="result must be float16"):
+        check(golden.astype(np.float32), golden, wide, bound, form="fp16")
+
+
+def test_integers_are_exact_modulo_2_to_the_32():
+    problem = GemmProblem.placed(m=3, n=3, k=9, operand="int8")
+    a, b = operands(problem, "extreme", seed=2)
+    golden = gemm(MATRIX, problem, a, b, 32)
+    assert check(golden, golden, *reference(problem, a, b, 4), form="int32").passed
+    assert golden.dtype == np.int32

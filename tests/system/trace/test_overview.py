@@ -1,0 +1,191 @@
+"""Tests of the cluster timeline: drawn data against recorded data, and its options."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spica.cli.main import main
+from spica.hw.base.errors import MachineError, UserError
+from spica.hw.cluster.counters import counter_table
+from spica.hw.config import PRESETS
+from spica.hw.core.issue.stall_reason import StallReason
+from spica.hw.emit.emission import EmittedPort
+from spica.hw.isa.memory_map import ENTRY
+from spica.kernels.commands import Host
+from spica.kernels.gemm.data import operands
+from spica.kernels.gemm.schedule import schedule
+from spica.sim.harness.binding import Layout
+from spica.sim.harness.dram import DramConfig
+from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.iss.program_bench import small_config
+from spica.sim.machine.cluster_machine import ClusterMachine, observed_cluster
+from spica.sim.machine.command_machine import Machine
+from spica.sim.run.command_run import RunOptions, pose, run_kernel
+from spica.sim.run.overview_recording import Overview
+from spica.sim.trace import OVERVIEW_SUFFIXES
+from spica.sim.trace.overview.cluster_signals import cluster_signals, slot_name
+from spica.sim.trace.overview.tracks import Drawing, cluster_tracks
+from support.core.core_bench import image
+from support.programs.cluster_programs import ROOM, SOURCE, WORDS, unit_program
+from support.trace.random_records import made_up
+
+CONFIG = PRESETS["tiny_matrix"]
+
+
+TWO_UNITS = replace(CONFIG, more_matrices=(CONFIG.matrix,))
+
+
+@pytest.mark.parametrize("config", [*PRESETS.values(), TWO_UNITS], ids=[*PRESETS, "two_units"])
+def test_everything_that_is_counted_is_drawn(config):
+    records = made_up(config)
+    tracks = cluster_tracks(config, records)
+    drawn = {name for track in tracks for series in track.series for name in series.names}
+    assert drawn == set(records.sums)
+    titles = [track.title for track in tracks]
+    assert len(set(titles)) == len(titles)
+    for track in tracks:
+        labels = [series.label for series in track.series]
+        assert len(set(labels)) == len(labels), track.title
+        assert track.series[0].drawing is Drawing.STACK
+    for number, _ in enumerate(config.matrices):
+        unit = f"matrix{number or ''}"
+        assert {f"{unit} {part}" for part in ("array", "accumulator", "drain")} <= set(titles)
+
+
+def test_warps_that_wait_do_not_run():
+    config = PRESETS["tiny"]
+    records = made_up(config)
+    (track,) = (one for one in cluster_tracks(config, records) if one.title == "core 0 warps")
+    run, wait = (series.sums(records) for series in track.series)
+    active, waiting = records.sums["core0_active"], records.sums["core0_at_barrier"]
+    assert wait.tolist() == waiting.tolist()
+    assert run.tolist() == [max(int(a) - int(b), 0) for a, b in zip(active, waiting, strict=True)]
+
+
+def test_tracks_in_which_nothing_happened_are_left_out():
+    records = made_up(CONFIG)
+    for name in records.sums:
+        if not name.startswith("matrix_"):
+            records.sums[name][:] = 0
+    assert [track.title for track in cluster_tracks(CONFIG, records)] == ["matrix array"]
+
+
+def test_a_design_must_show_its_events():
+    with pytest.raises(UserError, match="the design must be an observed cluster: it does not sh"):
+        cluster_signals(CONFIG, Layout([EmittedPort("dma_busy", "output", 1)], ()))
+
+
+@pytest.fixture(scope="module")
+def small_run():
+    """Run a small product on an observed machine; return records, marks, execution, problem."""
+    options = RunOptions(engine="amaranth")
+    problem, steps = pose(CONFIG, 8, 8, 8, options)
+    host = Host()
+    schedule(CONFIG, problem, host, steps)
+    with Machine(CONFIG, name="observed", engine="amaranth", kind=observed_cluster) as machine:
+        for address, data in problem.image(*operands(problem, "random", 1)):
+            machine.write(address, data)
+        overview = Overview(machine, CONFIG)
+        execution = machine.execute(host.commands.array())
+        records = overview.records()
+        return records, overview.marks(records), execution, problem
+
+
+def test_what_a_product_records(small_run):
+    records, marks, execution, problem = small_run
+    assert (records.first, records.end, records.bin_cycles) == (0, execution.cycles, 1)
+    beat = CONFIG.axi.data_width // 8
+    for number, channel in enumerate(execution.channels):
+        assert records.total(f"dma_read_beats_{number}") * beat == channel.read_bytes
+        assert records.total(f"dma_write_beats_{number}") * beat == channel.write_bytes
+    assert records.total("matrix_active") * CONFIG.matrix.macs >= problem.macs
+    assert marks["first command"] == execution.first_command
+    assert marks["last write response"] == execution.last_response
+    loaded = records.intervals["dma_read_beats_0"][0, 0]
+    computed = records.intervals["matrix_active"]
+    assert loaded < marks["first compute"] == computed[0, 0]
+    assert computed[-1, 1] == marks["last compute"] + 1 < execution.last_response
+    exclusive = [name for name in records.sums if re.match("matrix_(active|idle|wait)", name)]
+    assert np.sum([records.sums[name] for name in exclusive], axis=0).max() == 1
+
+
+@pytest.mark.slow
+def test_what_cores_record():
+    config = small_config(warps=1, threads=1)
+    with ClusterMachine(config, engine="amaranth", dram=DramConfig(latency=10)) as machine:
+        machine.allow(ENTRY, ROOM)
+        machine.write(ENTRY, image(unit_program("dma", config, ENTRY), ROOM))
+        machine.write(ENTRY + SOURCE, np.arange(WORDS, dtype=np.uint32))
+        overview = Overview(machine, config)
+        outcome = machine.run(50_000)
+        assert outcome.stop is CoreStop.DONE
+        records = overview.records()
+        marks = overview.marks(records)
+        counted = machine.unit_counters()
+    for reason in StallReason:
+        if reason is not StallReason.IDLE:  # idle cycles before the start are counted here only
+            found = sum(
+                records.total(slot_name("core0", slot, reason))
+                for slot in range(config.core.issue_width)
+            )
+            assert found == outcome.slots[0][reason.name], reason
+    events = {row.name: records.total(row.name) * row.scale for row in counter_table(config)}
+    assert events == counted
+    assert records.total("dma_jobs") == 2
+    titles = [track.title for track in cluster_tracks(config, records)]
+    assert {"DRAM read m_axi0", "shared lanes", "core 0 issue", "core 0 warps"} <= set(titles)
+    assert marks["first command"] < records.intervals["core0_active"][0, 0]
+    assert records.intervals["core0_active"][-1, 1] <= records.end
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", OVERVIEW_SUFFIXES)
+def test_a_kernel_draws_its_timeline(suffix, tmp_path):
+    """On Verilator: drawn data equal the host's counter values at the end."""
+    path = tmp_path / f"run{suffix}"
+    plain = run_kernel("gemm", "tiny_matrix", CONFIG, 40, 24, 48, RunOptions())
+    options = RunOptions(trace=path)
+    result = run_kernel("gemm", "tiny_matrix", CONFIG, 40, 24, 48, options)
+    assert result["check"]["verdict"] == "right"
+    assert result["cycles"] == plain["cycles"]
+    assert result["counters"] == plain["counters"]
+    text = path.read_text()
+    if suffix == ".json":
+        totals = json.loads(text)["otherData"]["totals"]
+        array = totals["matrix array"]
+        assert array["computes"] == result["counters"]["matrix_active"]
+        assert array["waits for a drain"] == result["counters"]["matrix_wait_drain"]
+        assert totals["DMA"]["job done"] == result["counters"]["dma_jobs"]
+    else:
+        assert "gemm 40 x 24 x 48 on tiny_matrix</" in text
+
+
+def test_the_suffix_chooses_what_is_traced():
+    traced = {name: RunOptions(trace=name) for name in ("a.vcd", "a", "a.html", "a.json")}
+    assert [options.waveform for options in traced.values()] == ["a.vcd", "a", None, None]
+    assert [options.overview is None for options in traced.values()] == [True, True, False, False]
+    assert (RunOptions().waveform, RunOptions().overview) == (None, None)
+
+
+def test_command_line(monkeypatch, capsys, tmp_path):
+    asked = []
+
+    def run(kernel, preset, config, m, n, k, options, progress):
+        options.trace.write_text("drawn")
+        asked.append(options)
+        raise MachineError("the machine hangs")
+
+    monkeypatch.setattr("spica.cli.gemm.run_kernel", run)
+    path = tmp_path / "run.html"
+    command = ("run", "gemm", "--preset", "tiny_matrix", "--size", "4", "--engine", "amaranth")
+    assert main((*command, "--trace", str(path), "--trace-window", "5:90")) == 1
+    (options,) = asked
+    assert (options.overview.suffix, options.trace_window) == (".html", (5, 90))
+    assert path.read_text() == "drawn"
+    capsys.readouterr()
+    assert main((*command, "--trace", "run.kanata")) == 2
+    sentence = "unknown suffix of --trace '.kanata'; known are .vcd, .html, .json, .svg"
+    assert sentence in capsys.readouterr().err

@@ -1,0 +1,201 @@
+"""Tests of the files of the cluster timeline: complete recorded data."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pyright.node
+import pytest
+
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
+from spica.sim.trace import OVERVIEW_SUFFIXES, write_overview
+from spica.sim.trace.overview.chrome import POINTS, SPANS, joined
+from spica.sim.trace.overview.overview_page import repeats
+from spica.sim.trace.overview.svg import shares
+from spica.sim.trace.overview.tracks import Drawing, cluster_tracks
+from support.trace.random_records import made_up
+
+CONFIG = PRESETS["tiny_matrix"]
+MARKS = {"first command": 3, "last write response": 970}
+
+
+def test_a_name_must_tell_the_format(tmp_path):
+    with pytest.raises(UserError, match=r"must end in one of \.html, \.json, \.svg, not be x\.log"):
+        write_overview(tmp_path / "x.log", made_up(CONFIG), CONFIG, "x")
+
+
+@pytest.mark.parametrize("values", [[], [0], [5, 5], [0, 0, 0, 1, 2, 2, 0], [3, 1, 1, 1, 1]])
+def test_repeated_values_are_told_once(values):
+    told = repeats(np.array(values, np.int64))
+    found = []
+    for one in told:
+        found += [one] if one >= 0 else [found[-1]] * -one
+    assert found == values
+    assert len(told) <= len(values)
+
+
+def written(tmp_path, records, suffix, config=CONFIG, title="a run", marks=MARKS):
+    path = tmp_path / f"trace{suffix}"
+    write_overview(path, records, config, title, marks)
+    return path.read_text()
+
+
+def test_page_needs_no_network(tmp_path):
+    page = written(tmp_path, made_up(CONFIG), ".html", title="</script><b>@SCRIPT@")
+    assert not re.search(r"https?:|//[a-z]+\.|\bsrc=|\bhref=|@import|\burl\(|\bfetch\(", page)
+    assert "<h1>Spica: &lt;/script&gt;&lt;b&gt;" in page
+
+
+#: The page without a browser: its elements record the calls to them.
+STUB = """
+const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
+const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
+const script = /<script>(.*?)<\\/script>/s.exec(page)[1];
+let fills = 0, strokes = 0;
+const texts = [], elements = {}, nothing = () => {}, keys = {};
+const pen = { setTransform: nothing, clearRect: nothing, beginPath: nothing, fillRect: nothing,
+  moveTo: nothing, lineTo(x, y) { if (!(x >= 0 && y >= 0)) throw Error(`${x} ${y}`); },
+  stroke() { strokes++; }, fill() { fills++; }, fillText(text) { texts.push(text); } };
+const element = (id) => elements[id] ??= { textContent: id === "data" ? data : "", style: {},
+  on: {}, addEventListener(kind, act) { this.on[kind] = act; }, clientWidth: 1500,
+  clientHeight: 4000, scrollTop: 0, offsetWidth: 9, offsetHeight: 9, getContext: () => pen,
+  getBoundingClientRect: () => ({ top: 0, left: 0 }) };
+const document = { getElementById: element }, window = { devicePixelRatio: 1,
+  innerWidth: 1500, innerHeight: 4000, getComputedStyle: () => ({ getPropertyValue: () => "#123" }),
+  requestAnimationFrame(act) { fills = strokes = 0; texts.length = 0; act(); },
+  addEventListener(kind, act) { if (kind === "keydown") keys.down = act; },
+  matchMedia: () => ({ addEventListener: nothing }) };
+new Function("document", "window", "module", script)(document, window, {});
+const whole = { fills, strokes, texts: [...texts] };
+const module_ = {};
+new Function("document", "module", script)(undefined, module_);
+const { tracksOf, rate, describe, summaryOf, binsAround } = module_.exports;
+const told = JSON.parse(data), tracks = tracksOf(told), tips = [];
+for (let y = 40; y < 900; y += 11) for (let x = 220; x < 1500; x += 160) {
+  elements.canvas.on.mousemove({ clientX: x, clientY: y });
+  if (elements.tip.style.display === "block") tips.push(elements.tip.textContent);
+}
+for (let k = 0; k < 12; k++) keys.down({ key: "+" });
+console.log(JSON.stringify({
+  whole, tips, near: elements.range.textContent, legend: elements.legend.innerHTML,
+  tracks: tracks.map((track) => [track.title, track.series.map((series) => ({
+    label: series.label, total: series.until.at(-1),
+    half: rate(series, told.first, told.first + told.bin / 2, told),
+    intervals: series.intervals.map((one) => [one.start, one.end]) }))]),
+  text: describe(tracks[0], 500, 500, 501, told),
+  warps: describe(tracks.at(-1), 12, 12, 13, told), bins: binsAround(9, 17, told),
+  summary: summaryOf(tracks, told),
+}));
+"""
+
+
+def test_page_draws_what_was_recorded(tmp_path):
+    """Its script runs without a browser."""
+    config = PRESETS["tiny"]
+    records = made_up(config, cycles=1003)
+    written(tmp_path, records, ".html", config)
+    (tmp_path / "stub.js").write_text(STUB)
+    command = [str(tmp_path / name) for name in ("stub.js", "trace.html")]
+    run = pyright.node.run("node", *command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    tracks = cluster_tracks(config, records)
+    assert [title for title, _ in told["tracks"]] == [track.title for track in tracks]
+    for (_, shown), track in zip(told["tracks"], tracks, strict=True):
+        for one, series in zip(shown, track.series, strict=True):
+            sums = series.sums(records)
+            assert one["label"] == series.label
+            assert one["total"] == sums.sum()
+            assert one["half"] == pytest.approx(sums[0] / records.bin_cycles)
+            assert one["intervals"] == series.intervals(records).tolist()
+    lines = sum(s.drawing is Drawing.LINE for track in tracks for s in track.series)
+    stacks = sum(s.drawing is Drawing.STACK for track in tracks for s in track.series)
+    assert (told["whole"]["fills"], told["whole"]["strokes"]) == (stacks, lines)
+    assert {track.title for track in tracks} | set(MARKS) <= set(told["whole"]["texts"])
+    first = tracks[0].series[0]
+    often = first.sums(records)[500 // 8] / 8
+    assert told["text"].startswith("DRAM read m_axi0, cycles 496 to 503\n")
+    assert f"reads: {16 * often:.1f} of 16 bytes/cycle, {100 * often:.1f} %" in told["text"]
+    ((start, end),) = [
+        span for span in first.intervals(records).tolist() if span[0] <= 500 < span[1]
+    ] or [(0, 0)]
+    assert (f"reads from {start} to {end - 1}: {end - start} cycles" in told["text"]) == (end > 0)
+    active, waiting = (int(records.sums[f"core0_{what}"][1]) for what in ("active", "at_barrier"))
+    share = 100 * max(active - waiting, 0) / 8 / config.core.warps
+    assert told["warps"].startswith("core 0 warps, cycles 8 to 15\n")
+    assert (f"run: {share:.1f} %" in told["warps"]) == (share > 0)
+    assert f"wait at a barrier: {100 * waiting / 8 / config.core.warps:.1f} %" in told["warps"]
+    assert told["bins"] == [8, 24]
+    assert any(tip.startswith("core 0 issue, cycles ") for tip in told["tips"])
+    assert "matrix array" in {row[0] for row in told["summary"]}
+    span = 1003 + 1
+    for _ in range(12):
+        span = max(span / 1.5, 8)
+    low, high = map(int, re.findall(r"\d+", told["near"])[:2])
+    assert abs(high - low - span) <= 1
+    assert "waits for weights" in told["legend"]
+
+
+def test_trace_events_tell_what_was_recorded(tmp_path):
+    records = made_up(CONFIG)
+    told = json.loads(written(tmp_path, records, ".json"))
+    events = told["traceEvents"]
+    assert told["otherData"]["marks"] == MARKS
+    assert {event["name"]: event["ts"] for event in events if event["ph"] == "i"} == MARKS
+    threads = {
+        event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"
+    }
+    for track in cluster_tracks(CONFIG, records):
+        counted = [event for event in events if event["ph"] == "C" and event["name"] == track.title]
+        for series in track.series:
+            share = dict.fromkeys(range(records.bins), 0.0)
+            for event, after in zip(counted, [*counted[1:], None], strict=True):
+                end = records.bins if after is None else after["ts"] // records.bin_cycles
+                for k in range(event["ts"] // records.bin_cycles, end):
+                    share[k] = event["args"].get(series.label)
+            if series.drawing is not Drawing.MARK:
+                expected = 100 * series.sums(records) / records.bin_cycles / track.most
+                assert list(share.values()) == pytest.approx(expected.tolist(), abs=0.01)
+            title = f"{track.title}: {series.label}"
+            spans = [
+                [event["ts"], event["ts"] + event["dur"]]
+                for event in events
+                if event["ph"] == "X" and threads[event["tid"]] == title
+            ]
+            assert spans == series.intervals(records).tolist(), title
+        assert all(value == 0 for value in counted[-1]["args"].values())
+        assert counted[-1]["ts"] == records.end
+
+
+def test_long_runs_make_no_larger_files(tmp_path):
+    config = PRESETS["virgo"]
+    records = made_up(config, cycles=8192 * 64, bin_cycles=64)
+    ends = np.arange(0, 4 * 4096, 2).reshape(-1, 2) * 30
+    for name in records.intervals:
+        records.intervals[name] = ends
+    tracks = cluster_tracks(config, records)
+    for suffix in OVERVIEW_SUFFIXES:
+        assert len(written(tmp_path, records, suffix, config)) < 7_000_000, suffix
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert sum(event["ph"] == "C" for event in events) <= (POINTS + 1) * len(tracks)
+    short = joined(ends, SPANS)
+    assert len(short) <= SPANS
+    assert (short[0][0], short[-1][1]) == (ends[0, 0], ends[-1, 1])
+
+
+def test_a_picture_has_every_track(tmp_path):
+    records = made_up(CONFIG)
+    text = written(tmp_path, records, ".svg", marks={"the <first>": 990})
+    root = ElementTree.fromstring(text)
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    tracks = cluster_tracks(CONFIG, records)
+    assert {track.title for track in tracks} <= set(texts)
+    assert {"200", "400", "800", "the <first>"} <= set(texts)
+    series = records.sums["matrix_active"]
+    edges = np.array([0, 4, 20, 1000])
+    often = shares(series.astype(np.int64), records, edges)
+    halves = series[0] / 2 / 4, (series[0] / 2 + series[1] + series[2] / 2) / 16
+    assert often[:2].tolist() == pytest.approx(halves)
+    assert (often * np.diff(edges)).sum() == pytest.approx(series.sum())

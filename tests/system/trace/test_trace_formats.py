@@ -1,0 +1,187 @@
+"""Tests of traces in external formats and as text, against the records."""
+
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from spica.hw.base.errors import UserError
+from spica.hw.isa.memory_map import ENTRY
+from spica.hw.isa.program import assemble_program
+from spica.kernels.program import Function, Program
+from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.trace import TRACE_SUFFIXES, write_trace
+from spica.sim.trace.pipeline.core_records import MEMORY_CAUSE
+from spica.sim.trace.pipeline.kanata import HOLD_LANE, STAGE_LANE
+from spica.sim.trace.pipeline.life import held_up, stages_of
+from spica.sim.trace.pipeline.pipeline import pipeline_of
+from support.trace.recorded_core import CONFIG, FAULTY, PROGRAM, retired_on_model, run_recorded
+
+
+def written(tmp_path, records, suffix, config=CONFIG):
+    """Return the text of a trace."""
+    path = tmp_path / f"trace{suffix}"
+    assert write_trace(path, records, config) == []
+    return path.read_text()
+
+
+@pytest.fixture
+def program():
+    """Return the program with a function and a line of source."""
+    data = assemble_program(PROGRAM).data
+    program = Program(
+        path=Path("main.elf"),
+        entry=ENTRY,
+        segments=[(ENTRY, data)],
+        symbols={"main": ENTRY},
+        functions=[Function("main", ENTRY, ENTRY + len(data))],
+        text=[(ENTRY, data)],
+        runtime=range(0),
+        image=b"",
+    )
+    vars(program)["lines"] = [(ENTRY, "source/main.c", 7)]
+    return program
+
+
+@pytest.mark.parametrize("suffix", TRACE_SUFFIXES)
+def test_a_program_names_what_was_fetched_before_the_window(suffix, program, tmp_path):
+    records, _ = run_recorded(PROGRAM, CONFIG, window=(60, 90))
+    path = tmp_path / f"trace{suffix}"
+    assert "?" in written(tmp_path, records, suffix).partition("<script>")[0]
+    assert write_trace(path, records, CONFIG, program) == []
+    text = path.read_text().partition("<script>")[0]
+    assert "?" not in text
+    assert "fcvt.s.w fa0, a0" in text
+    assert "main + 0x30" in text
+    assert "main.c:7" in text
+
+
+def test_a_fault_is_recorded(tmp_path):
+    records, outcome = run_recorded(FAULTY, CONFIG)
+    assert outcome.stop is CoreStop.FAULT
+    (row,) = pipeline_of(records[0]).faults
+    assert row["place"] >= MEMORY_CAUSE
+    assert (row["pc"], row["warp"]) == (outcome.fault.pc, outcome.fault.warp)
+    assert (row["mask"], row["extra"]) == (outcome.fault.lanes, outcome.fault.address)
+    text = f"unaddressable at {outcome.fault.pc:08x}, lanes 1111, address 00000000"
+    for suffix in (".json", ".html"):
+        assert text in written(tmp_path, records, suffix)
+
+
+def parse_kanata(text):
+    """Return the instructions of a log: thread, label, spans by lane, time and kind of end."""
+    lines = [line.split("\t") for line in text.splitlines()]
+    assert lines[0] == ["Kanata", "0004"]
+    assert lines[1][0] == "C="
+    now, found, begun = int(lines[1][1]), {}, {}
+    for command, *fields in lines[2:]:
+        if command == "C":
+            assert int(fields[0]) > 0
+            now += int(fields[0])
+            continue
+        number = int(fields[0])
+        if command == "I":
+            assert number == len(found)
+            found[number] = {"thread": int(fields[2]), "lanes": {0: [], 1: []}}
+        elif command == "L":
+            found[number][f"label {fields[1]}"] = fields[2]
+        elif command == "S":
+            lane, name = int(fields[1]), fields[2]
+            assert (number, lane) not in begun
+            begun[number, lane] = (name, now)
+        elif command == "E":
+            name, start = begun.pop((number, int(fields[1])))
+            assert name == fields[2]
+            found[number]["lanes"][int(fields[1])].append((name, start, now))
+        else:
+            assert command == "R"
+            assert "end" not in found[number]
+            found[number] |= {"end": now, "rank": int(fields[1]), "kind": int(fields[2])}
+    assert not begun
+    return found
+
+
+def test_kanata_log_tells_the_lives(recorded, pipeline, tmp_path):
+    log = parse_kanata(written(tmp_path, recorded[0], ".kanata"))
+    assert len(log) == len(pipeline.lives)
+    order = sorted(pipeline.lives, key=lambda life: (life.requested, life.number))
+    holds = held_up(pipeline)
+    for shown, life in zip(log.values(), order, strict=True):
+        assert shown["thread"] == life.warp
+        assert shown["label 0"].startswith(f"w{life.warp} {life.pc:08x} ")
+        assert shown["lanes"][STAGE_LANE] == stages_of(life, pipeline.end)
+        assert shown["lanes"][HOLD_LANE] == holds[life.number]
+        assert (shown["end"], shown["kind"]) == (life.done + 1, 0)
+    ranks = sorted((shown["rank"], shown["end"]) for shown in log.values())
+    assert [rank for rank, _ in ranks] == list(range(len(ranks)))
+    assert [end for _, end in ranks] == sorted(end for _, end in ranks)
+
+
+def test_kanata_log_marks_what_was_not_done(tmp_path):
+    records, _ = run_recorded(PROGRAM, CONFIG, window=(60, 90))
+    log = parse_kanata(written(tmp_path, records, ".kanata"))
+    lives = pipeline_of(records[0]).lives
+    assert sum(shown["kind"] for shown in log.values()) == sum(x.done is None for x in lives) > 0
+
+
+def test_chrome_trace_is_valid_and_whole(recorded, pipeline, tmp_path):
+    trace = json.loads(written(tmp_path, recorded[0], ".json"))
+    spans = defaultdict(list)
+    for event in trace["traceEvents"]:
+        assert {"ph", "name", "pid", "tid"} <= set(event)
+        assert event["ph"] in "XM"
+        if event["ph"] == "X":
+            assert event["dur"] > 0
+            assert event["ts"] >= 0
+            spans[event["pid"], event["tid"]].append(event)
+    for events in spans.values():
+        assert_spans_nest(events)
+    pid = {e["args"]["name"]: e["pid"] for e in trace["traceEvents"] if e["name"] == "process_name"}
+    whole = [
+        event
+        for (process, _), events in spans.items()
+        for event in events
+        if process == pid["core 0: warps"] and "pc" in event.get("args", {})
+    ]
+    shown = sorted((e["ts"], e["ts"] + e["dur"], int(e["args"]["pc"], 16)) for e in whole)
+    assert shown == sorted((x.requested, x.done + 1, x.pc) for x in pipeline.lives)
+    slots = trace["otherData"]["core 0"]["slots"]
+    assert sum(slots.values()) == pipeline.slots[0][-1].end
+
+
+def assert_spans_nest(events):
+    """Two spans in a row of the viewer must be nested or disjoint."""
+    open_ends = []
+    for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
+        while open_ends and open_ends[-1] <= event["ts"]:
+            open_ends.pop()
+        assert not open_ends or event["ts"] + event["dur"] <= open_ends[-1]
+        open_ends.append(event["ts"] + event["dur"])
+
+
+def test_retire_log_is_that_of_the_model(recorded, tmp_path):
+    """The log's order: by warp, in the order of its instruction numbers."""
+    lines = written(tmp_path, recorded[0], ".log").splitlines()
+    pattern = (
+        r" *(\d+) 0\.(\d+) +(\d+) ([0-9a-f]{8}) ([0-9a-f]{8}) 0x([0-9a-f]+) [^;]*"
+        r"(?:; \w+ = ([0-9a-f -]+))?"
+    )
+    found, cycles = defaultdict(dict), []
+    for line in lines[1:]:
+        cycle, warp, number, pc, word, mask, values = re.fullmatch(pattern, line).groups()
+        cycles.append(int(cycle))
+        values = values and [int(value, 16) for value in values.split() if value != "-"]
+        found[int(warp)][int(number)] = (int(pc, 16), int(word, 16), int(mask, 16), values)
+    assert cycles == sorted(cycles)
+    for warp, expected in retired_on_model(CONFIG, PROGRAM).items():
+        told = [(pc, word, mask, values) for pc, word, mask, _, values in expected]
+        assert [found[warp][number] for number in range(len(found[warp]))] == told
+
+
+def test_wrong_files_are_refused(recorded, tmp_path):
+    with pytest.raises(UserError, match=r"a trace must end in one of \.kanata, .*, not be x\.vcd"):
+        write_trace(tmp_path / "x.vcd", recorded[0], CONFIG)
+    with pytest.raises(UserError, match=r"the trace .* must be writable: No such file"):
+        write_trace(tmp_path / "none" / "x.log", recorded[0], CONFIG)

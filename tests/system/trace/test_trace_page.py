@@ -1,0 +1,123 @@
+"""Tests of the trace page: self-contained, with all data drawn."""
+
+import json
+import re
+from itertools import pairwise
+
+import pyright.node
+
+from spica.hw.core.issue.stall_reason import StallReason
+from spica.hw.isa.operations import Port
+from spica.sim.trace import write_trace
+from spica.sim.trace.pipeline.life import slot_totals
+from support.trace.recorded_core import CONFIG
+
+
+def written(tmp_path, records):
+    """Return the text of a page."""
+    path = tmp_path / "trace.html"
+    assert write_trace(path, records, CONFIG) == []
+    return path.read_text()
+
+
+def page_data(page):
+    (text,) = re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(text)
+
+
+def test_page_holds_its_data_and_needs_no_network(recorded, pipeline, tmp_path):
+    page = written(tmp_path, recorded[0])
+    assert not re.search(r"https?:|//[a-z]+\.|\bsrc=|\bhref=|@import|\burl\(|\bfetch\(", page)
+    data = page_data(page)
+    (core,) = data["cores"]
+    assert len(core["lives"]) == len(pipeline.lives)
+    assert "@" not in re.sub(r"<script.*?</script>|@media", "", page, flags=re.DOTALL)
+    for row, life in zip(core["lives"], pipeline.lives, strict=True):
+        assert row[:2] == [life.warp, life.pc]
+        assert row[7:14] == list(life.times)
+    issued = slot_totals(pipeline)[StallReason.NONE]
+    assert f"<td>issued</td><td>{issued:,}</td>" in data["summary"]
+
+
+def test_text_of_a_program_cannot_end_the_data(recorded, pipeline, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "spica.sim.trace.pipeline.naming.disassemble", lambda word: "</script><b>@SCRIPT@"
+    )
+    page = written(tmp_path, recorded[0])
+    assert page_data(page)["texts"] == ["</script><b>@SCRIPT@"]
+
+
+#: The page without a browser: its elements record the calls to them.
+STUB = """
+const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
+const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
+const script = /<script>(.*?)<\\/script>/s.exec(page)[1];
+let drawn = 0;
+const texts = [], elements = {}, nothing = () => {};
+const pen = { setTransform: nothing, clearRect: nothing, strokeRect: nothing,
+  fillRect() { drawn++; }, fillText(text) { texts.push(text); } };
+const element = (id) => elements[id] ??= { textContent: id === "data" ? data : "", style: {},
+  on: {}, addEventListener(kind, act) { this.on[kind] = act; }, clientWidth: 1500,
+  clientHeight: 4000, scrollTop: 0, offsetWidth: 9, offsetHeight: 9, getContext: () => pen,
+  getBoundingClientRect: () => ({ top: 0, left: 0 }) };
+const document = { getElementById: element }, window = { devicePixelRatio: 1,
+  innerWidth: 1500, innerHeight: 4000, getComputedStyle: () => ({ getPropertyValue: () => "#123" }),
+  requestAnimationFrame(act) { drawn = 0; texts.length = 0; act(); }, addEventListener: nothing,
+  matchMedia: () => ({ addEventListener: nothing }) };
+new Function("document", "window", "module", script)(document, window, {});
+const module_ = {};
+new Function("document", "module", script)(undefined, module_);
+const { tracksOf, seen, firstAfter, search, describe, ruler, zoomed } = module_.exports;
+const ranges = (row) => row.map((span) => [span.start, span.end]);
+const told = JSON.parse(data), { tracks, lives } = tracksOf(told.cores[0], told);
+elements.all.onclick();
+const whole = { drawn, texts: [...texts] };
+elements.search.on.input({ target: { value: "fmadd" } });
+elements.search.on.keydown({ key: "Enter", stopPropagation: nothing });
+const tips = [];
+elements.view.scrollTop = 0;
+for (let y = 0; y < 900; y += 7) for (let x = 120; x < 1500; x += 40) {
+  elements.canvas.on.mousemove({ clientX: x, clientY: y });
+  if (elements.tip.style.display === "block") tips.push(elements.tip.textContent);
+}
+console.log(JSON.stringify({
+  whole, found: elements.found.textContent, tips, range: elements.range.textContent,
+  rows: tracks.map((track) => [track.title, track.rows.map(ranges)]),
+  seen: seen([0, 1, 2, 3, 10, 11, 40].map((start) => ({ start, end: start + 1 })), 1, 30, 4)
+    .map((span) => span.start),
+  counts: ["fmadd", "w1", "80000040", "0x80000040", "nothing"].map(
+    (text) => search(lives, text, told).length),
+  text: describe(lives[0], told), ruler: ruler({ from: -3, to: 47 }, 800),
+  zoomed: zoomed({ from: 0, to: 100 }, 25, 0.5, 900),
+}));
+"""
+
+
+def test_page_draws_what_was_recorded(recorded, pipeline, tmp_path):
+    """Its script runs without a browser."""
+    written(tmp_path, recorded[0])
+    (tmp_path / "stub.js").write_text(STUB)
+    command = [str(tmp_path / name) for name in ("stub.js", "trace.html")]
+    run = pyright.node.run("node", *command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    rows = dict(told["rows"])
+    for title, of_track in rows.items():
+        for row in of_track:
+            assert all(a < b for a, b in row), title
+            assert all(one[1] <= other[0] for one, other in pairwise(row)), title
+    for warp in range(2):
+        spans = sorted(tuple(span) for row in rows[f"warp {warp}"][1:] for span in row)
+        own = [life for life in pipeline.lives if life.warp == warp]
+        assert spans == sorted((life.requested, life.done + 1) for life in own)
+    fused = [life for life in pipeline.lives if life.port is Port.FP32 and life.word & 0x7F == 0x43]
+    at = sum(life.pc == 0x8000_0040 for life in pipeline.lives)
+    assert told["counts"] == [len(fused), len(own), at, at, 0]
+    assert told["found"] == f"1 of {len(fused)}"
+    assert told["whole"]["drawn"] > 6 * len(pipeline.lives)
+    assert {"slot 0", "  slot 0", "- warp 1"} & set(told["whole"]["texts"])
+    assert any(tip.startswith(f"{fused[0].pc:08x}  fmadd.s") for tip in told["tips"])
+    assert "requested 1, fetched 2, issued 3" in told["text"]
+    assert told["seen"] == [1, 10]
+    assert told["ruler"] == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
+    assert told["zoomed"] == [12.5, 62.5]

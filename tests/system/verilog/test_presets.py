@@ -1,0 +1,108 @@
+"""Tests of emitted presets: reproducible text, clean Verilog, standard ports."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from spica.hw.cluster.cluster import Cluster, gated_domains
+from spica.hw.config import PRESETS
+from spica.hw.emit.emitter import emit
+from spica.sim.engine.emission_cache import emit_cached
+from support.verilog.lint import lint
+
+EVERY = [
+    "tiny_matrix",
+    pytest.param("matrix", marks=pytest.mark.slow),
+    pytest.param("matrix_fp32", marks=pytest.mark.slow),
+    pytest.param("tiny", marks=pytest.mark.slow),
+    pytest.param("core", marks=pytest.mark.slow),
+]
+WITH_MATRIX = [preset for preset in EVERY if preset != EVERY[-1]]
+VIRGO = pytest.param("virgo", marks=pytest.mark.slow)
+HETERO = ["tiny_hetero", pytest.param("virgo_hetero", marks=pytest.mark.slow)]
+MASTER = {
+    "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
+    "w": ("data", "strb", "last", "valid", "ready"),
+    "b": ("id", "resp", "valid", "ready"),
+    "ar": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
+    "r": ("id", "data", "resp", "last", "valid", "ready"),
+}
+
+
+@pytest.mark.parametrize("preset", EVERY)
+def test_same_bytes_in_every_process(preset):
+    program = (
+        "import hashlib; from spica.hw.config import PRESETS; "
+        "from spica.hw.emit.emitter import emit; "
+        "from spica.hw.cluster.cluster import Cluster; "
+        f"text = emit(Cluster(PRESETS[{preset!r}]), {preset!r}).verilog; "
+        "print(hashlib.sha256(text.encode()).hexdigest())"
+    )
+    here = hashlib.sha256(emit(Cluster(PRESETS[preset]), preset).verilog.encode()).hexdigest()
+    for seed in ("0", "12345"):
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert run.stdout.strip() == here
+
+
+@pytest.mark.parametrize("preset", [*EVERY, VIRGO, *HETERO])
+def test_lint_is_clean(preset):
+    assert lint(emit_cached(PRESETS[preset], preset)) == []
+
+
+@pytest.mark.parametrize("preset", WITH_MATRIX)
+def test_one_module_per_distinct_block(preset):
+    emission = emit_cached(PRESETS[preset], preset)
+    matrix = PRESETS[preset].matrix
+    assert matrix is not None
+    modules = re.findall(r"^module (\S+?)\(", emission.verilog, re.M)
+    assert len(modules) == len(set(modules))
+    elements = [block for block in emission.modules if "Element" in block.component]
+    assert [block.instances for block in elements] == [matrix.rows * matrix.columns]
+    name = elements[0].name
+    assert modules.count(name) == 1
+
+
+def test_matrix_units_of_a_cluster_have_elements_of_their_own():
+    emission = emit_cached(PRESETS["tiny_hetero"], "tiny_hetero")
+    elements = [block for block in emission.modules if "Element" in block.component]
+    macs = sorted(matrix.macs for matrix in PRESETS["tiny_hetero"].matrices)
+    assert sorted(block.instances for block in elements) == macs
+
+
+@pytest.mark.parametrize("preset", EVERY)
+def test_ports_have_their_standard_names(preset):
+    emission = emit_cached(PRESETS[preset], preset)
+    names = {port.name for port in emission.ports}
+    masters = range(PRESETS[preset].axi.masters)
+    expected = {
+        f"m_axi{c}_{channel}{member}"
+        for c in masters
+        for channel, members in MASTER.items()
+        for member in members
+    }
+    for channel in ("aw", "ar"):
+        expected |= {f"s_axil_{channel}{member}" for member in ("addr", "prot", "valid", "ready")}
+    for channel, members in (("w", ("data", "strb")), ("b", ("resp",)), ("r", ("data", "resp"))):
+        expected |= {f"s_axil_{channel}{member}" for member in (*members, "valid", "ready")}
+    expected |= {"clk", "rst"}
+    for domain in gated_domains(PRESETS[preset]):
+        expected |= {f"{domain}_clk", f"{domain}_rst", f"{domain}_busy"}
+    assert names == expected
+
+
+@pytest.mark.parametrize("preset", EVERY[-2:])
+def test_one_module_for_all_cores(preset):
+    emission = emit_cached(PRESETS[preset], preset)
+    counts = {block.component: block.instances for block in emission.modules}
+    assert counts["Core"] == counts["CorePath"] == PRESETS[preset].cores
+    assert counts["AxiMux"] == PRESETS[preset].axi.masters

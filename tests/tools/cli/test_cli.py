@@ -1,0 +1,315 @@
+"""Tests of the command line: output, exit codes, and one-sentence errors for bad input."""
+
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from spica.cli import files
+from spica.cli.main import main
+from spica.hw.base.errors import MachineError, UserError
+from spica.kernels.kernel import every_kernel
+from spica.sim.engine.engines import ENGINES
+from spica.sim.machine.saving import NOTHING
+
+GEMM = ("run", "gemm", "--preset", "tiny_matrix")
+ON_RTL = ("run", "vecadd", "--preset", "core", "--size", "4")
+VECADD = ("run", "vecadd", "--preset", "core", "--engine", "iss")
+CORELESS = ("run", "vecadd", "--preset", "matrix", "--engine", "iss")
+OWN = ("run", "absent.c", "--preset", "core", "--engine", "iss")
+
+
+class FakeRun:
+    """Replaces the simulation: records its arguments and returns or raises the given outcome."""
+
+    def __init__(self):
+        self.verdict = "right"
+        self.error = None
+        self.calls = []
+
+    def __call__(self, kernel, preset, config, m, n, k, options, progress):
+        call = SimpleNamespace(preset=preset, config=config, size=(m, n, k), options=options)
+        self.calls.append(call)
+        progress("compiling the model", 1, 2)
+        if options.trace is not None:
+            options.trace.write_text("waveform")
+        if self.error is not None:
+            raise self.error
+        return {"kernel": kernel, "cycles": 1234, "check": {"verdict": self.verdict}}
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    fake = FakeRun()
+    monkeypatch.setattr("spica.cli.gemm.run_kernel", fake)
+    monkeypatch.setattr("spica.cli.gemm.report", lambda result: f"took {result['cycles']} cycles\n")
+    return fake
+
+
+def refused(capsys, *arguments):
+    """Run a command that must be refused and return its message."""
+    assert main(arguments) == 2
+    out, sentence = capsys.readouterr()
+    assert out == ""
+    assert sentence.count("\n") == 1
+    assert sentence.startswith("spica: ")
+    return sentence.removeprefix("spica: ").strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("rum",), 'Unknown command "rum". Did you mean "run"?'),
+        (("run",), 'Command "run" parameter KERNEL requires an argument.'),
+        (("run", "gemm", "--size", "4"), 'Command "run" parameter --preset requires an argument.'),
+        (("run", "gem", "--preset", "matrix", "--size", "4"), "unknown kernel 'gem'; did you mean"),
+        (("run", "gemm", "--preset", "matrx", "--size", "4"), "unknown preset 'matrx'; did you"),
+        (("run", "gemm", "--preset", "zzz", "--size", "4"), "unknown preset 'zzz'; known are tiny"),
+        ((*GEMM,), "sizes must be given by --size or by -m, -n and -k; -m is missing"),
+        ((*GEMM, "-m", "4", "-k", "4"), "-n and -k; -n is missing"),
+        ((*GEMM, "--size", "4", "-m", "4"), "either by --size or by -m, -n and -k, not by both"),
+        ((*GEMM, "--size", "0"), "--size must be 1 or more, not 0"),
+        ((*GEMM, "-m", "1", "-n", "-3", "-k", "1"), "-n must be 1 or more, not -3"),
+        ((*GEMM, "--size", "many"), "--size must be a number, or numbers with x between them, not"),
+        ((*GEMM, "--size", "4x4"), "--size must be one number or 3 of them, mxnxk, not 4x4"),
+        ((*GEMM, "--size", "4x0x4"), "--size must be 1 or more, not 0"),
+        ((*GEMM, "-m", "many"), 'Invalid value for -m: unable to convert "many" into int'),
+        (
+            (*GEMM, "--size", "4", "--max-instructions", "9"),
+            "it means nothing to gemm on ver",
+        ),
+        (("run", "gemm", "more.c", "--preset", "matrix", "--size", "4"), "alone, not with more.c"),
+        ((*GEMM, "--size", "4", "--engine", "iss"), "commanded by a host, which iss has none of"),
+        ((*ON_RTL, "--max-instructions", "9"), "left out: it means nothing to vecadd on verilat"),
+        ((*ON_RTL, "--data", "random"), "--data must be left out: it means nothing to vecadd on"),
+        ((*ON_RTL, "--memory-latency", "0"), "--memory-latency must be between 1 and 10000, not 0"),
+        ((*ON_RTL, "--memory-stall", "1"), "--memory-stall must be at least 0 and below 1, not 1"),
+        ((*ON_RTL, "--trace", "t.xyz"), "unknown suffix of --trace '.xyz'; known are .vcd, .ka"),
+        ((*VECADD, "--size", "4", "--memory-latency", "9"), "--memory-latency must be left out"),
+        ((*GEMM, "--size", "4", "--lockstep"), "--lockstep must be left out: it means nothing to"),
+        (
+            (*CORELESS, "--size", "4"),
+            "vecadd needs cores, and matrix has none; choose core, tiny, virgo or",
+        ),
+        ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
+        (
+            (*VECADD, "--size", "4", "-n", "4"),
+            "be given either by --size or by -n, not by both",
+        ),
+        ((*VECADD, "-m", "4"), "-m must name a dimension, and there are n"),
+        ((*VECADD, "--size", "4x4"), "--size must be one number or 1 of them, n, not 4x4"),
+        ((*VECADD, "--size", "4", "--optimize", "4"), "--optimize must be 0 to 3, not 4"),
+        (
+            (*VECADD, "--size", "4", "--schedule", "rnd"),
+            "unknown schedule 'rnd'; did you mean 'r",
+        ),
+        ((*VECADD, "--size", "4", "--max-instructions", "0"), "must be 1 or more, not 0"),
+        ((*VECADD, "--size", "4", "--trace", "t"), "--trace must be left out: it means nothing to"),
+        (
+            (*VECADD, "--size", "4", "--set", "core.warps=33"),
+            "warps must be between 1 and 32, not 33",
+        ),
+        ((*VECADD, "more.c", "--size", "4"), "a kernel must be named alone, not with more.c"),
+        ((*OWN, "--size", "4"), "--size must be left out: it means nothing to absent.c on iss"),
+        ((*OWN,), "a program must exist, and there is no file absent.c"),
+        (("run", "notes.txt", *OWN[2:]), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
+        ((*VECADD, "--size", "4", "--allow", "far"), "--allow must be address:bytes, not 'far'"),
+        ((*VECADD, "--size", "4", "--allow", "0:4"), "within 0x80000000 to 0xff000000, not 0:4"),
+        ((*VECADD, "--size", "4", "--allow", "0xa0000000:0"), "must lie within 0x80000000 to 0xff"),
+        (
+            ("generate", "core", "-o", "x", "--set", "core.tensor=hmma"),
+            "core.tensor must be none in RTL yet, not hmma; programs with tensor",
+        ),
+        (
+            ("area", "core", "--set", "cores=32", "--set", "core.threads=16"),
+            "core.shared_ports must give 32 cores at most 256 ports of shared memory in RTL",
+        ),
+        ((*GEMM, "--size", "4", "--engine", "verilate"), "engine 'verilate'; did you mean 'verila"),
+        ((*GEMM, "--size", "4", "--c", "fp8"), "unknown format of C 'fp8'; did you mean 'fp"),
+        ((*GEMM, "--size", "4", "--dram-bandwidth", "0"), "--dram-bandwidth must be 1 or more"),
+        ((*GEMM, "--size", "4", "--data", "zero"), "unknown kind of data 'zero'; known are rando"),
+        ((*GEMM, "--size", "4", "--gating", "gate"), "unknown gating 'gate'; did you mean 'gated'"),
+        ((*GEMM, "--size", "4", "--max-cycles", "0"), "--max-cycles must be 1 or more, not 0"),
+        ((*GEMM, "--size", "4", "--trace-window", "1:2"), "--trace-window needs --trace"),
+        ((*GEMM, "--size", "4", "--trace", "t", "--trace-window", "9:2"), "be first:end, two risi"),
+        ((*GEMM, "--size", "4", "--seed", "-1"), "--seed must be 0 or more, not -1"),
+        (
+            (*GEMM, "--size", "4", "--trace", "t", "--trace-window", "1:2", "--engine", "amaranth"),
+            "--trace-window needs --engine verilator; amaranth traces every cycle",
+        ),
+        ((*GEMM, "--size", "4", "--set", "rows=2"), "unknown field 'rows'; did you mean 'matrix."),
+        ((*GEMM, "--size", "4", "--set", "matrix.rows=3"), "rows must be a power of two, not 3"),
+        ((*GEMM, "--size", "4", "--json", "."), "an output must be a file, and . is a folder"),
+        (("generate", "matrix"), 'Command "generate" parameter --output requires an argument.'),
+        (("generate", "matric", "-o", "x"), "unknown preset 'matric'; did you mean 'matrix'?"),
+        (("generate", "matrix", "-o", __file__), "--output must be a folder, and "),
+        (("area", "matrix", "--liberty", "absent.lib"), "there is none at absent.lib"),
+        (("area", "matrix", "--liberty", sys.executable), "holds no library (...)"),
+        (("area",), "a preset must be named, as in `spica area virgo`"),
+        (("list", "everything"), "Unused"),
+        (("list", "--json"), 'Command "list" parameter --json requires an argument.'),
+        (("list", "--json", "--verbose"), "a file must be named, not --verbose"),
+    ],
+)
+def test_bad_input_is_one_sentence(fake, capsys, arguments, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert sentence in refused(capsys, *arguments)
+    assert fake.calls == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_run_passes_on_what_it_is_told(fake, capsys):
+    sizes = ("-m", "3", "-n", "4", "-k", "5", "--c", "fp32", "--data", "extreme")
+    memory = ("--dram-bandwidth", "16", "--dram-latency", "50", "--max-cycles", "99")
+    engine = ("--engine", "amaranth", "--gating", "random", "--seed", "7")
+    settings = ("--set", "dma.queue=2", "--set", "axi.masters=1")
+    assert main((*GEMM, *sizes, *memory, *engine, *settings)) == 0
+    (call,) = fake.calls
+    assert call.preset == "tiny_matrix"
+    assert call.size == (3, 4, 5)
+    assert (call.config.dma.queue, call.config.axi.masters) == (2, 1)
+    assert vars(call.options) == {
+        "engine": "amaranth",
+        "dram_bandwidth": 16,
+        "dram_latency": 50,
+        "data": "extreme",
+        "operands": None,
+        "gating": "random",
+        "seed": 7,
+        "c_format": "fp32",
+        "max_cycles": 99,
+        "trace": None,
+        "trace_window": None,
+        "saving": NOTHING,
+    }
+    assert capsys.readouterr().out == "took 1234 cycles\n"
+
+
+def test_result_goes_to_a_file(fake, capsys, tmp_path):
+    target = tmp_path / "new" / "result.json"
+    assert main((*GEMM, "--size", "4", "--json", str(target))) == 0
+    assert json.loads(target.read_text())["cycles"] == 1234
+    assert list(target.parent.iterdir()) == [target]
+    assert "took" in capsys.readouterr().out
+
+
+def test_result_goes_to_standard_output_alone(fake, capsys):
+    assert main((*GEMM, "--size", "4", "--json", "-")) == 0
+    assert json.loads(capsys.readouterr().out)["kernel"] == "gemm"
+
+
+def test_a_wrong_value_is_exit_code_1(fake, capsys, tmp_path):
+    fake.verdict = "wrong"
+    target = tmp_path / "result.json"
+    assert main((*GEMM, "--size", "4", "--json", str(target))) == 1
+    assert json.loads(target.read_text())["check"]["verdict"] == "wrong"
+
+
+def test_a_hang_is_exit_code_1_and_its_waveform_stays(fake, capsys, tmp_path):
+    fake.error = MachineError("the machine hangs: nothing moved for 9 cycles\nbusy: dma 1")
+    target, waveform = tmp_path / "result.json", tmp_path / "run.vcd"
+    arguments = ("--json", str(target), "--trace", str(waveform), "--trace-window", "10:20")
+    assert main((*GEMM, "--size", "4", *arguments)) == 1
+    assert capsys.readouterr().err.endswith("nothing moved for 9 cycles\nbusy: dma 1\n")
+    assert fake.calls[0].options.trace_window == (10, 20)
+    assert waveform.read_text() == "waveform"
+    assert list(tmp_path.iterdir()) == [waveform]
+
+
+def test_what_the_simulation_refuses_is_bad_input(fake, capsys, tmp_path):
+    fake.error = UserError("A of 90000 x 90000 must lie within DRAM")
+    waveform = tmp_path / "run.vcd"
+    assert main((*GEMM, "--size", "90000", "--trace", str(waveform))) == 2
+    assert "spica: A of 90000 x 90000 must lie within DRAM\n" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_memory_is_told(fake, capsys):
+    fake.error = MemoryError()
+    assert main((*GEMM, "--size", "20000")) == 2
+    assert "not enough memory for this; choose a smaller size\n" in capsys.readouterr().err
+
+
+def test_a_fault_of_spica_is_no_traceback_either(fake, capsys, monkeypatch):
+    fake.error = RuntimeError("it broke")
+    monkeypatch.delenv("SPICA_DEBUG", raising=False)
+    assert main((*GEMM, "--size", "4")) == 1
+    assert "spica: RuntimeError: it broke (SPICA_DEBUG=1" in capsys.readouterr().err
+    monkeypatch.setenv("SPICA_DEBUG", "1")
+    with pytest.raises(RuntimeError):
+        main((*GEMM, "--size", "4"))
+
+
+def test_a_full_disk_is_told(fake, capsys):
+    assert "cannot write /dev/full: no space left" in refused(capsys, "list", "--json", "/dev/full")
+
+
+def test_a_full_disk_leaves_nothing_half_written(fake, capsys, tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(28, os.strerror(28))
+
+    target = tmp_path / "result.json"
+    target.write_text("older")
+    monkeypatch.setattr(files.os, "fsync", full)
+    assert "no space left on device" in refused(capsys, "list", "--json", str(target))
+    assert list(tmp_path.iterdir()) == [target]
+    assert target.read_text() == "older"
+
+
+def test_an_unwritable_place_is_refused_before_the_run(fake, capsys, tmp_path):
+    inside = tmp_path / "file"
+    inside.write_text("")
+    sentence = refused(capsys, *GEMM, "--size", "4", "--json", str(inside / "result.json"))
+    assert sentence.endswith("file is not a folder")
+    assert fake.calls == []
+
+
+def test_files_that_belong_together_appear_together(tmp_path):
+    (tmp_path / "b").mkdir()
+    with pytest.raises(UserError, match="is a folder"):
+        files.write_together([(tmp_path / "a", "text"), (tmp_path / "b", "text")])
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+def test_a_missing_compiler_is_told_with_its_remedy(capsys, monkeypatch):
+    monkeypatch.setenv("SPICA_CXX", "no-such-compiler")
+    assert main(("doctor", "--json", "-")) == 2
+    result = json.loads(capsys.readouterr().out)
+    (compiler,) = [row for row in result["findings"] if row["name"] == "C++ compiler"]
+    assert compiler["verdict"] == "missing"
+    assert "not 'no-such-compiler'" in compiler["remedy"]
+    assert result["ready"] is False
+
+
+def test_doctor_finds_what_it_needs(capsys):
+    assert main(("doctor",)) == 0
+    out = capsys.readouterr().out
+    assert "Spica has all it needs." in out
+    assert "verilator" in out
+
+
+def test_list_names_all(capsys):
+    assert main(("list", "--json", "-")) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert set(listed) == {"presets", "arrays", "kernels", "engines", "versions"}
+    assert {"tiny_matrix", "matrix"} <= set(listed["presets"])
+    assert set(listed["engines"]) == {*ENGINES, "iss"}
+    assert listed["presets"]["virgo"]["cores"] == "4 x 8 warps x 8 threads"
+    assert listed["kernels"]["gemm"]["size"] == "m x n x k"
+    assert set(listed["kernels"]) > {kernel.name for kernel in every_kernel()}
+    for kernel in every_kernel():
+        assert listed["kernels"][kernel.name]["size"] == " x ".join(kernel.dimensions)
+        assert listed["kernels"][kernel.name]["what it computes"]
+    assert main(("list",)) == 0
+    plain = capsys.readouterr().out
+    assert "\x1b" not in plain
+    assert not set("─│┌╭") & set(plain)
+
+
+def test_a_reader_that_leaves_is_no_error():
+    command = f"{sys.executable} -m spica.cli list | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""

@@ -1,0 +1,179 @@
+"""Tests of ``--save`` and ``spica resume``: a run resumed in another process ends identically."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from spica.cli.main import main
+from spica.sim.machine.saved_run import SavedRun
+
+GEMM = ("run", "gemm", "--preset", "tiny_matrix", "--size", "8")
+COUNTING = """
+#include <spica.h>
+int main(void) {
+    for (int i = 0; i < 20; i++) printf("%d\\n", i);
+    return 0;
+}
+"""
+
+
+def spica(*arguments, folder):
+    """Run a command line in a separate process; return its exit code and output."""
+    command = [sys.executable, "-m", "spica.cli", *map(str, arguments)]
+    done = subprocess.run(command, cwd=folder, env=os.environ, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def result_of(*arguments, folder):
+    """Run a command line; return its result without wall-clock times."""
+    code, _, errors = spica(*arguments, "--json", "result.json", folder=folder)
+    assert code == 0, errors
+    result = json.loads((folder / "result.json").read_text())
+    return {name: result[name] for name in result if name != "simulated_cycles_per_second"}
+
+
+def assert_resumable(arguments, folder, moments=2):
+    """Save a run in random cycles and at limits; each resumed run ends like the straight run."""
+    expected = result_of(*arguments, folder=folder)
+    rng = random.Random(repr(arguments))
+    for _ in range(moments):
+        cycle = rng.randrange(1, expected["cycles"])
+        saving = ("--save", "run.spica", "--force")
+        assert result_of(*arguments, *saving, "--save-at", cycle, folder=folder) == expected
+        assert SavedRun.read(folder / "run.spica").snapshot.cycle == cycle
+        assert result_of("resume", "run.spica", folder=folder) == expected
+        paused = result_of(*arguments, *saving, "--max-cycles", cycle, folder=folder)
+        assert paused["check"] == {"verdict": "unfinished"}
+        assert result_of("resume", "run.spica", folder=folder) == expected
+
+
+def test_a_product_of_the_host_goes_on_in_another_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([*GEMM, "--json", "straight.json"]) == 0
+    straight = json.loads((tmp_path / "straight.json").read_text())
+    del straight["simulated_cycles_per_second"]
+    assert main([*GEMM, "--save", "run.spica", "--max-cycles", "600"]) == 0
+    assert result_of("resume", "run.spica", folder=tmp_path) == straight
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*GEMM[:4], "--size", "40", "--gating", "random", "--dram-bandwidth", "5"),
+        ("run", "gemm", "--preset", "tiny", "--size", "12"),
+        ("run", "gemm_bias_gelu", "--preset", "tiny", "--size", "12", "--no-lockstep"),
+        ("run", "vecadd", "--preset", "tiny", "--size", "300", "--gating", "random"),
+        (
+            *("run", "vecadd", "--preset", "core", "--size", "500"),
+            *("--memory-latency", "9", "--memory-jitter", "20", "--memory-stall", "0.3"),
+        ),
+        ("run", "sgemm", "--preset", "core", "--size", "16", "--dram-latency", "60"),
+        ("run", "gemm", "--preset", "virgo", "--size", "256"),
+        ("run", "gemm", "--preset", "matrix", "--size", "256"),
+    ],
+    ids=" ".join,
+)
+def test_runs_go_on_in_another_process(arguments, tmp_path):
+    assert_resumable(arguments, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_program_of_ones_own_prints_the_rest(tmp_path):
+    (tmp_path / "count.c").write_text(COUNTING)
+    run = ("run", "count.c", "--preset", "tiny")
+    code, straight, _ = spica(*run, folder=tmp_path)
+    assert code == 0
+    code, first, errors = spica(*run, "--save", "r", "--max-cycles", 5000, folder=tmp_path)
+    assert code == 0 and "Saved in cycle 5,000: spica resume r goes on" in errors
+    code, second, _ = spica("resume", "r", folder=tmp_path)
+    printed = "".join(f"{number}\n" for number in range(20))
+    assert 0 < len(first) < len(printed)
+    assert code == 0 and (first + second).startswith(printed) and straight.startswith(printed)
+
+    (tmp_path / "count.c").write_text(COUNTING.replace("20", "21"))
+    code, _, errors = spica("resume", "r", folder=tmp_path)
+    assert code == 2 and "the run that goes on: code must be" in errors
+
+
+@pytest.fixture
+def saved(tmp_path, capsys, monkeypatch):
+    """Return a file with a saved run."""
+    monkeypatch.chdir(tmp_path)
+    assert main([*GEMM, "--save", "run.spica", "--save-at", "300"]) == 0
+    said = capsys.readouterr()
+    assert "RIGHT" in said.out or "right" in said.out.lower()
+    assert "Saved in cycle 300: spica resume run.spica goes on" in said.err
+    return tmp_path / "run.spica"
+
+
+def refusal(capsys, *arguments):
+    """Run a command line that is refused; return the message."""
+    assert main([str(argument) for argument in arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_file_is_replaced_only_by_force(saved, capsys):
+    before = saved.read_bytes()
+    again = (*GEMM, "--save", "run.spica", "--save-at", "400")
+    assert "run.spica exists; --force replaces it" in refusal(capsys, *again)
+    assert saved.read_bytes() == before
+    assert main([*again, "--force"]) == 0
+    assert SavedRun.read(saved).snapshot.cycle == 400
+
+
+def test_a_file_that_cannot_be_used_is_refused(saved, capsys):
+    data = saved.read_bytes()
+    saved.write_bytes(data[:-1])
+    assert "must be whole, and run.spica has" in refusal(capsys, "resume", "run.spica")
+    saved.write_bytes(data[:-1] + b"?")
+    assert "run.spica has been damaged" in refusal(capsys, "resume", "run.spica")
+    saved.write_bytes(b"#!/bin/sh")
+    assert "must be a file that Spica saved" in refusal(capsys, "resume", "run.spica")
+    assert "no such file" in refusal(capsys, "resume", "absent.spica")
+
+
+def test_a_run_of_another_design_is_refused(saved, capsys):
+    run = SavedRun.read(saved)
+    other = replace(run.snapshot, identity="another")
+    replace(run, snapshot=other).write(saved)
+    assert "must be of this design" in refusal(capsys, "resume", "run.spica")
+    replace(run, command=None).write(saved)
+    assert "was saved from Python" in refusal(capsys, "resume", "run.spica")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--save", "r"), "--save needs a cycle"),
+        (("--save-at", "5"), "--save-at needs --save"),
+        (("--force",), "--force needs --save"),
+        (("--save", "r", "--save-at", "0"), "--save-at must be 1 or more"),
+        (("--save", "r", "--save-at", "9", "--max-cycles", "9"), "below its limit of 9"),
+        (("--save", "r", "--save-at", "9", "--engine", "amaranth"), "on engine verilator"),
+        (("--save", "r", "--save-at", "9", "--trace", "t.vcd"), "must have no trace"),
+        (("--save", ".", "--save-at", "9", "--force"), "is a folder"),
+    ],
+)
+def test_what_means_nothing_is_refused(options, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert said in refusal(capsys, *GEMM, *options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_ends_before_is_not_saved(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main([*GEMM, "--save", "r", "--save-at", "1000000"]) == 0
+    assert "Nothing was saved: the run did not come to cycle 1,000,000" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_limit_counts_from_the_beginning(saved, capsys):
+    assert "must be above 300" in refusal(capsys, "resume", "run.spica", "--max-cycles", "300")
+    assert main(["resume", "run.spica", "--max-cycles", "301"]) == 1
+    assert "was not done after 301 cycles" in capsys.readouterr().err

@@ -1,0 +1,150 @@
+"""Tests that the documentation matches the code: tables, commands, links."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from spica.cli.main import app, main
+from spica.hw.config import PRESETS
+from spica.hw.isa.instructions import INSTRUCTIONS, Unit
+from spica.kernels.compile import INCLUDE_DIRECTORY
+from spica.kernels.header import program_header
+from spica.sim.units.arith.catalog import every_unit
+
+ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = (ROOT / "README.md").read_text()
+
+
+def commands_of(text):
+    """Return the lines of a page's shell blocks that call spica."""
+    lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
+    return [line for line in lines if line.startswith("spica ")]
+
+
+SPICA_COMMANDS = commands_of(README)
+PROGRAMMING = (ROOT / "docs" / "programming.md").read_text()
+PROGRAMMING_COMMANDS = commands_of(PROGRAMMING)
+MAKE_COMMANDS = sorted(
+    set(re.findall(r"\bmake ([a-z-]+)", "\n".join(p.read_text() for p in PAGES)))
+)
+
+
+def test_tables_are_those_of_the_hardware(page_writer):
+    reference = page_writer("reference")
+    text = reference.PAGE.read_text()
+    assert reference.updated(text) == text, "make docs brings docs/machine.md up to date"
+
+
+def test_page_of_instructions_is_that_of_the_tables(page_writer):
+    isa = page_writer("isa")
+    text = isa.PAGE.read_text()
+    assert isa.updated(text) == text, "make docs brings docs/isa.md up to date"
+    shown = re.findall(r"^\| `([a-z0-9_.]+)[ `]", isa.instructions(), re.M)
+    assert sorted(shown) == sorted(INSTRUCTIONS)
+
+
+def test_instructions_that_are_not_of_risc_v_have_a_meaning(page_writer):
+    units = (Unit.WARP, Unit.SFU, Unit.TENSOR)
+    custom = {name for name, one in INSTRUCTIONS.items() if one.unit in units}
+    assert set(page_writer("isa").MEANINGS) == custom
+
+
+@pytest.mark.parametrize("name", sorted(INSTRUCTIONS))
+def test_words_of_instructions_are_whole(page_writer, name):
+    """Fixed bits and operand names are at the places that the assembler uses."""
+    isa, one = page_writer("isa"), INSTRUCTIONS[name]
+    place, word = 32, 0
+    widths = {text: width for _, width, text in isa.operand_fields(one)}
+    for part in isa.encoding(one).split():
+        place -= widths.get(part, len(part))
+        word |= 0 if part in widths else int(part, 2) << place
+    assert place == 0
+    assert word == one.match
+
+
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    """Return the example program of docs/programming.md, and its command without `spica`."""
+    monkeypatch.chdir(tmp_path)
+    (program,) = re.findall(r"```c\n(#include.*?)```", PROGRAMMING, re.DOTALL)
+    (command,) = re.findall(r"```sh\n(spica run collatz.c .*)\n```", PROGRAMMING)
+    return program, shlex.split(command)[1:]
+
+
+def test_example_of_programming_runs(example, capsys):
+    program, command = example
+    Path("collatz.c").write_text(program)
+    (printed,) = re.findall(r"```\n(\d+ takes \d+ steps\n)```", PROGRAMMING)
+    assert main(command) == 0
+    assert capsys.readouterr().out.startswith(printed)
+
+
+def test_names_of_programming_are_those_of_the_headers():
+    headers = "".join(path.read_text() for path in INCLUDE_DIRECTORY.glob("*.h"))
+    headers += program_header(PRESETS["virgo"])
+    text = re.sub(r"```.*?```", "", PROGRAMMING, flags=re.DOTALL)
+    quoted = re.findall(r"`(\w+)(?:\([^`]*\))?`", text)
+    names = [name for name in quoted if re.match(r"(spica|vx|SPICA)_|mem|put|\w+f$", name)]
+    assert len(names) > 30
+    for name in names:
+        assert re.search(rf"\b{name}\b", headers), name
+
+
+def test_mistake_of_programming_is_reported_so(example, capsys):
+    """Compared without the instructions, which depend on the compiler."""
+    program, command = example
+    wrong = program.replace("SPICA_WHILE (", "while (").replace("} SPICA_END_WHILE", "}")
+    Path("collatz.c").write_text(wrong)
+    (shown,) = re.findall(r"```\n(spica: divergent branch.*?)```", PROGRAMMING, re.DOTALL)
+    assert main(command) == 1
+    said = capsys.readouterr().err.partition("spica: ")[2].splitlines()
+    lines = shown.removeprefix("spica: ").splitlines()
+    for number in (0, 2, 3, 4):
+        assert said[number] == lines[number]
+    mask = re.compile(r"0x\w{8}|: .*")
+    assert mask.sub("", said[1]) == mask.sub("", lines[1])
+    assert [line[:4] for line in said] == [line[:4] for line in lines]
+
+
+def test_page_of_arithmetic_has_every_format_and_unit(page_writer):
+    """Figures are measured; the list of units and their cycles are known without measurement."""
+    arithmetic = page_writer("arithmetic")
+    text = arithmetic.PAGE.read_text()
+    assert arithmetic.formats() in text
+    shown = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \| .* \| (\d+) \| [\d.]+ \| ", text, re.M)
+    units = [(unit.name, str(unit.latency), str(unit.interval), "0") for unit in every_unit()]
+    assert sorted(shown) == sorted(units), "python -m bench arithmetic; python docs/arithmetic.py"
+
+
+@pytest.mark.parametrize("line", [*SPICA_COMMANDS, *PROGRAMMING_COMMANDS])
+def test_commands_of_the_pages_parse(line):
+    """Only parsed, with all options, not run."""
+    _, *arguments = shlex.split(line, comments=True)
+    command, _, ignored = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    assert command.__name__.startswith(arguments[0])
+    assert ignored == {}
+
+
+def test_readme_shows_every_command():
+    shown = {line.split()[1] for line in SPICA_COMMANDS}
+    assert shown == {name for name in app if not name.startswith("-")}
+
+
+@pytest.mark.parametrize("target", MAKE_COMMANDS)
+def test_make_targets_exist(target):
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_variables_of_the_readme_are_used():
+    sources = "".join(path.read_text() for path in ROOT.glob("[chst]*/**/*.py"))
+    for variable in re.findall(r"^\| `(SPICA_\w+)`", README, re.MULTILINE):
+        assert variable in sources

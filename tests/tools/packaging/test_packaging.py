@@ -1,0 +1,81 @@
+"""Tests of the wheel: complete, and usable outside the repository."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+ROOMS = ("hw", "kernels", "sim", "synth", "api", "cli")
+
+
+def run(*command, **options):
+    return subprocess.run(
+        [str(part) for part in command], check=True, capture_output=True, text=True, **options
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build the wheel from a copy, so that the repository stays unchanged."""
+    folder = tmp_path_factory.mktemp("source")
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("__init__.py", "py.typed", "pyproject.toml", "README.md"):
+        shutil.copy(ROOT / file, folder)
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "dist", folder)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """Install the wheel without dependencies; these come from the running Python."""
+    folder = tmp_path_factory.mktemp("installed")
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
+    python = folder / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    run(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel)
+    # A path file adds the folder but not its own path files, so not the editable install.
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder
+
+
+def test_wheel_holds_every_file_of_every_room(wheel):
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    sources = {
+        f"spica/{path.relative_to(ROOT).as_posix()}"
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert sources - packed == set()
+
+
+def test_installed_command_works_outside_the_repository(installed, tmp_path):
+    listed = run(installed / "bin" / "spica", "list", cwd=tmp_path)
+    assert "tiny_matrix" in listed
+    assert "gemm" in listed
+    place = run(
+        installed / "bin" / "python",
+        "-c",
+        "import spica.sim, spica.hw; print(spica.sim.__file__, spica.hw.__file__)",
+        cwd=tmp_path,
+    )
+    assert place.count(str(installed)) == 2
+
+
+def test_installed_generator_writes_verilog(installed, tmp_path):
+    run(installed / "bin" / "spica", "generate", "tiny_matrix", "-o", "build", cwd=tmp_path)
+    assert "module tiny_matrix" in (tmp_path / "build" / "tiny_matrix.v").read_text()
+
+
+def test_installed_kernels_run(installed, tmp_path):
+    options = ("--preset", "core", "--engine", "iss", "--size", "10")
+    shown = run(installed / "bin" / "spica", "run", "vecadd", *options, cwd=tmp_path)
+    assert "RIGHT: z 10 values" in shown
