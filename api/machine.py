@@ -1,4 +1,4 @@
-"""A machine for people at a Python prompt: NumPy arrays in, NumPy arrays, cycles, counters out."""
+"""Python interface of a machine: NumPy arrays in; NumPy arrays, cycles and counters out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,18 +27,19 @@ MODEL = "iss"
 
 @dataclass(frozen=True)
 class Run:
-    """What the last run of a machine took.
+    """Measurements of one run of a machine.
 
     Attributes
     ----------
     cycles : int or None
-        Of what is measured; None for the instruction-set model, which has no clock.
+        Cycles of the measured region, else of the whole run; None for the instruction-set model,
+        which has no clock.
     counters : dict
-        What the units counted, by the names of `hw.counters.counter_table`.
+        Event counters of the units, by the names of `hw.counters.counter_table`.
     mac_utilization : float or None
         Share of the matrix unit's multiply-adds that the product needed.
     result : dict
-        All of it, as ``spica run --json`` writes it.
+        The complete result, as ``spica run --json`` writes it.
 
     """
 
@@ -49,28 +50,28 @@ class Run:
 
 
 class Machine:
-    """A cluster that multiplies matrices and runs kernels; its model is built once and kept.
+    """Cluster that multiplies matrices and runs kernels; its simulation model is cached.
 
     Parameters
     ----------
     machine : str or ClusterConfig
-        A preset, or the config of a machine of your own.
+        Preset name, or the config of a custom machine.
     engine : str
-        ``verilator``, ``amaranth``, or ``iss``, the model of instructions without a clock.
+        ``verilator``, ``amaranth``, or ``iss``, the instruction-set model without a clock.
     driver : str or None
-        Who commands the matrix unit: a program on the ``cores``, or the ``host``. None: the cores
-        where there are some.
+        Driver of the matrix unit: a program on the ``cores``, or the ``host``. None selects the
+        cores if the machine has any, else the host.
     dram : DramConfig or None
-        Timing of memory.
+        DRAM timing; None for the default.
     seed : int
-        Of the data of kernels.
+        Seed of the kernels' data.
     progress : callable or None
-        Told what is being done, pieces done, pieces in all.
+        Progress callback: takes a description, steps done, total steps.
 
     Attributes
     ----------
     last : Run or None
-        What the last run took.
+        Measurements of the last run.
 
     """
 
@@ -95,9 +96,9 @@ class Machine:
         if driver not in (None, "cores", "host"):
             raise UserError(f"driver must be cores or host, not {driver!r}")
         if driver == "cores" and not self.config.cores:
-            raise UserError(f"driver cores needs a machine with cores, and {self.name} has none")
+            raise UserError(f"driver cores needs a machine with cores; {self.name} has none")
         if engine == MODEL and (driver == "host" or not self.config.cores):
-            raise UserError(f"engine {MODEL} must have cores to run programs on, and no host")
+            raise UserError(f"engine {MODEL} needs a machine with cores, and driver cores or None")
         self.engine, self.seed, self.progress = engine, seed, progress
         self.dram = dram or DramConfig()
         self.on_cores = bool(self.config.cores) and driver != "host"
@@ -121,23 +122,23 @@ class Machine:
             Shapes (m, k) and (k, n). Values are rounded to the unit's operand format, to nearest
             even.
         c_format : str or None
-            Format of the result; None for the narrow one of the operands.
+            Format of the result; None for the operand format's narrow result format.
         save : path or None
-            Where to save the run on its way: a new file.
+            New checkpoint file of the run.
         save_at : int or None
-            In which cycle.
+            Cycle of the checkpoint.
         restore : path or None
-            A saved run of the same product to go on from.
+            Checkpoint of the same product to resume.
 
         Returns
         -------
         ndarray
-            Shape (m, n), of NumPy's type of the format; float64 where NumPy has none.
+            Shape (m, n), in NumPy's type of the format; float64 if NumPy has none.
 
         """
         matrix = self.config.matrix
         if matrix is None:
-            raise UserError(f"matmul needs a matrix unit, and {self.name} has none")
+            raise UserError(f"matmul needs a matrix unit; {self.name} has none")
         a, b = (as_matrix(name, array) for name, array in (("a", a), ("b", b)))
         if a.shape[1] != b.shape[0]:
             raise UserError(
@@ -177,7 +178,7 @@ class Machine:
         restore: Path | str | None = None,
         **sizes: int,
     ) -> dict[str, np.ndarray]:
-        """Run a kernel of ``spica list`` on the cores; return its buffers as it left them.
+        """Run a kernel of ``spica list`` on the cores; return the final contents of its buffers.
 
         `save`, `save_at` and `restore` are those of `matmul`.
         """
@@ -189,7 +190,7 @@ class Machine:
     def run_on_cores(
         self, kernel, sizes: dict[str, int], saving: Saving, results: dict[str, np.ndarray]
     ):
-        """Run a kernel, keep what it took, and fill `results`."""
+        """Run a kernel, store its measurements in `last`, and fill `results` with its buffers."""
         options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False, saving=saving)
         if self.engine != MODEL and self.config.matrices:
             options = replace(options, memory=self.dram)
@@ -199,7 +200,7 @@ class Machine:
         self.keep(done, done.get("unit_counters", {}))
 
     def keep(self, done: dict[str, Any], counters: dict[str, int]):
-        """Remember what a run took; raise if it computed anything wrong."""
+        """Store the measurements of a run in `last`; raise if a result is wrong."""
         region = done.get("region") or {}
         self.last = Run(
             cycles=region.get("cycles", done.get("cycles")),
@@ -208,11 +209,11 @@ class Machine:
             result=done,
         )
         if done["check"]["verdict"] != "right":
-            raise MachineError(f"the machine computed wrong values: {done['check']}")
+            raise MachineError(f"the result check failed: {done['check']}")
 
 
 def as_matrix(name: str, array: np.ndarray) -> np.ndarray:
-    """Return an array of two dimensions with at least one element, or say what is wrong."""
+    """Return a non-empty two-dimensional array of numbers; raise `UserError` for anything else."""
     matrix = np.asarray(array)
     if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "fiub":
         raise UserError(
@@ -223,7 +224,7 @@ def as_matrix(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def as_elements(array: np.ndarray, form: str) -> np.ndarray:
-    """Return an array in a format, infinities and NaN kept where NumPy has the format."""
+    """Return an array in a format; infinities and NaN are kept if NumPy has the float format."""
     if form in NATIVE and np.dtype(NATIVE[form]).kind == "f":
         with np.errstate(over="ignore"):
             return array.astype(NATIVE[form])

@@ -1,4 +1,4 @@
-"""Which calls the compiler put in the place of a function: the way to an instruction."""
+"""Call chains of instructions through inlined functions, from DWARF debug information."""
 
 import io
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ __all__ = ["CallChains"]
 
 @dataclass(frozen=True)
 class Body:
-    """Instructions of a function, or of a call in whose place the function's body stands.
+    """Instructions of a function, or of one inlined call of it.
 
     Attributes
     ----------
     name : str
-        The function.
+        Name of the function.
     depth : int
-        Calls around it whose bodies were put in their place too.
+        Number of inlined calls around it.
     parts : tuple of range
-        Addresses.
+        Addresses of its instructions.
     call : tuple of (str, int) or None
-        File and line of the call; None of a function that stands by itself.
+        File and line of the inlined call; None for a function that is not inlined.
 
     """
 
@@ -38,7 +38,7 @@ class Body:
 
 
 class CallChains:
-    """Calls that lead to an instruction, as far as they were inlined.
+    """Finder of the inlined calls that contain an instruction.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class CallChains:
         self.information = elf.get_dwarf_info() if elf.has_dwarf_info() else None
         units = [] if self.information is None else self.information.iter_CUs()
         self.units = [(unit, tuple(addresses(unit.get_top_DIE()))) for unit in units]
-        #: Bodies of the units that were asked for; reading them takes long.
+        #: Bodies of the compilation units read so far; reading them is slow.
         self.known: dict[int, list[Body]] = {}
 
     def bodies_at(self, pc: int) -> list[Body]:
-        """Return the bodies that an instruction is in."""
+        """Return the bodies that contain an instruction."""
         for index, (unit, parts) in enumerate(self.units):
             if any(pc in part for part in parts):
                 if index not in self.known:
@@ -74,7 +74,7 @@ class CallChains:
                 yield from bodies(die, names, 0)
 
     def at(self, pc: int) -> list[SourceLine]:
-        """Return the places of an instruction: its own, that of the call it is in, and so on."""
+        """Return the source lines of an instruction: its own, then of each call around it."""
         line = self.program.line_of(pc)
         if line is None:
             return []
@@ -91,7 +91,7 @@ class CallChains:
 
 
 def bodies(die: DIE, names: dict[int, str], depth: int) -> Iterator[Body]:
-    """Yield a function's body and those of the calls inside it."""
+    """Yield a function's body and the bodies of the calls inlined into it."""
     attributes = die.attributes
     call = None
     if "DW_AT_call_file" in attributes and "DW_AT_call_line" in attributes:
@@ -107,7 +107,7 @@ def bodies(die: DIE, names: dict[int, str], depth: int) -> Iterator[Body]:
 
 
 def addresses(die: DIE) -> Iterator[range]:
-    """Yield the addresses of an entry's instructions; those of dropped sections begin at 0."""
+    """Yield the address ranges of an entry, except those of dropped sections, which begin at 0."""
     attributes = die.attributes
     if "DW_AT_low_pc" in attributes and "DW_AT_high_pc" in attributes:
         low, high = attributes["DW_AT_low_pc"].value, attributes["DW_AT_high_pc"]
@@ -129,7 +129,7 @@ def addresses(die: DIE) -> Iterator[range]:
 
 
 def name_of(die: DIE) -> str:
-    """Return the name of a function, that of what an inlined call refers to."""
+    """Return the name of a function, or of the function that an inlined call refers to."""
     for reference in ("DW_AT_abstract_origin", "DW_AT_specification"):
         if "DW_AT_name" not in die.attributes and reference in die.attributes:
             return name_of(die.get_DIE_from_attribute(reference))

@@ -1,4 +1,4 @@
-"""What a program did wrong: everything worth knowing about an end other than the right one."""
+"""Diagnosis of a program that ended in a fault, in a deadlock or at its limit."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,19 +17,19 @@ from .source_locations import Locator
 
 __all__ = ["ProgramError", "explain"]
 
-#: Instructions shown before a faulting one.
+#: Instructions listed before a faulting one.
 SHOWN = 7
 
 
 class ProgramError(MachineError):
-    """A program that did not come to its end.
+    """A program that did not end.
 
     Parameters
     ----------
     mistake : dict
-        What `explain` found, for a file.
+        Report of `explain`, for a result file.
     text : str or None
-        The same in words, if they are not those of `mistake_text`.
+        The report as text; None for that of `mistake_text`.
 
     """
 
@@ -39,7 +39,7 @@ class ProgramError(MachineError):
 
 
 def explain(iss: Iss, program: Program, places: Places, outcome: Outcome) -> dict[str, Any]:
-    """Return what is known about a run that ended in a fault, in a deadlock, or at its limit."""
+    """Return the report on a run that ended in a fault, in a deadlock or at its limit."""
     found: dict[str, Any] = {"stop": outcome.stop.value, "instructions": outcome.instructions}
     locator = Locator(program)
     if outcome.stop is Stop.FAULT:
@@ -51,7 +51,7 @@ def explain(iss: Iss, program: Program, places: Places, outcome: Outcome) -> dic
     if outcome.stop is Stop.DEADLOCK:
         sentence = "deadlock: every warp that has not ended waits at a barrier"
     else:
-        sentence = "the program had not ended when its limit was reached"
+        sentence = "the limit was reached before the program ended"
     groups: dict[str, dict[str, Any]] = {}
     for core, warp, state in warps_of(iss, places):
         stands = where_it_stands(iss, locator, core, warp, state)
@@ -76,11 +76,11 @@ def warps_of(iss: Iss, places: Places) -> Iterator[tuple[int, int, WarpState]]:
 
 
 def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> dict[str, Any]:
-    """Return what led to a fault: place, the way there, registers, what the address is close to."""
+    """Return the details of a fault: location, history, registers, region near the address."""
     state = iss.warp(fault.core, fault.warp)
     history = iss.history(fault.core, fault.warp)
     lanes, active = lanes_of(fault.lanes), lanes_of(state.mask)
-    # Threads that disagree about a branch are wrong only together.
+    # A divergent branch involves all active threads, not only the faulting lanes.
     shown = active if fault.cause is Cause.DIVERGENT_BRANCH else lanes
     pcs = [pc for pc, _, _ in history]
     return {
@@ -118,7 +118,7 @@ def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> d
 def near_addresses(
     state: WarpState, places: Places, fault: Fault, lanes: list[int]
 ) -> Iterator[tuple[int, tuple[int, str]]]:
-    """Yield each faulting lane with its address and what that is close to."""
+    """Yield each faulting lane with its address and the nearest region."""
     if fault.address is None:
         return
     instruction = find(fault.word) if fault.word else None
@@ -133,7 +133,7 @@ def near_addresses(
 
 
 def registers(state: WarpState, word: int, lanes: list[int]) -> dict[str, list[int]]:
-    """Return what the sources of an instruction hold in some lanes, by register name."""
+    """Return the source register values of an instruction in these lanes, by register name."""
     instruction = find(word) if word else None
     found: dict[str, list[int]] = {}
     if instruction is None:
@@ -152,7 +152,7 @@ def registers(state: WarpState, word: int, lanes: list[int]) -> dict[str, list[i
 def where_it_stands(
     iss: Iss, locator: Locator, core: int, warp: int, state: WarpState
 ) -> dict[str, Any]:
-    """Return what a warp does at the end: waits, runs in a loop, has ended, never began."""
+    """Return the final state of a warp: waits, runs, loops, has ended or never started."""
     history = iss.history(core, warp)
     pcs = [pc for pc, _, _ in history]
     if not history:
@@ -165,7 +165,7 @@ def where_it_stands(
             "barrier": barrier_of(state, history[-1][1]),
             "location": locator.latest(pcs),
         }
-    # What occurs twice in the latest instructions is a loop.
+    # An instruction that occurs twice in the history is part of a loop.
     loop = sorted({pc for pc in pcs if pcs.count(pc) > 1})
     return {
         "does": "loops" if loop else "runs",
@@ -177,7 +177,7 @@ def where_it_stands(
 
 
 def barrier_of(state: WarpState, word: int) -> list[int] | None:
-    """Return number and count of the barrier that `word`, the last instruction, waits at."""
+    """Return number and count of the barrier that the last instruction, `word`, waits at."""
     if not INSTRUCTIONS["vx_bar"].matches(word):
         return None
     lane = state.mask.bit_length() - 1
@@ -186,7 +186,7 @@ def barrier_of(state: WarpState, word: int) -> list[int] | None:
 
 
 def barriers(iss: Iss, places: Places) -> Iterator[dict[str, Any]]:
-    """Yield every barrier somebody waits at: for how many, and how many of each core are there."""
+    """Yield each barrier with waiting warps: number, count and arrivals per core."""
     arrived: dict[tuple[int, int], list[int]] = {}
     for core, warp, state in warps_of(iss, places):
         history = iss.history(core, warp)

@@ -1,4 +1,4 @@
-"""A program's mistake on one screen: its cause, its place, and the way there."""
+"""Text report of a program error on one screen: cause, location, history."""
 
 import struct
 import textwrap
@@ -14,47 +14,47 @@ __all__ = ["counted", "mistake_text", "spot", "warps_text"]
 
 WIDTH = 100
 SCREEN = 40
-#: Groups of warps, of lanes and of lines of code that are shown; more are counted.
+#: Maximum groups of warps, lanes and lines of code in the report; the rest are counted.
 SHOWN = 6
-#: What helps against some causes.
+#: Hints for some causes.
 ADVICE = {
-    "divergent branch": "threads that differ need SPICA_IF, SPICA_WHILE or spica_select",
-    "stack overflow": "each SPICA_IF inside another takes an entry until its SPICA_END_IF",
+    "divergent branch": "use SPICA_IF, SPICA_WHILE or spica_select if threads disagree",
+    "stack overflow": "each nested SPICA_IF takes an entry until its SPICA_END_IF",
 }
 
 
 def mistake_text(mistake: dict[str, Any]) -> str:
-    """Return what `explain` found as lines of text."""
+    """Return the report of `explain` as lines of text."""
     after = f"after {mistake['instructions']:,} instructions"
     if mistake["stop"] == "fault":
         what = mistake["sentence"].rpartition(" (core ")[0] or mistake["sentence"]
         rest = fault_lines(mistake, after)
     else:
         what, rest = f"{mistake['sentence']}, {after}", group_lines(mistake)
-    # The command line writes its name before.
+    # The command line writes its name in front.
     head = textwrap.wrap(what, WIDTH - len("spica: "), subsequent_indent="  ")
     lines = [line[:WIDTH].rstrip() for line in [*head, *rest]]
     if len(lines) > SCREEN:
-        lines[SCREEN - 1 :] = ["  and more; --json FILE has all of it"]
+        lines[SCREEN - 1 :] = ["  truncated; --json FILE writes the complete report"]
     return "\n".join(lines)
 
 
 def fault_lines(mistake: dict[str, Any], after: str) -> Iterator[str]:
-    """Yield the lines of a fault."""
+    """Yield the report lines of a fault."""
     lanes = lane_text(mask_of(mistake["lanes"]))
     who = f"core {mistake['core']}, warp {mistake['warp']}, {lanes}"
     instruction = f": {mistake['assembly']}" if mistake["assembly"] else ""
     yield f"  {who}, at {mistake['pc']:#010x}{instruction}, {after}"
     yield from place_lines(mistake["location"])
     if mistake["came_from"] is not None:
-        yield "  came from"
+        yield "  reached from"
         yield from place_lines(mistake["came_from"])
     if mistake["cause"] in ADVICE:
         yield f"  {ADVICE[mistake['cause']]}"
     yield from stray_lines(mistake["strayed"], "  ")
     yield from address_lines(mistake["addresses"])
     if mistake["registers"]:
-        yield f"  registers that {mistake['assembly']} reads"
+        yield f"  source registers of {mistake['assembly']}"
     for name, values in mistake["registers"].items():
         yield from register_lines(name, mistake["registers_lanes"], values)
     yield from split_lines(mistake)
@@ -65,17 +65,17 @@ def fault_lines(mistake: dict[str, Any], after: str) -> Iterator[str]:
 
 
 def split_lines(mistake: dict[str, Any]) -> Iterator[str]:
-    """Yield where the open splits of a stack that overflows are, those of one line together."""
+    """Yield the open splits of an overflowed divergence stack, grouped by source line."""
     if mistake["cause"] != "stack overflow":
         return
     spots = Counter(spot(split["location"]) for split in mistake["open_splits"])
-    yield f"  splits that are open: {len(mistake['open_splits'])}"
+    yield f"  open splits: {len(mistake['open_splits'])}"
     for where, count in list(spots.items())[:SHOWN]:
         yield f"    {count} at {where}"
 
 
 def history_line(each: dict[str, Any]) -> str:
-    """Return one instruction of the way to a fault."""
+    """Return the line of one instruction before a fault."""
     where = each["location"]
     line = ""
     if where is not None and where["line"] is not None:
@@ -85,7 +85,7 @@ def history_line(each: dict[str, Any]) -> str:
 
 
 def place_lines(place: dict[str, Any] | None, indent: str = "  ") -> Iterator[str]:
-    """Yield where something is, and the text of its line."""
+    """Yield a source location and the text of its line."""
     if place is None:
         yield f"{indent}in code without source lines"
         return
@@ -95,7 +95,7 @@ def place_lines(place: dict[str, Any] | None, indent: str = "  ") -> Iterator[st
 
 
 def spot(place: dict[str, Any] | None) -> str:
-    """Return a place in a few words."""
+    """Return a source location as short text."""
     if place is None:
         return "code without source lines"
     if place["line"] is None:
@@ -105,23 +105,23 @@ def spot(place: dict[str, Any] | None) -> str:
 
 
 def source_line(number: int, text: str, indent: str) -> str:
-    """Return a line of source code, marked."""
+    """Return a line of source code with marker and line number."""
     return f"{indent}> {number:4} | {text.expandtabs(4)}"
 
 
 def address_lines(addresses: list[list]) -> Iterator[str]:
-    """Yield what the addresses of a fault are close to, lane by lane unless they are equal."""
+    """Yield the region near each faulting address, per lane unless all are equal."""
     if len({address for _, address, _ in addresses}) == 1:
         addresses = addresses[:1]
     for lane, address, near in addresses[:SHOWN]:
         whose = f"lane {lane}: " if len(addresses) > 1 else ""
         yield f"  {whose}{address:#010x} is {near}"
     if len(addresses) > SHOWN:
-        yield f"  and {len(addresses) - SHOWN} lanes more"
+        yield f"  and {len(addresses) - SHOWN} more lanes"
 
 
 def stray_lines(strayed: list[list[int]], indent: str) -> Iterator[str]:
-    """Yield that stack pointers have left their stacks."""
+    """Yield the lines about stack pointers that are outside their stacks."""
     if strayed:
         lanes = lane_text(mask_of(lane for lane, _ in strayed))
         furthest = max(nbytes for _, nbytes in strayed)
@@ -129,11 +129,11 @@ def stray_lines(strayed: list[list[int]], indent: str) -> Iterator[str]:
             f"{indent}stack pointer {furthest:,} bytes below the stack of {STACK_BYTES:,} bytes in "
             f"{lanes}:"
         )
-        yield f"{indent}  calls go too deep, or variables are too large"
+        yield f"{indent}  calls are too deep, or local variables are too large"
 
 
 def register_lines(name: str, lanes: list[int], values: list[int]) -> list[str]:
-    """Return the values of a register, lanes that agree together."""
+    """Return the values of a register, grouped by value."""
     holders: dict[int, list[int]] = {}
     for lane, value in zip(lanes, values, strict=True):
         holders.setdefault(value, []).append(lane)
@@ -146,20 +146,20 @@ def register_lines(name: str, lanes: list[int], values: list[int]) -> list[str]:
 
 
 def register_text(name: str, value: int) -> str:
-    """Return what a register holds, as a number too if it is a float."""
+    """Return a register value as text, for a float register also as a decimal number."""
     if not name.startswith("f"):
         return f"{value:#010x}"
     return f"{struct.unpack('<f', struct.pack('<I', value))[0]:.7g} ({value:#010x})"
 
 
 def drawn_together(parts: list[str], what: str) -> list[str]:
-    """Return the first of some texts, and how many more there are."""
+    """Return the first texts, and the number of those left out."""
     more = len(parts) - SHOWN
     return [*parts[:SHOWN], *([f"and {more} more {what}"] if more > 0 else [])]
 
 
 def group_lines(mistake: dict[str, Any]) -> Iterator[str]:
-    """Yield where the warps stand, those at one place together."""
+    """Yield the state of the warps, grouped by location."""
     texts = [barrier_text(barrier) for barrier in mistake["barriers"]]
     yield from (f"  {text}" for text in drawn_together(texts, "barriers"))
     groups = sorted(mistake["groups"], key=telling)
@@ -171,42 +171,42 @@ def group_lines(mistake: dict[str, Any]) -> Iterator[str]:
         elif group["location"] is not None:
             yield from place_lines(group["location"], "    ")
     if len(groups) > SHOWN:
-        yield f"  and {sum(len(g['warps']) for g in groups[SHOWN:])} warps elsewhere"
-    # Devices that are done have no part in a deadlock.
+        yield f"  and {sum(len(g['warps']) for g in groups[SHOWN:])} more warps"
+    # Idle units have no part in a deadlock.
     if mistake["stop"] != "deadlock" or not mistake["devices_idle"]:
         yield from textwrap.wrap(
             mistake["devices"], WIDTH, initial_indent="  ", subsequent_indent="    "
         )
 
 
-#: What warps do, the most telling first.
+#: States of warps, the most informative first.
 ORDER = ("loops", "runs", "waits", "ended", "never began")
 
 
 def telling(group: dict[str, Any]) -> tuple[int, bool]:
-    """Return a key that puts first what tells most: who runs, in the user's files above all."""
+    """Return a sort key: running warps first, those in the user's files before others."""
     foreign = not any(span["own"] for span in group.get("locations", []))
     return ORDER.index(group["does"]), foreign
 
 
 def barrier_text(barrier: dict[str, Any]) -> str:
-    """Return who is at a barrier and who is not."""
+    """Return the arrivals at a barrier as text."""
     number, count, arrived = barrier["number"], barrier["count"], barrier["arrived"]
     head = f"barrier {number & 0x7FFF_FFFF}"
     if number >> 31:
-        return f"{head} of all cores: {sum(arrived)} of {count} are there"
+        return f"{head} of the cluster: {sum(arrived)} of {count} arrived"
     alike: dict[int, list[int]] = {}
     for core, here in enumerate(arrived):
         alike.setdefault(here, []).append(core)
     present = [
-        f"{counted('core', cores)}: {here} of {count} warps are there"
+        f"{counted('core', cores)}: {here} of {count} warps arrived"
         for here, cores in alike.items()
     ]
     return f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
 
 
 def doing(group: dict[str, Any]) -> str:
-    """Return what the warps of a group do."""
+    """Return the state of a group of warps as text."""
     several = len(group["warps"]) > 1
     ending = "" if several else "s"
     if group["does"] == "waits":
@@ -217,7 +217,7 @@ def doing(group: dict[str, Any]) -> str:
         return f"{group['does'][:-1]}{ending} in {group['instructions']} instructions, {span}"
     if group["does"] == "ended":
         return f"{'have' if several else 'has'} ended, last at"
-    return "never began"
+    return "never started"
 
 
 def loop_lines(spans: list[dict[str, Any]]) -> Iterator[str]:
@@ -232,7 +232,7 @@ def loop_lines(spans: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def warps_text(warps: Iterable[list[int]]) -> str:
-    """Return some warps by core, ``core 0, warps 0-6``, cores that agree together."""
+    """Return warps as text, ``core 0, warps 0-6``; cores with the same warps are grouped."""
     by_core: dict[int, list[int]] = {}
     for core, warp in warps:
         by_core.setdefault(core, []).append(warp)
@@ -251,5 +251,5 @@ def counted(what: str, numbers: Iterable[int]) -> str:
 
 
 def mask_of(numbers: Iterable[int]) -> int:
-    """Return a mask with the bits of some numbers set."""
+    """Return a mask with these bits set."""
     return sum(1 << number for number in numbers)

@@ -1,4 +1,4 @@
-"""Places in source code: of instructions, with the text of their lines."""
+"""Source locations of instructions, with the text of their lines."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,13 @@ from ...kernels.program import Program, SourceLine
 
 __all__ = ["Locator"]
 
-#: The header that is generated for each machine, in a folder of the cache.
+#: Header that is generated for each machine, in the build cache.
 GENERATED_HEADER = "spica.h"
 
 
 @cache
 def source_lines(path: str) -> tuple[str, ...]:
-    """Return the lines of a file, none if it cannot be read."""
+    """Return the lines of a file; no lines if it cannot be read."""
     try:
         return tuple(Path(path).read_text(errors="replace").splitlines())
     except OSError:
@@ -26,22 +26,22 @@ def source_lines(path: str) -> tuple[str, ...]:
 
 
 def is_own(path: str) -> bool:
-    """Return whether a file is the user's, not one that comes with every program."""
+    """Return whether a file is the user's, not part of the runtime."""
     if Path(path).name == GENERATED_HEADER:
         return False
     return not Path(path).resolve().is_relative_to(RUNTIME_DIRECTORY.resolve())
 
 
 def shown_path(path: str) -> str:
-    """Return a path as a person in this folder would write it, the file's name if it is far."""
+    """Return a path relative to the current directory; only the file name if it is outside."""
     relative = os.path.relpath(path)
     return Path(path).name if relative.startswith("..") else relative
 
 
 class Locator:
-    """Finds the source of instructions.
+    """Finder of the source locations of instructions.
 
-    An instruction that an inlined function of the library brought is where the user called it.
+    An instruction of an inlined library function is located at the user's call.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ class Locator:
         self.found: dict[int, list[SourceLine]] = {}
 
     def chain(self, pc: int) -> list[SourceLine]:
-        """Return the user's places behind an instruction: where it is, where that is called."""
+        """Return an instruction's source lines in the user's files: innermost first, then calls."""
         if pc not in self.found:
             self.found[pc] = [place for place in self.chains.at(pc) if is_own(place.file)]
         return self.found[pc]
 
     def own(self, pc: int) -> SourceLine | None:
-        """Return the place behind an instruction in the user's files, the innermost if several."""
+        """Return an instruction's innermost source line in the user's files, or None."""
         return next(iter(self.chain(pc)), None)
 
     def at(self, pc: int) -> dict[str, Any] | None:
-        """Return file, line, function and text of the line behind an instruction, and its calls."""
+        """Return file, line, function, line text and inlined calls of an instruction."""
         place = self.own(pc) or self.program.line_of(pc)
         if place is None:
             function = self.program.function_of(pc)
@@ -81,12 +81,12 @@ class Locator:
         }
 
     def latest(self, pcs: Sequence[int]) -> dict[str, Any] | None:
-        """Return the latest of the user's places among instructions, else the latest of any."""
+        """Return the location of the last instruction in the user's files, else of the last one."""
         mine = [pc for pc in pcs if self.own(pc) is not None] or pcs
         return self.at(mine[-1]) if mine else None
 
     def lines(self, pcs: Iterable[int]) -> list[dict[str, Any]]:
-        """Return the lines behind instructions, by file and function, the user's first."""
+        """Return the source lines of instructions by file and function, the user's files first."""
         spans: dict[tuple[bool, str, str], dict[int, str | None]] = {}
         for pc in sorted(set(pcs)):
             place = self.at(pc)

@@ -1,4 +1,4 @@
-"""Amaranth's simulator as an engine: slow, needs no compiler for the design, same cycles."""
+"""Engine on Amaranth's simulator: slow, cycle-exact, no C++ compilation of the design."""
 
 import ctypes
 from contextlib import ExitStack
@@ -22,9 +22,9 @@ class AmaranthEngine:
     Parameters
     ----------
     component : Component
-        The top.
+        Top component.
     vcd : str or None
-        Where to write a waveform of everything.
+        Waveform file (VCD) of all signals; None writes none.
 
     """
 
@@ -75,20 +75,20 @@ class AmaranthEngine:
             self.simulator.advance()
 
     def outputs(self) -> list[int]:
-        """Return the words of the outputs, as last sampled."""
+        """Return the last sampled output words."""
         return list(self.output_words)
 
     def clocked(self) -> dict[str, int]:
-        """Return in how many cycles each domain had its clock: in all."""
+        """Return the clocked cycles of each domain: all cycles, since nothing is gated here."""
         return dict.fromkeys(self.layout.domains, self.cycles)
 
     def close(self) -> None:
-        """End the simulation and its waveform."""
+        """End the simulation and close its waveform file."""
         self.stack.close()
 
 
 def packed(ports: tuple[PackedPort, ...], values: dict[str, Value]) -> Value:
-    """Return one value with each port at the start of its word."""
+    """Return the concatenation of all ports, each aligned to a 32-bit word."""
     parts: list[Value] = []
     for port in ports:
         parts.append(values[port.name])

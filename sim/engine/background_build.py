@@ -1,4 +1,4 @@
-"""Build what will be wanted, while something else is being built."""
+"""Background builds of cached results that are needed later."""
 
 import threading
 from collections.abc import Callable
@@ -9,15 +9,16 @@ __all__ = ["build_ahead"]
 
 
 def build_ahead(*builds: Callable[[], Any]) -> None:
-    """Begin to build things that the cache keeps; who wants one waits for it.
+    """Start each build in a daemon thread; its result goes to the build cache.
 
-    A build that fails says nothing here: whoever wants its result tries again, and is told.
+    A later request for the same result waits for the thread. A failed build is silent here: the
+    later request repeats it and raises the error.
     """
     for build in builds:
         threading.Thread(target=quietly, args=(build,), daemon=True).start()
 
 
 def quietly(build: Callable[[], Any]) -> None:
-    """Call `build` without its errors."""
+    """Call `build` and suppress its exceptions."""
     with suppress(Exception):
         build()

@@ -1,4 +1,4 @@
-"""One unit alone on Verilator: a row of inputs per cycle, a row of outputs per cycle."""
+"""Block bench on Verilator: one row of inputs and one row of outputs per cycle."""
 
 import re
 
@@ -16,24 +16,24 @@ __all__ = ["BlockBench"]
 
 
 class BlockBench:
-    """Runs a component for millions of cycles with inputs given in advance.
+    """Bench that runs a component for millions of cycles with precomputed inputs.
 
-    Nothing reacts to the outputs, so it suits free-running pipelines: vector k goes in with row k
-    and its result is in row k + latency. All clock domains run always. State is kept from one
+    Inputs cannot react to outputs, so the bench suits free-running pipelines: vector k enters in
+    row k and its result is in row k + latency. No clock domain is gated. State is kept from one
     `run` to the next.
 
     Parameters
     ----------
     component : Component or Emission
-        What to run. Ports carry the emitter's names, members joined by single underscores.
+        Unit under test. Ports have the emitter's names, members joined by single underscores.
     name : str or None
-        Name of the top module of a component.
+        Name of the top module of a component; None derives it from the class.
     optimize : int
-        0 to 3, for the C++ compiler.
+        Optimization level of the C++ compiler, 0 to 3.
     seed : int
-        Of storage without initial value.
+        Seed of storage without an initial value.
     progress : callable or None
-        Told about the build.
+        Progress callback of the build.
 
     """
 
@@ -74,8 +74,8 @@ class BlockBench:
         """Run one cycle per element of the inputs; return every output before each clock edge.
 
         An input is a number, held in all cycles, or an array with one element per cycle; a port
-        above 64 bits takes and gives an array of (cycles, words) uint32, low word first. Inputs
-        not named are 0.
+        above 64 bits uses an array of (cycles, words) uint32, low word first. Inputs that are not
+        given are 0.
         """
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
         known = {port.name: port for port in self.layout.inputs}
@@ -95,7 +95,7 @@ class BlockBench:
 
 
 def place(words: np.ndarray, port: PackedPort, values: np.ndarray) -> None:
-    """Put the values of one input into its columns, cut to its width."""
+    """Write the values of one input to its columns, truncated to its width."""
     target = words[:, port.word : port.word + port.words]
     if port.width > 64:
         target[:] = values

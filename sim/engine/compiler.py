@@ -1,4 +1,4 @@
-"""The C++ compiler: which one, and many files at once."""
+"""C++ compiler: selection, parallel compilation and linking."""
 
 import functools
 import importlib.util
@@ -26,13 +26,13 @@ __all__ = [
     "processor",
 ]
 
-#: Called with a sentence about what is being done, pieces done so far, and pieces in all.
+#: Progress callback: takes a description, steps done so far, and total steps.
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C++ compiler: how to call it, and the version it reports."""
+    """A C++ compiler: its command and the version that it reports."""
 
     command: tuple[str, ...]
     version: str
@@ -40,8 +40,8 @@ class Compiler:
     def flags(self, optimize: int) -> list[str]:
         """Return the flags of a level: 0 compiles fastest, 2 and above run fastest."""
         if "ziglang" in self.command or "zig" in Path(self.command[0]).name:
-            # By default it adds debug information, and checks to what is not optimized; it knows
-            # but three levels, and its smallest code runs within 5 % of its fastest.
+            # zig adds debug information by default, and checks without optimization. It has only
+            # three levels; its smallest code runs within 5 % of its fastest.
             level = ("-O0", "-Os", "-O2", "-O2")[optimize]
             return [level, "-march=native", "-g0", "-fno-sanitize=all"]
         flags = [f"-O{optimize}", "-march=native"]
@@ -52,9 +52,9 @@ class Compiler:
 
 
 def precompile(compiler: Compiler, header: Path, flags: Sequence[str], folder: Path) -> list[str]:
-    """Compile a header into `folder`; return the flags of sources that include it first.
+    """Precompile a header into `folder`; return the flags of sources that include it first.
 
-    They are `flags` and what makes the compiler, clang or g++, begin with the compiled header.
+    These are `flags` and the option that makes clang or g++ include the compiled header.
     """
     folder.mkdir()
     compiled = folder / f"{header.name}.gch"
@@ -66,7 +66,7 @@ def precompile(compiler: Compiler, header: Path, flags: Sequence[str], folder: P
 
 
 def candidates() -> list[tuple[str, ...]]:
-    """Return the compilers to try, best simulation speed first."""
+    """Return the compiler commands to try, fastest simulation first."""
     chosen = os.environ.get("SPICA_CXX")
     if chosen:
         return [tuple(shlex.split(chosen))]
@@ -80,7 +80,7 @@ def candidates() -> list[tuple[str, ...]]:
 
 @functools.cache
 def probe(command: tuple[str, ...]) -> Compiler | None:
-    """Return the compiler behind `command`, or None where it does not answer."""
+    """Return the compiler behind `command`, or None if it does not run."""
     try:
         run = subprocess.run(
             [*command, "--version"], capture_output=True, text=True, check=False, timeout=120
@@ -93,7 +93,7 @@ def probe(command: tuple[str, ...]) -> Compiler | None:
 
 
 def find_compiler() -> Compiler:
-    """Return the compiler to use: ``$SPICA_CXX``, or the best that answers."""
+    """Return the compiler to use: ``$SPICA_CXX``, or the first candidate that runs."""
     for command in candidates():
         compiler = probe(command)
         if compiler is not None:
@@ -106,7 +106,7 @@ def find_compiler() -> Compiler:
 
 @functools.cache
 def processor() -> str:
-    """Return a text that is equal only for processors that run each other's native code."""
+    """Return a text that is equal only for processors with compatible native code."""
     flags = ""
     try:
         text = Path("/proc/cpuinfo").read_text()
@@ -120,14 +120,14 @@ def processor() -> str:
 
 
 def workers() -> int:
-    """Return how many compilations to run at a time."""
+    """Return the number of parallel compilations."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def run(command: Sequence[str], what: str) -> None:
-    """Run one tool; raise with its first error line if it fails."""
+    """Run a tool; raise `UserError` with its first error line if it fails."""
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         lines = (result.stderr or result.stdout).splitlines()
@@ -140,7 +140,7 @@ def compile_all(
     jobs: Sequence[tuple[Path, Path, Sequence[str]]],
     progress: Progress | None = None,
 ) -> None:
-    """Compile each (source, object, flags), in parallel, the largest first."""
+    """Compile each (source, object, flags) in parallel, largest source first."""
 
     def compile_one(job: tuple[Path, Path, Sequence[str]]) -> None:
         source, target, flags = job

@@ -1,4 +1,4 @@
-"""A top module for Verilator whose inputs change at an event of their own, between clock edges."""
+"""Verilog wrapper for Verilator whose inputs change at a separate event between clock edges."""
 
 from ...hw.emit.emission import Emission, EmittedPort
 from ...hw.emit.emitter import domain_ports
@@ -8,12 +8,12 @@ __all__ = ["driven_top"]
 
 
 def driven_top(emission: Emission) -> str:
-    """Return Verilog of a module that holds a design's inputs, resets too, in registers.
+    """Return the Verilog of a wrapper that holds a design's inputs and resets in registers.
 
-    Verilator evaluates all that hangs on an input in every evaluation, thus at clock edges too,
-    though no input changes there; and on resets hang the next values of nearly all registers.
-    Behind registers both are evaluated only when inputs are taken over. The ports are those of
-    the design, and `DRIVE`.
+    Verilator re-evaluates all logic that depends on an input in every evaluation. That includes
+    clock edges, where no input changes, and resets feed the next value of nearly every register.
+    Behind registers, this logic is evaluated only when `DRIVE` rises. The ports are those of the
+    design, and `DRIVE`.
     """
     clocks = {domain_ports(domain)[0] for domain in emission.domains}
     held = [port for port in emission.ports if is_held(port, clocks)]
@@ -35,7 +35,7 @@ def driven_top(emission: Emission) -> str:
 
 
 def is_held(port: EmittedPort, clocks: set[str]) -> bool:
-    """Return whether a port is an input that is no clock."""
+    """Return whether a port is an input other than a clock."""
     return port.direction == "input" and port.name not in clocks
 
 

@@ -1,4 +1,4 @@
-"""Emissions kept between runs, as long as config, generator and tools are the same."""
+"""Cache of emissions between runs, keyed by config, generator sources and tool versions."""
 
 import functools
 import importlib.metadata
@@ -55,22 +55,22 @@ def emit_cached(
     simulated: bool = False,
     limits: MacroLimits | None = None,
 ) -> Emission:
-    """Return the emission of a design; that of a config comes from the cache if it can.
+    """Return the emission of a design; the emission of a config is cached.
 
     Parameters
     ----------
     design : config or Component
-        What to emit.
+        Design to emit.
     name : str
-        Of the top module.
+        Name of the top module.
     progress : callable or None
-        Told what goes on.
+        Progress callback.
     kind : callable or None
-        Class or function that makes the component of the config; None for a cluster.
+        Class or function that creates the component of the config; None for a cluster.
     simulated : bool
-        Whether it is for a simulator alone, as in `emit`.
+        Whether the emission is for simulation only, as in `emit`.
     limits : MacroLimits or None
-        From what size on memories are left to macros, as in `emit`.
+        Minimum size of memories that become macros, as in `emit`.
 
     """
     if isinstance(design, wiring.Component):

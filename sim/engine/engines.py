@@ -1,4 +1,4 @@
-"""A design on one of the engines: built, loaded and reset."""
+"""Factory of simulation engines: builds, loads and resets a design on one of them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ NEVER = (1 << 64) - 1
 
 
 def require_engine(engine: str, gating: str) -> None:
-    """Raise unless both are names of what there is."""
+    """Raise `UserError` unless `engine` and `gating` are valid names."""
     if engine not in ENGINES:
         raise UserError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
     if gating not in GATINGS:
@@ -43,28 +43,28 @@ def make_engine(
     progress: Progress | None,
     kind: Callable[[Any], wiring.Component] | None = None,
 ) -> tuple[Engine, Path]:
-    """Return an engine with a design, and the library that holds its harness.
+    """Return an engine with a design, and the shared library that contains its harness.
 
     Parameters
     ----------
     design : config or Component
-        A config is built once and kept in the cache.
+        Design; the build of a config is cached.
     name : str
         Name of the top module.
     engine, gating : str
-        As `require_engine` takes them.
+        Names that `require_engine` accepts.
     seed : int
-        Of random gating and of storage without initial value.
+        Seed of random gating and of storage without an initial value.
     optimize : int
-        0 to 3, for the C++ compiler.
+        Optimization level of the C++ compiler, 0 to 3.
     vcd : str or None
-        Where to write a waveform.
+        Waveform file (VCD); None writes none.
     window : tuple of int or None
-        First cycle of the waveform, and the one after its last; Verilator only.
+        First cycle of the waveform and the cycle after its last; Verilator only.
     progress : callable or None
-        Told about builds.
+        Progress callback of builds.
     kind : callable or None
-        Makes the component of a config; None for a cluster.
+        Factory of the component of a config; None for a cluster.
 
     """
     if engine == "amaranth":
@@ -79,7 +79,7 @@ def make_engine(
 
 
 def outputs_of(engine: Engine) -> dict[str, int]:
-    """Return a design's outputs as the last clock edge found them."""
+    """Return a design's outputs, sampled at the last clock edge."""
     words = engine.outputs()
     return {
         port.name: sum(words[port.word + k] << 32 * k for k in range(port.words))

@@ -1,4 +1,4 @@
-"""Amaranth's simulator: run a component under testbenches, feed and drain its streams."""
+"""Block benches on Amaranth's simulator: run testbenches, drive and drain streams."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -11,36 +11,36 @@ from ...hw.emit.shared_block import describe
 
 __all__ = ["PERIOD", "get", "make_simulator", "put", "require_no_loop", "simulate"]
 
-#: Seconds of a clock cycle; the one place to change when Amaranth asks for a `Period`.
+#: Clock period in seconds; the one place to change when Amaranth requires a `Period`.
 PERIOD = 1e-6
 
 
-#: Designs that were converted, by what they are.
+#: Designs already converted: class or factory, and description of attributes or arguments.
 converted: set[tuple[type | Callable, str]] = set()
 
 
 def require_no_loop(design: Elaboratable | Callable, *arguments, **options) -> None:
-    """Convert a design, which reports a combinational loop, on which a bench would hang.
+    """Convert a design to RTLIL, which reports combinational loops; a bench would hang on one.
 
-    One that is equal to another, of the same class and the same attributes, is converted no more.
+    A design with the same class and attributes as an earlier one is not converted again.
 
     Parameters
     ----------
     design : Component, or callable
-        What is converted, or what makes it of `arguments`.
+        The design, or its factory.
     *arguments
-        Of which `design` makes it.
+        Arguments of the factory.
     **options
-        For the conversion.
+        Options of the conversion.
 
     """
     is_made = isinstance(design, Elaboratable)
     kind = type(design) if is_made else design
-    # Amaranth notes in each where it was made.
+    # Amaranth records the place of construction in `_MustUse` attributes.
     said = {name: each for name, each in vars(design).items() if not name.startswith("_MustUse")}
     try:
         key = (kind, describe([said if is_made else arguments, options]))
-    except TypeError:  # an attribute that has no text: perhaps another each time
+    except TypeError:  # an attribute cannot be described: equality is unknown
         key = None
     if key is not None and key in converted:
         return
@@ -69,20 +69,20 @@ def simulate(
     Parameters
     ----------
     dut : Component
-        What is simulated.
+        Design under test.
     testbenches : async callables
         Each takes the simulator context.
     domains : sequence of str
         Clock domains, all on one common clock; none for a purely combinational component.
     vcd : str or None
-        Where to write a waveform.
+        Waveform file (VCD); None writes none.
     timeout : int
         Cycles after which the run fails with `TimeoutError`.
 
     """
     simulator = make_simulator(dut, domains)
 
-    # One long delay wakes up once; waiting for ticks would cost in every cycle.
+    # A single delay wakes up once; waiting for ticks costs time in every cycle.
     async def give_up(ctx):
         await ctx.delay(timeout * PERIOD)
         raise TimeoutError(f"{type(dut).__name__} still busy after {timeout} cycles")
@@ -98,7 +98,7 @@ def simulate(
 
 
 async def put(ctx, port, payloads: Iterable, *, rng: random.Random, stall: float = 0.0) -> None:
-    """Offer each payload on stream `port`; before each, idle while a coin of `stall` says so."""
+    """Drive each payload on stream `port`; before each, idle per cycle with probability `stall`."""
     for payload in payloads:
         while rng.random() < stall:
             await ctx.tick()
@@ -109,7 +109,7 @@ async def put(ctx, port, payloads: Iterable, *, rng: random.Random, stall: float
 
 
 async def get(ctx, port, count: int, *, rng: random.Random, stall: float = 0.0) -> list:
-    """Take `count` payloads from stream `port`; in each cycle refuse with probability `stall`."""
+    """Take `count` payloads from stream `port`; `ready` is low with probability `stall`."""
     payloads = []
     while len(payloads) < count:
         willing = rng.random() >= stall

@@ -1,4 +1,4 @@
-"""What Verilator makes of Verilog, and the objects of it."""
+"""C++ that Verilator generates from Verilog, and its compilation."""
 
 import os
 import subprocess
@@ -14,21 +14,21 @@ from .compiler import Compiler, Progress, compile_all, precompile
 __all__ = ["compile_generated", "generate", "left_for_later", "together"]
 
 
-#: Bytes of C++ that one run of the compiler takes at most, where it does not optimize.
+#: Maximum bytes of C++ in one run of the compiler without optimization.
 TOGETHER = 32_000_000
 
 
 def left_for_later(directory: Path, optimize: int) -> bool:
-    """Return whether what Verilator wrote is better compiled together with what includes it.
+    """Return whether to compile the generated C++ later, together with the file that includes it.
 
-    Most of the time for a file goes into the headers, as long as nothing is optimized.
+    Without optimization, headers take most of the compile time of a file.
     """
     size = sum(path.stat().st_size for path in directory.glob("*.cpp"))
     return optimize == 0 and size <= TOGETHER
 
 
 def together(directory: Path, *others: Path) -> str:
-    """Return one source of all that was left for later in `directory`, and of `others`."""
+    """Return one source that includes the uncompiled C++ of `directory`, and `others`."""
     sources = [*sorted(directory.glob("Vtop*.cpp")), *others]
     return "".join(f'#include "{source}"\n' for source in sources)
 
@@ -39,9 +39,9 @@ def compile_generated(
     flags: Mapping[str, Sequence[str]],
     progress: Progress | None,
 ) -> None:
-    """Compile what Verilator wrote, with the flags of what runs often or those of what runs once.
+    """Compile the generated C++: `flags` are ``fast`` for hot code and ``slow`` for one-time code.
 
-    Most of the time for a file goes into the headers, which are the same for all.
+    The headers, which are common to all files, are precompiled: they take most of the time.
     """
     header = directory / "Vtop__pch.h"
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
@@ -65,7 +65,7 @@ def generate(
     directory: Path,
     progress: Progress | None,
 ) -> None:
-    """Turn Verilog into C++ in `directory`."""
+    """Translate Verilog into C++ in `directory` with Verilator."""
     if progress is not None:
         progress("verilating", 0, 1)
     (directory / "design.v").write_text(verilog)
@@ -76,4 +76,4 @@ def generate(
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if run.returncode:
         said = next((line for line in run.stderr.splitlines() if "%Error" in line), "no message")
-        raise UserError(f"Verilator refused {name}: {said.replace(str(directory) + os.sep, '')}")
+        raise UserError(f"Verilator failed on {name}: {said.replace(str(directory) + os.sep, '')}")

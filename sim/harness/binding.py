@@ -1,4 +1,4 @@
-"""Ports of a top module as two arrays of 32-bit words, for Python, C++ and both engines alike."""
+"""Port layout of a top module: two arrays of 32-bit words, shared by Python, C++ and engines."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ TOP, DRIVE = "driven_top", "drive"
 
 @dataclass(frozen=True)
 class PackedPort:
-    """Where a port lives: its bits, and its first word."""
+    """Position of a port in its array: width in bits and first word."""
 
     name: str
     width: int
@@ -22,12 +22,12 @@ class PackedPort:
 
     @property
     def words(self) -> int:
-        """How many words it takes."""
+        """Words of the port."""
         return -(-self.width // 32)
 
 
 def pack(ports: Iterable[EmittedPort]) -> tuple[tuple[PackedPort, ...], int]:
-    """Lay ports out one after the other; return them and the words in all."""
+    """Place ports one after the other; return them and the total number of words."""
     packed = []
     word = 0
     for port in ports:
@@ -37,7 +37,7 @@ def pack(ports: Iterable[EmittedPort]) -> tuple[tuple[PackedPort, ...], int]:
 
 
 class Layout:
-    """Inputs and outputs of a top module without its clocks and resets.
+    """Layout of a top module's inputs and outputs, without clocks and resets.
 
     Attributes
     ----------
@@ -60,17 +60,17 @@ class Layout:
         return cls(emission.ports, emission.domains)
 
     def table(self) -> str:
-        """Return the text the harness reads: direction, name, width and first word of each."""
+        """Return the text that the harness reads: direction, name, width, first word per line."""
         lines = [f"i {port.name} {port.width} {port.word}" for port in self.inputs]
         lines += [f"o {port.name} {port.width} {port.word}" for port in self.outputs]
         return "\n".join(lines)
 
 
 def binding_header(emission: Emission) -> str:
-    """Return the C++ between the two arrays and the members of the Verilated class."""
+    """Return the C++ header that copies between the two arrays and the Verilated class."""
     layout = Layout.of(emission)
     return "\n".join([
-        "// Generated: between packed ports and the model's members.",
+        "// Generated: copies between packed ports and the model's members.",
         "#pragma once",
         "#include <bitset>",
         "#include <cstdint>",
@@ -94,7 +94,7 @@ def binding_header(emission: Emission) -> str:
 
 
 def domain_functions(layout: Layout) -> list[str]:
-    """Return the lines that drive clocks and resets, and tell which domains are busy."""
+    """Return the C++ functions that drive clocks and resets and sample the domains' `busy`."""
     outputs = {port.name for port in layout.outputs}
     busy = [
         f"top.{domain}_busy" if f"{domain}_busy" in outputs else "true" for domain in layout.domains
@@ -129,14 +129,14 @@ def domain_functions(layout: Layout) -> list[str]:
 
 
 def copy_in(port: PackedPort) -> str:
-    """Return the statement that drives an input."""
+    """Return the C++ statement that drives an input."""
     if port.width <= 32:
         return f"top.{port.name} = words[{port.word}];"
     return f"std::memcpy(&top.{port.name}, words + {port.word}, {4 * port.words});"
 
 
 def copy_out(port: PackedPort) -> str:
-    """Return the statement that samples an output."""
+    """Return the C++ statement that samples an output."""
     if port.width <= 32:
         return f"words[{port.word}] = top.{port.name};"
     return f"std::memcpy(words + {port.word}, &top.{port.name}, {4 * port.words});"

@@ -1,4 +1,4 @@
-"""The C++ harness around an observed cluster: DRAM and host, what its cores do and units count."""
+"""C++ harness of an observed cluster: DRAM, host, core monitors and unit counters."""
 
 import ctypes
 from pathlib import Path
@@ -20,7 +20,7 @@ from .load_latency import PLACES, LoadCounts, LoadLatency
 
 __all__ = ["NEVER", "ClusterHarness", "CoreMarks"]
 
-#: A cycle that has not been.
+#: Cycle number of an event that has not happened.
 NEVER = (1 << 64) - 1
 
 
@@ -44,14 +44,14 @@ class NativeParameters(ctypes.Structure):
 
 
 class ClusterHarness(ProgramHarness):
-    """DRAM, host and AXI ports of an observed cluster, and all that is counted of its cores.
+    """DRAM, host and AXI ports of an observed cluster, with the counters of its cores.
 
     Parameters
     ----------
     library : Path
-        A library built with the harness.
+        Shared library that contains the harness.
     layout : Layout
-        Ports of the cluster.
+        Port layout of the cluster.
     config : ClusterConfig
     dram : DramConfig
     access_cycles : int
@@ -89,7 +89,7 @@ class ClusterHarness(ProgramHarness):
         self.library.harness_cluster(self.handle, ctypes.byref(parameters))
 
     def prepare(self, commands: CommandList | None) -> None:
-        """Let the host start the cores when they begin next, and then carry out a command list."""
+        """Queue host commands for the next run: the start of the cores, then `commands`."""
         rows = CommandList()
         rows.write(CORES_BASE + CORES["start"].offset, 1)
         rows.rows += commands.rows if commands else []
@@ -99,11 +99,11 @@ class ClusterHarness(ProgramHarness):
         )
 
     def renew(self) -> None:
-        """Put host and AXI ports into their first state; memory stays."""
+        """Reset host and AXI ports to their initial state; DRAM keeps its contents."""
         self.library.harness_renew(self.handle)
 
     def marks(self) -> list[CoreMarks]:
-        """Return what each core marked in the run."""
+        """Return the markers of each core in this run."""
         found = [CoreMarks() for _ in range(self.config.cores)]
         for core, marks in enumerate(found):
             self.library.harness_cluster_marks(
@@ -112,12 +112,12 @@ class ClusterHarness(ProgramHarness):
         return found
 
     def cores_end(self) -> int:
-        """Return the cycle of the run from which on no core was busy."""
+        """Return the first cycle of the run after which no core was busy."""
         self.library.harness_cluster_cores_end.restype = ctypes.c_uint64
         return self.library.harness_cluster_cores_end(self.handle)
 
     def load_latency(self) -> dict[str, list[LoadLatency]]:
-        """Return how long the loads of each core took, by where the words are."""
+        """Return the load latencies of each core, by the place of the loaded words."""
         ask = self.library.harness_cluster_latency
         cores = range(self.config.cores)
         return {
@@ -126,7 +126,7 @@ class ClusterHarness(ProgramHarness):
         }
 
     def cache_latency(self) -> dict[str, list[LoadLatency]]:
-        """Return how long reads of each cache took: of each core, and of each slice of the L2."""
+        """Return the read latencies of each cache: L1I and L1D per core, L2 per slice."""
         ask = self.library.harness_cluster_cache_latency
         numbers = {"l1i": self.config.cores, "l1d": self.config.cores, "l2": self.channels}
         return {
@@ -135,13 +135,13 @@ class ClusterHarness(ProgramHarness):
         }
 
     def latency(self, ask, *which: int) -> LoadLatency:
-        """Return what `ask` counted for the parts with these numbers."""
+        """Return the counts that the harness function `ask` has for the parts `which`."""
         counts = LoadCounts()
         ask(self.handle, *map(ctypes.c_uint32, which), ctypes.byref(counts))
         return LoadLatency.of(counts)
 
     def marked(self) -> list[ChannelStatistics]:
-        """Return what each channel had done when the first marker of a beginning was done."""
+        """Return each channel's statistics at the completion of the first begin marker."""
         found = []
         for channel in range(self.channels):
             raw = RawStatistics()
@@ -150,7 +150,7 @@ class ClusterHarness(ProgramHarness):
         return found
 
     def events(self) -> dict[str, int]:
-        """Return what each counter of `counter_table` counts, from the beginning of the run."""
+        """Return the event counts of this run, by the names of `counter_table`."""
         table = counter_table(self.config)
         sums = np.zeros(len(table), np.uint64)
         self.library.harness_cluster_events(self.handle, ctypes.c_void_p(sums.ctypes.data))

@@ -1,4 +1,4 @@
-"""What a cluster says about itself: the errors it met, and what it waits for when it hangs."""
+"""Error registers of a cluster, and the state of its units after a hang, as text."""
 
 from collections.abc import Iterator
 
@@ -9,16 +9,16 @@ from ...hw.isa.memory_map import CORES, CORES_BASE, DMA, MATRIX, numbered, unit_
 
 __all__ = ["describe_faults", "fault_registers", "unit_registers", "units_of"]
 
-#: What each bit of an error register stands for.
-DMA_ERRORS = ("an AXI error response", "a job out of range")
-MATRIX_ERRORS = ("an illegal command", "a command out of range", "a failed job of its DMA")
-#: Bits of the cores' state that are errors, with what each stands for.
+#: Meaning of each bit of an error register.
+DMA_ERRORS = ("an AXI error response", "a descriptor out of range")
+MATRIX_ERRORS = ("an illegal command", "a command out of range", "a failed DMA descriptor")
+#: Error bits of the cores' state, and their meaning.
 CORE_ERRORS = {
     3: "console bytes were lost",
-    4: "a command word went to no matrix unit",
-    5: "DRAM refused what the L2 cache wrote back",
+    4: "a command word named a matrix unit that does not exist",
+    5: "a write-back of the L2 cache got an error response from DRAM",
 }
-#: Bits whose command word is kept in `error_word`.
+#: Bits whose command word is held in `error_word`.
 MATRIX_WORD_ERRORS = 0b11
 
 FAULT_RECORDED = 0b10
@@ -36,7 +36,7 @@ def fault_registers(config: ClusterConfig) -> dict[str, int]:
 def unit_registers(
     config: ClusterConfig, *, dma: tuple[str, ...], matrix: tuple[str, ...]
 ) -> dict[str, int]:
-    """Return the addresses of registers of all ports of the DMA and matrix units, by name."""
+    """Return the addresses of these registers of all DMA ports and matrix units, by name."""
     return {
         f"{unit}_{name}": base + table[name].offset
         for unit, base in unit_bases(len(config.matrices)).items()
@@ -46,7 +46,7 @@ def unit_registers(
 
 
 def units_of(values: dict[str, int], kind: str, register: str) -> Iterator[tuple[str, str]]:
-    """Yield name and words for each unit of a kind whose `register` is among `values`."""
+    """Yield name and display name of each unit of a kind whose `register` is in `values`."""
     words = {
         "dma": ("the DMA", "port {} of the DMA"),
         "matrix": ("the matrix unit", "matrix unit {}"),
@@ -59,17 +59,17 @@ def units_of(values: dict[str, int], kind: str, register: str) -> Iterator[tuple
 
 
 def describe_faults(values: dict[str, int]) -> str:
-    """Return in words what the registers of `fault_registers` hold; nothing without an error."""
+    """Return the errors in the registers of `fault_registers` as text; "" without an error."""
     parts = []
     for unit, words in units_of(values, "dma", "error"):
         if error := values[f"{unit}_error"]:
-            parts.append(f"{words} met {named(error, DMA_ERRORS)}")
+            parts.append(f"{words} reported {named(error, DMA_ERRORS)}")
     for unit, words in units_of(values, "matrix", "error"):
         if error := values[f"{unit}_error"]:
-            sentence = f"{words} met {named(error, MATRIX_ERRORS)}"
+            sentence = f"{words} reported {named(error, MATRIX_ERRORS)}"
             if error & MATRIX_WORD_ERRORS:
                 word = values[f"{unit}_error_word"]
-                sentence += f" (the first refused command is 0x{word:08X})"
+                sentence += f" (first rejected command: 0x{word:08X})"
             parts.append(sentence)
     state = values.get("cores_state", 0)
     if state & FAULT_RECORDED:
@@ -79,11 +79,11 @@ def describe_faults(values: dict[str, int]) -> str:
 
 
 def describe_core_fault(values: dict[str, int]) -> str:
-    """Return in words the fault that the registers of `fault_registers` tell."""
+    """Return the core fault in the registers of `fault_registers` as text."""
     fault = values["cores_fault"]
     causes = MemoryFault if fault >> 8 & 1 else FaultCause
     sentence = (
-        f"core {fault >> 24} met the fault {causes(fault & 0xFF).name} in threads "
+        f"core {fault >> 24} raised fault {causes(fault & 0xFF).name} in threads "
         f"{values['cores_fault_lanes']:#x} of warp {fault >> 16 & 0xFF} at "
         f"0x{values['cores_fault_pc']:08X}"
     )

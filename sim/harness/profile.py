@@ -1,4 +1,4 @@
-"""Where the time of warps goes, by the functions of their program."""
+"""Profile of warps: instructions and cycles by function of their program."""
 
 import ctypes
 from collections import Counter
@@ -12,21 +12,21 @@ from .harness import Harness
 
 __all__ = ["POLLING", "FunctionProfile", "Profiling"]
 
-#: Functions of the runtime in which a warp reads a register again and again until it shows what is
-#: waited for.
+#: Functions of the runtime in which a warp polls a register.
 POLLING = ("virgo_await", "virgo_dma_fence", "virgo_fence")
 
 
 @dataclass(frozen=True)
 class FunctionProfile:
-    """What warps spent in a function and what was inlined into it from the runtime.
+    """Instructions and cycles of a function, including inlined functions of the runtime.
 
     Attributes
     ----------
     instructions : int
-        Instructions of warps that were done.
+        Completed warp instructions.
     cycles : int
-        From the end of the instruction before until that of each of them, over all warps.
+        Cycles from the completion of the previous instruction of the warp to that of each
+        instruction, summed over all warps.
 
     """
 
@@ -35,20 +35,20 @@ class FunctionProfile:
 
 
 class Profiling:
-    """Profiles of all cores of a harness, from now until the cores begin anew.
+    """Profiles of all cores of a harness, from now until the cores restart.
 
-    The cycles between two instructions of a warp are those of the second. An instruction that was
-    inlined belongs to the innermost function of `POLLING` that it is part of, else to the
-    outermost, that whose code it lies in.
+    The cycles between two instructions of a warp count for the second. An inlined instruction
+    counts for the innermost function of `POLLING` around it, else for the outermost function,
+    which contains its code.
 
     Parameters
     ----------
     harness : Harness
-        Of cores that have not begun.
+        Harness of cores that have not started.
     cores : int
-        How many there are.
+        Number of cores.
     program : Program
-        What they will run.
+        Program that the cores will run.
 
     """
 
@@ -69,7 +69,8 @@ class Profiling:
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return instructions and cycles, each uint64 of shape (cores, places).
 
-        A place is a word of the program from its first on; the last is all that lies elsewhere.
+        A place is a word of the program, counted from its first; the last place collects all
+        other addresses.
         """
         places = int(self.library.profile_places(self.profiles[0]))
         done = np.zeros((len(self.profiles), places), np.uint64)
@@ -80,7 +81,7 @@ class Profiling:
         return done, cycles
 
     def functions(self) -> dict[str, FunctionProfile]:
-        """Return what all warps spent in each function, that of most cycles first."""
+        """Return the profile of each function over all warps, most cycles first."""
         done, cycles = (each.sum(axis=0) for each in self.counts())
         chains = CallChains(self.program)
         spent: Counter[str] = Counter()
@@ -95,7 +96,7 @@ class Profiling:
 
 
 def function_of(chains: CallChains, program: Program, pc: int) -> str:
-    """Return the function that an instruction counts for."""
+    """Return the function for which an instruction counts."""
     for line in chains.at(pc):
         if line.function in POLLING:
             return line.function

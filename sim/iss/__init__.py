@@ -1,1 +1,1 @@
-"""The instruction-set model: what programs do, without a clock."""
+"""Instruction-set model: bit-exact execution of programs without a clock."""

@@ -1,4 +1,4 @@
-"""The instruction-set model's arithmetic over arrays: the same C++, for tests and measurements."""
+"""Arithmetic of the instruction-set model over arrays, from the same C++, for tests."""
 
 import ctypes
 import functools
@@ -32,13 +32,13 @@ __all__ = [
 ]
 
 SOURCE = "arithmetic/arithmetic.cpp"
-#: Instructions with a fast way for ordinary operands beside the exact one, and their operands.
+#: Instructions with a fast path for ordinary operands, and their number of operands.
 ROUNDED = {
     **dict.fromkeys(("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s"), 3),
     **dict.fromkeys(("fadd.s", "fsub.s", "fmul.s", "fdiv.s"), 2),
     "fsqrt.s": 1,
 }
-#: All instructions, and their operands.
+#: All instructions, and their number of operands.
 OPERANDS = {
     **ROUNDED,
     **dict.fromkeys(("fmin.s", "fmax.s", "feq.s", "flt.s", "fle.s"), 2),
@@ -47,7 +47,7 @@ OPERANDS = {
 
 
 class Processor(IntEnum):
-    """What other code in the process may have made of the processor's floating point."""
+    """Floating-point modes of the processor that other code in the process may have set."""
 
     AS_IS = 0
     TOWARD_ZERO = 1
@@ -57,7 +57,7 @@ class Processor(IntEnum):
 
 
 def included(name: str, found: dict[str, str]) -> dict[str, str]:
-    """Return the texts of a source and of all of ours that it includes, by name."""
+    """Return the texts of a source and of all our headers that it includes, by name."""
     if name not in found and (NATIVE / name).exists():
         found[name] = (NATIVE / name).read_text()
         for inner in re.findall(r'#include "(.*)"', found[name]):
@@ -66,7 +66,7 @@ def included(name: str, found: dict[str, str]) -> dict[str, str]:
 
 
 def build_arithmetic() -> Path:
-    """Return the library, built if it is not in the cache."""
+    """Return the path of the library; build it if it is not in the cache."""
     compiler = find_compiler()
     flags = [*FLAGS, *compiler.flags(2)]
     tables = special_header()
@@ -87,18 +87,18 @@ def build_arithmetic() -> Path:
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """Return the library."""
+    """Return the loaded library."""
     return ctypes.CDLL(str(build_arithmetic()))
 
 
 def pointer(array: np.ndarray) -> ctypes.c_void_p:
-    """Return where an array begins."""
+    """Return the address of an array."""
     assert array.flags.c_contiguous
     return array.ctypes.data_as(ctypes.c_void_p)
 
 
 def columns(operation: str, operands, rounding) -> list[np.ndarray]:
-    """Return three operands and the modes as equally long arrays."""
+    """Return three operands and the rounding modes as arrays of equal length."""
     wanted = OPERANDS[operation]
     if len(operands) != wanted:
         raise ValueError(f"{operation} must have {wanted} operands, not {len(operands)}")
@@ -108,7 +108,7 @@ def columns(operation: str, operands, rounding) -> list[np.ndarray]:
 
 
 def call(name: str, operation: str, operands, rounding) -> tuple[np.ndarray, np.ndarray]:
-    """Return results and flags of a function over arrays."""
+    """Return results and flags of a C++ function over arrays."""
     arrays = columns(operation, operands, rounding)
     results, flags = np.zeros((2, len(arrays[0])), np.uint32)
     function = getattr(library(), name)
@@ -124,14 +124,14 @@ def symbol(operation: str, kind: str = "") -> str:
 def compute(
     operation: str, *operands, rounding: Rounding | int | np.ndarray = Rounding.NEAREST_EVEN
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the results of an instruction of `OPERANDS` and its flags, lane by lane."""
+    """Return results and flags of an instruction of `OPERANDS`, lane by lane."""
     return call(symbol(operation), operation, operands, rounding)
 
 
 def compute_exact(
     operation: str, *operands, rounding: Rounding | int | np.ndarray = Rounding.NEAREST_EVEN
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same of an instruction of `ROUNDED`, all of it in integers."""
+    """Return results and flags of an instruction of `ROUNDED`, computed in integers only."""
     return call(symbol(operation, "_exact"), operation, operands, rounding)
 
 
@@ -143,28 +143,28 @@ def compute_warps(
     before: np.ndarray,
     rounding: Rounding | int = Rounding.NEAREST_EVEN,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same of an instruction of `ROUNDED`, several lanes at a time.
+    """Return results and flags of an instruction of `ROUNDED`, several lanes at a time.
 
     Parameters
     ----------
     operation : str
-        The instruction.
+        Name of the instruction.
     operands : arrays of stored bits
-        The lanes of one warp after those of another.
+        Lanes of all warps, warp after warp.
     lanes : int
-        Of one warp.
+        Lanes of one warp.
     masks : array or int
         Active lanes of each warp, or of all.
     before : array
-        What the destination holds.
+        Previous contents of the destination.
     rounding : Rounding
-        Of all warps.
+        Rounding mode of all warps.
 
     """
     arrays = columns(operation, operands, rounding)
     count, rest = divmod(len(arrays[0]), lanes)
     if rest:
-        raise ValueError(f"operands must fill warps of {lanes} lanes, not leave {rest} over")
+        raise ValueError(f"operands must fill warps of {lanes} lanes, not leave a rest of {rest}")
     masks = np.ascontiguousarray(np.broadcast_to(np.asarray(masks, np.uint32), count))
     results, flags = np.array(before, np.uint32), np.zeros(count, np.uint32)
     function = getattr(library(), symbol(operation, "_lanes"))
@@ -184,7 +184,7 @@ def special_function(operation: SpecialOperation, a) -> np.ndarray:
 
 
 def hmma(registers, accumulators: int) -> np.ndarray:
-    """Return the registers of warps, (warps, 32, 8), after ``hmma`` on one of the accumulators."""
+    """Return the registers of warps, (warps, 32, 8), after ``hmma`` with one accumulator."""
     registers = np.array(registers, np.uint32, order="C")
     count = ctypes.c_size_t(len(registers))
     library().spica_hmma(count, ctypes.c_uint(accumulators), pointer(registers))
@@ -194,7 +194,7 @@ def hmma(registers, accumulators: int) -> np.ndarray:
 def hgmma(a, b, registers) -> np.ndarray:
     """Return the registers of warps, (warps, 32, 8), after ``hgmma``.
 
-    `a` and `b` are what shared memory holds, (warps, 16, 32) and (warps, 32, 16).
+    `a` and `b` are the operands in shared memory, (warps, 16, 32) and (warps, 32, 16).
     """
     a, b = (np.ascontiguousarray(x, np.uint16) for x in (a, b))
     registers = np.array(registers, np.uint32, order="C")
@@ -205,7 +205,7 @@ def hgmma(a, b, registers) -> np.ndarray:
 
 @contextmanager
 def on_processor(kind: Processor) -> Iterator[None]:
-    """Compute with the processor made so, which nothing may depend on."""
+    """Set the processor's floating-point mode in the C++ calls; results must not change."""
     library().spica_choose_processor(ctypes.c_uint(kind))
     try:
         yield

@@ -1,4 +1,4 @@
-"""The constants and tables of the special functions as a C++ header: one definition for both."""
+"""Generated C++ header with the constants and tables of the special functions."""
 
 from collections.abc import Iterable
 
@@ -51,7 +51,7 @@ def special_header() -> str:
         "",
         *(f"constexpr int {camel(name)} = {getattr(special, name)};" for name in CONSTANTS),
         "",
-        "// Segments of one length; `before` counts those of the pieces below.",
+        "// Segments of equal length; `before` is the number of segments in earlier pieces.",
         "struct Piece { int first, last, index_width, before; };",
         "struct Coefficients { int64_t c0, c1, c2; };",
         "",
@@ -71,7 +71,7 @@ def camel(name: str) -> str:
 
 
 def table_lines(name: str, table: Table) -> list[str]:
-    """Return the lines of one table: its type with pieces and coefficients."""
+    """Return the lines of one table: a struct with pieces and coefficients."""
     before, pieces = 0, []
     for piece in table.pieces:
         pieces.append(f"{{{piece.first}, {piece.last}, {piece.index_width}, {before}}}")
@@ -89,12 +89,12 @@ def table_lines(name: str, table: Table) -> list[str]:
 
 
 def window_lines() -> list[str]:
-    """Return the bits of 1 / (2 pi) that count for the exponents from -1 to the largest."""
+    """Return the lines of the windows of 1 / (2 pi), one per exponent from -1 to the largest."""
     mask = (1 << special.WINDOW_WIDTH) - 1
     top = INVERSE_TURN_WIDTH + FP32.fraction_width - special.WINDOW_WIDTH
     windows = (INVERSE_TURN >> (top - e) & mask for e in range(-1, FP32.bias + 1))
     return [
-        "// Of 1 / (2 pi), the bits that count for exponents from -1.",
+        "// Significant bits of 1 / (2 pi) for each exponent from -1 on.",
         "constexpr int64_t kWindows[] = {",
         *wrapped(f"{window:#x}" for window in windows),
         "};",
@@ -103,7 +103,7 @@ def window_lines() -> list[str]:
 
 
 def wrapped(items: Iterable[str], columns: int = 100) -> list[str]:
-    """Return `items` with commas, as many on a line as fit."""
+    """Return `items` with commas, wrapped into lines of at most `columns`."""
     lines, line = [], "   "
     for item in items:
         if len(line) + len(item) + 2 > columns:

@@ -1,4 +1,4 @@
-"""Devices as the instruction-set model's C++ calls them: what they raise is kept for later."""
+"""Callbacks from the instruction-set model's C++ to the unit models, with deferred exceptions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,15 +10,15 @@ __all__ = ["DeviceLink"]
 
 
 class Guard:
-    """Keeps what an action raised: an exception cannot pass through C++."""
+    """Holder of an action's exception, which cannot propagate through C++."""
 
     def __init__(self):
         self.raised: BaseException | None = None
 
     def run(self, action: Callable[..., None], *arguments: Any) -> int:
-        """Return 1, or 0 if the action raised, which ends the machine's run.
+        """Run `action`; return 1, or 0 if it raised, which ends the machine's run.
 
-        0 is also what C++ gets where an interrupt comes just before this can keep it.
+        C++ also gets 0 if an interrupt arrives just before the exception is stored.
         """
         try:
             action(*arguments)
@@ -29,7 +29,7 @@ class Guard:
 
 
 class DeviceLink:
-    """Callbacks to a cluster's devices.
+    """Callbacks to a cluster's units.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class DeviceLink:
     """
 
     def __init__(self, devices: Devices):
-        # The callbacks know the guard but not this object, which thus is no part of a cycle.
+        # The callbacks refer to the guard and not to this object, which avoids a reference cycle.
         guard = Guard()
         self.devices = devices
         self.guard = guard
@@ -53,11 +53,11 @@ class DeviceLink:
         )
 
     def finish(self) -> bool:
-        """Do all that is queued; return whether that failed."""
+        """Execute all queued work; return whether that failed."""
         return not self.guard.run(self.devices.finish)
 
     def take(self) -> str:
-        """Return what the device said that failed; raise what was no fault of the program's."""
+        """Return the message of a `DeviceFault`; re-raise any other exception."""
         error, self.guard.raised = self.guard.raised, None
         if isinstance(error, DeviceFault):
             return str(error)

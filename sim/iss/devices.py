@@ -1,4 +1,4 @@
-"""The DMA and the matrix units as cores see them: registers, command words, and work that waits."""
+"""Functional model of the DMA and the matrix units: registers, command words, queued work."""
 
 from collections.abc import Callable
 
@@ -13,25 +13,24 @@ from .device.work_queue import SCHEDULES, Agenda, DeviceFault
 
 __all__ = ["SCHEDULES", "DeviceFault", "Devices"]
 
-#: Registers that programs read until they show what they wait for.
+#: Status registers that programs poll.
 POLLED = {*DMA_STATUS, "busy", "running", "computes_done"}
 #: Bits of a command word that name the matrix unit.
 UNIT_SHIFT, UNIT_MASK = 5, 3
 
 
 class Devices:
-    """The engines of a cluster without a clock: to the bit what they do, in an order they may.
+    """Bit-exact model of a cluster's units without a clock, in a permitted order.
 
-    Jobs and commands are queued, without limit. What is queued is done when a status register is
-    read, one thing at each read, after the value was taken: who polls gets on, and who does not
-    wait sees what has not happened yet. With ``schedule="random"`` a generator decides how much
-    is done before each access and after each look, and in which of the orders that the machine
-    leaves open.
+    Descriptors and commands are queued without limit. Each read of a status register executes one
+    queued item after its value was taken, so polling makes progress, and a program that does not
+    wait sees the old contents of memory. With ``schedule="random"``, a random number of items is
+    executed before each access and after each poll, in any order that the machine permits.
 
-    What the hardware refuses sets the error registers. `DeviceFault` is raised for what has no
-    register, and for what has no defined outcome: a transfer or a compute that touches bytes of
-    another one, not done, with no order between the two; results of an accumulator that nothing
-    was computed into; DRAM that was not placed.
+    Commands that the hardware rejects set the error registers. `DeviceFault` is raised for
+    accesses without a register, and for undefined results: a transfer or compute that overlaps an
+    unordered pending one; a read of accumulator rows that no compute has written; DRAM that was
+    not placed.
 
     Parameters
     ----------
@@ -41,9 +40,9 @@ class Devices:
     schedule : str
         ``in_turn`` or ``random``.
     seed : int
-        Of the random schedule.
+        Seed of the random schedule.
     allowed : callable or None
-        ``allowed(address, nbytes)``: whether this DRAM may be touched; None for all of it.
+        ``allowed(address, nbytes)``: whether this DRAM may be accessed; None allows all of it.
 
     """
 
@@ -102,10 +101,10 @@ class Devices:
         self.units[unit].write(name, data)
 
     def cisc(self, word: int):
-        """Issue a CISC command word; one for a unit that is not there is refused by the first."""
+        """Issue a CISC command word; the first unit rejects one that names a missing unit."""
         if not self.matrices:
             raise DeviceFault(
-                f"command word 0x{word:08X} needs a matrix unit, and the cluster has none"
+                f"command word 0x{word:08X} needs a matrix unit; the cluster has none"
             )
         number = word >> UNIT_SHIFT & UNIT_MASK
         if number < len(self.matrices):
@@ -115,37 +114,37 @@ class Devices:
         self.write(self.bases[numbered("matrix", number)] + MATRIX["cisc"].offset, word)
 
     def advance(self) -> bool:
-        """Do one thing that is queued; return whether there was one."""
+        """Execute one queued item; return whether there was one."""
         return self.agenda.advance()
 
     def finish(self):
-        """Do all that is queued."""
+        """Execute all queued items."""
         while self.advance():
             pass
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is queued."""
+        """Whether the queue is empty."""
         return not self.agenda.pending
 
     @property
     def computes(self) -> int:
-        """Computes that are queued."""
+        """Number of queued computes."""
         return sum(work.kind == "compute" for work in self.agenda.pending)
 
     @property
     def error(self) -> bool:
-        """Whether an error register holds something."""
+        """Whether any error register is not 0."""
         return any(unit.error for unit in self.units.values())
 
     def describe(self) -> str:
-        """Return in words how far each engine is, what it waits for, and what it refused."""
+        """Return progress, pending work and errors of each unit as text."""
         parts = [unit.describe() for unit in self.units.values()]
         values = {f"{name}_error": unit.error for name, unit in self.units.items()}
         for number, matrix in enumerate(self.matrices):
             values[f"{numbered('matrix', number)}_error_word"] = matrix.decoder.error_word
         if not self.idle:
-            parts.append(f"not done: {self.agenda.describe()}")
+            parts.append(f"pending: {self.agenda.describe()}")
         if errors := describe_faults(values):
             parts.append(errors)
         return "; ".join(parts)
@@ -153,5 +152,5 @@ class Devices:
     def find(self, offset: int) -> tuple[str, str]:
         """Return the unit and the name of the register at `offset`."""
         if offset not in self.registers:
-            raise DeviceFault(f"there is no register at 0x{offset:04X} of the window of registers")
+            raise DeviceFault(f"the register window has no register at 0x{offset:04X}")
         return self.registers[offset]

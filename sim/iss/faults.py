@@ -1,4 +1,4 @@
-"""Every fault of the instruction-set model: its number in C++, its cause, its sentence."""
+"""Faults of the instruction-set model: C++ number, cause and message of each."""
 
 import enum
 
@@ -10,60 +10,63 @@ __all__ = ["REASONS", "Reason", "fault_of", "lane_text", "numbers_text"]
 
 
 class Reason(enum.Enum):
-    """What exactly went wrong: cause, and the sentence's middle.
+    """Reason of a fault: cause, and the middle part of its message.
 
-    The sentence may name the ``address``, and up to two numbers, ``first`` and ``second``, whose
-    meaning is the reason's own. Its place here is its number in C++.
+    The message may contain the ``address`` and up to two numbers, ``first`` and ``second``, whose
+    meaning depends on the reason. The position in this enum is the number in C++.
     """
 
-    ILLEGAL = (Cause.ILLEGAL_INSTRUCTION, "no instruction is 0x{word:08x}")
-    ATOMIC = (Cause.ILLEGAL_INSTRUCTION, "cores have no atomic instructions such as 0x{word:08x}")
+    ILLEGAL = (Cause.ILLEGAL_INSTRUCTION, "0x{word:08x} is not an instruction")
+    ATOMIC = (Cause.ILLEGAL_INSTRUCTION, "atomic instruction 0x{word:08x} is not supported")
     ROUNDING = (Cause.ILLEGAL_INSTRUCTION, "rounding mode {first} is reserved")
-    UNKNOWN_CSR = (Cause.ILLEGAL_INSTRUCTION, "there is no control register {first:#x}")
-    READ_ONLY_CSR = (Cause.ILLEGAL_INSTRUCTION, "control register {first:#x} is read-only")
-    TENSOR = (Cause.ILLEGAL_INSTRUCTION, "this core has no such tensor instruction")
+    UNKNOWN_CSR = (Cause.ILLEGAL_INSTRUCTION, "CSR {first:#x} does not exist")
+    READ_ONLY_CSR = (Cause.ILLEGAL_INSTRUCTION, "CSR {first:#x} is read-only")
+    TENSOR = (Cause.ILLEGAL_INSTRUCTION, "this core does not have this tensor instruction")
     ACCUMULATOR = (
         Cause.ILLEGAL_INSTRUCTION,
-        "accumulators are chosen by x0 or x1, not x{first}",
+        "the accumulator must be x0 or x1, not x{first}",
     )
-    NOT_PLACED = (Cause.OUTSIDE_MEMORY, "instruction fetch where no program was placed")
+    NOT_PLACED = (Cause.OUTSIDE_MEMORY, "instruction fetch outside the placed program")
     STACK_OVERFLOW = (
         Cause.STACK_OVERFLOW,
-        "divergent split inside {first} others, which is all the stack holds",
+        "divergent split inside {first} open splits, the capacity of the stack",
     )
     STACK_UNDERFLOW = (Cause.STACK_UNDERFLOW, "join without an open divergent split")
     MISALIGNED_JUMP = (
         Cause.MISALIGNED_JUMP,
-        "jump to 0x{address:08x}, which is no multiple of 4",
+        "jump to 0x{address:08x}, which is not a multiple of 4",
     )
     LOAD_OUTSIDE = (
         Cause.OUTSIDE_MEMORY,
-        "load of {first} bytes at 0x{address:08x}, where no memory is",
+        "load of {first} bytes at 0x{address:08x}, an unmapped address",
     )
     STORE_OUTSIDE = (
         Cause.OUTSIDE_MEMORY,
-        "store of {first} bytes at 0x{address:08x}, where no memory is",
+        "store of {first} bytes at 0x{address:08x}, an unmapped address",
     )
     LOAD_NOT_PLACED = (
         Cause.OUTSIDE_MEMORY,
-        "load of {first} bytes at 0x{address:08x}, outside everything that was placed",
+        "load of {first} bytes at 0x{address:08x}, outside all placed regions",
     )
     STORE_NOT_PLACED = (
         Cause.OUTSIDE_MEMORY,
-        "store of {first} bytes at 0x{address:08x}, outside everything that was placed",
+        "store of {first} bytes at 0x{address:08x}, outside all placed regions",
     )
-    CONSOLE_LOAD = (Cause.OUTSIDE_MEMORY, "load at 0x{address:08x}, the console, which only prints")
+    CONSOLE_LOAD = (
+        Cause.OUTSIDE_MEMORY,
+        "load at 0x{address:08x}, the console, which is write-only",
+    )
     CONSOLE_SIZE = (
         Cause.OUTSIDE_MEMORY,
-        "store of {first} bytes at 0x{address:08x}, the console, which takes single bytes",
+        "store of {first} bytes at 0x{address:08x}, the console, which requires 1 byte",
     )
     REGISTER_SIZE = (
         Cause.OUTSIDE_MEMORY,
-        "access of {first} bytes at 0x{address:08x}, a device's register, which takes words",
+        "access of {first} bytes at 0x{address:08x}, a unit register, which requires 4 bytes",
     )
     MISALIGNED = (
         Cause.MISALIGNED_ACCESS,
-        "access of {first} bytes at 0x{address:08x}, which is no multiple of {first}",
+        "access of {first} bytes at 0x{address:08x}, which is not a multiple of {first}",
     )
     OPERAND_OUTSIDE = (
         Cause.OUTSIDE_MEMORY,
@@ -71,27 +74,30 @@ class Reason(enum.Enum):
     )
     OPERAND_MISALIGNED = (
         Cause.MISALIGNED_ACCESS,
-        "operand at 0x{address:08x}, which is no multiple of 4",
+        "operand at 0x{address:08x}, which is not a multiple of 4",
     )
     DIVERGENT_BRANCH = (
         Cause.DIVERGENT_BRANCH,
-        "these lanes branch otherwise than lane {first}: use vx_split and vx_join",
+        "these lanes disagree with lane {first}: use vx_split and vx_join",
     )
     DIVERGENT_JUMP = (
         Cause.DIVERGENT_BRANCH,
-        "these lanes jump elsewhere than lane {first}, to 0x{address:08x} and others",
+        "these lanes jump to other targets than lane {first}, the lowest to 0x{address:08x}",
     )
-    BARRIER_NUMBER = (Cause.BAD_BARRIER, "barrier {first:#x} is not one of the {second} there are")
-    BARRIER_COUNT = (Cause.BAD_BARRIER, "a barrier takes 1 to {second} of them, not {first}")
+    BARRIER_NUMBER = (
+        Cause.BAD_BARRIER,
+        "barrier {first:#x} does not exist: the machine has {second}",
+    )
+    BARRIER_COUNT = (Cause.BAD_BARRIER, "the barrier count must be 1 to {second}, not {first}")
     BARRIER_DISAGREES = (
         Cause.BAD_BARRIER,
-        "this barrier is for {first} here, for {second} where others wait at it",
+        "the barrier count is {first} here, but {second} at earlier arrivals",
     )
     BARRIER_FULL = (
         Cause.BAD_BARRIER,
-        "all {second} of this core that barrier {first:#x} is for have arrived before",
+        "barrier {first:#x} already has all {second} arrivals of this core",
     )
-    WSPAWN_COUNT = (Cause.BAD_WSPAWN, "a core has {second} warps, not {first}")
+    WSPAWN_COUNT = (Cause.BAD_WSPAWN, "the warp count must be at most {second}, not {first}")
     DEVICE = (Cause.DEVICE, "{sentence}")
 
     def __init__(self, cause: Cause, middle: str):
@@ -103,7 +109,7 @@ REASONS = tuple(Reason)
 
 
 def numbers_text(noun: str, mask: int) -> str:
-    """Return what a mask names, ``core 3`` or ``cores 0-3, 7``."""
+    """Return the numbers in a mask as text, ``core 3`` or ``cores 0-3, 7``."""
     numbers = [number for number in range(32) if mask >> number & 1]
     spans: list[list[int]] = []
     for number in numbers:
@@ -116,12 +122,12 @@ def numbers_text(noun: str, mask: int) -> str:
 
 
 def lane_text(mask: int) -> str:
-    """Return the lanes of a mask, ``lane 3`` or ``lanes 0-3, 7``."""
+    """Return the lanes in a mask as text, ``lane 3`` or ``lanes 0-3, 7``."""
     return numbers_text("lane", mask)
 
 
 def fault_of(native: NativeFault, said: str) -> Fault:
-    """Return a fault as C++ tells it, with its whole sentence; `said` is what a device said."""
+    """Return a fault from its C++ structure, with its message; `said` is a unit's message."""
     reason = REASONS[native.reason]
     middle = reason.middle.format(
         word=native.word,

@@ -1,4 +1,4 @@
-"""The machine's memory as the host sees it."""
+"""Host access to the memory of the instruction-set model."""
 
 import ctypes
 
@@ -11,7 +11,7 @@ __all__ = ["HostMemory"]
 
 
 class HostMemory:
-    """DRAM, shared memory and what lies behind it, by address.
+    """Host view of DRAM, shared memory and the print buffers behind it, by address.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class HostMemory:
         self.access("iss_write", address, np.ascontiguousarray(values).reshape(-1).view(np.uint8))
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
-        """Read bytes from where `write` can write."""
+        """Read bytes of the memory that `write` accesses."""
         values = np.zeros(nbytes, np.uint8)
         self.access("iss_read", address, values)
         return values
@@ -38,12 +38,12 @@ class HostMemory:
         size = ctypes.c_uint64(values.size)
         if not is_inside or not self.native.call(function, address, pointer_to(values), size):
             raise UserError(
-                f"address must be one of DRAM or shared memory for {values.size} bytes, "
+                f"address must be in DRAM or shared memory for {values.size} bytes, "
                 f"not {address:#x}"
             )
 
     def allow(self, address: int, nbytes: int) -> None:
-        """Let programs touch these bytes of DRAM, and from the first time on only such."""
+        """Allow accesses of programs to these bytes of DRAM; without any call, all are allowed."""
         if nbytes < 1 or address < 0 or address + nbytes > 1 << 32:
             raise UserError(
                 f"a region must be 1 byte or more of 32-bit addresses, not {nbytes} at {address:#x}"
@@ -51,5 +51,5 @@ class HostMemory:
         self.native.call("iss_allow", address, address + nbytes - 1)
 
     def is_allowed(self, address: int, nbytes: int) -> bool:
-        """Return whether programs may touch these bytes of DRAM."""
+        """Return whether programs may access these bytes of DRAM."""
         return bool(self.native.call("iss_is_allowed", address, ctypes.c_uint64(nbytes)))

@@ -1,4 +1,4 @@
-"""The instruction-set model's C++: compiled once, and kept."""
+"""Build and cache of the instruction-set model's C++ library."""
 
 import ctypes
 import functools
@@ -15,12 +15,12 @@ __all__ = ["build_library", "load_library", "model_identity"]
 
 NATIVE = Path(__file__).with_name("native")
 SOURCES = ("machine.cpp", "api.cpp")
-# Floats of the processor stand for those of the machine: nothing may contract or reorder them.
+# The processor's floats compute the machine's, so the compiler must not contract or reorder them.
 FLAGS = ("-std=c++20", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-Wall", "-Wextra")
 
 
 def texts() -> list[str]:
-    """Return names and texts of all our own C++."""
+    """Return names and texts of all C++ sources and headers."""
     found = []
     for path in sorted(NATIVE.rglob("*")):
         if path.suffix in (".cpp", ".hpp"):
@@ -29,12 +29,12 @@ def texts() -> list[str]:
 
 
 def build_library(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> Path:
-    """Return the library, built if it is not in the cache.
+    """Return the path of the library; build it if it is not in the cache.
 
     Parameters
     ----------
     instructions : mapping of str to Instruction
-        What the table of instructions is generated from.
+        Source of the generated instruction table.
 
     """
     compiler = find_compiler()
@@ -68,13 +68,13 @@ def build_library(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> Pat
 
 @functools.cache
 def model_identity() -> str:
-    """Return a hash of what the state of a machine means, whichever compiler made the library."""
+    """Return a hash of the format of a machine's state, independent of the compiler."""
     return digest([header(INSTRUCTIONS), *texts()])
 
 
 @functools.cache
 def load_library() -> ctypes.CDLL:
-    """Return the library with the types of its functions."""
+    """Return the loaded library with the types of its functions."""
     library = ctypes.CDLL(str(build_library()))
     library.iss_create.restype = ctypes.c_void_p
     library.iss_history.restype = ctypes.c_uint64

@@ -1,4 +1,4 @@
-"""The instruction-set model of a cluster: programs run to the bit, without cycles."""
+"""Instruction-set model of a cluster: bit-exact execution of programs without cycles."""
 
 import ctypes
 import time
@@ -24,43 +24,43 @@ from .warps import change_warp, describe_wait, head_of, warp_state, words_of_war
 __all__ = ["SCHEDULES", "Iss"]
 
 SCHEDULES = ("in_turn", "random")
-#: Instructions between two chances to interrupt and to print.
+#: Instructions between two checks for an interrupt and for console output.
 CHUNK = 1_000_000
 STOPS = tuple(Stop)
 RETIRED, CANNOT_RUN = 0, 1
 
 
 class Iss:
-    """A cluster's cores, executing one instruction of one warp at a time.
+    """Model of a cluster's cores that executes one instruction of one warp at a time.
 
     Parameters
     ----------
     config : ClusterConfig
-        With cores.
+        Config with cores.
     schedule : str
-        ``in_turn`` executes one instruction of each warp that can run after the other;
-        ``random`` one of any of them, so that races show.
+        ``in_turn`` selects runnable warps round-robin, one instruction each; ``random`` selects
+        one at random, which exposes races.
     seed : int
-        Of the random schedule.
+        Seed of the random schedule.
 
     Attributes
     ----------
     console : bytes
-        All that was printed since the last reset.
+        Console output since the last reset.
     on_console : callable or None
-        Told what is printed, while a program runs.
+        Callback for console output while a program runs.
     statistics : Statistics
-        What was executed since the last reset.
+        Instruction counts since the last reset.
     memory : HostMemory
-        What `read` and `write` reach, for who needs no more of a machine.
+        Memory of `read` and `write`, as a separate object.
     devices : Devices
-        The DMA and the matrix unit, new with every reset.
+        The DMA and the matrix units, created anew by every reset.
 
     """
 
     def __init__(self, config: ClusterConfig, *, schedule: str = "in_turn", seed: int = 1):
         if config.core is None:
-            raise UserError("the instruction-set model needs cores, and this cluster has none")
+            raise UserError("the instruction-set model needs cores; this cluster has none")
         if schedule not in SCHEDULES:
             raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
         self.config = config
@@ -75,9 +75,9 @@ class Iss:
         self.reset()
 
     def reset(self, entry: int = ENTRY) -> None:
-        """Put every warp into its first state, warp 0 of each core at `entry`; keep memory."""
+        """Reset every warp and start warp 0 of each core at `entry`; memory is kept."""
         if entry % 4 or not 0 <= entry < 1 << 32:
-            raise UserError(f"entry must be a multiple of 4 of 32 bits, not {entry:#x}")
+            raise UserError(f"entry must be a 32-bit multiple of 4, not {entry:#x}")
         self.devices = Devices(
             self.config,
             self.memory,
@@ -91,19 +91,19 @@ class Iss:
         self.printed = 0
 
     def write(self, address: int, data: bytes | bytearray | np.ndarray) -> None:
-        """Write to DRAM, shared memory or what lies behind it, as the host does."""
+        """Write to DRAM, shared memory or the print buffers behind it, as the host."""
         self.memory.write(address, data)
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
-        """Read bytes from where `write` can write."""
+        """Read bytes of the memory that `write` accesses."""
         return self.memory.read(address, nbytes)
 
     def allow(self, address: int, nbytes: int) -> None:
-        """Place something: a program may touch these bytes of DRAM, and only what was placed."""
+        """Place a region of DRAM: programs may access placed regions only."""
         self.memory.allow(address, nbytes)
 
     def run(self, limit: int = 100_000_000) -> Outcome:
-        """Run until all warps have ended, one faults, none can go on, or `limit` instructions."""
+        """Run until all warps have ended, a fault, a deadlock, or `limit` instructions."""
         if limit < 0:
             raise UserError(f"limit must not be negative, not {limit}")
         started = time.perf_counter()
@@ -147,16 +147,16 @@ class Iss:
         return fault_of(native, said)
 
     def device_fault(self) -> Fault:
-        """Return what a device met while no instruction was executed."""
+        """Return the fault of a unit that occurred outside any instruction."""
         return Fault(Cause.DEVICE, 0, 0, 0, 0, 0, None, f"device: {self.link.take()}")
 
     @property
     def console(self) -> bytes:
-        """All that was printed since the last reset."""
+        """Console output since the last reset."""
         return self.console_from(0)
 
     def console_from(self, start: int) -> bytes:
-        """Return what was printed after the first `start` bytes."""
+        """Return the console output after the first `start` bytes."""
         text = ctypes.c_void_p()
         size = self.native.call("iss_console", ctypes.byref(text))
         return ctypes.string_at((text.value or 0) + start, size - start) if size > start else b""
@@ -167,7 +167,7 @@ class Iss:
             self.on_console(new)
 
     def core_state(self, core: int) -> tuple[int, int]:
-        """Return how many instructions a core has retired, and its exit code."""
+        """Return the retired instructions of a core and its exit code."""
         instructions, exit_code = ctypes.c_uint64(), ctypes.c_int32()
         self.native.call("iss_core", core, ctypes.byref(instructions), ctypes.byref(exit_code))
         return instructions.value, exit_code.value
@@ -179,26 +179,26 @@ class Iss:
 
     @property
     def exit_code(self) -> int:
-        """The first of the cores' exit codes that is not 0, else 0."""
+        """First exit code of a core that is not 0, else 0."""
         codes = [self.core_state(core)[1] for core in range(self.config.cores)]
         return next((code for code in codes if code), 0)
 
     def warp(self, core: int, warp: int) -> WarpState:
-        """Return a copy of what a warp holds."""
+        """Return a copy of a warp's state."""
         words = self.warp_words(core, warp)
         head = head_of(words)
         waits = self.waits(core, warp, head["barrier"]) if head["waiting"] else ""
         return warp_state(words, self.core.threads, waits)
 
     def warp_words(self, core: int, warp: int) -> np.ndarray:
-        """Return a warp's state as C++ tells it."""
+        """Return a warp's state as the array of words from C++."""
         self.require_warp(core, warp)
         words = np.zeros(words_of_warp(self.core.threads), np.uint32)
         self.native.call("iss_warp", core, warp, pointer_to(words))
         return words
 
     def set_warp(self, core: int, warp: int, **changes: Any) -> None:
-        """Change what a warp holds, for tests; what is not given stays.
+        """Change the given fields of a warp's state, for tests.
 
         Parameters are ``pc``, ``mask``, ``active``, ``fflags``, ``frm``, ``mscratch``, and
         ``integers`` and ``floats``, (32, threads) words. A mask makes the warp active unless it
@@ -209,7 +209,7 @@ class Iss:
         self.native.call("iss_set_warp", core, warp, pointer_to(words))
 
     def history(self, core: int, warp: int) -> list[tuple[int, int, int]]:
-        """Return (pc, word, mask) of the last instructions a warp executed, the oldest first."""
+        """Return (pc, word, mask) of a warp's last instructions, oldest first."""
         self.require_warp(core, warp)
         words = np.zeros((HISTORY, 3), np.uint32)
         kept = self.native.call("iss_history", core, warp, pointer_to(words))
@@ -224,14 +224,14 @@ class Iss:
                 raise UserError(f"{name} must be from 0 to {count - 1}, not {number}")
 
     def waits(self, core: int, warp: int, barrier: int) -> str:
-        """Return in words what a warp that waits waits for."""
+        """Return the barrier state of a waiting warp as text."""
         words = np.zeros(4, np.uint32)
         self.native.call("iss_barrier", core, warp, pointer_to(words))
         return describe_wait(core, barrier, words.tolist(), self.config.cores)
 
     @property
     def statistics(self) -> Statistics:
-        """What was executed since the last reset."""
+        """Instruction counts since the last reset."""
         words = np.zeros(COUNT_WORDS, np.uint64)
         self.native.call("iss_counts", pointer_to(words))
         states = (self.core_state(core) for core in range(self.config.cores))

@@ -1,4 +1,4 @@
-"""A machine of the C++ library, destroyed with its last user."""
+"""Handle of a machine in the C++ library."""
 
 import ctypes
 from typing import Any
@@ -17,7 +17,7 @@ def pointer_to(values: np.ndarray) -> ctypes.c_void_p:
 
 
 class NativeMachine:
-    """A machine in C++.
+    """Owner of a machine in C++, which it destroys with itself.
 
     Parameters
     ----------
@@ -34,17 +34,17 @@ class NativeMachine:
             self.library.iss_destroy(self.handle)
 
     def save(self) -> bytes:
-        """Return the machine's state, without that of devices."""
+        """Return the machine's state without that of the units."""
         words = ctypes.c_void_p()
         size = self.call("iss_save", ctypes.byref(words))
         return ctypes.string_at(words.value or 0, size)
 
     def restore(self, state: bytes) -> bool:
-        """Take a state of such a machine; return whether it is one."""
+        """Restore a saved state; return whether it fits this machine."""
         return bool(self.call("iss_restore", state, ctypes.c_uint64(len(state))))
 
     def call(self, function: str, *arguments: Any) -> Any:
-        """Call a function of api.cpp; plain integers are its 32-bit arguments."""
+        """Call a function of api.cpp; plain integers become 32-bit arguments."""
         converted = [
             ctypes.c_uint32(value) if isinstance(value, int) else value for value in arguments
         ]

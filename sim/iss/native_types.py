@@ -1,4 +1,4 @@
-"""The structures that Python and the instruction-set model's C++ exchange."""
+"""Structures shared between Python and the C++ of the instruction-set model."""
 
 import ctypes
 
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 MAX_THREADS = 32
-HISTORY = 64  # instructions that a warp remembers
+HISTORY = 64  # instructions in a warp's history
 TENSORS = (None, "hmma", "hgmma")
 Lanes = ctypes.c_uint32 * MAX_THREADS
 
@@ -75,7 +75,7 @@ class Callbacks(ctypes.Structure):
 def native_config(
     config: ClusterConfig, core: CoreConfig, *, is_random: bool, seed: int
 ) -> NativeConfig:
-    """Return a machine's sizes and choices as C++ takes them."""
+    """Return a machine's config in its C++ structure."""
     return NativeConfig(
         cores=config.cores,
         warps=core.warps,

@@ -1,4 +1,4 @@
-"""What a run of the instruction-set model comes to, and what one instruction did."""
+"""Results of the instruction-set model: outcome of a run, effects of one instruction."""
 
 import enum
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ __all__ = ["Access", "Cause", "Fault", "Outcome", "Retired", "Statistics", "Stop
 
 
 class Stop(enum.Enum):
-    """Why a run ended."""
+    """Stop reason of a run."""
 
     DONE = "done"
     FAULT = "fault"
@@ -21,7 +21,7 @@ class Stop(enum.Enum):
 
 
 class Cause(enum.Enum):
-    """What a fault is, as a person says it."""
+    """Cause of a fault, as text for messages."""
 
     ILLEGAL_INSTRUCTION = "illegal instruction"
     STACK_OVERFLOW = "stack overflow"
@@ -37,21 +37,21 @@ class Cause(enum.Enum):
 
 @dataclass(frozen=True)
 class Fault:
-    """An instruction that could not be executed; the machine is as it was before it.
+    """Instruction that could not be executed; the state of the machine is that before it.
 
     Attributes
     ----------
     cause : Cause
     core, warp : int
-        Whose instruction it was.
+        Core and warp of the instruction.
     pc, word : int
-        Where it is and what it is; the word is 0 where nothing could be fetched.
+        Address and encoding of the instruction; the word is 0 if the fetch failed.
     lanes : int
-        Mask of the lanes concerned.
+        Mask of the faulting lanes.
     address : int or None
-        The address that was wrong, of the lowest of these lanes, where there is one.
+        Faulting address of the lowest of these lanes, if any.
     sentence : str
-        All of this in words.
+        Complete message.
 
     """
 
@@ -67,17 +67,17 @@ class Fault:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run.
+    """Outcome of a run.
 
     Attributes
     ----------
     stop : Stop
     exit_code : int
-        The first of the cores' exit codes that is not 0, else 0.
+        First exit code of a core that is not 0, else 0.
     instructions : int
         Warp-instructions retired in this run.
     fault : Fault or None
-        What went wrong, where `stop` is ``FAULT``.
+        The fault if `stop` is ``FAULT``.
     seconds : float
         Wall-clock time.
 
@@ -92,7 +92,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Access:
-    """What a load or store did in memory, by lane; lanes that are not active hold 0.
+    """Memory access of a load or store, per lane; inactive lanes hold 0.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Access:
     size : int
         Bytes of each lane.
     addresses, data : numpy.ndarray
-        uint32; the data as it is in memory, without extension.
+        uint32; data as in memory, without extension.
 
     """
 
@@ -112,7 +112,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Retired:
-    """One instruction that was executed, or was not because of a fault.
+    """One instruction that retired, or faulted.
 
     Attributes
     ----------
@@ -121,13 +121,13 @@ class Retired:
     mask : int
         Active lanes before the instruction.
     rd : tuple of (RegisterFile, int), or None
-        The register written, None where there is none or it is x0; tensor instructions write
-        several, which are not told here.
+        Destination register; None without one or for x0. The several registers that tensor
+        instructions write are not included.
     values : numpy.ndarray
-        uint32, what `rd` holds afterwards, by lane.
+        uint32, contents of `rd` afterwards, per lane.
     fault : Fault or None
     access : Access or None
-        Of loads and stores.
+        Access of a load or store, else None.
 
     """
 
@@ -144,7 +144,7 @@ class Retired:
 
 @dataclass(frozen=True)
 class StackEntry:
-    """A divergent split that is open: both sides' lanes, those still to run, and where."""
+    """Open divergent split: lanes of both sides, lanes still to run, and their pc."""
 
     both: int
     rest: int
@@ -154,19 +154,19 @@ class StackEntry:
 
 @dataclass(frozen=True)
 class WarpState:
-    """A copy of what a warp holds.
+    """Copy of a warp's state.
 
     Attributes
     ----------
     pc, mask : int
     active : bool
     waits : str
-        What it waits for, empty if it can run.
+        Barrier at which the warp waits, as text; empty if it can run.
     integers, floats : numpy.ndarray
         uint32, (32, threads).
     fflags, frm, mscratch : int
     stack : tuple of StackEntry
-        Open divergent splits, the innermost last.
+        Open divergent splits, innermost last.
 
     """
 
@@ -184,22 +184,22 @@ class WarpState:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What was executed since the last reset; instructions are warp-instructions.
+    """Counts since the last reset; instructions are warp-instructions.
 
     Attributes
     ----------
     instructions : int
     thread_instructions : int
-        Sum of the active lanes of each.
+        Sum of the active lanes of all instructions.
     units : dict of Unit to int
-        Instructions by what executes them.
+        Instructions by execution unit.
     mnemonics : dict of str to int
-        Instructions by name, those that occurred.
+        Instructions by name, without zero counts.
     loads, stores : int
     divergent_splits : int
         Splits whose lanes disagreed.
     barriers : int
-        Arrivals of warps.
+        Arrivals of warps at barriers.
     core_instructions : tuple of int
         Instructions of each core.
 

@@ -1,4 +1,4 @@
-"""One executed instruction as C++ tells it, as a record."""
+"""Conversion of a retired instruction from its C++ structure to a `Retired` record."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from .outcome import Access, Fault, Retired
 
 __all__ = ["retired_of"]
 
-#: Rows of registers: integers, floats, and one that stands for none.
+#: First row of the float registers, and the row that represents no register.
 FLOAT_ROW, DROPPED_ROW = 32, 64
-#: Where in the record's words the lanes' arrays begin.
+#: Word offsets of the per-lane arrays in the structure.
 VALUES, ADDRESSES, DATA = (
     getattr(NativeRetired, name).offset // 4 for name in ("values", "addresses", "data")
 )
 
 
 def register_of(row: int) -> tuple[RegisterFile, int] | None:
-    """Return the register of a row."""
+    """Return the register of a row, None if the result is dropped."""
     if row == DROPPED_ROW:
         return None
     file = RegisterFile.FLOAT if row >= FLOAT_ROW else RegisterFile.INTEGER
@@ -26,7 +26,7 @@ def register_of(row: int) -> tuple[RegisterFile, int] | None:
 
 def retired_of(native: NativeRetired, threads: int, fault: Fault | None) -> Retired:
     """Return the record of an instruction."""
-    # One copy, and views of it: this is called for every step.
+    # One copy and views of it, since this is called for every step.
     words = np.frombuffer(bytes(native), np.uint32)
     core, warp, pc, word, mask, row, _ = words[:VALUES].tolist()
     access = None

@@ -1,4 +1,4 @@
-"""What C++ counted, as statistics."""
+"""Conversion of the C++ instruction counts to `Statistics`."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .outcome import Statistics
 
 __all__ = ["COUNT_WORDS", "statistics_of"]
 
-#: Words are mnemonics in the order of the table behind one that none has; what follows them.
+#: Names of the counts after those of the mnemonics, which are in table order from word 1 on.
 FURTHER = ("thread_instructions", "divergent_splits")
 COUNT_WORDS = 1 + len(INSTRUCTIONS) + len(FURTHER)
 

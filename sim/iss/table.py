@@ -1,4 +1,4 @@
-"""What the C++ of the instruction-set model must know, generated from its one definition."""
+"""Generated C++ header of the instruction-set model: instructions, CSRs, reasons, addresses."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,12 +11,12 @@ from .outcome import Stop
 
 __all__ = ["header"]
 
-#: Numbers of the address map that the model uses.
+#: Constants of the address map that the model uses.
 ADDRESSES = (
     *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES", "DMA_BASE", "CONSOLE_BASE"),
     *("CONSOLE_LANES", "COUNTER_DUMP", "COUNTER_DUMP_BYTES"),
 )
-#: Immediates that are not the number of an instruction but a field beside it.
+#: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
 ROWS = {RegisterFile.INTEGER: "integer", RegisterFile.FLOAT: "floating"}
 HEAD = """\
@@ -29,18 +29,18 @@ namespace spica {
 
 
 def camel(name: str) -> str:
-    """Return a mnemonic or another name as C++ writes an enumerator, ``fmadd.s`` as ``FmaddS``."""
+    """Return a name as a C++ enumerator: ``fmadd.s`` becomes ``FmaddS``."""
     words = name.replace(".", "_").lower().split("_")
     return "".join(word[:1].upper() + word[1:] for word in words)
 
 
 def enumeration(name: str, items: Iterable[str], kind: str) -> str:
-    """Return an enum class."""
+    """Return the C++ of an enum class."""
     return f"enum class {name} : {kind} {{ {', '.join(items)} }};\n"
 
 
 def immediate_case(name: str, immediate: Immediate) -> str:
-    """Return the case of the decoder that puts an immediate's pieces together."""
+    """Return the decoder case that assembles an immediate from its pieces."""
     pieces = [
         f"(word >> {place} & {(1 << width) - 1:#x}u) << {low}"
         for place, width, low in immediate.pieces
@@ -54,7 +54,7 @@ def immediate_case(name: str, immediate: Immediate) -> str:
 
 
 def immediate_decoder() -> str:
-    """Return the function that decodes any immediate."""
+    """Return the C++ function that decodes all immediates."""
     cases = "".join(immediate_case(name, each) for name, each in IMMEDIATES.items())
     return (
         enumeration("Immediate", ["None", *map(camel, IMMEDIATES)], "uint8_t")
@@ -66,7 +66,7 @@ def immediate_decoder() -> str:
 
 
 def row(instruction: Instruction) -> str:
-    """Return an instruction's line of the table."""
+    """Return the table row of an instruction."""
     numbers = [each for each in instruction.operands if each in IMMEDIATES and each not in FIELDS]
     files = [
         f"File::{camel(ROWS[file]) if file else 'None'}"
@@ -118,7 +118,8 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
     Parameters
     ----------
     instructions : mapping of str to Instruction
-        The machine's; each needs its case in ``execute.hpp``, or the model does not compile.
+        The machine's instructions; each needs a case in ``execute.hpp``, or the C++ does not
+        compile.
 
     """
     addresses = "".join(

@@ -1,4 +1,4 @@
-"""A warp's state as C++ tells and takes it: an array of words."""
+"""State of a warp as the array of words that C++ exports and imports."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,24 +10,24 @@ from .outcome import StackEntry, WarpState
 
 __all__ = ["change_warp", "describe_wait", "head_of", "warp_state", "words_of_warp"]
 
-#: The first words; the rows of registers and the entries of the stack follow.
+#: Names of the first words; register rows and stack entries follow.
 HEAD = ("pc", "mask", "active", "waiting", "barrier", "fflags", "frm", "mscratch", "depth")
 ROWS = 64
 STACK_WORDS = 4 * 32
 
 
 def words_of_warp(threads: int) -> int:
-    """Return how many words there are."""
+    """Return the number of words of a warp's state."""
     return len(HEAD) + ROWS * threads + STACK_WORDS
 
 
 def head_of(words: np.ndarray) -> dict[str, int]:
-    """Return the numbers at the beginning by name."""
+    """Return the first words by name."""
     return dict(zip(HEAD, words[: len(HEAD)].tolist(), strict=True))
 
 
 def rows_of(words: np.ndarray, threads: int) -> np.ndarray:
-    """Return the registers in `words`, those of integers before those of floats."""
+    """Return the registers in `words`: integer rows, then float rows."""
     return words[len(HEAD) :][: ROWS * threads].reshape(ROWS, threads)
 
 
@@ -60,7 +60,7 @@ def change_warp(
     floats: np.ndarray | None = None,
     **numbers: int,
 ) -> None:
-    """Change `words`; what is not given stays."""
+    """Change the given fields of `words`."""
     given: dict[str, Any] = dict(numbers)
     if mask is not None:
         given |= {"mask": mask, "active": mask != 0}
@@ -68,7 +68,7 @@ def change_warp(
         given["active"] = active
     for name, value in given.items():
         if name not in ("pc", "mask", "active", "fflags", "frm", "mscratch"):
-            raise TypeError(f"a warp has no {name} that can be set")
+            raise TypeError(f"a warp has no field {name} that can be set")
         words[HEAD.index(name)] = int(value)
     rows = rows_of(words, threads)
     for file, values in ((rows[:32], integers), (rows[32:], floats)):
@@ -77,7 +77,7 @@ def change_warp(
 
 
 def describe_wait(core: int, barrier: int, words: Sequence[int], cores: int) -> str:
-    """Return in words what a warp waits for, from what ``iss_barrier`` tells."""
+    """Return the barrier state of a waiting warp as text, from the words of ``iss_barrier``."""
     of_cores, arrived, expected, complete = words
     here = arrived.bit_count()
     if of_cores:

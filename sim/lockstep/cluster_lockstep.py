@@ -1,4 +1,4 @@
-"""The cores of a cluster beside the instruction-set model, with units that write to its memory."""
+"""Lockstep of a cluster's cores with the instruction-set model, including memory of the units."""
 
 import ctypes
 from collections.abc import Iterator, Sequence
@@ -36,28 +36,28 @@ class NativeMirror(ctypes.Structure):
 
 
 class ClusterLockstep(CoreLockstep):
-    """The model executes what the cores of a cluster do, and both are compared.
+    """Lockstep comparison of a cluster's cores with the instruction-set model.
 
-    Compared is what `CoreLockstep` compares, and what cores print and send to matrix units, core
-    by core; stores to registers of units as any other stores. The model's units do nothing: what
-    the DMA writes to DRAM and shared memory is written to the model's memory as well, and what
-    cores load from registers of units is taken over. A load under way while another core or the
-    DMA writes the same bytes may find them as they were before or after that; one that begins when
-    the write is over must find what was written, so programs fence before they load what others
-    wrote to DRAM. At the end what was placed in DRAM must be the same.
+    It compares everything that `CoreLockstep` does, plus console output and matrix commands of
+    each core; stores to unit registers count as ordinary stores. The model's units are inactive:
+    DMA writes to DRAM and shared memory are copied to the model's memory, and values loaded from
+    unit registers are copied to the model. A load that overlaps a write of another core or the DMA
+    may return the bytes before or after that write. A load that begins after the write has
+    completed must return the new bytes, so programs fence before they load data that others wrote
+    to DRAM. At the end, the placed regions of DRAM must be equal to the model's.
 
-    Cores, or a core and the DMA, that write different values to the same bytes at the same time
-    may leave another one there than the model does.
+    Concurrent writes of different values to the same bytes, by several cores or a core and the
+    DMA, may leave a different value in the machine than in the model.
 
     Parameters
     ----------
     harness : ClusterHarness
-        Of an observed cluster, about to begin.
+        Harness of an observed cluster before the start of a run.
     config : ClusterConfig
     iss : Iss
-        Of the same config, with the same memory, at the program's beginning.
+        Model of the same config, with the same memory, at the start of the program.
     placed : sequence of (int, int)
-        Addresses and sizes of what is compared at the end.
+        Addresses and sizes of the regions compared at the end.
 
     """
 
@@ -91,15 +91,15 @@ class ClusterLockstep(CoreLockstep):
 
     @property
     def causes(self) -> Causes:
-        """Where no program is, DRAM is 0, which is no instruction."""
+        """Accepted causes per fault; unplaced DRAM is 0, which is an illegal instruction."""
         return (*super().causes, (FaultCause.ILLEGAL, (Reason.NOT_PLACED,)))
 
     def finish(
         self, stop: CoreStop, *, exit_codes: list[int] | None = None, console: bytes | None = None
     ) -> str:
-        """Return the first difference in words, as `CoreLockstep` does; bytes are compared anyway.
+        """Return the first difference as text, as `CoreLockstep` does; then compare DRAM.
 
-        Of several cores' bytes the order is not the model's.
+        `console` is not compared: the order of several cores' bytes differs from the model's.
         """
         found = super().finish(stop, exit_codes=exit_codes)
         if found or stop is not CoreStop.DONE:
@@ -107,24 +107,23 @@ class ClusterLockstep(CoreLockstep):
         return next((text for region in self.placed if (text := self.memory_text(*region))), "")
 
     def detail(self, difference: Difference) -> Iterator[str]:
-        """Yield what was expected and what came, and of which write a load did not know."""
+        """Yield the expected and actual values, and the write that a stale load missed."""
         yield from super().detail(difference)
         if difference.is_stale:
             writer = "the DMA" if difference.writer == NOBODY else f"core {difference.writer}"
             yield (
-                f"  the core found what was there before the write of {writer} that was done in "
-                f"cycle {difference.written}; vx_fence makes it visible"
+                f"  the core loaded the bytes from before the write of {writer} that completed in "
+                f"cycle {difference.written}; call vx_fence before the load"
             )
 
     def memory_text(self, address: int, nbytes: int) -> str:
-        """Return how a piece of DRAM differs from the model's."""
+        """Return the difference of a region of DRAM from the model's as text, "" if equal."""
         mine, expected = self.harness.read(address, nbytes), self.iss.read(address, nbytes)
         wrong = np.flatnonzero(mine != expected)
         if not len(wrong):
             return ""
         first = int(wrong[0])
         return (
-            f"all cores are idle, and {len(wrong)} bytes of DRAM differ from the model's, the "
-            f"first at {address + first:#010x}: {mine[first]:#04x} in place of "
-            f"{expected[first]:#04x}"
+            f"after the run, {len(wrong)} bytes of DRAM differ from the model, the first at "
+            f"{address + first:#010x}: {mine[first]:#04x}, expected {expected[first]:#04x}"
         )

@@ -1,4 +1,4 @@
-"""What locksteps and Python tell each other: the structures of native/lockstep.hpp."""
+"""Structures shared between the C++ lockstep and Python, those of native/lockstep.hpp."""
 
 import ctypes
 

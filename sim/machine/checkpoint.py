@@ -1,4 +1,4 @@
-"""Save and restore, of whatever machine is on Verilator."""
+"""Checkpoints of machines on Verilator: save and restore."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ __all__ = ["SavableMachine", "require_savable"]
 
 
 class SavableMachine:
-    """A machine whose run can be saved between two cycles, and go on elsewhere.
+    """Machine whose run can be saved between two cycles and resumed on another one.
 
-    A subclass makes `engine` and `harness`, and says what it knows beside them.
+    A subclass creates `engine` and `harness`, and provides the state that they do not hold.
 
     Attributes
     ----------
@@ -29,44 +29,44 @@ class SavableMachine:
 
     @property
     def iss(self) -> Iss | None:
-        """The model in lockstep, where there is one."""
+        """Instruction-set model in lockstep, or None."""
         return None
 
     @property
     def harness(self) -> Harness:
-        """What surrounds the design."""
+        """C++ harness around the design."""
         raise NotImplementedError
 
     @property
     def is_paused(self) -> bool:
-        """Whether a run has begun, and nothing but its limit has stopped it."""
+        """Whether a run has begun and has stopped at its limit only."""
         raise NotImplementedError
 
     @property
     def cycles(self) -> int:
-        """Cycles since the run began."""
+        """Cycles since the start of the run."""
         raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
-        """Return how the machine was made, as far as it tells on a run."""
+        """Return the machine's parameters that affect a run."""
         raise NotImplementedError
 
     def run_facts(self) -> dict[str, Any]:
-        """Return what is known of the run in Python alone."""
+        """Return the state of the run that only this object holds."""
         raise NotImplementedError
 
     def take_facts(self, facts: dict[str, Any]) -> None:
-        """Take over what `run_facts` returned; the run goes on."""
+        """Restore the state that `run_facts` returned; the run continues."""
         raise NotImplementedError
 
     def prepare_restore(self) -> None:
-        """Let all look at the design who did in the run that was saved."""
+        """Attach the observers that the saved run had."""
 
     def save(self) -> Snapshot:
         """Return the state of a run that is paused, memory included."""
         engine = require_savable(self.engine)
         if not self.is_paused:
-            raise UserError("a run must have begun, and not have ended, to be saved")
+            raise UserError("a run can be saved only after its start and before its end")
         return Snapshot(
             identity=self.identity,
             machine=plain(self.parameters()),
@@ -77,11 +77,11 @@ class SavableMachine:
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Take the state of a machine that was made like this one, memory included."""
+        """Restore the state, including memory, of a machine with the same parameters."""
         engine = require_savable(self.engine)
         if snapshot.identity != self.identity:
             raise UserError(
-                "a saved run must be of this design and this version of Spica: save it again"
+                "a checkpoint must be of this design and this version of Spica: save it again"
             )
         require_like("the machine", snapshot.machine, self.parameters())
         self.prepare_restore()
@@ -93,13 +93,13 @@ class SavableMachine:
 
     @property
     def identity(self) -> str:
-        """Hash of what a state means: of design and harness, and of the model in lockstep."""
+        """Hash of the state's format: design, harness, and model in lockstep."""
         engine = require_savable(self.engine)
         return digest([engine.identity, "" if self.iss is None else model_identity()])
 
 
 def require_savable(engine: Engine) -> VerilatorEngine:
-    """Return an engine whose state can be saved, or say that it cannot."""
+    """Return the engine if its state can be saved; raise `UserError` otherwise."""
     if not isinstance(engine, VerilatorEngine):
-        raise UserError("a run is saved and restored on engine verilator, not on amaranth")
+        raise UserError("checkpoints need engine verilator, not amaranth")
     return engine

@@ -1,4 +1,4 @@
-"""A whole cluster with programs on its cores: started over AXI, everything in DRAM, observed."""
+"""Observed cluster that runs programs: started over AXI, with program and data in DRAM."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,60 +24,58 @@ __all__ = ["ClusterMachine", "observed_cluster"]
 
 
 def observed_cluster(config: ClusterConfig) -> Cluster:
-    """Return a cluster that shows what happens in it."""
+    """Return a cluster with observation ports."""
     return Cluster(config, observed=True)
 
 
 class ClusterMachine(ProgramMachine):
-    """An observed cluster on an engine, with DRAM behind its AXI masters and a host that starts it.
+    """Observed cluster on an engine, with DRAM behind its AXI masters and a host that starts it.
 
-    Used as `CoreMachine` is. What differs: memory is DRAM, whose every access goes over AXI, and
-    the back door leads there alone, past the caches: it finds everything once a run is done, and
-    writes before it begins. Accesses of cores to DRAM that was not placed stop the run as a fault
-    when they are requested. A run is over once every unit is idle and the L2 flushed; its outcome
-    says more, `unit_counters` tells what the units counted, `load_latency` how long loads took,
-    and `cache_latency` how long reads of each cache did.
+    The interface is that of `CoreMachine`, with these differences. Memory is DRAM, reached over
+    AXI. The back door accesses DRAM only and bypasses the caches: read it after a run, write it
+    before. A core's request to DRAM that was not placed stops the run as a fault. A run ends when
+    every unit is idle and the L2 is flushed. `unit_counters`, `load_latency` and `cache_latency`
+    return event counts and latencies in addition to the outcome.
 
     Parameters
     ----------
     config : ClusterConfig
-        With cores.
+        Config with cores.
     name : str
         Name of the top module.
     engine : str
         ``verilator`` or ``amaranth``; both take the same cycles.
     dram : DramConfig
-        Timing of memory.
+        DRAM timing.
     lockstep : bool
-        Whether every instruction is compared with the instruction-set model, which is then `iss`.
+        Whether to compare every instruction with the instruction-set model, which is then `iss`.
     record : tuple of int
-        Of which cycles everything is kept: the first, and the one after the last.
+        Recorded cycles: the first, and the one after the last.
     gating : str
         ``gated``, ``ungated`` or ``random``; Amaranth's simulator never gates.
     seed : int
-        Of random gating and of storage without initial value.
+        Seed of random gating and of storage without an initial value.
     access_cycles : int
         Cycles from the start of one host access to the start of the next.
     watchdog : int
-        Cycles without any instruction, transfer or event of a unit after which a run is given up.
+        Cycles without any instruction, transfer or unit event after which the run stops as a hang.
     optimize : int
-        0 to 3, for the C++ compiler.
+        Optimization level of the C++ compiler, 0 to 3.
     vcd : str or None
-        Where to write a waveform.
+        Waveform file (VCD); None writes none.
     window : tuple of int
-        First cycle of the waveform, and the one after its last; Verilator only.
+        First cycle of the waveform and the cycle after its last; Verilator only.
     progress : callable or None
-        Told about builds.
+        Progress callback of builds.
     design : Component or None
-        What to run in place of the observed cluster of the config, with the same ports.
+        Design to run instead of the observed cluster of the config, with the same ports.
 
     Attributes
     ----------
     console : bytes
-        All that was printed since the run began, in the order of the cores' bytes on their way to
-        the host.
+        Console output since the start of the run, in the order in which bytes reach the host.
     on_console : callable or None
-        Told what is printed, while a program runs.
+        Callback for console output while a program runs.
 
     """
 
@@ -129,37 +127,35 @@ class ClusterMachine(ProgramMachine):
         self.placed: list[tuple[int, int]] = []
 
     def allow(self, address: int, nbytes: int) -> None:
-        """Place something: a program may touch these bytes of DRAM, and only what was placed.
+        """Place a region of DRAM: programs may access placed regions only.
 
-        In lockstep they are compared with the model's when the program has ended.
+        Lockstep compares placed regions with the model's when the program has ended.
         """
         super().allow(address, nbytes)
         self.placed.append((address, nbytes))
 
     @property
     def harness(self) -> ClusterHarness:
-        """What surrounds the cores."""
+        """C++ harness around the cluster."""
         return self.surroundings
 
     def run(self, max_cycles: int = 1 << 40, commands: CommandList | None = None) -> ClusterOutcome:
-        """Run until host, cores and units are idle, something goes wrong, or for `max_cycles`.
+        """Run until host, cores and units are idle, an error occurs, or `max_cycles` have passed.
 
-        From reset, or where the last run stopped if that was at its limit; DRAM stays as it is.
-        The host starts the cores and then carries out `commands`, beside them. Raises
-        `MachineError` where an access of the host is refused.
+        The run starts from reset, or continues a run that stopped at its limit; DRAM keeps its
+        contents. The host starts the cores, then executes `commands` in parallel to them. Raises
+        `MachineError` if a host access gets an error response.
         """
         if self.begins:
             self.harness.prepare(commands)
         elif commands is not None:
-            raise UserError("a run that goes on has its commands already")
+            raise UserError("commands must be None when a run continues")
         self.advance(max_cycles)
         if self.harness.state().stop == Stop.HOST_ERROR:
             self.begins = True
             command, address, response = self.harness.errors()[-1]
             answer = RESPONSES.get(response, f"response {response}")
-            raise MachineError(
-                f"access {command} of the host, to {address:#06x}, was refused with {answer}"
-            )
+            raise MachineError(f"host access {command} to {address:#06x} got the response {answer}")
         facts = self.facts()
         self.begins = facts["stop"] is not CoreStop.LIMIT
         state = self.harness.state()
@@ -192,43 +188,43 @@ class ClusterMachine(ProgramMachine):
         )
 
     def parameters(self) -> dict[str, Any]:
-        """Return how the machine was made, as far as it tells on a run."""
+        """Return the machine's parameters that affect a run."""
         return super().parameters() | {"memory": self.dram, "access_cycles": self.access_cycles}
 
     def run_facts(self) -> dict[str, Any]:
-        """Return what is known of the run here alone."""
+        """Return the state of the run that only this object holds, for a checkpoint."""
         return super().run_facts() | {"channels": self.channels_before}
 
     def take_facts(self, facts: dict[str, Any]) -> None:
-        """Take over what `run_facts` returned."""
+        """Restore the state that `run_facts` returned."""
         super().take_facts(facts)
         self.channels_before = [ChannelStatistics(**each) for each in facts["channels"]]
 
     def begin(self) -> None:
-        """Bring everything but memory into its first state."""
+        """Reset everything except memory to its initial state."""
         if self.has_run:
             self.harness.renew()
         super().begin()
         self.channels_before = self.harness.statistics()
 
     def make_lockstep(self, iss: Iss) -> ClusterLockstep:
-        """Return what compares the cores with the model in the run that begins."""
+        """Return the lockstep comparison for the run that begins."""
         return ClusterLockstep(self.harness, self.config, iss, self.placed)
 
     def unit_counters(self) -> dict[str, int]:
-        """Return what each event counter of the cluster holds, by the names of `counter_table`."""
+        """Return the cluster's event counters, by the names of `counter_table`."""
         return self.harness.events()
 
     def load_latency(self) -> dict[str, list[LoadLatency]]:
-        """Return how long the loads of each core took, by where the words are."""
+        """Return the load latencies of each core, by the place of the loaded words."""
         return self.harness.load_latency()
 
     def cache_latency(self) -> dict[str, list[LoadLatency]]:
-        """Return how long reads of each cache took: of each core, and of each slice of the L2."""
+        """Return the read latencies of each cache: L1I and L1D per core, L2 per slice."""
         return self.harness.cache_latency()
 
     def waits(self) -> str:
-        """Ask the units of a cluster that stands still what they wait for; it runs on meanwhile."""
+        """Return the wait state of each unit of a hung cluster; the reads advance the run."""
         held = held_streams(self.outputs(), self.config.cores)
         return "; ".join([
             *describe_machine(self),
@@ -238,13 +234,13 @@ class ClusterMachine(ProgramMachine):
         ])
 
     def waiting_caches(self) -> Iterator[str]:
-        """Yield what each core waits for behind its ports, and what the L2 does."""
+        """Yield the outstanding accesses of each core and of the L2."""
         outputs, states = self.outputs(), self.core_states()
         for core, state in enumerate(states):
             if state.owed_fetches or state.owed_requests:
                 yield (
-                    f"core{core} waits for {state.owed_fetches} fetches and {state.owed_requests} "
-                    "lanes of loads and stores, from its L1 caches or what lies behind them"
+                    f"core{core} has {state.owed_fetches} outstanding fetches and "
+                    f"{state.owed_requests} outstanding lanes of loads and stores"
                 )
         for master in range(self.harness.channels):
             held = [
@@ -254,16 +250,16 @@ class ClusterMachine(ProgramMachine):
                 and not outputs[f"dma_axi_{master}_{channel}ready"]
             ]
             if held:
-                yield f"the DMA offers what the L2 does not take: {', '.join(held)} of {master}"
+                yield f"L2 slice {master} stalls {', '.join(held)} of the DMA"
             _, reads, writes = self.harness.channel(master)
             if outputs["bus_busy"]:
-                yield f"L2 slice {master} waits for {reads} reads and {writes} writes of DRAM"
+                yield f"L2 slice {master} waits for {reads} DRAM reads and {writes} DRAM writes"
         if outputs["bus_busy"] and not any(state.busy for state in states):
-            yield "no core runs any more: what the L2 holds is written to DRAM"
+            yield "all cores are idle; the L2 writes its dirty lines back to DRAM"
 
 
 def held_streams(outputs: dict[str, int], cores: int) -> Iterator[str]:
-    """Yield which of what each core offers is not taken."""
+    """Yield the streams of each core that are stalled: `valid` without `ready`."""
     for core in range(cores):
         names = ("fetch", "request", "command", "console")
         held = [
@@ -272,9 +268,9 @@ def held_streams(outputs: dict[str, int], cores: int) -> Iterator[str]:
             if outputs[f"core{core}_{name}_valid"] and not outputs[f"core{core}_{name}_ready"]
         ]
         if held:
-            yield f"core{core} offers what nobody takes: {', '.join(held)}"
+            yield f"core{core} is stalled on its ports: {', '.join(held)}"
 
 
 def since(cycle: int, start: int) -> int | None:
-    """Return a cycle of the harness as one of the run, None if it has not been in it."""
+    """Return a cycle of the harness relative to `start`; None if it is not in the run."""
     return None if cycle == NEVER or cycle < start else cycle - start

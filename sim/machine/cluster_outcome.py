@@ -1,4 +1,4 @@
-"""What came of a run of programs on a whole cluster."""
+"""Outcome of a run of programs on a whole cluster."""
 
 from dataclasses import dataclass
 
@@ -10,31 +10,31 @@ __all__ = ["ClusterOutcome"]
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOutcome(CoreOutcome):
-    """What a cluster has done since the host began; cycles count from then.
+    """Outcome of a cluster's run; cycles count from the start of the host.
 
     Attributes
     ----------
     exit_codes : tuple of int
-        By core.
+        Exit code of each core.
     first_command : int or None
-        When the host's first write, that which starts the cores, was accepted.
+        Cycle in which the host's first write, which starts the cores, was accepted.
     last_response : int or None
-        When the DMA took its last write response.
+        Cycle in which the DMA accepted its last write response.
     cores_end : int
-        From when on no core was busy.
+        First cycle after which no core was busy.
     marks : tuple of (int or None, int or None)
-        By core: when its first marker of a beginning was done, and its last of an end, those of
+        Per core: completion of its first begin marker and of its last end marker, those of
         `hw.isa.markers`.
     begins, ends : int
-        How many of them were done, by all warps.
+        Completed begin and end markers of all warps.
     channels : tuple of ChannelStatistics
-        What each DRAM channel did.
+        Statistics of each DRAM channel.
     marked_channels : tuple of ChannelStatistics
-        What each did from the first marker of a beginning on; as much as in all without one.
+        Statistics of each channel from the first begin marker on; equal to `channels` without one.
     violation : str
-        Which rule of AXI was broken, and when.
+        Violated AXI rule and its cycle.
     waits : str
-        After ``HANG`` and ``DEADLOCK``: what units, AXI and DRAM wait for.
+        After ``HANG`` and ``DEADLOCK``: wait states of units, AXI and DRAM.
 
     """
 
@@ -52,29 +52,29 @@ class ClusterOutcome(CoreOutcome):
 
     @property
     def elapsed(self) -> int:
-        """Cycles from the first command's acceptance to the DMA's last write response."""
+        """Cycles from the accepted first command to the DMA's last write response."""
         if self.first_command is None or self.last_response is None:
             return self.cycles
         return self.last_response - self.first_command
 
     @property
     def flush_cycles(self) -> int:
-        """Cycles from the end of the last core to that of the run, when DRAM has everything."""
+        """Cycles of the final write-back: from the end of the last core to the end of the run."""
         return self.cycles - self.cores_end
 
     @property
     def first_begin(self) -> int | None:
-        """When the first marker of a beginning was done, by any core."""
+        """Cycle of the first completed begin marker of any core."""
         return min((begin for begin, _ in self.marks if begin is not None), default=None)
 
     @property
     def last_end(self) -> int | None:
-        """When the last marker of an end was done, by any core."""
+        """Cycle of the last completed end marker of any core."""
         return max((end for _, end in self.marks if end is not None), default=None)
 
     @property
     def measured(self) -> int | None:
-        """Cycles from the first marker of a beginning to the last of an end."""
+        """Cycles from the first begin marker to the last end marker."""
         if self.first_begin is None or self.last_end is None:
             return None
         return self.last_end - self.first_begin

@@ -1,4 +1,4 @@
-"""A machine: a design on one of the engines, DRAM with a back door, and a host that commands it."""
+"""Simulated machine: a design on an engine, DRAM with a back door, and a host with commands."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ from .unit_report import describe_units
 
 __all__ = ["Execution", "Machine"]
 
-CHUNK = 1 << 16  # cycles between two chances to interrupt or to show progress
+CHUNK = 1 << 16  # cycles between two checks for an interrupt
 NEVER = (1 << 64) - 1
 
 
 class Machine(SavableMachine):
-    """A design under simulation.
+    """Simulation of a design with DRAM and a host.
 
     Parameters
     ----------
@@ -41,25 +41,25 @@ class Machine(SavableMachine):
     engine : str
         ``verilator`` or ``amaranth``.
     dram : DramConfig
-        Timing of memory.
+        DRAM timing.
     gating : str
         ``gated``, ``ungated`` or ``random``; Amaranth's simulator never gates.
     seed : int
-        Of random gating and of storage without initial value.
+        Seed of random gating and of storage without an initial value.
     access_cycles : int
         Cycles from the start of one host access to the start of the next.
     watchdog : int
-        Cycles without any transfer or finished command after which a run is given up.
+        Cycles without any transfer or finished command after which the run stops as a hang.
     optimize : int
-        0 to 3, for the C++ compiler.
+        Optimization level of the C++ compiler, 0 to 3.
     vcd : str or None
-        Where to write a waveform.
+        Waveform file (VCD); None writes none.
     window : tuple of int
-        First cycle of the waveform, and the one after its last; Verilator only.
+        First cycle of the waveform and the cycle after its last; Verilator only.
     progress : callable or None
-        Told about builds.
+        Progress callback of builds.
     kind : callable or None
-        Makes the component of a config; None for a cluster as it is emitted.
+        Factory of the component of a config; None for a cluster as it is emitted.
 
     """
 
@@ -112,7 +112,7 @@ class Machine(SavableMachine):
 
     @property
     def harness(self) -> Harness:
-        """What surrounds the design."""
+        """C++ harness around the design."""
         return self.surroundings
 
     def __enter__(self):
@@ -122,7 +122,7 @@ class Machine(SavableMachine):
         self.close()
 
     def reset(self) -> None:
-        """Reset the design at any moment, on Verilator; host and DRAM start anew, DRAM empty."""
+        """Reset the design at any time (Verilator only); host and DRAM restart, DRAM empty."""
         assert isinstance(self.engine, VerilatorEngine), "only Verilator's models can be reset"
         self.engine.reset()
         self.surroundings.close()
@@ -130,12 +130,12 @@ class Machine(SavableMachine):
         self.is_started = False
 
     def close(self) -> None:
-        """Free the engine and finish waveforms; the machine cannot be used any more."""
+        """Free the engine and close the waveform; the machine is unusable afterwards."""
         self.engine.close()
         self.harness.close()
 
     def write(self, address: int, array: np.ndarray | bytes) -> None:
-        """Put an array, dense and in C order, into DRAM by the back door."""
+        """Write an array, dense and in C order, to DRAM by the back door."""
         data = array if isinstance(array, bytes) else np.ascontiguousarray(array).tobytes()
         self.harness.write(address, data)
 
@@ -144,7 +144,7 @@ class Machine(SavableMachine):
         return self.harness.read(address, nbytes)
 
     def inject(self, faults: Sequence[Fault]) -> None:
-        """Let accesses to these ranges of DRAM, and no others, answer with SLVERR."""
+        """Make accesses to these ranges of DRAM return SLVERR; this replaces earlier ranges."""
         self.harness.inject(faults)
 
     def execute(
@@ -152,15 +152,15 @@ class Machine(SavableMachine):
     ) -> Execution:
         """Run a command list until it is done and the machine idle.
 
-        Raises `MachineError` for a hang, too many cycles or a break of the AXI rules; for a
-        refused access too, if `check`, and otherwise goes on and reports it.
+        Raises `MachineError` on a hang, at the cycle limit and on a violated AXI rule. An access
+        with an error response raises too if `check`; otherwise it is recorded in the result.
         """
         self.begin(commands, check=check)
         self.advance(max_cycles)
         return self.execution()
 
     def begin(self, commands: np.ndarray, *, check: bool = True) -> None:
-        """Hand the host a command list, which `advance` carries out; `check` as of `execute`."""
+        """Load a command list into the host for `advance`; `check` is that of `execute`."""
         self.harness.begin(
             as_commands(commands), max_cycles=0, watchdog=self.watchdog, stop_on_error=check
         )
@@ -169,9 +169,9 @@ class Machine(SavableMachine):
         self.is_started = True
 
     def advance(self, max_cycles: int) -> bool:
-        """Carry on with the list up to this cycle of it; return whether anything ended it before.
+        """Continue the list up to cycle `max_cycles`; return whether it stopped before.
 
-        What did, `execution` tells.
+        `execution` returns the reason.
         """
         self.harness.go_on(max_cycles)
         started = time.perf_counter()
@@ -182,17 +182,17 @@ class Machine(SavableMachine):
 
     @property
     def is_paused(self) -> bool:
-        """Whether a list has begun, and nothing but its limit has stopped it."""
+        """Whether a list has begun and has stopped at its limit only."""
         return self.is_started and self.harness.state().stop in (Stop.NONE, Stop.LIMIT)
 
     @property
     def cycles(self) -> int:
-        """Cycles since the list began."""
+        """Cycles since the start of the list."""
         state = self.harness.state()
         return state.cycle - state.start
 
     def execution(self) -> Execution:
-        """Return what came of the list; raise `MachineError` if it did not come to its end."""
+        """Return the result of the list; raise `MachineError` if it did not end."""
         state = self.harness.state()
         if state.stop != Stop.DONE:
             sentence = describe_stop(self)
@@ -221,7 +221,7 @@ class Machine(SavableMachine):
         )
 
     def parameters(self) -> dict[str, Any]:
-        """Return how the machine was made, as far as it tells on a run."""
+        """Return the machine's parameters that affect a run."""
         return {
             "gating": self.gating,
             "watchdog": self.watchdog,
@@ -230,7 +230,7 @@ class Machine(SavableMachine):
         }
 
     def run_facts(self) -> dict[str, Any]:
-        """Return what is known of the run in Python alone."""
+        """Return the state of the run that only this object holds, for a checkpoint."""
         return {
             "channels": self.channels_before,
             "clocked": self.clocked_before,
@@ -238,18 +238,18 @@ class Machine(SavableMachine):
         }
 
     def take_facts(self, facts: dict[str, Any]) -> None:
-        """Take over what `run_facts` returned; the list goes on."""
+        """Restore the state that `run_facts` returned; the list continues."""
         self.channels_before = [ChannelStatistics(**each) for each in facts["channels"]]
         self.clocked_before, self.seconds = facts["clocked"], facts["seconds"]
         self.is_started = True
 
     def outputs(self) -> dict[str, int]:
-        """Return the design's outputs as the last clock edge found them."""
+        """Return the design's outputs, sampled at the last clock edge."""
         return outputs_of(self.engine)
 
 
 def channels_of(layout: Layout) -> int:
-    """Return how many AXI masters the design has."""
+    """Return the number of AXI masters of the design."""
     names = {port.name for port in layout.outputs}
     count = 0
     while f"m_axi{count}_araddr" in names:
@@ -258,7 +258,7 @@ def channels_of(layout: Layout) -> int:
 
 
 def as_commands(commands: np.ndarray) -> np.ndarray:
-    """Return a command list as the C++ host reads it."""
+    """Return a command list in the layout of the C++ host."""
     array = np.asarray(commands)
     if array.ndim != 2 or array.shape[1] != 4 or not np.issubdtype(array.dtype, np.integer):
         raise UserError(

@@ -1,4 +1,4 @@
-"""What came of a command list."""
+"""Result of executing a command list."""
 
 from dataclasses import dataclass
 
@@ -11,27 +11,27 @@ __all__ = ["Execution"]
 
 @dataclass(frozen=True)
 class Execution:
-    """What came of a command list; cycles count from its beginning.
+    """Result of executing a command list; cycles count from its start.
 
     Attributes
     ----------
     cycles : int
         Clock cycles until the list was done and the machine idle.
     first_command : int or None
-        When the first write was accepted (its AW handshake).
+        Cycle of the first accepted write (its AW handshake).
     last_response : int or None
-        When the DMA took its last write response; in a design that does not show it, when that
-        of any AXI master was taken.
+        Cycle in which the DMA accepted its last write response. In a design without a port for
+        it, the cycle of the last write response of any AXI master.
     reads : numpy.ndarray
         Results of the READ commands.
     errors : tuple
-        (command, address, response) of each refused access.
+        (command, address, response) of each access with an error response.
     seconds : float
         Wall-clock time.
     channels : tuple of ChannelStatistics
-        What each DRAM channel did.
+        Statistics of each DRAM channel.
     clocked : dict
-        Cycles in which each clock domain had its clock.
+        Clocked cycles of each clock domain.
 
     """
 
@@ -46,7 +46,7 @@ class Execution:
 
     @property
     def elapsed(self) -> int:
-        """Cycles from the first command's acceptance to the last write response."""
+        """Cycles from the accepted first command to the last write response."""
         if self.first_command is None or self.last_response is None:
             return self.cycles
         return self.last_response - self.first_command

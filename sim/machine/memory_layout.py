@@ -1,4 +1,4 @@
-"""Where things lie in memory while a program runs, and what an address is closest to."""
+"""Memory layout of a running program, and descriptions of addresses."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,20 +30,20 @@ __all__ = [
 ]
 
 PROGRAM = "the program"
-#: Buffers are placed from here.
+#: Address of the first buffer.
 BUFFERS_BASE = 0x9000_0000
 PAGE = 4096
 #: Bytes at `ARGUMENTS` that a program may read.
 ARGUMENTS_BYTES = PAGE
-#: An address below this is a null pointer and a bit.
+#: An address below this is described as a null pointer plus an offset.
 NULL_BYTES = 0x1_0000
-#: What is farther from a region than this is not said to be beside it.
+#: Maximum distance at which an address is described relative to a region.
 NEAR_BYTES = 0x10_0000
 
 
 @dataclass(frozen=True)
 class Region:
-    """Bytes with a name, as ``buffer x``."""
+    """Named range of memory, such as ``buffer x``."""
 
     name: str
     address: int
@@ -51,7 +51,7 @@ class Region:
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """First address after the region."""
         return self.address + self.nbytes
 
     def __contains__(self, address: int) -> bool:
@@ -59,13 +59,13 @@ class Region:
 
 
 def stacks(config: ClusterConfig) -> Region:
-    """Return the stacks of all threads, one beside the other."""
+    """Return the region of all threads' stacks, which are contiguous."""
     nbytes = stacks_bytes(config)
     return Region("the stacks", STACK_TOP - nbytes, nbytes)
 
 
 def place_buffers(sizes: Mapping[str, int], config: ClusterConfig) -> dict[str, Region]:
-    """Return where buffers of so many bytes go: each on a page, with one of nobody's behind it."""
+    """Return regions for buffers of these sizes: page-aligned, each followed by an unused page."""
     address, placed = BUFFERS_BASE, {}
     limit = stacks(config).address - PAGE
     for name, nbytes in sizes.items():
@@ -73,8 +73,8 @@ def place_buffers(sizes: Mapping[str, int], config: ClusterConfig) -> dict[str, 
             address = ARGUMENTS + ARGUMENTS_BYTES + PAGE
         if address + nbytes > limit:
             raise UserError(
-                f"buffers must fit between {BUFFERS_BASE:#x} and the stacks at {limit:#x}, and "
-                f"{name} of {nbytes:,} bytes does not; choose a smaller size"
+                f"buffers must fit between {BUFFERS_BASE:#x} and the stacks at {limit:#x}; "
+                f"{name} of {nbytes:,} bytes does not fit: choose a smaller size"
             )
         placed[name] = Region(f"buffer {name}", address, nbytes)
         address = -(-(address + nbytes) // PAGE) * PAGE + PAGE
@@ -82,13 +82,13 @@ def place_buffers(sizes: Mapping[str, int], config: ClusterConfig) -> dict[str, 
 
 
 class Places:
-    """Everything that a program may touch.
+    """Memory regions that a program may access.
 
     Parameters
     ----------
     config : ClusterConfig
     regions : iterable of Region
-        The program and its buffers.
+        Regions of the program and its buffers.
     symbols : mapping of str to int
         Addresses of the program's variables and functions.
 
@@ -104,15 +104,15 @@ class Places:
         self.symbols = symbols or {}
         self.stacks = stacks(config)
         self.arguments = Region("the arguments", ARGUMENTS, ARGUMENTS_BYTES)
-        #: Regions of DRAM; all of shared memory is everybody's.
+        #: Allowed regions of DRAM; shared memory is allowed as a whole.
         self.dram = [*regions, self.arguments, self.stacks]
         self.shared = Region("shared memory", SHARED_BASE, config.shared.size)
-        self.window = Region("the window of registers", self.shared.end, WINDOW_BYTES)
+        self.window = Region("the register window", self.shared.end, WINDOW_BYTES)
 
     def describe(self, address: int) -> str:
-        """Return in words where an address is, or what it is closest to."""
+        """Return the region of an address, or the nearest one, as text."""
         if address < NULL_BYTES:
-            return "a null pointer" if address == 0 else f"a null pointer and {amount(address)}"
+            return "a null pointer" if address == 0 else f"a null pointer plus {amount(address)}"
         if address in self.stacks:
             return self.describe_stack(address)
         known = [*self.dram, self.shared, self.window]
@@ -133,11 +133,11 @@ class Places:
         if behind is not None and behind.address - address < NEAR_BYTES:
             return f"{amount(behind.address - address)} before {describe_region(behind)}"
         if not DRAM_BASE <= address < DRAM_END and address < CONSOLE_BASE:
-            return "where there is no memory"
-        return "far from everything that was placed"
+            return "an unmapped address"
+        return "far from all placed regions"
 
     def symbol(self, address: int) -> str:
-        """Return which variable or function of the program an address is behind the start of."""
+        """Return the offset of a program address from its variable or function as text."""
         named = [name for name in self.symbols if self.symbols[name] <= address]
         if not named or not any(address in r for r in self.dram if r.name == PROGRAM):
             return ""
@@ -145,7 +145,7 @@ class Places:
         return f", {amount(address - self.symbols[name])} from the start of {name}"
 
     def describe_register(self, offset: int) -> str:
-        """Return which register is at an offset of the window of registers."""
+        """Return the register at an offset of the register window as text."""
         for block, base, registers in register_blocks(self.config):
             for name, register in registers.items():
                 if base >= DMA_BASE and base + register.offset == offset:
@@ -153,7 +153,7 @@ class Places:
         return f"byte {offset:,} of {self.window.name}"
 
     def describe_stack(self, address: int) -> str:
-        """Return whose stack an address is in."""
+        """Return the stack that contains an address as text."""
         core, warp, lane = owner_of(self.config, address)
         above = STACK_BYTES - (stack_top(self.config, core, warp, lane) - address)
         return (
@@ -163,10 +163,10 @@ class Places:
 
 
 def amount(nbytes: int) -> str:
-    """Return a number of bytes in words."""
+    """Return a number of bytes as text."""
     return f"{nbytes:,} byte{'s' if nbytes != 1 else ''}"
 
 
 def describe_region(region: Region) -> str:
-    """Return a region with its place."""
+    """Return name, size and address of a region as text."""
     return f"{region.name}, {amount(region.nbytes)} at {region.address:#010x}"

@@ -1,4 +1,4 @@
-"""A machine of commands whose run is saved on its way, or goes on from where one was."""
+"""Machine with a host whose command list writes or resumes a checkpoint."""
 
 from typing import Any
 
@@ -12,19 +12,19 @@ __all__ = ["PausableMachine", "UnfinishedError"]
 
 
 class UnfinishedError(Exception):
-    """A run was saved at its limit, and ends there without a result."""
+    """A run that ended without a result: its checkpoint was written at its limit."""
 
 
 class PausableMachine:
-    """What a kernel needs of a `Machine`, with a run that is saved or restored.
+    """Wrapper of a `Machine` for kernels, with checkpoints.
 
     Parameters
     ----------
     machine : Machine
-        Just reset.
+        Machine after reset.
     saving : Saving
     arguments : dict
-        What is run, kept with what is saved.
+        Arguments of the run, stored in the checkpoint.
 
     """
 
@@ -34,13 +34,16 @@ class PausableMachine:
         self.written: list[bytes] = []
 
     def write(self, address: int, array: np.ndarray | bytes) -> None:
-        """Put data into DRAM, and remember it as given to the run."""
+        """Write data to DRAM, and keep it for the digest of the run's inputs."""
         data = array if isinstance(array, bytes) else np.ascontiguousarray(array).tobytes()
         self.written += [address.to_bytes(8, "little"), data]
         self.machine.write(address, data)
 
     def execute(self, commands: np.ndarray, max_cycles: int = 1 << 40) -> Execution:
-        """Run a command list as `Machine.execute` does; raise `UnfinishedError` if it is saved."""
+        """Run a command list as `Machine.execute` does.
+
+        Raises `UnfinishedError` if the run ends with a checkpoint at its limit.
+        """
         self.machine.begin(commands)
         given = {
             "commands": data_digest([np.asarray(commands).tobytes()]),

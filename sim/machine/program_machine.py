@@ -1,4 +1,4 @@
-"""A machine that runs programs: what those with cores alone and whole clusters have in common."""
+"""Machine that runs programs: common base of machines with cores alone and with a cluster."""
 
 import time
 from collections.abc import Callable
@@ -32,43 +32,42 @@ __all__ = ["CHUNKS", "NEVER", "ProgramMachine", "Window"]
 #: The first cycle, and the one after the last.
 Window = tuple[int, int]
 NEVER = 1 << 62
-#: Cycles between two chances to interrupt and to print.
+#: Cycles between two checks for an interrupt and for console output.
 CHUNKS = {"verilator": 1 << 16, "amaranth": 1 << 8}
 
 
 class ProgramMachine(SavableMachine):
-    """Cores on an engine, with memory behind them, and those who look at them.
+    """Cores on an engine, with memory and observers: lockstep, recording and profile.
 
-    A subclass makes `engine` and `harness`, writes and reads memory, and tells what comes of a
-    run.
+    A subclass creates `engine` and `harness`, accesses memory, and returns the outcome of a run.
 
     Parameters
     ----------
     config : ClusterConfig
-        With cores.
+        Config with cores.
     engine : str
         ``verilator`` or ``amaranth``.
     lockstep : bool
-        Whether every instruction is compared with the instruction-set model, which is then `iss`.
+        Whether to compare every instruction with the instruction-set model, which is then `iss`.
     record : tuple of int or None
-        Of which cycles everything is kept.
+        Recorded cycles: the first, and the one after the last.
     gating : str
         ``gated``, ``ungated`` or ``random``.
     watchdog : int
-        Cycles without progress after which a run is given up.
+        Cycles without progress after which the run stops as a hang.
 
     Attributes
     ----------
     profiled : Program or None
-        Whose functions are told by `profile`, from the next beginning on.
+        Program for `profile`, effective from the next start.
     on_console : callable or None
-        Told what is printed, while a program runs.
+        Callback for console output while a program runs.
 
     """
 
     @property
     def harness(self) -> ProgramHarness:
-        """What surrounds the cores."""
+        """C++ harness around the cores."""
         raise NotImplementedError
 
     def __init__(
@@ -82,7 +81,7 @@ class ProgramMachine(SavableMachine):
         watchdog: int,
     ):
         if config.core is None:
-            raise UserError("a machine of cores needs some, and this cluster has none")
+            raise UserError("the machine needs cores; this cluster has none")
         require_engine(engine, gating)
         self.config = config
         self.core: CoreConfig = config.core
@@ -111,41 +110,41 @@ class ProgramMachine(SavableMachine):
         self.close()
 
     def close(self) -> None:
-        """Free the engine and finish waveforms; the machine cannot be used any more."""
+        """Free the engine and close the waveform; the machine is unusable afterwards."""
         self.engine.close()
         self.harness.close()
 
     @property
     def iss(self) -> Iss | None:
-        """The model that the cores are compared with."""
+        """Instruction-set model in lockstep, or None."""
         if self.model is None and self.is_lockstep:
             self.model = Iss(self.config)
         return self.model
 
     @property
     def console(self) -> bytes:
-        """All that was printed since the cores began."""
+        """Console output since the start of the cores."""
         return self.harness.console_from(0)
 
     def write(self, address: int, data: bytes | np.ndarray) -> None:
-        """Put bytes, or an array in C order, into memory by the back door."""
+        """Write bytes, or an array in C order, to memory by the back door."""
         values = data if isinstance(data, bytes) else np.ascontiguousarray(data).tobytes()
         self.harness.write(address, values)
         if self.iss is not None:
             self.iss.write(address, values)
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
-        """Return bytes from where `write` can put them, as uint8."""
+        """Return bytes of the memory that `write` accesses, as uint8."""
         return self.harness.read(address, nbytes)
 
     def allow(self, address: int, nbytes: int) -> None:
-        """Place something: a program may touch these bytes of DRAM, and only what was placed."""
+        """Place a region of DRAM: programs may access placed regions only."""
         self.harness.allow(address, nbytes)
         if self.iss is not None:
             self.iss.allow(address, nbytes)
 
     def advance(self, max_cycles: int) -> None:
-        """Run until something stops the cores, from reset or where the last run had its limit."""
+        """Run until the cores stop, from reset or from the limit of the previous run."""
         if self.begins:
             self.begin()
         self.harness.begin_cores(self.begins, max_cycles=max_cycles, watchdog=self.watchdog)
@@ -157,17 +156,17 @@ class ProgramMachine(SavableMachine):
         self.seconds += time.perf_counter() - started
 
     def begin(self) -> None:
-        """Bring everything but memory into its first state."""
+        """Reset everything except memory to its initial state."""
         if self.has_run:
             if isinstance(self.engine, AmaranthEngine):
-                raise UserError("Amaranth's simulator runs a program once: make another machine")
+                raise UserError("engine amaranth runs one program only: create another machine")
             self.engine.reset()
         self.attach()
         self.printed, self.seconds = 0, 0.0
         self.clocked = self.engine.clocked()
 
     def parameters(self) -> dict[str, Any]:
-        """Return how the machine was made, as far as it tells on a run."""
+        """Return the machine's parameters that affect a run."""
         return {
             "gating": self.gating,
             "watchdog": self.watchdog,
@@ -177,27 +176,27 @@ class ProgramMachine(SavableMachine):
         }
 
     def run_facts(self) -> dict[str, Any]:
-        """Return what is known of the run here alone."""
+        """Return the state of the run that only this object holds, for a checkpoint."""
         return {"printed": self.printed, "seconds": self.seconds, "clocked": self.clocked}
 
     def take_facts(self, facts: dict[str, Any]) -> None:
-        """Take over what `run_facts` returned."""
+        """Restore the state that `run_facts` returned."""
         self.printed, self.seconds = facts["printed"], facts["seconds"]
         self.clocked = facts["clocked"]
         self.begins, self.has_run = False, True
 
     def prepare_restore(self) -> None:
-        """Bring everything into its first state, with all who look at the cores."""
+        """Reset everything and attach the observers of the cores."""
         self.begin()
 
     @property
     def is_paused(self) -> bool:
-        """Whether a run has begun, and nothing but its limit has stopped it."""
+        """Whether a run has begun and has stopped at its limit only."""
         stop = self.harness.state().stop
         return self.has_run and not self.begins and stop in (Stop.NONE, Stop.LIMIT)
 
     def attach(self) -> None:
-        """Let those look at the cores who are wanted, from the beginning."""
+        """Attach lockstep, recording and profile to the cores, as far as requested."""
         self.harness.forget_observers()
         if self.iss is not None:
             if self.has_run:
@@ -212,25 +211,25 @@ class ProgramMachine(SavableMachine):
             self.profiling = Profiling(self.harness, self.config.cores, self.profiled)
 
     def make_lockstep(self, iss: Iss) -> CoreLockstep:
-        """Return what compares the cores with the model in the run that begins."""
+        """Return the lockstep comparison for the run that begins."""
         return CoreLockstep(self.harness, self.config, iss)
 
     def records(self) -> list[CoreRecords]:
-        """Return what `record` asked for, core by core, as far as the cores have run."""
+        """Return the records of each core so far, within the cycles of `record`."""
         if self.recording is None:
-            raise UserError("a machine records only what `record` asks for, and once it has run")
+            raise UserError("records need a machine with `record` that has run")
         return self.recording.fetch()
 
     def profile(self) -> dict[str, FunctionProfile]:
-        """Return what warps spent in each function of `profiled`, as far as the cores have run."""
+        """Return the profile of each function of `profiled` so far."""
         if self.profiling is None:
-            raise UserError("a machine profiles only a program that is `profiled`, once it has run")
+            raise UserError("a profile needs a machine with `profiled` that has run")
         return self.profiling.functions()
 
     def counters(self) -> list[dict[str, int]]:
-        """Return what each core's performance counters hold, by the names of ``COUNTERS``.
+        """Return each core's performance counters, by the names of ``COUNTERS``.
 
-        Of a run that is over they tell all of it, of one at its limit all but its last 3 cycles.
+        They cover a finished run completely; at a limit, all but the last 3 cycles.
         """
         words = np.array(self.engine.outputs(), np.uint32)
         places = {port.name: port.word for port in self.engine.layout.outputs}
@@ -242,7 +241,7 @@ class ProgramMachine(SavableMachine):
         return cores
 
     def outputs(self) -> dict[str, int]:
-        """Return the design's outputs as the last clock edge found them."""
+        """Return the design's outputs, sampled at the last clock edge."""
         return outputs_of(self.engine)
 
     def print_new(self) -> None:
@@ -252,15 +251,15 @@ class ProgramMachine(SavableMachine):
 
     @property
     def cycles(self) -> int:
-        """Cycles since the cores began."""
+        """Cycles since the start of the cores."""
         return self.harness.cores_state().cycles
 
     def core_states(self) -> list[CoreState]:
-        """Return what each core has done, and how it was left."""
+        """Return the state and counts of each core."""
         return [self.harness.core_state(core) for core in range(self.config.cores)]
 
     def facts(self) -> dict[str, Any]:
-        """Return what every outcome tells of the run so far."""
+        """Return the fields that all outcomes have in common, for the run so far."""
         stop = CoreStop[Stop(self.harness.state().stop).name]
         states = self.core_states()
         codes = [state.exit_code for state in states]
@@ -288,7 +287,7 @@ class ProgramMachine(SavableMachine):
         }
 
     def fault(self, states: list[CoreState]) -> CoreFault:
-        """Return the first fault."""
+        """Return the first fault of the run."""
         core = self.harness.cores_state().core
         state = states[core]
         kind = FaultCause if state.fault == 1 else MemoryFault

@@ -1,7 +1,7 @@
-"""A saved run as a file: what was run, and the state; nothing of it is used before it is checked.
+"""Checkpoint file of a run: its arguments and its state, verified before use.
 
-The file is a line, a head of fixed size (format, bytes of the description, bytes of the state, and
-the SHA-256 of everything else), the description as JSON, and the state, compressed.
+The file consists of a line of text, a header of fixed size (format, bytes of the description, bytes
+of the state, SHA-256 of everything else), the description as JSON, and the compressed state.
 """
 
 import hashlib
@@ -23,19 +23,19 @@ FORMAT = 1
 HEAD = struct.Struct("<IQQ")
 DIGEST_BYTES = hashlib.sha256().digest_size
 START = len(MAGIC) + HEAD.size + DIGEST_BYTES
-LEVEL = 1  # of the compression: DRAM is mostly zeros, and more takes longer than it saves
+LEVEL = 1  # of the compression: DRAM is mostly zeros, so a higher level costs more than it saves
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedRun:
-    """A run that can go on.
+    """Checkpoint of a run.
 
     Attributes
     ----------
     arguments : dict
-        What was run: a run that goes on must have been given the same.
+        Arguments of the run; a resumed run must have the same.
     command : dict or None
-        The command line's options, if it was one.
+        Options of the command line that started the run, if any.
     snapshot : Snapshot
 
     """
@@ -45,7 +45,7 @@ class SavedRun:
     snapshot: Snapshot
 
     def write(self, path: Path) -> None:
-        """Write the file, whole or not at all; one of that name is replaced."""
+        """Write the file atomically; an existing file is replaced."""
         snapshot = self.snapshot
         states = (snapshot.state, snapshot.model)
         description = {
@@ -74,12 +74,12 @@ class SavedRun:
 
     @classmethod
     def read(cls, path: Path) -> "SavedRun":
-        """Return the run in a file, or say what is wrong with it."""
+        """Return the checkpoint in a file; raise `UserError` if the file is invalid."""
         try:
             data = path.read_bytes()
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise UserError(f"a saved run must be readable, and {path}: {reason}") from None
+            raise UserError(f"cannot read checkpoint {path}: {reason}") from None
         text, packed = parts(path, data)
         described = json.loads(text)
         states = zlib.decompress(packed)
@@ -96,21 +96,21 @@ def checksum(head: bytes, text: bytes, packed: bytes) -> bytes:
 
 
 def parts(path: Path, data: bytes) -> tuple[bytes, bytes]:
-    """Return description and state of a file, if it is whole."""
+    """Return description and state of a file; raise `UserError` if it is invalid."""
     if not data.startswith(MAGIC):
-        raise UserError(f"a saved run must be a file that Spica saved, and {path} is none")
+        raise UserError(f"{path} is not a checkpoint of Spica")
     if len(data) < START:
-        raise UserError(f"a saved run must be whole, and {path} is cut after {len(data):,} bytes")
+        raise UserError(f"checkpoint {path} is incomplete: it ends after {len(data):,} bytes")
     head = data[len(MAGIC) : len(MAGIC) + HEAD.size]
     form, text_bytes, packed_bytes = HEAD.unpack(head)
     if form != FORMAT:
         raise UserError(
-            f"a saved run must be of format {FORMAT}, and {path} is of {form}: save it again"
+            f"a checkpoint must have format {FORMAT}, {path} has format {form}: save it again"
         )
     end = START + text_bytes + packed_bytes
     if len(data) < end:
-        raise UserError(f"a saved run must be whole, and {path} has {len(data):,} of {end:,} bytes")
+        raise UserError(f"checkpoint {path} is incomplete: {len(data):,} of {end:,} bytes")
     text, packed = data[START : START + text_bytes], data[START + text_bytes :]
     if checksum(head, text, packed) != data[len(MAGIC) + HEAD.size : START]:
-        raise UserError(f"a saved run must be as it was written, and {path} has been damaged")
+        raise UserError(f"checkpoint {path} is damaged: its checksum does not match")
     return text, packed

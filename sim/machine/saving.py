@@ -1,4 +1,4 @@
-"""When a run is saved, and what it goes on from."""
+"""Checkpoint options of a run: when to save it, and the checkpoint to resume."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -12,12 +12,12 @@ from .snapshot import Snapshot, plain, require_like
 
 __all__ = ["NOTHING", "UNFINISHED", "Savable", "Saving", "data_digest", "saving_to"]
 
-#: The verdict on a run that was saved at its limit.
+#: Verdict on a run whose checkpoint was written at its limit.
 UNFINISHED = "unfinished"
 
 
 class Savable(Protocol):
-    """A machine whose state can be kept."""
+    """A machine with checkpoints."""
 
     def save(self) -> Snapshot: ...
     def restore(self, snapshot: Snapshot) -> None: ...
@@ -25,19 +25,18 @@ class Savable(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """What is to be saved of a run, and what the run goes on from.
+    """Checkpoint options of a run.
 
     Parameters
     ----------
     keep : callable or None
-        Given the saved run; None if it is not to be saved.
+        Callback that stores the checkpoint; None to save nothing.
     at : int or None
-        The cycle in which it is saved, on its way; None: when it comes to its limit, where it
-        then ends without a verdict.
+        Cycle of the checkpoint. None saves at the limit and ends the run without a verdict.
     restored : SavedRun or None
-        What it goes on from.
+        Checkpoint to resume; None to start from the beginning.
     command : dict or None
-        Kept with the run, for whoever resumes it.
+        Options of the command line, stored in the checkpoint for ``spica resume``.
 
     """
 
@@ -48,44 +47,44 @@ class Saving:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anything is to be done."""
+        """Whether the run saves or resumes a checkpoint."""
         return self.keep is not None or self.restored is not None
 
     def require_sound(self, engine: str, has_trace: bool, limit: int) -> None:
-        """Raise unless a run on this engine, with this limit of cycles, can do what is wanted."""
+        """Raise `UserError` if the options do not fit the engine, the trace or the cycle limit."""
         if not self.is_wanted:
             return
         if engine != "verilator":
-            raise UserError(f"a run is saved and restored on engine verilator, not on {engine}")
+            raise UserError(f"checkpoints need engine verilator, not {engine}")
         if has_trace:
-            raise UserError("a run that is saved or restored must have no trace")
+            raise UserError("a run that saves or resumes a checkpoint cannot write a trace")
         begin = self.restored.snapshot.cycle if self.restored else 0
         if limit <= begin:
             raise UserError(
-                f"the limit of cycles must be above {begin:,}, where the run begins, not {limit:,}"
+                f"the cycle limit must be above {begin:,}, where the run begins, not {limit:,}"
             )
         if self.at is not None and not begin < self.at < limit:
             raise UserError(
-                f"the cycle in which a run is saved must be above {begin:,}, where it begins, and "
-                f"below its limit of {limit:,}, not {self.at:,}"
+                f"the checkpoint cycle must be above {begin:,}, where the run begins, and below "
+                f"its limit of {limit:,}, not {self.at:,}"
             )
 
     def resume(self, machine: Savable, arguments: dict[str, Any]) -> int:
-        """Let a machine go on from what was saved of a run of these arguments; return the cycle."""
+        """Restore the checkpoint of a run with these arguments; return its cycle, 0 without one."""
         if self.restored is None:
             return 0
-        require_like("the run that goes on", self.restored.arguments, arguments)
+        require_like("the resumed run", self.restored.arguments, arguments)
         machine.restore(self.restored.snapshot)
         return self.restored.snapshot.cycle
 
     def stops(self, limit: int) -> Iterator[int]:
-        """Yield the cycles in which a run is to stop."""
+        """Yield the cycles at which a run stops: the checkpoint, then the limit."""
         if self.at is not None:
             yield self.at
         yield limit
 
     def reach(self, machine: Savable, arguments: dict[str, Any], cycle: int) -> None:
-        """Save a run that is in one of its `stops`, if it is to be saved there."""
+        """Save a run at one of its `stops`, if the options request a checkpoint there."""
         if self.keep is None or self.at not in (None, cycle):
             return
         self.keep(
@@ -94,19 +93,19 @@ class Saving:
 
     @property
     def ends_saved(self) -> bool:
-        """Whether the limit is where the run is saved, and no mistake of the program."""
+        """Whether the checkpoint is written at the limit, so that the limit is not an error."""
         return self.keep is not None and self.at is None
 
 
-#: Of a run that is neither saved nor restored.
+#: Options of a run without checkpoints.
 NOTHING = Saving()
 
 
 def saving_to(path: Path | str | None, at: int | None, restore: Path | str | None) -> Saving:
-    """Return what is wanted by its files: none of that name may exist yet where it is saved."""
+    """Return the options for these files; the file to save must not exist."""
     restored = None if restore is None else SavedRun.read(Path(restore))
     if (path is None) != (at is None):
-        raise UserError("save and save_at must be given together: the file, and the cycle")
+        raise UserError("save and save_at must be given together: a file and a cycle")
     if path is None:
         return Saving(restored=restored)
     place = Path(path)
@@ -115,13 +114,13 @@ def saving_to(path: Path | str | None, at: int | None, restore: Path | str | Non
 
 
 def require_new(path: Path) -> None:
-    """Raise if there is a file of that name."""
+    """Raise `UserError` if the file exists."""
     if path.exists():
-        raise UserError(f"{path} exists: remove it, or save the run under another name")
+        raise UserError(f"{path} exists: remove it or choose another name")
 
 
 def data_digest(pieces: Iterable[bytes]) -> str:
-    """Return a hash of what a run is given."""
+    """Return a hash of a run's input data."""
     state = hashlib.sha256()
     for piece in pieces:
         state.update(len(piece).to_bytes(8, "little"))

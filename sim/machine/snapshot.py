@@ -1,4 +1,4 @@
-"""The state of a machine between two cycles, and whether another machine can take it."""
+"""Snapshot of a machine between two cycles, and its compatibility with another machine."""
 
 import dataclasses
 import hashlib
@@ -14,22 +14,22 @@ __all__ = ["Snapshot", "plain", "program_digest", "require_like"]
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """Everything that a run goes on from.
+    """Complete state of a run between two cycles.
 
     Attributes
     ----------
     identity : str
-        Hash of design, harness and model: what `state` and `model` mean.
+        Hash of design, harness and model: the format of `state` and `model`.
     machine : dict
-        How the machine was made, as far as it tells on the run; plain values for JSON.
+        Parameters of the machine that affect a run; plain values for JSON.
     cycle : int
-        Of the run.
+        Cycle of the run.
     facts : dict
-        What Python knows of the run, for JSON.
+        State of the run in Python, for JSON.
     state : bytes
-        Of the design and what surrounds it.
+        State of the design and its harness.
     model : bytes
-        Of the instruction-set model in lockstep; nothing without.
+        State of the instruction-set model in lockstep; empty without lockstep.
 
     """
 
@@ -42,15 +42,15 @@ class Snapshot:
 
 
 def require_like(what: str, saved: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise unless two mappings for JSON are equal, with the first value that is not."""
+    """Raise `UserError` with the first difference, unless two mappings for JSON are equal."""
     for name, before, after in differences(saved, plain(now)):
         raise UserError(
-            f"{what}: {name} must be {shown(before)} as it was saved, not {shown(after)}"
+            f"{what}: {name} must be {shown(before)} as in the checkpoint, not {shown(after)}"
         )
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON gives it back."""
+    """Return a value as it reads back from JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return plain(dataclasses.asdict(value))
     if isinstance(value, Mapping):
@@ -61,7 +61,7 @@ def plain(value: Any) -> Any:
 
 
 def program_digest(program: Program) -> str:
-    """Return a hash of what is placed of a program."""
+    """Return a hash of a program's entry and segments."""
     state = hashlib.sha256(program.entry.to_bytes(4, "little"))
     for address, data in program.segments:
         state.update(address.to_bytes(4, "little"))
@@ -70,7 +70,7 @@ def program_digest(program: Program) -> str:
 
 
 def differences(saved: Mapping[str, Any], now: Mapping[str, Any], prefix: str = ""):
-    """Yield name and both values wherever two mappings differ."""
+    """Yield name and both values of each difference of two mappings."""
     for name in dict.fromkeys([*saved, *now]):
         before, after = saved.get(name), now.get(name)
         if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -80,6 +80,6 @@ def differences(saved: Mapping[str, Any], now: Mapping[str, Any], prefix: str = 
 
 
 def shown(value: Any) -> str:
-    """Return a value for a sentence."""
+    """Return a value as text for a message, truncated to 60 characters."""
     text = str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""The stacks of threads: whose they are, and which stack pointers have left them."""
+"""Stacks of threads: addresses, owners and stack pointers outside them."""
 
 from ...hw.config import ClusterConfig, CoreConfig
 from ...hw.isa.assembly import INTEGER_NAMES
@@ -9,7 +9,7 @@ from ..iss.outcome import WarpState
 __all__ = ["core_of", "owner_of", "stack_top", "stacks_bytes", "strayed_lanes"]
 
 STACK_POINTER = INTEGER_NAMES.index("sp")
-#: Start-up code that lays stacks out as this module says; programs from elsewhere may differ.
+#: Start-up code that uses this layout of stacks; programs without it may use another.
 START_UP = "spica_prepare_threads"
 
 
@@ -20,20 +20,20 @@ def core_of(config: ClusterConfig) -> CoreConfig:
 
 
 def stacks_bytes(config: ClusterConfig) -> int:
-    """Return the bytes of all stacks, one beside the other."""
+    """Return the total bytes of all stacks."""
     core = core_of(config)
     return config.cores * STACK_BYTES << (core.warp_width + core.thread_width)
 
 
 def stack_top(config: ClusterConfig, core: int, warp: int, lane: int) -> int:
-    """Return where the stack of a thread begins; it grows down."""
+    """Return the initial stack pointer of a thread; stacks grow down."""
     widths = core_of(config)
     hart = (core << widths.warp_width | warp) << widths.thread_width | lane
     return STACK_TOP - hart * STACK_BYTES
 
 
 def owner_of(config: ClusterConfig, address: int) -> tuple[int, int, int]:
-    """Return core, warp and lane whose stack an address is in."""
+    """Return core, warp and lane of the stack that contains an address."""
     widths = core_of(config)
     hart = (STACK_TOP - 1 - address) // STACK_BYTES
     lane = hart & (1 << widths.thread_width) - 1
@@ -44,14 +44,14 @@ def owner_of(config: ClusterConfig, address: int) -> tuple[int, int, int]:
 def strayed_lanes(
     program: Program, config: ClusterConfig, core: int, warp: int, state: WarpState
 ) -> list[list[int]]:
-    """Return active lanes whose stack pointer lies below their stack, each with how far."""
+    """Return the active lanes whose stack pointer is below their stack, with the distance."""
     strayed: list[list[int]] = []
     pointers = state.integers[STACK_POINTER].tolist()
     if START_UP not in program.symbols:
         return strayed
     for lane, pointer in enumerate(pointers):
         low = stack_top(config, core, warp, lane) - STACK_BYTES
-        # Before start-up code sets it, a stack pointer is 0.
+        # A stack pointer is 0 until start-up code sets it.
         if state.mask >> lane & 1 and 0 < pointer < low:
             strayed.append([lane, low - pointer])
     return strayed

@@ -1,4 +1,4 @@
-"""Why a run ended, in words."""
+"""Stop reasons of a run, and their descriptions."""
 
 from typing import Protocol
 
@@ -13,7 +13,7 @@ __all__ = ["RESPONSES", "Observable", "describe_machine", "describe_stop"]
 
 
 class Observable(Protocol):
-    """A machine that says how it stands: one of commands, or one of programs."""
+    """A machine whose state can be described: one with commands or one with programs."""
 
     @property
     def harness(self) -> Harness: ...
@@ -33,14 +33,12 @@ def describe_stop(machine: Observable) -> str:
     if state.stop == Stop.HOST_ERROR:
         command, _, response = harness.errors()[-1]
         answer = RESPONSES.get(response, f"response {response}")
-        return (
-            f"command {command}, {describe_command(commands[command])}, was refused with {answer}"
-        )
+        return f"command {command}, {describe_command(commands[command])}, got response {answer}"
     if state.stop == Stop.VIOLATION:
         return harness.violation()
     if state.stop == Stop.HANG:
         quiet = state.cycle - state.last_progress
-        head = f"the machine hangs: nothing moved for {quiet} cycles up to cycle {cycle}"
+        head = f"the machine hangs: no progress for {quiet} cycles up to cycle {cycle}"
     else:
         head = f"the machine was not done after {cycle} cycles"
     return "; ".join([head, describe_host(machine, commands), *describe_machine(machine)])
@@ -50,7 +48,7 @@ def describe_host(machine: Observable, commands: np.ndarray) -> str:
     """Return where the host is in its list."""
     state = machine.harness.state()
     if state.current_command >= len(commands):
-        return f"all {len(commands)} commands were carried out, but the machine is not idle"
+        return f"all {len(commands)} commands are done, but the machine is not idle"
     command = commands[state.current_command]
     text = f"the host is at command {state.current_command} of {len(commands)}, "
     text += describe_command(command)
@@ -60,7 +58,7 @@ def describe_host(machine: Observable, commands: np.ndarray) -> str:
 
 
 def describe_command(command: np.ndarray) -> str:
-    """Return one command in words."""
+    """Return one command as text."""
     operation, address, data, mask = (int(field) for field in command)
     if operation == 0:
         return f"write 0x{data:X} to 0x{address:04X}"
@@ -72,7 +70,7 @@ def describe_command(command: np.ndarray) -> str:
 
 
 def describe_machine(machine: Observable):
-    """Yield what each busy signal, AXI channel and DRAM channel showed last."""
+    """Yield the last state of each busy signal, AXI channel and DRAM channel as text."""
     outputs = machine.outputs()
     busy = [f"{name[:-5]} {value}" for name, value in outputs.items() if name.endswith("_busy")]
     if busy:
@@ -87,6 +85,6 @@ def describe_machine(machine: Observable):
         ]
         _, reads, writes = machine.harness.channel(master)
         yield (
-            f"m_axi{master}: {reads} reads and {writes} writes unanswered, "
-            f"high: {', '.join(high) or 'none'}"
+            f"m_axi{master}: {reads} reads and {writes} writes outstanding, "
+            f"asserted: {', '.join(high) or 'none'}"
         )

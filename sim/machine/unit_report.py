@@ -9,11 +9,11 @@ from .stop_report import Observable
 
 __all__ = ["describe_units", "read_faults"]
 
-QUIET_CYCLES = 1000  # without an answer of the control port: it is stuck as well
+QUIET_CYCLES = 1000  # without a response of the control port: it is stuck as well
 
 
 def state_registers(config: ClusterConfig) -> dict[str, int]:
-    """Return the addresses of what tells how far each unit has come, by name."""
+    """Return the addresses of progress and error registers of all units, by name."""
     far = unit_registers(
         config,
         dma=("running", "loads_done", "stores_done"),
@@ -23,9 +23,9 @@ def state_registers(config: ClusterConfig) -> dict[str, int]:
 
 
 def ask(machine: Observable, questions: CommandList) -> list[int]:
-    """Put questions to a cluster that was stopped; return its answers as far as there are any.
+    """Read registers of a stopped cluster; return the values that it answers.
 
-    The machine runs on for the time they take.
+    The machine continues to run during the reads.
     """
     commands, harness = questions.array(), machine.harness
     harness.begin(commands, max_cycles=1 << 20, watchdog=QUIET_CYCLES, stop_on_error=False)
@@ -35,7 +35,7 @@ def ask(machine: Observable, questions: CommandList) -> list[int]:
 
 
 def read_faults(machine: Observable, config: ClusterConfig) -> dict[str, int]:
-    """Ask a cluster that is done for its error registers; return what `describe_faults` takes."""
+    """Read the error registers of a finished cluster; return the input of `describe_faults`."""
     registers, questions = fault_registers(config), CommandList()
     for address in registers.values():
         questions.read(address)
@@ -43,9 +43,9 @@ def read_faults(machine: Observable, config: ClusterConfig) -> dict[str, int]:
 
 
 def describe_units(machine: Observable, config: ClusterConfig) -> str:
-    """Ask a cluster that was stopped how far each unit has come and what it waits for.
+    """Return the progress of each unit of a stopped cluster, active counters and errors, as text.
 
-    The machine runs on for the time the questions take; its state of before is lost.
+    The machine continues to run during the register reads; its previous state is lost.
     """
     registers, table = state_registers(config), counter_table(config)
     questions = CommandList()
@@ -56,7 +56,7 @@ def describe_units(machine: Observable, config: ClusterConfig) -> str:
             questions.read(counter.address)
     answers = ask(machine, questions)
     if len(answers) < len(questions):
-        return "the control port does not answer"
+        return "the control port does not respond"
     values = dict(zip(registers, answers, strict=False))
     before, after = answers[len(registers) : -len(table)], answers[-len(table) :]
     counting = [
@@ -65,12 +65,12 @@ def describe_units(machine: Observable, config: ClusterConfig) -> str:
         if first != second
     ]
     parts = [
-        f"{words.removeprefix('the ')}: {values[f'{unit}_running']} jobs of the host unfinished, "
+        f"{words.removeprefix('the ')}: {values[f'{unit}_running']} host descriptors pending, "
         f"{values[f'{unit}_loads_done']} loads and {values[f'{unit}_stores_done']} stores done"
         for unit, words in units_of(values, "dma", "running")
     ]
     parts += [
-        f"{words.removeprefix('the ')}: {values[f'{unit}_running']} commands unfinished, "
+        f"{words.removeprefix('the ')}: {values[f'{unit}_running']} commands pending, "
         f"{values[f'{unit}_computes_done']} computes done"
         for unit, words in units_of(values, "matrix", "running")
     ]

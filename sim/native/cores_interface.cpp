@@ -1,4 +1,4 @@
-// The C ABI of the cores in a harness.
+// C ABI of the cores in a harness.
 #include <algorithm>
 
 #include "harness.hpp"
@@ -51,7 +51,7 @@ void harness_cluster_cache_latency(const Harness* harness, uint32_t level, uint3
     *counts = harness->cluster->cache_latency(level, number).counts();
 }
 
-// Sums of the ports ``events_{counter}``, in the order of their names.
+// Sums of the ports ``events_{counter}``, in order of their names.
 void harness_cluster_events(const Harness* harness, uint64_t* sums) {
     const auto& counted = harness->cluster->counted();
     std::copy(counted.begin(), counted.end(), sums);

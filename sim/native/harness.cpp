@@ -6,7 +6,7 @@
 namespace spica {
 
 namespace {
-// A unit may start the next on the last cycle of its own work, so one quiet cycle proves nothing.
+// A unit may start another in its last busy cycle, so a single idle cycle does not end a run.
 constexpr uint32_t kQuietCycles = 4;
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -133,7 +133,7 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
     if (runs_program_) cluster->keep(outputs);
 }
 
-// Whether the run is over for another reason than a mistake in a transfer.
+// Stop reason of this cycle, apart from AXI violations and host errors.
 Stop Harness::judge(const uint32_t* outputs, bool moved) {
     if (runs_program_) {
         Stop stop = cluster->step(outputs, {moved, !host.done() || !masters_idle()});
@@ -181,7 +181,7 @@ HarnessState Harness::state() const {
     state.start = start_;
     state.first_command = host.first_command();
     state.last_response = dma_response_;
-    // Who cannot see the DMA takes all that is written for its.
+    // Without observation ports of the DMA, use the responses of all masters.
     for (size_t k = 0; dma_.empty() && k < masters.size(); k++) {
         state.last_response = std::max(state.last_response, masters[k]->last_response());
     }
@@ -192,7 +192,7 @@ HarnessState Harness::state() const {
 
 }  // namespace spica
 
-// The C ABI. Every pointer is to an object of the calling library alone.
+// C ABI. Every pointer refers to an object of the calling library.
 using spica::Harness;
 
 extern "C" {
@@ -212,7 +212,7 @@ void harness_begin(Harness* harness, const uint32_t* commands, uint64_t count, u
 
 void harness_go_on(Harness* harness, uint64_t max_cycles) { harness->go_on(max_cycles); }
 
-// Returns whether the run goes on.
+// Returns whether the run continues.
 int harness_step(Harness* harness, const uint32_t* outputs, uint32_t* inputs) {
     harness->step(outputs, inputs);
     return !harness->stopped();

@@ -1,8 +1,8 @@
-// What surrounds the design in simulation: DRAM behind its AXI masters, a host, a watchdog; or,
-// for cores alone, the memory at their ports. Who looks at cores looks here.
+// Simulation harness around the design: DRAM behind its AXI masters, host and watchdog; or, for
+// cores alone, the memory at their ports. It also holds the observers of cores.
 //
-// Both engines use it the same way, once per clock cycle: `step` takes the design's outputs as
-// they are before the clock edge and gives its inputs for after it.
+// Both engines call `step` once per clock cycle: it takes the design's outputs before the clock
+// edge and sets its inputs for after it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -35,34 +35,34 @@ public:
 
     void begin(const Host::Command* commands, size_t count, uint64_t max_cycles,
                uint64_t watchdog, bool stop_on_error);
-    // The list, where its limit stopped it, may go on up to this cycle of it.
+    // Continues a list that stopped at its limit, up to cycle `max_cycles` of the list.
     void go_on(uint64_t max_cycles);
     void step(const uint32_t* outputs, uint32_t* inputs);
 
-    // From then on the design is cores alone, and their memory is simple.
+    // Declares the design as cores alone, with the simple memory.
     void add_cores(const CoreMemoryParameters& parameters);
-    // From then on it is an observed cluster, where programs may run too.
+    // Declares the design as an observed cluster, which can run programs.
     void add_cluster(const ClusterCoresParameters& parameters);
-    // What the host does when programs begin; the first of it starts the cores.
+    // Sets the host commands for the start of programs; the first one starts the cores.
     void prepare(const Host::Command* commands, size_t count);
-    // Host and AXI ports are as in the beginning, as the design is after a reset.
+    // Resets host and AXI ports to their initial state, to match a reset design.
     void renew();
-    // From the next cycle on, and at every further run.
+    // Adds an observer of the cores, from the next cycle on.
     void observe(std::unique_ptr<Observer> observer) { cores->observe(std::move(observer)); }
-    // The same, as what keeps the model's memory; before the locksteps of its cores.
+    // Adds the mirror of the model's memory as an observer, before the locksteps of the cores.
     void mirror(const MirrorSetup& setup);
     void forget_observers();
     void begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog);
-    // Shows every cycle from the next on to somebody who only looks, whatever the design is.
+    // Adds a passive observer of any design, called in every cycle from the next on.
     void watch(std::unique_ptr<Observer> watcher) { watchers_.push_back(std::move(watcher)); }
 
-    // Of a harness made in the same way, with the same observers and watchers.
+    // Both harnesses must be constructed alike, with the same observers and watchers.
     void archive(Archive& archive);
 
     bool stopped() const { return stop_ != Stop::kNone; }
     uint64_t cycle() const { return cycle_; }
     HarnessState state() const;
-    // What a channel had done when the program's first marker of a beginning was done.
+    // Statistics of a channel at the completion of the program's first begin marker.
     const ChannelStatistics& marked(uint32_t channel) const { return marked_[channel]; }
     std::string violation() const;
 
@@ -71,9 +71,9 @@ public:
     Host host;
     std::vector<std::unique_ptr<AxiPort>> masters;
     std::unique_ptr<Cores> cores;
-    LoneCores* lone = nullptr;        // the same, if they are alone
-    ClusterCores* cluster = nullptr;  // if they are in a cluster
-    Mirror* mirrored = nullptr;       // in lockstep there
+    LoneCores* lone = nullptr;        // `cores`, if they are alone
+    ClusterCores* cluster = nullptr;  // `cores`, if they are in a cluster
+    Mirror* mirrored = nullptr;       // of a cluster in lockstep
 
 private:
     bool idle(const uint32_t* outputs) const;
@@ -87,7 +87,7 @@ private:
     std::vector<Host::Command> beginning_;
     bool runs_program_ = false;
     std::vector<Field> busy_;
-    std::vector<DmaWrites> dma_;  // as an observed cluster shows them
+    std::vector<DmaWrites> dma_;  // only for an observed cluster
     uint64_t dma_response_ = 0;
     std::vector<ChannelStatistics> marked_;
     std::vector<std::unique_ptr<Observer>> watchers_;

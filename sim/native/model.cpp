@@ -1,4 +1,4 @@
-// The cycle loop around a Verilated model. `binding.hpp` is generated for each top module.
+// Cycle loop around a Verilated model. `binding.hpp` is generated for each top module.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -26,7 +26,7 @@ struct Model {
         top = std::make_unique<Vtop>(&context, "top");
     }
 
-    // Inputs are taken over, and what hangs on them settles.
+    // Latches the inputs and settles the logic that depends on them.
     void take_inputs() {
         binding::clocks(*top, {}, true);
         settle(false);
@@ -111,10 +111,10 @@ void model_run(Model* model, spica::Harness* harness, uint64_t cycles, int gatin
     }
 }
 
-// Drives each of `count` rows for `interval` cycles, clocking the domains listed; the row of
-// results belonging to it is sampled, before the clock edge, `latency` cycles after it was first
-// driven. Rows hold the first words of all inputs or outputs; the other inputs are 0. In column
-// `start`, if there is one, only the first cycle of each row finds what the row holds, the others 0.
+// Drives each of `count` rows for `interval` cycles, clocking the listed domains. The results of a
+// row are sampled before the clock edge, `latency` cycles after it was first driven. Rows hold the
+// first words of all inputs or outputs; the other inputs are 0. The input word `start`, if not
+// negative, is driven only in the first cycle of each row and is 0 in the others.
 void model_vectors(Model* model, uint64_t count, uint32_t interval, uint32_t latency, int start,
                    const uint32_t* domains, uint32_t domain_count, const uint32_t* inputs,
                    uint32_t input_columns, uint32_t* outputs, uint32_t output_columns) {
@@ -152,7 +152,7 @@ void model_vectors(Model* model, uint64_t count, uint32_t interval, uint32_t lat
     }
 }
 
-// The state of a model and of all around it; the bytes stay until the next call.
+// Saves the state of a model and its harness; the bytes stay valid until the next call.
 uint64_t model_save(Model* model, spica::Harness* harness, const uint8_t** bytes) {
     model->saved.clear();
     spica::Archive archive(model->saved);
@@ -161,7 +161,7 @@ uint64_t model_save(Model* model, spica::Harness* harness, const uint8_t** bytes
     return model->saved.size();
 }
 
-// Returns whether the bytes were those of such a model and harness.
+// Restores a state; returns whether the bytes fit this model and harness.
 int model_restore(Model* model, spica::Harness* harness, const uint8_t* bytes, uint64_t size) {
     spica::Archive archive(bytes, size);
     archive(*model, *harness);
@@ -178,7 +178,7 @@ void model_clocked(const Model* model, uint64_t* cycles) {
     }
 }
 
-// Write a waveform of cycles start..stop-1. Returns 0 where the model was built without.
+// Writes a waveform of cycles start..stop-1. Returns 0 if the model was built without tracing.
 int model_trace(Model* model, const char* path, uint64_t start, uint64_t stop) {
 #if VM_TRACE
     model->trace = std::make_unique<VerilatedVcdC>();

@@ -1,4 +1,4 @@
-// Somebody who looks at a core cycle by cycle and may object.
+// Observer of the design's ports in every cycle, which may stop the run.
 #pragma once
 #include <cstdint>
 
@@ -10,10 +10,10 @@ class Observer {
 public:
     virtual ~Observer() = default;
 
-    // `outputs` as they are before the clock edge of cycle `now`, `inputs` as the design saw them
-    // in that cycle; `start` was high in cycle 0, or the host began then. Of a cluster, whose memory
-    // is in it, `inputs` are the outputs again. Returns false at the first difference: the run
-    // stops there as a mismatch.
+    // `outputs` are sampled before the clock edge of cycle `now`; `inputs` are those of the same
+    // cycle. In cycle 0 `start` is high, or the host begins. For a cluster, which contains its
+    // memory, `inputs` are the outputs again. Returns false at the first difference, which stops
+    // the run as a mismatch.
     virtual bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) = 0;
     virtual void archive(Archive& archive) = 0;
 };

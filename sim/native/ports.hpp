@@ -1,4 +1,4 @@
-// Ports of a top module, packed: each port begins at a 32-bit word of one of two arrays.
+// Packed ports of a top module: each port begins at a 32-bit word of one of two arrays.
 #pragma once
 #include <cstdint>
 #include <sstream>
@@ -7,7 +7,7 @@
 
 namespace spica {
 
-// Where a port lives. A port the design does not have reads as 0 and ignores writes.
+// Position of a port. A port that the design does not have reads as 0 and ignores writes.
 struct Field {
     int offset = -1;
     uint32_t width = 0;
@@ -32,7 +32,8 @@ public:
     }
     Field input(const std::string& name) const { return find(inputs_, name); }
     Field output(const std::string& name) const { return find(outputs_, name); }
-    // Of what others answer the design: where they are in it as well, it shows their answers.
+    // Port of a response to the design: an input, or an observation output if the responder is
+    // inside the design.
     Field answer(const std::string& name) const {
         return inputs_.count(name) ? find(inputs_, name) : find(outputs_, name);
     }

@@ -1,4 +1,4 @@
-// Why a run ended.
+// Stop reasons of a run.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// What a Verilated model holds, as bytes in memory: Verilator's streams without files.
+// State of a Verilated model as bytes in memory: Verilator's save streams without files.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ private:
     std::vector<uint8_t>& bytes_;
 };
 
-// Behind the end it reads zeros.
+// Reads zeros after the end.
 class StateReader : public VerilatedDeserialize {
 public:
     explicit StateReader(const std::vector<uint8_t>& bytes) : bytes_(bytes) {

@@ -1,4 +1,4 @@
-"""Verdict on the buffers of a kernel: within the bound of what is expected, or untouched."""
+"""Check of a kernel's buffers: results within their error bound, inputs unchanged."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,13 +9,13 @@ from ...kernels.kernel import Buffer
 
 __all__ = ["BufferCheck", "check_buffer"]
 
-#: Wrong elements shown in full.
+#: Wrong elements listed in full.
 SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class BufferCheck:
-    """What the comparison of one buffer found.
+    """Result of comparing one buffer with its expected values.
 
     Parameters
     ----------
@@ -23,15 +23,15 @@ class BufferCheck:
     elements : int
         Elements compared.
     wrong : int
-        Elements outside their bound, or changed though they are only read.
+        Elements outside their bound, or changed elements of a read-only buffer.
     largest_error : float
-        Largest distance from what is expected among finite elements.
+        Largest absolute error among finite elements.
     largest_share : float
-        Largest such distance as a part of its bound; 0 where everything must be exact.
+        Largest error as a fraction of its bound; 0 if the bound is 0.
     result : bool
-        Whether the kernel was to write it.
+        Whether the kernel writes the buffer.
     exact : bool
-        Whether every bit had to be as it was expected.
+        Whether the buffer is compared bit by bit.
     examples : list of dict
         The first wrong elements: ``index``, ``expected``, ``got``, ``bound``.
 
@@ -48,11 +48,11 @@ class BufferCheck:
 
 
 def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> BufferCheck:
-    """Compare what a buffer holds at the end, `found`, with what it must hold.
+    """Compare the final contents of a buffer, `found`, with the expected contents.
 
-    A float may overflow to an infinity where the expected value, within its bound, does. Where the
-    expected value is not finite, the result must be the same infinity or a NaN. Where the buffer
-    names bits, the result must be these as well.
+    A float may overflow to an infinity if the expected value does within its bound. If the
+    expected value is not finite, the result must be the same infinity or a NaN. If the buffer has
+    `bits`, the result must match them as well.
     """
     found = found.view(buffer.data.dtype).reshape(buffer.data.shape)
     if buffer.expected is None:
@@ -68,7 +68,7 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> BufferCheck:
     if found.dtype.kind == "f":
         right = _close(found, buffer.expected, bound)
     else:
-        # Integers of 64 bits hold the difference of any two of 32.
+        # 64-bit integers hold the difference of any two 32-bit integers.
         difference = np.abs(found.astype(np.int64) - buffer.expected.astype(np.int64))
         right = difference <= bound
     if buffer.bits is not None:
@@ -80,16 +80,16 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> BufferCheck:
 
 
 def _close(found: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Return which floats are right."""
+    """Return a mask of the floats that are within their bound."""
     with np.errstate(all="ignore"):
         value = found.astype(np.float64)
         same = (value == expected) | (np.isnan(value) & np.isnan(expected))
-        # The least magnitude that rounding takes to infinity.
+        # Smallest magnitude that rounds to infinity.
         largest = np.finfo(found.dtype).max
         overflow = float(largest) + (float(largest) - float(np.nextafter(largest, 0))) / 2
         may_overflow = np.isinf(value) & (np.abs(expected) + bound >= overflow)
         may_overflow &= np.signbit(value) == np.signbit(expected)
-        # A NaN compares false: where the expected value is finite it is wrong.
+        # A NaN compares false, so it is wrong if the expected value is finite.
         near = np.isfinite(expected) & (np.abs(value - expected) <= bound)
     return same | may_overflow | near
 
@@ -125,6 +125,6 @@ def _result(
 
 
 def _plain(value) -> int | float | str:
-    """Return an element for JSON, which has no infinities and no NaN."""
+    """Return an element for JSON; infinities and NaN, which JSON lacks, become strings."""
     number = value.item()
     return number if isinstance(number, int) or np.isfinite(number) else str(number)

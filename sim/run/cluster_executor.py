@@ -1,4 +1,4 @@
-"""Programs on a whole cluster: cores, matrix units, DMA, and DRAM behind AXI."""
+"""Program executor of a whole cluster: cores, matrix units, DMA, and DRAM behind AXI."""
 
 import dataclasses
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["ClusterExecutor"]
 
 
 class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
-    """A program in the DRAM of a cluster; see `ProgramExecutor`."""
+    """Executor of a program in the DRAM of a cluster; see `ProgramExecutor`."""
 
     @classmethod
     def build(
@@ -32,7 +32,7 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
         options: SimtOptions,
         progress: Progress | None,
     ) -> "ClusterExecutor":
-        """Build the machine that the options want."""
+        """Build the machine that the options select."""
         assert isinstance(options.memory, DramConfig)
         machine = ClusterMachine(
             config,
@@ -47,7 +47,7 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None
     ) -> bool:
-        """Run to the end as `ProgramExecutor` does, and record what a timeline of all shows."""
+        """Run to the end as `ProgramExecutor` does, and record the timeline of the cluster."""
         if is_overview(self.options):
             config, window = self.machine.config, self.options.trace_window
             self.overview = Overview(self.machine, config, window)
@@ -55,7 +55,7 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
         return super().execute(sentence, progress, arguments)
 
     def write_trace(self) -> None:
-        """Write what was recorded, if a trace is wanted."""
+        """Write the recorded trace if the options request one."""
         path = self.options.trace
         if path is None or not is_overview(self.options):
             return super().write_trace()
@@ -63,15 +63,15 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
 
     @property
     def device_errors(self) -> str:
-        """What the units hold against the program, in words."""
+        """Errors that the units report about the program, as text."""
         return describe_faults(read_faults(self.machine, self.machine.config))
 
     def run(self, max_cycles: int) -> ClusterOutcome:
-        """Run on for so many cycles at most."""
+        """Continue the run for at most `max_cycles`."""
         return self.machine.run(max_cycles)
 
     def account(self) -> dict[str, Any]:
-        """Return what the run did, for a result file."""
+        """Return the results and measurements of the run, for a result file."""
         outcome = self.outcome
         assert outcome is not None, "the program has been executed"
         found, dram = super().account(), self.machine.dram
@@ -96,16 +96,17 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
 
 
 def is_overview(options: SimtOptions) -> bool:
-    """Return whether a timeline of the whole cluster is wanted, not a log of its instructions."""
+    """Return whether the trace is a timeline of the whole cluster, not an instruction log."""
     return options.trace is not None and options.trace.suffix in OVERVIEW_SUFFIXES
 
 
 def region(outcome: ClusterOutcome, bytes_per_cycle: float) -> dict[str, float] | None:
-    """Return the cycles that the program marked, and what DRAM moved for them.
+    """Return the measured region that the program marks, and its DRAM utilization.
 
-    From the first begin marker to the later of the last end marker and the DMA's last write
-    response. `dram_utilization` is of all that moved from the first marker to the end of the run,
-    when everything is in DRAM, and of that time. None where nothing is marked.
+    The region begins at the first begin marker. It ends at the last end marker or at the DMA's
+    last write response, if that is later. `dram_utilization` covers the traffic and the time from
+    the first marker to the end of the run, so it includes the final write-back. None without
+    markers.
     """
     if outcome.first_begin is None or outcome.last_end is None:
         return None

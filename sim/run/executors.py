@@ -1,4 +1,4 @@
-"""What carries out a program: one face of the instruction-set model and of the gateware."""
+"""Program executors: common interface of the instruction-set model and of the RTL."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,12 +24,12 @@ class Executor(Protocol):
 
     @property
     def exit_code(self) -> int:
-        """The program's, once it has come to its end."""
+        """Exit code of the program, valid after its end."""
         ...
 
     @property
     def device_errors(self) -> str:
-        """What devices hold against the program, in words; nothing without an error."""
+        """Errors that the units report about the program, as text; "" without an error."""
         ...
 
     def write(self, address: int, data: bytes) -> None: ...
@@ -49,7 +49,7 @@ def prepare(
     console: Callable[[bytes], None] | None,
     progress: Progress | None,
 ) -> Iterator[Executor]:
-    """Give a machine with the program in its memory, and only that and its data allowed."""
+    """Yield an executor with the program loaded; only the program and its data are allowed."""
     places = places_of(config, program, buffers, options)
     if options.engine == "iss":
         iss = Iss(config, schedule=options.schedule, seed=options.seed)

@@ -1,4 +1,4 @@
-"""What a cluster on an FPGA does to test itself: a product, and what memory must hold after it."""
+"""Self-test of a cluster on an FPGA: a matrix product and the expected contents of memory."""
 
 from itertools import count
 
@@ -26,18 +26,18 @@ from .command_run import RunOptions, pose
 __all__ = ["BAUD", "array_test", "received", "self_test", "test_of", "verdict_of"]
 
 BAUD = 115_200
-#: Cycles of a simulation between two looks at its lights, and after how many it has failed.
+#: Simulated cycles between two checks of the outputs, and the limit of a test.
 CHUNK, PATIENCE = 4096, 1 << 20
 
 
 def test_of(config: ClusterConfig | MatrixConfig, clock: float, seed: int) -> wiring.Component:
-    """Return the component of a test: a ragged product of a few tiles, or an array's."""
+    """Return the component of a test: a product with partial tiles, or a test of an array."""
     if isinstance(config, MatrixConfig):
         rows = 4 * config.rows
         return ArrayTest(array_test(config, m=rows, k=rows, clock=clock, seed=seed))
     matrix = config.matrix
     if matrix is None:
-        raise UserError("a self-test needs a matrix unit, and the preset has none")
+        raise UserError("a self-test needs a matrix unit; the preset has none")
     m, n, k = 4 * matrix.rows + 3, 4 * matrix.columns + 1, 8 * matrix.rows + 5
     return SelfTest(self_test(config, m=m, n=n, k=k, clock=clock, seed=seed))
 
@@ -63,18 +63,18 @@ def self_test(
     seed: int = 1,
     repeat: int | None = None,
 ) -> SelfTestConfig:
-    """Return a test of a product of random operands, one whose result the golden model knows.
+    """Return a test of a product of random operands, with the result of the golden model.
 
     Parameters
     ----------
     config : ClusterConfig
-        With a matrix unit; its cores, if it has any, stay asleep.
+        Config with a matrix unit; its cores, if any, are not started.
     m, n, k : int
         Sizes of the product.
     clock : float
-        Hertz, for the serial line of `BAUD`.
+        Clock frequency in hertz, for the serial line of `BAUD`.
     seed : int
-        Of the operands.
+        Seed of the operands.
     repeat : int or None
         Cycles between two reports; None for half a second.
 
@@ -110,7 +110,7 @@ def self_test(
 
 
 def report(clock: float, repeat: int | None) -> ReportConfig:
-    """Return how a verdict is told at a clock of so many hertz."""
+    """Return the config of the report at a clock frequency in hertz."""
     uart = UartConfig(cycles_per_bit=round(clock / BAUD))
     return ReportConfig(uart=uart, repeat=repeat or round(clock / 2))
 
@@ -118,12 +118,12 @@ def report(clock: float, repeat: int | None) -> ReportConfig:
 def array_test(
     matrix: MatrixConfig, *, m: int, k: int, clock: float, seed: int = 1, repeat: int | None = None
 ) -> ArrayTestConfig:
-    """Return a test of an array alone: a product as wide as it is, of random operands.
+    """Return a test of an array alone: a product of random operands, as wide as the array.
 
     Parameters
     ----------
     matrix : MatrixConfig
-        Weight-stationary.
+        Config of a weight-stationary array.
     m, k : int
         Rows of A, and their length, a multiple of the rows of the array.
     clock, seed, repeat : float, int, int or None
@@ -135,7 +135,7 @@ def array_test(
     a, b = operands(problem, "random", seed)
     data = gemm(matrix, problem, a, b, k).tobytes()
     a_codes, b_codes = stored(a), stored(b)
-    # Until the last row of A has passed an element its weights must stay.
+    # The weights of an element must stay until the last row of A has passed it.
     passes = [Step()] * (matrix.rows * matrix.element_latency)
     steps = []
     for first in range(0, k, matrix.rows):
@@ -158,12 +158,12 @@ def array_test(
 
 
 def stored(values: np.ndarray) -> list[list[int]]:
-    """Return the bits of operands as unsigned numbers."""
+    """Return the bits of operands as unsigned integers."""
     return values.view(np.dtype(f"u{values.itemsize}")).tolist()
 
 
 def received(line: np.ndarray, cycles_per_bit: int) -> bytes:
-    """Return the bytes that were sent on a serial line, given its level in every cycle."""
+    """Return the bytes sent on a serial line, given its level in every cycle."""
     found, at = bytearray(), 0
     while at + 10 * cycles_per_bit <= len(line):
         if line[at]:
@@ -171,7 +171,7 @@ def received(line: np.ndarray, cycles_per_bit: int) -> bytes:
             continue
         start, *bits, stop = line[at + cycles_per_bit // 2 :: cycles_per_bit][:10]
         if start or not stop:
-            raise ValueError(f"a byte must have a stop bit, and that of cycle {at} has none")
+            raise ValueError(f"a byte must have a stop bit; the byte at cycle {at} has none")
         found.append(sum(int(bit) << place for place, bit in enumerate(bits)))
         at += 10 * cycles_per_bit - cycles_per_bit // 2
     return bytes(found)

@@ -1,4 +1,4 @@
-"""Programs on the instruction-set model."""
+"""Program executor on the instruction-set model."""
 
 import dataclasses
 import time
@@ -14,17 +14,17 @@ from .loading import Progress, SimtOptions
 
 __all__ = ["IssExecutor", "instruction_counts"]
 
-#: Instructions between two chances to interrupt or to show progress.
+#: Instructions between two checks for an interrupt and progress reports.
 CHUNK = 2_000_000
 
 
 class IssExecutor:
-    """A program in the memory of the instruction-set model.
+    """Executor of a program in the memory of the instruction-set model.
 
     Parameters
     ----------
     iss : Iss
-        With program and data allowed, and reset.
+        Model after reset, with program and data allowed.
     program : Program
     places : Places
     options : SimtOptions
@@ -39,12 +39,12 @@ class IssExecutor:
         self.seconds = 0.0
 
     def close(self) -> None:
-        """Nothing is left open."""
+        """Do nothing: the executor holds no open resources."""
 
     def execute(
         self, sentence: str, progress: Progress | None, _arguments: dict[str, Any] | None = None
     ) -> bool:
-        """Run to the end, and return True; raise `ProgramError` at any other."""
+        """Run to the end and return True; raise `ProgramError` on a fault, deadlock or limit."""
         began = time.perf_counter()
         while True:
             left = self.options.max_instructions - self.instructions
@@ -65,12 +65,12 @@ class IssExecutor:
 
     @property
     def device_errors(self) -> str:
-        """What the error registers of the devices hold, in words; nothing without an error."""
+        """Errors in the units' error registers, as text; "" without an error."""
         devices = self.iss.devices
         return devices.describe() if devices.error else ""
 
     def account(self) -> dict[str, Any]:
-        """Return what the run did, for a result file."""
+        """Return the measurements of the run, for a result file."""
         return {
             "schedule": self.options.schedule,
             **instruction_counts(self.iss.statistics, core_of(self.places.config).threads),
@@ -80,7 +80,7 @@ class IssExecutor:
 
 
 def instruction_counts(counts: Statistics, threads: int) -> dict[str, Any]:
-    """Return what was executed, for a result file; warps have so many threads."""
+    """Return instruction counts for a result file; `threads` is the number of threads per warp."""
     return {
         "instructions": {"warp": counts.instructions, "thread": counts.thread_instructions},
         "lanes_used_percent": 100

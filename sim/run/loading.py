@@ -1,4 +1,4 @@
-"""Programs into memory: built, placed with what they may touch, ready to run."""
+"""Build of programs, and the memory regions that they may access."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -32,41 +32,42 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class SimtOptions:
-    """How a program is built and run.
+    """Options of building and running a program.
 
     Parameters
     ----------
     engine : str
-        ``verilator`` or ``amaranth`` for the gateware, ``iss`` for the instruction-set model.
+        ``verilator`` or ``amaranth`` for the RTL, ``iss`` for the instruction-set model.
     optimize : int
-        Of the compiler, 0 to 3.
+        Optimization level of the program's compiler, 0 to 3.
     schedule : str
-        Which warp goes next on the model: each ``in_turn``, or a ``random`` one.
+        Warp schedule of the model: ``in_turn`` (round-robin) or ``random``.
     seed : int
-        Of the data, of a random schedule, of random stalls and of random gating.
+        Seed of the data, of a random schedule, of random stalls and of random gating.
     max_instructions : int
-        Instructions of warps after which a run on the model counts as endless.
+        Limit of warp instructions of a run on the model.
     max_cycles : int
-        Cycles after which a run of the gateware does.
+        Limit of cycles of a run on the RTL.
     memory : CoreMemoryConfig or DramConfig or None
-        What is behind the gateware: a simple memory at the ports of cores that are alone, or DRAM
-        behind the AXI masters of the whole cluster. None: DRAM where there are matrix units.
+        Memory of the RTL: a simple memory at the ports of cores alone, or DRAM behind the AXI
+        masters of the whole cluster. None selects DRAM if the machine has matrix units.
     lockstep : bool
-        Whether the model checks every instruction of the gateware.
+        Whether the model checks every instruction of the RTL.
     model_optimize : int
-        Of the C++ of the gateware, 0 to 3: less is built sooner and runs slower.
+        Optimization level of the RTL's C++ model, 0 to 3: a lower level builds faster and runs
+        slower.
     gating : str
-        ``gated``, ``ungated`` or ``random``: clocks of idle cores.
+        Clock gating of idle cores: ``gated``, ``ungated`` or ``random``.
     trace : Path or None
-        Where to write a trace of the gateware, with one of the suffixes of `TRACES`.
+        Trace file of the RTL, with one of the suffixes of `TRACES`.
     trace_window : tuple of int or None
-        First cycle of the trace, and the one after its last.
+        First cycle of the trace and the cycle after its last.
     allow_spills : bool
-        Whether a kernel may keep values on its stack for want of registers.
+        Whether a kernel may spill registers to its stack.
     allow : tuple of (int, int)
-        Address and bytes of DRAM that the program may touch besides its own.
+        Address and bytes of additional DRAM that the program may access.
     saving : Saving
-        When the run is saved, and what it goes on from.
+        Checkpoint to write, and checkpoint to resume.
 
     """
 
@@ -88,7 +89,7 @@ class SimtOptions:
 
 
 def with_memory(config: ClusterConfig, options: SimtOptions) -> SimtOptions:
-    """Return the options with a memory, chosen by what the machine has if none was."""
+    """Return the options with a memory; None becomes the default of the machine."""
     if options.memory is not None:
         return options
     memory = DramConfig() if config.matrices else CoreMemoryConfig(seed=options.seed)
@@ -96,26 +97,28 @@ def with_memory(config: ClusterConfig, options: SimtOptions) -> SimtOptions:
 
 
 def require_cores(name: str, preset: str, config: ClusterConfig):
-    """Refuse a machine that has nothing to run a program on."""
+    """Raise `UserError` if the machine has no cores."""
     if not config.cores:
         *others, last = sorted(known for known, machine in PRESETS.items() if machine.cores)
         choice = f"{', '.join(others)} or {last}"
-        raise UserError(f"{name} needs cores, and {preset} has none; choose {choice}")
+        raise UserError(f"{name} needs cores; {preset} has none: choose {choice}")
 
 
 def build(
     paths: Sequence[Path], config: ClusterConfig, options: SimtOptions, progress: Progress | None
 ) -> Program:
-    """Return the program of some sources, or that of an ELF file."""
+    """Return the program that is compiled from source files, or loaded from an ELF file."""
     for path in paths:
         if path.suffix not in SOURCE_SUFFIXES:
             known = ", ".join(SOURCE_SUFFIXES)
-            raise UserError(f"a program must be files that end in {known}, not {path}")
+            raise UserError(f"a program file must end in {known}, not {path}")
         if not path.is_file():
-            raise UserError(f"a program must exist, and there is no file {path}")
+            raise UserError(f"the program file {path} does not exist")
     binaries = [path for path in paths if path.suffix == ".elf"]
     if binaries and len(paths) > 1:
-        raise UserError(f"an ELF file must stand alone, and {binaries[0]} is one of {len(paths)}")
+        raise UserError(
+            f"an ELF file must be the only program file; {binaries[0]} is one of {len(paths)}"
+        )
     if binaries:
         return Program.load(binaries[0])
 
@@ -131,15 +134,15 @@ def build(
 def places_of(
     config: ClusterConfig, program: Program, buffers: Iterable[Region], options: SimtOptions
 ) -> Places:
-    """Return where everything lies that a program may touch."""
-    more = [Region("memory that was allowed", *region) for region in options.allow]
+    """Return all memory regions that a program may access."""
+    more = [Region("allowed memory", *region) for region in options.allow]
     return Places(config, [*program_regions(program), *buffers, *more], program.symbols)
 
 
 def program_regions(program: Program) -> list[Region]:
-    """Return where a program lies: its segments, those that adjoin but for their alignment as one.
+    """Return the regions of a program; segments closer than a page are merged.
 
-    Start-up code clears whole rows of words, and may do so in the gap behind a segment.
+    Start-up code clears whole rows of words, which may include the gap after a segment.
     """
     spans: list[list[int]] = []
     for address, data in sorted(program.segments, key=lambda segment: segment[0]):

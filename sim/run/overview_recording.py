@@ -1,4 +1,4 @@
-"""What every engine of a machine does while it runs, and the timeline of it."""
+"""Recording of all units of a machine during a run, and its timeline."""
 
 from pathlib import Path
 from typing import Protocol
@@ -17,14 +17,14 @@ NEVER = (1 << 64) - 1
 
 
 class HasLayout(Protocol):
-    """What a machine runs on, as far as it matters here."""
+    """An engine with a port layout."""
 
     @property
     def layout(self) -> Layout: ...
 
 
 class Observed(Protocol):
-    """A machine whose design is an observed cluster, or shows as much as it can."""
+    """A machine whose design is an observed cluster, or has some of its observation ports."""
 
     @property
     def harness(self) -> Harness: ...
@@ -33,16 +33,16 @@ class Observed(Protocol):
 
 
 class Overview:
-    """A recording of every engine of a machine, made just before it runs.
+    """Recording of all units of a machine; create it just before the run.
 
     Parameters
     ----------
     machine : Machine or ClusterMachine
-        Of an observed cluster.
+        Machine with an observed cluster.
     config : ClusterConfig
-        Of the cluster.
+        Config of the cluster.
     window : tuple of int or None
-        The first cycle that is recorded and the one after the last; None for all.
+        First recorded cycle and the cycle after the last; None for all.
 
     """
 
@@ -57,11 +57,11 @@ class Overview:
         )
 
     def records(self) -> ClusterRecords:
-        """Return what was recorded so far."""
+        """Return the records so far."""
         return self.recording.fetch()
 
     def marks(self, records: ClusterRecords) -> dict[str, int]:
-        """Return cycles that have a name, those that have been in this run and were recorded."""
+        """Return the named cycles of this run that are in the records."""
         state = self.harness.state()
         marks = {}
         if state.start <= state.first_command < NEVER:
@@ -81,6 +81,6 @@ class Overview:
         }
 
     def write(self, path: Path | str, title: str) -> None:
-        """Write the timeline of the run so far, in the format that the suffix names."""
+        """Write the timeline of the run so far, in the format of the path's suffix."""
         records = self.records()
         write_overview(path, records, self.config, title, self.marks(records))

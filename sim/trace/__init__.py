@@ -1,4 +1,4 @@
-"""Traces to look at: logs, and timelines for other people's viewers and our own."""
+"""Trace writers: logs, timelines for external viewers, and self-contained HTML pages."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,11 +26,11 @@ WRITERS = {
     ".html": html_page,
     ".log": retire_log,
 }
-#: What `write_trace` can write: a pipeline log for Konata, a timeline for Chrome and Perfetto, a
-#: page that is its own viewer, and a line for each instruction that was done.
+#: Formats of `write_trace`: a pipeline log for Konata, a timeline for Chrome and Perfetto, an HTML
+#: page with its own viewer, and a log with a line per completed instruction.
 TRACE_SUFFIXES = tuple(WRITERS)
 OVERVIEW_WRITERS = {".html": overview_page, ".json": overview_trace, ".svg": overview_picture}
-#: What `write_overview` can write: a page that is its own viewer, a timeline for Perfetto, a
+#: Formats of `write_overview`: an HTML page with its own viewer, a timeline for Perfetto, a
 #: picture.
 OVERVIEW_SUFFIXES = tuple(OVERVIEW_WRITERS)
 
@@ -41,20 +41,20 @@ def write_trace(
     config: ClusterConfig,
     program: Program | None = None,
 ) -> list[str]:
-    """Write what was recorded of each core, in the format that the suffix names.
+    """Write the trace of all cores in the format of the path's suffix.
 
-    Return a sentence for each core of which not the whole window was kept.
+    Return a message for each core whose records do not cover the whole window.
 
     Parameters
     ----------
     path : path
-        Ends in one of `TRACE_SUFFIXES`.
+        Trace file with one of `TRACE_SUFFIXES`.
     records : sequence of CoreRecords
-        As `CoreMachine.records` returns them.
+        Records of each core, from `CoreMachine.records`.
     config : ClusterConfig
-        Of the machine.
+        Config of the machine.
     program : Program or None
-        Where functions and lines of source are looked up.
+        Source of function names and source lines.
 
     """
     path = Path(path)
@@ -71,20 +71,20 @@ def write_overview(
     title: str,
     marks: Mapping[str, int] | None = None,
 ) -> None:
-    """Write what every engine of a cluster did over a whole run, in the format of the suffix.
+    """Write the timeline of all units of a cluster in the format of the path's suffix.
 
     Parameters
     ----------
     path : path
-        Ends in one of `OVERVIEW_SUFFIXES`.
+        Trace file with one of `OVERVIEW_SUFFIXES`.
     records : ClusterRecords
-        Of the signals of `cluster_signals`.
+        Records of the signals of `cluster_signals`.
     config : ClusterConfig
-        Of the machine.
+        Config of the machine.
     title : str
-        What ran.
+        Title of the timeline: what ran.
     marks : mapping of str to int, or None
-        Cycles that have a name.
+        Named cycles.
 
     """
     path = Path(path)
@@ -93,9 +93,9 @@ def write_overview(
 
 
 def require_suffix(path: Path, known: Sequence[str]) -> None:
-    """Raise unless a file's name has a suffix that is known."""
+    """Raise `UserError` unless the path has a known suffix."""
     if path.suffix not in known:
-        raise UserError(f"a trace must end in one of {', '.join(known)}, not be {path.name}")
+        raise UserError(f"a trace file must end in {', '.join(known)}, not {path.name}")
 
 
 def write(path: Path, text: str) -> None:
@@ -103,4 +103,4 @@ def write(path: Path, text: str) -> None:
     try:
         path.write_text(text)
     except OSError as error:
-        raise UserError(f"the trace {path} must be writable: {error.strerror}") from error
+        raise UserError(f"cannot write the trace {path}: {error.strerror}") from error

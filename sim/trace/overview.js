@@ -1,12 +1,12 @@
-// The timeline of a cluster. A track has series: how often something happened in each bin of
-// cycles, stacked on each other or as lines; and in a strip below, in which cycles exactly.
+// Timeline of a cluster. A track has series: event rates in bins of cycles, as stacked areas or
+// lines, and a strip below with the exact cycles.
 
 const LABELS = 210, CHART = 30, STRIP = 6, GAP = 9, RULER = 36;
 
 const grouped = (number) => Math.round(number).toLocaleString("en-US");
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-// Values from those that are told as -n for n more of the one before.
+// Expands values with run lengths: -n stands for n more copies of the value before.
 function expanded(told) {
   const values = [];
   for (const one of told) {
@@ -16,7 +16,7 @@ function expanded(told) {
   return values;
 }
 
-// Intervals from the distances between all their ends.
+// Intervals from the distances between successive bounds.
 function intervalsOf(distances, first) {
   const found = [];
   for (let k = 0, at = first; k < distances.length; k += 2) {
@@ -27,7 +27,7 @@ function intervalsOf(distances, first) {
   return found;
 }
 
-// Every track with its series: `until` has what a series came to before each bin.
+// All tracks with their series; `until` holds the sum of a series before each bin.
 function tracksOf(data) {
   return data.tracks.map((track) => ({ ...track, series: track.series.map((series) => {
     const sums = expanded(series.sums), until = new Float64Array(sums.length + 1);
@@ -36,7 +36,7 @@ function tracksOf(data) {
   }) }));
 }
 
-// What a series came to before a cycle; within a bin it is taken to be even.
+// Sum of a series before a cycle, interpolated linearly within a bin.
 function before(series, cycle, { first, end, bin }) {
   const { until } = series, bins = until.length - 1;
   const k = Math.floor((cycle - first) / bin);
@@ -46,24 +46,24 @@ function before(series, cycle, { first, end, bin }) {
   return until[k] + (until[k + 1] - until[k]) * Math.min(1, (cycle - start) / (stop - start));
 }
 
-// How often it happened in one of these cycles.
+// Mean events per cycle in these cycles.
 const rate = (series, from, to, data) =>
   from < to ? (before(series, to, data) - before(series, from, data)) / (to - from) : 0;
 
-// How much of the track's height that is, in words: bytes in each cycle too.
+// Text with a series' share of the track's maximum, and its bytes per cycle.
 function told(series, track, often) {
   const bytes = series.bytes ? `${(often * series.bytes).toFixed(1)} of ` +
     `${series.bytes * track.most} bytes/cycle, ` : "";
   return `${series.label}: ${bytes}${percent(often / track.most)}`;
 }
 
-// The bins in which a stretch of cycles lies: from the first one's start to the last one's end.
+// Bounds of the bins that contain a range of cycles.
 function binsAround(from, to, { first, end, bin }) {
   const start = Math.floor((from - first) / bin), stop = Math.max(start + 1, Math.ceil((to - first) / bin));
   return [Math.max(first, first + start * bin), Math.min(end, first + stop * bin)];
 }
 
-// What is told of a track where the pointer is.
+// Text about a track at the pointer.
 function describe(track, cycle, from, to, data) {
   const [start, end] = binsAround(from, to, data);
   const lines = [`${track.title}, cycles ${grouped(start)} to ${grouped(end - 1)}`];
@@ -73,14 +73,14 @@ function describe(track, cycle, from, to, data) {
     const span = series.intervals[firstAfter(series.intervals, cycle)];
     const near = (to - from) / 2;
     if (!span || span.start > cycle + near) continue;
-    const joined = series.gap > 1 ? `, gaps below ${series.gap} cycles left out` : "";
+    const joined = series.gap > 1 ? `, gaps below ${series.gap} cycles merged` : "";
     lines.push(`  ${series.label} from ${grouped(span.start)} to ${grouped(span.end - 1)}: ` +
       `${grouped(span.end - span.start)} cycles${joined}`);
   }
   return lines.join("\n");
 }
 
-// A row for each series: what it came to in all.
+// One row per series with its totals.
 function summaryOf(tracks, data) {
   const cycles = Math.max(1, data.end - data.first), rows = [];
   for (const track of tracks) {
@@ -104,7 +104,7 @@ function start(document, window) {
 
   const ink = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name);
   const width = () => pane.clientWidth, height = () => pane.clientHeight;
-  const scale = () => (width() - LABELS) / (view.to - view.from); // pixels of a cycle
+  const scale = () => (width() - LABELS) / (view.to - view.from); // pixels per cycle
   const x = (cycle) => LABELS + (cycle - view.from) * scale();
   const cycleAt = (pixel) => view.from + (pixel - LABELS) / scale();
 
@@ -115,7 +115,7 @@ function start(document, window) {
     redraw();
   }
 
-  // The heights of a series in every column of pixels, as shares of the chart.
+  // Heights of a series in every column of pixels, as fractions of the chart.
   function heights(series, track) {
     const columns = Math.max(0, Math.floor(width() - LABELS)), found = new Float64Array(columns);
     let last = before(series, cycleAt(LABELS), data);
@@ -144,7 +144,7 @@ function start(document, window) {
   function line(high, y, colour) {
     [pen.strokeStyle, pen.lineWidth] = [colour, 1];
     pen.beginPath();
-    high.forEach((one, k) => { // from the ground up and down again, and nothing along it
+    high.forEach((one, k) => { // draw nothing along the base line
       if (one || high[k - 1] || high[k + 1]) pen.lineTo(LABELS + k + 0.5, y + CHART * (1 - one));
       else pen.moveTo(LABELS + k + 0.5, y + CHART);
     });
@@ -155,7 +155,7 @@ function start(document, window) {
     pen.fillStyle = ink("--band");
     pen.fillRect(LABELS, y, width() - LABELS, CHART);
     let low = new Float64Array(Math.max(0, Math.floor(width() - LABELS)));
-    // Lines lie below: from afar they would hide what the track is for.
+    // Lines are drawn first: on top they would hide the areas when zoomed out.
     for (const drawing of ["line", "stack"]) {
       for (const series of track.series.filter((one) => one.drawing === drawing)) {
         const high = heights(series, track);

@@ -1,7 +1,7 @@
 "use strict";
-// What every page shares: which spans are in view, what zooming does, where the ruler has lines.
+// Functions common to all pages: visible spans, zoom, ruler.
 
-// The first span of a row that ends after a cycle.
+// Index of the first span of a row that ends after a cycle.
 function firstAfter(row, cycle) {
   let low = 0, high = row.length;
   while (low < high) {
@@ -11,7 +11,7 @@ function firstAfter(row, cycle) {
   return low;
 }
 
-// The spans of a row between two cycles, of those that begin within one pixel the first.
+// Spans of a row between two cycles; of the spans that begin within one pixel only the first.
 function seen(row, from, to, perPixel) {
   const found = [];
   for (let k = firstAfter(row, from); k < row.length && row[k].start < to;) {
@@ -22,14 +22,14 @@ function seen(row, from, to, perPixel) {
   return found;
 }
 
-// What is in view when it is made larger or smaller, with the same cycle at the same place.
+// View after zooming by a factor, with cycle `at` at a fixed position.
 function zoomed(view, at, factor, all) {
   const span = Math.min(Math.max((view.to - view.from) * factor, 8), all * 1.05 + 8);
   const from = at - (at - view.from) * span / (view.to - view.from);
   return [from, from + span];
 }
 
-// The cycles at which the ruler has a line, at least 80 pixels from each other.
+// Cycles of the ruler's lines, at least 80 pixels apart.
 function ruler(view, pixels) {
   const least = (view.to - view.from) * 80 / pixels, ten = 10 ** Math.floor(Math.log10(least));
   const step = Math.max(1, [1, 2, 5, 10].map((k) => k * ten).find((one) => one >= least));

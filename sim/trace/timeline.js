@@ -1,11 +1,11 @@
-// The timeline. Spans {start, end, ...} stand in rows in which they do not overlap, sorted by
-// time, so that those in view are found by halving.
+// Timeline of the cores. Spans {start, end, ...} are in rows without overlap, sorted by time, so
+// that binary search finds the visible ones.
 
 const LIFE = ["warp", "pc", "text", "mask", "port", "collector", "pending", "requested", "fetched",
   "issued", "collected", "dispatched", "offered", "done", "bus", "register", "place", "holds",
   "stages"];
 const GREY = ["rgba(128,128,128,0.2)", "rgba(128,128,128,0.35)", "rgba(128,128,128,0.6)"];
-// Of reasons, by their numbers; the first is none: issued.
+// Colours of stall reasons by number; the first is none: issued.
 const REASONS = [130, 350, 320, 290, 215, 30, 180, 265, 55, 15].map((hue) => `hsl(${hue} 50% 60%)`);
 const LABELS = 120, ROW = 15, GAP = 6, RULER = 20;
 
@@ -15,7 +15,7 @@ const unitColour = (unit, light = 58) => `hsl(${hue(unit) + 20} 65% ${light}%)`;
 const reasonColour = (reason) => REASONS[reason] || GREY[0];
 const hex = (number) => (number >>> 0).toString(16).padStart(8, "0");
 
-// Spans in as few rows as they need.
+// Spans in the smallest number of rows.
 function inRows(spans) {
   const rows = [], ends = [];
   for (const span of [...spans].sort((a, b) => a.start - b.start || a.end - b.end)) {
@@ -38,7 +38,7 @@ const runsOf = (runs, end, names, kind) => runs.map(([start, state], k) => ({
   start, end: k + 1 < runs.length ? runs[k + 1][0] : end, colour: reasonColour(state),
   text: state ? names[state] : kind })).filter((run) => run.start < run.end);
 
-// Everything that has a name at the left: {title, rows, lives}; `lives` where stages are drawn.
+// Tracks with a name at the left: {title, rows, lives}; `lives` is set if stages are drawn.
 function tracksOf(core, data) {
   const lives = livesOf(core), tracks = [], name = data.cores.length > 1 ? `${core.core}: ` : "";
   const add = (title, rows, more = {}) =>
@@ -65,13 +65,13 @@ function tracksOf(core, data) {
   add("memory", inRows(core.transfers.map(([start, end, isStore, address, mask, refused]) => ({ start,
     end: end < 0 ? core.end : end + 1, colour: unitColour(isStore ? 1 : 4),
     text: `${isStore ? "store" : "load"} ${hex(address)} lanes ${mask.toString(2)}` +
-      (refused ? " REFUSED" : "") }))));
+      (refused ? " ERROR" : "") }))));
   if (core.faults.length) add("faults", inRows(core.faults.map(([start, text]) => ({ start,
     end: start + 1, text, colour: "hsl(0 80% 55%)" }))));
   return { tracks, lives };
 }
 
-// What is told of an instruction.
+// Text about an instruction.
 function describe(life, data) {
   const times = ["requested", "fetched", "issued", "collected", "dispatched", "offered", "done"];
   const lines = [`${hex(life.pc)}  ${data.texts[life.text]}`,
@@ -81,11 +81,11 @@ function describe(life, data) {
   if (life.register) lines.push(`writes ${life.register} over bus ${life.bus}`);
   if (life.pending) lines.push(`operands over a bus: ${life.pending.toString(2).padStart(3, "0")}`);
   lines.push(times.filter((time) => life[time] >= 0).map((time) => `${time} ${life[time]}`).join(", "));
-  for (const [what, start, end] of life.holds) lines.push(`held up by ${what}: ${start} to ${end - 1}`);
+  for (const [what, start, end] of life.holds) lines.push(`stalled by ${what}: ${start} to ${end - 1}`);
   return lines.join("\n");
 }
 
-// The instructions whose text, address, place or warp has what is searched for.
+// Instructions whose text, address, place or warp matches the search text.
 function search(lives, wanted, data) {
   const text = wanted.trim().toLowerCase();
   if (!text) return [];
@@ -107,7 +107,7 @@ function start(document, window) {
 
   const ink = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name);
   const width = () => pane.clientWidth, height = () => pane.clientHeight;
-  const scale = () => (width() - LABELS) / (view.to - view.from); // pixels of a cycle
+  const scale = () => (width() - LABELS) / (view.to - view.from); // pixels per cycle
   const x = (cycle) => LABELS + (cycle - view.from) * scale();
   const cycleAt = (pixel) => view.from + (pixel - LABELS) / scale();
   const shown = (track) => track.folded ? track.rows.slice(0, 1) : track.rows;
@@ -252,7 +252,7 @@ function start(document, window) {
   const key = (colour, text) => `<span><i style="background:${colour}"></i>${text}</span> `;
   get("legend").innerHTML =
     data.stages.slice(0, 3).map((name, k) => key(GREY[k], name)).join("") +
-    data.ports.map((name, k) => key(unitColour(k), `${name} (light: collects, dark: writes back)`)).join("") +
+    data.ports.map((name, k) => key(unitColour(k), `${name} (light: collect, dark: write back)`)).join("") +
     data.reasons.map((name, k) => key(reasonColour(k), k ? name : "issued")).join("");
   get("summary").innerHTML = data.summary;
   get("missing").textContent = data.cores.map((core) => core.missing).filter(Boolean).join("; ");

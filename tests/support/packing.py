@@ -1,4 +1,4 @@
-"""Layouts as numbers, quickly: for benches that set and read wide ports in every cycle."""
+"""Fast packing of layouts into integers, for benches that access wide ports in every cycle."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ __all__ = ["Packing"]
 
 
 class Packing:
-    """The places of a layout's fields, found once; `data.Layout` finds them at each use.
+    """Packer of a layout with precomputed field offsets; `data.Layout` finds them at each use.
 
-    Dicts stand for structs, lists for arrays, integers (from -2**(n-1) to 2**n-1) for n bits.
+    A dict represents a struct, a list an array, an integer (from -2**(n-1) to 2**n-1) n bits.
 
     Parameters
     ----------
     shape : ShapeLike
-        A struct or array layout, or a shape of bits, which is read as unsigned.
+        Struct layout, array layout or plain shape; plain bits are unpacked as unsigned.
 
     """
 
@@ -33,7 +33,7 @@ class Packing:
             self.packings = [packings[id(field.shape)] for field in fields.values()]
 
     def pack(self, value: Any) -> int:
-        """Return `value` as a number."""
+        """Return `value` packed into an integer."""
         if self.names is None:
             return int(value) & ((1 << self.width) - 1)
         number = 0
@@ -42,7 +42,7 @@ class Packing:
         return number
 
     def unpack(self, number: int) -> Any:
-        """Return what `number` stands for."""
+        """Return the value that is packed in `number`."""
         if self.names is None:
             return number & ((1 << self.width) - 1)
         values = [

@@ -1,4 +1,4 @@
-"""Models in which registers and memories hold anything before the first reset."""
+"""Verilator models with random registers and memories before the first reset."""
 
 import dataclasses
 import functools
@@ -10,17 +10,17 @@ __all__ = ["start_at_random", "without_initial_values"]
 
 RANDOM_START = ("--x-initial", "unique", "--x-assign", "unique")
 REGISTER = re.compile(r"^(\s*reg\s[^=;]*?)\s*=\s*[^;]*;", re.MULTILINE)
-#: Nothing is kept in it: it has logic without inputs evaluated once.
+#: Helper signals without state: they trigger one evaluation of logic without inputs.
 WAKE = r"initial wake_\d+ = 0;"
-#: Memories that are all zero; others are tables, which nothing is written to.
+#: Memories that are initialized to 0; all others are read-only tables.
 MEMORY = re.compile(r"^\s*initial begin\n(?:\s*\S+ = \d+'h0+;\n)*\s*end\n", re.MULTILINE)
 TABLE = re.compile(r"^\s*initial begin\n(?:\s*\S+ = \d+'h[0-9a-f]+;\n)*\s*end\n", re.MULTILINE)
 
 
 def without_initial_values(verilog: str) -> str:
-    """Return Verilog in which nothing has a value before the first reset."""
+    """Return Verilog without initial values of registers and writable memories."""
     stripped = MEMORY.sub("", REGISTER.sub(r"\1 ;", verilog))
-    # Wires may have what they are assigned; nothing else may be left.
+    # Only wires may keep an initial value, that of their assignment.
     rest = re.sub(rf"always @\*|initial begin end|{WAKE}", "", TABLE.sub("", stripped))
     assert "initial" not in rest
     assert not REGISTER.search(stripped)
@@ -28,7 +28,7 @@ def without_initial_values(verilog: str) -> str:
 
 
 def start_at_random(monkeypatch) -> None:
-    """Let all models that are made from now on start so; what there is depends on their seed."""
+    """Patch the engines: all later models start with random values, which depend on their seed."""
     emit_cached = engines.emit_cached
 
     def emit(*arguments, **options):

@@ -1,1 +1,1 @@
-"""What the DMA and the matrix unit do, as programs see it: no clock, but an order."""
+"""Functional models of the DMA and the matrix unit: no clock, but a defined order."""

@@ -1,4 +1,4 @@
-"""The DMA's registers, as a program sees them."""
+"""Functional model of a DMA port: registers and descriptors."""
 
 from collections import Counter
 
@@ -12,22 +12,22 @@ __all__ = ["DmaDevice"]
 
 STATUS = ("running", "loads_done", "stores_done")
 DIRECTIONS = (Direction.LOAD, Direction.STORE)
-FAILED, REFUSED = 0, 1  # bits of `error`; nothing fails here
+FAILED, REFUSED = 0, 1  # bits of `error`; AXI errors (`FAILED`) do not occur here
 RUNNING_MAXIMUM = 255
 
 
 class DmaDevice:
-    """A port of the DMA: registers of `address_map.DMA`, and the jobs that their `start` begins.
+    """Port of the DMA: registers of `address_map.DMA`, and descriptors that `start` enqueues.
 
-    Loads end in order, but several are under way at a time. Stores are done one after the other.
-    Nothing orders a load and a store, nor jobs of different ports.
+    Loads overlap and end in order. Stores execute one after the other. A load and a store are not
+    ordered, nor are descriptors of different ports.
 
     Parameters
     ----------
     agenda : Agenda
     memory : DeviceMemory
     number : int
-        Of the port.
+        Number of the port.
 
     """
 
@@ -38,22 +38,22 @@ class DmaDevice:
         self.values = {name: 0 for name, register in DMA.items() if "w" in register.access}
         self.done = Counter[Direction]()
         self.started = Counter[Direction]()
-        self.last: dict[Direction, Work] = {}  # of each direction
+        self.last: dict[Direction, Work] = {}  # per direction
 
     @property
     def running(self) -> int:
-        """Jobs not yet done."""
+        """Number of pending descriptors."""
         return self.started.total() - self.done.total()
 
     @property
     def error(self) -> int:
-        """The register of that name."""
+        """Value of the `error` register."""
         return self.values["error"]
 
     def read(self, name: str) -> int:
         """Read one register."""
         if "r" not in DMA[name].access:
-            raise DeviceFault(f"register dma.{name} must not be read: it starts a job when written")
+            raise DeviceFault(f"register dma.{name} must not be read: it is write-only")
         results = {
             "running": min(self.running, RUNNING_MAXIMUM),
             "loads_done": self.done[Direction.LOAD] & 0xFFFF_FFFF,
@@ -64,7 +64,7 @@ class DmaDevice:
     def write(self, name: str, data: int):
         """Write one register."""
         if "w" not in DMA[name].access:
-            raise DeviceFault(f"register dma.{name} must not be written: it tells how far jobs are")
+            raise DeviceFault(f"register dma.{name} must not be written: it is read-only")
         if name == "error":
             self.values[name] = 0
         elif name != "start":
@@ -77,7 +77,7 @@ class DmaDevice:
             )
 
     def start(self, direction: Direction):
-        """Begin the job that the registers describe."""
+        """Enqueue the descriptor in the registers."""
         values = self.values
         job = DmaJob(
             direction=direction,
@@ -107,14 +107,14 @@ class DmaDevice:
         self.last[direction] = work
 
     def finish(self, job: DmaJob):
-        """Carry out a job and count it."""
+        """Execute a descriptor and count it."""
         self.values["error"] |= self.memory.run(job) << REFUSED
         self.done[job.direction] += 1
 
     def describe(self) -> str:
-        """Return how far it is."""
+        """Return the progress of the port as text."""
         name = self.name.removeprefix("the ")
         return (
-            f"{name}: {self.running} jobs of programs unfinished, {self.done[Direction.LOAD]} "
+            f"{name}: {self.running} program descriptors pending, {self.done[Direction.LOAD]} "
             f"loads and {self.done[Direction.STORE]} stores done"
         )

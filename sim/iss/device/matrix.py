@@ -1,4 +1,4 @@
-"""The matrix unit's registers and commands, as a program sees them."""
+"""Functional model of a matrix unit: registers and commands."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,28 +22,28 @@ FAILED_JOB = 1 << 2  # of `error`
 
 @dataclass(eq=False)
 class Command:
-    """An operation under way: its name in sentences, and how much of it is not done."""
+    """A pending operation: name in messages and number of unfinished parts."""
 
     what: str
     parts: int = 0
 
 
 class MatrixDevice:
-    """Registers of `address_map.MATRIX`, and the operations that commands begin.
+    """Registers of `address_map.MATRIX`, and the operations that commands start.
 
-    Loads end in order, but several are under way at a time. Computes are done one after the other,
-    each after the loads of its own operation, but of no other. A store takes what the computes
-    before it left; stores are done one after the other. Rows of the accumulator that no compute
-    has written hold anything: to use them is a fault.
+    Loads overlap and end in order. Computes execute one after the other, each after the loads of
+    its own operation only. A store uses the results of the computes before it; stores execute one
+    after the other. Accumulator rows that no compute has written are undefined: using them is a
+    fault.
 
     Parameters
     ----------
     config : ClusterConfig
-        A cluster with this matrix unit alone.
+        Cluster with this matrix unit alone.
     agenda : Agenda
     memory : DeviceMemory
     number : int
-        Of the unit.
+        Number of the unit.
 
     """
 
@@ -59,16 +59,16 @@ class MatrixDevice:
         self.written = np.zeros(self.matrix.accumulator_rows, bool)
         self.failed = 0
         self.commands = self.computes_done = self.running = 0
-        self.last: dict[str, Work] = {}  # of each kind
-        self.takers: list[Callable[[], None]] = []  # stores of what the last compute leaves
+        self.last: dict[str, Work] = {}  # per kind
+        self.takers: list[Callable[[], None]] = []  # stores of the last compute's results
 
     @property
     def error(self) -> int:
-        """The register of that name."""
+        """Value of the `error` register."""
         return self.decoder.error | self.failed
 
     def read(self, name: str) -> int:
-        """Read one register; 0 where it can only be written."""
+        """Read one register; a write-only register reads as 0."""
         values = {
             "busy": int(self.running > 0),
             "running": min(self.running, RUNNING_MAXIMUM),
@@ -81,7 +81,7 @@ class MatrixDevice:
         return values.get(name, 0)
 
     def write(self, name: str, data: int):
-        """Write one register; nothing happens where it can only be read."""
+        """Write one register; a write to a read-only register is ignored."""
         if name == "error":
             self.failed = 0
         self.decoder.write(MATRIX[name].offset, data)
@@ -116,7 +116,7 @@ class MatrixDevice:
         regions: tuple[Sequence[Region], Sequence[Region]] = ((), ()),
         after: Sequence[Work] = (),
     ) -> Work:
-        """Queue one part of a command behind the one of its kind before it."""
+        """Queue one part of a command after the previous part of the same kind."""
 
         def finish():
             act()
@@ -145,7 +145,7 @@ class MatrixDevice:
         return self.queue(command, what, "load", lambda: self.transfer(job), regions)
 
     def queue_compute(self, command: Command, operation: dict, loads: Sequence[Work]):
-        """Queue a compute; from now on its rows of the accumulator are written."""
+        """Queue a compute, and mark its accumulator rows as written."""
         rows = self.accumulator_rows(operation, operation["height"])
         if operation["accumulate"]:
             self.require_written(command, rows, "adds to")
@@ -164,7 +164,7 @@ class MatrixDevice:
         self.queue(command, "the compute", "compute", act, (reads, []), loads)
 
     def queue_store(self, command: Command, operation: dict, job: DmaJob):
-        """Queue a store of what the computes so far leave, whatever later ones do."""
+        """Queue a store of the results of the computes so far, not of later ones."""
         self.require_written(
             command, self.accumulator_rows(operation, operation["height"]), "stores"
         )
@@ -180,17 +180,17 @@ class MatrixDevice:
         self.queue(command, what, "store", lambda: self.transfer(job, beats), regions, after)
 
     def transfer(self, job: DmaJob, beats: Sequence[bytes] = ()):
-        """Carry out a job of the DMA; a refused one only shows in `error`."""
+        """Execute a DMA descriptor; a rejected one sets its bit of `error`."""
         if self.memory.run(job, beats):
             self.failed = FAILED_JOB
 
     def accumulator_rows(self, operation: dict, height: int) -> np.ndarray:
-        """Return which rows of the accumulator hold the first `height` rows of an operation."""
+        """Return the accumulator rows of the first `height` rows of an operation."""
         blocks = np.arange(operation["j_blocks"]) * operation["i_blocks"] * self.matrix.rows
         return (blocks[:, None] + np.arange(height)).ravel()
 
     def require_written(self, command: Command, rows: np.ndarray, verb: str):
-        """Raise if a command uses rows of the accumulator that hold anything."""
+        """Raise `DeviceFault` if a command uses undefined rows of the accumulator."""
         if not self.written[rows].all():
             row = int(rows[~self.written[rows]][0])
             raise DeviceFault(
@@ -198,7 +198,7 @@ class MatrixDevice:
             )
 
     def tile(self, operation: dict, name: str) -> Region:
-        """Return the bytes of shared memory that count as the tile of A or of B."""
+        """Return the region of shared memory with the tile of A or of B."""
         matrix = self.matrix
         sides = {
             "a": ("height", "depth", "i_blocks", "k_blocks", matrix.a_bytes, matrix.rows),
@@ -216,6 +216,6 @@ class MatrixDevice:
         )
 
     def describe(self) -> str:
-        """Return how far it is."""
+        """Return the progress of the unit as text."""
         unit = self.name.replace("matrix", "matrix unit ").rstrip()
-        return f"{unit}: {self.running} commands unfinished, {self.computes_done} computes done"
+        return f"{unit}: {self.running} commands pending, {self.computes_done} computes done"

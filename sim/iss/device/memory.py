@@ -1,4 +1,4 @@
-"""What engines see of memory: DRAM by address, shared memory by offset, both as bytes."""
+"""Memory accesses of the unit models: DRAM by address, shared memory by offset."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -19,16 +19,16 @@ class Memory(Protocol):
     """DRAM and shared memory by address."""
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
-        """Return bytes."""
+        """Read bytes."""
         ...
 
     def write(self, address: int, data: bytes) -> None:
-        """Change bytes."""
+        """Write bytes."""
         ...
 
 
 class View:
-    """Memory from a base on, as `golden.dma` takes it."""
+    """View of memory from a base address on, in the interface of `golden.dma`."""
 
     def __init__(self, memory: Memory, base: int):
         self.memory = memory
@@ -42,14 +42,14 @@ class View:
 
 
 class DeviceMemory:
-    """Carries out transfers, and tells what they touch.
+    """Execution of DMA transfers, and the regions that they access.
 
     Parameters
     ----------
     config : ClusterConfig
     memory : Memory
     allowed : callable or None
-        Whether DRAM from an address on, so many bytes, may be touched; None for all.
+        ``allowed(address, nbytes)``: whether this DRAM may be accessed; None allows all of it.
 
     """
 
@@ -65,15 +65,15 @@ class DeviceMemory:
         self.dram, self.local = View(memory, 0), View(memory, SHARED_BASE)
 
     def shared(self) -> np.ndarray:
-        """Return the bytes of shared memory."""
+        """Return the contents of shared memory."""
         return np.asarray(self.memory.read(SHARED_BASE, self.config.shared.size), np.uint8)
 
     def run(self, job: DmaJob, beats=()) -> bool:
-        """Carry out `job`; return whether it was refused."""
+        """Execute `job`; return whether it was rejected as out of range."""
         return run_job(self.config, job, self.dram, self.local, beats)
 
     def regions(self, job: DmaJob, what: str) -> tuple[list[Region], list[Region]]:
-        """Return what `job` reads and what it writes: nothing if it will be refused."""
+        """Return the regions that `job` reads and writes; none if it will be rejected."""
         if is_refused(self.config, job):
             return [], []
         loads = job.direction == Direction.LOAD
@@ -92,12 +92,12 @@ class DeviceMemory:
         }[job.direction]
 
     def require_allowed(self, region: Region, what: str):
-        """Raise for DRAM that may not be touched."""
+        """Raise `DeviceFault` for DRAM that may not be accessed."""
         if self.allowed is None or self.allowed(region.start, region.end - region.start):
             return
         for start in region.starts.tolist():
             if not self.allowed(start, region.width):
                 raise DeviceFault(
-                    f"{what} goes to 0x{start:08X} to 0x{start + region.width:08X}, "
-                    f"outside everything that was placed"
+                    f"{what} accesses 0x{start:08X} to 0x{start + region.width:08X}, "
+                    f"outside all placed regions"
                 )

@@ -1,4 +1,4 @@
-"""Rows of bytes that a transfer or a compute touches."""
+"""Strided region of memory that a transfer or a compute accesses."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["Region"]
 
 @dataclass(frozen=True)
 class Region:
-    """`rows` rows of `width` bytes, `pitch` bytes from the start of one to that of the next."""
+    """Region of `rows` rows of `width` bytes, `pitch` bytes between the starts of rows."""
 
     start: int
     pitch: int
@@ -21,26 +21,26 @@ class Region:
 
     @property
     def end(self) -> int:
-        """The byte after the last."""
+        """Address after the last byte."""
         return self.start + (self.rows - 1) * self.pitch + self.width
 
     @property
     def starts(self) -> np.ndarray:
-        """Where each row begins."""
+        """Start address of each row."""
         return self.start + np.arange(self.rows) * self.pitch
 
     @property
     def is_dense(self) -> bool:
-        """Whether no byte between first and last is left out."""
+        """Whether the rows have no gaps between them."""
         return self.rows == 1 or self.pitch <= self.width
 
     def meets(self, other: "Region") -> bool:
-        """Return whether a byte belongs to both."""
+        """Return whether the two regions overlap."""
         if self.end <= other.start or other.end <= self.start:
             return False
         if self.is_dense and other.is_dense:
             return True
-        # Of each row here, the first row there to end behind its start must begin behind its end.
+        # For each row here, find the first row there that ends after its start.
         starts = other.starts
         first = np.searchsorted(starts, self.starts - other.width, side="right")
         inside = first < other.rows

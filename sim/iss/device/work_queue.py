@@ -1,4 +1,4 @@
-"""What engines have been told and not yet done, and which of it may happen next."""
+"""Queue of the units' pending work, and the order in which it may execute."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -9,32 +9,32 @@ from .region import Region
 __all__ = ["SCHEDULES", "Agenda", "DeviceFault", "Work"]
 
 SCHEDULES = ("in_turn", "random")
-#: Things that a report names, of those that are not done.
+#: Maximum number of pending items in a report.
 TOLD = 8
 
 
 class DeviceFault(Exception):  # noqa: N818  named as the machine's other faults are
-    """A program used an engine in a way whose outcome the machine leaves open."""
+    """Use of a unit by a program that has no defined result."""
 
 
 @dataclass(eq=False, kw_only=True)
 class Work:
-    """One thing an engine was told: a load, a compute, a store.
+    """One pending operation of a unit: a load, a compute or a store.
 
     Parameters
     ----------
     what : str
-        Its name in sentences.
+        Name in messages.
     kind : str
-        ``load``, ``store``, ``compute`` or ``nothing``: things of one kind are alike in speed.
+        ``load``, ``store``, ``compute`` or ``nothing``; the random schedule has a speed per kind.
     act : callable
-        Does it.
+        Function that executes it.
     reads, writes : sequence of Region
-        What it touches from now until it is done.
+        Memory that it accesses between now and its end.
     after : sequence of Work
-        What the machine does before it.
+        Work that ends before this begins.
     beside : sequence of Work
-        What ends before it does, though both may be under way at a time.
+        Work that ends before this ends, but may run at the same time.
 
     """
 
@@ -49,11 +49,11 @@ class Work:
 
     @property
     def awaited(self) -> list["Work"]:
-        """What it still waits for."""
+        """Work that must end first and is not done."""
         return [work for work in (*self.after, *self.beside) if not work.done]
 
     def follows(self, other: "Work") -> bool:
-        """Return whether `other`, not done, is done before this begins."""
+        """Return whether the pending `other` ends before this begins."""
         seen, found = set(), list(self.after)
         while found:
             work = found.pop()
@@ -66,17 +66,16 @@ class Work:
 
 
 class Agenda:
-    """Work in the order in which it was told; does one thing at a time when asked.
+    """Queue of pending work that executes one item per call of `advance`.
 
-    There is no limit to how much is queued: where the hardware holds a program until a queue has
-    room, the program goes on here.
+    The queue is unlimited: a program that the hardware would stall on a full queue continues here.
 
     Parameters
     ----------
     schedule : str
-        ``in_turn``: first told, first done. ``random``: anything that the machine may do next.
+        ``in_turn``: first in, first out. ``random``: any item that the machine may execute next.
     seed : int
-        Of the random schedule.
+        Seed of the random schedule.
 
     """
 
@@ -85,24 +84,24 @@ class Agenda:
             raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
         self.is_random = schedule == "random"
         self.rng = random.Random(seed)
-        # A run in which loads are late finds other errors than one in which computes are.
+        # Runs with late loads find other errors than runs with late computes.
         self.haste = self.rng.choice((0.0, 0.3, 0.8)) if self.is_random else 0.0
         kinds = ("load", "store", "compute", "nothing")
         self.speeds = {kind: self.rng.choice((0.01, 1.0)) for kind in kinds}
         self.pending: list[Work] = []
 
     def add(self, work: Work):
-        """Queue `work`; refuse what nothing orders with work on the same bytes."""
+        """Queue `work`; raise `DeviceFault` if it conflicts with unordered pending work."""
         for other in self.pending:
             if hazard := describe_hazard(work, other):
                 raise DeviceFault(hazard)
         self.pending.append(work)
 
     def advance(self) -> bool:
-        """Do one thing that may be next; return whether there was one."""
+        """Execute one item that may be next; return whether there was one."""
         if not self.pending:
             return False
-        work = self.pending[0]  # what it waits for was told before it
+        work = self.pending[0]  # its dependencies were queued before it, so they are done
         if self.is_random:
             ready = [work for work in self.pending if not work.awaited]
             work = self.rng.choices(ready, [self.speeds[work.kind] for work in ready])[0]
@@ -112,17 +111,17 @@ class Agenda:
         return True
 
     def before_access(self):
-        """Let time pass before an access: in turn, none."""
+        """Execute a random number of items before an access; none with ``in_turn``."""
         while self.is_random and self.rng.random() < self.haste and self.advance():
             pass
 
     def after_poll(self):
-        """Let time pass after a look at a status register, so that who polls gets on."""
+        """Execute an item after a read of a status register, so that polling makes progress."""
         if not self.is_random or self.rng.random() < 0.5:
             self.advance()
 
     def describe(self) -> str:
-        """Return what is not done, and what it waits for."""
+        """Return the pending work and its dependencies as text."""
         parts = []
         for work in self.pending[:TOLD]:
             awaited = " and ".join(other.what for other in work.awaited)
@@ -133,7 +132,7 @@ class Agenda:
 
 
 def describe_hazard(work: Work, other: Work) -> str | None:
-    """Return in words why `work` must not be told before `other` is done, if so."""
+    """Return the conflict of `work` with the pending `other` as text, None without one."""
     for verb, mine, does, theirs in (
         ("writes", work.writes, "reads", other.reads),
         ("writes", work.writes, "writes", other.writes),
@@ -142,7 +141,7 @@ def describe_hazard(work: Work, other: Work) -> str | None:
         for region in mine:
             if any(region.meets(used) for used in theirs) and not work.follows(other):
                 return (
-                    f"{work.what} {verb} {region}, which {other.what} {does} and has not done: "
-                    f"nothing orders the two, wait for the first"
+                    f"{work.what} {verb} {region}, which {other.what} {does} and has not finished: "
+                    f"the two are not ordered; wait for the first"
                 )
     return None

@@ -1,4 +1,4 @@
-// The machine as Python calls it.
+// C interface of the machine for Python.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -9,8 +9,8 @@ using namespace spica;
 
 namespace {
 
-// What a warp holds, as an array of words: this, then both register files without the lanes that
-// only fill a chunk, then the stack.
+// State of a warp as an array of words: this head, both register files without padding lanes, then
+// the stack.
 struct WarpHead {
     uint32_t pc, mask, is_active, is_waiting, barrier, fflags, frm, mscratch, depth;
 };
@@ -34,7 +34,7 @@ void iss_devices(Machine* machine, const Devices* devices) { machine->devices = 
 
 void iss_reset(Machine* machine, uint32_t entry) { machine->reset(entry); }
 
-// The machine's state; the bytes stay until the next call.
+// Saves the machine's state; the bytes stay valid until the next call.
 uint64_t iss_save(Machine* machine, const uint8_t** bytes) {
     machine->saved.clear();
     Archive archive(machine->saved);
@@ -43,7 +43,7 @@ uint64_t iss_save(Machine* machine, const uint8_t** bytes) {
     return machine->saved.size();
 }
 
-// Returns whether the bytes were those of such a machine.
+// Restores a state; returns whether the bytes fit this machine.
 int iss_restore(Machine* machine, const uint8_t* bytes, uint64_t size) {
     Archive archive(bytes, size);
     machine->archive(archive);
@@ -94,7 +94,7 @@ void iss_warp(Machine* machine, uint32_t core, uint32_t number, uint32_t* words)
     }
 }
 
-// Takes the words of `iss_warp`; the stack stays as it is.
+// Sets a warp from the words of `iss_warp`, except the stack.
 void iss_set_warp(Machine* machine, uint32_t core, uint32_t number, const uint32_t* words) {
     Warp& warp = machine->warp(core, number);
     WarpHead head;
@@ -113,7 +113,7 @@ void iss_set_warp(Machine* machine, uint32_t core, uint32_t number, const uint32
     }
 }
 
-// Lanes of a register, `row` as in `Retired`, take what somebody else knows better.
+// Overwrites lanes of a register, `row` as in `Retired`, with values from the lockstep.
 void iss_write_register(Machine* machine, uint32_t core, uint32_t number, uint32_t row,
                         uint32_t lanes, const uint32_t* values) {
     uint32_t* registers = machine->warp(core, number).row(row);
@@ -122,7 +122,7 @@ void iss_write_register(Machine* machine, uint32_t core, uint32_t number, uint32
     }
 }
 
-// Instructions a warp retired, the last ones of them into `past`, the oldest first.
+// Copies the last retired instructions of a warp into `past`, oldest first; returns their number.
 uint64_t iss_history(Machine* machine, uint32_t core, uint32_t number, Past* past) {
     Warp& warp = machine->warp(core, number);
     uint64_t kept = std::min<uint64_t>(warp.retired, Warp::kHistory);
@@ -132,8 +132,8 @@ uint64_t iss_history(Machine* machine, uint32_t core, uint32_t number, Past* pas
     return kept;
 }
 
-// Of the barrier a warp waits at: whether it is one of cores, arrivals there and how many it is
-// for, cores that are complete.
+// Barrier at which a warp waits: whether it is a barrier of cores, arrivals, count, and mask of the
+// cores whose warps have all arrived.
 void iss_barrier(Machine* machine, uint32_t core, uint32_t number, uint32_t* words) {
     uint32_t id = machine->warp(core, number).barrier;
     Barriers& barriers = machine->barriers;
@@ -144,7 +144,7 @@ void iss_barrier(Machine* machine, uint32_t core, uint32_t number, uint32_t* wor
     words[3] = of_cores ? 0 : barriers.complete_cores(id);
 }
 
-// Operations by number, then thread-instructions and divergent splits.
+// Counts by operation number, then thread instructions and divergent splits.
 void iss_counts(const Machine* machine, uint64_t* words) {
     const Counts& counts = machine->counts;
     words = std::copy(counts.operations.begin(), counts.operations.end(), words);

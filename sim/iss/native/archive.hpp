@@ -1,7 +1,7 @@
-// State as bytes: one list of members serves to write them and to read them back.
+// Serialisation of state: one list of members for both writing and reading.
 //
-// A class has `void archive(Archive&)`, which names all its members that change as a run goes on,
-// and none that follow from how it was made: who reads made the same object before.
+// A class has `void archive(Archive&)`, which lists all members that change during a run, and none
+// that construction determines: the reader has constructed an equal object before.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -15,13 +15,13 @@ namespace spica {
 
 class Archive {
 public:
-    // Writes behind `bytes`.
+    // Appends to `bytes`.
     explicit Archive(std::vector<uint8_t>& bytes) : written_(&bytes) {}
-    // Reads these bytes, which stay where they are.
+    // Reads these bytes, which must stay valid.
     Archive(const uint8_t* bytes, uint64_t size) : next_(bytes), left_(size) {}
 
     bool reads() const { return written_ == nullptr; }
-    // Whether everything that was to be read was there, and nothing else.
+    // Whether the bytes contained exactly the members that were read.
     bool is_whole() const { return !is_wrong_ && left_ == 0; }
 
     template <typename... Members>
@@ -38,13 +38,13 @@ public:
             left_ -= size;
         }
     }
-    // Something that who reads has already, and has the same.
+    // A value that must be equal in the reader.
     void same(uint64_t value) {
         uint64_t found = value;
         one(found);
         is_wrong_ |= found != value;
     }
-    // Those of many pointers that point to something: `make` lets one do so, `each` archives it.
+    // Non-null pointers of a vector: `make` creates an object, `each` archives it.
     template <typename Pointer, typename Make, typename Each>
     void sparse(std::vector<Pointer>& pointers, Make make, Each each) {
         std::vector<uint32_t> places;
@@ -101,7 +101,7 @@ private:
     void resize(Container& container) {
         uint64_t size = container.size();
         one(size);
-        // Of anything there is a byte at least.
+        // Every element takes at least one byte, so a larger size is invalid.
         if (reads()) container.resize(has(size) ? size : 0);
     }
 

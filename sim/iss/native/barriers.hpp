@@ -1,4 +1,4 @@
-// Barriers: who has arrived, and whom an arrival lets go.
+// Barriers of warps and of cores: arrivals, release, illegal arrivals.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace spica {
 
-// What stands against an arrival; `reason` has the sentence the numbers go into.
+// Reason for an illegal arrival, with the numbers of its message.
 struct Refusal {
     Reason reason;
     uint32_t first, second;
 };
 
-// State of one core that others change too.
+// State of one core that barriers and other warps change too.
 struct Core {
     uint32_t active = 0, waiting = 0;  // masks of warps
     uint64_t instructions = 0;
@@ -27,7 +27,7 @@ struct Core {
 
 class Barriers {
 public:
-    static constexpr uint32_t kOfCores = 1u << 31;  // bit of a barrier's number
+    static constexpr uint32_t kOfCores = 1u << 31;  // bit of a barrier number: barrier of cores
 
     Barriers(const Config& config, std::vector<Core>& cores)
         : config_(config), cores_(cores) {
@@ -39,7 +39,7 @@ public:
     }
     bool is_of_cores(uint32_t id) const { return config_.has_core_barriers && id & kOfCores; }
 
-    // Makes a warp wait, and lets everybody go if it was the last; false with a refusal.
+    // Makes a warp wait, and releases the barrier on the last arrival; false with a refusal.
     bool arrive(uint32_t core, uint32_t warp, uint32_t id, uint32_t count, Refusal& refusal) {
         bool of_cores = is_of_cores(id);
         uint32_t index = of_cores ? id & ~kOfCores : id;
@@ -69,10 +69,10 @@ public:
         open(core, index, barrier, of_cores);
         return true;
     }
-    // Of the barrier a warp waits at: arrivals there as a mask, and how many it is for.
+    // Arrivals as a mask, and the count, of the barrier at which a warp waits.
     uint32_t arrived(uint32_t core, uint32_t id) { return at(core, id).arrived; }
     uint32_t expected(uint32_t core, uint32_t id) { return at(core, id).count; }
-    // Cores of which all warps have arrived, as a mask.
+    // Mask of the cores whose warps have all arrived.
     uint32_t complete_cores(uint32_t index) {
         uint32_t found = 0;
         for (uint32_t core = 0; core < config_.cores; ++core) {
@@ -88,7 +88,7 @@ private:
     };
     struct Barrier {
         uint32_t arrived = 0, count = 0;
-        std::vector<Place> waiting;  // of a barrier of cores: one warp of each
+        std::vector<Place> waiting;  // of a barrier of cores: one warp of each core
 
         bool is_full() const {
             return arrived != 0 && std::popcount(arrived) == static_cast<int>(count);

@@ -1,4 +1,4 @@
-// Instructions taken apart once: what executing them needs, and nothing to look up.
+// Decoder: each instruction is decoded once into the form that execution needs.
 #pragma once
 #include <cstdint>
 
@@ -16,7 +16,7 @@ struct Decoded {
     uint8_t d, a, b, c;  // rows of rd, rs1, rs2, rs3
     uint8_t rounding;
     uint8_t zimm;
-    uint8_t destination;  // the field rd itself
+    uint8_t destination;  // field rd of the instruction
     uint32_t immediate;
     uint32_t word;
 };
@@ -37,7 +37,7 @@ inline bool exists(Op op, Tensor tensor) {
     return true;
 }
 
-// The instruction that `word` is; `Undecoded` and why, if it is none.
+// Decodes `word`; returns `Undecoded` and sets `why` if it is not an instruction.
 inline Decoded decode(uint32_t word, Tensor tensor, Reason& why) {
     constexpr uint32_t atomic = 0x2F;
     why = (word & 0x7F) == atomic ? Reason::Atomic : Reason::Illegal;

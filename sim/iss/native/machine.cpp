@@ -1,4 +1,4 @@
-// Scheduling: which warp goes on, one instruction at a time, until all have ended or none can.
+// Scheduling of warps, one instruction at a time, until all have ended or none can run.
 #include "machine.hpp"
 
 #include "instructions/execute.hpp"
@@ -52,7 +52,7 @@ bool Machine::is_done() const {
                        [](const Core& core) { return core.active == 0; });
 }
 
-// The next warp that can run, from the turn on; nullptr if none can.
+// Next runnable warp in round-robin order; nullptr if none.
 Warp* Machine::next_in_turn() {
     for (uint32_t tried = 0; tried <= config.cores; ++tried) {
         uint32_t later = turn_warp_ < 32 ? cores[turn_core_].runnable() >> turn_warp_ : 0;
@@ -75,7 +75,7 @@ uint64_t Machine::random() {
     return z ^ z >> 31;
 }
 
-// Any of the warps that can run, each as likely; nullptr if none can.
+// Random runnable warp, all with equal probability; nullptr if none.
 Warp* Machine::next_random() {
     uint32_t all = 0;
     for (const Core& core : cores) all += static_cast<uint32_t>(std::popcount(core.runnable()));
@@ -97,7 +97,7 @@ bool Machine::fetch_fault(Warp& warp, Reason reason, uint32_t word) {
     return false;
 }
 
-// The decoded instruction of a warp; nullptr with a fault if there is none.
+// Decoded instruction of a warp; nullptr with a fault if the fetch or decode fails.
 Decoded* Machine::fetch(Warp& warp) {
     if (warp.pc & 3) {
         fetch_fault(warp, Reason::MisalignedJump, 0);
@@ -143,7 +143,7 @@ Stop Machine::run(uint64_t limit) {
         }
         if (!execute_one(*warp)) {
             stop = Stop::Fault;
-            // It is this warp's turn again.
+            // The next run starts with this warp.
             turn_warp_ = warp->number;
             turn_core_ = warp->core;
             break;
@@ -154,7 +154,7 @@ Stop Machine::run(uint64_t limit) {
 
 namespace {
 
-// The size of a load or store, 0 of anything else.
+// Size of a load or store in bytes, 0 for other instructions.
 uint32_t access_size(Op op, bool& is_store) {
     is_store = op == Op::Sb || op == Op::Sh || op == Op::Sw || op == Op::Fsw;
     if (op == Op::Lb || op == Op::Lbu || op == Op::Sb) return 1;
@@ -163,7 +163,7 @@ uint32_t access_size(Op op, bool& is_store) {
     return 0;
 }
 
-// What who steps must know of an instruction before it trusts what comes of it.
+// Flags of an instruction that a lockstep needs to interpret its result.
 uint32_t flags_of(const Decoded& code) {
     if (code.op == Op::Ecall || code.op == Op::Ebreak) return Retired::kEndsCore;
     bool is_csr = code.op == Op::Csrrw || code.op == Op::Csrrs || code.op == Op::Csrrc ||
@@ -171,7 +171,7 @@ uint32_t flags_of(const Decoded& code) {
     return is_csr && is_counter(code.immediate) ? Retired::kReadsCounter : 0;
 }
 
-// Takes down what a load or store is going to do; what was loaded is known only afterwards.
+// Records the access of a load or store before it executes; loaded data is added afterwards.
 void note_access(Machine& machine, Warp& warp, const Decoded& code, Access& access) {
     bool is_store;
     access.size = access_size(code.op, is_store);
@@ -194,7 +194,7 @@ void note_access(Machine& machine, Warp& warp, const Decoded& code, Access& acce
 Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired) {
     if (!(cores[core].runnable() >> number & 1)) return Stepped::CannotRun;
     Warp& stepped = warp(core, number);
-    // What lanes hold is set where there is something to hold: who steps does so often.
+    // Per-lane arrays are written only if used, since this is called for every instruction.
     retired.core = core;
     retired.warp = number;
     retired.pc = stepped.pc;

@@ -1,4 +1,4 @@
-// The machine: cores with their warps, memory, barriers; which warp goes on, and when to stop.
+// Machine of the instruction-set model: cores with warps, memory, barriers, scheduling.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ using iss::Access;
 using iss::Fault;
 using iss::Retired;
 
-// What the host does for loads and stores of registers; they return 0 to end the run.
+// Host callbacks for loads and stores of unit registers; they return 0 to end the run.
 struct Devices {
     int (*read)(uint32_t offset, uint32_t* value) = nullptr;
     int (*write)(uint32_t offset, uint32_t value) = nullptr;
@@ -36,14 +36,14 @@ public:
     explicit Machine(const Config& config);
 
     void reset(uint32_t entry);
-    // Up to `limit` instructions; `Limit` also stands for "there is more to do".
+    // Runs up to `limit` instructions; returns `Limit` if the program has not ended.
     Stop run(uint64_t limit);
     Stepped step(uint32_t core, uint32_t warp, Retired& retired);
 
     Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }
     uint64_t instructions() const;
     bool is_done() const;
-    // All but the devices, which are the host's.
+    // Archives everything except the devices, which belong to the host.
     void archive(Archive& archive);
 
     const Config config;
@@ -54,7 +54,7 @@ public:
     Counts counts;
     Fault fault{};
     std::string console;
-    std::vector<uint8_t> saved;  // by the host, last
+    std::vector<uint8_t> saved;  // bytes of the last `iss_save`
 
 private:
     bool can_run() const;

@@ -1,4 +1,4 @@
-// What programs and the host read and write: DRAM by pages, and what lies behind it.
+// Memory of the instruction-set model: DRAM by pages, shared memory, print buffers, counter dumps.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace spica {
 
-// DRAM comes into being, all zeros, page by page. Near memory is shared memory with the print
-// buffers behind it, and the counters programs leave.
+// DRAM pages are allocated on first use, filled with zeros. `near_` holds shared memory and the
+// print buffers behind it, `dump_` the counters that programs dump.
 class Memory {
 public:
     static constexpr uint32_t kPageBytes = 1 << 16, kPageWords = kPageBytes / 4;
@@ -23,7 +23,7 @@ public:
           dump_(cores * COUNTER_DUMP_BYTES),
           shared_bytes_(shared_bytes) {}
 
-    // The bytes from `first` to `last`, if a program may have them and they lie in one piece.
+    // Bytes `first` to `last` if a program may access them and they are contiguous, else nullptr.
     uint8_t* span(uint32_t first, uint32_t last) {
         if (first - DRAM_BASE < DRAM_END - DRAM_BASE) {
             if ((first ^ last) >= kPageBytes || !may_touch(first, last - first + 1)) {
@@ -33,7 +33,7 @@ public:
         }
         return last >= first ? special(first, last) : nullptr;
     }
-    // Whether these bytes of DRAM were placed, or nothing was.
+    // Whether these bytes of DRAM are in a placed region, or no region was placed.
     bool may_touch(uint32_t first, uint64_t size) {
         if (regions_.empty()) return true;
         uint64_t last = first + size - 1;
@@ -63,7 +63,7 @@ public:
         forget_code();
     }
 
-    // The host's access, which no region limits; false where there is no memory.
+    // Accesses of the host, not limited by regions; false for unmapped addresses.
     bool read(uint32_t address, uint8_t* data, uint64_t size) {
         return pieces(address, size, [&](const uint8_t* memory, uint64_t done, uint64_t n) {
             std::memcpy(data + done, memory, n);
@@ -76,14 +76,14 @@ public:
             forget_code(at, at + static_cast<uint32_t>(n) - 1);
         });
     }
-    // Bytes of shared memory, nullptr where they are not all within it.
+    // Bytes of shared memory; nullptr unless all are inside it.
     const uint8_t* shared(uint32_t address, uint32_t size) const {
         uint32_t offset = address - SHARED_BASE;
         bool inside = offset < shared_bytes_ && size <= shared_bytes_ - offset;
         return inside ? near_.data() + offset : nullptr;
     }
 
-    // The decoded instruction at `pc`, a multiple of 4; nullptr where no program was placed.
+    // Decoded instruction at `pc`, a multiple of 4; nullptr outside allocated DRAM.
     Decoded* code(uint32_t pc) {
         if (pc - DRAM_BASE >= DRAM_END - DRAM_BASE) return nullptr;
         Page* page = pages_[(pc - DRAM_BASE) / kPageBytes].get();
@@ -96,7 +96,7 @@ public:
         std::memcpy(&value, page_of(address).bytes + address % kPageBytes, 4);
         return value;
     }
-    // What was decoded from bytes that have changed is decoded again.
+    // Invalidates the decoded instructions of changed bytes.
     void forget_code(uint32_t first, uint32_t last) {
         if (first - DRAM_BASE >= DRAM_END - DRAM_BASE) return;
         Page& page = *pages_[(first - DRAM_BASE) / kPageBytes];
@@ -110,7 +110,7 @@ public:
             if (page) page->code.reset();
         }
     }
-    // What was decoded is decoded again.
+    // Decoded instructions are not archived; they are decoded again after a restore.
     void archive(Archive& archive) {
         archive.sparse(
             pages_, [] { return std::make_unique<Page>(); },

@@ -1,4 +1,4 @@
-// One warp: its threads' registers, which of them are active, and the splits that are open.
+// State of one warp: registers of its threads, active mask, open splits.
 #pragma once
 #include <array>
 #include <bit>
@@ -14,7 +14,7 @@ namespace spica {
 using iss::kMaxThreads;
 inline constexpr uint32_t kChunk = 8;
 
-// A divergent split: lanes of both sides, those that run second, and where these begin.
+// Divergent split: lanes of both sides, lanes that run second, and their pc.
 struct Divergence {
     uint32_t both, rest, pc;
     bool is_second;
@@ -24,7 +24,7 @@ struct Past {
     uint32_t pc, word, mask;
 };
 
-// The result of an `hgmma` until it is waited for.
+// Result of an `hgmma` until `hgmma_wait`.
 struct PendingTile {
     bool is_pending = false;
     std::array<uint32_t, 32 * 8> c;
@@ -57,14 +57,14 @@ public:
         last_lane_ = mask_ == 0 ? 0 : 31 - static_cast<uint32_t>(std::countl_zero(mask_));
     }
     uint32_t all_lanes() const { return threads_ == 32 ? ~0u : (1u << threads_) - 1; }
-    // All ones for lanes that are active.
+    // Per lane: all ones if active, else 0.
     const uint32_t* lanes() const { return lanes_.data(); }
-    // The lane that scalar operands come from.
+    // Last active lane, the source of scalar operands.
     uint32_t last_lane() const { return last_lane_; }
     uint32_t* row(uint32_t index) { return registers_.data() + index * stride; }
     uint32_t scalar(uint32_t index) { return row(index)[last_lane_]; }
 
-    // Takes down an instruction at `pc` that was executed with these lanes.
+    // Adds the instruction at `pc`, executed with these lanes, to the history.
     void remember(uint32_t word, uint32_t lanes) {
         history[retired++ % kHistory] = {pc, word, lanes};
     }
@@ -74,13 +74,13 @@ public:
     }
 
     const uint32_t core, number;
-    const uint32_t stride;  // between two rows: whole chunks of lanes
+    const uint32_t stride;  // words between two rows: a multiple of the chunk size
     uint32_t pc = 0;
     uint32_t fflags = 0, frm = 0, mscratch = 0;
     uint32_t depth = 0;
     std::array<Divergence, kMaxThreads> stack;
     PendingTile tile;
-    uint32_t barrier = 0;  // that it waits at, if it waits
+    uint32_t barrier = 0;  // number of the barrier at which it waits, if it waits
     uint64_t retired = 0;
     std::array<Past, kHistory> history;
 

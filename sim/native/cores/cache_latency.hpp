@@ -1,4 +1,4 @@
-// How long reads of a cache take: cycles from that in which it accepts one to that of its answer.
+// Read latency of a cache: cycles from the accepted request to its response.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -10,7 +10,7 @@
 
 namespace spica {
 
-// Reads as they are accepted, and answered; those of one id in their order.
+// Ports of accepted reads and of responses; reads of one id are answered in order.
 struct CacheReadPorts {
     Field valid, ready, id, answered, answered_id;
 
@@ -38,10 +38,10 @@ public:
         for (Begun& each : under_way_) each.cycles.clear();
     }
     void step(uint64_t now, const uint32_t* outputs) {
-        // An answer frees its id.
+        // Responses first: a response frees its id for a request of the same cycle.
         if (ports_.answered.get(outputs)) {
             std::deque<uint64_t>& cycles = under_way_[ports_.answered_id.get(outputs)].cycles;
-            if (!cycles.empty()) {  // else it was asked for before the run
+            if (!cycles.empty()) {  // else the request was before the run
                 counts_.add(now - cycles.front());
                 cycles.pop_front();
             }
@@ -54,7 +54,7 @@ public:
     void archive(Archive& archive) { archive(under_way_, counts_); }
 
 private:
-    // When reads of one id were accepted that are not answered.
+    // Cycles in which the outstanding reads of one id were accepted.
     struct Begun {
         std::deque<uint64_t> cycles;
 

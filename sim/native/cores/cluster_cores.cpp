@@ -6,10 +6,10 @@
 namespace spica {
 
 namespace {
-// A unit may start the next on the last cycle of its own work, so one quiet cycle proves nothing.
+// A unit may start another in its last busy cycle, so a single idle cycle does not end a run.
 constexpr uint32_t kQuietCycles = 4;
 const std::string kEvents = "events_";
-// Ports of what is read, without the number of the core or slice, by `CacheLevel`.
+// Prefixes of the read ports by `CacheLevel`, without the number of the core or slice.
 const char* const kReads[kCacheLevels] = {"", "l1d_reads_", "l2_reads_"};
 
 bool contains(const std::string& text, const char* part) {
@@ -46,7 +46,7 @@ ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
     }
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
-        // Cycles of waiting are counted as well, and are none in which something goes on.
+        // Some counters count waiting cycles, which are no progress.
         bool waits = contains(name, "wait") || contains(name, "stall") || contains(name, "idle");
         events_.push_back({ports.output(name), !waits});
     }
@@ -116,7 +116,7 @@ void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
     if (dispatched.valid.get(outputs)) {
         traffic.asking.push_back({dispatched.warp.get(outputs), dispatched.pc.get(outputs)});
     }
-    // An answer frees its tag.
+    // Responses first: a response frees its tag for a request of the same cycle.
     if (ports.data.answer.get(outputs)) follow_answer(core, outputs);
     if (ports.data.valid.get(outputs) && ports.data.ready.get(outputs)) {
         follow_request(core, outputs);
@@ -127,7 +127,7 @@ void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
     find_markers(core, outputs);
 }
 
-// Requests come in the order of dispatch, those of one instruction with rising parts.
+// Requests are in order of dispatch, those of one instruction with ascending parts.
 void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
     const DataPorts& port = cores_[core]->ports.data;
     Traffic& traffic = traffic_[core];
@@ -145,7 +145,7 @@ void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
         uint32_t at = outputs[port.address.offset + lane];
-        // Of a load less than a word may be wanted, which is not known here.
+        // A load may use less than a word; its size is not known here, so check one byte.
         if (!dram_.contains(at, 1) || regions_.may_touch(at, 1)) continue;
         if (wrong == 0) address = at;
         wrong |= 1u << lane;
@@ -200,7 +200,7 @@ Stop ClusterCores::judge(const uint32_t* outputs, bool owes) {
     bool is_idle = has_begun_ && !is_busy() && !units_busy && !owes;
     idle_cycles_ = is_idle ? idle_cycles_ + 1 : 0;
     if (idle_cycles_ >= kQuietCycles) {
-        now_ -= kQuietCycles - 1;  // since then nothing has been
+        now_ -= kQuietCycles - 1;  // the run ended with the first idle cycle
         return Stop::kDone;
     }
     uint64_t quiet = now_ - last_progress_;

@@ -1,8 +1,8 @@
-// The cores of an observed cluster while programs run on them: what they print, ask for and mark,
-// how long their loads take, what the units count, and when the run is over.
+// Cores of an observed cluster that run programs: console, requests, markers, latencies, event
+// counts of the units, and the end of the run.
 //
-// That is when no core is busy, nor a unit, nor what lies before DRAM: until a cluster has written
-// back what its caches hold, the run goes on.
+// The run ends when no core, no unit and no transfer with DRAM is active. It therefore includes the
+// final write-back of the caches.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -18,27 +18,27 @@
 
 namespace spica {
 
-// What Python knows of the cluster.
+// Constants of the cluster, filled in by Python.
 extern "C" struct ClusterCoresParameters {
-    uint32_t memory_port;  // of `dispatched`
-    uint32_t slot_bits;    // of a request's tag, below the number of the request
-    uint32_t refused;      // the cause of a fault in memory that was not placed
+    uint32_t memory_port;  // index in `dispatched`
+    uint32_t slot_bits;    // lower bits of a request's tag; the part number is above them
+    uint32_t refused;      // fault cause of an access to memory that was not placed
     uint32_t begin_marker, end_marker;  // instructions
     uint32_t shared_base, shared_bytes;
 };
 
-// Markers that a core has done in the run; a cycle that has not been is all ones.
+// Completed markers of a core in this run; a cycle of all ones means none.
 extern "C" struct CoreMarks {
     uint64_t first_begin, last_end;
-    uint64_t begins, ends;  // how many
+    uint64_t begins, ends;  // number of markers
 };
 
 enum CacheLevel : uint32_t { kL1Instructions, kL1Data, kL2, kCacheLevels };
 
-// What a cycle is like around the cores.
+// Activity around the cores in one cycle.
 struct Surroundings {
     bool moved;  // something was transferred
-    bool owes;   // a host's access or a transfer with DRAM is under way
+    bool owes;   // a host access or a DRAM transfer is outstanding
 };
 
 class ClusterCores : public Cores {
@@ -53,22 +53,22 @@ public:
     void archive(Archive& archive) override;
     const CoreMarks& marks(uint32_t core) const { return marks_[core]; }
     const LoadLatency& latency(uint32_t core) const { return traffic_[core].latency; }
-    // By `CacheLevel`, of a core or of a slice.
+    // `level` is a `CacheLevel`, `number` a core or an L2 slice.
     const CacheLatency& cache_latency(uint32_t level, uint32_t number) const {
         return caches_[level][number];
     }
-    // The cycle from which on no core was busy; of a run that goes on, the next.
+    // First cycle after the last one with a busy core.
     uint64_t cores_end() const { return cores_end_; }
-    // Whether a core did the first marker of a beginning in the cycle that was looked at last.
+    // Whether the first begin marker of the run completed in the last cycle.
     bool marks_begin() const { return marks_begin_; }
 
-    // Sums of the ports ``events_{counter}``, in the order of their names.
+    // Sums of the ports ``events_{counter}``, in order of their names.
     const std::vector<uint64_t>& counted() const { return counted_; }
 
 private:
     static constexpr uint64_t kNever = ~uint64_t{0};
 
-    // An instruction whose accesses are being requested.
+    // An instruction with accesses still to be requested.
     struct Asking {
         uint32_t warp, pc;
     };
@@ -77,7 +77,7 @@ private:
 
         LoadLatency latency;
         std::deque<Asking> asking;
-        bool has_asked = false;  // the first of `asking`
+        bool has_asked = false;  // whether the first of `asking` has been requested
         uint32_t slot = 0, part = 0;
         uint64_t fetches = 0, loads = 0, stores = 0;
         uint32_t owed_fetches = 0, owed_lanes = 0;
@@ -106,7 +106,7 @@ private:
     Regions regions_;
     std::vector<Traffic> traffic_;
     std::vector<CacheLatency> caches_[kCacheLevels];
-    std::vector<Field> busy_;  // of what is no core
+    std::vector<Field> busy_;  // of everything except cores
     std::vector<Event> events_;
     std::vector<uint64_t> counted_;
     std::string console_;

@@ -1,4 +1,4 @@
-// What cores find in memory: DRAM, what lies behind it, and which of it they may touch.
+// Memory of cores without a cluster: DRAM, shared memory, print buffers, and allowed regions.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -10,11 +10,11 @@
 
 namespace spica {
 
-// How the memory of cores answers, and where things are, as Python tells it.
+// Timing and address ranges of the memory of cores, filled in by Python.
 struct CoreMemoryParameters {
     uint32_t near_base, near_bytes;  // shared memory and the print buffers behind it
     uint32_t console_base, console_bytes;
-    uint32_t dump_base, dump_bytes;  // the counters programs leave
+    uint32_t dump_base, dump_bytes;  // counters that programs dump
     uint32_t latency, jitter, is_shuffled, padding;
     double stall, silence, split;
     uint64_t seed;
@@ -29,7 +29,7 @@ public:
           console_base_(parameters.console_base),
           console_bytes_(parameters.console_bytes) {}
 
-    // The host's access, which no region limits; false where there is no memory.
+    // Accesses of the host, not limited by regions; false for unmapped addresses.
     bool read(uint64_t address, uint8_t* data, uint64_t size) const {
         if (dram_.contains(address, size)) {
             dram_.read(address, data, size);
@@ -49,11 +49,10 @@ public:
         return piece;
     }
 
-    // Programs may touch these bytes of DRAM, and from the first time on only such.
+    // Allows accesses of programs to these bytes of DRAM; without any call, all are allowed.
     void allow(uint64_t first, uint64_t last) { regions_.allow(first, last); }
 
-    // The word around `address`, of which `size` bytes from there on are wanted; false where a
-    // program may have none.
+    // Loads the word around `address`, for an access of `size` bytes; false if not allowed.
     bool load(uint32_t address, uint32_t size, uint32_t& word) {
         uint32_t aligned = address & ~3u;
         if (dram_.contains(address, size)) {
@@ -65,7 +64,7 @@ public:
         if (piece) std::memcpy(&word, piece->bytes.data() + (aligned - piece->base), 4);
         return piece;
     }
-    // Stores the bytes of `strobes`, `size` in number, of the word around `address`.
+    // Stores the `size` bytes selected by `strobes` to the word around `address`.
     bool store(uint32_t address, uint32_t size, uint32_t strobes, uint32_t word) {
         uint8_t* bytes;
         uint32_t aligned = address & ~3u;
@@ -85,7 +84,7 @@ public:
         }
         return true;
     }
-    // An instruction; false where no program was placed.
+    // Fetches an instruction; false outside the placed program.
     bool fetch(uint32_t address, uint32_t& word) {
         word = 0;
         if (!dram_.contains(address, 4) || !dram_.is_written(address)) return false;
@@ -98,7 +97,7 @@ public:
         archive(near_.bytes, dump_.bytes, regions_, console);
     }
 
-    std::string console;  // all that was printed
+    std::string console;  // console output
 
 private:
     struct Piece {

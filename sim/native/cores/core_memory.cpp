@@ -66,10 +66,10 @@ bool CoreMemory::step(uint64_t now, const uint32_t* outputs, uint32_t* inputs) {
 
 void CoreMemory::accept_fetch(uint64_t now, const uint32_t* outputs) {
     uint32_t tag = fetch_.tag.get(outputs), address = fetch_.address.get(outputs);
-    if (fetches_.has(tag)) violation_ = "a fetch has the tag of another that is under way";
-    if (address % 8) violation_ = "a fetch is not of a multiple of 8";
+    if (fetches_.has(tag)) violation_ = "a fetch reuses the tag of an outstanding fetch";
+    if (address % 8) violation_ = "a fetch address is not a multiple of 8";
     Words& words = words_[tag];
-    // What is there of the two is given: nobody need want the other.
+    // One valid word is enough: the other may not be needed.
     bool has_low = image_.fetch(address, words.low);
     bool has_high = image_.fetch(address + 4, words.high);
     words.error = !has_low && !has_high;
@@ -79,7 +79,7 @@ void CoreMemory::accept_fetch(uint64_t now, const uint32_t* outputs) {
 
 void CoreMemory::accept_request(uint64_t now, const uint32_t* outputs) {
     uint32_t tag = data_.tag.get(outputs), mask = data_.mask.get(outputs);
-    if (requests_.has(tag)) violation_ = "a request has the tag of another that is under way";
+    if (requests_.has(tag)) violation_ = "a request reuses the tag of an outstanding request";
     if (mask == 0) violation_ = "a request has no active lane";
     bool is_store = data_.is_store.get(outputs);
     const uint32_t* addresses = outputs + data_.address.offset;
@@ -119,7 +119,7 @@ bool CoreMemory::answer_fetch(uint64_t next, uint32_t* inputs) {
     return true;
 }
 
-// Lanes of `mask` that are answered now.
+// Lanes of `mask` to answer now.
 uint32_t CoreMemory::part(uint32_t mask) {
     if (!requests_.chance.happens(split_)) return mask;
     uint32_t chosen = mask & static_cast<uint32_t>(requests_.chance.next());
@@ -139,7 +139,7 @@ bool CoreMemory::answer_request(uint64_t next, uint32_t* inputs) {
     data_.error.set(inputs, answer.error & mask);
     uint32_t* words = inputs + data_.answer_data.offset;
     for (uint32_t lane = 0; lane < data_.lanes(); lane++) {
-        // Lanes that are not answered carry anything.
+        // Lanes without response carry arbitrary values.
         words[lane] = mask >> lane & 1 ? answer.words[lane] : ~words[lane];
     }
     if (answer.mask == 0) requests_.remove(place);

@@ -1,6 +1,6 @@
-// The memory ports of one core, answered from a `CoreImage` after a while, in whatever order.
+// Memory behind the ports of one core: responses from a `CoreImage` with latency, in any order.
 //
-// A request takes effect when it is accepted; latency 1 answers in the cycle after that.
+// A request takes effect when it is accepted; with latency 1 the response is in the next cycle.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace spica {
 
-// Steele's and Vigna's splitmix64, asked for nothing where nothing is left to chance.
+// Random numbers by Steele's and Vigna's splitmix64; draws none for a probability or range of 0.
 class Chance {
 public:
     explicit Chance(uint64_t seed) : state_(seed) {}
@@ -33,7 +33,7 @@ private:
     uint64_t state_;
 };
 
-// Answers owed, in the order of their requests.
+// Outstanding responses, in the order of their requests.
 class Owed {
 public:
     Owed(const CoreMemoryParameters& parameters, uint64_t seed)
@@ -42,7 +42,7 @@ public:
     bool willing() { return !chance.happens(parameters_.stall); }
     bool has(uint32_t tag) const;
     void add(uint32_t tag, uint64_t now);
-    // Place in the order of what is answered in cycle `next`; -1 if nothing is.
+    // Index of the response for cycle `next`; -1 if none.
     int choose(uint64_t next);
     uint32_t tag(int place) const { return entries_[static_cast<size_t>(place)].tag; }
     void remove(int place) { entries_.erase(entries_.begin() + place); }
@@ -74,7 +74,7 @@ public:
 
     // Returns whether anything was accepted or answered.
     bool step(uint64_t now, const uint32_t* outputs, uint32_t* inputs);
-    // Forgets all that is owed; chance begins anew.
+    // Drops all outstanding responses and restarts the random sequence.
     void reset();
 
     uint32_t owed_fetches() const { return fetches_.size(); }

@@ -1,4 +1,4 @@
-// What a core has done so far, counted from what it shows.
+// Monitor of a core: counts and state from its observation ports.
 #pragma once
 #include <cstdint>
 
@@ -7,18 +7,18 @@
 
 namespace spica {
 
-// One core, as Python reads it. Cycles count from that in which `start` was high.
+// State of one core for Python. Cycles count from the cycle in which `start` was high.
 extern "C" struct CoreState {
-    uint64_t cycles;        // in which it was busy and whose issue slots are known
-    uint64_t instructions;  // done
+    uint64_t cycles;        // busy cycles with known issue slots
+    uint64_t instructions;  // completed
     uint64_t collected, last_collected, last_done;
-    uint64_t fetches, loads, stores;  // that memory accepted
+    uint64_t fetches, loads, stores;  // accepted by memory
     uint64_t slots[16];               // by `StallReason`; their sum is cycles × issue width
     uint32_t owed_fetches, owed_requests;
     uint32_t busy, active, at_barrier, exit_code;
-    uint32_t fault;  // 0 none, 1 of control, 2 of memory
+    uint32_t fault;  // 0 none, 1 control, 2 memory
     uint32_t fault_warp, fault_pc, fault_cause, fault_lanes, fault_address;
-    // By warp: of the instruction collected last, and how many are not done; `StallReason`.
+    // By warp: pc of the last collected instruction, instructions in flight, `StallReason`.
     uint32_t pc[32], under_way[32], reason[32];
 };
 
@@ -26,7 +26,7 @@ class CoreMonitor {
 public:
     explicit CoreMonitor(const CorePorts& ports) : ports_(ports) { reset(); }
 
-    // Returns whether anything was collected or done.
+    // Returns whether any instruction was collected or completed.
     bool step(uint64_t now, const uint32_t* outputs) {
         bool moved = false;
         for (const CollectedPorts& each : ports_.collected) {
@@ -46,7 +46,7 @@ public:
             moved = true;
         }
         if (was_busy_) {
-            // They are of the cycle before.
+            // The issue slot ports refer to the previous cycle.
             state_.cycles++;
             for (Field slot : ports_.slots) state_.slots[slot.get(outputs)]++;
         }
@@ -59,7 +59,7 @@ public:
         return moved;
     }
 
-    // Memory that a program may not touch was asked for: a fault that the core knows nothing of.
+    // Records a request to memory that is not allowed: a fault that the core itself does not raise.
     void refuse(uint32_t warp, uint32_t pc, uint32_t cause, uint32_t lanes, uint32_t address) {
         if (has_fault()) return;
         state_.fault = 2;

@@ -1,8 +1,7 @@
-// The ports of one core of `Cores`, or of an observed cluster: those towards its memory, and what
-// it shows of its instructions.
+// Ports of one core of `Cores` or of an observed cluster: memory ports and observation ports.
 //
-// What memory answers is among the inputs of `Cores`, and among the outputs of a cluster: who looks
-// at a cluster takes these for both.
+// Responses of memory are inputs of `Cores`, but outputs of a cluster: an observer of a cluster
+// uses its outputs for both.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace spica {
 
-// An instruction that something happens to, in the cycle in which `valid` is 1.
+// Event of an instruction, in the cycles in which `valid` is 1.
 struct PlacePorts {
     Field valid, warp, pc;
 
@@ -59,7 +58,7 @@ struct FaultPorts : PlacePorts {
 
 struct FetchPorts {
     Field valid, address, tag;                            // from the core
-    Field ready, answer, answer_tag, answer_data, error;  // to it; `answer` is valid
+    Field ready, answer, answer_tag, answer_data, error;  // to the core; `answer` is its valid
 
     FetchPorts(const PortTable& ports, const std::string& core)
         : valid(ports.output(core + "_fetch_valid")),
@@ -72,7 +71,7 @@ struct FetchPorts {
           error(ports.answer(core + "_fetched_error")) {}
 };
 
-// `address` and `data` have a word for each lane, `strobes` 4 bits.
+// `address` and `data` have a word per lane, `strobes` 4 bits per lane.
 struct DataPorts {
     Field valid, tag, is_store, mask, address, data, strobes;
     Field ready, answer, answer_tag, answer_mask, error, answer_data;
@@ -95,7 +94,7 @@ struct DataPorts {
     uint32_t lanes() const { return mask.width; }
 };
 
-// Words that leave a core of a cluster for something that is not memory.
+// Stream of words from a core of a cluster to the console or to matrix units.
 struct SentPorts {
     Field valid, ready, word;
 
@@ -145,7 +144,7 @@ struct CorePorts {
     uint32_t warps() const { return active.width; }
     uint32_t threads() const { return done.front().mask.width; }
 
-    // `StallReason` of a warp.
+    // Returns the `StallReason` of a warp.
     uint32_t reason(const uint32_t* outputs, uint32_t warp) const {
         return outputs[reasons.offset + warp / 8] >> 4 * (warp % 8) & 15;
     }

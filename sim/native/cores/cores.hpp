@@ -1,4 +1,4 @@
-// Cores under simulation: who looks at them, what they have done, and when their run is over.
+// Base of simulated cores: observers, monitors, and the end of a run.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace spica {
 
-// Cycles without anything under way after which warps that all wait at barriers wait forever.
+// Quiet cycles after which warps that all wait at barriers are in a deadlock.
 constexpr uint64_t kBarrierCycles = 48;
 
 struct CoresState {
-    uint64_t cycles, last_progress;  // since the run began
-    uint32_t stop, core;             // that of the fault
+    uint64_t cycles, last_progress;  // since the start of the run
+    uint32_t stop, core;             // `core` is that of the fault
 };
 
 class Cores {
@@ -26,20 +26,20 @@ public:
     explicit Cores(const PortTable& ports);
     virtual ~Cores() = default;
 
-    // From reset if `starts`, else where the last run ended.
+    // Begins a run, from reset if `starts`, else from the end of the previous run.
     virtual void begin(bool starts, uint64_t max_cycles, uint64_t watchdog);
-    // Programs may touch these bytes of DRAM, and from the first time on only such.
+    // Allows accesses of programs to these bytes of DRAM; without any call, all are allowed.
     virtual void allow(uint64_t first, uint64_t last) = 0;
-    virtual const std::string& console() const = 0;  // all that was printed
+    virtual const std::string& console() const = 0;  // console output
     virtual CoreState core_state(uint32_t core) const {
         return cores_[core]->monitor.state(outputs_.data());
     }
     CoresState state() const;
 
-    // Observers are those of a run like this one, in their order.
+    // Both runs must have the same observers in the same order.
     virtual void archive(Archive& archive);
 
-    // As the cores were left, where something else than they stopped the run.
+    // Stores the outputs of the last cycle if the run stopped for another reason than the cores.
     void keep(const uint32_t* outputs);
 
     void observe(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
@@ -54,14 +54,14 @@ protected:
         CoreMonitor monitor;
     };
 
-    // Whether all who look agree.
+    // Calls all observers; returns whether none found a difference.
     bool look(const uint32_t* outputs, const uint32_t* inputs);
-    // Whether any instruction was collected or done.
+    // Updates all monitors; returns whether any instruction was collected or completed.
     bool monitor(const uint32_t* outputs);
     bool has_fault() const;
     bool is_busy() const;
     bool all_at_barrier(const uint32_t* outputs) const;
-    // Counts this cycle, unless all is over; at a stop, and at the limit, outputs are kept.
+    // Counts this cycle unless the run is done; stores the outputs at a stop or at the limit.
     Stop count_cycle(Stop stop, const uint32_t* outputs);
 
     std::vector<std::unique_ptr<Core>> cores_;
@@ -70,7 +70,7 @@ protected:
 
 private:
     std::vector<std::unique_ptr<Observer>> observers_;
-    std::vector<uint32_t> outputs_;  // of the last cycle
+    std::vector<uint32_t> outputs_;  // outputs of the last cycle
     Stop stop_ = Stop::kNone;
 };
 

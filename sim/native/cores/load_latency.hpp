@@ -1,7 +1,7 @@
-// How long loads of a core take: cycles from the request that memory accepts to the last of its
-// answers, by where the words are.
+// Load latency of a core: cycles from the accepted request to its last response, by the place of
+// the words.
 //
-// Up to `kFine` cycles each number has a bin of its own, above that each power of two.
+// Below `kFine` cycles the histogram has a bin per cycle count, above a bin per power of two.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace spica {
 
-// What Python reads of one core and one place, or of one cache.
+// Histogram for Python, of one core and one place, or of one cache.
 extern "C" struct LoadCounts {
     static constexpr uint32_t kFine = 512, kBins = kFine + 32;
 
@@ -21,7 +21,7 @@ extern "C" struct LoadCounts {
     uint64_t bins[kBins];
 
     void add(uint64_t cycles) {
-        constexpr uint32_t kFirst = std::bit_width(kFine);  // of the powers of two
+        constexpr uint32_t kFirst = std::bit_width(kFine);  // first power of two
         uint64_t bin = cycles;
         if (cycles >= kFine) bin = kFine + std::bit_width(cycles) - kFirst;
         bins[std::min<uint64_t>(bin, kBins - 1)]++;
@@ -35,14 +35,14 @@ class LoadLatency {
 public:
     enum Place : uint32_t { kDram, kShared, kPlaces };
 
-    // `tags` is how many a core has for its requests.
+    // `tags` is the number of request tags of a core.
     explicit LoadLatency(size_t tags = 0) : under_way_(tags) {}
 
     void reset() {
         counts_ = {};
         for (Request& each : under_way_) each = {};
     }
-    // Lanes by place; a request of both counts in both.
+    // Begins a request, with its lanes by place; one with lanes in both counts in both.
     void request(uint64_t now, uint32_t tag, uint32_t dram, uint32_t shared) {
         under_way_[tag] = {now, {dram, shared}};
     }

@@ -24,7 +24,7 @@ void LoneCores::archive(Archive& archive) {
 }
 
 Stop LoneCores::step(const uint32_t* outputs, uint32_t* inputs) {
-    // Inputs are for the next cycle, which is number 0.
+    // The inputs set here are for the next cycle, which is cycle 0.
     if (starts_) {
         starts_ = false;
         start_.set(inputs, 1);

@@ -1,4 +1,4 @@
-// `Cores` with the simple memory behind them.
+// Cores alone, with the simple memory at their ports.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// Instructions of one warp between their collector and the end, in program order.
+// In-flight instructions of one warp, from collector to completion, in program order.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace spica {
 
-// What a core shows of an instruction, and what the model says of it.
+// State of an in-flight instruction in the core, and its result in the model.
 struct Flight {
     static constexpr uint32_t kThreads = iss::kMaxThreads;
     using Words = std::array<uint32_t, kThreads>;
 
-    uint64_t collected;  // the cycle
+    uint64_t collected;  // cycle
     uint32_t pc, mask, port;
-    bool may_execute;  // the model may, where it has executed everything before
+    bool may_execute;  // the model may execute it after its predecessors
     bool is_dispatched, is_executed, is_done;
     bool model_faults, core_faults;
 
-    // Of loads and stores: threads that are still to be requested, and what was requested.
+    // Of loads and stores: threads still to be requested, and the requests so far.
     uint32_t unrequested, requested, is_store;
     Words addresses, data, strobes;
-    // In a cluster: the cycle of the first request, and what a store is to the mirror.
+    // In a cluster: cycle of the first request, and writes of a store in the mirror.
     uint64_t began;
     uint64_t first_write;
     uint32_t writes_made;
@@ -37,7 +37,7 @@ struct Flight {
     bool is_over() const { return is_executed && is_done && !model_faults; }
 };
 
-// A queue that grows; flights have numbers that stay.
+// Growing queue of flights with constant numbers.
 class Flights {
 public:
     uint64_t begin() const { return begin_; }

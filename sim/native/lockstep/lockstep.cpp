@@ -28,14 +28,14 @@ void Lockstep::archive(Archive& archive) {
 bool Lockstep::step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) {
     now_ = now;
     if (!agrees_) return false;
-    // Before anything that uses what was loaded.
+    // Loaded values first, since later instructions use them.
     if (mirror_) take_over(outputs);
     for (const CollectedPorts& each : ports_.collected) {
         if (each.valid.get(outputs)) collect(each, outputs);
     }
     if (ports_.dispatched[setup_.control_port].valid.get(outputs)) dispatch_control(outputs);
     if (ports_.dispatched[setup_.memory_port].valid.get(outputs)) dispatch_memory(outputs);
-    // What is reported here was requested, or was to be requested, before this cycle.
+    // A fault reported here belongs to a request of an earlier cycle, or to a suppressed request.
     if (ports_.memory_fault.valid.get(outputs)) memory_fault(outputs);
     if (ports_.data.valid.get(outputs) && ports_.data.ready.get(inputs)) request(outputs);
     if (ports_.data.answer.get(inputs)) note_refusals(inputs);
@@ -53,9 +53,9 @@ void Lockstep::collect(const CollectedPorts& port, const uint32_t* outputs) {
     uint32_t pc = port.pc.get(outputs);
     if (warp.faults) {
         const Flight& last = warp.flights[warp.next - 1];
-        // A load or store does not keep the next instructions back.
+        // Instructions after a faulting load or store may still be collected.
         if (last.port != setup_.memory_port) {
-            return differ_by_fault(warp.number, last, "the model faults, and the core goes on",
+            return differ_by_fault(warp.number, last, "the model faults, but the core continues",
                                    kNoCause);
         }
     }
@@ -73,7 +73,7 @@ void Lockstep::collect(const CollectedPorts& port, const uint32_t* outputs) {
     advance(warp);
 }
 
-// Control stops its warp, so that it is the last instruction there.
+// A control instruction stalls its warp, so it must be the last one collected.
 void Lockstep::dispatch_control(const uint32_t* outputs) {
     if (has_ended_) return;
     const PlacePorts& port = ports_.dispatched[setup_.control_port];
@@ -82,7 +82,7 @@ void Lockstep::dispatch_control(const uint32_t* outputs) {
     uint64_t last = warp.flights.end();
     if (last == warp.flights.begin() || warp.flights[last - 1].pc != pc ||
         warp.flights[last - 1].port != setup_.control_port || warp.flights[last - 1].may_execute) {
-        return differ(warp.number, pc, "dispatched to control, but not collected for it last");
+        return differ(warp.number, pc, "dispatched to control, but not last collected for it");
     }
     warp.flights[last - 1].is_dispatched = warp.flights[last - 1].may_execute = true;
     advance(warp);
@@ -106,7 +106,7 @@ void Lockstep::dispatch_memory(const uint32_t* outputs) {
     differ(warp.number, pc, "dispatched to memory, but not collected for it");
 }
 
-// Requests come in the order of dispatch, the lowest threads first.
+// Requests are in order of dispatch, lowest threads first.
 void Lockstep::request(const uint32_t* outputs) {
     if (has_ended_) return;
     const DataPorts& port = ports_.data;
@@ -138,7 +138,7 @@ void Lockstep::request(const uint32_t* outputs) {
     }
 }
 
-// Whoever is refused is reported, in the order of the answers.
+// Every error response must be reported as a fault, in the order of the responses.
 void Lockstep::note_refusals(const uint32_t* inputs) {
     const DataPorts& port = ports_.data;
     uint32_t refused = port.error.get(inputs) & port.answer_mask.get(inputs);
@@ -153,7 +153,7 @@ void Lockstep::retire(const DonePorts& port, const uint32_t* outputs) {
     uint32_t pc = port.pc.get(outputs), mask = port.mask.get(outputs);
     Flight* flight = find_done(warp, pc, mask);
     if (flight == nullptr) {
-        if (!has_ended_) differ(warp.number, pc, "done, but not in flight");
+        if (!has_ended_) differ(warp.number, pc, "completed, but not in flight");
         return;
     }
     flight->is_done = true;
@@ -163,7 +163,7 @@ void Lockstep::retire(const DonePorts& port, const uint32_t* outputs) {
     std::copy_n(outputs + port.values.offset, threads_, flight->values.begin());
     bool is_late = flight->port == setup_.control_port && !flight->may_execute;
     if (!has_ended_ && (is_late || flight->unrequested != 0)) {
-        return differ(warp.number, pc, "done before it was carried out");
+        return differ(warp.number, pc, "completed before it was executed");
     }
     end_store(*flight);
     if (flight->is_executed) {
@@ -211,7 +211,7 @@ void Lockstep::memory_fault(const uint32_t* outputs) {
     uint32_t cause = LockstepSetup::kMemoryCause + kind, lanes = port.lanes.get(outputs);
     Flight* flight = find_fault(warp, pc);
     if (kind != setup_.refused) {
-        // Nothing of it is requested, and it was the next to be.
+        // The instruction is not requested at all; it was the next one to be requested.
         bool is_next = !requests_.empty() && requests_.front().warp == warp.number;
         flight = is_next ? &warp.flights[requests_.front().flight] : nullptr;
         if (flight != nullptr && flight->pc != pc) flight = nullptr;
@@ -224,7 +224,7 @@ void Lockstep::memory_fault(const uint32_t* outputs) {
         return differ_by_fault_of_core(warp.number, pc, cause);
     }
     advance_to(warp, *flight);
-    // The model does not go beyond the first fault of a warp, though memory may.
+    // The model stops at the first fault of a warp, while memory may continue.
     if (!agrees_ || !flight->is_executed) return;
     flight->core_faults = true;
     if (kind == setup_.refused && is_refused_by_device(*flight, lanes)) return;
@@ -252,11 +252,11 @@ bool Lockstep::finish() {
             const Flight& flight = warp.flights[number];
             if (has_ended_ && (flight.model_faults || !flight.is_executed)) continue;
             if (flight.model_faults && !flight.core_faults) {
-                differ_by_fault(warp.number, flight, "the model faults, and the core does not",
+                differ_by_fault(warp.number, flight, "the model faults, but the core does not",
                                 kNoCause);
             }
             if (!flight.is_done && !flight.core_faults) {
-                differ(warp.number, flight.pc, "collected, and never done");
+                differ(warp.number, flight.pc, "collected, but never completed");
             }
         }
     }

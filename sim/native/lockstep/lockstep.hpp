@@ -1,19 +1,19 @@
-// A core beside the instruction-set model: everything that one does the other has to do.
+// Lockstep of a core with the instruction-set model: compares every effect of every instruction.
 //
-// The model executes the instructions of a warp in the order in which the core collects them:
-// loads and stores when memory accepts their first request and control when it takes them, so
-// that both meet memory and each other in the same order, anything else as soon as what is before
-// it has been executed. Where an instruction is done before the model has come to it, its result
-// is kept and compared then.
+// The model executes the instructions of a warp in the order in which the core collects them. A
+// load or store executes when memory accepts its first request, a control instruction when it is
+// dispatched, so that both sides have the same order of memory accesses and control. All others
+// execute as soon as their predecessors have. If the core completes an instruction before the model
+// executes it, its result is stored and compared then.
 //
-// Counters that programs read are taken over from the core. Registers hold 0 in the model before
-// they are written, and anything in a core. A request of several cycles is executed in the first
-// of them: cores that race for the same words may see a difference.
+// Values of performance counters are copied from the core. Registers are 0 in the model before the
+// first write, but undefined in a core. A request of several cycles is executed in its first cycle,
+// so cores that race for the same words may cause a difference.
 //
-// In a cluster a request takes effect later than it is accepted, and units write memory too: a
-// `Mirror` keeps the model's. A load that raced with a write of others may find memory before or
-// after it, and what it found is taken over, as is what registers of units tell. What is sent to
-// units and printed is compared, and the model's units do nothing.
+// In a cluster, a request takes effect later than it is accepted, and units write memory too: a
+// `Mirror` updates the model's memory. A load that races with a write of others may return memory
+// before or after it; the loaded value is copied to the model, as are values of unit registers.
+// Command words and printed bytes are compared; the model's units are inactive.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -29,7 +29,7 @@ namespace spica {
 
 extern "C" {
 
-// The model, which is in a library of its own.
+// Functions of the model, which is in a separate library.
 struct IssCalls {
     void* machine;
     int (*step)(void* machine, uint32_t core, uint32_t warp, iss::Retired* retired);
@@ -38,18 +38,18 @@ struct IssCalls {
     void (*fault)(void* machine, iss::Fault* fault);
 };
 
-// What Python knows of the core. `causes` has for each `Reason` of the model the causes by which
-// the core may report it: bits of `FaultCause`, from `kMemoryCause` on those of `MemoryFault`.
+// Constants of the core, filled in by Python. `causes` holds for each `Reason` of the model the
+// causes that the core may report: bits of `FaultCause`, from `kMemoryCause` on of `MemoryFault`.
 struct LockstepSetup {
     static constexpr uint32_t kReasons = 64, kMemoryCause = 16;
 
     IssCalls model;
     uint32_t core;
-    uint32_t slot_bits;  // of a request's tag, below the number of the request
+    uint32_t slot_bits;  // lower bits of a request's tag; the part number is above them
     uint32_t integer_port, memory_port, control_port;
-    uint32_t misaligned_jump;  // a cause with an address
+    uint32_t misaligned_jump;  // cause with an address
     uint32_t misaligned, unaddressable, refused;
-    uint32_t first_address;  // of all memory
+    uint32_t first_address;  // lowest address of memory
     uint32_t causes[kReasons];
 };
 
@@ -57,11 +57,11 @@ struct Difference {
     uint64_t cycle;
     uint32_t core, warp, pc;
     uint32_t form;   // `Form`
-    uint32_t lanes;  // of `kLanes`
+    uint32_t lanes;  // for `kLanes`
     uint32_t expected[iss::kMaxThreads], got[iss::kMaxThreads];
-    iss::Fault fault;  // of `kFault`; without lanes the model has none
+    iss::Fault fault;  // for `kFault`; `lanes` is 0 if the model has no fault
     char what[80];
-    // Of a load: whether the core found what was there before a write, which had taken effect by
+    // For a load: whether the core loaded the bytes from before a write that had taken effect by
     // cycle `written`; `writer` is a core, or `Mirror::kNobody` for the DMA.
     uint32_t is_stale, writer;
     uint64_t written;
@@ -74,21 +74,21 @@ struct FlightState {
 
 }  // extern "C"
 
-// What a difference has beside its words: nothing, two numbers, numbers of lanes, a fault of the
+// Data of a difference besides its text: none, two numbers, numbers per lane, or a fault of the
 // model and a cause of the core.
 enum class Form : uint32_t { kWords, kNumbers, kLanes, kFault };
 
-// Where there is no cause, since the core has no fault.
+// Cause if the core has no fault.
 constexpr uint32_t kNoCause = ~0u;
 
 class Lockstep : public Observer {
 public:
-    // `mirror` is that of the cluster; none of cores alone.
+    // `mirror` is the mirror of the cluster; nullptr for cores alone.
     Lockstep(const CorePorts& ports, const LockstepSetup& setup, Mirror* mirror);
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
     void archive(Archive& archive) override;
-    // Nothing more will come; false if something should have.
+    // Ends the comparison; false if anything is missing.
     bool finish();
 
     bool agrees() const { return agrees_; }
@@ -99,8 +99,8 @@ private:
     struct Warp {
         uint32_t number;
         Flights flights;
-        uint64_t next = 0;  // the first that the model has not executed
-        bool faults = false;  // in the model
+        uint64_t next = 0;  // first flight that the model has not executed
+        bool faults = false;  // the warp has faulted in the model
         bool awaits_counter = false;
 
         void archive(Archive& archive) { archive(flights, next, faults, awaits_counter); }
@@ -114,7 +114,7 @@ private:
     struct Word {
         uint32_t warp, pc, word;
     };
-    // Words that the model sends, and those that the core does, as far as they are not compared.
+    // Words sent by the model and by the core that are not compared yet.
     struct Sent {
         const char *what, *missing, *surplus;
         std::deque<Word> expected;
@@ -175,8 +175,8 @@ private:
     Mirror* const mirror_;
     const uint32_t threads_, lanes_;
     std::vector<Warp> warps_;
-    std::deque<Place> requests_;      // loads and stores in the order of their dispatch
-    std::deque<uint32_t> refusals_;   // threads that memory refused, to be reported
+    std::deque<Place> requests_;      // loads and stores in order of dispatch
+    std::deque<uint32_t> refusals_;   // threads with an error response, not yet reported
     Sent commands_{"command word", "a command word that the core never sends",
                    "a command word that the model does not send", {}, {}};
     Sent bytes_{"byte printed", "a byte that the core never prints",

@@ -1,4 +1,4 @@
-// What is else in a lockstep where the core is in a cluster.
+// Additional parts of the lockstep for a core in a cluster.
 #include <bit>
 
 #include "lockstep/lockstep.hpp"
@@ -15,7 +15,7 @@ void Lockstep::take_over(const uint32_t* outputs) {
     }
 }
 
-// Takes over what a load found that the model cannot know.
+// Copies loaded values that the model cannot predict: unit registers and racing writes.
 void Lockstep::take_over(const Warp& warp, Flight& flight, const uint32_t* values) {
     iss::Retired& retired = flight.retired;
     const iss::Access& access = retired.access;
@@ -44,7 +44,7 @@ void Lockstep::take_over(const Warp& warp, Flight& flight, const uint32_t* value
                           retired.values.data());
 }
 
-// What the model has just executed: a store, or a word for a matrix unit.
+// Records the effects of the instruction that the model has just executed: stores, command words.
 void Lockstep::follow_store(const Warp& warp, Flight& flight) {
     if (Mirror::has_commands()) {
         for (uint32_t word : Mirror::take_commands()) {
@@ -74,7 +74,8 @@ void Lockstep::end_store(const Flight& flight) {
     if (flight.writes_made != 0) mirror_->end_store(flight.first_write, flight.writes_made, now_);
 }
 
-// Whether what a load found in the lowest wrong lane is older than a write that it should have seen.
+// Determines whether the value in the lowest wrong lane of a load is stale: older than a completed
+// write.
 void Lockstep::explain_stale(const Flight& flight, uint32_t wrong) {
     const iss::Access& access = flight.retired.access;
     if (mirror_ == nullptr || access.size == 0 || access.is_store) return;
@@ -88,7 +89,7 @@ void Lockstep::explain_stale(const Flight& flight, uint32_t wrong) {
     difference_.written = missed.cycle;
 }
 
-// What units refuse the model does not know.
+// Whether all faulting lanes access unit registers; the model has no errors of units.
 bool Lockstep::is_refused_by_device(const Flight& flight, uint32_t lanes) const {
     if (mirror_ == nullptr || flight.model_faults || lanes == 0) return false;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {

@@ -1,4 +1,4 @@
-// The C ABI of locksteps. They belong to the cores, and live until these begin anew.
+// C ABI of locksteps. The cores own them until the next start of the cores.
 #include <memory>
 
 #include "harness.hpp"
@@ -9,10 +9,10 @@ using spica::Lockstep;
 
 extern "C" {
 
-// Keeps the model's memory as a cluster's; before the locksteps of its cores.
+// Adds the mirror of a cluster's memory; call it before adding the locksteps of the cores.
 void harness_mirror(Harness* harness, const spica::MirrorSetup* setup) { harness->mirror(*setup); }
 
-// Compares a core from now on; the cores have begun.
+// Adds the lockstep of a core, effective from now on.
 Lockstep* harness_lockstep_add(Harness* harness, const spica::LockstepSetup* setup) {
     auto lockstep = std::make_unique<Lockstep>(harness->cores->ports(setup->core), *setup,
                                                harness->mirrored);
@@ -21,7 +21,7 @@ Lockstep* harness_lockstep_add(Harness* harness, const spica::LockstepSetup* set
     return added;
 }
 
-// Whether there was no difference; if all is over, nothing may be in flight either.
+// Returns whether there was no difference; if `is_over`, nothing may be in flight either.
 int harness_lockstep_finish(Lockstep* lockstep, int is_over, spica::Difference* difference) {
     if (is_over) lockstep->finish();
     *difference = lockstep->difference();

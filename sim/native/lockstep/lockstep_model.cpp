@@ -1,4 +1,4 @@
-// The model's side of a lockstep: when it executes what, and whether it did the same.
+// Model side of a lockstep: order of execution, and comparison of results.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace spica {
 
-// Executes what the model may execute of a warp.
+// Executes all instructions of a warp that the model may execute now.
 void Lockstep::advance(Warp& warp) {
     while (warp.next != warp.flights.end() && !warp.faults && !warp.awaits_counter) {
         Flight& flight = warp.flights[warp.next];
@@ -15,7 +15,7 @@ void Lockstep::advance(Warp& warp) {
     }
 }
 
-// The same up to a flight that has gone wrong, whatever waits for memory before it.
+// Executes up to a faulting flight, even if earlier flights wait for memory.
 void Lockstep::advance_to(Warp& warp, Flight& flight) {
     warp.awaits_counter = false;
     while (!flight.is_executed && !warp.faults && warp.next != warp.flights.end()) {
@@ -27,7 +27,7 @@ void Lockstep::advance_to(Warp& warp, Flight& flight) {
 bool Lockstep::execute(Warp& warp, Flight& flight) {
     int stepped = model_.step(model_.machine, setup_.core, warp.number, &flight.retired);
     if (stepped == static_cast<int>(iss::Stepped::CannotRun)) {
-        differ(warp.number, flight.pc, "the model's warp has ended, or waits at a barrier");
+        differ(warp.number, flight.pc, "the model's warp has ended or waits at a barrier");
         return false;
     }
     flight.is_executed = true;
@@ -62,14 +62,14 @@ void Lockstep::import_counter(Warp& warp, const Flight& flight) {
                           flight.retired.mask, flight.values.data());
 }
 
-// Of the other warps, what the model has not executed it never will; the core may or may not.
+// Removes the flights that the model has not executed and never will; the core may execute them.
 void Lockstep::end_core() {
     has_ended_ = true;
     requests_.clear();
     for (Warp& each : warps_) each.flights.cut(each.next);
 }
 
-// The oldest that is not done; where masks differ among several at one pc, that of this mask.
+// Oldest flight at this pc that is not done; one with this mask is preferred.
 Flight* Lockstep::find_done(Warp& warp, uint32_t pc, uint32_t mask) {
     Flight* found = nullptr;
     for (uint64_t number = warp.flights.begin(); number != warp.flights.end(); number++) {
@@ -81,7 +81,7 @@ Flight* Lockstep::find_done(Warp& warp, uint32_t pc, uint32_t mask) {
     return found;
 }
 
-// The oldest at this pc that can still fault, one that the model knows to fault before others.
+// Oldest flight at this pc that can still fault; one that faults in the model is preferred.
 Flight* Lockstep::find_fault(Warp& warp, uint32_t pc) {
     Flight* found = nullptr;
     for (uint64_t number = warp.flights.begin(); number != warp.flights.end(); number++) {
@@ -93,8 +93,8 @@ Flight* Lockstep::find_fault(Warp& warp, uint32_t pc) {
     return found;
 }
 
-// Threads whose addresses cannot be requested, as the core reports them, and why; `kind` stays as
-// it is where there are none.
+// Threads whose addresses cannot be requested, as the core reports them. Sets `kind` to the reason;
+// `kind` is unchanged if there are none.
 uint32_t Lockstep::wrong_lanes(const Flight& flight, uint32_t& kind) const {
     const iss::Access& access = flight.retired.access;
     uint32_t misaligned = 0, outside = 0;
@@ -130,7 +130,7 @@ void Lockstep::compare_request(const Warp& warp, const Flight& flight, uint32_t 
     const iss::Access& access = flight.retired.access;
     uint32_t kind = setup_.refused;
     if (flight.model_faults && wrong_lanes(flight, kind) != 0) {
-        return differ_by_fault(warp.number, flight, "requested, and the model faults", kNoCause);
+        return differ_by_fault(warp.number, flight, "requested, but the model faults", kNoCause);
     }
     if (!is_same(warp, flight, "request is a store", access.is_store, flight.is_store)) return;
     Flight::Words strobes, data, stored;
@@ -160,9 +160,10 @@ void Lockstep::compare_request(const Warp& warp, const Flight& flight, uint32_t 
 void Lockstep::compare_result(const Warp& warp, const Flight& flight) {
     const iss::Retired& retired = flight.retired;
     if (flight.model_faults) {
-        // Branches and control have their fault reported beside a result that writes nothing.
+        // Faulting branches and control instructions also complete, with a result that writes
+        // nothing.
         if (flight.port != setup_.integer_port && flight.port != setup_.control_port) {
-            differ_by_fault(warp.number, flight, "the model faults, and the core does not",
+            differ_by_fault(warp.number, flight, "the model faults, but the core does not",
                             kNoCause);
         }
         return;
@@ -193,7 +194,7 @@ void Lockstep::compare_cause(const Warp& warp, const Flight& flight, uint32_t ca
     uint32_t reason = static_cast<uint32_t>(flight.fault.reason);
     uint32_t kind = setup_.refused, lanes = 0;
     if (cause >= LockstepSetup::kMemoryCause) lanes = wrong_lanes(flight, kind);
-    // The model tells what is wrong with the lowest lane; the core looks first for what it need
+    // The model reports the reason of the lowest lane. The core first reports lanes that it does
     // not request.
     if (lanes != 0 && !(flight.fault.lanes >> std::countr_zero(lanes) & 1)) return;
     if (reason >= LockstepSetup::kReasons || !(setup_.causes[reason] >> cause & 1)) {
@@ -246,7 +247,7 @@ void Lockstep::differ_by_fault(uint32_t warp, const Flight& flight, const char* 
 
 void Lockstep::differ_by_fault_of_core(uint32_t warp, uint32_t pc, uint32_t cause) {
     if (!agrees_) return;
-    record(warp, pc, "the core faults, and the model does not", Form::kFault);
+    record(warp, pc, "the core faults, but the model does not", Form::kFault);
     difference_.got[0] = cause;
 }
 

@@ -103,7 +103,7 @@ bool AxiPort::take_write(uint64_t now, const uint32_t* outputs) {
     return moved;
 }
 
-// Bring every beat whose address is known on its way to memory.
+// Pairs beats with addresses, and schedules their writes to memory and the response of a burst.
 void AxiPort::pair_beats(uint64_t now) {
     while (!write_addresses_.empty() && !beats_.empty()) {
         const Burst& front = write_addresses_.front();
@@ -111,7 +111,7 @@ void AxiPort::pair_beats(uint64_t now) {
         uint32_t size = front.beats * beat_bytes_;
         uint64_t start = front.address / beat_bytes_ * beat_bytes_;
         uint32_t response = response_of(start, size, true);
-        if (!response) {  // with jitter it is known with the last beat when all are in memory
+        if (!response) {  // with jitter, the last beat determines the time of the write
             late_.push_back({p_.jitter ? kNever : now, start + beats_paired_ * beat_bytes_, beat});
         }
         bool last = ++beats_paired_ == front.beats;
@@ -137,7 +137,7 @@ void AxiPort::pair_beats(uint64_t now) {
     if (!p_.jitter) land(now);
 }
 
-// Put what is due into memory.
+// Writes all due beats to memory.
 void AxiPort::land(uint64_t now) {
     for (; !late_.empty() && late_.front().time <= now; late_.pop_front()) {
         const WriteBeat& beat = late_.front().beat;
@@ -160,7 +160,7 @@ Burst AxiPort::burst(const char* channel, const AddressFields& fields, const uin
     uint64_t end = start + uint64_t{burst.beats} * beat_bytes_;
     std::string prefix = std::string(channel) + ": ";
     if (1u << fields.size.get(outputs) != beat_bytes_) {
-        complain(now, prefix + "size must be that of a whole beat");
+        complain(now, prefix + "size must be a whole beat");
     }
     if (fields.burst.get(outputs) != kIncrement) complain(now, prefix + "burst must be INCR");
     if (start / 4096 != (end - 1) / 4096) complain(now, prefix + "burst crosses 4096 bytes");
@@ -177,7 +177,7 @@ void AxiPort::fetch(const Burst& burst) {
     channel_.statistics.read_bursts++;
     channel_.statistics.read_bytes += size;
     auto place = reads_.end();
-    // It overtakes others, but none of its id, nor one that is being answered.
+    // It overtakes other reads, except those of its id and one whose response has begun.
     while (p_.jitter && place - reads_.begin() > (begun() ? 1 : 0) &&
            (place - 1)->time > time && (place - 1)->id != burst.id) {
         --place;
@@ -242,10 +242,10 @@ uint32_t AxiPort::response_of(uint64_t address, uint64_t size, bool write) const
 
 void AxiPort::complain(uint64_t now, const std::string& what) {
     if (!violation_.empty()) return;
-    violation_ = name_ + " breaks the AXI rules in cycle " + std::to_string(now) + ": " + what;
+    violation_ = name_ + " violates the AXI rules in cycle " + std::to_string(now) + ": " + what;
 }
 
-// Random back-pressure: one decision, in a share `stall` of the calls.
+// Random back-pressure: true with probability `stall`.
 bool AxiPort::stalled() {
     return p_.stall > 0 && chance() * 0x1p-53 < p_.stall;
 }

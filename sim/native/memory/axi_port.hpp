@@ -1,9 +1,9 @@
-// One AXI4 slave port in front of a DRAM channel; all its outputs are registered.
+// AXI4 slave port in front of a DRAM channel; all its outputs are registered.
 //
-// Reads of one id return in order. A write is in memory, and its response under way, once its last
-// beat is taken; the channel's write buffer pays for it later. With `jitter` reads take longer, by
-// as many cycles at most, and overtake each other; writes reach memory, in their order, at any
-// time before their response. Every transfer is checked against the rules a master must keep.
+// Reads of one id return in order. A write is in memory, and its response scheduled, once its last
+// beat is accepted; the channel models its bus time later from the write buffer. With `jitter`,
+// reads take up to that many cycles longer and overtake each other; writes reach memory in order,
+// at any time before their response. Every transfer is checked against the AXI rules for masters.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -29,7 +29,7 @@ public:
     AxiPort(const PortTable& ports, const std::string& name, const DramParameters& parameters,
             uint32_t number, Memory& memory, const std::vector<FaultRange>& faults);
 
-    // One clock edge: `outputs` are the master's ports before it, `inputs` become those after it.
+    // One clock edge: `outputs` are the master's outputs before it; sets its `inputs` after it.
     // Returns whether anything was transferred.
     bool step(uint64_t now, const uint32_t* outputs, uint32_t* inputs);
 
@@ -46,12 +46,12 @@ public:
 private:
     struct ReadData {
         uint32_t id, response, beats, next;
-        uint64_t time;  // of the next beat, in 1/65536 cycles
+        uint64_t time;  // time of the next beat, in 1/65536 cycles
         std::vector<uint8_t> data;
 
         void archive(Archive& archive) { archive(id, response, beats, next, time, data); }
     };
-    struct Held {  // what a channel of the master showed while it had to wait
+    struct Held {  // payload of a stalled channel of the master
         bool waiting = false;
         std::vector<uint32_t> payload;
 
@@ -62,7 +62,7 @@ private:
     bool take_write(uint64_t now, const uint32_t* outputs);
     void pair_beats(uint64_t now);
     void land(uint64_t now);
-    // Whether the read at the front is being answered.
+    // Whether the response to the first read has begun.
     bool begun() const { return r_valid_ || (!reads_.empty() && reads_.front().next); }
     uint64_t chance();
     uint64_t jitter() { return p_.jitter ? chance() % (p_.jitter + 1) : 0; }
@@ -106,14 +106,14 @@ private:
 
         void archive(Archive& archive) { archive(data, strobe, last); }
     };
-    std::deque<WriteBeat> beats_;  // taken, and not yet paired with an address
-    uint32_t beats_paired_ = 0;    // of the burst at the front
+    std::deque<WriteBeat> beats_;  // accepted, but not yet paired with an address
+    uint32_t beats_paired_ = 0;    // of the first burst
     struct Response {
         uint32_t id, response;
         uint64_t time;
     };
     std::deque<Response> responses_;
-    struct LateBeat {  // taken and answered for, and not in memory yet
+    struct LateBeat {  // paired with its address, but not in memory yet
         uint64_t time, address;
         WriteBeat beat;
 

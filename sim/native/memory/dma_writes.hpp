@@ -1,8 +1,7 @@
-// What the DMA of a cluster writes on one of its AXI masters: beats with their addresses, and when
-// each burst is answered.
+// Writes of a cluster's DMA on one AXI master: beats with their addresses, and write responses.
 //
-// Data come in the order of the addresses, be it before them; answers to bursts of one id in the
-// order of these.
+// Data beats are in address order, possibly before their addresses. Responses of one id are in the
+// order of its bursts.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace spica {
 class DmaWrites {
 public:
     DmaWrites() = default;
-    // `name` is that of the master among the ports of an observed cluster.
+    // `name` is the prefix of the master's ports on an observed cluster.
     DmaWrites(const PortTable& ports, const std::string& name) {
         auto out = [&](const char* port) { return ports.output(name + "_" + port); };
         awvalid_ = out("awvalid"), awready_ = out("awready"), awaddr_ = out("awaddr");
@@ -29,13 +28,14 @@ public:
     }
 
     bool exists() const { return awvalid_.exists() && wvalid_.exists() && bvalid_.exists(); }
-    // Whether an answer is taken in this cycle.
+    // Whether a write response is accepted in this cycle.
     bool is_answered(const uint32_t* outputs) const {
         return bvalid_.get(outputs) && bready_.get(outputs);
     }
 
-    // One cycle. `take(address, bytes, strobes, size)` is told each beat that has come, and gives
-    // the numbers of what it made of it; `answer(numbers, is_refused)` gets those of a burst.
+    // One cycle. `take(address, bytes, strobes, size)` is called for each beat with its address and
+    // returns the numbers of its writes. `answer(numbers, is_refused)` is called for the response
+    // of a burst, with the numbers of all its beats.
     template <typename Take, typename Answer>
     void step(const uint32_t* outputs, Take take, Answer answer) {
         if (awvalid_.get(outputs) && awready_.get(outputs)) {
@@ -90,8 +90,8 @@ private:
     Field awvalid_, awready_, awaddr_, awid_, awlen_;
     Field wvalid_, wready_, wdata_, wstrb_;
     Field bvalid_, bready_, bid_, bresp_;
-    std::deque<Burst> bursts_;  // not yet answered
-    std::deque<Beat> beats_;    // whose address has not come
+    std::deque<Burst> bursts_;  // without response yet
+    std::deque<Beat> beats_;    // without address yet
 };
 
 }  // namespace spica

@@ -6,7 +6,7 @@
 namespace spica {
 
 namespace {
-constexpr uint64_t kCycle = 65536;  // bus time is counted in parts of a cycle
+constexpr uint64_t kCycle = 65536;  // bus time is counted in fractions of a cycle
 }
 
 Channel::Channel(const DramParameters& parameters, uint32_t beat_bytes)
@@ -17,11 +17,11 @@ Channel::Channel(const DramParameters& parameters, uint32_t beat_bytes)
       banks_(parameters.banks) {}
 
 void Channel::locate(Burst& burst) const {
-    // Consecutive pieces of `interleave_bytes` go round the channels: leave the channel out.
+    // Pieces of `interleave_bytes` alternate between the channels: remove the channel number.
     uint64_t piece = burst.address / p_.interleave_bytes / p_.channels;
     uint64_t local = piece * p_.interleave_bytes + burst.address % p_.interleave_bytes;
     uint64_t row = local / p_.row_bytes;
-    // Rows above are folded into the bank, so that pitches of a power of two spread as well.
+    // Upper row bits are folded into the bank, so that power-of-two pitches spread over banks.
     uint64_t bank = row;
     for (uint64_t fold = row / p_.banks; fold; fold /= p_.banks) bank ^= fold;
     burst.bank = static_cast<uint32_t>(bank % p_.banks);
@@ -71,7 +71,7 @@ void Channel::choose_direction() {
     }
     if (wanted != draining_) {
         draining_ = wanted;
-        bus_free_ += p_.turnaround * kCycle;  // no loss where the bus has rested since
+        bus_free_ += p_.turnaround * kCycle;  // no loss if the bus has been idle since
     }
 }
 

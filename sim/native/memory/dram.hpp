@@ -1,12 +1,11 @@
 // Timing of one DRAM channel: banks, open rows, one data bus for reads and writes.
 //
-// A burst that the scheduler picks holds the bus for its bytes; its first beat is at the port
-// `latency` cycles later. Picks are first ready, first come: bursts for an open row go before
-// others, never past an older burst of the same id, and not past one that waited too long. A bank
-// opens one row every `row_cycle` cycles, a channel one every `activate_gap`, so misses of
-// different banks overlap. Writes gather in a buffer and are drained when no read waits, or when
-// the buffer is three quarters full, down to one quarter; each change of direction costs
-// `turnaround` cycles of the bus.
+// A scheduled burst occupies the bus for its bytes; its first beat is at the port `latency` cycles
+// later. Scheduling is FR-FCFS: bursts for an open row go first, but never before an older burst of
+// the same id, nor before one that has waited longer than `kPatience`. A bank opens one row every
+// `row_cycle` cycles, a channel one every `activate_gap`, so misses of different banks overlap.
+// Writes collect in a buffer. They are drained when no read waits, or when the buffer is three
+// quarters full, down to one quarter. Each change of direction costs `turnaround` bus cycles.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +47,8 @@ public:
 
     void add_read(Burst burst, uint64_t now);
     void add_write(Burst burst, uint64_t now);
-    // Schedule what the bus can begin in cycle `now`. Picked reads go to `picked`, each with the
-    // time of its first beat in `arrival`, in 1/65536 cycles.
+    // Schedules the bursts that the bus can begin in cycle `now`. Scheduled reads go to `picked`,
+    // each with the time of its first beat in `arrival`, in 1/65536 cycles.
     void step(uint64_t now, std::deque<Burst>& picked);
 
     size_t reads_waiting() const { return reads_.size(); }
@@ -65,7 +64,7 @@ public:
 
 private:
     static constexpr uint64_t kNoRow = ~uint64_t{0};
-    static constexpr uint64_t kPatience = 512;  // cycles until age goes before open rows
+    static constexpr uint64_t kPatience = 512;  // wait in cycles after which age has priority
     struct Bank {
         uint64_t row = kNoRow;
         uint64_t next_activate = 0;

@@ -1,4 +1,4 @@
-// The host: executes a command list on the AXI4-Lite slave, one access at a time.
+// Host: executes a command list on the AXI4-Lite slave, one access at a time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +22,9 @@ public:
 
     Host(const PortTable& ports, uint32_t access_cycles);
 
-    // Takes another list. An access under way is completed first, and what it gives is dropped.
+    // Replaces the list. An outstanding access is completed first and its result dropped.
     void load(const Command* commands, size_t count);
-    // One clock edge. Returns whether a command was completed.
+    // One clock edge. Returns whether a command completed.
     bool step(uint64_t now, const uint32_t* outputs, uint32_t* inputs);
 
     bool done() const { return current_ == commands_.size() && phase_ == Phase::kIdle; }

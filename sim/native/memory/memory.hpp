@@ -1,4 +1,4 @@
-// Contents of DRAM: pages that come into being, all zeros, when first written.
+// Contents of DRAM in pages, which are allocated on the first write and filled with zeros.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -37,18 +37,18 @@ public:
         allocated(address / kPage)[address % kPage] = value;
     }
 
-    // The word at a multiple of 4.
+    // Word at an address that is a multiple of 4.
     uint32_t word(uint64_t address) const {
         const auto& page = pages_[(address - base_) / kPage];
         uint32_t value = 0;
         if (page) std::memcpy(&value, page.get() + (address - base_) % kPage, 4);
         return value;
     }
-    // The bytes of the word at a multiple of 4.
+    // Bytes of the word at an address that is a multiple of 4.
     uint8_t* bytes(uint64_t address) {
         return allocated((address - base_) / kPage) + (address - base_) % kPage;
     }
-    // Whether the page of this address has come into being.
+    // Whether the page of this address is allocated.
     bool is_written(uint64_t address) const { return pages_[(address - base_) / kPage] != nullptr; }
 
     void archive(Archive& archive) {

@@ -8,10 +8,10 @@
 namespace spica {
 
 namespace {
-// The model executes one instruction at a time, and what it says in it is collected here.
+// Command words of the instruction that the model executes; it executes one at a time.
 thread_local std::vector<uint32_t> commands;
 
-// `Devices` of ../iss/native/machine.hpp: units that do nothing. Their side is the gateware's.
+// `Devices` of ../iss/native/machine.hpp: inactive units. The RTL has the active ones.
 struct Silent {
     int (*read)(uint32_t, uint32_t* value) = [](uint32_t, uint32_t* value) {
         *value = 0;
@@ -107,7 +107,7 @@ void Mirror::answer(const std::vector<uint64_t>& numbers, bool is_refused) {
     }
 }
 
-// Nothing of it is in memory, unless others have written the bytes since.
+// Reverts a write with an error response, except bytes that others have written since.
 void Mirror::undo(const Write& write) {
     for (uint64_t rest = write.strobes; rest != 0; rest &= rest - 1) {
         uint32_t byte = static_cast<uint32_t>(std::countr_zero(rest));
@@ -153,13 +153,13 @@ void Mirror::end_store(uint64_t first, uint32_t count, uint64_t end) {
 
 bool Mirror::explains(uint32_t core, uint64_t from, uint64_t to, uint32_t address, uint32_t size,
                       uint32_t expected, uint32_t got) const {
-    uint32_t found = 0;  // bytes that memory may have held as the core has them
+    uint32_t found = 0;  // bytes for which memory may have held the core's value
     for (uint32_t byte = 0; byte < size; byte++) {
         uint32_t shift = 8 * byte;
         if ((expected >> shift & 0xFF) == (got >> shift & 0xFF)) found |= 1u << byte;
     }
     for (const Write& write : writes_) {
-        // A core's own stores and loads take effect in their order.
+        // A core's own stores and loads take effect in program order.
         if (write.core == core || write.begin > to || write.end < from) continue;
         for (uint32_t byte = 0, place; byte < size; byte++) {
             if (!write.has(address + byte, place)) continue;

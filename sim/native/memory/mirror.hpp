@@ -1,8 +1,8 @@
-// The model's memory in a cluster, kept as the gateware's: what the DMA writes is written there too.
+// Mirror of a cluster's memory in the model: copies the writes of the DMA to the model's memory.
 //
-// It remembers what was written lately, and when that may have taken effect, so that a load that
-// raced with it may have found memory as it was before or after. What the DMA writes to DRAM may
-// take effect from the cycle in which it hands a beat over until its burst is answered.
+// It keeps the recent writes with the time in which they may take effect, so that a racing load may
+// return memory before or after the write. A DMA write to DRAM may take effect from the cycle of
+// its beat until the response of its burst.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,16 +18,16 @@
 namespace spica {
 
 extern "C" struct MirrorSetup {
-    void* machine;  // the model, which is in a library of its own
+    void* machine;  // the model, which is in a separate library
     int (*read)(void* machine, uint32_t address, uint8_t* data, uint64_t size);
     int (*write)(void* machine, uint32_t address, const uint8_t* data, uint64_t size);
     void (*devices)(void* machine, const void* devices);
     uint32_t shared_base;
-    uint32_t device_first, device_last;    // of the registers of units
-    uint32_t console_first, console_last;  // of what prints
+    uint32_t device_first, device_last;    // addresses of unit registers
+    uint32_t console_first, console_last;  // addresses of the console
 };
 
-// A write that a load did not see, though it was over before the load began.
+// A write that a load missed, although it had completed before the load began.
 struct Missed {
     bool is_found = false;
     uint32_t writer = 0;  // the core, or `kNobody` for the DMA
@@ -40,21 +40,21 @@ public:
 
     Mirror(const PortTable& ports, const MirrorSetup& setup);
 
-    // Takes over what shared memory accepts in this cycle, and what the DMA writes to DRAM.
+    // Copies the writes that shared memory accepts in this cycle, and those of the DMA to DRAM.
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
     void archive(Archive& archive) override;
 
-    // A store of a core, which the model has executed: it takes effect from `begin` on, at the
-    // latest when `end_store` is told the first number that this returns.
+    // Adds a store of a core that the model has executed. It takes effect between `begin` and the
+    // cycle given to `end_store` for the returned number.
     uint64_t begin_store(uint32_t core, uint64_t begin, uint32_t lanes,
                          const iss::Access& access);
     void end_store(uint64_t first, uint32_t count, uint64_t end);
-    // Whether a load of a core between these cycles may have found `got` where the model has
-    // `expected`, both as they are in a register.
+    // Whether a load of a core between these cycles may return `got` instead of the model's
+    // `expected`, both as register values.
     bool explains(uint32_t core, uint64_t from, uint64_t to, uint32_t address, uint32_t size,
                   uint32_t expected, uint32_t got) const;
-    // The last write by others that explains `got` as what was there before it, if there is one
-    // for every byte that is not as `expected`: a copy older than the write.
+    // Last write by others that explains `got` as the value before it, if there is such a write for
+    // every byte that differs from `expected`: the load returned a stale copy.
     Missed missed(uint32_t core, uint64_t from, uint32_t address, uint32_t size,
                   uint32_t expected, uint32_t got) const;
 
@@ -64,7 +64,7 @@ public:
     bool is_console(uint32_t address) const {
         return address >= setup_.console_first && address <= setup_.console_last;
     }
-    // Words that the model has sent to matrix units since they were taken last.
+    // Command words that the model has sent to matrix units since the last call.
     static bool has_commands();
     static std::vector<uint32_t> take_commands();
 
@@ -73,13 +73,13 @@ private:
     static constexpr uint64_t kOpen = ~uint64_t{0};
     static constexpr size_t kMost = 1 << 16;
 
-    // Up to 64 bytes, those whose bit is in `strobes`.
+    // Write of up to 64 bytes, those selected by `strobes`.
     struct Write {
         uint64_t begin, end, strobes;
         uint32_t address, core;
         std::array<uint8_t, kBytes> before, after;
 
-        // Whether it wrote the byte at this address, and where that is in it.
+        // Whether it includes the byte at this address; sets `place` to its index.
         bool has(uint32_t address_of, uint32_t& place) const {
             place = address_of - address;
             return place < kBytes && (strobes >> place & 1);
@@ -89,7 +89,7 @@ private:
         Field valid, address, data, mask;
     };
 
-    // Takes over bytes as writes that end in cycle `end`; returns their numbers.
+    // Adds bytes as writes that end in cycle `end`; returns their numbers.
     std::vector<uint64_t> take(uint32_t address, const uint8_t* bytes, const uint32_t* strobes,
                                uint32_t size, uint64_t end);
     void take_piece(uint32_t address, const uint8_t* bytes, uint64_t strobes, uint32_t size,
@@ -102,7 +102,7 @@ private:
     std::vector<WritePort> shared_;
     std::vector<DmaWrites> dma_;
     std::deque<Write> writes_;
-    uint64_t first_ = 0;  // number of the first of them
+    uint64_t first_ = 0;  // number of the first of `writes_`
     uint64_t now_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Which bytes of DRAM programs may touch: any, or only what was placed.
+// Regions of DRAM that programs may access: all of it, or placed regions only.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace spica {
 
 class Regions {
 public:
-    // Programs may touch these bytes, and from the first time on only such.
+    // Allows accesses of programs to these bytes; without any call, all are allowed.
     void allow(uint64_t first, uint64_t last) {
         regions_.push_back({first, last});
         std::sort(regions_.begin(), regions_.end(),

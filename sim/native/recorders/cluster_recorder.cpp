@@ -86,7 +86,7 @@ void ClusterRecorder::join_intervals(Track& track) const {
 
 }  // namespace spica
 
-// The C ABI. A recorder lives as long as its harness.
+// C ABI. The harness owns a recorder.
 using spica::ClusterRecorder;
 
 extern "C" {
@@ -116,7 +116,7 @@ void cluster_recorder_sums(const ClusterRecorder* recorder, uint32_t* sums) {
     std::copy(recorder->sums().begin(), recorder->sums().end(), sums);
 }
 
-// Returns how many intervals a signal has, and how near to each other they cannot be.
+// Returns the number of intervals of a signal, and the minimum gap between them.
 uint64_t cluster_recorder_intervals(const ClusterRecorder* recorder, uint64_t signal,
                                     uint64_t* gap) {
     *gap = recorder->gap(signal);

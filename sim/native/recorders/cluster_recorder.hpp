@@ -1,7 +1,7 @@
-// What the blocks of a design do, as sums over bins of cycles and as intervals of cycles.
+// Recorder of a design's activity: sums over bins of cycles, and intervals of cycles.
 //
-// Both are as fine as their limits allow: where they would become too many, bins are joined in
-// pairs, and so are intervals that are near each other. A run of any length has its whole story.
+// Both have the finest resolution within their limits: if there are too many, bins are merged in
+// pairs, and so are intervals close to each other. A recording covers a run of any length.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace spica {
 
 enum class SignalKind : uint32_t {
     kValue,   // the value of the port
-    kBits,    // how many of its bits are 1
-    kEquals,  // whether it has the value of `code`
+    kBits,    // the number of 1 bits
+    kEquals,  // 1 if it equals `code`, else 0
 };
 
-// Something that is looked at in every cycle: an output of at most 32 bits.
+// Signal that is sampled in every cycle: an output of at most 32 bits.
 extern "C" struct RecordedSignal {
     uint32_t word, kind, code;
-    uint32_t delay;  // cycles after which the port tells it
+    uint32_t delay;  // cycles by which the port lags behind the event
     uint32_t has_intervals;
 };
 
@@ -32,8 +32,8 @@ struct Interval {
 
 class ClusterRecorder : public Observer {
 public:
-    // Cycles from `first` to before `end`, counted from cycle `base` on, in at most `bins` bins;
-    // and for each signal at most `intervals` intervals in which it was not 0. Both limits are at
+    // Records cycles from `first` to before `end`, counted from cycle `base` on, in at most `bins`
+    // bins, and per signal at most `intervals` intervals in which it is not 0. Both limits are at
     // least 2.
     ClusterRecorder(std::vector<RecordedSignal> signals, uint64_t base, uint64_t first,
                     uint64_t end, uint64_t bins, uint64_t intervals);
@@ -44,13 +44,13 @@ public:
     }
 
     uint64_t first() const { return first_; }
-    // Behind the last cycle looked at; what a port tells later is not known of the last ones.
+    // Cycle after the last sampled one; delayed ports do not cover the last cycles yet.
     uint64_t end() const { return seen_; }
     uint64_t bin_cycles() const { return bin_cycles_; }
-    // A row for each bin, a column for each signal.
+    // One row per bin, one column per signal.
     const std::vector<uint32_t>& sums() const { return sums_; }
     const std::vector<Interval>& intervals(size_t signal) const { return tracks_[signal].found; }
-    // Intervals with fewer cycles than these between them are one.
+    // Intervals fewer cycles apart than this are merged.
     uint64_t gap(size_t signal) const { return tracks_[signal].gap; }
 
 private:

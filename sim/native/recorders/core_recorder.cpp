@@ -37,7 +37,7 @@ void Recorder::archive(Archive& archive) {
 }
 
 bool Recorder::step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) {
-    // What became of the slots is shown a cycle later.
+    // The outcome of the issue slots is visible one cycle later.
     if (now < first_ || now > end_ || is_cut_) return true;
     size_t kept = records_.size(), kept_values = values_.size();
     now_ = now;
@@ -122,7 +122,7 @@ void Recorder::instructions(const uint32_t* outputs) {
             port.rd.get(outputs) | port.writes.get(outputs) << 8 | port.flags.get(outputs) << 16);
         const uint32_t* words = outputs + port.values.offset;
         values_.insert(values_.end(), words, words + ports_.threads());
-        // The next offer is another one, be it of the same instruction in a later round.
+        // The next offer is a new one, even of the same instruction in a later iteration.
         std::replace(offers_.begin(), offers_.end(), uint64_t{warp} << 32 | pc, kNothing);
     }
 }
@@ -171,7 +171,7 @@ void Recorder::faults(const uint32_t* outputs) {
 
 }  // namespace spica
 
-// The C ABI. A recorder lives until the cores begin anew.
+// C ABI. The cores own a recorder until their next start.
 using spica::Recorder;
 
 extern "C" {

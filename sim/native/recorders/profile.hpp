@@ -1,5 +1,5 @@
-// Where the time of a core's warps goes: cycles between two instructions of a warp that are done,
-// by the place of the second.
+// Profile of a core's warps: cycles between two completed instructions of a warp, by the place of
+// the second.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,14 +11,14 @@ namespace spica {
 
 class Profile : public Observer {
 public:
-    // Of instructions from `first` to before `end`; what lies elsewhere is counted as one place.
+    // Profiles instructions from `first` to before `end`; all others count as one place.
     Profile(const CorePorts& ports, uint32_t first, uint32_t end);
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
 
     void archive(Archive& archive) override { archive(active_, done_, cycles_, last_); }
 
-    // By instruction, the last for all elsewhere: how many were done, and cycles waited for them.
+    // Completed instructions and their cycles by place; the last place is for all others.
     const std::vector<uint64_t>& done() const { return done_; }
     const std::vector<uint64_t>& cycles() const { return cycles_; }
 
@@ -26,7 +26,7 @@ private:
     CorePorts ports_;
     uint32_t first_, active_ = 0;
     std::vector<uint64_t> done_, cycles_;
-    std::vector<uint64_t> last_;  // by warp: when its last instruction was done, or it began
+    std::vector<uint64_t> last_;  // by warp: cycle of its last completion, or of its start
 };
 
 }  // namespace spica

@@ -1,4 +1,4 @@
-"""The tracks of the caches of a cluster: what they are asked for, and what they wait for."""
+"""Tracks of a cluster's caches: accesses, misses and stalls."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,21 +8,21 @@ from .series import COLOURS, Drawing, Series, Track
 
 __all__ = ["CACHES", "cache_tracks"]
 
-#: What is drawn of each cache: its event, what it is called, whose colour it has; what is asked
-#: for is stacked, and what comes of it are lines below.
+#: Series of each cache: event, label, name of the colour, drawing. Accesses are stacked areas, all
+#: others are lines behind them.
 CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
     "l2": (
         "L2",
         {
             "read": ("bursts read", "read", Drawing.STACK),
             "write": ("bursts written", "write", Drawing.STACK),
-            "read_miss": ("reads that miss", "held", Drawing.LINE),
-            "write_miss": ("writes that miss", "wait_drain", Drawing.LINE),
-            "slot_stall": ("waits for a free miss", "wait_a", Drawing.LINE),
-            "write_stall": ("writes tried again", "wait_weights", Drawing.LINE),
+            "read_miss": ("read misses", "held", Drawing.LINE),
+            "write_miss": ("write misses", "wait_drain", Drawing.LINE),
+            "slot_stall": ("waits for a free MSHR", "wait_a", Drawing.LINE),
+            "write_stall": ("write retries", "wait_weights", Drawing.LINE),
             "pipeline_stall": ("waits for another access", "wait_revisit", Drawing.LINE),
             "write_back": ("lines written back", "drain", Drawing.LINE),
-            "prefetch": ("lines read ahead", "add", Drawing.LINE),
+            "prefetch": ("lines prefetched", "add", Drawing.LINE),
         },
     ),
     "l1d": (
@@ -30,9 +30,9 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
         {
             "data.reads": ("beats read", "read", Drawing.STACK),
             "data.writes": ("beats written", "write", Drawing.STACK),
-            "data.misses": ("lines read", "drain", Drawing.LINE),
-            "data.joins": ("reads of lines on their way", "add", Drawing.LINE),
-            "data.entry_waits": ("waits for a free miss", "held", Drawing.LINE),
+            "data.misses": ("line refills", "drain", Drawing.LINE),
+            "data.joins": ("secondary misses", "add", Drawing.LINE),
+            "data.entry_waits": ("waits for a free MSHR", "held", Drawing.LINE),
             "data.order_waits": ("waits for another access", "wait_a", Drawing.LINE),
             "data.bank_waits": ("waits for the memories", "wait_weights", Drawing.LINE),
         },
@@ -41,10 +41,10 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
         "L1 instructions",
         {
             "instructions.fetches": ("fetches", "read", Drawing.STACK),
-            "instructions.fetch_misses": ("fetches that wait", "held", Drawing.LINE),
-            "instructions.entry_waits": ("waits for a free miss", "wait_a", Drawing.LINE),
+            "instructions.fetch_misses": ("fetch misses", "held", Drawing.LINE),
+            "instructions.entry_waits": ("waits for a free MSHR", "wait_a", Drawing.LINE),
             "instructions.bank_waits": ("waits for the memories", "wait_weights", Drawing.LINE),
-            "instructions.lines_fetched": ("lines read", "drain", Drawing.LINE),
+            "instructions.lines_fetched": ("line refills", "drain", Drawing.LINE),
         },
     ),
 }
@@ -53,7 +53,7 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
 def cache_tracks(
     config: ClusterConfig, unit: str, events: Mapping[str, Counter]
 ) -> Iterator[Track]:
-    """Yield the track of a cache, of all cores or slices together."""
+    """Yield the track of a cache, summed over all cores or slices."""
     title, table = CACHES[unit]
     series = tuple(
         Series(label=label, colour=COLOURS[colour], signals=(events[event].name,), drawing=drawing)

@@ -1,4 +1,4 @@
-"""What every engine of a cluster did as trace events, which chrome://tracing and Perfetto show."""
+"""Timeline of a cluster in the trace-event format, for chrome://tracing and Perfetto."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from .tracks import Drawing, Series, Track, cluster_tracks
 
 __all__ = ["overview_trace"]
 
-#: A viewer needs a hundred bytes for each value: far fewer than the page has keep it quick.
+#: A viewer needs about 100 bytes per value, so the limits are far below those of the page.
 POINTS = 1024
 SPANS = 1024
 COUNTS, TIMES = 1, 2  # the two processes of the viewer
@@ -25,13 +25,13 @@ def overview_trace(
 ) -> str:
     """Return the trace as JSON: a cycle is a microsecond of the viewer.
 
-    A track is a counter, in shares of the most that can happen there; below, each of its series
-    has a row of the times in which it happened. Parameters as of `overview_page`.
+    A track is a counter in percent of its maximum. Each of its series also has a row with its
+    active intervals. The parameters are those of `overview_page`.
     """
     tracks = cluster_tracks(config, records)
     events = [
         named("process_name", COUNTS, 0, f"{title}: percent"),
-        named("process_name", TIMES, 0, f"{title}: when"),
+        named("process_name", TIMES, 0, f"{title}: intervals"),
         *(mark_event(name, cycle) for name, cycle in marks.items()),
     ]
     thread = 0
@@ -55,12 +55,12 @@ def overview_trace(
 
 
 def mark_event(name: str, cycle: int) -> Event:
-    """Return the event of a cycle that has a name."""
+    """Return the event of a named cycle."""
     return {"ph": "i", "s": "g", "name": name, "ts": cycle, "pid": TIMES, "tid": 0}
 
 
 def counter_events(track: Track, records: ClusterRecords) -> Iterator[Event]:
-    """Yield what a track comes to wherever that changes, in percent."""
+    """Yield the values of a track in percent, at each change."""
     drawn = [series for series in track.series if series.drawing is not Drawing.MARK]
     step = -(-records.bins // POINTS) or 1
     starts = np.arange(0, records.bins, step)
@@ -87,7 +87,7 @@ def counter_events(track: Track, records: ClusterRecords) -> Iterator[Event]:
 def span_events(
     thread: int, track: Track, series: Series, spans: list[tuple[int, int]]
 ) -> Iterator[Event]:
-    """Yield the row of a series."""
+    """Yield the row of a series' intervals."""
     yield named("thread_name", TIMES, thread, f"{track.title}: {series.label}")
     order = named("thread_sort_index", TIMES, thread, "")
     yield order | {"args": {"sort_index": thread}}
@@ -104,7 +104,7 @@ def span_events(
 
 
 def joined(intervals: np.ndarray, most: int) -> list[tuple[int, int]]:
-    """Return at most so many intervals, those near each other as one."""
+    """Return at most `most` intervals, merging those close to each other."""
     gap = 1
     while len(intervals) > most:
         gap *= 2

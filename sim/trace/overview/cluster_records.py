@@ -1,4 +1,4 @@
-"""What the blocks of a cluster did over time, as a recorder kept it: sums over bins, intervals."""
+"""Recorder of a cluster's activity over time: sums over bins of cycles, and busy intervals."""
 
 import ctypes
 import enum
@@ -21,7 +21,7 @@ __all__ = [
     "SignalKind",
 ]
 
-#: How many bins and, of one signal, how many intervals are kept unless said otherwise.
+#: Default maximum of bins, and of intervals per signal.
 BINS = 16384
 INTERVALS = 4096
 NEVER = 1 << 62
@@ -30,31 +30,31 @@ ALL = (0, NEVER)
 
 
 class SignalKind(enum.IntEnum):
-    """What of a port counts in a cycle; see native/cluster_recorder.hpp."""
+    """Function of a port that is summed per cycle; see native/cluster_recorder.hpp."""
 
-    VALUE = 0  #: its value
-    BITS = 1  #: how many of its bits are 1
-    EQUALS = 2  #: whether it has one certain value
+    VALUE = 0  #: the value of the port
+    BITS = 1  #: the number of 1 bits
+    EQUALS = 2  #: 1 if the port equals `RecordedSignal.code`, else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedSignal:
-    """Something that is looked at in every cycle.
+    """Signal that is sampled in every cycle.
 
     Parameters
     ----------
     name : str
-        What it is called among the records.
+        Name of the signal in the records.
     port : str
-        An output of the top of at most 32 bits.
+        Output of the top, at most 32 bits wide.
     kind : SignalKind
-        What of it counts.
+        Function of the port that is summed.
     code : int
-        With `SignalKind.EQUALS`, the value that counts.
+        Value to compare with, for `SignalKind.EQUALS`.
     delay : int
-        Cycles after which the port tells it.
+        Cycles by which the port lags behind the event.
     has_intervals : bool
-        Whether the intervals in which it is not 0 are kept.
+        Whether to record the intervals in which the signal is not 0.
 
     """
 
@@ -68,7 +68,7 @@ class RecordedSignal:
 
 @dataclass(frozen=True)
 class ClusterRecords:
-    """What was recorded; cycles count from when the recording was made.
+    """Recorded activity; cycles count from the creation of the recording.
 
     Attributes
     ----------
@@ -77,12 +77,12 @@ class ClusterRecords:
     bin_cycles : int
         Cycles of a bin, a power of two; the last bin may have fewer.
     sums : dict of str to numpy.ndarray
-        For each signal what it came to in each bin, as uint32.
+        Sum of each signal in each bin, as uint32.
     intervals : dict of str to numpy.ndarray
-        For a signal whose intervals are kept, int64 of shape (n, 2): where each begins, and the
-        cycle behind its end.
+        Intervals of each signal that has them, int64 of shape (n, 2): first cycle, and the cycle
+        after the last.
     gaps : dict of str to int
-        Intervals of the signal with fewer cycles than these between them are one; 1: all are exact.
+        Minimum gap per signal: intervals fewer cycles apart are merged; 1 if all are exact.
 
     """
 
@@ -95,11 +95,11 @@ class ClusterRecords:
 
     @property
     def bins(self) -> int:
-        """How many bins there are."""
+        """Number of bins."""
         return -(-(self.end - self.first) // self.bin_cycles)
 
     def total(self, name: str) -> int:
-        """Return what a signal came to in all."""
+        """Return the sum of a signal over all bins."""
         return int(self.sums[name].sum(dtype=np.uint64))
 
 
@@ -123,22 +123,22 @@ class Header(ctypes.Structure):
 
 
 class ClusterRecording:
-    """A recorder in a harness, from its next cycle on.
+    """Recorder in a harness, active from its next cycle on.
 
-    What it costs in memory and time does not depend on how long a run is: bins grow as needed.
+    Memory and time per cycle do not depend on the length of the run: bins grow as needed.
 
     Parameters
     ----------
     harness : Harness
-        Of either engine.
+        Harness of either engine.
     layout : Layout
-        Of the design.
+        Port layout of the design.
     signals : iterable of RecordedSignal
-        What is recorded.
+        Signals to record.
     window : tuple of int
-        The first cycle recorded, and the cycle behind the last; all by default.
+        First recorded cycle and the cycle after the last; all by default.
     bins, intervals : int
-        At most so many bins, and so many intervals of a signal.
+        Maximum number of bins, and of intervals per signal.
 
     """
 
@@ -163,7 +163,7 @@ class ClusterRecording:
                 f"the window must end after it begins, not be cycles {first} to {end - 1}"
             )
         if not self.signals:
-            raise UserError("a recording needs signals, and there are none")
+            raise UserError("a recording must have at least one signal, not 0")
         table = (Parameters * len(self.signals))(
             *(parameters_of(signal, layout) for signal in self.signals)
         )
@@ -173,12 +173,12 @@ class ClusterRecording:
         self.recorder = ctypes.c_void_p(add(harness.handle, table, *map(ctypes.c_uint64, numbers)))
 
     def fetch(self) -> ClusterRecords:
-        """Return a copy of what has been recorded so far."""
+        """Return a copy of the records so far."""
         header, count = Header(), len(self.signals)
         self.library.cluster_recorder_state(
             self.recorder, ctypes.c_uint64(count), ctypes.byref(header)
         )
-        # Where nothing happened at the end, there are no sums.
+        # The recorder stores no sums for trailing bins without activity.
         bins = -(-(header.end - header.first) // header.bin_cycles)
         sums = np.zeros((bins, count), np.uint32)
         self.library.cluster_recorder_sums(self.recorder, ctypes.c_void_p(sums.ctypes.data))
@@ -195,7 +195,7 @@ class ClusterRecording:
         return records
 
     def fetch_intervals(self, number: int) -> tuple[np.ndarray, int]:
-        """Return the intervals of a signal, and how near to each other they cannot be."""
+        """Return the intervals of a signal and the minimum gap between them."""
         gap, which = ctypes.c_uint64(), ctypes.c_uint64(number)
         size = self.library.cluster_recorder_intervals
         size.restype = ctypes.c_uint64
@@ -205,7 +205,7 @@ class ClusterRecording:
 
 
 def parameters_of(signal: RecordedSignal, layout: Layout) -> Parameters:
-    """Return how the recorder is told of a signal."""
+    """Return the C++ parameters of a signal."""
     port = next((port for port in layout.outputs if port.name == signal.port), None)
     if port is None:
         raise UserError(f"{signal.port} must be an output of the design to be recorded")

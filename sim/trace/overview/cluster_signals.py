@@ -1,4 +1,4 @@
-"""What is recorded of an observed cluster: the events of its counters, and what its cores do."""
+"""Recorded signals of an observed cluster: counter events, issue slots and warps of its cores."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ __all__ = ["cluster_signals", "slot_name"]
 
 
 def cluster_signals(config: ClusterConfig, layout: Layout) -> list[RecordedSignal]:
-    """Return what to record of an observed cluster: as much of it as its ports show."""
+    """Return the recordable signals of an observed cluster, as far as its ports show them."""
     signals = [
         RecordedSignal(name=counter.name, port=f"events_{counter.name}")
         for counter in counter_table(config)
@@ -23,12 +23,12 @@ def cluster_signals(config: ClusterConfig, layout: Layout) -> list[RecordedSigna
         signals += core_signals(config, f"core{number}")
     shown = {port.name for port in layout.outputs}
     if not any(signal.port in shown for signal in signals if signal.port.startswith("events_")):
-        raise UserError("the design must be an observed cluster: it does not show its events")
+        raise UserError("the design must be an observed cluster; this one has no event ports")
     return [signal for signal in signals if signal.port in shown]
 
 
 def core_signals(config: ClusterConfig, core: str) -> Iterator[RecordedSignal]:
-    """Yield what to record of a core."""
+    """Yield the recorded signals of a core."""
     assert config.core is not None
     for slot in range(config.core.issue_width):
         for reason in StallReason:
@@ -47,5 +47,5 @@ def core_signals(config: ClusterConfig, core: str) -> Iterator[RecordedSignal]:
 
 
 def slot_name(core: str, slot: int, reason: StallReason) -> str:
-    """Return the name of the signal that an issue slot has some reason."""
+    """Return the name of the signal for one stall reason of an issue slot."""
     return f"{core}_slot{slot}_{reason.name.lower()}"

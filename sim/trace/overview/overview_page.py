@@ -1,4 +1,4 @@
-"""A page that shows what every engine of a cluster did, all of a run at one look."""
+"""Timeline of a cluster as an HTML page that shows a whole run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,18 +16,18 @@ __all__ = ["overview_data", "overview_page"]
 def overview_page(
     records: ClusterRecords, config: ClusterConfig, title: str, marks: Mapping[str, int]
 ) -> str:
-    """Return the page: a track for each engine, its shares of time in bins of cycles.
+    """Return the page: a track per unit, with its activity in bins of cycles.
 
     Parameters
     ----------
     records : ClusterRecords
-        Of the signals of `cluster_signals`.
+        Records of the signals of `cluster_signals`.
     config : ClusterConfig
-        Of the machine.
+        Config of the machine.
     title : str
-        What ran.
+        Title of the page: what ran.
     marks : mapping of str to int
-        Cycles that have a name.
+        Named cycles.
 
     """
     return filled("overview", title, overview_data(records, config, marks))
@@ -36,7 +36,7 @@ def overview_page(
 def overview_data(
     records: ClusterRecords, config: ClusterConfig, marks: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return what the page shows; `tracksOf` of the script reads it."""
+    """Return the data of the page, read by `tracksOf` of the script."""
     return {
         "first": records.first,
         "end": records.end,
@@ -47,7 +47,7 @@ def overview_data(
 
 
 def track_data(track: Track, records: ClusterRecords) -> dict[str, Any]:
-    """Return what the page shows of a track."""
+    """Return the page data of a track."""
     return {
         "title": track.title,
         "most": track.most,
@@ -56,7 +56,7 @@ def track_data(track: Track, records: ClusterRecords) -> dict[str, Any]:
 
 
 def series_data(series: Series, records: ClusterRecords) -> dict[str, Any]:
-    """Return what the page shows of a series."""
+    """Return the page data of a series."""
     found = series.intervals(records)
     return {
         "label": series.label,
@@ -64,14 +64,14 @@ def series_data(series: Series, records: ClusterRecords) -> dict[str, Any]:
         "bytes": series.event_bytes,
         "drawing": series.drawing.name.lower(),
         "sums": repeats(series.sums(records)),
-        # Far shorter than cycles: from the end of the one before, and how long.
+        # Distances between successive bounds are far shorter than cycles.
         "intervals": np.diff(found.reshape(-1), prepend=records.first).tolist(),
         "gap": records.gaps.get(series.signals[0], 1),
     }
 
 
 def repeats(values: np.ndarray) -> list[int]:
-    """Return values, none below 0, with -n for n more of the value before."""
+    """Return non-negative values, run-length encoded: -n means n more copies of the last value."""
     if not len(values):
         return []
     starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))

@@ -1,4 +1,4 @@
-"""What a timeline consists of: tracks, and the series that are drawn in each."""
+"""Elements of a timeline: tracks, and the series drawn in each."""
 
 import enum
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from .cluster_records import ClusterRecords
 
 __all__ = ["COLOURS", "Drawing", "Series", "Track"]
 
-#: Colours as CSS has them, by what they stand for.
+#: CSS colours by meaning.
 COLOURS = {
     "read": "hsl(210 65% 55%)",
     "write": "hsl(275 50% 60%)",
@@ -27,31 +27,31 @@ COLOURS = {
 
 
 class Drawing(enum.IntEnum):
-    """How a series is drawn."""
+    """Drawing style of a series."""
 
-    STACK = 0  #: on top of those before it
-    LINE = 1  #: below the others
-    MARK = 2  #: by its intervals alone
+    STACK = 0  #: area stacked on the series before it
+    LINE = 1  #: line behind the areas
+    MARK = 2  #: intervals only
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Something that happens in a track.
+    """Series of a track: one kind of event.
 
     Parameters
     ----------
     label : str
-        What it is called.
+        Name in the legend.
     colour : str
-        As CSS has it.
+        CSS colour.
     signals : tuple of str
-        Of the records, added up.
+        Recorded signals that are added up.
     less : str
-        A signal that is taken off, or none.
+        Recorded signal to subtract, or "".
     event_bytes : int
-        Bytes that it moves when it happens once; 0 if it moves none.
+        Bytes moved per event; 0 if it moves none.
     drawing : Drawing
-        How it is drawn.
+        Drawing style.
 
     """
 
@@ -64,34 +64,34 @@ class Series:
 
     @property
     def names(self) -> set[str]:
-        """The signals that it needs."""
+        """Names of all signals that it uses."""
         return {*self.signals, self.less} - {""}
 
     def sums(self, records: ClusterRecords) -> np.ndarray:
-        """Return what it came to in each bin, as int64."""
+        """Return the sum in each bin, as int64."""
         total = np.zeros(records.bins, np.int64)
         for name in self.signals:
             total += records.sums[name]
         return np.maximum(total - records.sums[self.less], 0) if self.less else total
 
     def intervals(self, records: ClusterRecords) -> np.ndarray:
-        """Return the intervals in which it happened, of shape (n, 2), as far as they are kept."""
+        """Return the active intervals, of shape (n, 2), if they are recorded."""
         kept = records.intervals if len(self.names) == 1 else {}
         return kept.get(self.signals[0], np.empty((0, 2), np.int64))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Track:
-    """What one engine does.
+    """Track of one unit in a timeline.
 
     Parameters
     ----------
     title : str
-        Names the engine.
+        Name of the unit.
     series : tuple of Series
-        What happens there; the first is what it is for.
+        Series of the track; the first is the main one.
     most : int
-        How often all that is stacked can happen in one cycle together.
+        Maximum sum of the stacked series in one cycle.
 
     """
 

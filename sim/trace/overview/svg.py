@@ -1,4 +1,4 @@
-"""What every engine of a cluster did as a picture, for pages that run no scripts."""
+"""Timeline of a cluster as an SVG picture, for pages without scripts."""
 
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -20,24 +20,24 @@ text { font: 12px ui-monospace, monospace; fill: #1b1f24; }
 """.strip()
 LEFT, COLUMNS, COLUMN, CHART, ROW, TOP = 190, 400, 2, 26, 36, 66
 LEGEND_ROW = 20
-LETTER = 7.3  # width of a letter
+LETTER = 7.3  # width of a letter in pixels
 
 
 def overview_picture(
     records: ClusterRecords, config: ClusterConfig, title: str, marks: Mapping[str, int]
 ) -> str:
-    """Return the picture as SVG: a chart for each track, over the cycles that were recorded.
+    """Return the picture as SVG: a chart per track over the recorded cycles.
 
     Parameters
     ----------
     records : ClusterRecords
-        Of the signals of `cluster_signals`.
+        Records of the signals of `cluster_signals`.
     config : ClusterConfig
-        Of the machine.
+        Config of the machine.
     title : str
-        What ran.
+        Title of the picture: what ran.
     marks : mapping of str to int
-        Cycles that have a name.
+        Named cycles.
 
     """
     tracks = cluster_tracks(config, records)
@@ -70,7 +70,7 @@ def overview_picture(
 
 
 def labels(places: Mapping[str, float], y: int, width: int) -> Iterator[str]:
-    """Yield texts beside lines, in their order: those without room of their own in one."""
+    """Yield text labels next to lines, in order; labels that would overlap are joined."""
     joined: list[tuple[float, str]] = []
     for text, x in places.items():
         if joined and x < joined[-1][0] + LETTER * (len(joined[-1][1]) + 1):
@@ -86,7 +86,7 @@ def labels(places: Mapping[str, float], y: int, width: int) -> Iterator[str]:
 
 
 def shares(sums: np.ndarray, records: ClusterRecords, edges: np.ndarray) -> np.ndarray:
-    """Return how often something happened in one cycle between the edges."""
+    """Return the mean events per cycle between each pair of edges."""
     ends = np.append(
         records.first + np.arange(records.bins) * records.bin_cycles,
         records.end,
@@ -112,7 +112,7 @@ def drawn(track: Track, records: ClusterRecords, edges: np.ndarray, y: int) -> I
 
 
 def steps(heights: np.ndarray, y: int, *, back: bool = False) -> str:
-    """Return a path over columns of some heights, from the left or from the right."""
+    """Return the path along columns of these heights, from left to right, or back."""
     downs = np.round(y + CHART * (1 - heights), 1)
     ends = np.flatnonzero(np.append(downs[1:] != downs[:-1], True)) + 1
     across = LEFT + COLUMN * (COLUMNS - ends if back else ends)
@@ -122,7 +122,7 @@ def steps(heights: np.ndarray, y: int, *, back: bool = False) -> str:
 
 
 def legend(tracks: list[Track], records: ClusterRecords, y: int) -> Iterator[tuple[int, str]]:
-    """Yield what the colours mean that are seen, each with the row that it is in."""
+    """Yield the legend entries of the visible colours, each with its row."""
     labels: dict[str, list[str]] = {}
     for track in tracks:
         for series in track.series:

@@ -1,4 +1,4 @@
-"""The tracks of a cluster's timeline: which of its recorded signals are drawn, and how."""
+"""Tracks of a cluster's timeline: the recorded signals in each, and how they are drawn."""
 
 import re
 from collections import defaultdict
@@ -16,22 +16,22 @@ from .series import COLOURS, Drawing, Series, Track
 
 __all__ = ["COLOURS", "Drawing", "Series", "Track", "cluster_tracks"]
 
-#: Of issue slots, by `StallReason`, as in the page of a core's pipeline; idle ones are grey.
+#: Hues of issue slots by `StallReason`, as in the page of a core's pipeline; idle ones are grey.
 REASON_HUES = (130, 350, 320, 290, 215, 30, 180, 265, 55, 15)
-#: What the cycles of a matrix unit go to: its event, what it is called, whose colour it has.
+#: Cycles of a matrix unit's array: event, label and name of the colour.
 ISSUE = {
     "active": ("computes", "compute"),
     "wait_a": ("waits for A", "wait_a"),
     "wait_weights": ("waits for weights", "wait_weights"),
     "wait_drain": ("waits for a drain", "wait_drain"),
     "wait_revisit": ("waits for the adder", "wait_revisit"),
-    "idle": ("has nothing to compute", "idle"),
+    "idle": ("idle", "idle"),
 }
-ROWS = {"accumulate": ("rows added to", "add"), "overwrite": ("rows overwritten", "compute")}
+ROWS = {"accumulate": ("rows accumulated", "add"), "overwrite": ("rows overwritten", "compute")}
 
 
 def cluster_tracks(config: ClusterConfig, records: ClusterRecords) -> list[Track]:
-    """Return the tracks in which anything happened, in the order in which data move."""
+    """Return the tracks with any activity, in the order of the data flow."""
     of_unit: dict[str, dict[str, Counter]] = defaultdict(dict)
     for counter in counter_table(config):
         of_unit[counter.unit][counter.event] = counter
@@ -54,7 +54,7 @@ def cluster_tracks(config: ClusterConfig, records: ClusterRecords) -> list[Track
 
 
 def dma_tracks(config: ClusterConfig, events: dict[str, Counter], kind: str) -> Iterator[Track]:
-    """Yield a track for what each AXI master reads or writes."""
+    """Yield a track per AXI master for its reads or writes."""
     for event, counter in events.items():
         if found := re.fullmatch(rf"{kind}_beats_(\d+)", event):
             moved = Series(
@@ -65,7 +65,7 @@ def dma_tracks(config: ClusterConfig, events: dict[str, Counter], kind: str) -> 
             )
             held = events[f"{kind}_wait_{found[1]}"]
             waits = Series(
-                label="held",
+                label="stalled",
                 colour=COLOURS["held"],
                 signals=(held.name,),
                 drawing=Drawing.LINE,
@@ -74,10 +74,10 @@ def dma_tracks(config: ClusterConfig, events: dict[str, Counter], kind: str) -> 
 
 
 def job_tracks(events: dict[str, Counter]) -> Iterator[Track]:
-    """Yield the track of what the DMA does as a whole."""
+    """Yield the track of the whole DMA."""
     done = tuple(
         Series(
-            label="job done" if event == "jobs" else event.replace("_", " "),
+            label="descriptor done" if event == "jobs" else event.replace("_", " "),
             colour=COLOURS["held"],
             signals=(counter.name,),
             drawing=Drawing.MARK,
@@ -90,7 +90,7 @@ def job_tracks(events: dict[str, Counter]) -> Iterator[Track]:
 
 
 def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
-    """Yield a track for each wide port of shared memory, and one for all lanes."""
+    """Yield a track per wide port of shared memory, and one for all lanes."""
     for event, counter in events.items():
         if found := re.fullmatch(r"(read|write)_(\d+)", event):
             kind, number = found.groups()
@@ -102,7 +102,7 @@ def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
                 event_bytes=counter.scale * WORD_BYTES,
             )
             held = Series(
-                label="held",
+                label="stalled",
                 colour=COLOURS["held"],
                 signals=(events[f"{kind}_wait_{number}"].name,),
             )
@@ -128,7 +128,7 @@ def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
 
 
 def matrix_tracks(unit: str, events: dict[str, Counter]) -> Iterator[Track]:
-    """Yield the tracks of a matrix unit: its array, its accumulator, its drain."""
+    """Yield the tracks of a matrix unit: array, accumulator and drain."""
 
     def series(table: dict[str, tuple[str, str]], part: str) -> tuple[Series, ...]:
         return tuple(
@@ -143,7 +143,7 @@ def matrix_tracks(unit: str, events: dict[str, Counter]) -> Iterator[Track]:
 
 
 def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
-    """Yield the tracks of a core: what its issue slots and its warps do."""
+    """Yield the tracks of a core: issue slots and warps."""
     assert config.core is not None
     core, slots = f"core{number}", range(config.core.issue_width)
     yield Track(

@@ -1,4 +1,4 @@
-"""A timeline in the trace-event format, which chrome://tracing and Perfetto show."""
+"""Timeline of the cores in the trace-event format, for chrome://tracing and Perfetto."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +13,8 @@ from .naming import Names, fault_text, register_name
 __all__ = ["chrome_trace", "in_rows"]
 
 #: Groups of tracks, each a process of the viewer.
-GROUPS = ("warps", "stalls of warps", "units", "issue and memory")
-ROWS = 100  # rows of one track: far more than a warp or unit can have under way
+GROUPS = ("warps", "warp stalls", "units", "issue and memory")
+ROWS = 100  # rows of one track: far more than a warp or unit has instructions in flight
 Event = dict[str, Any]
 Span = tuple[int, int, str, Event]  # first cycle, end, name, arguments
 
@@ -22,8 +22,8 @@ Span = tuple[int, int, str, Event]  # first cycle, end, name, arguments
 def chrome_trace(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
     """Return the trace as JSON: a cycle is a microsecond of the viewer.
 
-    A warp has as many rows as it has instructions under way at a time: an instruction is a span
-    with its stages inside. Units and buses show which warp is in them.
+    A warp has as many rows as instructions in flight; an instruction is a span that contains its
+    stages. Tracks of units and buses show the warp that occupies them.
     """
     events: list[Event] = []
     for pipeline in pipelines:
@@ -73,7 +73,7 @@ def span_event(span: Span, process: int, thread: int) -> Event:
 
 
 def track(process: int, number: int, title: str, spans: Iterable[Span]) -> Iterator[Event]:
-    """Yield the events of a track, in as many rows as it needs; and what is inside its spans."""
+    """Yield the events of a track in as many rows as it needs, with the spans inside its spans."""
     named_rows = set()
     for row, span in in_rows(spans):
         thread = ROWS * number + row + 1
@@ -88,7 +88,7 @@ def track(process: int, number: int, title: str, spans: Iterable[Span]) -> Itera
 
 
 def in_rows(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
-    """Yield each span with the first row that is free for it; spans come by their first cycle."""
+    """Yield each span, in order of first cycles, with the first row that is free for it."""
     ends: list[int] = []
     for span in sorted(spans, key=lambda span: span[:2]):
         row = next((row for row, end in enumerate(ends) if end <= span[0]), len(ends))
@@ -99,7 +99,7 @@ def in_rows(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
 
 
 def arguments_of(life: Life, names: Names) -> Event:
-    """Return what the viewer tells of an instruction."""
+    """Return the details of an instruction for the viewer."""
     function, line = names.place(life.pc)
     told = {
         "pc": f"{life.pc:#010x}",
@@ -116,7 +116,7 @@ def arguments_of(life: Life, names: Names) -> Event:
 
 
 def warps(pipeline: Pipeline, names: Names) -> Iterator[tuple[str, list[Span]]]:
-    """Yield a track for each warp."""
+    """Yield a track of instructions per warp."""
     found: dict[int, list[Span]] = {warp: [] for warp in range(len(pipeline.warps))}
     for life in pipeline.lives:
         stages = stages_of(life, pipeline.end)
@@ -135,7 +135,7 @@ def warps(pipeline: Pipeline, names: Names) -> Iterator[tuple[str, list[Span]]]:
 
 
 def stalls(pipeline: Pipeline) -> Iterator[tuple[str, list[Span]]]:
-    """Yield a track for each warp: what its next instruction waits for."""
+    """Yield a track per warp: the stall reasons of its next instruction."""
     for warp, runs in enumerate(pipeline.warps):
         yield (
             f"warp {warp}",
@@ -148,7 +148,7 @@ def stalls(pipeline: Pipeline) -> Iterator[tuple[str, list[Span]]]:
 
 
 def units(pipeline: Pipeline, names: Names) -> Iterator[tuple[str, list[Span]]]:
-    """Yield a track for each unit, and one for each writeback bus."""
+    """Yield a track per unit and one per writeback bus."""
     of_port: dict[Port, list[Span]] = {port: [] for port in Port}
     of_bus: dict[int, list[Span]] = {}
     for life in pipeline.lives:
@@ -184,7 +184,7 @@ def others(pipeline: Pipeline) -> Iterator[tuple[str, list[Span]]]:
 
 
 def transfer_span(one: Transfer, end: int) -> Span:
-    """Return the span of a request to memory; of one without an answer, until the end."""
+    """Return the span of a memory request; without a response it lasts until the end."""
     answered = end if one.answered is None else one.answered + 1
     name = f"{'store' if one.is_store else 'load'} {one.address:08x}"
     told = {"lanes": f"{one.mask:#x}", "tag": one.tag, "refused": one.is_refused}

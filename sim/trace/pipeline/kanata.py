@@ -1,4 +1,4 @@
-"""A pipeline log in the format Kanata 0004, which the viewer Konata shows."""
+"""Pipeline log in the format Kanata 0004, for the viewer Konata."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from .naming import Names, register_name
 
 __all__ = ["kanata_log"]
 
-#: Lanes of an instruction's row: its stages, and over them what holds it up.
+#: Lanes of an instruction's row: its stages, and its stalls on top.
 STAGE_LANE, HOLD_LANE = 0, 1
 RETIRED, FLUSHED = 0, 1
 Line = tuple[int, int, str]  # cycle, rank within the cycle, command
@@ -16,10 +16,10 @@ Entry = tuple[Pipeline, Life]
 
 
 def kanata_log(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
-    """Return the log of all cores: a thread for each warp, instructions in the order of fetches.
+    """Return the log of all cores: a thread per warp, instructions in order of first cycles.
 
-    Stages are those of `STAGES`, in lane 0; in lane 1 is what held an instruction up, by the
-    names of `held_up`. What was not done within the records is marked as flushed at their end.
+    Lane 0 has the stages of `STAGES`, lane 1 the stalls, by the names of `held_up`. Instructions
+    that are not done within the records are marked as flushed at their end.
     """
     assert config.core is not None
     entries = [(pipeline, life) for pipeline in pipelines for life in pipeline.lives]
@@ -44,12 +44,12 @@ def kanata_log(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Name
 
 
 def first_cycle(pipeline: Pipeline, life: Life) -> int:
-    """Return the first cycle of an instruction that is known."""
+    """Return the first known cycle of an instruction."""
     return stages_of(life, pipeline.end)[0][1]
 
 
 def ends(entries: Sequence[Entry]) -> Iterator[Line]:
-    """Yield the command that ends each instruction, those that are done numbered in that order."""
+    """Yield the command that ends each instruction, numbered in the order of completion."""
     order = sorted(
         (pipeline.end if life.done is None else life.done + 1, life.done is None, identity)
         for identity, (pipeline, life) in enumerate(entries)
@@ -59,7 +59,7 @@ def ends(entries: Sequence[Entry]) -> Iterator[Line]:
 
 
 def details(core: int, life: Life, names: Names) -> str:
-    """Return what is told of an instruction beside its row."""
+    """Return the details of an instruction for its tooltip."""
     function, line = names.place(life.pc)
     parts = [
         f"core {core} warp {life.warp}",
@@ -73,7 +73,7 @@ def details(core: int, life: Life, names: Names) -> str:
 
 
 def timed(lines: Sequence[Line]) -> list[str]:
-    """Return the log: commands, and between them how many cycles pass."""
+    """Return the log: commands, with the number of elapsed cycles between them."""
     now = lines[0][0] if lines else 0
     found = ["Kanata\t0004", f"C=\t{now}"]
     for cycle, _, command in lines:

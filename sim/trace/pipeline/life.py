@@ -1,4 +1,4 @@
-"""What is known of a core in some cycles: the life of each instruction, and what held it up."""
+"""Pipeline trace of a core: stages and stalls of each instruction in a window of cycles."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,52 +10,52 @@ from ....hw.isa.operations import Port
 
 __all__ = ["STAGES", "Life", "Pipeline", "Run", "Transfer", "held_up", "slot_totals", "stages_of"]
 
-#: What an instruction goes through, in this order.
+#: Stages of an instruction, in order.
 STAGES = {
-    "F": "fetch: memory was asked for its words",
+    "F": "fetch: requested from memory",
     "B": "buffer: decoded, until it is issued",
-    "I": "issue: on its way to a collector",
-    "C": "collect: gathers its operands, and waits for its unit",
+    "I": "issue: from its buffer to a collector",
+    "C": "collect: reads its operands and waits for its unit",
     "X": "execute: in its unit",
-    "W": "write back: its result waits for a bus, and is written",
+    "W": "write back: its result waits for a bus and is written",
 }
 
 
 @dataclass(slots=True)
 class Life:
-    """One instruction of a warp; what lies outside the records is None.
+    """One instruction of a warp; events outside the records are None.
 
     Attributes
     ----------
     number : int
-        In the order in which the core's instructions got their collectors.
+        Number in the core, in the order of collection.
     order : int
-        The same, counting those of its warp.
+        Number in its warp, in the same order.
     warp, pc, mask : int
     word : int or None
-        The instruction itself.
+        The instruction word.
     port : Port
     slot, collector, pending : int
-        Its issue slot and collector; a bit for each operand that came over a bus.
+        Issue slot; collector; mask of the operands that came over a bus.
     requested, fetched : int or None
-        The cycles in which memory was asked for its words, and in which they came.
+        Cycle of the fetch request, and of its response.
     issued : int or None
-        The cycle in which it left its buffer.
+        Cycle in which it left its buffer.
     collected : int
-        The cycle in which a collector took it.
+        Cycle in which it entered a collector.
     dispatched : int or None
-        The cycle in which its unit took it, with its operands.
+        Cycle in which it entered its unit, with its operands.
     offered : int or None
-        The first cycle in which its unit had a result.
+        First cycle in which its unit had a result.
     done : int or None
-        The cycle in which the result was on a bus and written.
+        Cycle in which the result was on a bus and written.
     bus, rd, flags : int
-        Of the result; -1 before there is one.
+        Bus, destination and flags of the result; -1 without a result.
     writes : bool
     result_mask : int
-        Threads of the result; not those of `mask` where the instruction changed them.
+        Threads of the result; differs from `mask` if the instruction changed the mask.
     values : numpy.ndarray or None
-        The result of each thread.
+        Result of each thread.
 
     """
 
@@ -85,14 +85,14 @@ class Life:
 
     @property
     def times(self) -> tuple[int | None, ...]:
-        """The cycles in which something happened to it, in their order."""
+        """Cycles of its events, in order."""
         before = (self.requested, self.fetched, self.issued, self.collected)
         return (*before, self.dispatched, self.offered, self.done)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A state that lasted from `start` until before `end`."""
+    """A state that lasts from `start` to before `end`."""
 
     start: int
     end: int
@@ -101,7 +101,7 @@ class Run:
 
 @dataclass(slots=True)
 class Transfer:
-    """A request that memory accepted, and the cycle of its last answer, if there was one."""
+    """A request that memory accepted, and the cycle of its last response, if any."""
 
     tag: int
     is_store: bool
@@ -114,23 +114,23 @@ class Transfer:
 
 @dataclass
 class Pipeline:
-    """What happened in a core in the cycles from `first` until before `end`.
+    """Trace of a core in the cycles from `first` to before `end`.
 
     Attributes
     ----------
     lives : list of Life
-        In the order in which instructions got their collectors.
+        Instructions in the order of collection.
     warps : list of list of Run
         `StallReason` of each warp.
     slots : list of list of Run
         `StallReason` of each issue slot.
     transfers : list of Transfer
     fetches : list of (int, int, int, int)
-        Cycle of the request, cycle of the answer, warp and address of each pair of words.
+        Cycle of the request, cycle of the response, warp and address of each pair of words.
     faults : numpy.ndarray
         Records of `Kind.FAULT`.
     words : dict of int to int
-        Instructions by their addresses, as they were fetched.
+        Fetched instruction words by address.
 
     """
 
@@ -148,7 +148,7 @@ class Pipeline:
 
 
 def slot_totals(pipeline: Pipeline) -> dict[StallReason, int]:
-    """Return in how many cycles of all slots nothing was issued, by reason; NONE where it was."""
+    """Return the cycles of all issue slots by stall reason; NONE counts issued instructions."""
     totals = dict.fromkeys(StallReason, 0)
     for runs in pipeline.slots:
         for run in runs:
@@ -157,12 +157,12 @@ def slot_totals(pipeline: Pipeline) -> dict[StallReason, int]:
 
 
 def stages_of(life: Life, end: int) -> list[tuple[str, int, int]]:
-    """Return letter, first cycle and end of each stage that is known, one after the other.
+    """Return letter, first cycle and end of each known stage, in order.
 
-    An instruction is in F from the cycle of the request to that of the answer, in B to that in
-    which it is issued, in I to that in which a collector takes it, in C to that before its unit
-    takes it, in X to that before the unit has its result, and in W to that in which it is done.
-    The last stage of what is not done lasts to `end`, the end of the records.
+    Each stage ends with the cycle of an event: F with the fetch response, B with the issue, I with
+    the collection, W with the completion. C ends before the cycle of the dispatch, X before the
+    unit has the result. F begins with the fetch request. If the instruction is not done, its last
+    stage lasts to `end`, the end of the records.
     """
     after = [
         life.requested,
@@ -181,15 +181,15 @@ def stages_of(life: Life, end: int) -> list[tuple[str, int, int]]:
 
 
 def held_up(pipeline: Pipeline) -> dict[int, list[tuple[str, int, int]]]:
-    """Return for each life, by number, what kept it from going on: what, from when, until when.
+    """Return the stalls of each instruction by its number: name, first cycle, end.
 
-    ``data`` and its like: the `StallReason` of the warp, while the instruction was the next of
-    its warp; ``turn``: nothing of its own, another warp was chosen or no slot was free;
-    ``full``: no collector was free; ``bus``: no writeback bus or register bank was.
+    Names: ``data`` and others, the `StallReason` of the warp while the instruction was the next of
+    its warp; ``turn``, another warp was selected or no slot was free; ``full``, no collector was
+    free; ``bus``, no writeback bus or register bank was free.
     """
     waits = [iter(runs) for runs in pipeline.warps]
     run = [next(runs, None) for runs in waits]
-    ahead: dict[int, int | None] = {}  # when the instruction before it was issued, by warp
+    ahead: dict[int, int | None] = {}  # issue cycle of the previous instruction, by warp
     found = {}
     for life in pipeline.lives:
         holds = []
@@ -209,9 +209,9 @@ def held_up(pipeline: Pipeline) -> dict[int, list[tuple[str, int, int]]]:
 def reasons_of(
     run: Run | None, rest: Iterator[Run], start: int, end: int
 ) -> tuple[Run | None, list[tuple[str, int, int]]]:
-    """Return the reasons of a warp between two cycles, and the run at the second of them.
+    """Return the stall reasons of a warp from `start` to before `end`, and the run at `end`.
 
-    `run` and `rest` are the warp's runs from some cycle before `start` on.
+    `run` and `rest` are the warp's runs from a cycle before `start` on.
     """
     holds = []
     while run is not None and run.start < end:

@@ -1,4 +1,4 @@
-"""Names of instructions for those who read a trace: assembly, function, line of source."""
+"""Names of instructions in traces: assembly, function, source line."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ __all__ = ["Names", "fault_text", "register_name"]
 
 
 class Names:
-    """Names instructions by their words and, where there is a program, by their addresses.
+    """Namer of instructions, by their words and, with a program, by their addresses.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Names:
         self.places: dict[int, tuple[str, str]] = {}
 
     def word(self, pc: int, word: int | None) -> int | None:
-        """Return an instruction: what was fetched, else what the program has there."""
+        """Return an instruction word: the fetched one, else the one in the program."""
         if word is None and self.program is not None:
             for address, data in self.program.text:
                 if address <= pc <= address + len(data) - 4:
@@ -35,7 +35,7 @@ class Names:
         return word
 
     def text(self, pc: int, word: int | None) -> str:
-        """Return an instruction as assembly; ``?`` where nothing knows it."""
+        """Return an instruction as assembly; ``?`` if the word is unknown."""
         word = self.word(pc, word)
         if word is None:
             return "?"
@@ -44,7 +44,7 @@ class Names:
         return self.texts[word]
 
     def place(self, pc: int) -> tuple[str, str]:
-        """Return function and line of source, as ``main + 0x10`` and ``main.c:7``, or nothing."""
+        """Return function and source line, ``main + 0x10`` and ``main.c:7``; "" if unknown."""
         if self.program is None:
             return "", ""
         if pc not in self.places:
@@ -55,12 +55,12 @@ class Names:
 
 
 def register_name(number: int) -> str:
-    """Return the name of a register of the core: f0 to f31 are 32 to 63."""
+    """Return the name of a register in the core's numbering, where f0 to f31 are 32 to 63."""
     return (*INTEGER_NAMES, *FLOAT_NAMES)[number]
 
 
 def fault_text(row: np.void) -> str:
-    """Return what a record of `Kind.FAULT` tells, in words."""
+    """Return a record of `Kind.FAULT` as text."""
     place = int(row["place"])
     is_memory = place >= MEMORY_CAUSE
     cause = MemoryFault(place - MEMORY_CAUSE) if is_memory else FaultCause(place)

@@ -1,4 +1,4 @@
-"""From the records of a core to the life of each instruction."""
+"""Reconstruction of a core's pipeline trace from its records."""
 
 from collections import defaultdict, deque
 
@@ -13,25 +13,26 @@ __all__ = ["pipeline_of"]
 
 
 class _Tracker:
-    """Follows instructions through the records of one core."""
+    """Tracker of instructions through the records of one core."""
 
     def __init__(self, records: CoreRecords):
         self.records = records
         self.pipeline = Pipeline(records.core, records.first, records.end, records.sentence)
-        self.asked: dict[tuple[int, int], int] = {}  # when, by warp and address of the pair
-        self.pairs: dict[tuple[int, int], tuple[int | None, int]] = {}  # and when it came
-        self.waiting: dict[int, deque[int]] = defaultdict(deque)  # issued, by slot
+        # Cycle of the fetch request, by warp and address of the pair; then also of its response.
+        self.asked: dict[tuple[int, int], int] = {}
+        self.pairs: dict[tuple[int, int], tuple[int | None, int]] = {}
+        self.waiting: dict[int, deque[int]] = defaultdict(deque)  # issue cycles, by slot
         self.orders: dict[int, int] = defaultdict(int)
-        # Instructions of one warp and pc stay in order until they are offered: they have one port.
+        # Instructions of one warp and pc use the same port, so they stay in order until offered.
         self.gathering: dict[tuple[int, int], deque[Life]] = defaultdict(deque)
         self.executing: dict[tuple[int, int], deque[Life]] = defaultdict(deque)
         self.finishing: dict[tuple[int, int], list[Life]] = defaultdict(list)
         self.open: dict[int, Transfer] = {}
         self.results = 0
-        self.issuing: dict[int, tuple[int, int]] = {}  # since when a slot is in its state
+        self.issuing: dict[int, tuple[int, int]] = {}  # first cycle of a slot's state, and state
 
     def follow(self) -> Pipeline:
-        """Return what happened."""
+        """Return the pipeline trace."""
         actions = {
             Kind.FETCH: self.fetch,
             Kind.FETCHED: self.fetched,
@@ -50,7 +51,7 @@ class _Tracker:
                 action(cycle, warp, place, pc, mask, extra)
         records, pipeline = self.records, self.pipeline
         for life in pipeline.lives:
-            if life.word is None:  # fetched before the window, and perhaps again later
+            if life.word is None:  # fetched before the window, possibly again later
                 life.word = pipeline.words.get(life.pc)
         pipeline.warps = runs_of(records.of(Kind.WARP), "warp", records.end)
         pipeline.slots = runs_of(records.of(Kind.SLOT), "place", records.slots_end)
@@ -61,7 +62,7 @@ class _Tracker:
         self.asked[warp, pc] = cycle
 
     def fetched(self, cycle, warp, place, pc, mask, extra):
-        if warp == NO_WARP:  # asked for before the window
+        if warp == NO_WARP:  # requested before the window
             return
         asked = self.asked.pop((warp, pc), None)
         self.pairs[warp, pc] = (asked, cycle)
@@ -74,14 +75,14 @@ class _Tracker:
         self.issuing[place] = (cycle, extra)
 
     def tally(self, slot: int, end: int):
-        """Take down every cycle before `end` in which a slot issued."""
+        """Record every cycle before `end` in which a slot issued."""
         start, state = self.issuing.get(slot, (end, StallReason.IDLE))
         if state == StallReason.NONE:
             self.waiting[slot].extend(range(start, end))
             self.issuing[slot] = (end, state)
 
     def collected(self, cycle, warp, place, pc, mask, extra):
-        # What a slot issued last is recorded after this, and collected later.
+        # The last issue of a slot is recorded after this event, and collected later.
         self.tally(place, cycle)
         issued = self.waiting[place].popleft() if self.waiting[place] else None
         asked, fetched = self.pairs.get((warp, pc & ~7), (None, None))
@@ -140,11 +141,11 @@ class _Tracker:
 
 
 def pipeline_of(records: CoreRecords) -> Pipeline:
-    """Return what happened in a core.
+    """Return the pipeline trace of a core.
 
-    Records tell of an instruction its warp and its pc. Two in flight that have both in common are
-    told apart by their order, in which units take them and give results; of two loads or stores
-    of no result that overtake each other in memory, times may be exchanged.
+    Records identify an instruction by warp and pc. If two in flight share both, their order
+    distinguishes them, since units keep it. Times may be swapped for two loads or stores without
+    result that overtake each other in memory.
     """
     return _Tracker(records).follow()
 

@@ -1,4 +1,4 @@
-"""A line for each instruction that was done."""
+"""Retirement log: one line per completed instruction."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ HEADER = "# cycle core.warp number pc word mask instruction; register = values, 
 
 
 def retire_log(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
-    """Return the log: in the order in which instructions were done, cores one within the other.
+    """Return the log of all cores, merged in the order of completion.
 
-    ``number`` counts the instructions of the warp in the order in which they were issued, from
-    the first that was recorded. Of threads that were not active the value is ``-``.
+    ``number`` counts the instructions of the warp in order of issue, from the first recorded one.
+    The value of an inactive thread is ``-``.
     """
     assert config.core is not None
     threads = config.core.threads
@@ -30,7 +30,7 @@ def retire_log(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Name
 
 
 def line(core: int, life: Life, names: Names, threads: int) -> str:
-    """Return the line of one instruction."""
+    """Return the log line of one instruction."""
     word = names.word(life.pc, life.word)
     text = (
         f"{life.done:10} {core}.{life.warp} {life.order:6} {life.pc:08x} "

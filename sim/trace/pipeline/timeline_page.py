@@ -1,4 +1,4 @@
-"""A page that is its own viewer of what happened in the cores; it needs nothing from a network."""
+"""Timeline of the cores as a self-contained HTML page with its own viewer."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from .naming import Names, fault_text, register_name
 __all__ = ["html_page"]
 
 LETTERS = "".join(STAGES)
-UNKNOWN = -1  # stands for None in the page's data
+UNKNOWN = -1  # represents None in the page's data
 
 
 class Numbers(dict[str, int]):
-    """Texts by their numbers, each once, in the order in which they were first asked for."""
+    """Numbers of texts, assigned in the order of first use."""
 
     def __missing__(self, text: str) -> int:
         self[text] = len(self)
@@ -25,7 +25,7 @@ class Numbers(dict[str, int]):
 
 
 def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
-    """Return the page: its style, its script and the data they show."""
+    """Return the page of all cores, with style, script and data."""
     assert config.core is not None
     texts, places = Numbers(), Numbers()
     shape = f"{config.core.warps} warps of {config.core.threads} threads"
@@ -46,7 +46,7 @@ def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names
 
 
 def core_data(pipeline: Pipeline, names: Names, texts: Numbers, places: Numbers) -> dict[str, Any]:
-    """Return what the page shows of a core; `livesOf` and `tracksOf` of the script read it."""
+    """Return the page data of a core, read by `livesOf` and `tracksOf` of the script."""
     holds = held_up(pipeline)
     return {
         "core": pipeline.core,
@@ -77,7 +77,7 @@ def core_data(pipeline: Pipeline, names: Names, texts: Numbers, places: Numbers)
 
 
 def life_data(life: Life, names: Names, texts: Numbers, places: Numbers) -> list[Any]:
-    """Return an instruction in the order of `LIFE` of the script, but for what takes time."""
+    """Return an instruction's fields in the order of `LIFE` of the script, up to its place."""
     return [
         life.warp,
         life.pc,
@@ -94,7 +94,7 @@ def life_data(life: Life, names: Names, texts: Numbers, places: Numbers) -> list
 
 
 def states(runs: Sequence[Run]) -> list[tuple[int, int]]:
-    """Return when each state began."""
+    """Return first cycle and state of each run."""
     return [(run.start, run.state) for run in runs]
 
 

@@ -20,17 +20,17 @@ from spica.sim.iss.program_bench import small_config
 ILLEGAL, BARRIER = Cause.ILLEGAL_INSTRUCTION, Cause.BAD_BARRIER
 #: Fault names of the instruction-set model, and a word of each message.
 SENTENCES = {
-    FaultCause.ILLEGAL: (ILLEGAL, "no instruction is"),
-    FaultCause.UNKNOWN_CSR: (ILLEGAL, "there is no control register"),
+    FaultCause.ILLEGAL: (ILLEGAL, "is not an instruction"),
+    FaultCause.UNKNOWN_CSR: (ILLEGAL, "does not exist"),
     FaultCause.READ_ONLY_CSR: (ILLEGAL, "is read-only"),
     FaultCause.STACK_OVERFLOW: (Cause.STACK_OVERFLOW, "divergent split"),
     FaultCause.STACK_UNDERFLOW: (Cause.STACK_UNDERFLOW, "join without"),
     FaultCause.MISALIGNED_JUMP: (Cause.MISALIGNED_JUMP, "jump to"),
-    FaultCause.BARRIER_NUMBER: (BARRIER, "is not one of the"),
-    FaultCause.BARRIER_COUNT: (BARRIER, "a barrier takes 1 to"),
-    FaultCause.BARRIER_DISAGREES: (BARRIER, "this barrier is for"),
-    FaultCause.BARRIER_FULL: (BARRIER, "have arrived before"),
-    FaultCause.WSPAWN_COUNT: (Cause.BAD_WSPAWN, "a core has"),
+    FaultCause.BARRIER_NUMBER: (BARRIER, "does not exist: the machine has"),
+    FaultCause.BARRIER_COUNT: (BARRIER, "the barrier count must be 1 to"),
+    FaultCause.BARRIER_DISAGREES: (BARRIER, "at earlier arrivals"),
+    FaultCause.BARRIER_FULL: (BARRIER, "already has all"),
+    FaultCause.WSPAWN_COUNT: (Cause.BAD_WSPAWN, "the warp count must be"),
 }
 
 

@@ -289,5 +289,5 @@ def test_operands_must_be_as_many_as_the_instruction_has():
     with pytest.raises(ValueError, match=r"fadd\.s must have 2 operands, not 3"):
         compute("fadd.s", 0, 0, 0)
     broken = partial(compute_warps, "fadd.s", masks=1, before=[0, 0, 0], lanes=2)
-    with pytest.raises(ValueError, match="operands must fill warps of 2 lanes, not leave 1 over"):
+    with pytest.raises(ValueError, match="must fill warps of 2 lanes, not leave a rest of 1"):
         broken([0, 0, 0], [0, 0, 0])

@@ -126,10 +126,10 @@ def test_refused_jobs_and_commands_show_in_the_registers():
     assert bench.matrix_read("error") == 7
     assert bench.devices.error
     assert bench.devices.describe() == (
-        "DMA: 0 jobs of programs unfinished, 1 loads and 0 stores done; matrix unit: 0 commands "
-        "unfinished, 0 computes done; the DMA met a job out of range and the matrix unit met an "
-        "illegal command and a command out of range and a failed job of its DMA (the first "
-        "refused command is 0x0000001F)"
+        "DMA: 0 program descriptors pending, 1 loads and 0 stores done; matrix unit: 0 commands "
+        "pending, 0 computes done; the DMA reported a descriptor out of range and the matrix unit "
+        "reported an illegal command and a command out of range and a failed DMA descriptor "
+        "(first rejected command: 0x0000001F)"
     )
     bench.devices.write(DMA_BASE + DMA["error"].offset, 0xFFFF)
     bench.devices.write(MATRIX_BASE + MATRIX["error"].offset, 0xFFFF)
@@ -141,7 +141,7 @@ def test_what_is_queued_can_be_told():
     bench = DeviceBench(TINY)
     bench.loop(COMPUTE & ~0x18)
     text = bench.devices.describe()
-    assert "matrix unit: 1 commands unfinished, 0 computes done; not done: the load of A of" in text
+    assert "matrix unit: 1 commands pending, 0 computes done; pending: the load of A of" in text
     word = "0x1020B07B"
     assert (
         f"the compute of matrix command 1 ({word}), after the load of A of matrix command " in text
@@ -151,7 +151,7 @@ def test_what_is_queued_can_be_told():
 @pytest.mark.parametrize(
     ("access", "message"),
     [
-        (lambda b: b.devices.read(DMA_BASE + 0x30), "no register at 0x1030 of the window"),
+        (lambda b: b.devices.read(DMA_BASE + 0x30), "no register at 0x1030"),
         (lambda b: b.devices.write(MATRIX_BASE + MATRIX_STRIDE, 0), "no register at 0x3100"),
         (lambda b: b.devices.read(DMA_BASE + 2), "no register at 0x1002"),
         (lambda b: b.dma(start=2), "dma.start must be 0 for a load or 1 for a store, not 2"),
@@ -174,12 +174,12 @@ def test_registers_of_the_matrix_unit_that_do_nothing():
 
 def test_a_cluster_without_matrix_unit():
     bench = DeviceBench(PRESETS["core"])
-    with pytest.raises(DeviceFault, match="0x0000000A needs a matrix unit, and the cluster has no"):
+    with pytest.raises(DeviceFault, match="0x0000000A needs a matrix unit; the cluster has none"):
         bench.devices.cisc(10)
     with pytest.raises(DeviceFault, match="no register at 0x3020"):
         bench.matrix_read("busy")
     assert (
-        bench.devices.describe() == "DMA: 0 jobs of programs unfinished, 0 loads and 0 stores done"
+        bench.devices.describe() == "DMA: 0 program descriptors pending, 0 loads and 0 stores done"
     )
 
 

@@ -188,7 +188,7 @@ def test_what_cannot_be_a_machine():
         Iss(PRESETS["matrix"])
     with pytest.raises(UserError, match="schedule must be one of in_turn, random, not 'x'"):
         Iss(ONE_CORE, schedule="x")
-    with pytest.raises(UserError, match="entry must be a multiple of 4"):
+    with pytest.raises(UserError, match="entry must be a 32-bit multiple of 4"):
         Iss(ONE_CORE).reset(ENTRY + 2)
 
 

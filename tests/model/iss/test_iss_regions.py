@@ -46,7 +46,7 @@ def test_memory_nobody_wrote_is_zero():
 )
 def test_the_host_reaches_memory_only(address):
     iss = machine_of()
-    with pytest.raises(UserError, match="address must be one of DRAM or shared memory"):
+    with pytest.raises(UserError, match="address must be in DRAM or shared memory"):
         iss.write(address, b"four")
     with pytest.raises(UserError, match="address must be"):
         iss.read(address, 4)
@@ -88,7 +88,7 @@ def test_regions_bound_what_programs_touch_in_dram():
     fault = outcome.fault
     assert (fault.cause, fault.lanes, fault.address) == (Cause.OUTSIDE_MEMORY, 0b1100, 0x8010_0010)
     assert fault.sentence == (
-        "access outside memory: store of 4 bytes at 0x80100010, outside everything that was placed "
+        "access outside memory: store of 4 bytes at 0x80100010, outside all placed regions "
         f"(core 0, warp 0, lanes 2-3, pc 0x{fault.pc:08x}: sw a0, 8(a0))"
     )
     assert words_at(iss, 0x8010_0000, 5) == [0x8010_0000 + 4 * k for k in range(4)] + [0]
@@ -143,7 +143,7 @@ def test_instructions_come_from_what_was_placed():
     iss = machine_of()
     fault = iss.run().fault
     assert (fault.cause, fault.pc, fault.address) == (Cause.OUTSIDE_MEMORY, ENTRY, ENTRY)
-    assert "instruction fetch where no program was placed" in fault.sentence
+    assert "instruction fetch outside the placed program" in fault.sentence
     iss.write(ENTRY, assemble_program("addi a0, a0, 1\naddi a0, a0, 1").data)
     iss.allow(ENTRY, 4)
     outcome = iss.run()

@@ -237,7 +237,7 @@ def test_a_warp_is_set_for_tests():
     assert iss.step(0, 2).values.tolist() == [40, 45 + 49, 42, 47 + 51]
     iss.set_warp(0, 2, mask=0)
     assert iss.step(0, 2) is None
-    with pytest.raises(TypeError, match="no colour that can be set"):
+    with pytest.raises(TypeError, match="no field colour that can be set"):
         iss.set_warp(0, 2, colour=1)
     with pytest.raises(UserError, match="warp must be from 0 to 3, not 4"):
         iss.warp(0, 4)

@@ -1,4 +1,4 @@
-"""Programs for the cores of a whole cluster: started over AXI4-Lite, with everything in DRAM."""
+"""Programs on the cores of a whole cluster: started over AXI4-Lite, code and data in DRAM."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ RUNS = 1
 
 @dataclass
 class ProgramRun:
-    """What a program did: its execution on the machine, exit codes, DRAM and console."""
+    """Results of a program: execution on the machine, exit codes, DRAM and console."""
 
     execution: Execution
     exit_codes: list[int]
@@ -23,9 +23,9 @@ class ProgramRun:
 
 
 def start_commands(cores: int, console: int = 0) -> CommandList:
-    """Return commands that start all cores, wait until they have ended, and read what they left.
+    """Return commands that start all cores, wait for their end, and read the exit codes.
 
-    Of the console so many bytes are asked for.
+    They also read `console` bytes of the console.
     """
     commands = CommandList()
     commands.write(CORES_BASE + CORES["start"].offset, 1)
@@ -41,7 +41,7 @@ def start_commands(cores: int, console: int = 0) -> CommandList:
 def run_program(
     machine: Machine, text: str, room: int, *, console: int = 0, max_cycles: int = 200_000
 ) -> ProgramRun:
-    """Run a program that was assembled from `text`; the first `room` bytes of DRAM are kept."""
+    """Assemble and run `text`; return its results and the first `room` bytes of DRAM."""
     assert machine.config is not None
     cores = machine.config.cores
     machine.write(ENTRY, image(text, room))

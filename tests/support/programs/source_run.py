@@ -1,4 +1,4 @@
-"""Run a program from its sources on the instruction-set model, data and arguments in place."""
+"""Bench that compiles a program and runs it on the instruction-set model with data in memory."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from spica.sim.iss.outcome import Outcome, Stop
 
 __all__ = ["loaded", "read_words", "require_done", "run_source"]
 
-#: More than any program of a bench executes.
+#: More instructions than any program of a bench executes.
 LIMIT = 1 << 32
 
 
@@ -29,24 +29,24 @@ def loaded(
     schedule: str = "in_turn",
     garbage: bool = False,
 ) -> tuple[Program, Iss]:
-    """Return a program and a machine ready to run it.
+    """Return a program and an instruction-set model ready to run it.
 
     Parameters
     ----------
     source : Path
-        A file in C, C++ or assembly.
+        Source file in C, C++ or assembly.
     config : ClusterConfig
-        The machine.
+        Config of the machine.
     arguments : sequence of int
-        The words at `ARGUMENTS`.
+        Words at `ARGUMENTS`.
     data : mapping of int to bytes or ndarray, or None
-        What memory holds, by address.
+        Initial contents of memory, by address.
     optimize : int
-        Of the compiler.
+        Optimization level of the compiler.
     schedule : str
-        Of the model.
+        Warp schedule of the model.
     garbage : bool
-        Whether memory holds anything where the program has variables of initial value 0.
+        Whether the memory of zero-initialized variables holds other values before the start.
 
     """
     program = Program.load(compile_program([source], config, optimize=optimize))
@@ -65,18 +65,18 @@ def loaded(
 
 
 def require_done(outcome: Outcome, exit_code: int = 0) -> None:
-    """Raise unless a run came to its end, with this exit code."""
+    """Raise `MachineError` unless the program ended with this exit code."""
     if outcome.stop is not Stop.DONE or outcome.exit_code != exit_code:
         said = outcome.fault.sentence if outcome.fault else f"exit code {outcome.exit_code}"
         raise MachineError(
-            f"the program must end with exit code {exit_code}: {outcome.stop}, {said}"
+            f"the program must end with exit code {exit_code}, not {outcome.stop}, {said}"
         )
 
 
 def run_source(
     source: Path, config: ClusterConfig, *, exit_code: int = 0, **options
 ) -> tuple[Iss, Outcome]:
-    """Run a program to its end and return the machine; arguments as of `loaded`."""
+    """Run a program to its end; return model and outcome. `options` are those of `loaded`."""
     _, iss = loaded(source, config, **options)
     outcome = iss.run(LIMIT)
     require_done(outcome, exit_code)

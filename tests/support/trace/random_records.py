@@ -1,4 +1,4 @@
-"""Records of a cluster that never ran, as random as they can be, to try what draws them."""
+"""Random cluster records, for tests of timelines without a run."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ __all__ = ["made_up"]
 
 
 def observed_layout(config: ClusterConfig) -> Layout:
-    """Return the outputs of an observed cluster that matter here, without making it."""
+    """Return a layout with the recorded outputs of an observed cluster, without building it."""
     names = [f"events_{counter.name}" for counter in counter_table(config)] + ["dma_busy"]
     for core in range(config.cores):
         assert config.core is not None
@@ -25,7 +25,7 @@ def observed_layout(config: ClusterConfig) -> Layout:
 def made_up(
     config: ClusterConfig, cycles: int = 1000, bin_cycles: int = 8, seed: int = 3
 ) -> ClusterRecords:
-    """Return records as random as they can be, with stretches in which nothing happens."""
+    """Return random records, with stretches without activity."""
     rng = np.random.default_rng(seed)
     signals = cluster_signals(config, observed_layout(config))
     bins = -(-cycles // bin_cycles)

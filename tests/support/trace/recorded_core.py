@@ -1,4 +1,4 @@
-"""A bench of traces: programs that show much of a core, and what was recorded of them."""
+"""Bench of traces: programs that exercise all units of a core, and their records."""
 
 import gc
 
@@ -25,14 +25,14 @@ __all__ = [
     "run_recorded",
 ]
 
-#: pc, word, mask, register as the core numbers it and its values in active threads, if any.
+#: pc, word, mask, register in the core's numbering and its values in active threads, if any.
 Told = tuple[int, int, int, int | None, list[int] | None]
 
 CONFIG = small_config(warps=2, threads=4)
 ROOM = 4096
-#: Cycles that no program here takes.
+#: More cycles than any program here takes.
 LIMIT = 50_000
-#: Every unit, loads and stores, divergence, a loop; results of each thread apart.
+#: Every unit, loads and stores, divergence, a loop; each thread writes its own results.
 PROGRAM = f"""{START}
         csrr s0, mhartid
         slli s1, s0, 5
@@ -68,7 +68,7 @@ loop:   addi a7, a7, -1
 {END}
 results: .word 0
 """
-#: What is short enough for Amaranth's simulator.
+#: Program that is short enough for Amaranth's simulator.
 SHORT = f"""{START}
         csrr s0, mhartid
         addi a0, s0, 3
@@ -85,7 +85,7 @@ SHORT = f"""{START}
 {END}
 results: .word 0
 """
-#: The program with a load from where nothing is.
+#: The program with a load from an unmapped address.
 FAULTY = PROGRAM.replace("div a5, a3, a0", "lw a5, 0(zero)")
 
 
@@ -97,17 +97,17 @@ def run_recorded(
     memory: CoreMemoryConfig | None = None,
     window: Window = (0, LIMIT),
 ) -> tuple[list[CoreRecords], CoreOutcome]:
-    """Return what a machine recorded of a program, and the outcome."""
+    """Run a program; return its records and its outcome."""
     with CoreMachine(config, engine=engine, memory=memory, record=window, optimize=0) as machine:
         machine.write(ENTRY, image(text, ROOM))
         outcome = machine.run(LIMIT)
         records = machine.records()
-    gc.collect()  # benches that were not run to their end, before warnings are counted
+    gc.collect()  # free unfinished testbenches before warnings are counted
     return records, outcome
 
 
 def retired_on_model(config: ClusterConfig, text: str) -> dict[int, list[Told]]:
-    """Return what each warp of core 0 executes, in order: see `Told`."""
+    """Return the instructions that each warp of core 0 executes, in order: see `Told`."""
     iss = Iss(config)
     iss.write(ENTRY, image(text, ROOM))
     found: dict[int, list[Told]] = {warp: [] for warp in range(iss.core.warps)}
@@ -122,7 +122,7 @@ def retired_on_model(config: ClusterConfig, text: str) -> dict[int, list[Told]]:
 
 
 def told_of(retired: Retired) -> Told:
-    """Return what a trace should tell of an instruction."""
+    """Return the expected trace entry of an instruction."""
     register = values = None
     if retired.rd is not None:
         file, number = retired.rd

@@ -1,4 +1,4 @@
-"""What Verilator's linter says of an emission."""
+"""Lint of an emission with Verilator."""
 
 import os
 import subprocess

@@ -52,14 +52,14 @@ def test_a_damaged_file_is_refused(file, part):
     places = {"magic": 3, "checksum": START - 5, "description": START + 9, "end": len(data) - 1}
     data[places.get(part, len(data) - 20)] ^= 4
     file.write_bytes(data)
-    said = "file that Spica saved" if part == "magic" else "has been damaged"
+    said = "is not a checkpoint of Spica" if part == "magic" else "is damaged"
     with pytest.raises(UserError, match=said):
         SavedRun.read(file)
 
 
 def test_a_file_with_more_behind_it_is_refused(file):
     file.write_bytes(file.read_bytes() + b"!")
-    with pytest.raises(UserError, match="has been damaged"):
+    with pytest.raises(UserError, match="is damaged"):
         SavedRun.read(file)
 
 
@@ -67,7 +67,7 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(file):
     data = file.read_bytes()
     for size in range(len(data)):
         file.write_bytes(data[:size])
-        with pytest.raises(UserError, match=r"is cut|must be whole|that Spica saved"):
+        with pytest.raises(UserError, match=r"is incomplete|is not a checkpoint"):
             SavedRun.read(file)
 
 
@@ -75,13 +75,13 @@ def test_another_format_is_refused(file):
     data = bytearray(file.read_bytes())
     struct.pack_into("<I", data, len(MAGIC), 99)
     file.write_bytes(data)
-    with pytest.raises(UserError, match=r"must be of format 1, and .* is of 99"):
+    with pytest.raises(UserError, match=r"must have format 1, .* has format 99"):
         SavedRun.read(file)
     assert HEAD.size == 20
 
 
 def test_no_file_is_a_sentence(tmp_path):
-    with pytest.raises(UserError, match=r"must be readable, and .*absent: no such file"):
+    with pytest.raises(UserError, match=r"cannot read checkpoint .*absent: no such file"):
         SavedRun.read(tmp_path / "absent")
     with pytest.raises(UserError, match=r"cannot write .*: "):
         RUN.write(tmp_path / "no folder" / "run.spica")
@@ -90,9 +90,10 @@ def test_no_file_is_a_sentence(tmp_path):
 def test_what_differs_is_named():
     saved = {"memory": {"latency": 3, "jitter": 0}, "seed": 1}
     require_like("the run", saved, saved)
-    with pytest.raises(UserError, match=r"the run: memory.jitter must be 0 as it was saved, not 4"):
+    said = r"the run: memory.jitter must be 0 as in the checkpoint, not 4"
+    with pytest.raises(UserError, match=said):
         require_like("the run", saved, {"memory": {"latency": 3, "jitter": 4}, "seed": 1})
-    with pytest.raises(UserError, match="the run: seed must be 1 as it was saved, not None"):
+    with pytest.raises(UserError, match="the run: seed must be 1 as in the checkpoint, not None"):
         require_like("the run", saved, {"memory": saved["memory"]})
 
 
@@ -108,12 +109,12 @@ def test_programs_differ_by_what_is_placed():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"at": 5}, "must be above 7, where it begins"),
+        ({"at": 5}, "must be above 7, where the run begins"),
         ({"at": 100}, "below its limit of 100, not 100"),
-        ({"limit": 7}, "limit of cycles must be above 7"),
-        ({"engine": "amaranth"}, "on engine verilator, not on amaranth"),
-        ({"engine": "iss"}, "on engine verilator, not on iss"),
-        ({"has_trace": True}, "must have no trace"),
+        ({"limit": 7}, "the cycle limit must be above 7"),
+        ({"engine": "amaranth"}, "need engine verilator, not amaranth"),
+        ({"engine": "iss"}, "need engine verilator, not iss"),
+        ({"has_trace": True}, "cannot write a trace"),
     ],
 )
 def test_what_cannot_be_saved_is_refused(options, said):
@@ -125,25 +126,25 @@ def test_what_cannot_be_saved_is_refused(options, said):
 
 
 def test_a_run_that_is_to_be_saved_needs_a_place_and_a_cycle(file):
-    with pytest.raises(UserError, match="exists: remove it, or save the run under another name"):
+    with pytest.raises(UserError, match="exists: remove it or choose another name"):
         saving_to(file, 5, None)
     with pytest.raises(UserError, match="must be given together"):
         saving_to(file, None, None)
 
 
 def test_amaranth_has_no_state_to_save():
-    with pytest.raises(UserError, match="on engine verilator, not on amaranth"):
+    with pytest.raises(UserError, match="need engine verilator, not amaranth"):
         require_savable(AmaranthEngine.__new__(AmaranthEngine))
 
 
 def test_what_has_not_begun_or_has_ended_is_not_saved():
     with CoreMachine(small_config(cores=2, warps=2, threads=2), optimize=0) as machine:
-        with pytest.raises(UserError, match="must have begun, and not have ended"):
+        with pytest.raises(UserError, match="only after its start and before its end"):
             machine.save()
         machine.run(5)
         saved = machine.save()
         machine.run()  # nothing was placed: a fault
-        with pytest.raises(UserError, match="must have begun, and not have ended"):
+        with pytest.raises(UserError, match="only after its start and before its end"):
             machine.save()
         with pytest.raises(UserError, match="must be of this design and this version"):
             machine.restore(replace(saved, identity="another"))
@@ -187,7 +188,7 @@ def test_a_machine_of_python_saves_and_restores(tmp_path):
     assert second.last is not None
     assert second.last.counters == first.last.counters
     assert second.last.cycles == first.last.cycles
-    with pytest.raises(UserError, match="the run that goes on: data must be"):
+    with pytest.raises(UserError, match="the resumed run: data must be"):
         second.matmul(a, b + 1, restore=path)
 
 
@@ -213,5 +214,5 @@ def test_a_run_at_its_limit_ends_saved(tmp_path):
 
 def test_the_model_alone_is_not_saved():
     options = SimtOptions(engine="iss", saving=Saving(keep=print, at=5))
-    with pytest.raises(UserError, match="on engine verilator, not on iss"):
+    with pytest.raises(UserError, match="need engine verilator, not iss"):
         run_simt(find_kernel("vecadd"), "tiny", PRESETS["tiny"], {"n": 4}, options)

@@ -145,9 +145,12 @@ room:   .word 0
 @pytest.mark.parametrize(
     "body, sentence",
     [
-        ("li a0, 0x10\nlw a1, 0(a0)", "the fault UNADDRESSABLE in threads 0x1 of warp 0 at 0x80"),
-        ("li a0, 0xFF023000\nsw a1, 0(a0)", "the fault REFUSED in threads 0x1 of warp 0 at 0x800"),
-        (".word 0", "the fault ILLEGAL in threads 0x1 of warp 0 at 0x80000000"),
+        ("li a0, 0x10\nlw a1, 0(a0)", "fault UNADDRESSABLE in threads 0x1 of warp 0 at 0x80"),
+        (
+            "li a0, 0xFF023000\nsw a1, 0(a0)",
+            "fault REFUSED in threads 0x1 of warp 0 at 0x800",
+        ),
+        (".word 0", "fault ILLEGAL in threads 0x1 of warp 0 at 0x80000000"),
     ],
 )
 def test_a_fault_is_told(machine, body, sentence):

@@ -97,7 +97,7 @@ def test_gating_changes_nothing(machine, name):
 )
 def test_what_a_unit_refuses_is_a_fault(machine, access):
     machine.reset()
-    with pytest.raises(MachineError, match="the fault REFUSED in threads 0x1 of warp 0"):
+    with pytest.raises(MachineError, match="raised fault REFUSED in threads 0x1 of warp 0"):
         run_program(machine, alone(TWO) + access + END, ROOM)
 
 

@@ -178,8 +178,8 @@ def test_memory_that_nobody_loads_is_compared_at_the_end(machine_of):
     outcome = machine.run(LIMIT)
     assert outcome.stop is CoreStop.MISMATCH
     assert outcome.mismatch == (
-        "all cores are idle, and 2 bytes of DRAM differ from the model's, the first at "
-        f"{ENTRY + ROOM - 4:#010x}: 0x00 in place of 0x11"
+        "after the run, 2 bytes of DRAM differ from the model, the first at "
+        f"{ENTRY + ROOM - 4:#010x}: 0x00, expected 0x11"
     )
 
 
@@ -320,7 +320,7 @@ def test_an_old_copy_is_told_as_such(machine_of, writer):
     assert first.endswith(": result") and ": lw a" in where
     assert "of the model, 0x00000000 of the core" in lane
     assert re.fullmatch(
-        f"  the core found what was there before the write of {writer} that was done in cycle "
-        r"\d+; vx_fence makes it visible",
+        f"  the core loaded the bytes from before the write of {writer} that completed in cycle "
+        r"\d+; call vx_fence before the load",
         told,
     )

@@ -88,7 +88,7 @@ def test_only_an_observed_cluster_has_ports_to_look_at():
 
 
 def test_a_cluster_without_cores_runs_no_programs():
-    with pytest.raises(UserError, match="needs some, and this cluster has none"):
+    with pytest.raises(UserError, match="needs cores; this cluster has none"):
         ClusterMachine(PRESETS["tiny_matrix"])
 
 
@@ -319,8 +319,8 @@ def test_the_host_may_be_refused(machine):
     commands = CommandList()
     commands.write(0x0F00, 1)
     place(machine, unit_program("meeting", TWO, ENTRY))
-    with pytest.raises(MachineError, match="access 1 of the host, to 0x0f00, was refused with SLV"):
+    with pytest.raises(MachineError, match="host access 1 to 0x0f00 got the response SLVERR"):
         machine.run(LIMIT, commands)
     assert machine.run(1).stop is CoreStop.LIMIT
-    with pytest.raises(UserError, match="has its commands already"):
+    with pytest.raises(UserError, match="commands must be None when a run continues"):
         machine.run(LIMIT, commands)

@@ -81,8 +81,8 @@ def test_errors_are_told_for_each_unit():
     values = dict.fromkeys(registers, 0) | {"dma1_error": 2, "matrix1_error": 1}
     values["matrix1_error_word"] = 31
     assert describe_faults(values) == (
-        "port 1 of the DMA met a job out of range and matrix unit 1 met an illegal command "
-        "(the first refused command is 0x0000001F)"
+        "port 1 of the DMA reported a descriptor out of range and matrix unit 1 reported an "
+        "illegal command (first rejected command: 0x0000001F)"
     )
 
 

@@ -67,7 +67,7 @@ def test_a_load_with_an_axi_error_is_reported(driver, operand):
     driver.run_product()
     faults = driver.faults()
     assert (faults["dma_error"], faults["matrix_error"]) == (AXI, 0)
-    assert describe_faults(faults) == "the DMA met an AXI error response"
+    assert describe_faults(faults) == "the DMA reported an AXI error response"
     driver.assert_well()
 
 
@@ -105,7 +105,7 @@ def test_a_store_with_an_axi_error_is_reported_and_loses_only_its_burst(driver):
     c, expected = driver.run_product()
     faults = driver.faults()
     assert (faults["dma_error"], faults["matrix_error"]) == (0, JOB)
-    assert "a failed job of its DMA" in describe_faults(faults)
+    assert "a failed DMA descriptor" in describe_faults(faults)
     wrong = np.argwhere(c.view("u2") != expected.view("u2"))
     assert len(wrong) and set(wrong[:, 0]) == {row}
     driver.assert_well()
@@ -133,7 +133,7 @@ def test_a_run_says_in_one_sentence_what_went_wrong():
         machine.inject([Fault(start=PROBLEM.a_base, end=PROBLEM.a_base + 1)])
         with pytest.raises(MachineError) as caught:
             run_gemm(machine, TINY, PROBLEM, plan(TINY, PROBLEM), RunOptions())
-    sentence = "the machine is done, but the DMA met an AXI error response"
+    sentence = "the machine is done, but the DMA reported an AXI error response"
     assert str(caught.value) == sentence
 
 
@@ -153,7 +153,7 @@ def test_an_illegal_command_is_refused(driver, register, word):
     host.wait_idle()
     faults = driver.faults()
     assert faults == {"dma_error": 0, "matrix_error": ILLEGAL, "matrix_error_word": word}
-    text = f"the matrix unit met an illegal command (the first refused command is 0x{word:08X})"
+    text = f"the matrix unit reported an illegal command (first rejected command: 0x{word:08X})"
     assert describe_faults(faults) == text
     driver.assert_well()
 
@@ -191,7 +191,7 @@ def test_a_compute_outside_shared_memory_is_refused(driver):
         faults = driver.faults()
         assert faults["matrix_error"] == OUT_OF_RANGE, (a_row, b_end_row, blocks, pads)
         assert faults["matrix_error_word"] == rocc_word(Function.LOOP_WS)
-        assert "a command out of range (the first refused" in describe_faults(faults)
+        assert "a command out of range (first rejected" in describe_faults(faults)
         driver.clear_faults()
         assert not describe_faults(driver.faults())
     driver.assert_well()
@@ -220,7 +220,7 @@ def test_a_load_out_of_range_is_refused_and_counts_as_done(driver, changes):
     driver.load()
     driver.host.wait_loads(3)
     assert not driver.faults()["matrix_error"]
-    assert describe_faults(driver.faults()) == "the DMA met a job out of range"
+    assert describe_faults(driver.faults()) == "the DMA reported a descriptor out of range"
     driver.assert_well()
 
 
@@ -302,12 +302,12 @@ def test_a_hang_says_who_waited_for_what(driver):
     with pytest.raises(MachineError) as caught:
         driver.run()
     message = str(caught.value)
-    assert "the machine hangs: nothing moved for 5001 cycles" in message
+    assert "the machine hangs: no progress for 5001 cycles" in message
     assert "wait until 0x1024 reaches 2, and last read 0x1" in message
     assert "busy: matrix 0, dma 0, shared 0" in message
-    assert "m_axi0: 0 reads and 0 writes unanswered" in message
-    assert "DMA: 0 jobs of the host unfinished, 1 loads and 0 stores done" in message
-    assert "matrix unit: 0 commands unfinished, 0 computes done" in message
+    assert "m_axi0: 0 reads and 0 writes outstanding" in message
+    assert "DMA: 0 host descriptors pending, 1 loads and 0 stores done" in message
+    assert "matrix unit: 0 commands pending, 0 computes done" in message
     assert "still counting: none" in message
     assert "\n" not in message
     driver.assert_well()
@@ -319,7 +319,8 @@ def test_a_wait_for_a_refused_compute_names_the_refusal(driver):
     rocc.operands_at(TINY.shared.size, 64)
     rocc.compute(accumulate=False)
     driver.host.wait_computes(1)
-    with pytest.raises(MachineError, match="the matrix unit met a command out of range") as caught:
+    refused = pytest.raises(MachineError, match="the matrix unit reported a command out of range")
+    with refused as caught:
         driver.run()
     assert "wait until 0x3034 reaches 1, and last read 0x0" in str(caught.value)
     driver.host.computes = 0
@@ -336,9 +337,9 @@ def test_dram_that_does_not_answer_is_named():
         message = str(caught.value)
         assert "the machine hangs" in message
         assert "dma 1" in message
-        assert "m_axi0: 2 reads and 0 writes unanswered" in message
-        assert "m_axi1: 1 reads and 0 writes unanswered" in message
-        assert "DMA: 1 jobs of the host unfinished, 0 loads and 0 stores done" in message
+        assert "m_axi0: 2 reads and 0 writes outstanding" in message
+        assert "m_axi1: 1 reads and 0 writes outstanding" in message
+        assert "DMA: 1 host descriptors pending, 0 loads and 0 stores done" in message
 
 
 def test_a_control_port_that_is_held_is_named():
@@ -346,7 +347,7 @@ def test_a_control_port_that_is_held_is_named():
         driver = Driver(machine)
         for _ in range(20):
             driver.load()
-        with pytest.raises(MachineError, match=r"write 0x0 to 0x1018.*port does not answer"):
+        with pytest.raises(MachineError, match=r"write 0x0 to 0x1018.*port does not respond"):
             driver.run()
 
 
@@ -365,8 +366,9 @@ def test_the_limit_of_cycles_ends_a_run_and_the_machine_goes_on(driver, limit):
 def test_words_for_several_faults():
     values = {"dma_error": AXI | RANGE, "matrix_error": ILLEGAL | JOB, "matrix_error_word": COMPUTE}
     assert describe_faults(values) == (
-        "the DMA met an AXI error response and a job out of range and the matrix unit met an "
-        "illegal command and a failed job of its DMA (the first refused command is 0x000002B8)"
+        "the DMA reported an AXI error response and a descriptor out of range and the matrix unit "
+        "reported an illegal command and a failed DMA descriptor (first rejected command: "
+        "0x000002B8)"
     )
     assert not describe_faults(dict.fromkeys(values, 0))
     assert not describe_faults({"dma_error": 0})

@@ -93,7 +93,7 @@ def test_who_is_missing_is_named():
     )
     with pytest.raises(ProgramError) as caught:
         run_program([PROGRAM], "machine", config, options)
-    said = "barrier 1: core 0: 3 of 3 warps are there; core 1: 2 of 3 warps are there"
+    said = "barrier 1: core 0: 3 of 3 warps arrived; core 1: 2 of 3 warps arrived"
     assert said in str(caught.value)
     assert "core 0, warps 0-2; core 1, warps 1-2 wait at barrier 1" in str(caught.value)
     assert "absent_warp.c:10 in meet" in str(caught.value)

@@ -232,7 +232,7 @@ def test_after_a_fault_the_host_flushes(machine):
     machine.write(ENTRY, image(text, ROOM))
     commands = start()
     commands.wait_equal(STATE, 0, RUNS)
-    with pytest.raises(MachineError, match="the fault ILLEGAL in threads 0x1 of warp 0"):
+    with pytest.raises(MachineError, match="raised fault ILLEGAL in threads 0x1 of warp 0"):
         machine.execute(flush(commands).array(), 50_000)
     model = WRITES + END + PLACE
     assert written(machine.read(ENTRY, ROOM), text) == written(expected(model), model)

@@ -166,32 +166,32 @@ def test_the_model_loads_when_memory_accepts_the_request(shown):
 
 def test_an_instruction_that_was_never_collected(shown):
     shown.done(LUI, 11, DRAM_BASE)
-    assert shown.verdict() == "done, but not in flight"
+    assert shown.verdict() == "completed, but not in flight"
 
 
 def test_an_instruction_that_is_done_twice(shown):
     shown.lui()
     shown.done(LUI, 11, DRAM_BASE)
-    assert shown.verdict() == "done, but not in flight"
+    assert shown.verdict() == "completed, but not in flight"
 
 
 def test_an_instruction_that_is_never_done(shown):
     shown.collect(LUI, Port.INT)
     assert shown.verdict() == ""
-    assert shown.verdict(CoreStop.DONE) == "collected, and never done"
+    assert shown.verdict(CoreStop.DONE) == "collected, but never completed"
 
 
 def test_a_load_that_is_done_before_its_request(shown):
     shown.lui()
     shown.collect(FIRST, Port.MEMORY)
     shown.done(FIRST, 12, 0)
-    assert shown.verdict() == "done before it was carried out"
+    assert shown.verdict() == "completed before it was executed"
 
 
 def test_control_that_is_done_before_it_is_dispatched(shown):
     shown.collect(LUI, Port.CONTROL)
     shown.done(LUI)
-    assert shown.verdict() == "done before it was carried out"
+    assert shown.verdict() == "completed before it was executed"
 
 
 def test_loads_that_change_places(shown):
@@ -206,7 +206,7 @@ def test_loads_that_change_places(shown):
     ("port", "what"),
     [
         (Port.MEMORY, "dispatched to memory, but not collected for it"),
-        (Port.CONTROL, "dispatched to control, but not collected for it last"),
+        (Port.CONTROL, "dispatched to control, but not last collected for it"),
     ],
 )
 def test_an_instruction_that_is_dispatched_elsewhere(shown, port, what):

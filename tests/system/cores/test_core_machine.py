@@ -103,7 +103,7 @@ def test_engines_take_the_same_cycles(machine_of, shape, memory, name):
     with CoreMachine(config_of(shape), engine="amaranth", memory=memory) as machine:
         outcome = execute(machine, text)
         assert_ends_as_on_the_model(machine, text, outcome)
-        with pytest.raises(UserError, match="runs a program once"):
+        with pytest.raises(UserError, match="runs one program only"):
             machine.run()
     for figure in ("cycles", "core_cycles", "slots", "issued"):
         assert getattr(outcome, figure) == getattr(verilated, figure)
@@ -322,7 +322,7 @@ def test_an_endless_loop_reaches_its_limit(machine_of):
 
 def test_bad_requests_are_one_sentence(machine_of):
     config = config_of("one thread")
-    with pytest.raises(UserError, match="needs some, and this cluster has none"):
+    with pytest.raises(UserError, match="needs cores; this cluster has none"):
         CoreMachine(type(config)())
     with pytest.raises(UserError, match="engine must be one of verilator, amaranth, not 'x'"):
         CoreMachine(config, engine="x")
@@ -330,7 +330,7 @@ def test_bad_requests_are_one_sentence(machine_of):
         CoreMachine(config, gating="x")
     machine = machine_of("one thread")
     for address in (0, 0xFFFF_FFFF, REGISTERS, -1):
-        with pytest.raises(UserError, match="address must be one of DRAM or shared memory for 4"):
+        with pytest.raises(UserError, match="address must be in DRAM or shared memory for 4"):
             machine.write(address, b"1234")
     with pytest.raises(UserError, match="region must be 1 byte or more"):
         machine.allow(ENTRY, 0)

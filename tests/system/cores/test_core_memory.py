@@ -305,9 +305,15 @@ def test_the_console_takes_bytes_lane_by_lane():
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        ([{"fetch_valid": 1, "fetch_address": ENTRY, "fetch_tag": 1}] * 2, "a fetch has the tag"),
-        ([{"fetch_valid": 1, "fetch_address": ENTRY + 4}], "a fetch is not of a multiple of 8"),
-        ([{"request_valid": 1, "request_mask": 1}] * 2, "a request has the tag of another"),
+        (
+            [{"fetch_valid": 1, "fetch_address": ENTRY, "fetch_tag": 1}] * 2,
+            "a fetch reuses the tag",
+        ),
+        (
+            [{"fetch_valid": 1, "fetch_address": ENTRY + 4}],
+            "a fetch address is not a multiple of 8",
+        ),
+        ([{"request_valid": 1, "request_mask": 1}] * 2, "a request reuses the tag"),
         ([{"request_valid": 1}], "a request has no active lane"),
     ],
 )

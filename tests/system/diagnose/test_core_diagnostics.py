@@ -17,16 +17,16 @@ LINES, COLUMNS = 40, 100
 FAULTS = {
     "null_pointer": (
         "access outside memory to 0x00000004 at",
-        "0x00000004 is a null pointer and 4 bytes",
+        "0x00000004 is a null pointer plus 4 bytes",
     ),
     "nowhere": (
         "access outside memory to 0x40000000 at",
-        "0x40000000 is where there is no memory",
+        "0x40000000 is an unmapped address",
     ),
-    "misaligned": ("misaligned access to", "which is no multiple of 4"),
-    "divergent_branch": ("divergent branch", "these lanes branch otherwise than lane"),
-    "illegal_instruction": ("illegal instruction at", "no instruction is 0xffffffff"),
-    "jump_to_data": ("instruction fetch outside the program", "where no program was placed"),
+    "misaligned": ("misaligned access to", "which is not a multiple of 4"),
+    "divergent_branch": ("divergent branch", "these lanes disagree with lane"),
+    "illegal_instruction": ("illegal instruction at", "0xffffffff is not an instruction"),
+    "jump_to_data": ("instruction fetch outside the program", "outside the placed program"),
 }
 
 

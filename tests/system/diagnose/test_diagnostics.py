@@ -47,17 +47,17 @@ def checked(caught):
 
 #: Faulting programs: cause, and words of the report.
 FAULTS = {
-    "null_pointer": ("access outside memory", "0x00000004 is a null pointer and 4 bytes"),
-    "nowhere": ("access outside memory", "0x40000000 is where there is no memory"),
-    "misaligned": ("misaligned access", "which is no multiple of 4"),
-    "divergent_branch": ("divergent branch", "these lanes branch otherwise than lane"),
-    "split_overflow": ("stack overflow", "splits that are open: 7\n    7 at"),
-    "illegal_instruction": ("illegal instruction", "no instruction is 0xffffffff"),
-    "deep_recursion": ("access outside memory", "calls go too deep, or variables are too large"),
+    "null_pointer": ("access outside memory", "0x00000004 is a null pointer plus 4 bytes"),
+    "nowhere": ("access outside memory", "0x40000000 is an unmapped address"),
+    "misaligned": ("misaligned access", "which is not a multiple of 4"),
+    "divergent_branch": ("divergent branch", "these lanes disagree with lane"),
+    "split_overflow": ("stack overflow", "open splits: 7\n    7 at"),
+    "illegal_instruction": ("illegal instruction", "0xffffffff is not an instruction"),
+    "deep_recursion": ("access outside memory", "calls are too deep, or local variables"),
     "library_call": ("access outside memory", "0x00000000 is a null pointer"),
-    "no_register": ("device", "there is no register at 0x112C"),
+    "no_register": ("device", "has no register at 0x112C"),
     "dma_conflict": ("device", "called at dma_conflict.c:19 in main\n"),
-    "jump_to_data": ("access outside memory", "where no program was placed"),
+    "jump_to_data": ("access outside memory", "outside the placed program"),
 }
 
 
@@ -126,7 +126,7 @@ def test_registers_of_each_lane():
     found, text = mistake("scattered")
     assert found["lanes"] == [0, 1, 2, 6, 7]  # the addresses of the others are DRAM
     assert "lane 0: 0x00000000 is a null pointer\n" in text
-    assert "lane 1: 0x30000000 is where there is no memory" in text
+    assert "lane 1: 0x30000000 is an unmapped address" in text
     assert "0x00000000 in lane 0; 0x30000000 in lane 1; 0x60000000 in lane 2;" in text
     assert "0x00000001 in lanes 0-2, 6-7" in text
 
@@ -137,7 +137,7 @@ def test_a_missing_warp(schedule):
     number = line_of("missing_warp")
     assert found["stop"] == "deadlock"
     assert text.startswith("deadlock: every warp that has not ended waits at a barrier")
-    assert "barrier 1: core 0: 7 of 8 warps are there" in text
+    assert "barrier 1: core 0: 7 of 8 warps arrived" in text
     assert re.search(
         rf"core 0, warps 0-6 wait at barrier 1\n +\S*missing_warp.c:{number} in \w+\n +> ", text
     )
@@ -148,7 +148,7 @@ def test_a_missing_warp_of_one_core():
     """Cluster-wide barriers report the missing core."""
     config = replace(CORE, cores=3)
     _, text = mistake("missing_warp", config)
-    assert "barrier 1: cores 0-2: 7 of 8 warps are there\n" in text
+    assert "barrier 1: cores 0-2: 7 of 8 warps arrived\n" in text
     assert "cores 0-2, warps 0-6 wait at barrier 1\n" in text
 
 
@@ -156,7 +156,7 @@ def test_warps_at_two_barriers():
     _, text = mistake("two_barriers")
     for warps, barrier, mark in (("1, 3, 5, 7", 3, "MISTAKE"), ("0, 2, 4, 6", 2, "OTHER")):
         number = line_of("two_barriers", mark)
-        assert f"barrier {barrier}: core 0: 4 of 8 warps are there" in text
+        assert f"barrier {barrier}: core 0: 4 of 8 warps arrived" in text
         assert re.search(
             rf"core 0, warps {warps} wait at barrier {barrier}\n +\S*two_barriers.c:{number} ", text
         )
@@ -166,7 +166,7 @@ def test_an_endless_loop():
     found, text = mistake("endless_loop")
     number = line_of("endless_loop")
     assert (found["stop"], found["instructions"]) == ("limit", LIMIT)
-    assert f"had not ended when its limit was reached, after {LIMIT:,} instructions" in text
+    assert f"the limit was reached before the program ended, after {LIMIT:,} instructions" in text
     assert re.search(r"core 0, warps 0-7 loop in \d instructions, 0x8\w+ to 0x8\w+", text)
     assert re.search(rf"endless_loop.c:{number} in wait_for_flag\n +> +{number} \|", text)
 
@@ -174,7 +174,7 @@ def test_an_endless_loop():
 def test_a_missing_core():
     config = replace(CORE, cores=3, barrier_scope="core")
     _, text = mistake("missing_core", config)
-    assert "barrier 2 of all cores: 2 of 3 are there\n" in text
+    assert "barrier 2 of the cluster: 2 of 3 arrived\n" in text
     assert "cores 0-1, warp 0 wait at barrier 2\n" in text
     assert f"missing_core.c:{line_of('missing_core')} in main\n" in text
 
@@ -195,10 +195,13 @@ def test_many_loops_are_still_one_screen():
     for warp in range(6):
         where = rf"many_loops.c:{10 + 8 * warp}-"
         assert re.search(rf"cores 0-7, warp {warp} loop in \d+ instructions, .*\n.*{where}", text)
-    assert "\n  and 16 warps elsewhere\n" in text
+    assert "\n  and 16 more warps\n" in text
     for group in found["groups"]:
         group["locations"] = 2 * group.get("locations", [])
-    assert mistake_text(found).splitlines()[-1] == "  and more; --json FILE has all of it"
+    assert (
+        mistake_text(found).splitlines()[-1]
+        == "  truncated; --json FILE writes the complete report"
+    )
     assert len(mistake_text(found).splitlines()) == LINES
 
 

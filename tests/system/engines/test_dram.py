@@ -292,7 +292,7 @@ def test_outside_and_faults_answer_with_errors_and_write_nothing():
         ({"wvalid": 1, "wdata": 5}, {"wdata": 6}, "W: payload changed before ready"),
         ({"arvalid": 1, "araddr": DRAM_BASE + 4064, "arlen": 1}, {}, "AR: burst crosses 4096"),
         ({"awvalid": 1, "awaddr": DRAM_BASE, "awburst": 2}, {}, "AW: burst must be INCR"),
-        ({"arvalid": 1, "araddr": DRAM_BASE, "arsize": 2}, {}, "AR: size must be that of a whole"),
+        ({"arvalid": 1, "araddr": DRAM_BASE, "arsize": 2}, {}, "AR: size must be a whole beat"),
         ({"awvalid": 1, "awaddr": DRAM_BASE, "wvalid": 1}, {}, "W: wlast missing"),
         (
             {"awvalid": 1, "awaddr": DRAM_BASE, "awlen": 1, "wvalid": 1, "wlast": 1},
@@ -308,7 +308,7 @@ def test_broken_rules_are_named(first, then, message):
     bus.set(**then)
     for _ in range(3):
         bus.step()
-    assert f"m_axi0 breaks the AXI rules in cycle 1: {message}" in bus.harness.violation()
+    assert f"m_axi0 violates the AXI rules in cycle 1: {message}" in bus.harness.violation()
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.3])

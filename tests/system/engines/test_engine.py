@@ -189,13 +189,13 @@ def test_round_trip_is_the_stated_latency(data):
 
 
 def test_hang_says_what_it_waited_for(data):
-    hang = pytest.raises(MachineError, match="nothing moved for 501 cycles")
+    hang = pytest.raises(MachineError, match="no progress for 501 cycles")
     with copy_machine(watchdog=500) as machine, hang as caught:
         machine.execute(copy_commands(1, done=5))
     message = str(caught.value)
     assert "command 4 of 6, wait until 0x0010 reaches 5, and last read 0x1" in message
     assert "busy: copy 0" in message
-    assert "m_axi0: 0 reads and 0 writes unanswered, high: none" in message
+    assert "m_axi0: 0 reads and 0 writes outstanding, asserted: none" in message
 
 
 def test_limit_is_an_error():
@@ -208,7 +208,7 @@ def test_limit_is_an_error():
 def test_refused_access_names_its_command(engine):
     commands = np.array([(READ, 0, 0, 0), (WRITE, 0x44, 7, 0), (READ, 0, 0, 0)], np.uint32)
     with copy_machine(engine=engine) as machine:
-        with pytest.raises(MachineError, match="command 1, write 0x7 to 0x0044, was refused"):
+        with pytest.raises(MachineError, match="command 1, write 0x7 to 0x0044, got response"):
             machine.execute(commands)
         execution = machine.execute(commands, check=False)
     assert execution.errors == ((1, 0x44, 2),)

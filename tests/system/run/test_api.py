@@ -78,7 +78,7 @@ def test_kernels_run():
         ({"machine": "tiny", "engine": "icarus"}, "engine must be one of"),
         ({"machine": "tiny", "driver": "cpu"}, "driver must be"),
         ({"machine": "matrix", "driver": "cores"}, "has none"),
-        ({"machine": "matrix", "engine": "iss"}, "must have cores"),
+        ({"machine": "matrix", "engine": "iss"}, "needs a machine with cores"),
     ],
 )
 def test_a_machine_that_cannot_be(arguments, words):

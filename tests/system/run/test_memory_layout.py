@@ -36,7 +36,7 @@ def test_buffers_that_do_not_fit_are_refused():
     many = replace(CORE, cores=32, core=CoreConfig(warps=32, threads=32))
     sizes = {"a": 0x5E00_0000}
     assert place_buffers(sizes, CORE)["a"].end < Places(CORE, []).stacks.address
-    with pytest.raises(UserError, match=r"buffers must fit .* and a of 1,577,058,304 bytes d"):
+    with pytest.raises(UserError, match=r"buffers must fit .*; a of 1,577,058,304 bytes does"):
         place_buffers(sizes, many)
 
 
@@ -44,8 +44,8 @@ def test_buffers_that_do_not_fit_are_refused():
     ("address", "words"),
     [
         (0, "a null pointer"),
-        (4, "a null pointer and 4 bytes"),
-        (1, "a null pointer and 1 byte"),
+        (4, "a null pointer plus 4 bytes"),
+        (1, "a null pointer plus 1 byte"),
         (0x8000_0010, "byte 16 of the program"),
         (0x9000_0064, "just beyond buffer x, 100 bytes at 0x90000000"),
         (0x9000_0068, "4 bytes beyond the end of buffer x, 100 bytes at 0x90000000"),
@@ -56,9 +56,9 @@ def test_buffers_that_do_not_fit_are_refused():
         (0xFEF8_0000, "in the stack of core 0, warp 7, lane 7, 0 bytes above its lower end"),
         (0xFEF7_FFFC, "4 bytes before the stacks, 524,288 bytes at 0xfef80000"),
         (0xFF00_0004, "byte 4 of shared memory"),
-        (0xFF00_4000, "byte 0 of the window of registers"),
-        (0x4000_0000, "where there is no memory"),
-        (0xB000_0000, "far from everything that was placed"),
+        (0xFF00_4000, "byte 0 of the register window"),
+        (0x4000_0000, "an unmapped address"),
+        (0xB000_0000, "far from all placed regions"),
     ],
 )
 def test_addresses_in_words(address, words):

@@ -125,7 +125,7 @@ def test_sizes_a_kernel_does_not_take_are_bad_input(scale):
 
 
 def test_machines_without_cores_are_refused(scale):
-    with pytest.raises(UserError, match="scale needs cores, and tiny has none"):
+    with pytest.raises(UserError, match="scale needs cores; tiny has none"):
         run(scale(), config=PRESETS["matrix"])
 
 
@@ -171,7 +171,7 @@ def test_a_program_that_is_built_already(tmp_path):
     built = compile_program([tmp_path / "main.c"], TINY)
     result = run_program([built], "tiny", TINY)
     assert result["console"] == "part of 4 is 12\n"
-    with pytest.raises(UserError, match=r"an ELF file must stand alone, and .* is one of 2"):
+    with pytest.raises(UserError, match=r"an ELF file must be the only program file; .* of 2"):
         run_program([built, tmp_path / "main.c"], "tiny", TINY)
 
 
@@ -235,9 +235,9 @@ def test_other_memory_must_be_allowed(tmp_path):
     source.write_text(FAR)
     allowed = SimtOptions(allow=((0xB000_0000, 64),))
     assert run_program([source], "tiny", TINY, allowed)["exit_code"] == 0
-    with pytest.raises(ProgramError, match="just beyond memory that was allowed, 60 bytes at 0xb"):
+    with pytest.raises(ProgramError, match="just beyond allowed memory, 60 bytes at 0xb"):
         run_program([source], "tiny", TINY, SimtOptions(allow=((0xB000_0000, 60),)))
-    with pytest.raises(ProgramError, match="0xb000003c is far from everything that was placed"):
+    with pytest.raises(ProgramError, match="0xb000003c is far from all placed regions"):
         run_program([source], "tiny", TINY)
 
 
@@ -262,7 +262,7 @@ def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
     statements = "".join(REFUSED.splitlines(keepends=True)[3:-2])
     result = run(scale(statements))
     assert result["check"]["verdict"] == "wrong"
-    assert "the DMA met a job out of range" in " ".join(simt_report(result).split())
+    assert "the DMA reported a descriptor out of range" in " ".join(simt_report(result).split())
 
 
 def test_segments_that_adjoin_are_one_region():

@@ -152,7 +152,7 @@ def test_its_cycles_count_from_the_next():
 @pytest.mark.parametrize(
     ("signals", "options", "sentence"),
     [
-        ((), {}, "a recording needs signals, and there are none"),
+        ((), {}, "a recording must have at least one signal, not 0"),
         ([RecordedSignal(name="x", port="y")], {}, "y must be an output of the design to be rec"),
         ([RecordedSignal(name="x", port="wide")], {}, "wide must have at most 32 bits to be rec"),
         (SIGNALS, {"window": (5, 5)}, "the window must end after it begins, not be cycles 5 to 4"),

@@ -222,7 +222,7 @@ def test_wrong_windows_are_refused():
         run_recorded(PROGRAM, CONFIG, window=(5, 5))
     with (
         CoreMachine(CONFIG, optimize=0) as machine,
-        pytest.raises(UserError, match="records only what `record` asks for"),
+        pytest.raises(UserError, match="records need a machine with `record`"),
     ):
         machine.records()
     gc.collect()

@@ -74,7 +74,7 @@ def test_tracks_in_which_nothing_happened_are_left_out():
 
 
 def test_a_design_must_show_its_events():
-    with pytest.raises(UserError, match="the design must be an observed cluster: it does not sh"):
+    with pytest.raises(UserError, match="the design must be an observed cluster; this one has no"):
         cluster_signals(CONFIG, Layout([EmittedPort("dma_busy", "output", 1)], ()))
 
 
@@ -158,7 +158,7 @@ def test_a_kernel_draws_its_timeline(suffix, tmp_path):
         array = totals["matrix array"]
         assert array["computes"] == result["counters"]["matrix_active"]
         assert array["waits for a drain"] == result["counters"]["matrix_wait_drain"]
-        assert totals["DMA"]["job done"] == result["counters"]["dma_jobs"]
+        assert totals["DMA"]["descriptor done"] == result["counters"]["dma_jobs"]
     else:
         assert "gemm 40 x 24 x 48 on tiny_matrix</" in text
 

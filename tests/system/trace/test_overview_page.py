@@ -22,7 +22,7 @@ MARKS = {"first command": 3, "last write response": 970}
 
 
 def test_a_name_must_tell_the_format(tmp_path):
-    with pytest.raises(UserError, match=r"must end in one of \.html, \.json, \.svg, not be x\.log"):
+    with pytest.raises(UserError, match=r"must end in \.html, \.json, \.svg, not x\.log"):
         write_overview(tmp_path / "x.log", made_up(CONFIG), CONFIG, "x")
 
 

@@ -92,7 +92,7 @@ def refused(capsys, *arguments):
         ((*GEMM, "--size", "4", "--lockstep"), "--lockstep must be left out: it means nothing to"),
         (
             (*CORELESS, "--size", "4"),
-            "vecadd needs cores, and matrix has none; choose core, tiny, virgo or",
+            "vecadd needs cores; matrix has none: choose core, tiny, virgo or",
         ),
         ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
         (
@@ -114,7 +114,7 @@ def refused(capsys, *arguments):
         ),
         ((*VECADD, "more.c", "--size", "4"), "a kernel must be named alone, not with more.c"),
         ((*OWN, "--size", "4"), "--size must be left out: it means nothing to absent.c on iss"),
-        ((*OWN,), "a program must exist, and there is no file absent.c"),
+        ((*OWN,), "the program file absent.c does not exist"),
         (("run", "notes.txt", *OWN[2:]), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
         ((*VECADD, "--size", "4", "--allow", "far"), "--allow must be address:bytes, not 'far'"),
         ((*VECADD, "--size", "4", "--allow", "0:4"), "within 0x80000000 to 0xff000000, not 0:4"),

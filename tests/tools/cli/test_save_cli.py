@@ -98,7 +98,7 @@ def test_a_program_of_ones_own_prints_the_rest(tmp_path):
 
     (tmp_path / "count.c").write_text(COUNTING.replace("20", "21"))
     code, _, errors = spica("resume", "r", folder=tmp_path)
-    assert code == 2 and "the run that goes on: code must be" in errors
+    assert code == 2 and "the resumed run: code must be" in errors
 
 
 @pytest.fixture
@@ -130,11 +130,11 @@ def test_a_file_is_replaced_only_by_force(saved, capsys):
 def test_a_file_that_cannot_be_used_is_refused(saved, capsys):
     data = saved.read_bytes()
     saved.write_bytes(data[:-1])
-    assert "must be whole, and run.spica has" in refusal(capsys, "resume", "run.spica")
+    assert "checkpoint run.spica is incomplete" in refusal(capsys, "resume", "run.spica")
     saved.write_bytes(data[:-1] + b"?")
-    assert "run.spica has been damaged" in refusal(capsys, "resume", "run.spica")
+    assert "checkpoint run.spica is damaged" in refusal(capsys, "resume", "run.spica")
     saved.write_bytes(b"#!/bin/sh")
-    assert "must be a file that Spica saved" in refusal(capsys, "resume", "run.spica")
+    assert "run.spica is not a checkpoint of Spica" in refusal(capsys, "resume", "run.spica")
     assert "no such file" in refusal(capsys, "resume", "absent.spica")
 
 
@@ -155,8 +155,8 @@ def test_a_run_of_another_design_is_refused(saved, capsys):
         (("--force",), "--force needs --save"),
         (("--save", "r", "--save-at", "0"), "--save-at must be 1 or more"),
         (("--save", "r", "--save-at", "9", "--max-cycles", "9"), "below its limit of 9"),
-        (("--save", "r", "--save-at", "9", "--engine", "amaranth"), "on engine verilator"),
-        (("--save", "r", "--save-at", "9", "--trace", "t.vcd"), "must have no trace"),
+        (("--save", "r", "--save-at", "9", "--engine", "amaranth"), "need engine verilator"),
+        (("--save", "r", "--save-at", "9", "--trace", "t.vcd"), "cannot write a trace"),
         (("--save", ".", "--save-at", "9", "--force"), "is a folder"),
     ],
 )

@@ -1,4 +1,4 @@
-// The arithmetic over whole arrays, for tests and measurements.
+// Arithmetic over whole arrays, for tests and measurements.
 #include <cfenv>
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@ using namespace spica;
 
 namespace {
 
-// What other code in the process may have made of the processor.
+// Floating-point modes that other code in the process may have set.
 enum class Processor : uint32_t { AsIs, TowardZero, Down, Up, Flushing };
 Processor chosen = Processor::AsIs;
 
-// The processor as chosen, for the time of one call.
+// Sets the chosen mode for the duration of one call.
 class Setting {
 public:
     Setting() {
@@ -41,7 +41,7 @@ private:
     std::fenv_t before_;
 };
 
-// A rounded operation of warps of `lanes` lanes: a mode, a mask and flags for each warp.
+// Rounded operation on warps of `lanes` lanes, with a mode, a mask and flags per warp.
 template <typename Operation>
 void warps(std::size_t count, unsigned lanes, const uint32_t* masks, const uint32_t* a,
            const uint32_t* b, const uint32_t* c, const uint32_t* modes, uint32_t* results,
@@ -69,7 +69,7 @@ void warps(std::size_t count, unsigned lanes, const uint32_t* masks, const uint3
             results[k] = __VA_ARGS__;                                                      \
         }                                                                                  \
     }
-// One lane at a time, the exact way, and in warps.
+// Three functions: one lane at a time, the exact path, and whole warps.
 #define ROUNDED(name, policy, ...)                                                         \
     OPERATION(name, __VA_ARGS__)                                                           \
     OPERATION(name##_exact, policy::slow(x, y, z, mode, raised))                           \
@@ -115,7 +115,7 @@ void spica_special(std::size_t count, uint32_t function, const uint32_t* a, uint
     }
 }
 
-// Registers of `count` warps, in and out.
+// `registers` holds the registers of `count` warps, both inputs and results.
 void spica_hmma(std::size_t count, uint32_t accumulators, uint32_t* registers) {
     Setting setting;
     constexpr std::size_t words = 32 * kTile;

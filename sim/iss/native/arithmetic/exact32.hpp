@@ -1,7 +1,6 @@
-// Sums, products, quotients and roots of FP32 in integers: every mode, every operand.
+// FP32 sums, products, quotients and roots in integers, for all rounding modes and operands.
 //
-// Neither the processor's rounding mode nor its flags, nor a setting that flushes subnormals,
-// has any effect.
+// The processor's rounding mode, flags and flushing of subnormals have no effect.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -18,14 +17,14 @@ inline uint32_t invalid32(uint32_t& flags) {
     return kNan;
 }
 
-// The NaN that operands make.
+// NaN result of operands with a NaN; a signalling NaN raises invalid.
 template <typename... Operands>
 uint32_t nan32(uint32_t& flags, Operands... operands) {
     if ((is_signalling32(operands) || ...)) flags |= flag::invalid;
     return kNan;
 }
 
-// A number other than 0 and infinity: `significand * 2**exponent`, its 24th bit being 1.
+// Finite number other than 0: `significand * 2**exponent`, with bit 23 of the significand set.
 struct Number32 {
     bool negative;
     int exponent;
@@ -47,13 +46,13 @@ struct Number32 {
 
 namespace exact {
 
-// a * b + c where the product is a number other than 0, and c is finite.
+// a * b + c for a finite product other than 0 and a finite c.
 inline uint32_t fused_sum(uint32_t a, uint32_t b, uint32_t c, Rounding rounding,
                           uint32_t& flags) {
     Number32 x(a), y(b);
     bool negative = x.negative != y.negative;
-    // The addend gets its first bit at place 61, the product at 60 or 61: a carry still fits,
-    // and what cancels more than a bit has lost only zeros when it was shifted.
+    // The leading bit of the addend is at place 61, of the product at 60 or 61, so a carry fits.
+    // If more than one bit cancels, the shift before has lost only zeros.
     uint64_t product = static_cast<uint64_t>(x.significand) * y.significand << 14;
     int exponent = x.exponent + y.exponent - 14;
     if ((c & kMagnitude) == 0) return rounded(negative, exponent, product, rounding, flags);
@@ -79,7 +78,7 @@ inline uint32_t fma32(uint32_t a, uint32_t b, uint32_t c, Rounding rounding, uin
     uint32_t x = a & kMagnitude, y = b & kMagnitude, z = c & kMagnitude;
     uint32_t sign = (a ^ b) & kSign;
     if (x >= kInfinity || y >= kInfinity || z >= kInfinity) {
-        // Infinity times zero is invalid beside a quiet NaN as well.
+        // Infinity times zero is invalid even if the addend is a quiet NaN.
         if ((x == kInfinity && y == 0) || (x == 0 && y == kInfinity)) return invalid32(flags);
         if (is_nan32(a) || is_nan32(b) || is_nan32(c)) return nan32(flags, a, b, c);
         if (x < kInfinity && y < kInfinity) return c;
@@ -115,7 +114,7 @@ inline uint32_t div32(uint32_t a, uint32_t b, Rounding rounding, uint32_t& flags
 
 // The square root of `x`, below 2**63, rounded down.
 inline uint64_t integer_root(uint64_t x) {
-    // However the processor rounds, this is at most one off.
+    // In any rounding mode of the processor, this is off by at most one.
     uint64_t root = static_cast<uint64_t>(std::sqrt(static_cast<double>(x)));
     while (root * root > x) --root;
     while ((root + 1) * (root + 1) <= x) ++root;

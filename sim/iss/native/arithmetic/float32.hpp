@@ -1,8 +1,7 @@
-// Arithmetic of FP32 as RISC-V's F extension (2.2) wants it: bits in, bits and flags out.
+// FP32 arithmetic of the RISC-V F extension (2.2): bits in, bits and flags out.
 //
-// Every result is the exact one rounded once; NaN is the canonical one, tininess is detected
-// after rounding. `flags` are set, never cleared. Neither the processor's rounding mode nor its
-// flags have any effect.
+// Every result is the exact one rounded once. NaN results are canonical; tininess is detected after
+// rounding. `flags` are set, never cleared. The processor's rounding mode and flags have no effect.
 #pragma once
 #include <cstdint>
 
@@ -34,7 +33,7 @@ inline uint32_t sqrt32(uint32_t a, Rounding rounding, uint32_t& flags) {
     return one32<SquareRoot>(a, 0, 0, rounding, flags);
 }
 
-// Numbers as integers in the same order; the zeros are equal.
+// Maps numbers to integers in the same order; both zeros map to 0.
 inline int32_t ordered32(uint32_t a) {
     int32_t magnitude = static_cast<int32_t>(a & kMagnitude);
     return a & kSign ? -magnitude : magnitude;
@@ -64,8 +63,7 @@ inline bool le32(uint32_t a, uint32_t b, uint32_t& flags) {
     return ordered32(a) <= ordered32(b);
 }
 
-// The lesser one, or the greater one if `greater`: -0 is below +0, of a NaN and a number it is
-// the number.
+// Smaller operand, or the greater one if `greater`. -0 is below +0; a number is preferred to a NaN.
 inline uint32_t pick32(uint32_t a, uint32_t b, bool greater, uint32_t& flags) {
     if (is_nan32(a) || is_nan32(b)) {
         nan32(flags, a, b);
@@ -83,7 +81,7 @@ inline uint32_t max32(uint32_t a, uint32_t b, uint32_t& flags) {
     return pick32(a, b, true, flags);
 }
 
-// One bit of ten, as `fclass` numbers them.
+// One-hot class of ten bits, as `fclass` numbers them.
 inline uint32_t class32(uint32_t a) {
     uint32_t magnitude = a & kMagnitude;
     if (magnitude > kInfinity) return is_signalling32(a) ? 1u << 8 : 1u << 9;
@@ -91,7 +89,7 @@ inline uint32_t class32(uint32_t a) {
     return a & kSign ? 1u << (3 - size) : 1u << (4 + size);
 }
 
-// What lies outside the range becomes the end of it, NaN the upper end: invalid, not inexact.
+// Values outside the range saturate, NaN to the upper end; they raise invalid, not inexact.
 inline uint32_t to_int32(uint32_t a, bool is_signed, Rounding rounding, uint32_t& flags) {
     uint64_t below = is_signed ? uint64_t{1} << 31 : 0;
     uint64_t above = is_signed ? 0x7FFF'FFFF : 0xFFFF'FFFF;
@@ -107,7 +105,7 @@ inline uint32_t to_int32(uint32_t a, bool is_signed, Rounding rounding, uint32_t
         flags |= flag::invalid;
         return beyond;
     }
-    // 32 bits before the point and 32 behind it.
+    // Fixed point: 32 integer bits and 32 fraction bits.
     uint64_t fixed = static_cast<uint64_t>(number.significand) << 32;
     fixed = number.exponent >= 0 ? fixed << number.exponent
                                  : shift_right_jam(fixed, -number.exponent);

@@ -1,4 +1,4 @@
-// Products and sums of FP16 to nearest even, in integers, and their value as FP32.
+// FP16 products and sums in integers, rounded to nearest even, and conversion to FP32.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace half {
 
 constexpr uint32_t kSign16 = kFp16.sign(), kMagnitude16 = kFp16.magnitude();
 constexpr uint32_t kInfinity16 = kFp16.infinity(), kNan16 = kFp16.nan();
-// The unit of a subnormal number: every finite one is a multiple of 2**kUnit16.
+// Exponent of the subnormal unit: every finite number is a multiple of 2**kUnit16.
 constexpr int kUnit16 = 1 - kFp16.bias() - kFp16.fraction_width;
 
-// The magnitude of a finite number in units of 2**kUnit16: up to 41 bits.
+// Magnitude of a finite number in units of 2**kUnit16: up to 41 bits.
 inline int64_t units(uint32_t a) {
     uint32_t field = (a & kMagnitude16) >> kFp16.fraction_width;
     int64_t fraction = a & (kFp16.hidden() - 1);
@@ -34,7 +34,7 @@ inline uint32_t multiply(uint32_t a, uint32_t b) {
         return is_nan ? kNan16 : sign | kInfinity16;
     }
     if (x == 0 || y == 0) return sign;
-    // Without the zeros behind their digits, whose product would be too long.
+    // Trailing zeros are removed first: with them the product could exceed 64 bits.
     int64_t first = units(x), second = units(y);
     int first_zeros = std::countr_zero(static_cast<uint64_t>(first));
     int second_zeros = std::countr_zero(static_cast<uint64_t>(second));

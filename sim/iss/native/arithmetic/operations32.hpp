@@ -1,6 +1,6 @@
-// The rounded operations of FP32, each in two ways: exact for all, and fast for what is ordinary.
+// Rounded FP32 operations with two paths each: exact for all operands, fast for ordinary ones.
 //
-// All take three operands, used or not, so that whoever applies them need not tell them apart.
+// All take three operands, used or not, so that callers can treat them alike.
 #pragma once
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace spica {
 
-// a * b + c, where kSign turns the sign of the product or of the addend.
+// a * b + c; kSign negates the product or the addend.
 template <uint32_t product_sign = 0, uint32_t addend_sign = 0>
 struct MultiplyAdd {
     template <typename Words>
@@ -39,7 +39,7 @@ struct Multiply {
         return OrdinaryOf<Words>::multiply(a, b);
     }
     static uint32_t slow(uint32_t a, uint32_t b, uint32_t, Rounding rounding, uint32_t& flags) {
-        // A zero of the product's sign changes nothing.
+        // Adding a zero with the sign of the product does not change it.
         return exact::fma32(a, b, (a ^ b) & kSign, rounding, flags);
     }
 };
@@ -64,7 +64,7 @@ struct SquareRoot {
     }
 };
 
-// `Operation` of one lane.
+// Result of `Operation` for one lane.
 template <typename Operation>
 uint32_t one32(uint32_t a, uint32_t b, uint32_t c, Rounding rounding, uint32_t& flags) {
     if (rounding == Rounding::NearestEven && processor_is_ordinary()) [[likely]] {

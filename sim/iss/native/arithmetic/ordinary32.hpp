@@ -1,5 +1,6 @@
-// Arithmetic of FP32 by the processor's own: ordinary operands, to nearest even, nothing raised
-// but inexact; several lanes at a time. It says where that is so; elsewhere a result means nothing.
+// FP32 arithmetic with the processor's floating point, several lanes at a time, for ordinary
+// operands: rounding to nearest even, no flag except inexact. `state` marks the lanes for which
+// this does not hold; their results are undefined.
 #pragma once
 #include <bit>
 #include <cfloat>
@@ -16,7 +17,7 @@
 static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
               "float and double must not be computed in wider formats");
 
-// Vectors longer than the processor's are passed otherwise than where it has them; all is inline.
+// The ABI for vectors longer than the processor's differs between targets; all code is inline.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace spica {
@@ -37,7 +38,7 @@ inline bool processor_is_ordinary() {
 #endif
 }
 
-// Vectors of GCC and Clang, which any processor's instructions can do.
+// Vector types of GCC and Clang, available on any processor.
 template <unsigned width>
 struct Vectors;
 #define SPICA_VECTORS(width)                                             \
@@ -55,7 +56,7 @@ SPICA_VECTORS(4);
 SPICA_VECTORS(8);
 #undef SPICA_VECTORS
 
-// `width` lanes.
+// Results and state of `width` lanes.
 template <unsigned width>
 struct Ordinary {
     using Words = typename Vectors<width>::Words;
@@ -66,7 +67,7 @@ struct Ordinary {
     static constexpr int64_t kInexact = 1, kInvalid = 2;
 
     Words bits;
-    Longs state;  // of kInexact and kInvalid
+    Longs state;  // kInexact, kInvalid or both
 
     static Words load(const uint32_t* from) {
         Words words;
@@ -77,9 +78,9 @@ struct Ordinary {
         return __builtin_convertvector(__builtin_bit_cast(Floats, a), Doubles);
     }
 
-    // `exact` holds a number but for what was `lost`, and is rounded once more: that is right
-    // unless it was taken for the middle between two results. The least normal number is left
-    // out, as it may be tiny; so is what is not finite, and NaN.
+    // Rounds `exact` once more; lanes with `lost` have lost lower bits before. The result is
+    // correct unless a lane with `lost` appears to be the middle between two floats. The smallest
+    // normal number is marked invalid, as it may be tiny; so are infinities and NaN.
     static Ordinary narrowed(Doubles exact, Longs lost) {
         constexpr int64_t below = (int64_t{1} << 29) - 1, middle = int64_t{1} << 28;
         Floats value = __builtin_convertvector(exact, Floats);
@@ -99,13 +100,13 @@ struct Ordinary {
     }
 
     static Ordinary sum(Doubles a, Doubles b) {
-        // Knuth's TwoSum: `error` is exactly what the sum lost.
+        // Knuth's TwoSum: `error` is exactly the rounding error of the sum.
         Doubles sum = a + b, virtual_b = sum - a;
         Doubles error = (a - (sum - virtual_b)) + (b - virtual_b);
         return with_zero(sum, narrowed(sum, error != 0));
     }
     static Ordinary add(Words a, Words b) { return sum(widened(a), widened(b)); }
-    // The product is exact.
+    // The product of two floats is exact in double precision.
     static Ordinary fma(Words a, Words b, Words c) {
         return sum(widened(a) * widened(b), widened(c));
     }
@@ -113,7 +114,7 @@ struct Ordinary {
         Doubles product = widened(a) * widened(b);
         return with_zero(product, narrowed(product, Longs{}));
     }
-    // Quotients and roots of 53 bits are no middle, and rounded once more are right.
+    // A quotient or root of 53 bits is never a middle, so rounding once more is correct.
     static Ordinary divide(Words a, Words b) {
         Doubles quotient = widened(a) / widened(b);
         Ordinary result = narrowed(quotient, Longs{});
@@ -129,7 +130,7 @@ struct Ordinary {
         return {bits, (state & kInvalid) | (~is_exact & kInexact)};
     }
 
-    // The states of all lanes, ORed.
+    // OR of the states of all lanes.
     int64_t any() const {
         if constexpr (width == 1) {
             return state[0];

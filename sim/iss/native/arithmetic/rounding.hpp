@@ -1,11 +1,11 @@
-// Rounding to FP32 or FP16, once, in integers: what every operation's exact result ends in.
+// Rounding to FP32 or FP16 in integers: the final step of every exact operation.
 #pragma once
 #include <bit>
 #include <cstdint>
 
 namespace spica {
 
-// As `frm` encodes it.
+// Rounding modes, as `frm` encodes them.
 enum class Rounding : uint32_t { NearestEven, TowardZero, Down, Up, NearestMaxMagnitude };
 
 // Exceptions, as `fflags` encodes them.
@@ -30,7 +30,7 @@ constexpr uint32_t kSign = kFp32.sign(), kMagnitude = kFp32.magnitude();
 constexpr uint32_t kInfinity = kFp32.infinity(), kNan = kFp32.nan();
 constexpr uint32_t kLeastNormal = kFp32.hidden(), kOne = 0x3F80'0000;
 
-// Whether a magnitude goes up by `rest`, what is below its last place; `half` is half a place.
+// Whether a magnitude is rounded up; `rest` is the part below its last place, `half` half a place.
 inline bool rounds_up(Rounding rounding, bool negative, bool odd, uint64_t rest, uint64_t half) {
     switch (rounding) {
         case Rounding::NearestEven: return rest > half || (rest == half && odd);
@@ -41,13 +41,13 @@ inline bool rounds_up(Rounding rounding, bool negative, bool odd, uint64_t rest,
     }
 }
 
-// `x >> places`; the last bit is also 1 where a bit was lost.
+// `x >> places` with sticky bit: the last bit is also 1 if a 1 was shifted out.
 inline uint64_t shift_right_jam(uint64_t x, int places) {
     if (places > 63) return x != 0;
     return x >> places | ((x & ((uint64_t{1} << places) - 1)) != 0);
 }
 
-// What a number too large becomes: infinity, or the largest number.
+// Result of an overflow: infinity, or the largest finite number.
 template <Format form>
 uint32_t overflowed(bool negative, Rounding rounding, uint32_t& flags) {
     flags |= flag::overflow | flag::inexact;
@@ -56,8 +56,8 @@ uint32_t overflowed(bool negative, Rounding rounding, uint32_t& flags) {
     return (form.infinity() - stays) | (negative ? form.sign() : 0);
 }
 
-// `significand * 2**exponent`, not 0, rounded. Where `significand` has two bits more than the
-// format or above, its last one may stand for any part of it.
+// Rounds `significand * 2**exponent`, which is not 0. If `significand` has at least two bits more
+// than the format, its last bit may be a sticky bit.
 template <Format form = kFp32>
 uint32_t rounded(bool negative, int exponent, uint64_t significand, Rounding rounding,
                  uint32_t& flags) {
@@ -68,7 +68,8 @@ uint32_t rounded(bool negative, int exponent, uint64_t significand, Rounding rou
     int field = exponent - zeros + 63 + form.bias();
     bool tiny = false;
     if (field <= 0) {
-        // Tiny is what stays below the least normal number, rounded to as many bits as that has.
+        // A number is tiny if it stays below the smallest normal number when rounded to the full
+        // width of the significand.
         bool ones = significand >> dropped == 2 * form.hidden() - 1;
         bool carries = ones && rounds_up(rounding, negative, true, significand & rest_mask, half);
         tiny = field < 0 || !carries;
@@ -78,7 +79,7 @@ uint32_t rounded(bool negative, int exponent, uint64_t significand, Rounding rou
     uint64_t kept = significand >> dropped, rest = significand & rest_mask;
     if (rest != 0) flags |= tiny ? flag::underflow | flag::inexact : flag::inexact;
     kept += rounds_up(rounding, negative, kept & 1, rest, half);
-    // The first bit, where there is one, and a carry add to the exponent.
+    // The hidden bit, if set, and a rounding carry add to the exponent.
     uint64_t magnitude = (static_cast<uint64_t>(field - 1) << form.fraction_width) + kept;
     if (magnitude >= form.infinity()) return overflowed<form>(negative, rounding, flags);
     return static_cast<uint32_t>(magnitude) | (negative ? form.sign() : 0);

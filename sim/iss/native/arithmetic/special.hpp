@@ -1,8 +1,7 @@
-// The special functions, to the bit as the unit computes them: quadratics in tables' segments.
+// Special functions, bit-exact to the SFU: quadratic interpolation in the segments of tables.
 //
-// Words with a width of n are integers in units of 2**-n. What is dropped on the way belongs to
-// the definition; sim/golden/arith/special/special_function.py tells why. The result is rounded to the nearest even, and
-// no flags are raised.
+// Words with a width of n are integers in units of 2**-n. Truncations are part of the definition;
+// sim/golden/arith/special/special_function.py explains them. The result is rounded to nearest even, without flags.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -18,10 +17,11 @@ using namespace special_tables;
 
 constexpr int kFractionWidth = kFp32.fraction_width;
 constexpr int64_t kHidden = kLeastNormal;
-// What the values of three bits of a factor, the first shared with the digit below, stand for.
+// Magnitudes of radix-4 Booth digits: three bits of a factor, the lowest shared with the digit
+// below.
 constexpr int64_t kDigitMagnitude[] = {0, 1, 1, 2, 2, 1, 1, 0};
 
-// About x * (y + carry) / 2**dropped by radix-4 digits of y, negated if `negative` is 1.
+// Truncated x * (y + carry) / 2**dropped by radix-4 digits of y, negated if `negative` is 1.
 template <int digits, int dropped>
 inline int64_t truncated_product(int64_t x, int64_t y, int64_t carry = 0, int64_t negative = 0) {
     int64_t doubled = y * 2 | carry, total = 0;
@@ -35,7 +35,7 @@ inline int64_t truncated_product(int64_t x, int64_t y, int64_t carry = 0, int64_
     return total;
 }
 
-// About the square of a position in a segment, of its upper bits.
+// Truncated square of the upper bits of a position in a segment.
 inline int64_t square(int64_t x) {
     constexpr int dropped = 2 * kSquaredWidth - kSquareWidth;
     x >>= kOffsetWidth - kSquaredWidth;
@@ -68,7 +68,7 @@ int64_t look_up(int64_t v) {
     return interpolate(Table::coefficients[segment], x);
 }
 
-// A factor from 1 to below 2, what is to be added to round it, and its exponent.
+// Factor from 1 to below 2, its rounding carry, and its exponent.
 struct Factor {
     int64_t value, carry;
     int exponent;
@@ -76,7 +76,7 @@ struct Factor {
     // `x` is in units of 2**-width.
     Factor(int64_t x, int width) {
         int length = 64 - std::countl_zero(static_cast<uint64_t>(x));
-        // One bit more, which says whether to round up.
+        // One more bit, the rounding carry.
         int places = kFactorWidth + 2 - length;
         int64_t doubled = places >= 0 ? x << places : x >> -places;
         value = doubled >> 1;
@@ -91,7 +91,7 @@ inline int64_t multiply(int64_t value, int64_t factor, int64_t carry, int64_t ne
            truncated_product<kFactorDigits, dropped>(value, factor, carry, negative);
 }
 
-// `significand * 2**exponent` to the nearest.
+// `significand * 2**exponent`, rounded to nearest even.
 inline uint32_t nearest(bool negative, int64_t significand, int exponent) {
     uint32_t ignored = 0;
     if (significand < 0) return nearest(!negative, -significand, exponent);
@@ -100,7 +100,7 @@ inline uint32_t nearest(bool negative, int64_t significand, int exponent) {
                    ignored);
 }
 
-// A positive number as significand and exponent, the argument its fraction.
+// Magnitude of a number as significand and exponent; `argument` is its fraction.
 struct Split {
     int64_t significand, argument;
     int exponent;
@@ -127,7 +127,7 @@ inline uint32_t reciprocal_root(uint32_t a) {
 
 inline uint32_t exponential(uint32_t a) {
     Number32 number(a);
-    // The argument rounded down; far beyond what FP32 holds, on either side, it does not matter.
+    // The argument rounded down; its value is irrelevant far outside the range of FP32 results.
     int64_t units = number.negative ? -static_cast<int64_t>(number.significand)
                                     : static_cast<int64_t>(number.significand);
     int places = number.exponent + kArgumentWidth;
@@ -145,7 +145,7 @@ inline uint32_t logarithm(uint32_t a) {
     int e = x.exponent + upper;
     int64_t v = x.argument;
     if (upper) {
-        // Of a subnormal's the complement, a unit less: its logarithm is far from zero.
+        // For subnormals the complement is one unit less: their logarithm is far from zero.
         bool subnormal = a >> kFractionWidth == 0;
         v = ((int64_t{1} << kArgumentWidth) - v - subnormal) >> 1;
     }
@@ -176,12 +176,12 @@ inline uint32_t circular(uint32_t a, bool cosine) {
     Split x(a);
     bool negative = !cosine && a >> 31;
     if (x.exponent < kTinyAngle) return cosine ? kOne : a;
-    // A small angle is kept eight times as fine in place of its octant, which is 0.
+    // A small angle is in octant 0, so it uses the octant's bits for eight times the resolution.
     bool small = x.exponent < -1;
     int64_t word = turns(x.significand, small ? 1 : x.exponent);
     int64_t octant = small ? 0 : word >> (kTurnWidth - 3);
     if (!small) {
-        // The place after the last known bit gets a 1: the middle of what it can stand for.
+        // The bit after the last known one is set to 1, the middle of the unknown interval.
         constexpr int64_t mask = (int64_t{1} << kTurnWidth) - 1;
         word = ((word ^ -(octant & 1)) << 3 & mask) | 4;
     }
@@ -195,7 +195,7 @@ inline uint32_t circular(uint32_t a, bool cosine) {
     return nearest(negative, product, factor.exponent - shift - kProductWidth);
 }
 
-// What each function, in the order of `Special`, gives at +0, -0, +infinity and -infinity.
+// Results of each function, in the order of `Special`, at +0, -0, +infinity and -infinity.
 constexpr uint32_t kLimits[][4] = {
     {kInfinity, kInfinity | kSign, 0, kSign},                 // Rcp
     {kInfinity, kInfinity | kSign, 0, kNan},                  // Rsqrt

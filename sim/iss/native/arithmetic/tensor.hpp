@@ -1,4 +1,4 @@
-// The tensor instructions: which numbers lie where in registers and shared memory.
+// Tensor instructions: layout of tiles in registers and shared memory.
 #pragma once
 #include <cassert>
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace spica {
 
 constexpr unsigned kHmmaDepth = 16, kHgmmaDepth = 32, kHgmmaTiles = 2;
 
-// Where register `r` of an accumulator's fragment has its number of `lane` in the tile.
+// Position in the tile of register `r`, lane `lane`, of an accumulator fragment.
 inline unsigned tile_row(unsigned r, unsigned lane) { return (lane & 5) + (r & 2); }
 inline unsigned tile_column(unsigned r, unsigned lane) { return (lane & 2) + (r & 1) + (r & 4); }
 
-// `f[8 * r + lane]` of a fragment's eight registers as a tile, and back.
+// Conversion between a fragment of eight registers, `f[8 * r + lane]`, and a tile.
 inline void gather_tile(const uint32_t* f, Tile& c) {
     for (unsigned r = 0; r < kTile; ++r) {
         for (unsigned lane = 0; lane < kTile; ++lane) {
@@ -31,8 +31,8 @@ inline void scatter_tile(const Tile& c, uint32_t* f) {
     }
 }
 
-// 8 by 8 by 16 in registers of a warp of eight threads: lane l has row l of A in f0 to f7 and
-// column l of B in f8 to f15, two numbers in each with k ascending, the lower half first.
+// 8 x 8 x 16 product in the registers of a warp of eight threads: lane l holds row l of A in f0 to
+// f7 and column l of B in f8 to f15, two numbers per register with k ascending, lower half first.
 inline void hmma(uint32_t* f, unsigned threads, unsigned accumulators) {
     assert(threads == kTile);
     uint16_t a[kTile][kHmmaDepth], b[kHmmaDepth][kTile];
@@ -52,8 +52,8 @@ inline void hmma(uint32_t* f, unsigned threads, unsigned accumulators) {
     scatter_tile(c, f + accumulators * threads);
 }
 
-// 16 by 16 by 32: `a` 16 rows of 64 bytes, `b` 32 rows of 32 bytes; `c` the 32 registers of a
-// warp of eight threads, eight for each of the four tiles.
+// 16 x 16 x 32 product: `a` has 16 rows of 64 bytes, `b` 32 rows of 32 bytes; `c` is the 32
+// registers of a warp of eight threads, eight for each of the four tiles.
 inline void hgmma(const uint8_t* a, const uint8_t* b, uint32_t* c) {
     constexpr unsigned a_stride = 2 * kHgmmaDepth, b_stride = 2 * kHgmmaTiles * kTile;
     for (unsigned i = 0; i < kHgmmaTiles; ++i) {

@@ -1,7 +1,7 @@
-// Products of small matrices as chains of dot products of four, to the bit.
+// Bit-exact products of small matrices as chains of dot products of four terms.
 //
 // In each dot product, products are rounded to FP16 and added in pairs, each sum rounded to FP16;
-// the whole is added to an FP32 accumulator. All roundings are to nearest even; no flags.
+// the result is added to an FP32 accumulator. All roundings are to nearest even, without flags.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -42,7 +42,7 @@ void multiply_tile(TileRows<depth> a, TileColumns<depth> b, Tile& c) {
 
 }  // namespace exact
 
-// The same by the processor's floats, a row at a time. FP16 is kept as floats of that value.
+// The same with the processor's floats, a row at a time. FP16 values are held in floats.
 struct OrdinaryTile {
     using Words = Vectors<kTile>::Words;
     using Floats = Vectors<kTile>::Floats;
@@ -51,12 +51,12 @@ struct OrdinaryTile {
     static Words bits(Floats x) { return __builtin_bit_cast(Words, x); }
     static Floats floats(Words x) { return __builtin_bit_cast(Floats, x); }
 
-    // `x`, which has up to 24 bits, to FP16. Rounded twice, which does no harm to the sum of two
+    // Rounds `x`, of up to 24 bits, to FP16. Double rounding is harmless for the sum of two
     // numbers of 11 bits.
     static Floats rounded(Floats x) {
         constexpr uint32_t exponents = 0x7F80'0000, least = 0x3880'0000, places = 13 << 23;
         Words magnitude = bits(x) & kMagnitude, exponent = magnitude & exponents;
-        // A float of this size has its last place where FP16 has it beside `x`.
+        // The last place of a float of this magnitude equals that of FP16 at `x`.
         Floats coarse = floats((exponent > least ? exponent : Words{} + least) + places);
         Floats result = (floats(magnitude) + coarse) - coarse;
         Words stored = result >= 65536.0f ? Words{} + kInfinity : bits(result);
@@ -66,7 +66,7 @@ struct OrdinaryTile {
         uint32_t magnitude = a & half::kMagnitude16, sign = a & half::kSign16 ? kSign : 0;
         if (magnitude > half::kInfinity16) return std::bit_cast<float>(kNan);
         if (magnitude == half::kInfinity16) return std::bit_cast<float>(sign | kInfinity);
-        // As if of a float's exponent, then corrected.
+        // Interpret the bits with the exponent bias of a float, then scale.
         float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
         return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | sign);
     }
@@ -93,7 +93,7 @@ struct OrdinaryTile {
     }
 };
 
-// c += a . b, of rows of `a` and columns of `b`.
+// c += a . b, for rows of `a` and columns of `b`.
 template <unsigned depth>
 void multiply_tile(TileRows<depth> a, TileColumns<depth> b, Tile& c) {
     if (processor_is_ordinary()) [[likely]] {

@@ -1,4 +1,4 @@
-// Rounded operations over the lanes of a warp: several at a time where all are ordinary.
+// Rounded operations over the lanes of a warp, several lanes at a time if all are ordinary.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace spica {
 
-// Lanes of `mask` take their results and raise flags. Seldom needed, so it is kept out of the way.
+// Writes results and flags of the lanes in `mask`. Rarely called, hence not inlined.
 template <typename Operation, unsigned width>
 [[gnu::noinline]] void merge32(const Ordinary<width>& fast, uint32_t mask, const uint32_t* a,
                                const uint32_t* b, const uint32_t* c, uint32_t* results,
@@ -24,7 +24,7 @@ template <typename Operation, unsigned width>
     }
 }
 
-// `width` lanes that may all be ordinary.
+// Computes `width` lanes, with the fast path if all are ordinary.
 template <typename Operation, unsigned width>
 void some32(uint32_t mask, const uint32_t* a, const uint32_t* b, const uint32_t* c,
             uint32_t* results, uint32_t& flags) {
@@ -40,7 +40,7 @@ void some32(uint32_t mask, const uint32_t* a, const uint32_t* b, const uint32_t*
     }
 }
 
-// `Operation` of up to 32 lanes, of which those of `mask` take results and raise flags. `results`
+// Computes `Operation` for up to 32 lanes; only lanes in `mask` write results and flags. `results`
 // may be one of the operands.
 template <typename Operation>
 void lanes32(unsigned lanes, uint32_t mask, const uint32_t* a, const uint32_t* b,

@@ -1,4 +1,4 @@
-// Loads and stores: all lanes at once where they touch one piece of memory, else lane by lane.
+// Loads and stores: all lanes at once if they access one contiguous range, else lane by lane.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace spica {
 
-// The addresses of a load or store; lanes that are not active repeat the last active one.
+// Addresses of a load or store; inactive lanes repeat the address of the last active lane.
 struct Addresses {
     alignas(32) uint32_t lane[kMaxThreads];
     uint32_t least = ~0u, largest = 0, low_bits = 0;
@@ -43,7 +43,7 @@ inline bool is_in_dram(uint32_t address, uint32_t size) {
     return address >= DRAM_BASE && uint64_t{address} + size <= DRAM_END;
 }
 
-// Why a lane may not have its access; nothing if it may.
+// Result of checking the access of one lane, with the reason if it is illegal.
 struct Verdict {
     bool is_wrong;
     Reason reason;
@@ -63,7 +63,8 @@ inline Verdict judge(Step& step, uint32_t address, uint32_t size, bool is_store)
     return {true, is_store ? Reason::StoreOutside : Reason::LoadOutside};
 }
 
-// Whether every lane may have its access; else the fault of all lanes wrong as the lowest is.
+// Whether the accesses of all lanes are legal. If not, the fault has the reason of the lowest
+// faulting lane, and the lanes with the same reason.
 inline bool all_may(Step& step, const Addresses& addresses, uint32_t size, bool is_store) {
     uint32_t wrong = 0, wrong_for_any_reason = 0;
     Reason reason{};
@@ -80,7 +81,7 @@ inline bool all_may(Step& step, const Addresses& addresses, uint32_t size, bool 
     return false;
 }
 
-// A device has raised: it says itself what was wrong.
+// Fault raised by a unit model, which holds the message.
 inline bool device_fault(Step& step, uint32_t lane, uint32_t address) {
     return step.fault_at(Reason::Device, 1u << lane, address);
 }
@@ -116,7 +117,7 @@ bool load_slowly(Step& step, const Addresses& addresses) {
     return true;
 }
 
-// rd = what is at rs1 + immediate, extended as `Type` is.
+// rd = memory at rs1 + immediate, extended as `Type`.
 template <typename Type>
 bool load_lanes(Step& step) {
     Warp& warp = step.warp;
@@ -143,7 +144,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
     Warp& warp = step.warp;
     Machine& machine = step.machine;
     const uint32_t* values = warp.row(step.code.b);
-    // Devices first: they may still refuse.
+    // Unit registers first, since they can still fault.
     for (uint32_t lane = 0; lane < warp.stride; ++lane) {
         uint32_t address = addresses.lane[lane];
         if (!(warp.mask() >> lane & 1) || !is_register(step, address)) continue;
@@ -166,7 +167,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
     return true;
 }
 
-// What is at rs1 + immediate = the lower bits of rs2; of several lanes at one address the last.
+// Memory at rs1 + immediate = lower bits of rs2; the last of several lanes at one address wins.
 template <typename Type>
 bool store_lanes(Step& step) {
     Warp& warp = step.warp;

@@ -1,4 +1,4 @@
-// Branches and jumps: one pc for all lanes, so that they have to agree.
+// Branches and jumps: all lanes share one pc, so they must agree.
 #pragma once
 #include "instructions/lanes.hpp"
 

@@ -1,4 +1,4 @@
-// What changes which lanes and which warps run: masks, warps, divergence, barriers, the end.
+// Control of lanes and warps: masks, spawning, divergence, barriers, end of a core.
 #pragma once
 #include "instructions/lanes.hpp"
 
@@ -14,7 +14,7 @@ inline bool end_of_core(Step& step) {
     return true;
 }
 
-// A warp without lanes has ended; what warp 0 leaves in gp is the core's exit code.
+// A warp without active lanes has ended; gp of warp 0 is then the core's exit code.
 inline bool change_mask(Step& step, uint32_t mask) {
     Warp& warp = step.warp;
     if ((mask & warp.all_lanes()) == 0) {
@@ -41,7 +41,7 @@ inline bool spawn_warps(Step& step) {
     return true;
 }
 
-// Lanes whose bit 0 of rs1 is 1.
+// Mask of the active lanes with bit 0 of rs1 set.
 inline uint32_t lanes_true(Step& step) {
     return lanes_where(step, [](uint32_t a, uint32_t) { return a & 1; });
 }

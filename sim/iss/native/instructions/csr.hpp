@@ -7,7 +7,7 @@ namespace spica {
 
 inline constexpr uint32_t kIsa = 1u << 30 | 1u << 5 | 1u << 8 | 1u << 12;  // 32 bits, F, I, M
 
-// What a register holds, in one lane; false if there is none of that number.
+// Reads a CSR for one lane; returns false if the number does not exist.
 inline bool read_csr(Step& step, uint32_t number, uint32_t lane, uint32_t& value) {
     const Config& config = step.machine.config;
     const Warp& warp = step.warp;
@@ -19,7 +19,7 @@ inline bool read_csr(Step& step, uint32_t number, uint32_t lane, uint32_t& value
         case Csr::Fcsr: value = warp.frm << 5 | warp.fflags; return true;
         case Csr::Mscratch: value = warp.mscratch; return true;
         case Csr::Misa: value = kIsa; return true;
-        // A cycle here is an instruction of the core.
+        // The model has no clock: a cycle is an instruction of the core.
         case Csr::Mcycle:
         case Csr::Minstret: value = static_cast<uint32_t>(core.instructions); return true;
         case Csr::Mcycleh:
@@ -54,7 +54,7 @@ inline bool read_csr(Step& step, uint32_t number, uint32_t lane, uint32_t& value
     return is_counter(number);
 }
 
-// Whether a writable register took the value.
+// Writes a writable CSR; returns false on a fault of a unit.
 inline bool write_csr(Step& step, uint32_t number, uint32_t value) {
     Warp& warp = step.warp;
     if (number == static_cast<uint32_t>(Csr::Fflags)) warp.fflags = value & 0x1F;
@@ -72,7 +72,7 @@ inline bool write_csr(Step& step, uint32_t number, uint32_t value) {
 
 enum class CsrWrite { Replace, Set, Clear };
 
-// rd = the register, and the register = what `how` makes of it and of `operand`.
+// rd = CSR; CSR = combination of its value and `operand` according to `how`.
 inline bool access_csr(Step& step, CsrWrite how, uint32_t operand, bool writes) {
     Warp& warp = step.warp;
     uint32_t number = step.code.immediate, values[kMaxThreads];
@@ -95,7 +95,7 @@ inline bool access_csr(Step& step, CsrWrite how, uint32_t operand, bool writes) 
 }
 
 inline bool csr_register(Step& step, CsrWrite how) {
-    // x0 as the operand means that nothing is written, except by a replacement.
+    // With x0 as the operand nothing is written, except by a replacement.
     bool writes = how == CsrWrite::Replace || step.code.a != 0;
     return access_csr(step, how, step.warp.scalar(step.code.a), writes);
 }

@@ -1,5 +1,5 @@
-// What each instruction does, one line each. Without a default the compiler misses whichever the
-// table has and this has not.
+// Semantics of all instructions, one line each. The switch has no default, so that the compiler
+// reports an instruction of the table without a case.
 #pragma once
 #include "instructions/access.hpp"
 #include "instructions/branch.hpp"
@@ -60,7 +60,7 @@ inline bool execute(Step& s) {
         case Op::Jal: return jump_and_link(s);
         case Op::Jalr: return jump_to_register(s);
 
-        // Every store is seen at once, by loads and by what fetches instructions.
+        // Stores are visible immediately to loads and to instruction fetch.
         case Op::Fence: return true;
         case Op::FenceI: return true;
         case Op::Ecall: return end_of_core(s);

@@ -1,4 +1,4 @@
-// Float operations over lanes: the rounding mode, the flags of the warp.
+// Float operations over lanes, with rounding mode and flags of the warp.
 #pragma once
 #include "arithmetic/float32.hpp"
 #include "instructions/lanes.hpp"
@@ -32,7 +32,7 @@ bool float_map(Step& step, Operation operation) {
     return true;
 }
 
-// The same with a rounding mode as the last operand but one.
+// The same with the rounding mode as the next-to-last operand.
 template <typename Operation>
 bool rounded_map(Step& step, Operation operation) {
     Rounding rounding;

@@ -1,4 +1,4 @@
-// Tensor instructions: fragments of a whole warp, of which only active lanes take results.
+// Tensor instructions on the fragments of a whole warp; only active lanes write results.
 #pragma once
 #include "instructions/lanes.hpp"
 #include "arithmetic/tensor.hpp"
@@ -9,7 +9,7 @@ inline constexpr uint32_t kTensorThreads = 8, kFloats = 32;
 inline constexpr uint32_t kAccumulators[] = {16, 24};
 inline constexpr uint32_t kTileOperandBytes = 1024;
 
-// Float registers of a warp = a fragment worked out aside.
+// Writes a computed fragment to the float registers of a warp.
 inline void take(Warp& warp, const uint32_t* values) {
     for (uint32_t each = 0; each < kFloats; ++each) {
         merge(warp.row(kFloatRow + each), warp.lanes(), load(values + each * kTensorThreads));

@@ -1,4 +1,4 @@
-// Integer operations that want more than an expression: division, and upper halves of products.
+// Integer division and upper halves of products.
 #pragma once
 #include <cstdint>
 
@@ -6,8 +6,8 @@ namespace spica {
 
 inline int32_t as_signed(uint32_t a) { return static_cast<int32_t>(a); }
 
-// Without a trap: the quotient of a division by 0 is all ones, the remainder the dividend; the
-// quotient that is too large stays what it is.
+// Division without traps, as RISC-V defines it: division by 0 returns all ones and the dividend as
+// remainder; overflow returns the dividend.
 inline uint32_t divide_signed(uint32_t a, uint32_t b) {
     if (b == 0) return ~0u;
     if (a == 0x8000'0000u && b == ~0u) return a;

@@ -1,4 +1,4 @@
-// Operations on all lanes: chunks of a fixed size, which the compiler turns into vectors.
+// Operations on all lanes, in chunks of a fixed size that the compiler vectorizes.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -18,7 +18,7 @@ inline Chunk load(const uint32_t* row) {
     return chunk;
 }
 
-// Lanes that are active take the new value.
+// Writes the values of active lanes to a row.
 inline void merge(uint32_t* row, const uint32_t* active, const Chunk& values) {
     Chunk old = load(row), select = load(active), merged;
     for (uint32_t k = 0; k < kChunk; ++k) {
@@ -27,7 +27,7 @@ inline void merge(uint32_t* row, const uint32_t* active, const Chunk& values) {
     std::memcpy(row, merged.lane, sizeof merged.lane);
 }
 
-// rd = operation(rs1), for operations that are defined for any bits.
+// rd = operation(rs1), for operations that are defined for all bit patterns.
 template <typename Operation>
 bool map1(Step& step, Operation operation) {
     Warp& warp = step.warp;
@@ -39,7 +39,7 @@ bool map1(Step& step, Operation operation) {
     return true;
 }
 
-// rd = operation(rs1, rs2), likewise.
+// rd = operation(rs1, rs2), for operations that are defined for all bit patterns.
 template <typename Operation>
 bool map2(Step& step, Operation operation) {
     Warp& warp = step.warp;
@@ -56,7 +56,7 @@ inline bool fill(Step& step, uint32_t value) {
     return map1(step, [=](uint32_t) { return value; });
 }
 
-// Calls `action(lane)` for each of the lanes, the lowest first.
+// Calls `action(lane)` for each lane in the mask, lowest first.
 template <typename Action>
 void for_lanes(uint32_t mask, Action action) {
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -64,7 +64,7 @@ void for_lanes(uint32_t mask, Action action) {
     }
 }
 
-// The active lanes for which `predicate(rs1, rs2)` holds.
+// Mask of the active lanes for which `predicate(rs1, rs2)` holds.
 template <typename Predicate>
 uint32_t lanes_where(Step& step, Predicate predicate) {
     Warp& warp = step.warp;

@@ -1,10 +1,10 @@
-// One instruction on its way: what every unit works on, and how it says that something is wrong.
+// Context of one instruction under execution: its operands, and how a unit reports a fault.
 #pragma once
 #include "machine.hpp"
 
 namespace spica {
 
-// Units return whether the instruction was executed; if not, nothing has changed.
+// Units return whether the instruction was executed; if not, no state has changed.
 struct Step {
     Machine& machine;
     Warp& warp;
