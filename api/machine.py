@@ -208,7 +208,7 @@ class Machine:
             mac_utilization=done.get("mac_utilization"),
             result=done,
         )
-        if done["check"]["verdict"] != "right":
+        if done["check"]["verdict"] != "pass":
             raise MachineError(f"the result check failed: {done['check']}")
 
 

@@ -51,7 +51,7 @@ def busy(name: str, lockstep: bool) -> dict:
     with patch("spica.sim.run.core_executor.CoreMachine", TimedMachine):
         sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
         result = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
-    if result["check"]["verdict"] != "right":
+    if result["check"]["verdict"] != "pass":
         raise SystemExit(f"{name} has a wrong result: {result['check']}")
     return speed(result["cycles"], TimedMachine.times) | {"lockstep": lockstep}
 

@@ -54,7 +54,7 @@ def targets(runs: list[dict]) -> Iterator[Target]:
                 unit="%",
                 at_least=True,
             )
-    wrong = sum(run["check"]["verdict"] != "right" for run in runs)
+    wrong = sum(run["check"]["verdict"] != "pass" for run in runs)
     yield Target(name="runs with a wrong result", value=wrong, limit=0)
 
 

@@ -11,7 +11,7 @@ from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.sim.engine.compiler import find_compiler
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import START
 
 from .target import Target
@@ -90,7 +90,7 @@ def speed(code: str, threads: int, instructions: int) -> dict:
     outcome = iss.run(1 << 40)
     seconds = time.perf_counter() - started
     processor = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
-    if outcome.stop is not Stop.DONE:
+    if outcome.stop is not StopReason.DONE:
         raise SystemExit(f"{code} must run to its end for a valid speed: {outcome}")
     statistics = iss.statistics
     return {

@@ -171,7 +171,7 @@ def targets(runs: list[dict], quick: bool) -> Iterator[Target]:
     """Yield the targets of the runs; quick runs only need correct results."""
     if not quick:
         yield from memory_targets(runs)
-    wrong = sum(run["check"]["verdict"] != "right" for run in runs)
+    wrong = sum(run["check"]["verdict"] != "pass" for run in runs)
     yield Target(name="runs with a wrong result", value=wrong, limit=0)
 
 

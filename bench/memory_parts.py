@@ -5,14 +5,14 @@ from amaranth.lib.wiring import Component
 from spica.hw.cluster.l2_place import cluster_l2
 from spica.hw.config import ClusterConfig
 from spica.hw.lib.axi_mux import AxiMux
-from spica.hw.memory.l1.cluster_layouts import data_misses
+from spica.hw.memory.l1.cluster_layouts import data_mshr_config
 from spica.hw.memory.l1.data_cache import DataCache
 from spica.hw.memory.l1.instruction_cache import InstructionCache
 from spica.hw.memory.l2.l2_slice import L2Slice
-from spica.hw.memory.l2.prefetcher import L2Ahead
-from spica.hw.memory.path.coalescer import LaneGroups
+from spica.hw.memory.l2.prefetcher import L2Prefetcher
+from spica.hw.memory.path.coalescer import Coalescer
 from spica.hw.memory.path.line_masters import LineMasters
-from spica.hw.memory.path.memory_unit import CorePath, cluster_mux
+from spica.hw.memory.path.memory_unit import MemoryUnit, cluster_mux
 
 __all__ = ["memory_parts"]
 
@@ -20,12 +20,12 @@ __all__ = ["memory_parts"]
 def memory_parts(config: ClusterConfig) -> dict[str, Component]:
     """Return the memory blocks of a cluster with cores, by the names of `MEMORY_CELLS`."""
     return {
-        "coalescer": LaneGroups(config),
+        "coalescer": Coalescer(config),
         "L1I": InstructionCache(config),
-        "L1D": DataCache(data_misses(config)),
+        "L1D": DataCache(data_mshr_config(config)),
         "masters of a core": LineMasters(config),
-        "path of a core": CorePath(config),
+        "path of a core": MemoryUnit(config),
         "AXI multiplexer": AxiMux(cluster_mux(config)),
-        "reading ahead of the L2": L2Ahead(cluster_l2(config)),
+        "reading ahead of the L2": L2Prefetcher(cluster_l2(config)),
         "slice of the L2": L2Slice(cluster_l2(config)),
     }

@@ -15,11 +15,11 @@ from .options import JsonOption, JsonOutput, new_table, standard_output
 __all__ = ["ENGINES", "MODEL", "kernel_names", "list_all", "version"]
 
 ENGINES = {
-    "verilator": "the gateware as compiled C++, fast; the default",
-    "amaranth": "the gateware on Amaranth's own simulator, slow; small presets",
+    "verilator": "the RTL as compiled C++, fast; the default",
+    "amaranth": "the RTL on Amaranth's own simulator, slow; small presets",
     "iss": "instruction-set model, fastest, counts no cycles; programs for cores",
 }
-#: The engine that has no gateware.
+#: The engine that has no RTL.
 MODEL = "iss"
 
 

@@ -31,7 +31,7 @@ __all__ = [
 
 HOST_KERNEL = "gemm"
 DIMENSIONS = ("m", "n", "k")
-WRONG = 1
+FAIL = 1
 TRACES = (".vcd", *OVERVIEW_SUFFIXES)
 C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
 
@@ -80,7 +80,7 @@ def run_gemm(
             return 0
         if output.write(result):
             print(report(result), end="")
-    return 0 if result["check"]["verdict"] == "right" else WRONG
+    return 0 if result["check"]["verdict"] == "pass" else FAIL
 
 
 def is_overview(trace: Path | None) -> bool:

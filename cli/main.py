@@ -11,7 +11,7 @@ from . import area, catalog, doctor, fpga, generate, resume, run
 
 __all__ = ["app", "main"]
 
-WRONG = 1  # the machine computed a wrong value, faulted or hung
+FAIL = 1  # the machine computed a wrong value, faulted or hung
 BAD_INPUT = 2
 
 app = App(
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain(str(error), BAD_INPUT)  # what a compiler says has lines
     except MachineError as error:
         print(f"spica: {error}", file=sys.stderr)  # a report of several lines stays one
-        return WRONG
+        return FAIL
     except KeyboardInterrupt:
         return complain("interrupted", 130)
     except BrokenPipeError:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("SPICA_DEBUG"):
             raise
         kind = type(error).__name__
-        return complain(f"{kind}: {error} (SPICA_DEBUG=1 shows where)", WRONG)
+        return complain(f"{kind}: {error} (SPICA_DEBUG=1 shows where)", FAIL)
 
 
 def complain(sentence: str, code: int) -> int:

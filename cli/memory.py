@@ -39,11 +39,13 @@ def memory_of(
 
 
 def parsed_region(text: str) -> tuple[int, int]:
-    """Return address and bytes of ``--allow``."""
+    """Return address and bytes of ``--allow-region``."""
     try:
         address, nbytes = (int(part, 0) for part in text.split(":"))
     except ValueError:
-        raise UserError(f"--allow must be address:bytes, not {text!r}") from None
+        raise UserError(f"--allow-region must be address:bytes, not {text!r}") from None
     if not (DRAM_BASE <= address < address + nbytes <= DRAM_END):
-        raise UserError(f"--allow must lie within {DRAM_BASE:#x} to {DRAM_END:#x}, not {text}")
+        raise UserError(
+            f"--allow-region must lie within {DRAM_BASE:#x} to {DRAM_END:#x}, not {text}"
+        )
     return address, nbytes

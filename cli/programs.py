@@ -26,7 +26,7 @@ from .sizes import require_at_least
 
 __all__ = ["Terminal", "is_file_name", "is_waveform", "run_cores"]
 
-WRONG = 1
+FAIL = 1
 
 
 class Terminal:
@@ -116,8 +116,8 @@ def run_cores(
         except ProgramError as error:
             keep(draft)  # what was recorded before the end is what one looks at
             what = {"program": names} if is_file_name(names[0]) else {"kernel": names[0]}
-            mistake = {"check": {"verdict": "wrong"}, "mistake": error.mistake}
-            output.write({"preset": preset, **what, **mistake})
+            diagnostics = {"check": {"verdict": "fail"}, "diagnostics": error.diagnostics}
+            output.write({"preset": preset, **what, **diagnostics})
             raise
         keep(draft)
         if is_unfinished(result):
@@ -125,4 +125,4 @@ def run_cores(
             return 0
         if output.write(result):
             print(simt_report(result), end="")
-    return 0 if result["check"]["verdict"] == "right" else WRONG
+    return 0 if result["check"]["verdict"] == "pass" else FAIL

@@ -60,7 +60,7 @@ def run(
     schedule: str | None = None,
     max_instructions: int | None = None,
     allow_spills: Annotated[bool, Parameter(negative=())] = False,
-    allow: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    allow_region: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     trace: Path | None = None,
     trace_window: str | None = None,
     save: Path | None = None,
@@ -126,13 +126,13 @@ def run(
     optimize
         Optimization of the compiler of programs, 0 to 3; 3 if not given.
     schedule
-        Which warp goes next on iss: each in_turn (the default), or a random one.
+        Which warp goes next on iss: each round_robin (the default), or a random one.
     max_instructions
         Instructions of warps after which a run on iss counts as endless; 1,000,000,000 if not
         given.
     allow_spills
         Call a kernel right whose compiled code breaks the rules, as by values kept on the stack.
-    allow
+    allow_region
         DRAM that a program may touch besides its own, as address:bytes; may be repeated.
     trace
         Write a trace to this file: a waveform (.vcd), a timeline to look at (.html) or one for
@@ -160,7 +160,7 @@ def run(
     single = {"m": m, "n": n, "k": k}
     of_dram = {"--dram-bandwidth": dram_bandwidth, "--dram-latency": dram_latency}
     of_gemm = {"--data": data, "--c": c, "--driver": driver}
-    of_gateware = {
+    of_rtl = {
         "--trace": trace,
         "--trace-window": trace_window,
         "--max-cycles": max_cycles,
@@ -173,7 +173,7 @@ def run(
     }
     of_cores = {**of_memory, "--lockstep": lockstep}
     of_model = {"--max-instructions": max_instructions, "--schedule": schedule}
-    of_programs = {"--optimize": optimize, "--allow": allow or None}
+    of_programs = {"--optimize": optimize, "--allow-region": allow_region or None}
     if driver is not None:
         choose("driver", driver, DRIVERS)
     on_cores = kernel in EXACT_KERNELS and is_on_cores(preset, config, driver)
@@ -203,7 +203,7 @@ def run(
             return run_gemm(preset, config, sizes, replace(options, saving=saving), json)
     own = is_file_name(kernel)
     sized = {"--size": size, "-m": m, "-n": n, "-k": k} if own else {}
-    others = {**of_gateware, **of_cores, **of_dram} if engine == MODEL else of_model
+    others = {**of_rtl, **of_cores, **of_dram} if engine == MODEL else of_model
     if on_cores:
         require_choices(c_format=c, data=data)
         refuse(f"{kernel}, whose devices are those of the whole cluster", of_memory, ())
@@ -220,7 +220,7 @@ def run(
         seed=seed,
         memory=memory_of(seed, of_dram, of_memory),
         allow_spills=allow_spills,
-        allow=tuple(parsed_region(text) for text in allow),
+        allowed_regions=tuple(parsed_region(text) for text in allow_region),
         trace=trace,
         trace_window=parsed_window(trace_window, trace, engine, waveform=is_waveform(trace)),
         **given(

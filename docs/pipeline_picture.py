@@ -66,7 +66,7 @@ def drawn(told: Pipeline, life: Life, y: int, *, is_told: bool) -> Iterator[str]
         yield rectangle(letter, x, y + 3, wide - 1, HEIGHT - 6)
         yield f'<text class="on" x="{x + 5}" y="{y + 17}">{letter}</text>'
     for name, start, end in held_up(told)[life.number]:
-        if name == StallReason.DATA.name.lower():
+        if name == StallReason.SCOREBOARD.name.lower():
             x, wide = LEFT + WIDTH * start, WIDTH * (end - start)
             yield rectangle("hold", x, y + 3, wide - 1, HEIGHT - 6)
 

@@ -2,7 +2,10 @@
 
 from . import (
     arbiters,
+    cluster_barriers,
     combiners,
+    mshr_files,
+    mshrs,
     prefetchers,
     queues,
     register_slices,
@@ -10,9 +13,6 @@ from . import (
     slices,
     warp_scoreboards,
 )
-from . import cluster_barriers as synchronizers
-from . import mshr_files as miss_tables
-from . import mshrs as misses
 
 __all__ = ["PROOFS"]
 
@@ -20,12 +20,12 @@ PROOFS = (
     *queues.PROOFS,
     *register_slices.PROOFS,
     *arbiters.PROOFS,
-    *misses.PROOFS,
-    *miss_tables.PROOFS,
+    *mshrs.PROOFS,
+    *mshr_files.PROOFS,
     *slices.PROOFS,
     *prefetchers.PROOFS,
     *combiners.PROOFS,
-    *synchronizers.PROOFS,
+    *cluster_barriers.PROOFS,
     *warp_scoreboards.PROOFS,
     *scoreboards.PROOFS,
 )

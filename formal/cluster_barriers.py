@@ -5,7 +5,7 @@ from dataclasses import replace
 from amaranth import *
 from amaranth.utils import ceil_log2
 
-from spica.hw.cluster.cluster_barrier import Synchronizer
+from spica.hw.cluster.cluster_barrier import ClusterBarrier
 from spica.hw.config import PRESETS
 
 from .proof import Fault, Proof
@@ -30,13 +30,13 @@ class Meeting(Properties):
             | {f"barrier_{core}": range(barriers) for core in range(cores)}
             | {f"count_{core}": range(cores + 1) for core in range(cores)},
             fixed={"barrier": range(barriers), "who": range(cores)},
-            inside={f"kept_{b}": (f"synchronizer.count_{b}", width) for b in range(barriers)}
-            | {"after": ("synchronizer.arbiter.after", cores)},
+            inside={f"kept_{b}": (f"cluster_barrier.count_{b}", width) for b in range(barriers)}
+            | {"after": ("cluster_barrier.arbiter.after", cores)},
         )
 
     def state(self, m):
         cores = self.config.cores
-        m.submodules.synchronizer = self.dut = dut = Synchronizer(self.config)
+        m.submodules.cluster_barrier = self.dut = dut = ClusterBarrier(self.config)
         self.here, self.count = here, count = Signal(cores), Signal(range(cores + 1))
         taken, opens = Signal(cores), Signal()
         m.d.comb += opens.eq(0)
@@ -126,7 +126,7 @@ FAULTS = (
 
 PROOFS = (
     Proof(
-        name="synchronizer",
+        name="cluster_barrier",
         says="all cores are released once, in the cycle after the last arrival, and none before; "
         "only a core with a different count is refused; a core waits for at most one turn of each "
         "other core",
@@ -136,7 +136,7 @@ PROOFS = (
         faults=FAULTS,
     ),
     Proof(
-        name="synchronizer_8",
+        name="cluster_barrier_8",
         says="the same",
         size="8 cores, 4 barriers",
         kind=Meeting,

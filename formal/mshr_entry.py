@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-from spica.hw.memory.l1.mshr import MissConfig
+from spica.hw.memory.l1.mshr import MshrConfig
 
 __all__ = ["Entry"]
 
@@ -20,7 +20,7 @@ class Entry:
 
     """
 
-    def __init__(self, config: MissConfig, number: int):
+    def __init__(self, config: MshrConfig, number: int):
         def signal(name, shape):
             return Signal(shape, name=f"{name}_{number}")
 

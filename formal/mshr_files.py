@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from amaranth import *
 
-from spica.hw.memory.l1.mshr import MissConfig, fill_layout
-from spica.hw.memory.l1.mshr_file import MissTable, entry_width
+from spica.hw.memory.l1.mshr import MshrConfig, fill_layout
+from spica.hw.memory.l1.mshr_file import MshrFile, entry_width
 
 from .mshr_entry import Entry
 from .mshrs import SMALL
@@ -23,10 +23,10 @@ class Waiters(Properties):
     its answer.
     """
 
-    def __init__(self, config: MissConfig):
+    def __init__(self, config: MshrConfig):
         self.config = config
         cache = config.cache
-        entries = range(cache.misses)
+        entries = range(cache.mshrs)
         shapes = {
             "fill": fill_layout(config),
             "free": 1,
@@ -66,11 +66,11 @@ class Waiters(Properties):
 
     def state(self, m):
         config = self.config
-        m.submodules.table = self.dut = dut = MissTable(config)
+        m.submodules.table = self.dut = dut = MshrFile(config)
         given = ("looks", "present", "valids", "line", "wanted", "waiter", "place")
         given += ("filled", "filled_entry", "error", "invalidate", "pause")
         m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in given]
-        self.entries = [Entry(config, number) for number in range(config.cache.misses)]
+        self.entries = [Entry(config, number) for number in range(config.cache.mshrs)]
         waiter, replayed = Signal(config.waiters), Signal(config.waiters)
         waits = Signal(config.waiters)
         m.d.comb += [
@@ -249,7 +249,7 @@ FAULTS = (
 
 PROOFS = (
     Proof(
-        name="miss_table",
+        name="mshr_file",
         says="each waiter is answered once, with its word, when its line is complete; an answer "
         "is given whenever possible; no two lines are refilled into one way",
         size="2 lines of 2 beats, 4 waiters, 2 ways",
@@ -258,11 +258,11 @@ PROOFS = (
         faults=FAULTS,
     ),
     Proof(
-        name="miss_table_4",
+        name="mshr_file_4",
         says="the same",
         size="4 lines of 2 beats, 4 waiters, 2 ways",
         kind=Waiters,
-        arguments=(replace(SMALL, cache=replace(SMALL.cache, misses=4)),),
+        arguments=(replace(SMALL, cache=replace(SMALL.cache, mshrs=4)),),
         faults=(),
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth import *
 
 from spica.hw.config import CacheConfig
-from spica.hw.memory.l1.mshr import LineMiss, MissConfig, fill_layout
+from spica.hw.memory.l1.mshr import Mshr, MshrConfig, fill_layout
 
 from .proof import Fault, Proof
 from .properties import Assert, Assume, Properties
@@ -13,8 +13,8 @@ from .properties import Assert, Assume, Properties
 __all__ = ["PROOFS", "SMALL"]
 
 #: Two sets of two ways, lines of two beats of two words.
-SMALL = MissConfig(
-    cache=CacheConfig(size=32, ways=2, line_bytes=8, misses=2, prefetch=1),
+SMALL = MshrConfig(
+    cache=CacheConfig(size=32, ways=2, line_bytes=8, mshrs=2, prefetch=1),
     beat_bytes=4,
     word_bytes=2,
     waiters=4,
@@ -28,7 +28,7 @@ class OneLine(Properties):
     Only waiters of a complete line are answered, and no waiter requests twice.
     """
 
-    def __init__(self, config: MissConfig):
+    def __init__(self, config: MshrConfig):
         self.config = config
         super().__init__(
             free={
@@ -48,7 +48,7 @@ class OneLine(Properties):
 
     def state(self, m):
         config = self.config
-        m.submodules.miss = self.dut = dut = LineMiss(config)
+        m.submodules.miss = self.dut = dut = Mshr(config)
         given = ("looks", "line", "wanted", "begin", "way", "filled", "error", "invalidate")
         m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in (*given, "replayed")]
         waiter = Signal(config.waiters)
@@ -164,7 +164,7 @@ FAULTS = (
 
 PROOFS = (
     Proof(
-        name="line_miss",
+        name="mshr",
         says="a waiter of the line waits until it is answered, once the line is complete",
         size="4 waiters, 2 beats",
         kind=OneLine,

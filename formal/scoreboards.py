@@ -73,8 +73,8 @@ class RegisterOfCore(Properties):
         m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in same]
         for warp in warps:
             m.d.comb += [
-                dut.heads[warp].eq(self.entry("head", warp)),
-                dut.seconds[warp].eq(self.entry("second", warp)),
+                dut.slot_0_heads[warp].eq(self.entry("head", warp)),
+                dut.slot_1_heads[warp].eq(self.entry("second", warp)),
             ]
         self.issue(m, dut)
         claims = [
@@ -100,7 +100,7 @@ class RegisterOfCore(Properties):
         m.d.comb += [
             first.valid.eq(self.goes[0] & ready),
             second.valid.eq(
-                first.valid & self.goes[1] & dut.ready_second.bit_select(self.chosen, 1)
+                first.valid & self.goes[1] & dut.ready_slot_1.bit_select(self.chosen, 1)
             ),
             dut.grant.eq(first.valid << self.chosen),
         ]
@@ -112,14 +112,16 @@ class RegisterOfCore(Properties):
                         claim.rd.eq(instruction.rd),
                         claim.writes.eq(instruction.writes),
                         claim.loads.eq(instruction.port == Port.MEMORY),
-                        claim.blocks.eq(instruction.blocks),
+                        claim.stalls_warp.eq(instruction.stalls_warp),
                     ]
 
     def follow(self, m: Module, dut, events):
         """Count the instructions in flight of each warp, and track stopped warps."""
         self.under_way, self.stopped = [], Signal(self.config.warps)
         issued = [dut.issue[slot].valid for slot in range(2)]
-        blocks = Cat(dut.issue[slot].valid & dut.issue[slot].blocks for slot in range(2)).any()
+        stalls_warp = Cat(
+            dut.issue[slot].valid & dut.issue[slot].stalls_warp for slot in range(2)
+        ).any()
         for warp in range(self.config.warps):
             count, done = Signal(8, name=f"count_{warp}"), Signal(3, name=f"done_{warp}")
             granted = dut.grant[warp]
@@ -130,7 +132,7 @@ class RegisterOfCore(Properties):
                 Assert(dut.drained[warp] == (count == 0)),
             ]
             m.d.sync += count.eq(count + Mux(granted, ones(issued), 0) - done)
-            with m.If(granted & blocks):
+            with m.If(granted & stalls_warp):
                 m.d.sync += self.stopped[warp].eq(1)
             with m.Elif(self.resume[warp] | self.started[warp]):
                 m.d.sync += self.stopped[warp].eq(0)
@@ -146,15 +148,18 @@ class RegisterOfCore(Properties):
             for each in names
         ]
         runs = self.active[warp] & ~self.stopped[warp] & head.valid
-        drains = head.instruction.drains
-        idle = (~drains | (under_way == 0)) & (under_way < UNDER_WAY)
+        serialises = head.instruction.serialises
+        idle = (~serialises | (under_way == 0)) & (under_way < UNDER_WAY)
         reasons = [getattr(dut.waits, name)[warp] for name in waits_layout(self.config).members]
         m.d.comb += [
             Assert(~dut.ready[warp] | (runs & idle & ~held[0])),
             Assert(dut.ready[warp] | ~(runs & idle & names[0].alone & (count == 0))),
             Assert(ones([dut.ready[warp], *reasons]) == 1),
-            Assert(~dut.ready_second[warp] | (after.valid & ~held[1])),
-            Assert(~dut.ready_second[warp] | ~(head.instruction.blocks | after.instruction.drains)),
+            Assert(~dut.ready_slot_1[warp] | (after.valid & ~held[1])),
+            Assert(
+                ~dut.ready_slot_1[warp]
+                | ~(head.instruction.stalls_warp | after.instruction.serialises)
+            ),
         ]
 
     def relate(self, m):

@@ -17,7 +17,7 @@ __all__ = ["PROOFS"]
 
 #: Two lines of two beats; reads of source 0 do not allocate.
 SMALL = L2SliceConfig(
-    l2=L2Config(size=16, ways=1, line_bytes=8, misses=2, write_backs=2),
+    l2=L2Config(size=16, ways=1, line_bytes=8, mshrs=2, write_backs=2),
     data_width=32,
     id_width=2,
     source_width=1,
@@ -48,7 +48,7 @@ class Reads(Properties):
                 "takes": 1,
                 "dram_takes": 1,
                 "dram_answers": 1,
-                "dram_slot": SMALL.slot_width,
+                "dram_mshr": SMALL.mshr_width,
             },
             fixed={"who": SMALL.id_width},
         )
@@ -97,24 +97,24 @@ class Reads(Properties):
 
     def answer(self, m: Module, o):
         """Answer the reads from DRAM."""
-        lefts = [Signal(2, name=f"left_{slot}") for slot in range(SMALL.l2.misses)]
-        left = Array(lefts)[self.dram_slot]
+        lefts = [Signal(2, name=f"left_{mshr}") for mshr in range(SMALL.l2.mshrs)]
+        left = Array(lefts)[self.dram_mshr]
         comes = Signal()
         m.d.comb += [
             comes.eq((self.dram_answers | self.late) & Cat(lefts).any()),
             Assume(~comes | left.any()),
             o.arready.eq(self.dram_takes | self.late),
             o.rvalid.eq(comes),
-            o.rid.eq(self.dram_slot),
+            o.rid.eq(self.dram_mshr),
             o.rlast.eq(left == 1),
             Assert(~o.awvalid & ~o.wvalid),
         ]
-        self.stays(m, o.rvalid, o.rready, self.dram_slot)
-        for slot, each in enumerate(lefts):
-            with m.If(o.arvalid & o.arready & (o.arid == slot)):
+        self.stays(m, o.rvalid, o.rready, self.dram_mshr)
+        for mshr, each in enumerate(lefts):
+            with m.If(o.arvalid & o.arready & (o.arid == mshr)):
                 m.d.comb += Assert(each == 0)
                 m.d.sync += each.eq(o.arlen + 1)
-            with m.Elif(comes & o.rready & (self.dram_slot == slot)):
+            with m.Elif(comes & o.rready & (self.dram_mshr == mshr)):
                 m.d.sync += each.eq(each - 1)
 
     def stays(self, m: Module, valid, ready, payload) -> Signal:

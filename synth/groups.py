@@ -22,12 +22,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "SFU": ("core.SpecialUnit",),
     "LSU": (
         "core.LoadStoreUnit",
-        "memory.DataPath",
-        "memory.LaneGroups",
+        "memory.DataMemoryUnit",
+        "memory.Coalescer",
         "memory.Transactions",
         "memory.BeatOfLanes",
         "memory.SharedLanes",
-        "memory.DeviceLanes",
+        "memory.UnitRegisterPort",
     ),
     "tensor": ("arith.DotProduct",),
     "mesh": ("matrix.WeightStationaryMesh", "matrix.OutputStationaryMesh"),
@@ -43,12 +43,17 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "L1I": ("memory.InstructionCache",),
     "L1D": ("memory.DataCache",),
     "L2": ("memory.L2Slice",),
-    "interconnect": ("memory.CorePath", "memory.LineMasters", "lib.AxiMux", "cluster.Devices"),
+    "interconnect": (
+        "memory.MemoryUnit",
+        "memory.LineMasters",
+        "lib.AxiMux",
+        "cluster.UnitRegisterBus",
+    ),
     "control": (
         "cluster.Cluster",
         "cluster.Control",
-        "cluster.CoreControl",
-        "cluster.Synchronizer",
+        "cluster.RunControl",
+        "cluster.ClusterBarrier",
         "core.CoreCounters",
     ),
 }
@@ -60,8 +65,8 @@ CONTAINERS = (
     "core.Core",
     "matrix.MatrixUnit",
     "matrix.MatrixArray",
-    "memory.CorePath",
-    "memory.DataPath",
+    "memory.MemoryUnit",
+    "memory.DataMemoryUnit",
 )
 HELPERS = ("lib.Queue", "lib.SkidBuffer", "lib.Merge")
 

@@ -15,23 +15,23 @@ from ..lib.axi_mux import AxiMux
 from ..matrix.matrix_unit import MatrixUnit
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
-from ..memory.path.memory_unit import CorePath, cluster_mux
+from ..memory.path.memory_unit import MemoryUnit, cluster_mux
 from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
-from .cluster_barrier import Synchronizer
+from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
 from .counters import counter_table
 from .host_control import Control
 from .l2_place import cluster_l2
 from .observation import (
     observed_ports,
-    show_core,
-    show_dma_axi,
-    show_events,
-    show_l2_reads,
-    show_writes,
+    probe_core,
+    probe_dma_axi,
+    probe_events,
+    probe_l2_reads,
+    probe_writes,
 )
-from .run_control import CoreControl
-from .unit_register_bus import Devices
+from .run_control import RunControl
+from .unit_register_bus import UnitRegisterBus
 
 __all__ = ["Cluster", "gated_domains"]
 
@@ -56,13 +56,13 @@ class Cluster(wiring.Component):
                            └────► cores, each with a memory unit
 
     Each large block has its own clock domain, named as in `gated_domains`. Control and the
-    synchronizer are in ``sync``. A core's domain includes its memory unit. Domain ``bus`` holds
+    cluster barrier are in ``sync``. A core's domain includes its memory unit. Domain ``bus`` holds
     the arbiters of the AXI masters, with a slice of the L2 cache before each master. Without
     cores the DMA drives the masters directly, uncached. All domains run from one common clock. A
     domain's clock may be gated in a cycle if its ``busy`` is low once all inputs have settled.
 
     When the cores have ended and the units are idle, the slices write all dirty data back to
-    DRAM. The run ends after that (`CoreControl`).
+    DRAM. The run ends after that (`RunControl`).
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Cluster(wiring.Component):
         require_rtl(config)
         self.config, self.observed = config, observed
         axi = config.axi
-        id_width = cluster_l2(config).slot_width if config.cores else axi.id_width
+        id_width = cluster_l2(config).mshr_width if config.cores else axi.id_width
         bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=id_width)
         super().__init__(
             {"s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH))}
@@ -124,16 +124,16 @@ class Cluster(wiring.Component):
             units[numbered("dma", number)] = getattr(dma, numbered("registers", number))
         if config.matrices:
             error |= self.connect_matrices(m, control, blocks, units, readers)
-        devices = Devices(config) if config.cores else None
+        unit_register_bus = UnitRegisterBus(config) if config.cores else None
         sources = {unit: [block.events] for unit, block in blocks.items()}
-        if devices is not None:
-            m.submodules.devices = devices
-            error |= self.add_cores(m, control, shared, dma, devices, sources)
+        if unit_register_bus is not None:
+            m.submodules.unit_register_bus = unit_register_bus
+            error |= self.add_cores(m, control, shared, dma, unit_register_bus, sources)
         for unit, registers in units.items():
             host = getattr(control, unit)
-            if devices is not None:
-                connect(m, host, getattr(devices, f"host_{unit}"))
-                host = getattr(devices, unit)
+            if unit_register_bus is not None:
+                connect(m, host, getattr(unit_register_bus, f"host_{unit}"))
+                host = getattr(unit_register_bus, unit)
             connect(m, host, registers)
 
         read_names, write_names = port_names(config)
@@ -145,9 +145,9 @@ class Cluster(wiring.Component):
         for counter in counter_table(config):
             m.d.comb += control.events[counter.name].eq(counter.times(sources[counter.unit]))
         if self.observed:
-            show_events(m, self, control.events)
-            show_writes(m, self, shared)
-            show_dma_axi(m, self, dma)
+            probe_events(m, self, control.events)
+            probe_writes(m, self, shared)
+            probe_dma_axi(m, self, dma)
         return m
 
     def connect_matrices(self, m: Module, control, blocks, units, readers) -> Value:
@@ -160,7 +160,7 @@ class Cluster(wiring.Component):
             unit, dma = numbered("matrix", number), blocks["dma"]
             matrix = blocks[unit]
             units[unit] = matrix.registers
-            connect(m, matrix.job, getattr(dma, numbered("job", number)))
+            connect(m, matrix.descriptor, getattr(dma, numbered("descriptor", number)))
             connect(m, matrix.drain, getattr(dma, numbered("drain", number)))
             connect(m, getattr(dma, numbered("done", number)), matrix.done)
             readers |= {numbered(side, number): getattr(matrix, side) for side in "ab"}
@@ -169,78 +169,82 @@ class Cluster(wiring.Component):
         m.d.comb += control.matrix_busy.eq(Cat(busy).any())
         return Cat(errors).any()
 
-    def add_cores(self, m: Module, control, shared, dma, devices: Devices, sources) -> Value:
+    def add_cores(
+        self, m: Module, control, shared, dma, unit_register_bus: UnitRegisterBus, sources
+    ) -> Value:
         """Add the cores and their private blocks; return whether any core has an error.
 
         Adds the events of their caches to `sources`.
         """
         config = self.config
-        m.submodules.core_control = core_control = CoreControl(config)
-        m.submodules.synchronizer = synchronizer = Synchronizer(config)
-        connect(m, control.cores, core_control.registers)
-        m.d.comb += control.cores_run.eq(core_control.runs)
-        paths, commands = [], []
+        m.submodules.run_control = run_control = RunControl(config)
+        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(config)
+        connect(m, control.cores, run_control.registers)
+        m.d.comb += control.cores_run.eq(run_control.runs)
+        memory_units, commands = [], []
         for number, domain in enumerate(core_domains(config)):
-            core, path = Core(config), CorePath(config)
+            core, memory_unit = Core(config), MemoryUnit(config)
             m.submodules[domain] = DomainRenamer(domain)(core)
-            m.submodules[f"{domain}_path"] = DomainRenamer(domain)(path)
-            busy = core.busy | path.busy | ResetSignal(domain)
-            self.add_core(m, number, core, path, shared, core_control, synchronizer)
+            m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
+            busy = core.busy | memory_unit.busy | ResetSignal(domain)
+            self.add_core(m, number, core, memory_unit, shared, run_control, cluster_barrier)
             m.d.comb += [
                 getattr(self, f"{domain}_busy").eq(busy),
-                core_control.busy[number].eq(busy),
+                run_control.busy[number].eq(busy),
             ]
-            connect(m, path.device, devices.core[number])
+            connect(m, memory_unit.device, unit_register_bus.core[number])
             if config.matrix:
-                connect(m, core.command, devices.command[number])
+                connect(m, core.command, unit_register_bus.command[number])
             else:
                 m.d.comb += core.command.ready.eq(1)
-            paths.append(path)
+            memory_units.append(memory_unit)
             commands.append(core.command)
         if not config.matrix:
-            m.d.comb += core_control.unheard.eq(Cat(c.valid for c in commands).any())
-        sources["l2"] = self.share_masters(m, dma, paths, core_control)
-        sources["l1i"] = sources["l1d"] = [path.events for path in paths]
-        self.tell_units(m, control, core_control, devices, commands)
-        return core_control.error
+            m.d.comb += run_control.unheard.eq(Cat(c.valid for c in commands).any())
+        sources["l2"] = self.share_masters(m, dma, memory_units, run_control)
+        sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
+        self.tell_units(m, control, run_control, unit_register_bus, commands)
+        return run_control.error
 
-    def add_core(self, m: Module, number: int, core, path, shared, core_control, synchronizer):
+    def add_core(
+        self, m: Module, number: int, core, memory_unit, shared, run_control, cluster_barrier
+    ):
         """Connect a core to its memory unit, and both to the rest of the cluster."""
-        connect(m, core.fetch, path.fetch)
-        connect(m, path.fetched, core.fetched)
-        connect(m, core.request, path.request)
-        connect(m, path.response, core.response)
-        connect(m, path.console, core_control.console[number])
-        connect(m, core.fault, core_control.fault[number])
-        connect(m, core.memory_fault, core_control.memory_fault[number])
-        connect(m, core.barrier, synchronizer.request[number])
-        connect(m, synchronizer.release, core.release)
+        connect(m, core.fetch, memory_unit.fetch)
+        connect(m, memory_unit.fetched, core.fetched)
+        connect(m, core.request, memory_unit.request)
+        connect(m, memory_unit.response, core.response)
+        connect(m, memory_unit.console, run_control.console[number])
+        connect(m, core.fault, run_control.fault[number])
+        connect(m, core.memory_fault, run_control.memory_fault[number])
+        connect(m, core.barrier, cluster_barrier.request[number])
+        connect(m, cluster_barrier.release, core.release)
         ports = self.config.core_shared_ports
         for p in range(ports):
             narrow = getattr(shared, f"narrow_{number * ports + p}")
-            connect(m, getattr(path, f"narrow_{p}"), narrow)
+            connect(m, getattr(memory_unit, f"narrow_{p}"), narrow)
         m.d.comb += [
             core.number.eq(number),
-            core.start.eq(core_control.start),
-            core.barrier_refused.eq(synchronizer.refused[number]),
-            core_control.exit_codes[number].eq(core.exit_code),
-            path.invalidate.eq(core.invalidate),
-            path.invalidate_data.eq(core.invalidate_data),
+            core.start.eq(run_control.start),
+            core.barrier_refused.eq(cluster_barrier.refused[number]),
+            run_control.exit_codes[number].eq(core.exit_code),
+            memory_unit.invalidate.eq(core.invalidate),
+            memory_unit.invalidate_data.eq(core.invalidate_data),
         ]
         if self.observed:
-            show_core(m, core, path, getattr(self, core_domains(self.config)[number]))
-            connect(m, path.reads, flipped(getattr(self, f"l1d_reads_{number}")))
+            probe_core(m, core, memory_unit, getattr(self, core_domains(self.config)[number]))
+            connect(m, memory_unit.reads, flipped(getattr(self, f"l1d_reads_{number}")))
 
-    def tell_units(self, m: Module, control, core_control, devices, commands):
+    def tell_units(self, m: Module, control, run_control, unit_register_bus, commands):
         """Drive run-end detection: a unit is busy or has a pending request."""
-        told = [getattr(devices, unit).request.valid for unit in devices.bases]
+        told = [getattr(unit_register_bus, unit).request.valid for unit in unit_register_bus.bases]
         if self.config.matrix:
             told += [command.valid | ~command.ready for command in commands]
-        m.d.comb += core_control.units_busy.eq(
+        m.d.comb += run_control.units_busy.eq(
             Cat(control.dma_busy, control.matrix_busy, *told).any()
         )
 
-    def share_masters(self, m: Module, dma, paths, core_control):
+    def share_masters(self, m: Module, dma, memory_units, run_control):
         """Put an L2 slice before each AXI master and arbitrate it between the DMA and the cores.
 
         Return the events of all slices.
@@ -250,20 +254,20 @@ class Cluster(wiring.Component):
             mux, cache = AxiMux(cluster_mux(self.config)), L2Slice(cluster_l2(self.config))
             m.submodules[f"bus_{c}"] = DomainRenamer("bus")(mux)
             m.submodules[f"l2_{c}"] = DomainRenamer("bus")(cache)
-            for k, source in enumerate([dma, *paths]):
+            for k, source in enumerate([dma, *memory_units]):
                 connect(m, getattr(source, f"axi_{c}"), getattr(mux, f"i_{k}"))
             connect(m, mux.o, cache.i)
             connect(m, cache.o, flipped(getattr(self, f"m_axi{c}")))
             m.d.comb += [
-                cache.flush.eq(core_control.flush),
-                core_control.flushed[c].eq(cache.flushed),
+                cache.flush.eq(run_control.flush),
+                run_control.flushed[c].eq(cache.flushed),
             ]
             busy += [mux.busy, cache.busy]
             slices.append(cache)
             if self.observed:
-                show_l2_reads(m, cache, getattr(self, f"l2_reads_{c}"))
+                probe_l2_reads(m, cache, getattr(self, f"l2_reads_{c}"))
         m.d.comb += [
-            core_control.refused.eq(Cat(cache.failed for cache in slices).any()),
+            run_control.refused.eq(Cat(cache.failed for cache in slices).any()),
             self.bus_busy.eq(Cat(busy).any() | ResetSignal("bus")),
         ]
         return [cache.events for cache in slices]

@@ -11,10 +11,10 @@ from ..core.control.barrier import barrier_layout, barrier_request_layout, ones
 from ..lib.arbiter import Arbiter, select
 from ..lib.streams import ResponseSignature
 
-__all__ = ["Synchronizer"]
+__all__ = ["ClusterBarrier"]
 
 
-class Synchronizer(wiring.Component):
+class ClusterBarrier(wiring.Component):
     """Cluster barrier: counts the arrivals of cores and releases them together.
 
     One arrival per cycle, cores round-robin: an arrival waits for at most ``cores - 1`` others.

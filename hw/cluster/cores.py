@@ -15,8 +15,8 @@ from ..lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
 )
-from ..lib.probes import SpreadResponseSignature, SpreadSignature, gather, spread
-from .cluster_barrier import Synchronizer
+from ..lib.probes import FlattenedResponseSignature, FlattenedStreamSignature, flatten, unflatten
+from .cluster_barrier import ClusterBarrier
 
 __all__ = ["CoreSignature", "Cores", "core_domains"]
 
@@ -32,7 +32,7 @@ class CoreSignature(wiring.Signature):
     Members
     -------
     fetch, fetched, request, response : as in `Core`
-    command : Out(SpreadSignature)
+    command : Out(FlattenedStreamSignature)
         Word for a matrix unit.
     exit_code : Out(32)
     observed : Out(ObservationSignature)
@@ -42,21 +42,21 @@ class CoreSignature(wiring.Signature):
         core = config.core
         assert core is not None
         super().__init__({
-            "fetch": Out(SpreadSignature(fetch_request_layout(core))),
-            "fetched": In(SpreadResponseSignature(fetch_response_layout(core))),
-            "request": Out(SpreadSignature(data_request_layout(core))),
-            "response": In(SpreadResponseSignature(data_response_layout(core))),
+            "fetch": Out(FlattenedStreamSignature(fetch_request_layout(core))),
+            "fetched": In(FlattenedResponseSignature(fetch_response_layout(core))),
+            "request": Out(FlattenedStreamSignature(data_request_layout(core))),
+            "response": In(FlattenedResponseSignature(data_response_layout(core))),
             "exit_code": Out(32),
             "observed": Out(ObservationSignature(core)),
         })
 
 
 class Cores(wiring.Component):
-    """The cores of a cluster and their synchronizer, without memories.
+    """The cores of a cluster and their cluster barrier, without memories.
 
     Core studies use it: instruction and data ports are ports of the component, so that a
     simulation chooses the memory behind them. A core's clock domain is ``core{c}``; it may be
-    gated while ``core{c}_busy`` is low. The synchronizer is in ``sync``. There are no matrix
+    gated while ``core{c}_busy`` is low. The cluster barrier is in ``sync``. There are no matrix
     units: command words are accepted and dropped.
 
     Parameters
@@ -86,22 +86,22 @@ class Cores(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.synchronizer = synchronizer = Synchronizer(self.config)
+        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(self.config)
         for number, domain in enumerate(core_domains(self.config)):
             core = Core(self.config)
             m.submodules[domain] = DomainRenamer(domain)(core)
             outside = getattr(self, domain)
-            spread(m, core.fetch, outside.fetch)
-            gather(m, outside.fetched, core.fetched)
-            spread(m, core.request, outside.request)
-            gather(m, outside.response, core.response)
-            connect(m, core.barrier, synchronizer.request[number])
-            connect(m, synchronizer.release, core.release)
+            flatten(m, core.fetch, outside.fetch)
+            unflatten(m, outside.fetched, core.fetched)
+            flatten(m, core.request, outside.request)
+            unflatten(m, outside.response, core.response)
+            connect(m, core.barrier, cluster_barrier.request[number])
+            connect(m, cluster_barrier.release, core.release)
             m.d.comb += [
                 core.number.eq(number),
                 core.start.eq(self.start),
                 core.command.ready.eq(1),
-                core.barrier_refused.eq(synchronizer.refused[number]),
+                core.barrier_refused.eq(cluster_barrier.refused[number]),
                 outside.exit_code.eq(core.exit_code),
                 getattr(self, f"{domain}_busy").eq(core.busy | ResetSignal(domain)),
             ]

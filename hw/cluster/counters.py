@@ -142,7 +142,7 @@ def dma_counters(config: ClusterConfig) -> list[Counter]:
         for c in range(config.axi.masters):
             events[f"{kind}_beats_{c}"] = f"beats of {kind}s on m_axi{c}"
             events[f"{kind}_wait_{c}"] = f"cycles in which {kind}s on m_axi{c} waited"
-    events["jobs"] = "jobs completed"
+    events["descriptors"] = "descriptors completed"
     return [
         Counter(name=f"dma_{event}", unit="dma", event=event, meaning=meaning)
         for event, meaning in events.items()
@@ -169,7 +169,7 @@ def cache_counters(config: ClusterConfig) -> list[Counter]:
         ("l2", "write", "writes", "bursts written to the L2"),
         ("l2", "read_miss", "read_misses", "read bursts that missed"),
         ("l2", "write_miss", "write_misses", "write bursts that missed"),
-        ("l2", "slot_stall", "slot_stalls", "cycles a read waited for an MSHR"),
+        ("l2", "mshr_stall", "mshr_stalls", "cycles a read waited for an MSHR"),
         ("l2", "write_stall", "write_stalls", "retries of writes"),
         ("l2", "pipeline_stall", "pipeline_stalls", "cycles a burst waited for the tag stage"),
         ("l2", "write_back", "write_backs", "lines written back to DRAM"),

@@ -16,22 +16,22 @@ from ..lib.interfaces.core_memory import (
     fetch_response_layout,
 )
 from ..lib.interfaces.shared_memory import wide_write
-from ..lib.probes import ShownSignature, SpreadResponseSignature, show_stream, spread
-from ..memory.l1.cache_reads import CacheReadsSignature, show_reads
-from ..memory.l1.cluster_layouts import data_misses
+from ..lib.probes import FlattenedResponseSignature, MonitorSignature, flatten, probe_stream
+from ..memory.l1.cache_reads import CacheReadsSignature, probe_reads
+from ..memory.l1.cluster_layouts import data_mshr_config
 from ..memory.shared.shared_memory import cluster_ports
 from .cores import core_domains
 from .counters import counter_table
 from .l2_place import cluster_l2
 
 __all__ = [
-    "ShownCoreSignature",
+    "CoreMonitorSignature",
     "observed_ports",
-    "show_core",
-    "show_dma_axi",
-    "show_events",
-    "show_l2_reads",
-    "show_writes",
+    "probe_core",
+    "probe_dma_axi",
+    "probe_events",
+    "probe_l2_reads",
+    "probe_writes",
 ]
 
 #: Layouts of a console byte and of a command word for a matrix unit.
@@ -39,18 +39,18 @@ console_layout = data.StructLayout({"byte": 8})
 command_layout = data.StructLayout({"word": 32})
 
 
-class ShownCoreSignature(wiring.Signature):
+class CoreMonitorSignature(wiring.Signature):
     """Probe signals of a core in its cluster; every field is a separate port.
 
     Names are those of `CoreSignature`, so that code that observes `Cores` also fits a cluster.
 
     Members
     -------
-    fetch, request : Out(ShownSignature)
-    fetched, response : Out(SpreadResponseSignature)
-    console : Out(ShownSignature)
+    fetch, request : Out(MonitorSignature)
+    fetched, response : Out(FlattenedResponseSignature)
+    console : Out(MonitorSignature)
         A printed byte; it counts when `valid` and `ready` are high.
-    command : Out(ShownSignature)
+    command : Out(MonitorSignature)
         A command word for a matrix unit, with the same handshake.
     exit_code : Out(32)
     observed : Out(ObservationSignature)
@@ -60,12 +60,12 @@ class ShownCoreSignature(wiring.Signature):
         core = config.core
         assert core is not None
         super().__init__({
-            "fetch": Out(ShownSignature(fetch_request_layout(core))),
-            "fetched": Out(SpreadResponseSignature(fetch_response_layout(core))),
-            "request": Out(ShownSignature(data_request_layout(core))),
-            "response": Out(SpreadResponseSignature(data_response_layout(core))),
-            "console": Out(ShownSignature(console_layout)),
-            "command": Out(ShownSignature(command_layout)),
+            "fetch": Out(MonitorSignature(fetch_request_layout(core))),
+            "fetched": Out(FlattenedResponseSignature(fetch_response_layout(core))),
+            "request": Out(MonitorSignature(data_request_layout(core))),
+            "response": Out(FlattenedResponseSignature(data_response_layout(core))),
+            "console": Out(MonitorSignature(console_layout)),
+            "command": Out(MonitorSignature(command_layout)),
             "exit_code": Out(32),
             "observed": Out(ObservationSignature(core)),
         })
@@ -74,24 +74,26 @@ class ShownCoreSignature(wiring.Signature):
 def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     """Return the additional ports of an observed cluster.
 
-    ``core{c}`` has `ShownCoreSignature`. ``events_{counter}`` is the number of events of a counter
-    in this cycle. ``shared_write_{i}`` is a wide write accepted by shared memory in this cycle.
-    ``l1d_reads_{c}`` and ``l2_reads_{c}`` are the reads and responses of a core's data cache and
-    of an L2 slice.
+    ``core{c}`` has `CoreMonitorSignature`. ``events_{counter}`` is the number of events of a
+    counter in this cycle. ``shared_write_{i}`` is a wide write accepted by shared memory in this
+    cycle. ``l1d_reads_{c}`` and ``l2_reads_{c}`` are the reads and responses of a core's data cache
+    and of an L2 slice.
     """
     ports: dict[str, Any] = {
         f"events_{counter.name}": Out(counter.increment_width) for counter in counter_table(config)
     }
     if config.cores:
-        shown = ShownCoreSignature(config)
+        shown = CoreMonitorSignature(config)
         ports |= {domain: Out(shown) for domain in core_domains(config)}
-        data_reads = CacheReadsSignature(data_misses(config).waiter_width)
+        data_reads = CacheReadsSignature(data_mshr_config(config).waiter_width)
         ports |= {f"l1d_reads_{c}": Out(data_reads) for c in range(config.cores)}
         slice_reads = CacheReadsSignature(cluster_l2(config).inner.id_width)
         ports |= {f"l2_reads_{c}": Out(slice_reads) for c in range(config.axi.masters)}
     shared = cluster_ports(config)
     for i, size in enumerate(shared.write_sizes):
-        ports[f"shared_write_{i}"] = Out(SpreadResponseSignature(wide_write(shared.memory, size)))
+        ports[f"shared_write_{i}"] = Out(
+            FlattenedResponseSignature(wide_write(shared.memory, size))
+        )
     axi = config.axi
     bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
     names = [name for name in bus.members if name.startswith(("aw", "w", "b"))]
@@ -99,14 +101,14 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     return ports | {f"dma_axi_{c}": Out(writes) for c in range(axi.masters)}
 
 
-def show_core(m: Module, core, path, port) -> None:
-    """Connect the probes of a core and its memory unit to a port of `ShownCoreSignature`."""
-    show_stream(m, core.fetch, port.fetch)
-    show_stream(m, core.request, port.request)
-    spread(m, core.fetched, port.fetched)
-    spread(m, core.response, port.response)
+def probe_core(m: Module, core, memory_unit, port) -> None:
+    """Connect the probes of a core and its memory unit to a port of `CoreMonitorSignature`."""
+    probe_stream(m, core.fetch, port.fetch)
+    probe_stream(m, core.request, port.request)
+    flatten(m, core.fetched, port.fetched)
+    flatten(m, core.response, port.response)
     for source, shown, name in (
-        (path.console, port.console, "byte"),
+        (memory_unit.console, port.console, "byte"),
         (core.command, port.command, "word"),
     ):
         m.d.comb += [
@@ -119,13 +121,13 @@ def show_core(m: Module, core, path, port) -> None:
     m.d.comb += [each.eq(value) for (*_, value), (*_, each) in zip(shown, ports, strict=True)]
 
 
-def show_events(m: Module, cluster, events) -> None:
+def probe_events(m: Module, cluster, events) -> None:
     """Connect the counted events to the ports of a cluster."""
     for counter in counter_table(cluster.config):
         m.d.comb += getattr(cluster, f"events_{counter.name}").eq(events[counter.name])
 
 
-def show_writes(m: Module, cluster, shared) -> None:
+def probe_writes(m: Module, cluster, shared) -> None:
     """Connect the wide writes accepted by shared memory to the ports of a cluster."""
     for i, _ in enumerate(cluster_ports(cluster.config).write_sizes):
         request, port = getattr(shared, f"write_{i}").request, getattr(cluster, f"shared_write_{i}")
@@ -134,14 +136,14 @@ def show_writes(m: Module, cluster, shared) -> None:
             m.d.comb += getattr(port, name).eq(request.payload[name])
 
 
-def show_l2_reads(m: Module, cache, port) -> None:
+def probe_l2_reads(m: Module, cache, port) -> None:
     """Connect the reads of an L2 slice to a port of `CacheReadsSignature`."""
     axi = cache.i
     answered = axi.rvalid & axi.rready & axi.rlast
-    show_reads(m, port, axi.arvalid, axi.arready, axi.arid, answered=answered, answered_id=axi.rid)
+    probe_reads(m, port, axi.arvalid, axi.arready, axi.arid, answered=answered, answered_id=axi.rid)
 
 
-def show_dma_axi(m: Module, cluster, dma) -> None:
+def probe_dma_axi(m: Module, cluster, dma) -> None:
     """Connect the writes of the DMA and their responses to the ports of a cluster."""
     for c in cluster.masters:
         axi, port = getattr(dma, f"axi_{c}"), getattr(cluster, f"dma_axi_{c}")

@@ -20,7 +20,7 @@ from ..lib.register_bus import RegisterSignature
 from ..lib.streams import Queue, ResponseSignature
 from .flush_control import FlushControl
 
-__all__ = ["CONSOLE_BYTES", "CoreControl"]
+__all__ = ["CONSOLE_BYTES", "RunControl"]
 
 #: Console bytes buffered for the host; further bytes are lost.
 CONSOLE_BYTES = 256
@@ -39,7 +39,7 @@ def record_layout() -> data.StructLayout:
     })
 
 
-class CoreControl(SharedBlock):
+class RunControl(SharedBlock):
     """Run control: the registers of `address_map.core_registers`.
 
     Requests are never held. Accepted writes are the first 1 to ``start`` and any 1 to ``flush``;

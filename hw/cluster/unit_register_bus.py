@@ -12,7 +12,7 @@ from ..isa.memory_map import MATRIX, MATRIX_STRIDE, WINDOW_BYTES, unit_bases
 from ..lib.arbiter import Arbiter, select
 from ..lib.register_bus import RegisterSignature, register_request
 
-__all__ = ["Devices"]
+__all__ = ["UnitRegisterBus"]
 
 #: Bits of a byte address in the window, and in the registers of one unit.
 WINDOW_WIDTH = (WINDOW_BYTES - 1).bit_length()
@@ -21,7 +21,7 @@ UNIT_WIDTH = (MATRIX_STRIDE - 1).bit_length()
 UNIT_OF_WORD = slice(5, 7)
 
 
-class Devices(SharedBlock):
+class UnitRegisterBus(SharedBlock):
     """Arbiter of the unit registers between the host and the cores.
 
     A core's command word is a write to register ``cisc`` of the unit selected by bits 6:5 of the

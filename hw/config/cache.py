@@ -20,10 +20,10 @@ class CacheConfig(CacheShape):
         Associativity, 1 to 8. A power of two.
     line_bytes : int
         Bytes of a line, 8 to 256. A power of two.
-    misses : int
+    mshrs : int
         MSHRs: lines refilled at a time, 1 to 16.
     prefetch : int
-        Lines prefetched ahead of a sequential stream; less than `misses` and at most a quarter of
+        Lines prefetched ahead of a sequential stream; less than `mshrs` and at most a quarter of
         all lines; 0 disables prefetching.
 
     """
@@ -31,15 +31,15 @@ class CacheConfig(CacheShape):
     size: int = 16 * 1024
     ways: int = 2
     line_bytes: int = 64
-    misses: int = 8
+    mshrs: int = 8
     prefetch: int = 6
 
     def __post_init__(self):
         require_power_of_two("size", self.size, 16, 1 << 20)
         require_power_of_two("ways", self.ways, 1, 8)
         require_power_of_two("line_bytes", self.line_bytes, 8, 256)
-        require_integer("misses", self.misses, 1, 16)
-        require_integer("prefetch", self.prefetch, 0, self.misses - 1)
+        require_integer("mshrs", self.mshrs, 1, 16)
+        require_integer("prefetch", self.prefetch, 0, self.mshrs - 1)
         self.require_sets()
         if 4 * self.prefetch > self.lines:
             raise ValueError(

@@ -21,7 +21,7 @@ LANES = {
 
 def data_cache() -> CacheConfig:
     """Return the default config of a core's data cache."""
-    return CacheConfig(ways=4, misses=16, prefetch=0)
+    return CacheConfig(ways=4, mshrs=16, prefetch=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ class L2Config(CacheShape):
         Associativity, 1 to 16. A power of two.
     line_bytes : int
         Bytes of a line, 8 to 256, all on one channel. A power of two.
-    misses : int
+    mshrs : int
         MSHRs: reads that wait for DRAM or for each other, 2 to 256. A power of two.
     write_backs : int
         Write-backs in flight, 2 to 256. A power of two.
@@ -35,7 +35,7 @@ class L2Config(CacheShape):
     size: int = 256 * 1024
     ways: int = 8
     line_bytes: int = 64
-    misses: int = 64
+    mshrs: int = 64
     write_backs: int = 64
     prefetch: int = 48
     no_allocate_sources: tuple[int, ...] = (0,)
@@ -44,7 +44,7 @@ class L2Config(CacheShape):
         require_power_of_two("size", self.size, 16, 1 << 24)
         require_power_of_two("ways", self.ways, 1, 16)
         require_power_of_two("line_bytes", self.line_bytes, 8, 256)
-        require_power_of_two("misses", self.misses, 2, 256)
+        require_power_of_two("mshrs", self.mshrs, 2, 256)
         require_power_of_two("write_backs", self.write_backs, 2, 256)
         require_integer("prefetch", self.prefetch, 0, 128)
         if not isinstance(self.no_allocate_sources, tuple):

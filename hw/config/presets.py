@@ -46,10 +46,10 @@ PRESETS: dict[str, ClusterConfig] = {
         core=CoreConfig(
             warps=4,
             threads=4,
-            l1i=CacheConfig(size=1024, misses=6, prefetch=4),
-            l1d=CacheConfig(size=1024, misses=4, prefetch=0),
+            l1i=CacheConfig(size=1024, mshrs=6, prefetch=4),
+            l1d=CacheConfig(size=1024, mshrs=4, prefetch=0),
         ),
-        l2=L2Config(size=4096, ways=4, misses=8, write_backs=8, prefetch=4),
+        l2=L2Config(size=4096, ways=4, mshrs=8, write_backs=8, prefetch=4),
     ),
     "core": ClusterConfig(
         cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), matrix=None

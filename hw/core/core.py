@@ -24,7 +24,7 @@ from .csr_file import core_shape
 from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
 from .issue.scoreboard import FIXED_PORTS, VARIABLE_PORTS
-from .observation import ObservationSignature, show
+from .observation import ObservationSignature, probe
 from .operands.collectors import Collectors
 from .operands.register_file import RegisterFile
 from .operands.writeback import Writeback
@@ -39,7 +39,7 @@ from .units.sfu.special_unit import SpecialUnit
 
 __all__ = ["Core"]
 
-HEADS = ("heads", "seconds")
+HEADS = ("slot_0_heads", "slot_1_heads")
 
 
 class Core(SharedBlock):
@@ -170,7 +170,7 @@ class Core(SharedBlock):
         self.tell_scoreboard(m, issue, collectors, writeback)
         self.tell_control(m, control, counters, writeback)
         self.count(m, counters, issue, collectors, registers, control, writeback)
-        show(m, self.observed, issue, collectors, units, writeback)
+        probe(m, self.observed, issue, collectors, units, writeback)
         if platform is None:
             empties = self.invalidate | self.invalidate_data
             m.d.sync += Assert(self.busy | ~empties, "caches must be invalidated only while busy")
@@ -219,7 +219,7 @@ class Core(SharedBlock):
             self.active.eq(Mux(started, control.active, 0)),
             front_end.active.eq(self.active),
             front_end.take.eq(issue.take),
-            front_end.take_second.eq(issue.take_second),
+            front_end.take_slot_1.eq(issue.take_slot_1),
             issue.masks.eq(control.masks),
             issue.active.eq(self.active),
             issue.at_barrier.eq(control.at_barrier),

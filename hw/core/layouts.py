@@ -30,9 +30,9 @@ def decoded_layout() -> data.StructLayout:
 
     ``reads`` has a bit for each of ``sources`` that is a register; x0 is not, its operand is 0.
     ``writes`` is 1 if ``rd`` is a register other than x0. ``a_is_pc`` and ``b_is_immediate``
-    replace operands 0 and 1. ``blocks``: the instruction stalls the warp until it has executed
-    (branches, control). ``drains``: it serialises, and issues only after all earlier instructions
-    of the warp were written.
+    replace operands 0 and 1. ``stalls_warp``: the instruction stalls the warp until it has executed
+    (branches, control). ``serialises``: it serialises, and issues only after all earlier
+    instructions of the warp were written.
     """
     return data.StructLayout({
         "pc": 32,
@@ -46,8 +46,8 @@ def decoded_layout() -> data.StructLayout:
         "rounding": 3,
         "a_is_pc": 1,
         "b_is_immediate": 1,
-        "blocks": 1,
-        "drains": 1,
+        "stalls_warp": 1,
+        "serialises": 1,
     })
 
 

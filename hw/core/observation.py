@@ -10,13 +10,13 @@ from ..config import CoreConfig
 from ..isa.csr import COUNTERS
 from ..isa.operations import Port
 from ..lib.interfaces.core_memory import warp_shape
-from ..lib.probes import SpreadResponseSignature, spread
+from ..lib.probes import FlattenedResponseSignature, flatten
 from .control.faults import fault_layout
 from .issue.stall_reason import StallReason
 from .layouts import result_layout
 from .units.lsu.memory_layouts import memory_fault_layout
 
-__all__ = ["ObservationSignature", "collected_layout", "place_layout", "show"]
+__all__ = ["ObservationSignature", "collected_layout", "place_layout", "probe"]
 
 
 def place_layout(config: CoreConfig) -> data.StructLayout:
@@ -44,29 +44,29 @@ class ObservationSignature(wiring.Signature):
 
     Members
     -------
-    collected : Out(SpreadResponseSignature(collected_layout)).array(issue_width)
+    collected : Out(FlattenedResponseSignature(collected_layout)).array(issue_width)
         An instruction leaves issue and enters a collector; the first of two is older.
-    dispatched : Out(SpreadResponseSignature(place_layout)).array(len(Port))
+    dispatched : Out(FlattenedResponseSignature(place_layout)).array(len(Port))
         An instruction leaves its collector for the unit of this `Port`.
-    offered : Out(SpreadResponseSignature(place_layout)).array(len(Port))
+    offered : Out(FlattenedResponseSignature(place_layout)).array(len(Port))
         The unit of this `Port` offers a result; valid until it is written.
-    done : Out(SpreadResponseSignature(result_layout)).array(writeback_buses)
+    done : Out(FlattenedResponseSignature(result_layout)).array(writeback_buses)
         An instruction completes: it is on a bus, and written if it writes.
     slots : Out(4).array(issue_width)
         `StallReason` of each issue slot in the previous cycle.
     reasons : Out(4 * warps)
         `StallReason` of each warp.
     active, at_barrier : Out(warps)
-    fault : Out(SpreadResponseSignature(fault_layout))
-    memory_fault : Out(SpreadResponseSignature(memory_fault_layout))
+    fault : Out(FlattenedResponseSignature(fault_layout))
+    memory_fault : Out(FlattenedResponseSignature(memory_fault_layout))
     counters : Out(64 * len(COUNTERS))
         Values of all ``COUNTERS``, in their order, 64 bits each; see `CoreCounters`.
     """
 
     def __init__(self, config: CoreConfig):
-        place = SpreadResponseSignature(place_layout(config))
-        collected = SpreadResponseSignature(collected_layout(config))
-        done = SpreadResponseSignature(result_layout(config))
+        place = FlattenedResponseSignature(place_layout(config))
+        collected = FlattenedResponseSignature(collected_layout(config))
+        done = FlattenedResponseSignature(result_layout(config))
         bits = StallReason.as_shape().width  # pyright: ignore[reportAttributeAccessIssue]
         super().__init__({
             "collected": Out(collected).array(config.issue_width),
@@ -77,13 +77,13 @@ class ObservationSignature(wiring.Signature):
             "reasons": Out(bits * config.warps),
             "active": Out(config.warps),
             "at_barrier": Out(config.warps),
-            "fault": Out(SpreadResponseSignature(fault_layout(config))),
-            "memory_fault": Out(SpreadResponseSignature(memory_fault_layout(config))),
+            "fault": Out(FlattenedResponseSignature(fault_layout(config))),
+            "memory_fault": Out(FlattenedResponseSignature(memory_fault_layout(config))),
             "counters": Out(64 * len(COUNTERS)),
         })
 
 
-def show(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback):
+def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback):
     """Drive an `ObservationSignature` from the blocks of a core."""
     for number, port in enumerate(observed.collected):
         source = collectors.i[number]
@@ -104,9 +104,9 @@ def show(m: Module, observed, issue, collectors, units: dict[Port, Any], writeba
         for source, shown in ((operation, dispatched), (unit.o, observed.offered[port])):
             m.d.comb += [shown.warp.eq(source.payload.warp), shown.pc.eq(source.payload.pc)]
     for number, bus in enumerate(writeback.bus):
-        spread(m, bus, observed.done[number])
-    spread(m, units[Port.CONTROL].fault, observed.fault)
-    spread(m, units[Port.MEMORY].fault, observed.memory_fault)
+        flatten(m, bus, observed.done[number])
+    flatten(m, units[Port.CONTROL].fault, observed.fault)
+    flatten(m, units[Port.MEMORY].fault, observed.memory_fault)
     for number, slot in enumerate(observed.slots):
         m.d.comb += slot.eq(issue.slots[number])
     m.d.comb += [

@@ -3,7 +3,7 @@
 import re
 
 from .csr import CSR_NUMBERS, CSRS
-from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from .instructions import INSTRUCTIONS, Instruction, field_of, find
 
 __all__ = ["FLOAT_NAMES", "INTEGER_NAMES", "assemble", "disassemble"]
@@ -23,22 +23,22 @@ FLOAT_NAMES = (
     *(f"fs{k}" for k in range(2, 12)),
     *(f"ft{k}" for k in range(8, 12)),
 )
-NAMES = {RegisterFile.INTEGER: INTEGER_NAMES, RegisterFile.FLOAT: FLOAT_NAMES}
+NAMES = {RegisterClass.INTEGER: INTEGER_NAMES, RegisterClass.FLOAT: FLOAT_NAMES}
 CSR_NAMES = {csr.number: name for name, csr in CSRS.items()}
 #: Assembly names of the rounding modes; 5 and 6 are reserved.
 ROUNDING_NAMES = ("rne", "rtz", "rdn", "rup", "rmm", "5", "6", "dyn")
 
 
-def register_number(name: str, file: RegisterFile) -> int:
+def register_number(name: str, file: RegisterClass) -> int:
     """Return the number of a register, named as ``x10`` or ``a0``, ``f10`` or ``fa0``."""
     plain = re.fullmatch(rf"{file.value}(\d\d?)", name)
     if plain and int(plain[1]) < 32:
         return int(plain[1])
-    if name == "fp" and file is RegisterFile.INTEGER:
+    if name == "fp" and file is RegisterClass.INTEGER:
         return INTEGER_NAMES.index("s0")
     if name in NAMES[file]:
         return NAMES[file].index(name)
-    kind = "an integer" if file is RegisterFile.INTEGER else "a float"
+    kind = "an integer" if file is RegisterClass.INTEGER else "a float"
     raise ValueError(f"operand must be {kind} register, not {name!r}")
 
 

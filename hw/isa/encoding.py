@@ -3,10 +3,10 @@
 import enum
 from dataclasses import dataclass
 
-__all__ = ["IMMEDIATES", "REGISTER_FIELDS", "Immediate", "RegisterFile"]
+__all__ = ["IMMEDIATES", "REGISTER_FIELDS", "Immediate", "RegisterClass"]
 
 
-class RegisterFile(enum.Enum):
+class RegisterClass(enum.Enum):
     """Register file of a register operand."""
 
     INTEGER = "x"

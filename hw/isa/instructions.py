@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from .operations import SpecialOperation
 
 __all__ = ["INSTRUCTIONS", "Instruction", "Unit", "find"]
@@ -73,16 +73,16 @@ class Instruction:
         return 0xFFFF_FFFF & ~taken
 
     @cached_property
-    def registers(self) -> dict[str, RegisterFile]:
+    def registers(self) -> dict[str, RegisterClass]:
         """The register operands by field, ``rd``, ``rs1``, ``rs2``, ``rs3``, with their files."""
         return {
-            field_of(operand): RegisterFile.INTEGER if operand[0] == "r" else RegisterFile.FLOAT
+            field_of(operand): RegisterClass.INTEGER if operand[0] == "r" else RegisterClass.FLOAT
             for operand in self.operands
             if operand not in IMMEDIATES
         }
 
     @property
-    def writes(self) -> RegisterFile | None:
+    def writes(self) -> RegisterClass | None:
         """File of the destination register, None if there is none."""
         return self.registers.get("rd")
 

@@ -6,13 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from ..emit.shared_block import SharedBlock
 
-__all__ = ["AgeOrder", "oldest", "pick", "word_at"]
+__all__ = ["AgeMatrix", "oldest", "pick", "word_at"]
 
 
 def oldest(requests: Value, older) -> Value:
     """Return the oldest of `requests`, one-hot.
 
-    `older[n]` has the bits of the requesters older than n, as in `AgeOrder.older`.
+    `older[n]` has the bits of the requesters older than n, as in `AgeMatrix.older`.
     """
     return Cat(
         requests[number] & ((requests & older[number]) == 0) for number in range(len(requests))
@@ -44,7 +44,7 @@ def pick(grant: Value, values) -> Value:
     return word_at(values, number)
 
 
-class AgeOrder(SharedBlock):
+class AgeMatrix(SharedBlock):
     """Age matrix: orders requesters by arrival cycle, and by index within a cycle.
 
     `older` is a register. Its rows are valid in every cycle for the requesters active in it.

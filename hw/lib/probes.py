@@ -5,12 +5,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
 __all__ = [
-    "ShownSignature",
-    "SpreadResponseSignature",
-    "SpreadSignature",
-    "gather",
-    "show_stream",
-    "spread",
+    "FlattenedResponseSignature",
+    "FlattenedStreamSignature",
+    "MonitorSignature",
+    "flatten",
+    "probe_stream",
+    "unflatten",
 ]
 
 
@@ -19,7 +19,7 @@ def field_ports(layout: data.StructLayout) -> dict[str, wiring.Member]:
     return {name: Out(field.width) for name, field in layout if field.width}
 
 
-class SpreadSignature(wiring.Signature):
+class FlattenedStreamSignature(wiring.Signature):
     """A stream of a struct whose fields are members next to `valid` and `ready`."""
 
     def __init__(self, layout: data.StructLayout):
@@ -27,7 +27,7 @@ class SpreadSignature(wiring.Signature):
         super().__init__({"valid": Out(1), "ready": wiring.In(1), **field_ports(layout)})
 
 
-class SpreadResponseSignature(wiring.Signature):
+class FlattenedResponseSignature(wiring.Signature):
     """A response that cannot be refused, of a struct whose fields are members next to `valid`."""
 
     def __init__(self, layout: data.StructLayout):
@@ -35,7 +35,7 @@ class SpreadResponseSignature(wiring.Signature):
         super().__init__({"valid": Out(1), **field_ports(layout)})
 
 
-class ShownSignature(wiring.Signature):
+class MonitorSignature(wiring.Signature):
     """A probe of a stream between two blocks: `ready` is an output too."""
 
     def __init__(self, layout: data.StructLayout):
@@ -43,14 +43,14 @@ class ShownSignature(wiring.Signature):
         super().__init__({"valid": Out(1), "ready": Out(1), **field_ports(layout)})
 
 
-def show_stream(m: Module, source, port) -> None:
-    """Connect a stream to a probe port of `ShownSignature`."""
+def probe_stream(m: Module, source, port) -> None:
+    """Connect a stream to a probe port of `MonitorSignature`."""
     m.d.comb += [port.valid.eq(source.valid), port.ready.eq(source.ready)]
     for name in field_ports(port.signature.layout):
         m.d.comb += getattr(port, name).eq(Value.cast(getattr(source.payload, name)))
 
 
-def spread(m: Module, source, port) -> None:
+def flatten(m: Module, source, port) -> None:
     """Connect a stream or response to a port with one member per field."""
     m.d.comb += port.valid.eq(source.valid)
     if "ready" in port.signature.members:
@@ -59,7 +59,7 @@ def spread(m: Module, source, port) -> None:
         m.d.comb += getattr(port, name).eq(Value.cast(getattr(source.payload, name)))
 
 
-def gather(m: Module, port, sink) -> None:
+def unflatten(m: Module, port, sink) -> None:
     """Connect a port with one member per field to a stream or response of their struct."""
     m.d.comb += sink.valid.eq(port.valid)
     if "ready" in port.signature.members:

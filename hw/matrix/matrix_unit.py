@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
 from ..emit.shared_block import SharedBlock
-from ..lib.interfaces.shared_memory import WideReadSignature, dma_done, dma_job
+from ..lib.interfaces.shared_memory import WideReadSignature, dma_descriptor, dma_done
 from ..lib.register_bus import RegisterSignature
 from ..lib.streams import ResponseSignature
 from .command.command_port import Command
@@ -42,7 +42,7 @@ class MatrixUnit(SharedBlock):
     drain : Out(stream.Signature(8 * drain_bytes))
         Results in the order of the DRAIN and SPILL descriptors: per column block all its rows.
         Each row has `columns` results, also if the matrix is narrower.
-    job : Out(stream.Signature(dma_job(config.shared)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     done : In(ResponseSignature(dma_done))
     busy : Out(1)
     error : Out(1)
@@ -55,7 +55,7 @@ class MatrixUnit(SharedBlock):
     a: Any
     b: Any
     drain: stream.Interface
-    job: stream.Interface
+    descriptor: stream.Interface
     done: Any
     busy: Signal
     error: Signal
@@ -69,7 +69,7 @@ class MatrixUnit(SharedBlock):
             "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
             "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
             "drain": Out(stream.Signature(8 * matrix.drain_bytes)),
-            "job": Out(stream.Signature(dma_job(config.shared))),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "done": In(ResponseSignature(dma_done)),
             "busy": Out(1),
             "error": Out(1),
@@ -89,7 +89,7 @@ class MatrixUnit(SharedBlock):
         connect(m, command.operation, sequencer.operation)
         connect(m, sequencer.a, flipped(self.a))
         connect(m, sequencer.b, flipped(self.b))
-        connect(m, sequencer.job, flipped(self.job))
+        connect(m, sequencer.descriptor, flipped(self.descriptor))
         connect(m, flipped(self.done), sequencer.done)
         connect(m, sequencer.drain_command, array.drain_command)
         connect(m, array.drain, flipped(self.drain))

@@ -7,34 +7,34 @@ from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ...kernels.program import Program
-from ..harness.stop_reason import CoreStop
+from ..harness.stop_reason import CoreStopReason
 from ..iss.faults import lane_text
-from ..iss.outcome import Outcome, Stop
+from ..iss.outcome import Outcome, StopReason
 from ..machine.cluster_outcome import ClusterOutcome
 from ..machine.core_outcome import CoreFault, CoreOutcome
-from ..machine.memory_layout import Places
+from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from .diagnostics import explain
-from .diagnostics_text import counted, mistake_text, spot, warps_text
+from .diagnostics_text import counted, diagnostics_text, spot, warps_text
 from .source_locations import Locator
 
-__all__ = ["core_mistake_text", "explain_core"]
+__all__ = ["core_diagnostics_text", "explain_core"]
 
 SCREEN, WIDTH = 40, 100
 #: Number of groups of warps in a report.
 SHOWN = 8
 SENTENCES = {
-    CoreStop.HANG: "the machine hangs: nothing has moved for a long time",
-    CoreStop.MISMATCH: "the RTL differs from the instruction-set model",
-    CoreStop.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
-    CoreStop.LIMIT: "the program had not ended when its limit of cycles was reached",
-    CoreStop.VIOLATION: "the cluster broke a rule of AXI",
+    CoreStopReason.HANG: "the machine hangs: nothing has moved for a long time",
+    CoreStopReason.MISMATCH: "the RTL differs from the instruction-set model",
+    CoreStopReason.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
+    CoreStopReason.LIMIT: "the program had not ended when its limit of cycles was reached",
+    CoreStopReason.VIOLATION: "the cluster broke a rule of AXI",
 }
 #: Stop reasons of the model that correspond to those of cores.
 ALIKE = {
-    CoreStop.FAULT: Stop.FAULT,
-    CoreStop.DEADLOCK: Stop.DEADLOCK,
-    CoreStop.LIMIT: Stop.LIMIT,
+    CoreStopReason.FAULT: StopReason.FAULT,
+    CoreStopReason.DEADLOCK: StopReason.DEADLOCK,
+    CoreStopReason.LIMIT: StopReason.LIMIT,
 }
 #: Descriptions of faults, of control and of memory.
 CONTROL_FAULTS = {
@@ -60,7 +60,7 @@ MEMORY_FAULTS = {
 #: State of a warp, by its stall reason.
 WAITS = {
     StallReason.NONE: "can issue",
-    StallReason.DATA: "waits for a result",
+    StallReason.SCOREBOARD: "waits for a result",
     StallReason.MEMORY: "waits for a load",
     StallReason.DRAIN: "waits for its instructions in flight",
     StallReason.BLOCKED: "waits for a branch or a control instruction",
@@ -71,7 +71,7 @@ WAITS = {
 
 
 def explain_core(
-    machine: ProgramMachine, program: Program, places: Places, outcome: CoreOutcome
+    machine: ProgramMachine, program: Program, memory_layout: MemoryLayout, outcome: CoreOutcome
 ) -> dict[str, Any]:
     """Return the diagnosis of a run that did not end normally.
 
@@ -92,9 +92,9 @@ def explain_core(
         found |= explain_fault(outcome.fault, locator)
     if machine.iss is not None and outcome.stop in ALIKE:
         stop = ALIKE[outcome.stop]
-        fault = machine.iss.fault() if stop is Stop.FAULT else None
+        fault = machine.iss.fault() if stop is StopReason.FAULT else None
         ended = Outcome(stop, outcome.exit_code, outcome.instructions, fault, outcome.seconds)
-        found["program"] = explain(machine.iss, program, places, ended)
+        found["program"] = explain(machine.iss, program, memory_layout, ended)
     return found
 
 
@@ -143,21 +143,21 @@ def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]
         }
 
 
-def core_mistake_text(mistake: dict[str, Any]) -> str:
+def core_diagnostics_text(diagnostics: dict[str, Any]) -> str:
     """Return the result of `explain_core` as text of at most a screen."""
-    when = f"in cycle {mistake['cycles']:,}, after {mistake['instructions']:,} instructions"
-    if mistake["mismatch"]:
-        lines = [f"{mistake['sentence']}, {when}", *mistake["mismatch"].splitlines()]
-    elif mistake["program"] is not None:
-        lines = [*mistake_text(mistake["program"]).splitlines(), f"  {when}"]
+    when = f"in cycle {diagnostics['cycles']:,}, after {diagnostics['instructions']:,} instructions"
+    if diagnostics["mismatch"]:
+        lines = [f"{diagnostics['sentence']}, {when}", *diagnostics["mismatch"].splitlines()]
+    elif diagnostics["program"] is not None:
+        lines = [*diagnostics_text(diagnostics["program"]).splitlines(), f"  {when}"]
     else:
-        lines = [f"{mistake['sentence']}, {when}"]
-        if mistake.get("location"):
-            lines.append(f"  {spot(mistake['location'])}")
-    if mistake["stop"] != "fault" or mistake["program"] is None:
-        lines += core_lines(mistake)
-        lines += [f"  {part}" for part in mistake["units"].split("; ") if part]
-    if mistake["stop"] in ("fault", "deadlock") and mistake["program"] is None:
+        lines = [f"{diagnostics['sentence']}, {when}"]
+        if diagnostics.get("location"):
+            lines.append(f"  {spot(diagnostics['location'])}")
+    if diagnostics["stop"] != "fault" or diagnostics["program"] is None:
+        lines += core_lines(diagnostics)
+        lines += [f"  {part}" for part in diagnostics["units"].split("; ") if part]
+    if diagnostics["stop"] in ("fault", "deadlock") and diagnostics["program"] is None:
         lines.append("  run in lockstep with the model for details")
     lines = [line[:WIDTH].rstrip() for line in lines]
     if len(lines) > SCREEN:
@@ -165,10 +165,10 @@ def core_mistake_text(mistake: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def core_lines(mistake: dict[str, Any]) -> Iterator[str]:
+def core_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
     """Yield the state of the cores, with warps in the same state grouped."""
     groups: dict[tuple, list[list[int]]] = {}
-    for core in mistake["cores"]:
+    for core in diagnostics["cores"]:
         fetches, accesses = core["fetches_under_way"], core["accesses_under_way"]
         if core["warps"]:
             active = counted("warp", (warp["warp"] for warp in core["warps"]))

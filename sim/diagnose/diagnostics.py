@@ -5,14 +5,14 @@ from typing import Any
 
 from ...hw.base.errors import MachineError
 from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
-from ...hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+from ...hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, Unit, find
 from ...kernels.program import Program
 from ..iss.machine import Iss
-from ..iss.outcome import Cause, Fault, Outcome, Stop, WarpState
-from ..machine.memory_layout import Places
+from ..iss.outcome import Cause, Fault, Outcome, StopReason, WarpState
+from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of, strayed_lanes
-from .diagnostics_text import mistake_text
+from .diagnostics_text import diagnostics_text
 from .source_locations import Locator
 
 __all__ = ["ProgramError", "explain"]
@@ -26,56 +26,60 @@ class ProgramError(MachineError):
 
     Parameters
     ----------
-    mistake : dict
+    diagnostics : dict
         Report of `explain`, for a result file.
     text : str or None
-        The report as text; None for that of `mistake_text`.
+        The report as text; None for that of `diagnostics_text`.
 
     """
 
-    def __init__(self, mistake: dict[str, Any], text: str | None = None):
-        super().__init__(mistake_text(mistake) if text is None else text)
-        self.mistake = mistake
+    def __init__(self, diagnostics: dict[str, Any], text: str | None = None):
+        super().__init__(diagnostics_text(diagnostics) if text is None else text)
+        self.diagnostics = diagnostics
 
 
-def explain(iss: Iss, program: Program, places: Places, outcome: Outcome) -> dict[str, Any]:
+def explain(
+    iss: Iss, program: Program, memory_layout: MemoryLayout, outcome: Outcome
+) -> dict[str, Any]:
     """Return the report on a run that ended in a fault, in a deadlock or at its limit."""
     found: dict[str, Any] = {"stop": outcome.stop.value, "instructions": outcome.instructions}
     locator = Locator(program)
-    if outcome.stop is Stop.FAULT:
+    if outcome.stop is StopReason.FAULT:
         assert outcome.fault is not None
         fault = outcome.fault
         state = iss.warp(fault.core, fault.warp)
-        strayed = strayed_lanes(program, places.config, fault.core, fault.warp, state)
-        return found | explain_fault(iss, locator, places, fault) | {"strayed": strayed}
-    if outcome.stop is Stop.DEADLOCK:
+        strayed = strayed_lanes(program, memory_layout.config, fault.core, fault.warp, state)
+        return found | explain_fault(iss, locator, memory_layout, fault) | {"strayed": strayed}
+    if outcome.stop is StopReason.DEADLOCK:
         sentence = "deadlock: every warp that has not ended waits at a barrier"
     else:
         sentence = "the limit was reached before the program ended"
     groups: dict[str, dict[str, Any]] = {}
-    for core, warp, state in warps_of(iss, places):
+    for core, warp, state in warps_of(iss, memory_layout):
         stands = where_it_stands(iss, locator, core, warp, state)
-        strayed = strayed_lanes(program, places.config, core, warp, state)
+        strayed = strayed_lanes(program, memory_layout.config, core, warp, state)
         stands |= {"strayed": strayed} if state.active else {"strayed": []}
         group = groups.setdefault(repr(stands), stands | {"warps": []})
         group["warps"].append([core, warp])
     return found | {
         "sentence": sentence,
         "groups": list(groups.values()),
-        "barriers": list(barriers(iss, places)),
+        "barriers": list(barriers(iss, memory_layout)),
         "devices": iss.devices.describe(),
         "devices_idle": iss.devices.idle,
     }
 
 
-def warps_of(iss: Iss, places: Places) -> Iterator[tuple[int, int, WarpState]]:
+def warps_of(iss: Iss, memory_layout: MemoryLayout) -> Iterator[tuple[int, int, WarpState]]:
     """Yield core, warp and state of every warp of the machine."""
-    for core in range(places.config.cores):
-        for warp in range(core_of(places.config).warps):
+    for core in range(memory_layout.config.cores):
+        for warp in range(core_of(memory_layout.config).warps):
             yield core, warp, iss.warp(core, warp)
 
 
-def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> dict[str, Any]:
+def explain_fault(
+    iss: Iss, locator: Locator, memory_layout: MemoryLayout, fault: Fault
+) -> dict[str, Any]:
     """Return the details of a fault: location, history, registers, region near the address."""
     state = iss.warp(fault.core, fault.warp)
     history = iss.history(fault.core, fault.warp)
@@ -95,7 +99,9 @@ def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> d
         "location": locator.at(fault.pc),
         "came_from": None if locator.own(fault.pc) else locator.latest(pcs),
         "address": fault.address,
-        "addresses": [[lane, *near] for lane, near in near_addresses(state, places, fault, lanes)],
+        "addresses": [
+            [lane, *near] for lane, near in near_addresses(state, memory_layout, fault, lanes)
+        ],
         "registers": registers(state, fault.word, shown),
         "registers_lanes": shown,
         "open_splits": [
@@ -116,20 +122,20 @@ def explain_fault(iss: Iss, locator: Locator, places: Places, fault: Fault) -> d
 
 
 def near_addresses(
-    state: WarpState, places: Places, fault: Fault, lanes: list[int]
+    state: WarpState, memory_layout: MemoryLayout, fault: Fault, lanes: list[int]
 ) -> Iterator[tuple[int, tuple[int, str]]]:
     """Yield each faulting lane with its address and the nearest region."""
     if fault.address is None:
         return
     instruction = find(fault.word) if fault.word else None
     if instruction is None or instruction.unit is not Unit.LSU:
-        yield lanes[0], (fault.address, places.describe(fault.address))
+        yield lanes[0], (fault.address, memory_layout.describe(fault.address))
         return
     offset = IMMEDIATES["s" if "s" in instruction.operands else "i"].decode(fault.word)
     base = state.integers[fault.word >> REGISTER_FIELDS["rs1"] & 0x1F]
     for lane in lanes:
         address = (int(base[lane]) + offset) & 0xFFFF_FFFF
-        yield lane, (address, places.describe(address))
+        yield lane, (address, memory_layout.describe(address))
 
 
 def registers(state: WarpState, word: int, lanes: list[int]) -> dict[str, list[int]]:
@@ -140,9 +146,9 @@ def registers(state: WarpState, word: int, lanes: list[int]) -> dict[str, list[i
         return found
     for field, file in instruction.registers.items():
         number = word >> REGISTER_FIELDS[field] & 0x1F
-        if field == "rd" or (file is RegisterFile.INTEGER and number == 0):
+        if field == "rd" or (file is RegisterClass.INTEGER and number == 0):
             continue
-        integer = file is RegisterFile.INTEGER
+        integer = file is RegisterClass.INTEGER
         name = (INTEGER_NAMES if integer else FLOAT_NAMES)[number]
         values = (state.integers if integer else state.floats)[number]
         found[name] = [int(values[lane]) for lane in lanes]
@@ -185,16 +191,16 @@ def barrier_of(state: WarpState, word: int) -> list[int] | None:
     return [int(state.integers[word >> field & 0x1F][lane]) for field in fields]
 
 
-def barriers(iss: Iss, places: Places) -> Iterator[dict[str, Any]]:
+def barriers(iss: Iss, memory_layout: MemoryLayout) -> Iterator[dict[str, Any]]:
     """Yield each barrier with waiting warps: number, count and arrivals per core."""
     arrived: dict[tuple[int, int], list[int]] = {}
-    for core, warp, state in warps_of(iss, places):
+    for core, warp, state in warps_of(iss, memory_layout):
         history = iss.history(core, warp)
         if not (state.active and state.waits and history):
             continue
         barrier = barrier_of(state, history[-1][1])
         if barrier is not None:
-            counts = arrived.setdefault((barrier[0], barrier[1]), [0] * places.config.cores)
+            counts = arrived.setdefault((barrier[0], barrier[1]), [0] * memory_layout.config.cores)
             counts[core] += 1
     for (number, count), counts in arrived.items():
         yield {"number": number, "count": count, "arrived": counts}

@@ -10,7 +10,7 @@ from typing import Any
 from ...hw.isa.memory_map import STACK_BYTES
 from ..iss.faults import lane_text, numbers_text
 
-__all__ = ["counted", "mistake_text", "spot", "warps_text"]
+__all__ = ["counted", "diagnostics_text", "spot", "warps_text"]
 
 WIDTH = 100
 SCREEN = 40
@@ -23,14 +23,14 @@ ADVICE = {
 }
 
 
-def mistake_text(mistake: dict[str, Any]) -> str:
+def diagnostics_text(diagnostics: dict[str, Any]) -> str:
     """Return the report of `explain` as lines of text."""
-    after = f"after {mistake['instructions']:,} instructions"
-    if mistake["stop"] == "fault":
-        what = mistake["sentence"].rpartition(" (core ")[0] or mistake["sentence"]
-        rest = fault_lines(mistake, after)
+    after = f"after {diagnostics['instructions']:,} instructions"
+    if diagnostics["stop"] == "fault":
+        what = diagnostics["sentence"].rpartition(" (core ")[0] or diagnostics["sentence"]
+        rest = fault_lines(diagnostics, after)
     else:
-        what, rest = f"{mistake['sentence']}, {after}", group_lines(mistake)
+        what, rest = f"{diagnostics['sentence']}, {after}", group_lines(diagnostics)
     # The command line writes its name in front.
     head = textwrap.wrap(what, WIDTH - len("spica: "), subsequent_indent="  ")
     lines = [line[:WIDTH].rstrip() for line in [*head, *rest]]
@@ -39,37 +39,37 @@ def mistake_text(mistake: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def fault_lines(mistake: dict[str, Any], after: str) -> Iterator[str]:
+def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
     """Yield the report lines of a fault."""
-    lanes = lane_text(mask_of(mistake["lanes"]))
-    who = f"core {mistake['core']}, warp {mistake['warp']}, {lanes}"
-    instruction = f": {mistake['assembly']}" if mistake["assembly"] else ""
-    yield f"  {who}, at {mistake['pc']:#010x}{instruction}, {after}"
-    yield from place_lines(mistake["location"])
-    if mistake["came_from"] is not None:
+    lanes = lane_text(mask_of(diagnostics["lanes"]))
+    who = f"core {diagnostics['core']}, warp {diagnostics['warp']}, {lanes}"
+    instruction = f": {diagnostics['assembly']}" if diagnostics["assembly"] else ""
+    yield f"  {who}, at {diagnostics['pc']:#010x}{instruction}, {after}"
+    yield from place_lines(diagnostics["location"])
+    if diagnostics["came_from"] is not None:
         yield "  reached from"
-        yield from place_lines(mistake["came_from"])
-    if mistake["cause"] in ADVICE:
-        yield f"  {ADVICE[mistake['cause']]}"
-    yield from stray_lines(mistake["strayed"], "  ")
-    yield from address_lines(mistake["addresses"])
-    if mistake["registers"]:
-        yield f"  source registers of {mistake['assembly']}"
-    for name, values in mistake["registers"].items():
-        yield from register_lines(name, mistake["registers_lanes"], values)
-    yield from split_lines(mistake)
-    if mistake["history"]:
-        yield f"  last instructions of core {mistake['core']}, warp {mistake['warp']}"
-    for each in mistake["history"]:
+        yield from place_lines(diagnostics["came_from"])
+    if diagnostics["cause"] in ADVICE:
+        yield f"  {ADVICE[diagnostics['cause']]}"
+    yield from stray_lines(diagnostics["strayed"], "  ")
+    yield from address_lines(diagnostics["addresses"])
+    if diagnostics["registers"]:
+        yield f"  source registers of {diagnostics['assembly']}"
+    for name, values in diagnostics["registers"].items():
+        yield from register_lines(name, diagnostics["registers_lanes"], values)
+    yield from split_lines(diagnostics)
+    if diagnostics["history"]:
+        yield f"  last instructions of core {diagnostics['core']}, warp {diagnostics['warp']}"
+    for each in diagnostics["history"]:
         yield history_line(each)
 
 
-def split_lines(mistake: dict[str, Any]) -> Iterator[str]:
+def split_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
     """Yield the open splits of an overflowed divergence stack, grouped by source line."""
-    if mistake["cause"] != "stack overflow":
+    if diagnostics["cause"] != "stack overflow":
         return
-    spots = Counter(spot(split["location"]) for split in mistake["open_splits"])
-    yield f"  open splits: {len(mistake['open_splits'])}"
+    spots = Counter(spot(split["location"]) for split in diagnostics["open_splits"])
+    yield f"  open splits: {len(diagnostics['open_splits'])}"
     for where, count in list(spots.items())[:SHOWN]:
         yield f"    {count} at {where}"
 
@@ -158,11 +158,11 @@ def drawn_together(parts: list[str], what: str) -> list[str]:
     return [*parts[:SHOWN], *([f"and {more} more {what}"] if more > 0 else [])]
 
 
-def group_lines(mistake: dict[str, Any]) -> Iterator[str]:
+def group_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
     """Yield the state of the warps, grouped by location."""
-    texts = [barrier_text(barrier) for barrier in mistake["barriers"]]
+    texts = [barrier_text(barrier) for barrier in diagnostics["barriers"]]
     yield from (f"  {text}" for text in drawn_together(texts, "barriers"))
-    groups = sorted(mistake["groups"], key=telling)
+    groups = sorted(diagnostics["groups"], key=telling)
     for group in groups[:SHOWN]:
         yield f"  {warps_text(group['warps'])} {doing(group)}"
         yield from stray_lines(group["strayed"], "    ")
@@ -173,9 +173,9 @@ def group_lines(mistake: dict[str, Any]) -> Iterator[str]:
     if len(groups) > SHOWN:
         yield f"  and {sum(len(g['warps']) for g in groups[SHOWN:])} more warps"
     # Idle units have no part in a deadlock.
-    if mistake["stop"] != "deadlock" or not mistake["devices_idle"]:
+    if diagnostics["stop"] != "deadlock" or not diagnostics["devices_idle"]:
         yield from textwrap.wrap(
-            mistake["devices"], WIDTH, initial_indent="  ", subsequent_indent="    "
+            diagnostics["devices"], WIDTH, initial_indent="  ", subsequent_indent="    "
         )
 
 

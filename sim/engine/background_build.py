@@ -5,10 +5,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["build_ahead"]
+__all__ = ["build_in_background"]
 
 
-def build_ahead(*builds: Callable[[], Any]) -> None:
+def build_in_background(*builds: Callable[[], Any]) -> None:
     """Start each build in a daemon thread; its result goes to the build cache.
 
     A later request for the same result waits for the thread. A failed build is silent here: the

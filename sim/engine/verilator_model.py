@@ -15,7 +15,7 @@ from ...hw.base.build_cache import cached, digest
 from ...hw.base.errors import UserError
 from ...hw.emit.emission import Emission
 from ..harness.binding import binding_header
-from .background_build import build_ahead
+from .background_build import build_in_background
 from .compiler import Compiler, Progress, compile_all, find_compiler, link, precompile, processor
 from .driven_top import driven_top
 from .verilator_build import compile_generated, generate, left_for_later, together
@@ -247,7 +247,7 @@ def verilated_objects(
     verilator = find_verilator()
 
     def build(directory: Path) -> None:
-        build_ahead(*meanwhile)
+        build_in_background(*meanwhile)
         generate(verilator.program, verilator.root, name, verilog, verilate, directory, progress)
         kept = {".o", ".h"}
         if left_for_later(directory, optimize):

@@ -1,1 +1,1 @@
-"""Golden models: what the gateware must compute, bit for bit, without a clock."""
+"""Golden models: what the RTL must compute, bit for bit, without a clock."""

@@ -76,7 +76,7 @@ class LoadLatency:
         return {
             what: self.loads,
             "min": self.least,
-            "median": self.quantile(0.5),
+            "p50": self.quantile(0.5),
             "p99": self.quantile(0.99),
             "max": self.most,
             "histogram": {

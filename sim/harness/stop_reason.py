@@ -2,11 +2,11 @@
 
 import enum
 
-__all__ = ["CoreStop", "Stop"]
+__all__ = ["CoreStopReason", "StopReason"]
 
 
-class Stop(enum.IntEnum):
-    """`Stop` of native/stop.hpp."""
+class StopReason(enum.IntEnum):
+    """`StopReason` of native/stop.hpp."""
 
     NONE = 0
     DONE = 1
@@ -19,7 +19,7 @@ class Stop(enum.IntEnum):
     DEADLOCK = 8
 
 
-class CoreStop(enum.Enum):
+class CoreStopReason(enum.Enum):
     """Stop reason of a run.
 
     ``HANG``: no progress within the watchdog's time. ``DEADLOCK``: all active warps wait at

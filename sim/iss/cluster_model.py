@@ -26,7 +26,7 @@ class ClusterModel:
     seed : int
         Seed for the order of unordered operations.
     schedule : str
-        ``random``, or ``in_turn`` for the order in which operations were issued.
+        ``random``, or ``round_robin`` for the order in which operations were issued.
 
     """
 

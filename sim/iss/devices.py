@@ -38,7 +38,7 @@ class Devices:
     memory : Memory
         DRAM and shared memory by address: ``read(address, nbytes)`` and ``write(address, data)``.
     schedule : str
-        ``in_turn`` or ``random``.
+        ``round_robin`` or ``random``.
     seed : int
         Seed of the random schedule.
     allowed : callable or None
@@ -51,7 +51,7 @@ class Devices:
         config: ClusterConfig,
         memory: Memory,
         *,
-        schedule: str = "in_turn",
+        schedule: str = "round_robin",
         seed: int = 1,
         allowed: Callable[[int, int], bool] | None = None,
     ):

@@ -16,17 +16,17 @@ from .faults import REASONS, Reason, fault_of
 from .host_memory import HostMemory
 from .native_machine import NativeMachine, pointer_to
 from .native_types import HISTORY, NativeFault, NativeRetired, native_config
-from .outcome import Cause, Fault, Outcome, Retired, Statistics, Stop, WarpState
+from .outcome import Cause, Fault, Outcome, Retired, Statistics, StopReason, WarpState
 from .retirement import retired_of
 from .statistics import COUNT_WORDS, statistics_of
 from .warps import change_warp, describe_wait, head_of, warp_state, words_of_warp
 
 __all__ = ["SCHEDULES", "Iss"]
 
-SCHEDULES = ("in_turn", "random")
+SCHEDULES = ("round_robin", "random")
 #: Instructions between two checks for an interrupt and for console output.
 CHUNK = 1_000_000
-STOPS = tuple(Stop)
+STOPS = tuple(StopReason)
 RETIRED, CANNOT_RUN = 0, 1
 
 
@@ -38,7 +38,7 @@ class Iss:
     config : ClusterConfig
         Config with cores.
     schedule : str
-        ``in_turn`` selects runnable warps round-robin, one instruction each; ``random`` selects
+        ``round_robin`` selects runnable warps round-robin, one instruction each; ``random`` selects
         one at random, which exposes races.
     seed : int
         Seed of the random schedule.
@@ -58,7 +58,7 @@ class Iss:
 
     """
 
-    def __init__(self, config: ClusterConfig, *, schedule: str = "in_turn", seed: int = 1):
+    def __init__(self, config: ClusterConfig, *, schedule: str = "round_robin", seed: int = 1):
         if config.core is None:
             raise UserError("the instruction-set model needs cores; this cluster has none")
         if schedule not in SCHEDULES:
@@ -114,11 +114,11 @@ class Iss:
             stop = STOPS[self.native.call("iss_run", ctypes.c_uint64(chunk))]
             left -= chunk
             self.print_new()
-            if stop is not Stop.LIMIT or left == 0:
+            if stop is not StopReason.LIMIT or left == 0:
                 break
-        fault = self.fault() if stop is Stop.FAULT else None
-        if stop in (Stop.DONE, Stop.DEADLOCK) and self.link.finish():
-            stop, fault = Stop.FAULT, self.device_fault()
+        fault = self.fault() if stop is StopReason.FAULT else None
+        if stop in (StopReason.DONE, StopReason.DEADLOCK) and self.link.finish():
+            stop, fault = StopReason.FAULT, self.device_fault()
         return Outcome(
             stop=stop,
             exit_code=self.exit_code,

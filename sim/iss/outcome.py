@@ -5,13 +5,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...hw.isa.encoding import RegisterFile
+from ...hw.isa.encoding import RegisterClass
 from ...hw.isa.instructions import Unit
 
-__all__ = ["Access", "Cause", "Fault", "Outcome", "Retired", "Statistics", "Stop", "WarpState"]
+__all__ = [
+    "Access",
+    "Cause",
+    "Fault",
+    "Outcome",
+    "Retired",
+    "Statistics",
+    "StopReason",
+    "WarpState",
+]
 
 
-class Stop(enum.Enum):
+class StopReason(enum.Enum):
     """Stop reason of a run."""
 
     DONE = "done"
@@ -71,7 +80,7 @@ class Outcome:
 
     Attributes
     ----------
-    stop : Stop
+    stop : StopReason
     exit_code : int
         First exit code of a core that is not 0, else 0.
     instructions : int
@@ -83,7 +92,7 @@ class Outcome:
 
     """
 
-    stop: Stop
+    stop: StopReason
     exit_code: int
     instructions: int
     fault: Fault | None
@@ -120,7 +129,7 @@ class Retired:
     pc, word : int
     mask : int
         Active lanes before the instruction.
-    rd : tuple of (RegisterFile, int), or None
+    rd : tuple of (RegisterClass, int), or None
         Destination register; None without one or for x0. The several registers that tensor
         instructions write are not included.
     values : numpy.ndarray
@@ -136,7 +145,7 @@ class Retired:
     pc: int
     word: int
     mask: int
-    rd: tuple[RegisterFile, int] | None
+    rd: tuple[RegisterClass, int] | None
     values: np.ndarray
     fault: Fault | None
     access: Access | None = None

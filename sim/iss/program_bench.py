@@ -50,7 +50,7 @@ def small_config(
     )
 
 
-def machine(text: str, *, schedule: str = "in_turn", seed: int = 1, **config) -> Iss:
+def machine(text: str, *, schedule: str = "round_robin", seed: int = 1, **config) -> Iss:
     """Return the model of a `small_config` with a loaded program."""
     iss = Iss(small_config(**config), schedule=schedule, seed=seed)
     iss.write(ENTRY, assemble_program(text).data)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...hw.isa.encoding import RegisterFile
+from ...hw.isa.encoding import RegisterClass
 from .native_types import NativeRetired
 from .outcome import Access, Fault, Retired
 
@@ -16,11 +16,11 @@ VALUES, ADDRESSES, DATA = (
 )
 
 
-def register_of(row: int) -> tuple[RegisterFile, int] | None:
+def register_of(row: int) -> tuple[RegisterClass, int] | None:
     """Return the register of a row, None if the result is dropped."""
     if row == DROPPED_ROW:
         return None
-    file = RegisterFile.FLOAT if row >= FLOAT_ROW else RegisterFile.INTEGER
+    file = RegisterClass.FLOAT if row >= FLOAT_ROW else RegisterClass.INTEGER
     return file, row % FLOAT_ROW
 
 

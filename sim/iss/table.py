@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from ...hw.isa import memory_map as address_map
 from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
-from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterFile
+from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from .faults import REASONS
-from .outcome import Stop
+from .outcome import StopReason
 
 __all__ = ["header"]
 
@@ -18,7 +18,7 @@ ADDRESSES = (
 )
 #: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
-ROWS = {RegisterFile.INTEGER: "integer", RegisterFile.FLOAT: "floating"}
+ROWS = {RegisterClass.INTEGER: "integer", RegisterClass.FLOAT: "floating"}
 HEAD = """\
 // Generated from the instruction table and the address map.
 #pragma once
@@ -127,7 +127,7 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
         for name in ADDRESSES
     )
     reasons = enumeration("Reason", [camel(reason.name) for reason in REASONS], "uint32_t")
-    stops = enumeration("Stop", [camel(stop.name) for stop in Stop], "uint32_t")
+    stops = enumeration("StopReason", [camel(stop.name) for stop in StopReason], "uint32_t")
     return (
         HEAD
         + instruction_table(instructions)

@@ -9,7 +9,7 @@ from ...hw.config import ClusterConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.isa.memory_map import CONSOLE_BASE, CONSOLE_LANES, DMA_BASE, SHARED_BASE, WINDOW_BYTES
 from ..harness.cluster_harness import ClusterHarness
-from ..harness.stop_reason import CoreStop
+from ..harness.stop_reason import CoreStopReason
 from ..iss.faults import Reason
 from ..iss.machine import Iss
 from .core_lockstep import Causes, CoreLockstep
@@ -95,14 +95,18 @@ class ClusterLockstep(CoreLockstep):
         return (*super().causes, (FaultCause.ILLEGAL, (Reason.NOT_PLACED,)))
 
     def finish(
-        self, stop: CoreStop, *, exit_codes: list[int] | None = None, console: bytes | None = None
+        self,
+        stop: CoreStopReason,
+        *,
+        exit_codes: list[int] | None = None,
+        console: bytes | None = None,
     ) -> str:
         """Return the first difference as text, as `CoreLockstep` does; then compare DRAM.
 
         `console` is not compared: the order of several cores' bytes differs from the model's.
         """
         found = super().finish(stop, exit_codes=exit_codes)
-        if found or stop is not CoreStop.DONE:
+        if found or stop is not CoreStopReason.DONE:
             return found
         return next((text for region in self.placed if (text := self.memory_text(*region))), "")
 

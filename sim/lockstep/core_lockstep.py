@@ -13,7 +13,7 @@ from ...hw.core.units.lsu.memory_layouts import MemoryFault, slots
 from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.operations import Port
 from ..harness.harness import Harness
-from ..harness.stop_reason import CoreStop
+from ..harness.stop_reason import CoreStopReason
 from ..iss.faults import REASONS, Reason, fault_of, lane_text
 from ..iss.machine import Iss
 from ..iss.native_types import HISTORY, MAX_THREADS
@@ -103,13 +103,17 @@ class CoreLockstep:
         return CAUSES
 
     def finish(
-        self, stop: CoreStop, *, exit_codes: list[int] | None = None, console: bytes | None = None
+        self,
+        stop: CoreStopReason,
+        *,
+        exit_codes: list[int] | None = None,
+        console: bytes | None = None,
     ) -> str:
         """Return the first difference of a run that stopped with `stop`, in words; "" if none.
 
         Parameters
         ----------
-        stop : CoreStop
+        stop : CoreStopReason
             After ``DONE`` and ``DEADLOCK`` nothing may be in flight; after ``DONE`` the model must
             have ended too.
         exit_codes : list of int or None
@@ -118,14 +122,14 @@ class CoreLockstep:
             Console output; compared after ``DONE``.
 
         """
-        is_over = stop in (CoreStop.DONE, CoreStop.DEADLOCK)
+        is_over = stop in (CoreStopReason.DONE, CoreStopReason.DEADLOCK)
         for handle in self.handles:
             difference = Difference()
             if not self.library.harness_lockstep_finish(
                 handle, ctypes.c_int(is_over), ctypes.byref(difference)
             ):
                 return "\n".join(self.lines(handle, difference)[:LINES])
-        return self.end_text(exit_codes, console) if stop is CoreStop.DONE else ""
+        return self.end_text(exit_codes, console) if stop is CoreStopReason.DONE else ""
 
     def end_text(self, exit_codes: list[int] | None, console: bytes | None) -> str:
         """Return the differences between the final states of cores and model."""

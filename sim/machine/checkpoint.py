@@ -11,10 +11,10 @@ from ..iss.library import model_identity
 from ..iss.machine import Iss
 from .snapshot import Snapshot, plain, require_like
 
-__all__ = ["SavableMachine", "require_savable"]
+__all__ = ["CheckpointableMachine", "require_checkpointable"]
 
 
-class SavableMachine:
+class CheckpointableMachine:
     """Machine whose run can be saved between two cycles and resumed on another one.
 
     A subclass creates `engine` and `harness`, and provides the state that they do not hold.
@@ -64,7 +64,7 @@ class SavableMachine:
 
     def save(self) -> Snapshot:
         """Return the state of a run that is paused, memory included."""
-        engine = require_savable(self.engine)
+        engine = require_checkpointable(self.engine)
         if not self.is_paused:
             raise UserError("a run can be saved only after its start and before its end")
         return Snapshot(
@@ -78,7 +78,7 @@ class SavableMachine:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the state, including memory, of a machine with the same parameters."""
-        engine = require_savable(self.engine)
+        engine = require_checkpointable(self.engine)
         if snapshot.identity != self.identity:
             raise UserError(
                 "a checkpoint must be of this design and this version of Spica: save it again"
@@ -94,11 +94,11 @@ class SavableMachine:
     @property
     def identity(self) -> str:
         """Hash of the state's format: design, harness, and model in lockstep."""
-        engine = require_savable(self.engine)
+        engine = require_checkpointable(self.engine)
         return digest([engine.identity, "" if self.iss is None else model_identity()])
 
 
-def require_savable(engine: Engine) -> VerilatorEngine:
+def require_checkpointable(engine: Engine) -> VerilatorEngine:
     """Return the engine if its state can be saved; raise `UserError` otherwise."""
     if not isinstance(engine, VerilatorEngine):
         raise UserError("checkpoints need engine verilator, not amaranth")

@@ -12,7 +12,7 @@ from ..engine.engines import make_engine
 from ..harness.cluster_harness import NEVER, ClusterHarness
 from ..harness.dram import ChannelStatistics, DramConfig
 from ..harness.load_latency import LoadLatency
-from ..harness.stop_reason import CoreStop, Stop
+from ..harness.stop_reason import CoreStopReason, StopReason
 from ..iss.machine import Iss
 from ..lockstep.cluster_lockstep import ClusterLockstep
 from .cluster_outcome import ClusterOutcome
@@ -151,13 +151,13 @@ class ClusterMachine(ProgramMachine):
         elif commands is not None:
             raise UserError("commands must be None when a run continues")
         self.advance(max_cycles)
-        if self.harness.state().stop == Stop.HOST_ERROR:
+        if self.harness.state().stop == StopReason.HOST_ERROR:
             self.begins = True
             command, address, response = self.harness.errors()[-1]
             answer = RESPONSES.get(response, f"response {response}")
             raise MachineError(f"host access {command} to {address:#06x} got the response {answer}")
         facts = self.facts()
-        self.begins = facts["stop"] is not CoreStop.LIMIT
+        self.begins = facts["stop"] is not CoreStopReason.LIMIT
         state = self.harness.state()
         return ClusterOutcome(
             **facts,
@@ -184,7 +184,9 @@ class ClusterMachine(ProgramMachine):
             ),
             cores_end=self.harness.cores_end(),
             violation=self.harness.violation(),
-            waits=self.waits() if facts["stop"] in (CoreStop.HANG, CoreStop.DEADLOCK) else "",
+            waits=self.waits()
+            if facts["stop"] in (CoreStopReason.HANG, CoreStopReason.DEADLOCK)
+            else "",
         )
 
     def parameters(self) -> dict[str, Any]:

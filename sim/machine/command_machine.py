@@ -16,10 +16,10 @@ from ..engine.verilator_engine import VerilatorEngine
 from ..harness.binding import Layout
 from ..harness.dram import ChannelStatistics, DramConfig, Fault
 from ..harness.harness import Harness
-from ..harness.stop_reason import Stop
-from .checkpoint import SavableMachine
+from ..harness.stop_reason import StopReason
+from .checkpoint import CheckpointableMachine
 from .execution import Execution
-from .stop_report import describe_stop
+from .stop_report import describe_stop_reason
 from .unit_report import describe_units
 
 __all__ = ["Execution", "Machine"]
@@ -28,7 +28,7 @@ CHUNK = 1 << 16  # cycles between two checks for an interrupt
 NEVER = (1 << 64) - 1
 
 
-class Machine(SavableMachine):
+class Machine(CheckpointableMachine):
     """Simulation of a design with DRAM and a host.
 
     Parameters
@@ -175,7 +175,7 @@ class Machine(SavableMachine):
         """
         self.harness.go_on(max_cycles)
         started = time.perf_counter()
-        while self.harness.state().stop == Stop.NONE:
+        while self.harness.state().stop == StopReason.NONE:
             self.engine.run(self.harness, CHUNK)
         self.seconds += time.perf_counter() - started
         return not self.is_paused
@@ -183,7 +183,7 @@ class Machine(SavableMachine):
     @property
     def is_paused(self) -> bool:
         """Whether a list has begun and has stopped at its limit only."""
-        return self.is_started and self.harness.state().stop in (Stop.NONE, Stop.LIMIT)
+        return self.is_started and self.harness.state().stop in (StopReason.NONE, StopReason.LIMIT)
 
     @property
     def cycles(self) -> int:
@@ -194,9 +194,9 @@ class Machine(SavableMachine):
     def execution(self) -> Execution:
         """Return the result of the list; raise `MachineError` if it did not end."""
         state = self.harness.state()
-        if state.stop != Stop.DONE:
-            sentence = describe_stop(self)
-            if self.config is not None and state.stop in (Stop.HANG, Stop.LIMIT):
+        if state.stop != StopReason.DONE:
+            sentence = describe_stop_reason(self)
+            if self.config is not None and state.stop in (StopReason.HANG, StopReason.LIMIT):
                 sentence += f"; {describe_units(self, self.config)}"
             raise MachineError(sentence)
         start, before = state.start, self.channels_before

@@ -11,7 +11,7 @@ from ..engine.compiler import Progress
 from ..engine.engines import make_engine
 from ..harness.core_harness import CoreHarness
 from ..harness.core_memory import CoreMemoryConfig
-from ..harness.stop_reason import CoreStop, Stop
+from ..harness.stop_reason import CoreStopReason, StopReason
 from .core_outcome import CoreOutcome
 from .program_machine import NEVER, ProgramMachine, Window
 
@@ -120,8 +120,8 @@ class CoreMachine(ProgramMachine):
         Raises `MachineError` if the cores violate the protocol of their memory ports.
         """
         self.advance(max_cycles)
-        if self.harness.state().stop == Stop.VIOLATION:
+        if self.harness.state().stop == StopReason.VIOLATION:
             raise MachineError(f"{self.harness.violation()}, in cycle {self.cycles}")
         outcome = CoreOutcome(**self.facts())
-        self.begins = outcome.stop is not CoreStop.LIMIT
+        self.begins = outcome.stop is not CoreStopReason.LIMIT
         return outcome

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
-from ..harness.stop_reason import CoreStop
+from ..harness.stop_reason import CoreStopReason
 
 __all__ = ["CoreFault", "CoreOutcome"]
 
@@ -40,7 +40,7 @@ class CoreOutcome:
 
     Attributes
     ----------
-    stop : CoreStop
+    stop : CoreStopReason
     cycles : int
         From the first cycle until the last core was idle, or until the run stopped.
     instructions : int
@@ -65,7 +65,7 @@ class CoreOutcome:
 
     """
 
-    stop: CoreStop
+    stop: CoreStopReason
     cycles: int
     instructions: int
     core_instructions: tuple[int, ...]

@@ -24,7 +24,7 @@ __all__ = [
     "BUFFERS_BASE",
     "PAGE",
     "PROGRAM",
-    "Places",
+    "MemoryLayout",
     "Region",
     "place_buffers",
 ]
@@ -81,7 +81,7 @@ def place_buffers(sizes: Mapping[str, int], config: ClusterConfig) -> dict[str, 
     return placed
 
 
-class Places:
+class MemoryLayout:
     """Memory regions that a program may access.
 
     Parameters

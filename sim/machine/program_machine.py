@@ -14,16 +14,16 @@ from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ...hw.isa.csr import COUNTERS
 from ...kernels.program import Program
 from ..engine.amaranth_engine import AmaranthEngine
-from ..engine.background_build import build_ahead
+from ..engine.background_build import build_in_background
 from ..engine.engines import outputs_of, require_engine
 from ..harness.core_harness import CoreState, ProgramHarness
 from ..harness.profile import FunctionProfile, Profiling
-from ..harness.stop_reason import CoreStop, Stop
+from ..harness.stop_reason import CoreStopReason, StopReason
 from ..iss.library import load_library
 from ..iss.machine import Iss
 from ..lockstep.core_lockstep import CoreLockstep
 from ..trace.pipeline.core_records import CoreRecords, Recording
-from .checkpoint import SavableMachine
+from .checkpoint import CheckpointableMachine
 from .core_outcome import CoreFault
 from .snapshot import program_digest
 
@@ -36,7 +36,7 @@ NEVER = 1 << 62
 CHUNKS = {"verilator": 1 << 16, "amaranth": 1 << 8}
 
 
-class ProgramMachine(SavableMachine):
+class ProgramMachine(CheckpointableMachine):
     """Cores on an engine, with memory and observers: lockstep, recording and profile.
 
     A subclass creates `engine` and `harness`, accesses memory, and returns the outcome of a run.
@@ -95,7 +95,7 @@ class ProgramMachine(SavableMachine):
         self.is_lockstep = lockstep
         self.model: Iss | None = None
         if lockstep:
-            build_ahead(load_library)  # while the engine is built
+            build_in_background(load_library)  # while the engine is built
         self.lockstep: CoreLockstep | None = None
         self.begins = True  # with the next run
         self.has_run = False
@@ -150,7 +150,7 @@ class ProgramMachine(SavableMachine):
         self.harness.begin_cores(self.begins, max_cycles=max_cycles, watchdog=self.watchdog)
         self.begins, self.has_run = False, True
         started = time.perf_counter()
-        while self.harness.state().stop == Stop.NONE:
+        while self.harness.state().stop == StopReason.NONE:
             self.engine.run(self.harness, self.chunk)
             self.print_new()
         self.seconds += time.perf_counter() - started
@@ -193,7 +193,7 @@ class ProgramMachine(SavableMachine):
     def is_paused(self) -> bool:
         """Whether a run has begun and has stopped at its limit only."""
         stop = self.harness.state().stop
-        return self.has_run and not self.begins and stop in (Stop.NONE, Stop.LIMIT)
+        return self.has_run and not self.begins and stop in (StopReason.NONE, StopReason.LIMIT)
 
     def attach(self) -> None:
         """Attach lockstep, recording and profile to the cores, as far as requested."""
@@ -260,14 +260,14 @@ class ProgramMachine(SavableMachine):
 
     def facts(self) -> dict[str, Any]:
         """Return the fields that all outcomes have in common, for the run so far."""
-        stop = CoreStop[Stop(self.harness.state().stop).name]
+        stop = CoreStopReason[StopReason(self.harness.state().stop).name]
         states = self.core_states()
         codes = [state.exit_code for state in states]
         mismatch = ""
         if self.lockstep is not None:
             mismatch = self.lockstep.finish(stop, exit_codes=codes, console=self.console)
         return {
-            "stop": CoreStop.MISMATCH if mismatch else stop,
+            "stop": CoreStopReason.MISMATCH if mismatch else stop,
             "cycles": self.cycles,
             "instructions": sum(state.instructions for state in states),
             "core_instructions": tuple(state.instructions for state in states),
@@ -277,7 +277,7 @@ class ProgramMachine(SavableMachine):
                 {reason.name: state.slots[reason] for reason in StallReason} for state in states
             ),
             "exit_code": next((code for code in codes if code), 0),
-            "fault": self.fault(states) if stop is CoreStop.FAULT else None,
+            "fault": self.fault(states) if stop is CoreStopReason.FAULT else None,
             "mismatch": mismatch,
             "seconds": self.seconds,
             "clocked": {

@@ -19,7 +19,7 @@ from .snapshot import Snapshot
 __all__ = ["FORMAT", "SavedRun"]
 
 MAGIC = b"spica saved run\n"
-FORMAT = 1
+FORMAT = 2
 HEAD = struct.Struct("<IQQ")
 DIGEST_BYTES = hashlib.sha256().digest_size
 START = len(MAGIC) + HEAD.size + DIGEST_BYTES

@@ -10,13 +10,13 @@ from ...hw.base.errors import UserError
 from .saved_run import SavedRun
 from .snapshot import Snapshot, plain, require_like
 
-__all__ = ["NOTHING", "UNFINISHED", "Savable", "Saving", "data_digest", "saving_to"]
+__all__ = ["NOTHING", "UNFINISHED", "Checkpointable", "Saving", "data_digest", "saving_to"]
 
 #: Verdict on a run whose checkpoint was written at its limit.
 UNFINISHED = "unfinished"
 
 
-class Savable(Protocol):
+class Checkpointable(Protocol):
     """A machine with checkpoints."""
 
     def save(self) -> Snapshot: ...
@@ -69,7 +69,7 @@ class Saving:
                 f"its limit of {limit:,}, not {self.at:,}"
             )
 
-    def resume(self, machine: Savable, arguments: dict[str, Any]) -> int:
+    def resume(self, machine: Checkpointable, arguments: dict[str, Any]) -> int:
         """Restore the checkpoint of a run with these arguments; return its cycle, 0 without one."""
         if self.restored is None:
             return 0
@@ -83,7 +83,7 @@ class Saving:
             yield self.at
         yield limit
 
-    def reach(self, machine: Savable, arguments: dict[str, Any], cycle: int) -> None:
+    def reach(self, machine: Checkpointable, arguments: dict[str, Any], cycle: int) -> None:
         """Save a run at one of its `stops`, if the options request a checkpoint there."""
         if self.keep is None or self.at not in (None, cycle):
             return

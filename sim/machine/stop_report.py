@@ -7,9 +7,9 @@ import numpy as np
 from ..engine.amaranth_engine import AmaranthEngine
 from ..engine.verilator_engine import VerilatorEngine
 from ..harness.harness import Harness
-from ..harness.stop_reason import Stop
+from ..harness.stop_reason import StopReason
 
-__all__ = ["RESPONSES", "Observable", "describe_machine", "describe_stop"]
+__all__ = ["RESPONSES", "Observable", "describe_machine", "describe_stop_reason"]
 
 
 class Observable(Protocol):
@@ -25,18 +25,18 @@ class Observable(Protocol):
 RESPONSES = {2: "SLVERR", 3: "DECERR"}
 
 
-def describe_stop(machine: Observable) -> str:
+def describe_stop_reason(machine: Observable) -> str:
     """Return what stopped a run, at which command, and what the machine showed then."""
     harness, state = machine.harness, machine.harness.state()
     commands = harness.commands()
     cycle = state.cycle - state.start
-    if state.stop == Stop.HOST_ERROR:
+    if state.stop == StopReason.HOST_ERROR:
         command, _, response = harness.errors()[-1]
         answer = RESPONSES.get(response, f"response {response}")
         return f"command {command}, {describe_command(commands[command])}, got response {answer}"
-    if state.stop == Stop.VIOLATION:
+    if state.stop == StopReason.VIOLATION:
         return harness.violation()
-    if state.stop == Stop.HANG:
+    if state.stop == StopReason.HANG:
         quiet = state.cycle - state.last_progress
         head = f"the machine hangs: no progress for {quiet} cycles up to cycle {cycle}"
     else:

@@ -4,7 +4,7 @@ from ...hw.cluster.counters import counter_table
 from ...hw.config import ClusterConfig
 from ...kernels.commands import CommandList
 from ..harness.error_registers import describe_faults, fault_registers, unit_registers, units_of
-from ..harness.stop_reason import Stop
+from ..harness.stop_reason import StopReason
 from .stop_report import Observable
 
 __all__ = ["describe_units", "read_faults"]
@@ -29,7 +29,7 @@ def ask(machine: Observable, questions: CommandList) -> list[int]:
     """
     commands, harness = questions.array(), machine.harness
     harness.begin(commands, max_cycles=1 << 20, watchdog=QUIET_CYCLES, stop_on_error=False)
-    while harness.state().stop == Stop.NONE and harness.state().reads < len(commands):
+    while harness.state().stop == StopReason.NONE and harness.state().reads < len(commands):
         machine.engine.run(harness, QUIET_CYCLES)
     return [int(value) for value in harness.reads()]
 

@@ -76,7 +76,7 @@ def wrong_choices(core: CoreConfig, records: CoreRecords, phase: int) -> int:
     for reasons, slot, taken in cycles(records, core.warps):
         ready = {warp for warp, reason in enumerate(reasons) if reason is StallReason.NONE}
         long_wait = {warp for warp, reason in enumerate(reasons) if reason in LONG}
-        if slot is not StallReason.FULL:  # otherwise no warp can issue
+        if slot is not StallReason.COLLECTORS_FULL:  # otherwise no warp can issue
             wrong += model.choose(ready) != taken
         # Warps start in order of their index, as in the model's initial state.
         model.step(taken, long_wait, set())

@@ -7,7 +7,7 @@ from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import ENTRY
 from ...hw.isa.program import assemble_program
 from ..harness.core_memory import CoreMemoryConfig
-from ..harness.stop_reason import CoreStop
+from ..harness.stop_reason import CoreStopReason
 from ..machine.core_machine import CoreMachine
 from ..machine.core_outcome import CoreOutcome
 
@@ -61,7 +61,7 @@ def run_text(
         machine.write(ENTRY, code)
         machine.allow(ENTRY, len(code))
         outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStop.DONE, outcome
+    assert outcome.stop is CoreStopReason.DONE, outcome
     return outcome
 
 

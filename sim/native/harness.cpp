@@ -46,7 +46,7 @@ void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cy
                     uint64_t watchdog, bool stop_on_error) {
     host.load(commands, count);
     runs_program_ = false;
-    stop_ = Stop::kNone;
+    stop_ = StopReason::kNone;
     start_ = last_progress_ = cycle_;
     limit_ = max_cycles;
     watchdog_ = watchdog;
@@ -56,7 +56,7 @@ void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cy
 
 void Harness::go_on(uint64_t max_cycles) {
     limit_ = max_cycles;
-    if (stop_ == Stop::kLimit) stop_ = Stop::kNone;
+    if (stop_ == StopReason::kLimit) stop_ = StopReason::kNone;
 }
 
 void Harness::add_cores(const CoreMemoryParameters& parameters) {
@@ -88,7 +88,7 @@ void Harness::forget_observers() {
 
 void Harness::begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     cores->begin(starts, max_cycles, watchdog);
-    stop_ = Stop::kNone;
+    stop_ = StopReason::kNone;
     runs_program_ = cluster != nullptr;
     if (!runs_program_ || !starts) return;
     host.load(beginning_.data(), beginning_.size());
@@ -119,13 +119,13 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
     moved |= host.step(cycle_, outputs, inputs);
     watch_dma(outputs);
     if (moved) last_progress_ = cycle_;
-    Stop stop = judge(outputs, moved);
+    StopReason stop = judge(outputs, moved);
     cycle_++;
     if (stopped()) return;
     if (!violation().empty()) {
-        stop_ = Stop::kViolation;
+        stop_ = StopReason::kViolation;
     } else if ((stop_on_error_ || runs_program_) && host.failed()) {
-        stop_ = Stop::kHostError;
+        stop_ = StopReason::kHostError;
     } else {
         stop_ = stop;
         return;
@@ -134,18 +134,18 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
 }
 
 // Stop reason of this cycle, apart from AXI violations and host errors.
-Stop Harness::judge(const uint32_t* outputs, bool moved) {
+StopReason Harness::judge(const uint32_t* outputs, bool moved) {
     if (runs_program_) {
-        Stop stop = cluster->step(outputs, {moved, !host.done() || !masters_idle()});
+        StopReason stop = cluster->step(outputs, {moved, !host.done() || !masters_idle()});
         for (size_t k = 0; cluster->marks_begin() && k < masters.size(); k++) {
             marked_[k] = masters[k]->statistics();
         }
         return stop;
     }
     idle_cycles_ = host.done() && idle(outputs) ? idle_cycles_ + 1 : 0;
-    if (idle_cycles_ >= kQuietCycles) return Stop::kDone;
-    if (cycle_ + 1 - last_progress_ > watchdog_) return Stop::kHang;
-    return cycle_ + 1 - start_ >= limit_ ? Stop::kLimit : Stop::kNone;
+    if (idle_cycles_ >= kQuietCycles) return StopReason::kDone;
+    if (cycle_ + 1 - last_progress_ > watchdog_) return StopReason::kHang;
+    return cycle_ + 1 - start_ >= limit_ ? StopReason::kLimit : StopReason::kNone;
 }
 
 void Harness::watch_dma(const uint32_t* outputs) {

@@ -59,7 +59,7 @@ public:
     // Both harnesses must be constructed alike, with the same observers and watchers.
     void archive(Archive& archive);
 
-    bool stopped() const { return stop_ != Stop::kNone; }
+    bool stopped() const { return stop_ != StopReason::kNone; }
     uint64_t cycle() const { return cycle_; }
     HarnessState state() const;
     // Statistics of a channel at the completion of the program's first begin marker.
@@ -78,7 +78,7 @@ public:
 private:
     bool idle(const uint32_t* outputs) const;
     bool masters_idle() const;
-    Stop judge(const uint32_t* outputs, bool moved);
+    StopReason judge(const uint32_t* outputs, bool moved);
     void watch_dma(const uint32_t* outputs);
 
     const PortTable ports_;
@@ -91,7 +91,7 @@ private:
     uint64_t dma_response_ = 0;
     std::vector<ChannelStatistics> marked_;
     std::vector<std::unique_ptr<Observer>> watchers_;
-    Stop stop_ = Stop::kDone;
+    StopReason stop_ = StopReason::kDone;
     uint64_t cycle_ = 0, start_ = 0, limit_ = 0, watchdog_ = 0, last_progress_ = 0;
     uint32_t idle_cycles_ = 0;
     bool stop_on_error_ = true;

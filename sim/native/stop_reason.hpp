@@ -4,7 +4,7 @@
 
 namespace spica {
 
-enum class Stop : uint32_t {
+enum class StopReason : uint32_t {
     kNone,
     kDone,
     kHostError,

@@ -117,15 +117,15 @@ def verdict(found: dict) -> str:
     """Return what the check found, in words."""
     elements = f"{found['elements']:,} values"
     error = f"largest distance from float64 {found['max_abs_error']:.3g}"
-    if found["verdict"] == "right":
-        return f"RIGHT: {elements} bit-exact, {error}"
+    if found["verdict"] == "pass":
+        return f"PASS: {elements} bit-exact, {error}"
     faults = [
         f"{found['mismatches']:,} of {elements} differ from the golden model",
         f"{found['outside_bound']:,} lie outside the bound around float64",
         f"{found['bytes_touched_around_c']:,} bytes around C were changed",
     ]
     examples = [f"C{example}" for example in found["examples"]]
-    return "\n  ".join(["WRONG:", *faults, *examples, error])
+    return "\n  ".join(["FAIL:", *faults, *examples, error])
 
 
 def breakdown_table(

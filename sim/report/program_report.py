@@ -62,7 +62,7 @@ def simt_report(result: dict[str, Any]) -> str:
 
 
 def cycle_lines(result: dict[str, Any]) -> list[str]:
-    """Return how long it took, and who looked over the gateware's shoulder."""
+    """Return how long it took, and who looked over the RTL's shoulder."""
     checked = "; every instruction agrees with the model" if result["lockstep"] else ""
     lines = [
         f"{result['cycles']:,} cycles, {result['instructions_per_cycle']:.3f} instructions of "
@@ -75,10 +75,10 @@ def cycle_lines(result: dict[str, Any]) -> list[str]:
         if latency and latency["loads"]:
             lines.append(
                 f"Loads of {name} took {latency['min']:,} to {latency['max']:,} cycles, half of "
-                f"them at most {latency['median']:,}, 99 % at most {latency['p99']:,}"
+                f"them at most {latency['p50']:,}, 99 % at most {latency['p99']:,}"
             )
     caches = [
-        f"{name} in {latency['median']:,} and {latency['p99']:,}"
+        f"{name} in {latency['p50']:,} and {latency['p99']:,}"
         for cache, name in CACHES.items()
         if (latency := result.get("cache_latency", {}).get(cache)) and latency["reads"]
     ]
@@ -134,7 +134,7 @@ def headline(result: dict[str, Any]) -> str:
     if "cycles" in result:
         how = memory_text(result["memory"])
     else:
-        order = "in turn" if result["schedule"] == "in_turn" else "in random order"
+        order = "in turn" if result["schedule"] == "round_robin" else "in random order"
         how = f"warps {order}"
     return (
         f"{what} on {result['preset']} ({result['engine']}), -O{result['optimize']}, {how}, "
@@ -174,8 +174,8 @@ def kernel_verdict(result: dict[str, Any]) -> list[str]:
     kept = len(found["buffers"]) - len(results)
     others = f"; {kept} other buffer{'s' if kept != 1 else ''} unchanged" if kept else ""
     right = f"{', '.join(parts)}, {closeness(results)}{others}"
-    if found["verdict"] == "right":
-        return [f"RIGHT: {right}"]
+    if found["verdict"] == "pass":
+        return [f"PASS: {right}"]
     faults = []
     for name, buffer in found["buffers"].items():
         if not buffer["wrong"]:
@@ -191,7 +191,7 @@ def kernel_verdict(result: dict[str, Any]) -> list[str]:
         values = "" if faults else f", though every value is right: {right}"
         faults.append(f"  its code is not as it must be (--allow-spills lets it pass){values}")
         faults += [f"    {complaint}" for complaint in found["complaints"]]
-    return ["WRONG:", *faults]
+    return ["FAIL:", *faults]
 
 
 def closeness(results: dict[str, dict]) -> str:

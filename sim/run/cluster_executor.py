@@ -10,7 +10,7 @@ from ..harness.error_registers import describe_faults
 from ..harness.load_latency import summed
 from ..machine.cluster_machine import ClusterMachine
 from ..machine.cluster_outcome import ClusterOutcome
-from ..machine.memory_layout import Places
+from ..machine.memory_layout import MemoryLayout
 from ..machine.unit_report import read_faults
 from ..trace import OVERVIEW_SUFFIXES
 from .core_executor import ProgramExecutor, machine_options, trace_options
@@ -28,7 +28,7 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
         cls,
         config: ClusterConfig,
         program: Program,
-        places: Places,
+        memory_layout: MemoryLayout,
         options: SimtOptions,
         progress: Progress | None,
     ) -> "ClusterExecutor":
@@ -42,7 +42,7 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
             **({} if is_overview(options) else trace_options(options)),
         )
         machine.profiled = program
-        return cls(machine, program, places, options)
+        return cls(machine, program, memory_layout, options)
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None

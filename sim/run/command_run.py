@@ -169,7 +169,7 @@ def run_kernel(
         tell(f"running {kernel} {m} x {n} x {k}", 0, 0)
         title = f"{kernel} {m} x {n} x {k} on {preset}"
         with drawn(machine, config, title, options):
-            runs = savable(machine, options, given)
+            runs = checkpointed(machine, options, given)
             try:
                 execution, found, counters, marks = run_gemm(runs, config, problem, steps, options)
             except UnfinishedError:
@@ -197,7 +197,7 @@ def run_kernel(
     }
 
 
-def savable(machine: Machine, options: RunOptions, given: dict[str, Any]) -> Runs:
+def checkpointed(machine: Machine, options: RunOptions, given: dict[str, Any]) -> Runs:
     """Return the machine, or one that saves and restores its run if that is wanted."""
     if not options.saving.is_wanted:
         return machine

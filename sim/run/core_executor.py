@@ -7,14 +7,14 @@ from typing import Any, Generic, TypeVar
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.program import Program
-from ..diagnose.core_diagnostics import core_mistake_text, explain_core
+from ..diagnose.core_diagnostics import core_diagnostics_text, explain_core
 from ..diagnose.diagnostics import ProgramError
 from ..harness.core_memory import CoreMemoryConfig
-from ..harness.stop_reason import CoreStop
+from ..harness.stop_reason import CoreStopReason
 from ..machine.cluster_machine import ClusterMachine
 from ..machine.core_machine import CoreMachine
 from ..machine.core_outcome import CoreOutcome
-from ..machine.memory_layout import Places
+from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of
 from ..trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES, write_trace
 from .iss_executor import instruction_counts
@@ -75,7 +75,7 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
     ----------
     machine : CoreMachine or ClusterMachine
     program : Program
-    places : Places
+    memory_layout : MemoryLayout
     options : SimtOptions
 
     """
@@ -87,10 +87,15 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
         self,
         machine: MachineT,
         program: Program,
-        places: Places,
+        memory_layout: MemoryLayout,
         options: SimtOptions,
     ):
-        self.machine, self.program, self.places, self.options = machine, program, places, options
+        self.machine, self.program, self.memory_layout, self.options = (
+            machine,
+            program,
+            memory_layout,
+            options,
+        )
         self.write, self.read = machine.write, machine.read
         self.close = machine.close
         self.outcome = None
@@ -130,15 +135,15 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
         self.write_trace()
         outcome = self.outcome
         assert outcome is not None, "the run must have a cycle limit"
-        if outcome.stop is not CoreStop.DONE:
-            mistake = explain_core(self.machine, self.program, self.places, outcome)
-            raise ProgramError(mistake, core_mistake_text(mistake))
+        if outcome.stop is not CoreStopReason.DONE:
+            diagnostics = explain_core(self.machine, self.program, self.memory_layout, outcome)
+            raise ProgramError(diagnostics, core_diagnostics_text(diagnostics))
         return True
 
     @property
     def is_paused(self) -> bool:
         """True if the program was stopped by a limit only."""
-        return self.outcome is not None and self.outcome.stop is CoreStop.LIMIT
+        return self.outcome is not None and self.outcome.stop is CoreStopReason.LIMIT
 
     def run_until(
         self, done: int, limit: int, sentence: str, progress: Progress | None
@@ -147,7 +152,7 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
         while True:
             self.outcome = outcome = self.run(min(CHUNK, limit - done))
             done = outcome.cycles
-            if outcome.stop is not CoreStop.LIMIT or done >= limit:
+            if outcome.stop is not CoreStopReason.LIMIT or done >= limit:
                 return outcome
             if progress is not None:
                 progress(f"{sentence}, thousands of cycles", done // 1000, 0)
@@ -201,7 +206,7 @@ class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
         cls,
         config: ClusterConfig,
         program: Program,
-        places: Places,
+        memory_layout: MemoryLayout,
         options: SimtOptions,
         progress: Progress | None,
     ) -> "CoreExecutor":
@@ -214,7 +219,7 @@ class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
             **machine_options(options),
             **trace_options(options),
         )
-        return cls(machine, program, places, options)
+        return cls(machine, program, memory_layout, options)
 
     def run(self, max_cycles: int) -> CoreOutcome:
         """Continue the run for at most `max_cycles` cycles."""

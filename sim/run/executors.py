@@ -14,7 +14,7 @@ from ..machine.memory_layout import Region
 from .cluster_executor import ClusterExecutor
 from .core_executor import CoreExecutor
 from .iss_executor import IssExecutor
-from .loading import Progress, SimtOptions, places_of, with_memory
+from .loading import Progress, SimtOptions, memory_layout_of, with_memory
 
 __all__ = ["Executor", "prepare"]
 
@@ -50,18 +50,18 @@ def prepare(
     progress: Progress | None,
 ) -> Iterator[Executor]:
     """Yield an executor with the program loaded; only the program and its data are allowed."""
-    places = places_of(config, program, buffers, options)
+    memory_layout = memory_layout_of(config, program, buffers, options)
     if options.engine == "iss":
         iss = Iss(config, schedule=options.schedule, seed=options.seed)
-        executor = IssExecutor(iss, program, places, options)
+        executor = IssExecutor(iss, program, memory_layout, options)
         machine = iss
     else:
         options = with_memory(config, options)
         kind = ClusterExecutor if isinstance(options.memory, DramConfig) else CoreExecutor
-        executor = kind.build(config, program, places, options, progress)
+        executor = kind.build(config, program, memory_layout, options, progress)
         machine = executor.machine
     machine.on_console = console
-    for region in places.dram:
+    for region in memory_layout.dram:
         machine.allow(region.address, region.nbytes)
     for address, data in program.segments:
         machine.write(address, data)

@@ -7,8 +7,8 @@ from typing import Any
 from ...kernels.program import Program
 from ..diagnose.diagnostics import ProgramError, explain
 from ..iss.machine import Iss
-from ..iss.outcome import Statistics, Stop
-from ..machine.memory_layout import Places
+from ..iss.outcome import Statistics, StopReason
+from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of
 from .loading import Progress, SimtOptions
 
@@ -26,13 +26,20 @@ class IssExecutor:
     iss : Iss
         Model after reset, with program and data allowed.
     program : Program
-    places : Places
+    memory_layout : MemoryLayout
     options : SimtOptions
 
     """
 
-    def __init__(self, iss: Iss, program: Program, places: Places, options: SimtOptions):
-        self.iss, self.program, self.places, self.options = iss, program, places, options
+    def __init__(
+        self, iss: Iss, program: Program, memory_layout: MemoryLayout, options: SimtOptions
+    ):
+        self.iss, self.program, self.memory_layout, self.options = (
+            iss,
+            program,
+            memory_layout,
+            options,
+        )
         self.write, self.read = iss.write, iss.read
         self.exit_code = 0
         self.instructions = 0
@@ -51,16 +58,16 @@ class IssExecutor:
             outcome = self.iss.run(min(CHUNK, left))
             self.instructions += outcome.instructions
             over = self.instructions >= self.options.max_instructions
-            if outcome.stop is not Stop.LIMIT or over:
+            if outcome.stop is not StopReason.LIMIT or over:
                 break
             if progress is not None:
                 done = self.instructions // 1_000_000
                 progress(f"{sentence}, millions of instructions", done, 0)
         self.seconds = time.perf_counter() - began
         self.exit_code = outcome.exit_code
-        if outcome.stop is not Stop.DONE:
+        if outcome.stop is not StopReason.DONE:
             whole = dataclasses.replace(outcome, instructions=self.instructions)
-            raise ProgramError(explain(self.iss, self.program, self.places, whole))
+            raise ProgramError(explain(self.iss, self.program, self.memory_layout, whole))
         return True
 
     @property
@@ -73,7 +80,7 @@ class IssExecutor:
         """Return the measurements of the run, for a result file."""
         return {
             "schedule": self.options.schedule,
-            **instruction_counts(self.iss.statistics, core_of(self.places.config).threads),
+            **instruction_counts(self.iss.statistics, core_of(self.memory_layout.config).threads),
             "console": self.iss.console.decode(errors="replace"),
             "simulated_instructions_per_second": self.instructions / max(self.seconds, 1e-9),
         }

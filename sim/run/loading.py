@@ -10,7 +10,7 @@ from ...kernels.compile import compile_program
 from ...kernels.program import Program
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.dram import DramConfig
-from ..machine.memory_layout import PAGE, PROGRAM, Places, Region
+from ..machine.memory_layout import PAGE, PROGRAM, MemoryLayout, Region
 from ..machine.saving import NOTHING, Saving
 
 __all__ = [
@@ -19,13 +19,13 @@ __all__ = [
     "Progress",
     "SimtOptions",
     "build",
-    "places_of",
+    "memory_layout_of",
     "program_regions",
     "require_cores",
     "with_memory",
 ]
 
-SCHEDULES = ("in_turn", "random")
+SCHEDULES = ("round_robin", "random")
 SOURCE_SUFFIXES = (".c", ".cpp", ".cc", ".cxx", ".S", ".elf")
 Progress = Callable[[str, int, int], None]
 
@@ -41,7 +41,7 @@ class SimtOptions:
     optimize : int
         Optimization level of the program's compiler, 0 to 3.
     schedule : str
-        Warp schedule of the model: ``in_turn`` (round-robin) or ``random``.
+        Warp schedule of the model: ``round_robin`` (round-robin) or ``random``.
     seed : int
         Seed of the data, of a random schedule, of random stalls and of random gating.
     max_instructions : int
@@ -64,7 +64,7 @@ class SimtOptions:
         First cycle of the trace and the cycle after its last.
     allow_spills : bool
         Whether a kernel may spill registers to its stack.
-    allow : tuple of (int, int)
+    allowed_regions : tuple of (int, int)
         Address and bytes of additional DRAM that the program may access.
     saving : Saving
         Checkpoint to write, and checkpoint to resume.
@@ -73,7 +73,7 @@ class SimtOptions:
 
     engine: str = "iss"
     optimize: int = 3
-    schedule: str = "in_turn"
+    schedule: str = "round_robin"
     seed: int = 1
     max_instructions: int = 1_000_000_000
     max_cycles: int = 1_000_000_000
@@ -84,7 +84,7 @@ class SimtOptions:
     trace: Path | None = None
     trace_window: tuple[int, int] | None = None
     allow_spills: bool = False
-    allow: tuple[tuple[int, int], ...] = ()
+    allowed_regions: tuple[tuple[int, int], ...] = ()
     saving: Saving = NOTHING
 
 
@@ -131,12 +131,12 @@ def build(
     )
 
 
-def places_of(
+def memory_layout_of(
     config: ClusterConfig, program: Program, buffers: Iterable[Region], options: SimtOptions
-) -> Places:
+) -> MemoryLayout:
     """Return all memory regions that a program may access."""
-    more = [Region("allowed memory", *region) for region in options.allow]
-    return Places(config, [*program_regions(program), *buffers, *more], program.symbols)
+    more = [Region("allowed memory", *region) for region in options.allowed_regions]
+    return MemoryLayout(config, [*program_regions(program), *buffers, *more], program.symbols)
 
 
 def program_regions(program: Program) -> list[Region]:

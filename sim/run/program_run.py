@@ -130,7 +130,7 @@ def run_program(
         "program": [str(path) for path in paths],
         **done,
         "complaints": inspect_program(program),
-        "check": {"verdict": "wrong" if done["exit_code"] else "right"},
+        "check": {"verdict": "fail" if done["exit_code"] else "pass"},
     }
 
 
@@ -149,7 +149,7 @@ def run_arguments(program: Program, options: SimtOptions, data: Iterable[bytes])
         "code": program_digest(program),
         "data": data_digest(data),
         "seed": options.seed,
-        "allow": options.allow,
+        "allowed_regions": options.allowed_regions,
         "spica": versions()["spica"],
     }
 
@@ -202,7 +202,7 @@ def verdict(
     }
     wrong = any(found.values()) or any(check.wrong for check in checks)
     return {
-        "verdict": "wrong" if wrong else "right",
+        "verdict": "fail" if wrong else "pass",
         **found,
         "buffers": {check.name: dataclasses.asdict(check) for check in checks},
     }

@@ -49,7 +49,7 @@ class Check:
     @property
     def verdict(self) -> str:
         """``right`` or ``wrong``."""
-        return "right" if self.passed else "wrong"
+        return "pass" if self.passed else "fail"
 
     def as_dict(self) -> dict:
         """Return the check as it stands in a result file."""

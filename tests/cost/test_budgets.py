@@ -9,8 +9,8 @@ from spica.hw.config import PRESETS
 from spica.hw.core.core import Core
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.systolic.processing_element import (
-    OutputStationaryElement,
-    WeightStationaryElement,
+    OutputStationaryProcessingElement,
+    WeightStationaryProcessingElement,
 )
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
@@ -27,7 +27,9 @@ from spica.synth.measure import BlockMeasurement, Measurement, measure
 MATRIX = PRESETS["matrix"]
 
 
-@pytest.mark.parametrize("element", [WeightStationaryElement, OutputStationaryElement])
+@pytest.mark.parametrize(
+    "element", [WeightStationaryProcessingElement, OutputStationaryProcessingElement]
+)
 def test_cells_and_depth_of_an_element(element):
     measured = measure(element(MultiplyAddConfig(latency=2)), "element")
     assert measured.cells <= ELEMENT_CELLS

@@ -46,13 +46,13 @@ def run_formal(*arguments, **environment):
 
 @needs_solver
 def test_a_proof_holds(tmp_path):
-    finding = prover.prove(PROOFS["line_miss"], tmp_path)
+    finding = prover.prove(PROOFS["mshr"], tmp_path)
     assert (finding.status, finding.detail, finding.good) == ("proven", "", True)
 
 
 @needs_solver
 def test_a_fault_is_found_out_with_its_trace(tmp_path):
-    proof = PROOFS["line_miss"]
+    proof = PROOFS["mshr"]
     finding = prover.prove(proof, tmp_path, proof.faults[0])
     assert (finding.status, finding.good) == ("failed", True)
     trace = Path(finding.detail.partition("; ")[2])

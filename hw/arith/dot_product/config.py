@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from ...config.checks import require_choice, require_integer
 from ...config.formats import FORMATS, FloatFormat
-from .numerics import FLOOR, NUMERICS, TREES, FusedSum, Offer
+from .numerics import FLOOR, NUMERICS, TREES, FusedSumNumerics, Offer
 
 __all__ = ["DotProductConfig"]
 
@@ -75,7 +75,7 @@ class DotProductConfig:
         return offer
 
     @property
-    def fused(self) -> FusedSum:
+    def fused(self) -> FusedSumNumerics:
         """Parameters of the fused sums; trees have none."""
         assert self.offer.fused is not None
         return self.offer.fused

@@ -13,7 +13,7 @@ Sources, named in the entries:
 
 from dataclasses import dataclass
 
-__all__ = ["FLOOR", "NUMERICS", "TREES", "FusedSum", "Offer"]
+__all__ = ["FLOOR", "NUMERICS", "TREES", "FusedSumNumerics", "Offer"]
 
 #: Smallest exponent that terms are aligned to in MMA-Sim, which gives a zero term this exponent. An
 #: FP32 addend has at least this exponent, so it is the smallest even if no term is zero.
@@ -28,7 +28,7 @@ MIXED = (*HALF, ("fp16", "fp32"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class FusedSum:
+class FusedSumNumerics:
     """A fused sum: terms aligned to the largest exponent, truncated, added exactly, rounded once.
 
     Parameters
@@ -65,7 +65,7 @@ class Offer:
         Format of the scales of blocks, None if there are none.
     block : int
         Terms that share a scale.
-    fused : FusedSum or None
+    fused : FusedSumNumerics or None
         Parameters of the sum; None for trees of ordinary additions.
     source : str
         Source of these numerics.
@@ -76,7 +76,7 @@ class Offer:
     accumulators: tuple[tuple[str, str], ...] = SAME
     scale: str | None = None
     block: int = 0
-    fused: FusedSum | None = None
+    fused: FusedSumNumerics | None = None
     source: str
 
     def describe(self) -> str:
@@ -93,7 +93,7 @@ NARROW = (*FP8, "fp6_e3m2", "fp6_e2m3", "fp4_e2m1")
 FP4 = ("fp4_e2m1",)
 
 
-def _wide(sums: dict[str, FusedSum], source: str = BOTH) -> tuple[Offer, ...]:
+def _wide(sums: dict[str, FusedSumNumerics], source: str = BOTH) -> tuple[Offer, ...]:
     """Return offers of formats that do not mix; FP16 also adds to FP16."""
     return tuple(
         Offer(
@@ -107,17 +107,17 @@ def _wide(sums: dict[str, FusedSum], source: str = BOTH) -> tuple[Offer, ...]:
 
 
 AMPERE = {
-    "fp16": FusedSum(chunk=8, fraction_width=24),
-    "bf16": FusedSum(chunk=8, fraction_width=24),
-    "tf32": FusedSum(chunk=4, fraction_width=24),
+    "fp16": FusedSumNumerics(chunk=8, fraction_width=24),
+    "bf16": FusedSumNumerics(chunk=8, fraction_width=24),
+    "tf32": FusedSumNumerics(chunk=4, fraction_width=24),
 }
 HOPPER = {
-    "fp16": FusedSum(chunk=16, fraction_width=25),
-    "bf16": FusedSum(chunk=16, fraction_width=25),
-    "tf32": FusedSum(chunk=8, fraction_width=25),
+    "fp16": FusedSumNumerics(chunk=16, fraction_width=25),
+    "bf16": FusedSumNumerics(chunk=16, fraction_width=25),
+    "tf32": FusedSumNumerics(chunk=8, fraction_width=25),
 }
-MX = FusedSum(chunk=32, fraction_width=25)
-GROUPED = FusedSum(chunk=64, fraction_width=35, group=16)
+MX = FusedSumNumerics(chunk=32, fraction_width=25)
+GROUPED = FusedSumNumerics(chunk=64, fraction_width=35, group=16)
 
 _MXF8F6F4 = Offer(formats=NARROW, scale="e8m0", block=32, fused=MX, source="MMA-Sim, mxf8f6f4")
 _BLACKWELL = (
@@ -136,17 +136,19 @@ NUMERICS: dict[str, tuple[Offer, ...]] = {
         Offer(formats=formats, source="IEEE 754 additions of FP32")
         for formats in (("fp32",), ("fp16",), ("bf16",), ("tf32",), FP8)
     ),
-    "nvidia(volta)": _wide({"fp16": FusedSum(chunk=4, fraction_width=23)}),
+    "nvidia(volta)": _wide({"fp16": FusedSumNumerics(chunk=4, fraction_width=23)}),
     # In MMA-Sim, Turing's 8 terms are one sum; Fasi et al. observed sums of 4 on a T4.
-    "nvidia(turing)": _wide({"fp16": FusedSum(chunk=8, fraction_width=24)}, "MMA-Sim"),
-    "nvidia(turing_chunk4)": _wide({"fp16": FusedSum(chunk=4, fraction_width=24)}, "Fasi et al."),
+    "nvidia(turing)": _wide({"fp16": FusedSumNumerics(chunk=8, fraction_width=24)}, "MMA-Sim"),
+    "nvidia(turing_chunk4)": _wide(
+        {"fp16": FusedSumNumerics(chunk=4, fraction_width=24)}, "Fasi et al."
+    ),
     "nvidia(ampere)": _wide(AMPERE),
     "nvidia(ada)": (
         *_wide(AMPERE),
         Offer(
             formats=FP8,
             accumulators=HALF,
-            fused=FusedSum(chunk=16, fraction_width=13, result_fraction_width=13),
+            fused=FusedSumNumerics(chunk=16, fraction_width=13, result_fraction_width=13),
             source=BOTH,
         ),
     ),
@@ -155,7 +157,7 @@ NUMERICS: dict[str, tuple[Offer, ...]] = {
         Offer(
             formats=FP8,
             accumulators=HALF,
-            fused=FusedSum(chunk=32, fraction_width=13, result_fraction_width=13),
+            fused=FusedSumNumerics(chunk=32, fraction_width=13, result_fraction_width=13),
             source=f"{BOTH}, of wgmma",
         ),
     ),

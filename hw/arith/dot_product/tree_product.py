@@ -104,7 +104,7 @@ class TreeProduct(SharedBlock):
     def build(self, platform):
         m = Module()
         form = self.config.form
-        a, b = Factor(self.a, self.config.a), Factor(self.b, self.config.b)
+        a, b = TreeFactor(self.a, self.config.a), TreeFactor(self.b, self.config.b)
         product = self.product(m, a.significand, b.significand)
         make = self.exact if self.config.is_exact else self.rounded
         fraction, field, is_overflow = make(m, a, b, product)
@@ -250,7 +250,7 @@ class TreeProduct(SharedBlock):
         return word[below:], sticky | word[:below].any()
 
 
-class Factor:
+class TreeFactor:
     """Fields and classes of a stored factor.
 
     Parameters

@@ -146,8 +146,8 @@ class Fma(SharedBlock):
         operation = Value.cast(self.operation)
         is_sum = operation[2] & ~operation[1]
         is_product = operation[2] & operation[1]
-        a = Factor(form, self.a)
-        b = Factor(form, Mux(is_sum, form.bias << form.fraction_width, self.b))
+        a = FmaFactor(form, self.a)
+        b = FmaFactor(form, Mux(is_sum, form.bias << form.fraction_width, self.b))
         c = Mux(is_sum, self.b, self.c)
 
         sign = a.sign ^ b.sign ^ (operation[1] & ~operation[2])
@@ -202,7 +202,7 @@ class Fma(SharedBlock):
         return product.o
 
 
-class Factor:
+class FmaFactor:
     """An unpacked factor of a product.
 
     Parameters
@@ -225,7 +225,7 @@ class Factor:
         self.is_signalling = self.is_nan & ~fraction[-1]
 
 
-def classes(a: Factor, b: Factor) -> dict[str, Value]:
+def classes(a: FmaFactor, b: FmaFactor) -> dict[str, Value]:
     """Return the class of the product of `a` and `b`, in the form `FusedSum` expects."""
     is_nan = a.is_nan | b.is_nan
     is_zero = ~(a.is_number & b.is_number)

@@ -7,13 +7,13 @@ from amaranth.lib.wiring import In, Out
 from ...config.formats import FP32
 from ...isa.operations import SpecialOperation
 
-__all__ = ["Class", "Classify"]
+__all__ = ["SpecialClass", "SpecialClassifier"]
 
 #: Stored exponent of 2**8; its power of two is far beyond every FP32 number.
 HUGE_POWER = FP32.bias + 8
 
 
-class Class(enum.IntEnum, shape=2):
+class SpecialClass(enum.IntEnum, shape=2):
     """Class of a result."""
 
     NUMBER = 0
@@ -22,7 +22,7 @@ class Class(enum.IntEnum, shape=2):
     NAN = 3
 
 
-class Classify(wiring.Component):
+class SpecialClassifier(wiring.Component):
     """Class of ``operation(a)``; rounding can still turn a number into zero or infinity.
 
     Combinational.
@@ -32,7 +32,7 @@ class Classify(wiring.Component):
     operation : In(SpecialOperation)
     a : In(32)
         As stored.
-    o : Out(Class)
+    o : Out(SpecialClass)
 
     """
 
@@ -44,7 +44,7 @@ class Classify(wiring.Component):
         super().__init__({
             "operation": In(SpecialOperation),
             "a": In(FP32.width),
-            "o": Out(Class),
+            "o": Out(SpecialClass),
         })
 
     def elaborate(self, platform):
@@ -57,32 +57,32 @@ class Classify(wiring.Component):
         with m.Switch(self.operation):
             with m.Case(SpecialOperation.RCP):
                 with m.If(is_zero):
-                    m.d.comb += self.o.eq(Class.INFINITY)
+                    m.d.comb += self.o.eq(SpecialClass.INFINITY)
                 with m.Elif(is_special):
-                    m.d.comb += self.o.eq(Class.ZERO)
+                    m.d.comb += self.o.eq(SpecialClass.ZERO)
             with m.Case(SpecialOperation.RSQRT):
                 with m.If(is_negative):
-                    m.d.comb += self.o.eq(Class.NAN)
+                    m.d.comb += self.o.eq(SpecialClass.NAN)
                 with m.Elif(is_zero):
-                    m.d.comb += self.o.eq(Class.INFINITY)
+                    m.d.comb += self.o.eq(SpecialClass.INFINITY)
                 with m.Elif(is_special):
-                    m.d.comb += self.o.eq(Class.ZERO)
+                    m.d.comb += self.o.eq(SpecialClass.ZERO)
             with m.Case(SpecialOperation.EXP2):
                 is_huge = magnitude[FP32.fraction_width :] >= HUGE_POWER
-                beyond = Mux(sign, Class.ZERO, Class.INFINITY)
-                m.d.comb += self.o.eq(Mux(is_huge, beyond, Class.NUMBER))
+                beyond = Mux(sign, SpecialClass.ZERO, SpecialClass.INFINITY)
+                m.d.comb += self.o.eq(Mux(is_huge, beyond, SpecialClass.NUMBER))
             with m.Case(SpecialOperation.LOG2):
                 with m.If(is_negative):
-                    m.d.comb += self.o.eq(Class.NAN)
+                    m.d.comb += self.o.eq(SpecialClass.NAN)
                 with m.Elif(is_zero | is_special):
-                    m.d.comb += self.o.eq(Class.INFINITY)
+                    m.d.comb += self.o.eq(SpecialClass.INFINITY)
                 with m.Elif(magnitude == FP32.bias << FP32.fraction_width):
-                    m.d.comb += self.o.eq(Class.ZERO)
+                    m.d.comb += self.o.eq(SpecialClass.ZERO)
             with m.Default():
                 with m.If(is_special):
-                    m.d.comb += self.o.eq(Class.NAN)
+                    m.d.comb += self.o.eq(SpecialClass.NAN)
                 with m.Elif(is_zero & (self.operation != SpecialOperation.COS)):
-                    m.d.comb += self.o.eq(Class.ZERO)
+                    m.d.comb += self.o.eq(SpecialClass.ZERO)
         with m.If(is_nan):
-            m.d.comb += self.o.eq(Class.NAN)
+            m.d.comb += self.o.eq(SpecialClass.NAN)
         return m

@@ -14,7 +14,7 @@ from ..float.normalise import Normalise, NormaliseConfig
 from ..float.round import Round, RoundConfig
 from . import functions as special
 from .carry_save import product_rows, total
-from .classify import Class, Classify
+from .classify import SpecialClass, SpecialClassifier
 from .interpolate import Interpolate
 from .reduce import Reduce
 
@@ -97,7 +97,7 @@ class SpecialFunction(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        m.submodules.classify = classify = Classify()
+        m.submodules.classify = classify = SpecialClassifier()
         m.submodules.reduce = reduce = Reduce(self.config.cuts)
         m.submodules.interpolate = interpolate = Interpolate(self.config.cuts)
         m.d.comb += [
@@ -221,4 +221,4 @@ class SpecialFunction(SharedBlock):
         )
         m.d.comb += [rounder.exponent.eq(exponent), rounder.significand.eq(significand)]
         magnitude = Array([rounder.o, C(0, 1), C(FP32.infinity), C(FP32.nan)])[kind]
-        return Cat(magnitude[: FP32.width - 1], sign & (kind != Class.NAN))
+        return Cat(magnitude[: FP32.width - 1], sign & (kind != SpecialClass.NAN))

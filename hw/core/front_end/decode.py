@@ -40,16 +40,16 @@ CHOICE = data.StructLayout({
     "reads_exit_code": 1,
     "a_is_pc": 1,
     "b_is_immediate": 1,
-    "blocks": 1,
-    "drains": 1,
+    "stalls_warp": 1,
+    "serialises": 1,
 })
 
 ILLEGAL: dict[int | str, Any] = {
     "port": Port.CONTROL,
     "operation": ControlOperation.ILLEGAL,
     "format": ImmediateFormat.WORD,
-    "blocks": 1,
-    "drains": 1,
+    "stalls_warp": 1,
+    "serialises": 1,
 }
 
 
@@ -68,8 +68,8 @@ def choice_of(rule: Rule) -> dict:
         "reads_exit_code": rule.reads_exit_code,
         "a_is_pc": rule.a_is_pc,
         "b_is_immediate": rule.b_is_immediate,
-        "blocks": rule.blocks,
-        "drains": rule.drains,
+        "stalls_warp": rule.stalls_warp,
+        "serialises": rule.serialises,
     }
 
 
@@ -149,8 +149,8 @@ class Decode(SharedBlock):
             self.o.rounding.eq(Mux(chosen.rounds, rounding, 0)),
             self.o.a_is_pc.eq(chosen.a_is_pc | self.failed),
             self.o.b_is_immediate.eq(chosen.b_is_immediate),
-            self.o.blocks.eq(chosen.blocks),
-            self.o.drains.eq(chosen.drains),
+            self.o.stalls_warp.eq(chosen.stalls_warp),
+            self.o.serialises.eq(chosen.serialises),
         ]
         return m
 

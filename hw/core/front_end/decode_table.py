@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ...isa.encoding import IMMEDIATES, RegisterFile
+from ...isa.encoding import IMMEDIATES, RegisterClass
 from ...isa.instructions import INSTRUCTIONS, Instruction, Unit
 from ...isa.operations import (
     ControlOperation,
@@ -124,18 +124,18 @@ class Rule:
         )
 
     @property
-    def blocks(self) -> bool:
+    def stalls_warp(self) -> bool:
         """True if it stalls the warp until it completes."""
         return self.is_control or self.instruction.unit == Unit.BRANCH
 
     @property
-    def drains(self) -> bool:
+    def serialises(self) -> bool:
         """True if it serialises: issues only after everything in flight of the warp completed."""
         return self.is_control and self.operation in _DRAINING
 
     def is_float(self, field: str) -> bool:
         """Return whether the operand of `field` is a float register."""
-        return self.instruction.registers.get(field) is RegisterFile.FLOAT
+        return self.instruction.registers.get(field) is RegisterClass.FLOAT
 
 
 def _operation(instruction: Instruction) -> tuple[Port, int]:

@@ -45,12 +45,12 @@ class FrontEnd(SharedBlock):
         Running warps. Others have no valid head and are not fetched for.
     take : In(warps)
         Warps whose head is taken; only if it is valid.
-    take_second : In(1)
+    take_slot_1 : In(1)
         The warps in `take` also take the instruction after the head; only if it is valid.
         Ignored if `config.issue_width` is 1.
-    heads : Out(head_layout()).array(warps)
+    slot_0_heads : Out(head_layout()).array(warps)
         The next instruction of each warp.
-    seconds : Out(head_layout()).array(warps)
+    slot_1_heads : Out(head_layout()).array(warps)
         The instruction after it; present only if `config.issue_width` is 2.
     busy : Out(1)
         A request is offered or outstanding.
@@ -61,14 +61,14 @@ class FrontEnd(SharedBlock):
     redirect: Any
     active: Signal
     take: Signal
-    take_second: Signal
-    heads: list
-    seconds: list
+    take_slot_1: Signal
+    slot_0_heads: list
+    slot_1_heads: list
     busy: Signal
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        heads = ["heads", "seconds"][: config.issue_width]
+        slot_0_heads = ["slot_0_heads", "slot_1_heads"][: config.issue_width]
         super().__init__(
             {
                 "request": Out(stream.Signature(fetch_request_layout(config))),
@@ -76,10 +76,10 @@ class FrontEnd(SharedBlock):
                 "redirect": In(ResponseSignature(redirect_layout(config))),
                 "active": In(config.warps),
                 "take": In(config.warps),
-                "take_second": In(1),
+                "take_slot_1": In(1),
                 "busy": Out(1),
             }
-            | {name: Out(head_layout()).array(config.warps) for name in heads}
+            | {name: Out(head_layout()).array(config.warps) for name in slot_0_heads}
         )
 
     def build(self, platform):
@@ -95,7 +95,7 @@ class FrontEnd(SharedBlock):
         response = self.response.payload
         m.d.comb += [
             buffer.take.eq(self.take),
-            buffer.take_second.eq(self.take_second),
+            buffer.take_slot_1.eq(self.take_slot_1),
             buffer.push.valid.eq(fetch.fresh),
             buffer.push.payload.tag.eq(response.tag),
             self.busy.eq(fetch.busy),
@@ -111,7 +111,7 @@ class FrontEnd(SharedBlock):
             ]
         for warp in range(config.warps):
             m.d.comb += fetch.positions[warp].eq(buffer.positions[warp])
-            m.d.comb += self.heads[warp].eq(buffer.heads[warp])
+            m.d.comb += self.slot_0_heads[warp].eq(buffer.slot_0_heads[warp])
             if config.issue_width == 2:
-                m.d.comb += self.seconds[warp].eq(buffer.seconds[warp])
+                m.d.comb += self.slot_1_heads[warp].eq(buffer.slot_1_heads[warp])
         return m

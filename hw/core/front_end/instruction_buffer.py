@@ -45,12 +45,12 @@ class InstructionBuffer(SharedBlock):
         Heads of inactive warps are not valid.
     take : In(warps)
         Warps whose head is taken; only if it is valid.
-    take_second : In(1)
+    take_slot_1 : In(1)
         The warps in `take` also take the instruction after the head; only if it is valid.
         Ignored if `config.issue_width` is 1.
-    heads : Out(head_layout()).array(warps)
+    slot_0_heads : Out(head_layout()).array(warps)
         The next instruction of each warp.
-    seconds : Out(head_layout()).array(warps)
+    slot_1_heads : Out(head_layout()).array(warps)
         The instruction after it; present only if `config.issue_width` is 2.
     positions : Out(position_width(config)).array(warps)
         Lowest bits of the word address of each warp's next instruction.
@@ -60,24 +60,24 @@ class InstructionBuffer(SharedBlock):
     redirect: Any
     active: Signal
     take: Signal
-    take_second: Signal
-    heads: list
-    seconds: list
+    take_slot_1: Signal
+    slot_0_heads: list
+    slot_1_heads: list
     positions: list
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        heads = ["heads", "seconds"][: config.issue_width]
+        slot_0_heads = ["slot_0_heads", "slot_1_heads"][: config.issue_width]
         super().__init__(
             {
                 "push": In(ResponseSignature(push_layout(config))),
                 "redirect": In(ResponseSignature(redirect_layout(config))),
                 "active": In(config.warps),
                 "take": In(config.warps),
-                "take_second": In(1),
+                "take_slot_1": In(1),
                 "positions": Out(position_width(config)).array(config.warps),
             }
-            | {name: Out(head_layout()).array(config.warps) for name in heads}
+            | {name: Out(head_layout()).array(config.warps) for name in slot_0_heads}
         )
 
     def build(self, platform):
@@ -94,10 +94,10 @@ class InstructionBuffer(SharedBlock):
                 buffer.target.eq(self.redirect.payload.pc[2:]),
                 buffer.active.eq(self.active[warp]),
                 buffer.take.eq(self.take[warp]),
-                buffer.take_second.eq(self.take_second),
-                self.heads[warp].eq(buffer.head),
+                buffer.take_slot_1.eq(self.take_slot_1),
+                self.slot_0_heads[warp].eq(buffer.head),
                 self.positions[warp].eq(buffer.position),
             ]
             if config.issue_width == 2:
-                m.d.comb += self.seconds[warp].eq(buffer.second)
+                m.d.comb += self.slot_1_heads[warp].eq(buffer.slot_1_head)
         return m

@@ -47,10 +47,10 @@ class WarpBuffer(SharedBlock):
         An inactive warp has no valid head.
     take : In(1)
         The head is taken; only if it is valid.
-    take_second : In(1)
+    take_slot_1 : In(1)
         The instruction after it is taken too. Ignored if `config.issue_width` is 1.
     head : Out(head_layout())
-    second : Out(head_layout())
+    slot_1_head : Out(head_layout())
         The instruction after the head; present only if `config.issue_width` is 2.
     position : Out(position_width(config))
         Lowest bits of the head's word address, also if the head is not valid yet.
@@ -63,14 +63,14 @@ class WarpBuffer(SharedBlock):
     target: Signal
     active: Signal
     take: Signal
-    take_second: Signal
+    take_slot_1: Signal
     head: data.View
-    second: data.View
+    slot_1_head: data.View
     position: Signal
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        second = {"second": Out(head_layout())} if config.issue_width == 2 else {}
+        slot_1_head = {"slot_1_head": Out(head_layout())} if config.issue_width == 2 else {}
         super().__init__(
             {
                 "push": In(1),
@@ -80,11 +80,11 @@ class WarpBuffer(SharedBlock):
                 "target": In(30),
                 "active": In(1),
                 "take": In(1),
-                "take_second": In(1),
+                "take_slot_1": In(1),
                 "head": Out(head_layout()),
                 "position": Out(position_width(config)),
             }
-            | second
+            | slot_1_head
         )
 
     def build(self, platform):
@@ -104,16 +104,16 @@ class WarpBuffer(SharedBlock):
             with m.If(pushed[n]):
                 m.d.sync += [places[2 * n + k].eq(self.entries[k]) for k in range(2)]
 
-        takes_second = self.take_second if config.issue_width == 2 else Const(0)
+        takes_slot_1 = self.take_slot_1 if config.issue_width == 2 else Const(0)
         # The pair at the head is freed when its second word is taken.
-        done = Cat(self.take & (is_odd | takes_second) & (at_head == n) for n in range(count))
+        done = Cat(self.take & (is_odd | takes_slot_1) & (at_head == n) for n in range(count))
         m.d.comb += [
             at_head.eq(pc[1:]),
             after.eq(pc + 1),
             self.position.eq(pc),
         ]
         with m.If(self.take):
-            m.d.sync += pc.eq(Mux(takes_second, pc + 2, after))
+            m.d.sync += pc.eq(Mux(takes_slot_1, pc + 2, after))
         m.d.sync += held.eq((held | pushed) & ~done)
         with m.If(self.redirect):
             m.d.sync += [pc.eq(self.target), held.eq(0)]
@@ -130,8 +130,8 @@ class WarpBuffer(SharedBlock):
             turn = [(n + 1) % count for n in range(count)]
             next_even = by_bits(at_head, [places[2 * n] for n in turn])
             next_held = by_bits(at_head, [held[n] for n in turn]) if count > 1 else 0
-            self.show(m, self.second, Mux(is_odd, next_even, odd), after)
-            m.d.comb += self.second.valid.eq(valid & (~is_odd | next_held))
+            self.show(m, self.slot_1_head, Mux(is_odd, next_even, odd), after)
+            m.d.comb += self.slot_1_head.valid.eq(valid & (~is_odd | next_held))
         return m
 
     def show(self, m: Module, head, entry: Value, pc: Value):

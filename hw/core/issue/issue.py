@@ -28,9 +28,9 @@ class Issue(wiring.Component):
 
     Members
     -------
-    heads, seconds : In(head_layout()).array(warps)
+    slot_0_heads, slot_1_heads : In(head_layout()).array(warps)
         Next instruction of each warp, and with an `issue_width` of 2 the one after it.
-    take : Out(warps), take_second : Out(1)
+    take : Out(warps), take_slot_1 : Out(1)
         One-hot warp whose head leaves its buffer; the instruction after it leaves as well.
     masks : In(ArrayLayout(threads, warps))
         Active threads of each warp.
@@ -50,10 +50,10 @@ class Issue(wiring.Component):
         Outcome of each issue slot in the last cycle: NONE if issued, else the stall reason.
     """
 
-    heads: list
-    seconds: list
+    slot_0_heads: list
+    slot_1_heads: list
     take: Signal
-    take_second: Signal
+    take_slot_1: Signal
     masks: data.View
     active: Signal
     at_barrier: Signal
@@ -73,7 +73,7 @@ class Issue(wiring.Component):
         event = register_event_layout(config)
         ports: dict = {
             "take": Out(warps),
-            "take_second": Out(1),
+            "take_slot_1": Out(1),
             "masks": In(data.ArrayLayout(config.threads, warps)),
             "active": In(warps),
             "at_barrier": In(warps),
@@ -87,7 +87,7 @@ class Issue(wiring.Component):
             "reason": Out(data.ArrayLayout(StallReason, warps)),
             "slots": Out(data.ArrayLayout(StallReason, width)),
         }
-        for name in ("heads", "seconds")[:width]:
+        for name in ("slot_0_heads", "slot_1_heads")[:width]:
             ports[name] = In(head_layout()).array(warps)
         super().__init__(ports)
 
@@ -97,7 +97,7 @@ class Issue(wiring.Component):
         m.submodules.scheduler = scheduler = Scheduler(self.config)
         same = ["active", "at_barrier", "started", "resume", "dispatched", "arriving", "written"]
         m.d.comb += [getattr(scoreboard, name).eq(getattr(self, name)) for name in same]
-        for name in ("heads", "seconds")[: self.config.issue_width]:
+        for name in ("slot_0_heads", "slot_1_heads")[: self.config.issue_width]:
             for source, sink in zip(getattr(self, name), getattr(scoreboard, name), strict=True):
                 m.d.comb += sink.eq(source)
         room = Signal()
@@ -114,8 +114,8 @@ class Issue(wiring.Component):
             self.reason.eq(scoreboard.reason),
         ]
         if self.config.issue_width > 1:
-            follows = (scheduler.grant & scoreboard.ready_second).any()
-            m.d.comb += [issued[1].eq(issued[0] & follows), self.take_second.eq(issued[1])]
+            follows = (scheduler.grant & scoreboard.ready_slot_1).any()
+            m.d.comb += [issued[1].eq(issued[0] & follows), self.take_slot_1.eq(issued[1])]
         for number, entry in enumerate(chosen):
             claim = scoreboard.issue[number]
             instruction = entry.instruction
@@ -124,7 +124,7 @@ class Issue(wiring.Component):
                 claim.rd.eq(instruction.rd),
                 claim.writes.eq(instruction.writes),
                 claim.loads.eq(instruction.port == Port.MEMORY),
-                claim.blocks.eq(instruction.blocks),
+                claim.stalls_warp.eq(instruction.stalls_warp),
             ]
         self.account(m, scheduler, scoreboard, issued, room)
         return m
@@ -190,9 +190,9 @@ class Issue(wiring.Component):
         with m.Elif(~scoreboard.ready.any()):
             m.d.comb += reason.eq(nearest_reason(scoreboard.waits))
         with m.Elif(room):
-            m.d.comb += reason.eq(StallReason.OUTSIDE)
+            m.d.comb += reason.eq(StallReason.INACTIVE_SET)
         with m.Else():
-            m.d.comb += reason.eq(StallReason.FULL)
+            m.d.comb += reason.eq(StallReason.COLLECTORS_FULL)
         charged = [
             Signal(StallReason, init=StallReason.IDLE, name=f"charged_{slot}")
             for slot in range(self.config.issue_width)
@@ -201,6 +201,6 @@ class Issue(wiring.Component):
         m.d.sync += charged[0].eq(reason)
         if self.config.issue_width > 1:
             there = scheduler.grant & scoreboard.column(1, "valid")
-            alone = Mux(there.any(), StallReason.PAIR, StallReason.NO_INSTRUCTION)
+            alone = Mux(there.any(), StallReason.DUAL_ISSUE, StallReason.NO_INSTRUCTION)
             issued_alone = issued[0] & ~issued[1]
             m.d.sync += charged[1].eq(Mux(issued_alone, alone, reason))

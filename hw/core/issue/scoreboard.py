@@ -56,7 +56,7 @@ def claim_layout() -> data.StructLayout:
         "rd": REGISTER_WIDTH,
         "writes": 1,
         "loads": 1,
-        "blocks": 1,
+        "stalls_warp": 1,
     })
 
 
@@ -73,17 +73,17 @@ class Scoreboard(wiring.Component):
     An issued instruction claims its destination. The register is pending until the result is on a
     writeback bus, and no other instruction that writes it issues. Exception: one that also reads
     it, as an accumulation does, cannot overtake. Consumers issue when the result will arrive while
-    they gather operands (`CoreConfig.snoop`), else when it is in the banks. The path from `heads`
-    and `active` to `ready` and `pending` is combinational. Everything else takes effect in the
-    next cycle.
+    they gather operands (`CoreConfig.snoop`), else when it is in the banks. The path from
+    `slot_0_heads` and `active` to `ready` and `pending` is combinational. Everything else takes
+    effect in the next cycle.
 
     Members
     -------
-    heads, seconds : In(head_layout()).array(warps)
+    slot_0_heads, slot_1_heads : In(head_layout()).array(warps)
         Next instruction of each warp, and with an `issue_width` of 2 the one after it.
     active, at_barrier, started : In(warps)
         Warps that run; that wait at a barrier; that start in the next cycle.
-    ready, ready_second : Out(warps)
+    ready, ready_slot_1 : Out(warps)
         The next instruction can issue; if it issues, so can the second.
     pending : Out(ArrayLayout(ArrayLayout(3, issue_width), warps))
         Pending sources, including those written in this cycle.
@@ -103,13 +103,13 @@ class Scoreboard(wiring.Component):
         Reasons why warps are not ready, by reason and by warp.
     """
 
-    heads: list
-    seconds: list
+    slot_0_heads: list
+    slot_1_heads: list
     active: Signal
     at_barrier: Signal
     started: Signal
     ready: Signal
-    ready_second: Signal
+    ready_slot_1: Signal
     pending: data.View
     grant: Signal
     issue: data.View
@@ -130,7 +130,7 @@ class Scoreboard(wiring.Component):
             "at_barrier": In(warps),
             "started": In(warps),
             "ready": Out(warps),
-            "ready_second": Out(warps),
+            "ready_slot_1": Out(warps),
             "pending": Out(data.ArrayLayout(data.ArrayLayout(OPERANDS, width), warps)),
             "grant": In(warps),
             "issue": In(data.ArrayLayout(claim_layout(), width)),
@@ -142,7 +142,7 @@ class Scoreboard(wiring.Component):
             "waits": Out(waits_layout(config)),
             "reason": Out(data.ArrayLayout(StallReason, warps)),
         }
-        for name in ("heads", "seconds")[:width]:
+        for name in ("slot_0_heads", "slot_1_heads")[:width]:
             ports[name] = In(head_layout()).array(warps)
         super().__init__(ports)
 
@@ -151,8 +151,8 @@ class Scoreboard(wiring.Component):
         boards = [WarpScoreboard(self.config) for _ in range(self.config.warps)]
         for warp, board in enumerate(boards):
             m.submodules[f"warp_{warp}"] = board
-            for slot, heads in enumerate(self.entries):
-                instruction = heads[warp].instruction
+            for slot, slot_0_heads in enumerate(self.entries):
+                instruction = slot_0_heads[warp].instruction
                 for name in board.needs[slot].shape().members:
                     m.d.comb += board.needs[slot][name].eq(instruction[name])
             m.d.comb += [
@@ -219,12 +219,12 @@ class Scoreboard(wiring.Component):
         """Compute the warps that can issue, and the stall reasons of the others."""
         stopped = Signal(self.config.warps)  # stalled until the warp is resumed
         slots = [self.issue[slot] for slot in range(self.config.issue_width)]
-        blocks = Cat(slot.valid & slot.blocks for slot in slots).any()
+        stalls_warp = Cat(slot.valid & slot.stalls_warp for slot in slots).any()
         m.d.sync += stopped.eq(
             (stopped & ~(self.resume | self.started))
-            | (self.grant & blocks.replicate(self.config.warps))
+            | (self.grant & stalls_warp.replicate(self.config.warps))
         )
-        first, drains = self.column(0, "valid"), self.column(0, "drains")
+        first, serialises = self.column(0, "valid"), self.column(0, "serialises")
         hazard = Cat(board.hazard[0] for board in boards)
         memory = Cat(board.memory for board in boards)
         crowded = Cat(board.crowded for board in boards)
@@ -234,9 +234,9 @@ class Scoreboard(wiring.Component):
         m.d.comb += [
             runs.eq(self.active & ~stopped),
             free.eq(runs & first),
-            undrained.eq((drains & ~self.drained) | crowded),
+            undrained.eq((serialises & ~self.drained) | crowded),
             self.ready.eq(free & ~hazard & ~undrained),
-            self.waits.data.eq(free & hazard & ~memory),
+            self.waits.scoreboard.eq(free & hazard & ~memory),
             self.waits.memory.eq(free & memory),
             self.waits.drain.eq(free & ~hazard & undrained),
             self.waits.blocked.eq(self.active & stopped & ~self.at_barrier),
@@ -247,13 +247,17 @@ class Scoreboard(wiring.Component):
         ]
         if self.config.issue_width > 1:
             hazard = Cat(board.hazard[1] for board in boards)
-            held = hazard | self.column(0, "blocks") | self.column(1, "drains")
-            m.d.comb += self.ready_second.eq(self.column(1, "valid") & ~held)
+            held = hazard | self.column(0, "stalls_warp") | self.column(1, "serialises")
+            m.d.comb += self.ready_slot_1.eq(self.column(1, "valid") & ~held)
 
     @property
     def entries(self) -> list[list]:
         """The next instructions of all warps, slot by slot."""
-        return [self.heads] if self.config.issue_width == 1 else [self.heads, self.seconds]
+        return (
+            [self.slot_0_heads]
+            if self.config.issue_width == 1
+            else [self.slot_0_heads, self.slot_1_heads]
+        )
 
     def column(self, slot: int, field: str) -> Value:
         """Return a field of the entries of a slot, one bit per warp."""

@@ -15,10 +15,10 @@ class StallReason(enum.IntEnum, shape=4):
     """
 
     NONE = 0  #: issued; of a warp: ready
-    FULL = 1  #: collectors full: the previously issued instruction still waits for one
-    PAIR = 2  #: dual-issue: the second instruction cannot issue together with the first
-    OUTSIDE = 3  #: outside the active set of the scheduler, though ready
-    DATA = 4  #: scoreboard: a register is pending
+    COLLECTORS_FULL = 1  #: collectors full: the previously issued instruction still waits for one
+    DUAL_ISSUE = 2  #: dual-issue: the second instruction cannot issue together with the first
+    INACTIVE_SET = 3  #: outside the active set of the scheduler, though ready
+    SCOREBOARD = 4  #: scoreboard: a register is pending
     MEMORY = 5  #: scoreboard: a pending register is the destination of a load
     DRAIN = 6  #: serialisation: earlier instructions have to complete first
     BLOCKED = 7  #: a branch or control instruction has not executed yet
@@ -28,7 +28,7 @@ class StallReason(enum.IntEnum, shape=4):
 
 
 #: Stall reasons of a warp; at most one of them holds at a time.
-WARP_REASONS = tuple(reason for reason in StallReason if reason >= StallReason.DATA)
+WARP_REASONS = tuple(reason for reason in StallReason if reason >= StallReason.SCOREBOARD)
 
 
 def waits_layout(config: CoreConfig) -> data.StructLayout:

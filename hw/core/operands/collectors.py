@@ -14,7 +14,7 @@ from ...lib.streams import ResponseSignature
 from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
 from .collector import Collector
 from .dispatch import Dispatch
-from .hazard_matrix import Order
+from .hazard_matrix import HazardMatrix
 from .register_map import request_layout
 
 __all__ = ["Collectors", "collector_events"]
@@ -91,18 +91,18 @@ class Collectors(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.order = order = Order(self.config)
+        m.submodules.hazard_matrix = hazard_matrix = HazardMatrix(self.config)
         m.submodules.dispatch = dispatch = Dispatch(self.config)
         collectors = [Collector(self.config) for _ in range(self.config.collectors)]
         occupied = Cat(collector.occupied for collector in collectors)
-        self.allocate(m, ~occupied | dispatch.leaves, order)
+        self.allocate(m, ~occupied | dispatch.leaves, hazard_matrix)
         for c, collector in enumerate(collectors):
             m.submodules[f"collector_{c}"] = collector
-            self.attach(m, c, collector, order, dispatch)
+            self.attach(m, c, collector, hazard_matrix, dispatch)
         m.d.comb += [
-            order.gathers.eq(Cat(collector.gathers for collector in collectors)),
-            order.stays.eq(occupied & ~dispatch.leaves),
-            dispatch.complete.eq(Cat(one.complete for one in collectors) & order.first),
+            hazard_matrix.gathers.eq(Cat(collector.gathers for collector in collectors)),
+            hazard_matrix.stays.eq(occupied & ~dispatch.leaves),
+            dispatch.complete.eq(Cat(one.complete for one in collectors) & hazard_matrix.first),
             self.events.occupied.eq(sum(collector.occupied for collector in collectors)),
             self.events.refused.eq(sum(one.valid & ~one.ready for one in self.request)),
             self.events.snooped.eq(sum(collector.snooped for collector in collectors)),
@@ -111,7 +111,7 @@ class Collectors(wiring.Component):
             connect(m, operation, flipped(self.operation[port]))
         return m
 
-    def allocate(self, m: Module, free: Value, order: Order):
+    def allocate(self, m: Module, free: Value, hazard_matrix: HazardMatrix):
         """Allocate the lowest free collector to each issue slot."""
         for slot, i in enumerate(self.i):
             left = Signal(self.config.collectors, name=f"free_{slot}")
@@ -120,16 +120,23 @@ class Collectors(wiring.Component):
                 left.eq(free),
                 chosen.eq(lowest(left)),
                 i.ready.eq(left.any()),
-                order.allocate[slot].eq(Mux(i.valid, chosen, 0)),
-                self.allocated[slot].eq(order.allocate[slot]),
-                order.new_warp[slot].eq(i.payload.warp),
-                order.new_port[slot].eq(1 << Value.cast(i.payload.instruction.port)),
+                hazard_matrix.allocate[slot].eq(Mux(i.valid, chosen, 0)),
+                self.allocated[slot].eq(hazard_matrix.allocate[slot]),
+                hazard_matrix.new_warp[slot].eq(i.payload.warp),
+                hazard_matrix.new_port[slot].eq(1 << Value.cast(i.payload.instruction.port)),
             ]
-            free = left & ~order.allocate[slot]
+            free = left & ~hazard_matrix.allocate[slot]
 
-    def attach(self, m: Module, c: int, collector: Collector, order: Order, dispatch: Dispatch):
+    def attach(
+        self,
+        m: Module,
+        c: int,
+        collector: Collector,
+        hazard_matrix: HazardMatrix,
+        dispatch: Dispatch,
+    ):
         """Connect collector `c` to the ports, the hazard matrix and dispatch."""
-        allocate = [order.allocate[slot][c] for slot in range(self.config.issue_width)]
+        allocate = [hazard_matrix.allocate[slot][c] for slot in range(self.config.issue_width)]
         issue = Value.cast(self.i[0].payload)
         if self.config.issue_width == 2:
             issue = Mux(allocate[1], Value.cast(self.i[1].payload), issue)
@@ -141,9 +148,9 @@ class Collectors(wiring.Component):
             collector.allocate.eq(Cat(allocate).any()),
             Value.cast(collector.issue).eq(issue),
             collector.leaves.eq(dispatch.leaves[c]),
-            order.warp[c].eq(collector.warp),
-            order.port[c].eq(collector.port),
+            hazard_matrix.warp[c].eq(collector.warp),
+            hazard_matrix.port[c].eq(collector.port),
             dispatch.port[c].eq(collector.port),
-            dispatch.rivals[c].eq(order.rivals[c]),
+            dispatch.rivals[c].eq(hazard_matrix.rivals[c]),
             dispatch.collected[c].eq(collector.operation),
         ]

@@ -8,10 +8,10 @@ from ...config import CoreConfig
 from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
 
-__all__ = ["Order"]
+__all__ = ["HazardMatrix"]
 
 
-class Order(wiring.Component):
+class HazardMatrix(wiring.Component):
     """Hazard matrix: for each collector the older instructions that it must wait for.
 
     There are two kinds. Instructions of the same warp that still gather operands: a younger

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
-from ...lib.age_matrix import AgeOrder
+from ...lib.age_matrix import AgeMatrix
 from ...lib.streams import ResponseSignature
 from ..layouts import read_layout, result_layout
 from .bank_requests import BankRequests
@@ -119,9 +119,9 @@ class RegisterFile(wiring.Component):
                 bank.places.eq(self.places(asking, number)),
             ]
         if config.bank_arbiter == "age":
-            m.submodules.order = order = AgeOrder(config.collectors)
-            m.d.comb += order.waiting.eq(Cat(read.valid & ~read.finished for read in asking))
-            m.d.comb += [Value.cast(bank.older).eq(Value.cast(order.older)) for bank in banks]
+            m.submodules.age_matrix = age_matrix = AgeMatrix(config.collectors)
+            m.d.comb += age_matrix.waiting.eq(Cat(read.valid & ~read.finished for read in asking))
+            m.d.comb += [Value.cast(bank.older).eq(Value.cast(age_matrix.older)) for bank in banks]
 
     def places(self, asking: list[BankRequests], bank: int) -> Value:
         """Return the rows requested in a bank, one for each of `asking`."""
@@ -146,12 +146,12 @@ class RegisterFile(wiring.Component):
             ]
             asking.append(asks)
             words.append(self.values_at_banks(m, number, asks))
-        m.submodules.write_order = order = AgeOrder(len(asking))
-        m.d.comb += order.waiting.eq(Cat(asks.valid & ~asks.finished for asks in asking))
+        m.submodules.write_age_matrix = age_matrix = AgeMatrix(len(asking))
+        m.d.comb += age_matrix.waiting.eq(Cat(asks.valid & ~asks.finished for asks in asking))
         for number, bank in enumerate(banks):
             masks = [asks.register.mask if self.map.wide else Const(1) for asks in asking]
             m.d.comb += [
-                Value.cast(bank.write_older).eq(Value.cast(order.older)),
+                Value.cast(bank.write_older).eq(Value.cast(age_matrix.older)),
                 bank.write_requests.eq(Cat(asks.requests[number] for asks in asking)),
                 bank.write_places.eq(self.places(asking, number)),
                 bank.write_masks.eq(Cat(masks)),

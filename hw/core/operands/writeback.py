@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
-from ...lib.age_matrix import AgeOrder, oldest, pick
+from ...lib.age_matrix import AgeMatrix, oldest, pick
 from ...lib.streams import ResponseSignature
 from ..layouts import result_layout
 
@@ -57,7 +57,7 @@ class Writeback(wiring.Component):
         m = Module()
         config, sources = self.config, self.sources
         valid = Cat(result.valid for result in self.result)
-        m.submodules.order = order = AgeOrder(sources)
+        m.submodules.age_matrix = age_matrix = AgeMatrix(sources)
         held = [
             Signal(sources, name=f"held_{bus}") for bus in range(config.writeback_buses)
         ]  # source that keeps each bus, if any
@@ -70,7 +70,7 @@ class Writeback(wiring.Component):
             chosen = Signal(sources, name=f"chosen_{number}")
             done = Signal(sources, name=f"done_{number}")
             m.d.comb += [
-                new.eq(Mux(held[number].any(), 0, oldest(free, order.older))),
+                new.eq(Mux(held[number].any(), 0, oldest(free, age_matrix.older))),
                 chosen.eq(held[number] | new),
                 done.eq(Mux(write.ready, chosen, 0)),
                 write.valid.eq(chosen.any()),
@@ -84,7 +84,7 @@ class Writeback(wiring.Component):
             m.d.comb += rest.eq(free & ~new)
             free = rest
         ready = self.union(written)
-        m.d.comb += order.waiting.eq(valid & ~ready)
+        m.d.comb += age_matrix.waiting.eq(valid & ~ready)
         m.d.comb += [result.ready.eq(ready[number]) for number, result in enumerate(self.result)]
         return m
 

@@ -12,11 +12,11 @@ from amaranth.utils import ceil_log2
 
 from ...config.checks import require_integer
 
-__all__ = ["ResultQueue", "ResultQueueConfig"]
+__all__ = ["CreditFifo", "CreditFifoConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultQueueConfig:
+class CreditFifoConfig:
     """Configuration of the results of a pipeline.
 
     Parameters
@@ -40,7 +40,7 @@ class ResultQueueConfig:
         return self.latency + 1
 
 
-class ResultQueue(wiring.Component):
+class CreditFifo(wiring.Component):
     """Credit FIFO: turns a pipeline without handshake into a stream by limiting its operations.
 
     Latency 0 if no result waits. The pipeline's registers need no enable, which would have to
@@ -48,7 +48,7 @@ class ResultQueue(wiring.Component):
 
     Parameters
     ----------
-    config : ResultQueueConfig
+    config : CreditFifoConfig
 
     Members
     -------
@@ -67,7 +67,7 @@ class ResultQueue(wiring.Component):
     payload: Any
     o: stream.Interface
 
-    def __init__(self, config: ResultQueueConfig):
+    def __init__(self, config: CreditFifoConfig):
         self.config = config
         super().__init__({
             "begins": In(1),

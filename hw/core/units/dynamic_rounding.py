@@ -51,7 +51,7 @@ class DynamicRounding(wiring.Component):
                     instruction.operation.eq(ControlOperation.ILLEGAL),
                     instruction.reads.eq(0),
                     instruction.writes.eq(0),
-                    instruction.blocks.eq(1),
-                    instruction.drains.eq(1),
+                    instruction.stalls_warp.eq(1),
+                    instruction.serialises.eq(1),
                 ]
         return m

@@ -1,6 +1,6 @@
 """Lane dispatch and lane gather: a warp through fewer lanes than it has threads.
 
-`ToBeats` feeds the lanes of a unit and `FromBeats` collects their results. Both connect by
+`LaneDispatch` feeds the lanes of a unit and `LaneGather` collects their results. Both connect by
 streams, so lanes may have any latency if they keep the order of beats. With one lane per thread
 both are wires.
 """
@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from ...config.checks import require_integer
 from ...lib.arbiter import select
 
-__all__ = ["BeatsConfig", "FromBeats", "ToBeats"]
+__all__ = ["BeatsConfig", "LaneDispatch", "LaneGather"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ def moving_place(m: Module, config: BeatsConfig, moves) -> Value:
     return place
 
 
-class ToBeats(wiring.Component):
+class LaneDispatch(wiring.Component):
     """Lane dispatch: splits a warp into beats of lanes, lowest threads first.
 
     Latency 0: beats select from the payload of `i`, which is accepted with the last beat; one
@@ -140,8 +140,8 @@ class ToBeats(wiring.Component):
         return m
 
 
-class FromBeats(wiring.Component):
-    """Lane gather: reassembles a warp from its beats, in the order of `ToBeats`.
+class LaneGather(wiring.Component):
+    """Lane gather: reassembles a warp from its beats, in the order of `LaneDispatch`.
 
     Latency 0: the last beat completes the warp in its own cycle and stalls on `o`. Earlier beats
     are always accepted, into registers. One beat per cycle.

@@ -8,7 +8,7 @@ from ...arith.float.rounding import FLAGS_LAYOUT, Rounding
 from ...config import CoreConfig
 from ...isa.operations import OPERATION_WIDTH, Port
 from ..layouts import operation_layout, result_layout
-from .lane_dispatch import BeatsConfig, FromBeats, ToBeats
+from .lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
 
 __all__ = ["LaneUnit"]
 
@@ -110,22 +110,22 @@ class LaneUnit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.to_beats = to_beats = ToBeats(self.beats)
-        m.submodules.from_beats = from_beats = FromBeats(self.parts)
+        m.submodules.lane_dispatch = lane_dispatch = LaneDispatch(self.beats)
+        m.submodules.lane_gather = lane_gather = LaneGather(self.parts)
         source = self.operation_stream(m)
         if self.holds:
             source = hold(m, source, self.beats.warp_layout)
         m.d.comb += [
-            to_beats.i.valid.eq(source.valid),
-            to_beats.i.payload.eq(source.payload),
-            source.ready.eq(to_beats.i.ready),
+            lane_dispatch.i.valid.eq(source.valid),
+            lane_dispatch.i.payload.eq(source.payload),
+            source.ready.eq(lane_dispatch.i.ready),
         ]
-        self.connect_lanes(m, to_beats.o, from_beats.i)
-        self.connect_results(m, from_beats.o)
+        self.connect_lanes(m, lane_dispatch.o, lane_gather.i)
+        self.connect_results(m, lane_gather.o)
         return m
 
     def operation_stream(self, m) -> stream.Interface:
-        """Return the stream of operations in the layout of `ToBeats`."""
+        """Return the stream of operations in the layout of `LaneDispatch`."""
         source = stream.Signature(self.beats.warp_layout).create(path=("source",))
         i, o = self.i.payload, source.payload
         m.d.comb += [

@@ -9,11 +9,11 @@ from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
 
-__all__ = ["ResultSlots", "ResultSlotsConfig"]
+__all__ = ["WritebackSlots", "WritebackSlotsConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultSlotsConfig:
+class WritebackSlotsConfig:
     """Configuration of writeback slots.
 
     Parameters
@@ -40,7 +40,7 @@ class ResultSlotsConfig:
         return data.StructLayout({"common": self.common, "is_late": 1, "value": self.value})
 
 
-class ResultSlots(wiring.Component):
+class WritebackSlots(wiring.Component):
     """Writeback slots: a pipeline that early results enter near its end, late ones at its start.
 
     There is a slot for each cycle of `config.latency`. The first slot is offered on `o`, and all
@@ -58,7 +58,7 @@ class ResultSlots(wiring.Component):
 
     Parameters
     ----------
-    config : ResultSlotsConfig
+    config : WritebackSlotsConfig
 
     Members
     -------
@@ -79,7 +79,7 @@ class ResultSlots(wiring.Component):
     late_value: data.View
     o: stream.Interface
 
-    def __init__(self, config: ResultSlotsConfig):
+    def __init__(self, config: WritebackSlotsConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(config.layout)),

@@ -11,8 +11,8 @@ __all__ = [
     "NarrowSignature",
     "WideReadSignature",
     "WideWriteSignature",
+    "dma_descriptor",
     "dma_done",
-    "dma_job",
     "narrow_request",
     "wide_write",
 ]
@@ -80,7 +80,7 @@ class Direction(enum.Enum, shape=2):
     SPILL = 3  #: accumulator to shared memory
 
 
-def dma_job(config: SharedMemoryConfig) -> data.StructLayout:
+def dma_descriptor(config: SharedMemoryConfig) -> data.StructLayout:
     """Return the layout of a DMA descriptor: `rows` rows of `bytes` bytes, both 1 or more.
 
     `dram` and `local` are byte addresses of the first row on either side, any alignment in DRAM.

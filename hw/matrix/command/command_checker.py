@@ -10,12 +10,12 @@ from ..operation import OperationLimits, matrix_of, operation
 from .extents import Extents
 from .state import command_state
 
-__all__ = ["Check"]
+__all__ = ["CommandChecker"]
 
 MOST_ACTIVATIONS = 1  # 0 none, 1 ReLU
 
 
-class Check(wiring.Component):
+class CommandChecker(wiring.Component):
     """Checker of a LOOP_WS, and its operation. All outputs are combinational from `state`.
 
     `illegal` and `sizes_wrong` are valid at once. `start` then starts the products; after `done`,

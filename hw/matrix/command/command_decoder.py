@@ -25,10 +25,10 @@ from ...isa.commands import (
     rocc_word,
 )
 from ..operation import matrix_of, operation
-from .command_checker import Check
+from .command_checker import CommandChecker
 from .state import command_state
 
-__all__ = ["Decode", "command_word"]
+__all__ = ["CommandDecoder", "command_word"]
 
 OPCODE = rocc_word(0) & 0x7F
 HEXADECILES = 16
@@ -37,7 +37,7 @@ HEXADECILES = 16
 command_word = data.StructLayout({"cisc": 1, "word": 32, "rs1": 64, "rs2": 64})
 
 
-class Decode(wiring.Component):
+class CommandDecoder(wiring.Component):
     """Command decoder: words to operations, in order, with the state set by earlier words.
 
     A word that only sets state takes 1 cycle. A word that starts an operation is offered on `o`
@@ -84,7 +84,7 @@ class Decode(wiring.Component):
         is_loop = Signal()
         refuse_word = Signal()
         refuse_value = Signal()
-        m.submodules.check = check = Check(self.config)
+        m.submodules.check = check = CommandChecker(self.config)
         m.d.comb += [check.state.eq(state), self.o.payload.eq(check.operation)]
 
         with m.FSM():

@@ -11,7 +11,7 @@ from ...isa.memory_map import MATRIX
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import Queue
 from ..operation import operation
-from .command_decoder import Decode, command_word
+from .command_decoder import CommandDecoder, command_word
 
 __all__ = ["Command"]
 
@@ -83,7 +83,7 @@ class Command(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.decode = decode = Decode(self.config)
+        m.submodules.decode = decode = CommandDecoder(self.config)
         m.submodules.queue = queue = Queue(operation(self.config), QUEUED_OPERATIONS)
         connect(m, decode.o, queue.i)
         connect(m, queue.o, flipped(self.operation))

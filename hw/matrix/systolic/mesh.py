@@ -9,7 +9,7 @@ from ...arith.float.multiply_add import MultiplyAddConfig
 from ...arith.float.unpack import Unpack, UnpackConfig, operand_layout
 from ...config import MatrixConfig
 from ..accumulator.accumulator import STORED_LATENCY, accumulator_target
-from .processing_element import WeightStationaryElement, weight_stationary_word
+from .processing_element import WeightStationaryProcessingElement, weight_stationary_word
 from .skew import Skew, SkewConfig
 
 __all__ = [
@@ -126,8 +126,8 @@ class WeightStationaryMesh(wiring.Component):
         sums: list[Value] = [Const(0, width)] * config.columns
         for row, word in enumerate(words):
             for column in range(config.columns):
-                element = WeightStationaryElement(multiply_add_config(config))
-                m.submodules[f"element_{row}_{column}"] = element
+                element = WeightStationaryProcessingElement(multiply_add_config(config))
+                m.submodules[f"pe_{row}_{column}"] = element
                 m.d.comb += [
                     element.word.eq(word),
                     element.weight.eq(weights[column]),

@@ -17,10 +17,10 @@ from .transpose_stage import TransposeStage, transpose_line
 from .transposer import TransposerConfig
 from .walk import WALK_LOOPS, fetch_walk
 
-__all__ = ["Fetch"]
+__all__ = ["OperandFetch"]
 
 
-class Fetch(wiring.Component):
+class OperandFetch(wiring.Component):
     """Operand fetch: reads the lines of one operand in the array's order and queues them.
 
     One line per cycle, as stored or transposed. A line is requested only if the queue has room, so

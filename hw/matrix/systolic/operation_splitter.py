@@ -6,14 +6,14 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import ClusterConfig
-from ...lib.interfaces.shared_memory import Direction, dma_job
+from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import matrix_of, operation
 from .store import store_work
 from .systolic_issue import form_loops, issue_work
 from .tracker import SLOT_WIDTH
 from .walk import fetch_walk, form_walks
 
-__all__ = ["Dispatch", "dispatch_work", "job_tag"]
+__all__ = ["OperationSplitter", "descriptor_tag", "dispatch_work"]
 
 
 def dispatch_work(config: ClusterConfig) -> data.StructLayout:
@@ -21,12 +21,12 @@ def dispatch_work(config: ClusterConfig) -> data.StructLayout:
     return data.StructLayout({"issue": issue_work(config), "store": store_work(config)})
 
 
-def job_tag(slot):
+def descriptor_tag(slot):
     """Return the tag of a descriptor of `slot`: odd, as even tags belong to other units."""
     return Cat(C(1, 1), slot)
 
 
-class Dispatch(wiring.Component):
+class OperationSplitter(wiring.Component):
     """Operation splitter: issues the parts of one operation after another.
 
     An operation starts when there is a slot and room for all its parts. Its loads follow, one per
@@ -44,7 +44,7 @@ class Dispatch(wiring.Component):
     free : In(1)
     begin : Out(1)
         `i` occupies the slot.
-    load : Out(stream.Signature(dma_job(config.shared)))
+    load : Out(stream.Signature(dma_descriptor(config.shared)))
     walk_a, walk_b : Out(stream.Signature(fetch_walk(config)))
     work : Out(stream.Signature(dispatch_work(config)))
 
@@ -66,7 +66,7 @@ class Dispatch(wiring.Component):
             "slot": In(SLOT_WIDTH),
             "free": In(1),
             "begin": Out(1),
-            "load": Out(stream.Signature(dma_job(config.shared))),
+            "load": Out(stream.Signature(dma_descriptor(config.shared))),
             "walk_a": Out(stream.Signature(fetch_walk(config))),
             "walk_b": Out(stream.Signature(fetch_walk(config))),
             "work": Out(stream.Signature(dispatch_work(config))),
@@ -129,7 +129,7 @@ class Dispatch(wiring.Component):
             load.local_pitch.eq(Mux(loads_b, pitch_b << b_shift, pitch_a << a_shift)),
             load.rows.eq(Mux(loads_b, height_b, height_a)),
             load.bytes.eq(Mux(loads_b, width_b, width_a) << exact_log2(matrix.operand_bytes)),
-            load.tag.eq(job_tag(slot)),
+            load.tag.eq(descriptor_tag(slot)),
         ]
 
     def form_work(self, m, operation):

@@ -12,7 +12,11 @@ from ...config import MatrixConfig
 from ...config.formats import FloatFormat
 from ..accumulator.accumulator import STORED_LATENCY, accumulator_target
 from .mesh import multiply_add_config
-from .processing_element import OutputStationaryElement, output_slots, output_stationary_word
+from .processing_element import (
+    OutputStationaryProcessingElement,
+    output_slots,
+    output_stationary_word,
+)
 from .skew import Skew, SkewConfig
 
 __all__ = ["OutputStationaryMesh", "RowTargets", "array_step", "output_stationary_latency"]
@@ -169,8 +173,8 @@ class OutputStationaryMesh(wiring.Component):
         elements = {}
         for row, word in enumerate(words):
             for column in range(config.columns):
-                element = OutputStationaryElement(element_config)
-                m.submodules[f"element_{row}_{column}"] = elements[row, column] = element
+                element = OutputStationaryProcessingElement(element_config)
+                m.submodules[f"pe_{row}_{column}"] = elements[row, column] = element
                 m.d.comb += [element.word.eq(word), element.b.eq(b[column])]
                 word, b[column] = element.next_word, element.next_b
         for row in reversed(range(config.rows)):

@@ -8,8 +8,8 @@ from ...arith.float.multiply_add import MultiplyAdd, MultiplyAddConfig
 from ...emit.shared_block import SharedBlock
 
 __all__ = [
-    "OutputStationaryElement",
-    "WeightStationaryElement",
+    "OutputStationaryProcessingElement",
+    "WeightStationaryProcessingElement",
     "output_slots",
     "output_stationary_word",
     "weight_stationary_word",
@@ -25,7 +25,7 @@ def weight_stationary_word(config: MultiplyAddConfig) -> data.StructLayout:
     return data.StructLayout({"a": config.operand_layout, "load": 1, "swap": 1})
 
 
-class WeightStationaryElement(SharedBlock):
+class WeightStationaryProcessingElement(SharedBlock):
     """Weight-stationary element: multiplies by a held weight and accumulates, ``o = a * b + c``.
 
     Latency `config.latency` cycles from `word` and `c` to `o`, 1 cycle from `word` to
@@ -115,7 +115,7 @@ def output_slots(config: MultiplyAddConfig) -> int:
     return max(2, config.latency)
 
 
-class OutputStationaryElement(SharedBlock):
+class OutputStationaryProcessingElement(SharedBlock):
     """Output-stationary element: multiplies passing operands into a stationary sum.
 
     ``sum = a * b + sum``. Sums circulate through the multiply-add, so `config.latency` of them

@@ -7,17 +7,17 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import ClusterConfig
-from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_done, dma_job
+from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_descriptor, dma_done
 from ...lib.streams import Queue, ResponseSignature
 from ..accumulator.drain_reader import drain_command
 from ..operation import matrix_of, operation
 from .issue_steps import IssueSteps
 from .mesh import array_row, array_weights
-from .operand_fetch import Fetch
-from .operation_splitter import Dispatch, dispatch_work, job_tag
+from .operand_fetch import OperandFetch
+from .operation_splitter import OperationSplitter, descriptor_tag, dispatch_work
 from .output_stationary import array_step
 from .store import Store
-from .systolic_issue import Issue, issue_events
+from .systolic_issue import SystolicIssue, issue_events
 from .tracker import SLOT_WIDTH, Tracker
 from .walk import fetch_walk
 from .weights import Weights
@@ -44,7 +44,7 @@ class Sequencer(wiring.Component):
     -------
     operation : In(stream.Signature(operation(config)))
     a, b : Out(WideReadSignature)
-    job : Out(stream.Signature(dma_job(config.shared)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     done : In(ResponseSignature(dma_done))
         Completions; those with even tags belong to other units.
     row, row_valid, weights, weights_valid, or step, step_valid; drain_command, in_flight,
@@ -65,7 +65,7 @@ class Sequencer(wiring.Component):
     operation: stream.Interface
     a: Any
     b: Any
-    job: stream.Interface
+    descriptor: stream.Interface
     done: Any
     row: data.View
     row_valid: Signal
@@ -102,7 +102,7 @@ class Sequencer(wiring.Component):
             "operation": In(stream.Signature(operation(config))),
             "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
             "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
-            "job": Out(stream.Signature(dma_job(config.shared))),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "done": In(ResponseSignature(dma_done)),
             **operands,
             "drain_command": Out(stream.Signature(drain_command(matrix))),
@@ -119,7 +119,7 @@ class Sequencer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.tracker = tracker = Tracker()
-        m.submodules.dispatch = dispatch = Dispatch(self.config)
+        m.submodules.dispatch = dispatch = OperationSplitter(self.config)
         m.submodules.store = store = Store(self.config)
         m.submodules.work = work = Queue(dispatch_work(self.config), QUEUED_WORK)
         connect(m, flipped(self.operation), dispatch.i)
@@ -133,7 +133,7 @@ class Sequencer(wiring.Component):
             issue.i.payload.eq(work.o.p.issue),
             work.o.ready.eq(issue.i.ready),
             store.work.eq(work.o.p.store),
-            store.tag.eq(job_tag(work.o.p.issue.slot)),
+            store.tag.eq(descriptor_tag(work.o.p.issue.slot)),
             store.valid.eq(issue.store_valid),
             issue.store_ready.eq(store.ready),
             issue.drain_pointer.eq(self.drain_pointer),
@@ -141,7 +141,7 @@ class Sequencer(wiring.Component):
             issue.running.eq(self.running),
             self.events.eq(issue.events),
         ]
-        self.send_jobs(m, dispatch, store)
+        self.send_descriptors(m, dispatch, store)
         self.track(m, dispatch, tracker, issue)
         return m
 
@@ -157,14 +157,14 @@ class Sequencer(wiring.Component):
         group = 1 if self.is_weight_stationary else matrix.element_latency
         reach = config.shared.read_latency + max(7, group + 3)
         square = matrix.rows == matrix.columns
-        a = Fetch(
+        a = OperandFetch(
             config,
             elements=matrix.rows,
             size=matrix.a_bytes,
             depth=reach,
             can_transpose=square or not self.is_weight_stationary,
         )
-        b = Fetch(
+        b = OperandFetch(
             config,
             elements=matrix.columns,
             size=matrix.b_bytes,
@@ -193,7 +193,7 @@ class Sequencer(wiring.Component):
 
     def feed_rows(self, m, a, b):
         """Connect the weight-stationary array."""
-        m.submodules.issue = issue = Issue(self.config, self.revisit_latency)
+        m.submodules.issue = issue = SystolicIssue(self.config, self.revisit_latency)
         m.submodules.weights_issue = weights = Weights(matrix_of(self.config), len(b.level))
         connect(m, b.o, weights.i)
         m.d.comb += [
@@ -232,15 +232,17 @@ class Sequencer(wiring.Component):
         ]
         return issue
 
-    def send_jobs(self, m, dispatch, store):
+    def send_descriptors(self, m, dispatch, store):
         """Send load and store descriptors to the DMA, stores first."""
-        m.submodules.jobs = jobs = Queue(dma_job(self.config.shared), 2)
-        connect(m, jobs.o, flipped(self.job))
+        m.submodules.descriptors = descriptors = Queue(dma_descriptor(self.config.shared), 2)
+        connect(m, descriptors.o, flipped(self.descriptor))
         m.d.comb += [
-            jobs.i.valid.eq(store.job.valid | dispatch.load.valid),
-            jobs.i.payload.eq(Mux(store.job.valid, store.job.payload, dispatch.load.payload)),
-            store.job.ready.eq(jobs.i.ready),
-            dispatch.load.ready.eq(jobs.i.ready & ~store.job.valid),
+            descriptors.i.valid.eq(store.descriptor.valid | dispatch.load.valid),
+            descriptors.i.payload.eq(
+                Mux(store.descriptor.valid, store.descriptor.payload, dispatch.load.payload)
+            ),
+            store.descriptor.ready.eq(descriptors.i.ready),
+            dispatch.load.ready.eq(descriptors.i.ready & ~store.descriptor.valid),
         ]
 
     def track(self, m, dispatch, tracker, issue):

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from ...config import ClusterConfig
-from ...lib.interfaces.shared_memory import Direction, dma_job
+from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..accumulator.drain_reader import drain_command
 from ..operation import OperationLimits, matrix_of
 
@@ -47,7 +47,7 @@ class Store(wiring.Component):
         Both have been accepted; the array may continue.
     work : In(store_work(config))
     tag : In(4)
-    job : Out(stream.Signature(dma_job(config.shared)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     command : Out(stream.Signature(drain_command(config.matrix)))
 
     """
@@ -56,7 +56,7 @@ class Store(wiring.Component):
     ready: Signal
     work: data.View
     tag: Signal
-    job: stream.Interface
+    descriptor: stream.Interface
     command: stream.Interface
 
     def __init__(self, config: ClusterConfig):
@@ -66,41 +66,45 @@ class Store(wiring.Component):
             "ready": Out(1),
             "work": In(store_work(config)),
             "tag": In(4),
-            "job": Out(stream.Signature(dma_job(config.shared))),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "command": Out(stream.Signature(drain_command(matrix_of(config)))),
         })
 
     def elaborate(self, platform):
         m = Module()
         matrix, work = matrix_of(self.config), self.work
-        job, command = self.job.payload, self.command.payload
-        job_sent, command_sent = Signal(), Signal()
+        descriptor, command = self.descriptor.payload, self.command.payload
+        descriptor_sent, command_sent = Signal(), Signal()
         m.d.comb += [
-            self.job.valid.eq(self.valid & ~job_sent),
+            self.descriptor.valid.eq(self.valid & ~descriptor_sent),
             self.command.valid.eq(self.valid & ~command_sent),
-            self.ready.eq((job_sent | self.job.ready) & (command_sent | self.command.ready)),
+            self.ready.eq(
+                (descriptor_sent | self.descriptor.ready) & (command_sent | self.command.ready)
+            ),
         ]
         m.d.sync += [
-            job_sent.eq(self.valid & ~self.ready & (job_sent | self.job.ready)),
+            descriptor_sent.eq(
+                self.valid & ~self.ready & (descriptor_sent | self.descriptor.ready)
+            ),
             command_sent.eq(self.valid & ~self.ready & (command_sent | self.command.ready)),
         ]
 
         m.d.comb += [
-            job.direction.eq(Mux(work.spill, Direction.SPILL, Direction.DRAIN)),
-            job.dram.eq(work.address),
-            job.dram_pitch.eq(work.pitch),
-            job.local.eq(work.line << exact_log2(matrix.a_bytes)),
-            job.local_pitch.eq(work.line_pitch),
-            job.rows.eq(work.height),
-            job.bytes.eq(work.bytes),
-            job.block.eq(
+            descriptor.direction.eq(Mux(work.spill, Direction.SPILL, Direction.DRAIN)),
+            descriptor.dram.eq(work.address),
+            descriptor.dram_pitch.eq(work.pitch),
+            descriptor.local.eq(work.line << exact_log2(matrix.a_bytes)),
+            descriptor.local_pitch.eq(work.line_pitch),
+            descriptor.rows.eq(work.height),
+            descriptor.bytes.eq(work.bytes),
+            descriptor.block.eq(
                 Mux(
                     work.wide,
                     matrix.wide_bytes * matrix.columns,
                     matrix.narrow_bytes * matrix.columns,
                 )
             ),
-            job.tag.eq(self.tag),
+            descriptor.tag.eq(self.tag),
             command.rows.eq(work.height),
             command.blocks.eq(work.j_blocks),
             command.block_stride.eq(work.i_blocks << exact_log2(matrix.rows)),

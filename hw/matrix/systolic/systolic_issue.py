@@ -8,7 +8,7 @@ from amaranth.utils import bits_for
 from ...config import ClusterConfig
 from ..operation import OperationLimits, matrix_of, output_groups
 
-__all__ = ["Issue", "form_loops", "issue_events", "issue_work", "row_target"]
+__all__ = ["SystolicIssue", "form_loops", "issue_events", "issue_work", "row_target"]
 
 SLOT_WIDTH = 3
 
@@ -70,7 +70,7 @@ issue_events = data.StructLayout({
 })
 
 
-class Issue(wiring.Component):
+class SystolicIssue(wiring.Component):
     """Row issue: rows in the order column block, k-block, row, with stores in between.
 
     All of K for one column block precedes the next: overwrites of accumulator rows are spread over

@@ -10,10 +10,10 @@ from amaranth.utils import exact_log2
 from ...config import ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.carry_select_halves import carry_select
-from ...lib.interfaces.shared_memory import dma_job
+from ...lib.interfaces.shared_memory import dma_descriptor
 from .layouts import dma_segment
 
-__all__ = ["Walker"]
+__all__ = ["AddressGenerator"]
 
 
 def walk_registers(local_width: int) -> SimpleNamespace:
@@ -39,7 +39,7 @@ def walk_registers(local_width: int) -> SimpleNamespace:
     })
 
 
-class Walker(SharedBlock):
+class AddressGenerator(SharedBlock):
     """Address generator: cuts a 2-D descriptor into segments within blocks of DRAM.
 
     No segment crosses a block of `axi.interleave_bytes`. Rows are in order, with ascending
@@ -54,7 +54,7 @@ class Walker(SharedBlock):
 
     Members
     -------
-    i : In(stream.Signature(dma_job(config.shared)))
+    i : In(stream.Signature(dma_descriptor(config.shared)))
         Only its geometry is used.
     o : Out(stream.Signature(dma_segment(config)))
     busy : Out(1)
@@ -68,7 +68,7 @@ class Walker(SharedBlock):
     def __init__(self, config: ClusterConfig):
         self.config = config
         super().__init__({
-            "i": In(stream.Signature(dma_job(config.shared))),
+            "i": In(stream.Signature(dma_descriptor(config.shared))),
             "o": Out(stream.Signature(dma_segment(config))),
             "busy": Out(1),
         })
@@ -126,22 +126,28 @@ class Walker(SharedBlock):
             m.d.sync += [at.zeros_left.eq(at.zeros_left - 1), at.left.eq(at.width), at.zero.eq(1)]
             m.d.sync += self.busy.eq(at.zeros_left.any())
 
-    def begin(self, m, at, job):
+    def begin(self, m, at, descriptor):
         """Start at the first byte of a descriptor."""
-        wider = job.fill_bytes > job.bytes
+        wider = descriptor.fill_bytes > descriptor.bytes
         m.d.sync += [
-            at.dram.eq(job.dram),
-            at.dram_pitch.eq(job.dram_pitch),
-            at.next_dram.eq(carry_select(job.dram, job.dram_pitch, 32)),
-            at.local.eq(job.local),
-            at.local_pitch.eq(job.local_pitch),
-            at.next_local.eq(job.local + job.local_pitch),
-            at.bytes.eq(job.bytes),
-            at.left.eq(job.bytes),
+            at.dram.eq(descriptor.dram),
+            at.dram_pitch.eq(descriptor.dram_pitch),
+            at.next_dram.eq(carry_select(descriptor.dram, descriptor.dram_pitch, 32)),
+            at.local.eq(descriptor.local),
+            at.local_pitch.eq(descriptor.local_pitch),
+            at.next_local.eq(descriptor.local + descriptor.local_pitch),
+            at.bytes.eq(descriptor.bytes),
+            at.left.eq(descriptor.bytes),
             at.zero.eq(0),
             at.has_tail.eq(wider),
-            at.tail.eq(job.fill_bytes - job.bytes),
-            at.width.eq(Mux(wider, job.fill_bytes, job.bytes)),
-            at.rows_left.eq(job.rows - 1),
-            at.zeros_left.eq(Mux(job.fill_rows > job.rows, job.fill_rows - job.rows, 0)),
+            at.tail.eq(descriptor.fill_bytes - descriptor.bytes),
+            at.width.eq(Mux(wider, descriptor.fill_bytes, descriptor.bytes)),
+            at.rows_left.eq(descriptor.rows - 1),
+            at.zeros_left.eq(
+                Mux(
+                    descriptor.fill_rows > descriptor.rows,
+                    descriptor.fill_rows - descriptor.rows,
+                    0,
+                )
+            ),
         ]

@@ -11,7 +11,7 @@ from ...config import ClusterConfig
 from ...emit.shared_block import SharedBlock
 from .layouts import dma_line, dma_plan, owner_width
 
-__all__ = ["Realigner", "bytes_from", "bytes_up_to", "expand_mask", "rotate_bytes"]
+__all__ = ["ByteAligner", "bytes_from", "bytes_up_to", "expand_mask", "rotate_bytes"]
 
 
 def rotate_bytes(value, amount, size: int):
@@ -57,7 +57,7 @@ def plan_registers(config: ClusterConfig) -> SimpleNamespace:
     return SimpleNamespace(active=Signal(name="active"), **registers)
 
 
-class Realigner(SharedBlock):
+class ByteAligner(SharedBlock):
     """Byte aligner: extracts each plan's bytes from beats at `i`, to masked lines at `o`.
 
     The byte at offset p of a beat moves to offset (p + shift) mod beat. The beat is rotated once;

@@ -11,10 +11,10 @@ from ...lib.carry_select_halves import carry_select
 from ...lib.interfaces.shared_memory import Direction
 from .layouts import dma_request, dma_work
 
-__all__ = ["JobCheck"]
+__all__ = ["DescriptorCheck"]
 
 
-class JobCheck(SharedBlock):
+class DescriptorCheck(SharedBlock):
     """Descriptor check: computes the end of a transfer on both sides and refuses invalid ones.
 
     Refused are sizes of zero, bytes outside ``DRAM_BASE .. DRAM_END`` if DRAM takes part, and
@@ -77,7 +77,7 @@ class JobCheck(SharedBlock):
             work.host.eq(held.host),
             work.refused.eq(empty | (uses_dram & outside_dram) | (uses_local & outside_local)),
         ]
-        m.d.comb += [work.job[name].eq(held[name]) for name, _ in work.job.shape()]
+        m.d.comb += [work.descriptor[name].eq(held[name]) for name, _ in work.descriptor.shape()]
         with m.If(taken):
             fills = loads & (i.fill_bytes > i.bytes)
             m.d.sync += [active.eq(1), held.eq(i), width.eq(Mux(fills, i.fill_bytes, i.bytes))]

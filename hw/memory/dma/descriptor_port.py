@@ -8,18 +8,18 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import ClusterConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.interfaces.shared_memory import Direction, dma_done, dma_job
+from ...lib.interfaces.shared_memory import Direction, dma_descriptor, dma_done
 from ...lib.merge import Merge
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import Queue, ResponseSignature
-from .descriptor_check import JobCheck
+from .descriptor_check import DescriptorCheck
 from .layouts import dma_request, dma_retired, dma_work, port_width
 from .registers import DmaRegisters
 
-__all__ = ["JobPort"]
+__all__ = ["DescriptorPort"]
 
 
-class JobPort(SharedBlock):
+class DescriptorPort(SharedBlock):
     """Descriptor port: checks descriptors of both requesters and queues them by kind.
 
     The requesters are served round-robin; each receives its completions. A descriptor is in its
@@ -36,10 +36,10 @@ class JobPort(SharedBlock):
     number : In(port_width(config))
         Number of this port.
     registers : In(RegisterSignature(8))
-    job : In(stream.Signature(dma_job(config.shared)))
+    descriptor : In(stream.Signature(dma_descriptor(config.shared)))
         Descriptors of the matrix unit, if there is one.
     done : Out(ResponseSignature(dma_done))
-        Completions of the descriptors of `job`.
+        Completions of the descriptors of `descriptor`.
     load : Out(stream.Signature(dma_work(config)))
     write : Out(stream.Signature(dma_work(config)))
         All except loads.
@@ -53,7 +53,7 @@ class JobPort(SharedBlock):
 
     number: Signal
     registers: Any
-    job: stream.Interface
+    descriptor: stream.Interface
     done: Any
     load: stream.Interface
     write: stream.Interface
@@ -66,7 +66,7 @@ class JobPort(SharedBlock):
         members = {"number": In(port_width(config)), "registers": In(RegisterSignature(8))}
         if config.matrices:
             members |= {
-                "job": In(stream.Signature(dma_job(config.shared))),
+                "descriptor": In(stream.Signature(dma_descriptor(config.shared))),
                 "done": Out(ResponseSignature(dma_done)),
             }
         work = stream.Signature(dma_work(config))
@@ -86,7 +86,7 @@ class JobPort(SharedBlock):
         config = self.config
         m.submodules.registers = registers = DmaRegisters(config)
         m.submodules.askers = askers = Merge(dma_request(config), 2 if config.matrices else 1)
-        m.submodules.check = check = JobCheck(config)
+        m.submodules.check = check = DescriptorCheck(config)
         m.submodules.load_queue = loads = Queue(dma_work(config), config.dma.queue)
         m.submodules.write_queue = writes = Queue(dma_work(config), config.dma.queue)
         connect(m, flipped(self.registers), registers.registers)
@@ -108,7 +108,7 @@ class JobPort(SharedBlock):
         m.d.comb += [
             checked.eq(work.payload),
             checked.port.eq(self.number),
-            is_load.eq(checked.job.direction == Direction.LOAD),
+            is_load.eq(checked.descriptor.direction == Direction.LOAD),
             loads.i.payload.eq(checked),
             writes.i.payload.eq(checked),
             loads.i.valid.eq(work.valid & is_load),
@@ -118,18 +118,18 @@ class JobPort(SharedBlock):
         inputs = [registers.registers.response.valid, self.registers.request.valid]
         inputs += [askers.o.valid, ~check.i.ready, loads.o.valid, writes.o.valid]
         if config.matrices:
-            inputs.append(self.job.valid)
+            inputs.append(self.descriptor.valid)
             self.serve_matrix(m, *matrix)
         m.d.comb += self.busy.eq(Cat(inputs).any())
         return m
 
     def serve_matrix(self, m, asker):
         """Connect the matrix unit's descriptors and completions."""
-        job, retired = self.job.payload, self.retired.payload
+        descriptor, retired = self.descriptor.payload, self.retired.payload
         m.d.comb += [
-            asker.valid.eq(self.job.valid),
-            self.job.ready.eq(asker.ready),
-            *(asker.payload[name].eq(job[name]) for name, _ in job.shape()),
+            asker.valid.eq(self.descriptor.valid),
+            self.descriptor.ready.eq(asker.ready),
+            *(asker.payload[name].eq(descriptor[name]) for name, _ in descriptor.shape()),
             self.done.valid.eq(self.retired.valid & ~retired.host),
             self.done.payload.tag.eq(retired.tag),
             self.done.payload.direction.eq(retired.direction),

@@ -9,10 +9,10 @@ from ...config import ClusterConfig
 from .layouts import dma_retired, dma_work
 from .write_channel import WRITES_IN_FLIGHT
 
-__all__ = ["JobTracker"]
+__all__ = ["DescriptorTracker"]
 
 
-class JobTracker(wiring.Component):
+class DescriptorTracker(wiring.Component):
     """Completion tracker: holds the requester of a descriptor and counts its unfinished pieces.
 
     The completion is offered from the cycle after the last piece finished until it is accepted;
@@ -74,8 +74,8 @@ class JobTracker(wiring.Component):
         with m.If(self.start):
             m.d.sync += [
                 self.active.eq(1),
-                retired.tag.eq(self.work.job.tag),
-                retired.direction.eq(self.work.job.direction),
+                retired.tag.eq(self.work.descriptor.tag),
+                retired.direction.eq(self.work.descriptor.direction),
                 retired.host.eq(self.work.host),
                 retired.refused.eq(self.work.refused),
                 retired.port.eq(self.work.port),

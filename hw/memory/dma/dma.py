@@ -15,17 +15,17 @@ from ...lib.interfaces.shared_memory import (
     Direction,
     WideReadSignature,
     WideWriteSignature,
+    dma_descriptor,
     dma_done,
-    dma_job,
 )
 from ...lib.merge import Merge
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import ResponseSignature
 from .axi_channels import connect_axi
-from .descriptor_port import JobPort
+from .descriptor_port import DescriptorPort
 from .drain_writer import DrainWriter
 from .layouts import dma_retired, dma_work
-from .load_context import Transfer
+from .load_context import TransferContext
 from .load_order import LoadOrder
 from .read_channel import ReadChannel
 from .write_channel import WriteChannel
@@ -38,18 +38,18 @@ def dma_events(config: ClusterConfig) -> data.StructLayout:
     """Return the layout of a cycle's events: beats moved, bursts stalled, descriptors completed."""
     names = ("read_beats", "write_beats", "read_wait", "write_wait")
     channels = [f"{name}_{c}" for c in range(config.axi.masters) for name in names]
-    return data.StructLayout(dict.fromkeys([*channels, "jobs"], 1))
+    return data.StructLayout(dict.fromkeys([*channels, "descriptors"], 1))
 
 
 class Dma(SharedBlock):
     """DMA engine: executes LOAD, STORE, DRAIN and SPILL descriptors of the host and matrix units.
 
     Each matrix unit has a port, which also has a block of registers. A port checks descriptors
-    one at a time and queues them by kind (`JobPort`). Loads start in order, up to `dma.contexts`
-    at a time, share every master round-robin, and complete in order. STORE, DRAIN and SPILL are
-    executed one at a time, in order, in parallel with loads. Loads are not ordered with the
-    others: software that needs the order waits for the completion. After it the bytes are in
-    shared memory, or the write responses have arrived.
+    one at a time and queues them by kind (`DescriptorPort`). Loads start in order, up to
+    `dma.contexts` at a time, share every master round-robin, and complete in order. STORE, DRAIN
+    and SPILL are executed one at a time, in order, in parallel with loads. Loads are not ordered
+    with the others: software that needs the order waits for the completion. After it the bytes are
+    in shared memory, or the write responses have arrived.
 
     Several ports are served round-robin, one descriptor at a time, for loads and for the others.
     Orders hold within a port. The next load of a port thus begins after at most one of each other
@@ -60,8 +60,8 @@ class Dma(SharedBlock):
     cycles after the descriptor. Each master then moves a beat per cycle if DRAM and shared memory
     have equal alignment modulo a beat.
 
-    A refused descriptor (see `JobCheck`) completes with an error and moves nothing. After an AXI
-    error response a descriptor completes with an error when all its bursts are done.
+    A refused descriptor (see `DescriptorCheck`) completes with an error and moves nothing. After an
+    AXI error response a descriptor completes with an error when all its bursts are done.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Dma(SharedBlock):
     -------
     registers, registers1, … : In(RegisterSignature(8))
         `address_map.DMA`, for each port.
-    job, job1, … : In(stream.Signature(dma_job(config.shared)))
+    descriptor, job1, … : In(stream.Signature(dma_descriptor(config.shared)))
         Descriptors of each matrix unit.
     drain, drain1, … : In(stream.Signature(8 * drain_bytes))
         Its results, for DRAIN and SPILL, in the order of the descriptors.
@@ -88,7 +88,7 @@ class Dma(SharedBlock):
     """
 
     registers: Any
-    job: stream.Interface
+    descriptor: stream.Interface
     drain: stream.Interface
     done: Any
     busy: Signal
@@ -103,7 +103,7 @@ class Dma(SharedBlock):
         }
         for n, matrix in enumerate(config.matrices):
             members |= {
-                numbered("job", n): In(stream.Signature(dma_job(config.shared))),
+                numbered("descriptor", n): In(stream.Signature(dma_descriptor(config.shared))),
                 numbered("drain", n): In(stream.Signature(8 * matrix.drain_bytes)),
                 numbered("done", n): Out(ResponseSignature(dma_done)),
             }
@@ -127,9 +127,9 @@ class Dma(SharedBlock):
 
         contexts = []
         for k in range(config.dma.contexts):
-            m.submodules[f"load_{k}"] = context = Transfer(config)
+            m.submodules[f"load_{k}"] = context = TransferContext(config)
             contexts.append(context)
-        m.submodules.store = store = Transfer(config)
+        m.submodules.store = store = TransferContext(config)
         writers: list[Any] = [store]
         if config.matrices:
             m.submodules.drain_writer = drain = DrainWriter(config)
@@ -162,12 +162,12 @@ class Dma(SharedBlock):
 
     def port(self, m, number):
         """Build and connect port `number`."""
-        port = JobPort(self.config)
+        port = DescriptorPort(self.config)
         m.submodules[numbered("port", number)] = port
         connect(m, flipped(getattr(self, numbered("registers", number))), port.registers)
         m.d.comb += port.number.eq(number)
         if self.config.matrices:
-            connect(m, flipped(getattr(self, numbered("job", number))), port.job)
+            connect(m, flipped(getattr(self, numbered("descriptor", number))), port.descriptor)
             connect(m, port.done, flipped(getattr(self, numbered("done", number))))
         return port
 
@@ -176,10 +176,12 @@ class Dma(SharedBlock):
         if len(streams) == 1:
             return streams[0]
         m.submodules[name] = merge = Merge(dma_work(self.config), len(streams))
-        for number, jobs in enumerate(streams):
-            connect(m, jobs, getattr(merge, f"i_{number}"))
-        jobs = merge.o
-        return SimpleNamespace(payload=jobs.payload.payload, valid=jobs.valid, ready=jobs.ready)
+        for number, descriptors in enumerate(streams):
+            connect(m, descriptors, getattr(merge, f"i_{number}"))
+        descriptors = merge.o
+        return SimpleNamespace(
+            payload=descriptors.payload.payload, valid=descriptors.valid, ready=descriptors.ready
+        )
 
     def take_results(self, m, writer):
         """Connect the results of the matrix unit that drains to the writer."""
@@ -237,7 +239,7 @@ class Dma(SharedBlock):
     def begin_writes(self, m, writes, writers):
         """Begin the next STORE, DRAIN or SPILL if none is in progress."""
         free = ~Cat(writer.active for writer in writers).any()
-        is_store = writes.payload.job.direction == Direction.STORE
+        is_store = writes.payload.descriptor.direction == Direction.STORE
         m.d.comb += writes.ready.eq(free)
         for writer, mine in zip(writers, (is_store, ~is_store), strict=False):
             m.d.comb += [
@@ -258,7 +260,7 @@ class Dma(SharedBlock):
                     writer.done.ready.eq(1),
                     loaded.ready.eq(0),
                 ]
-        m.d.comb += self.events.jobs.eq(valid)
+        m.d.comb += self.events.descriptors.eq(valid)
         for number, port in enumerate(ports):
             m.d.comb += [
                 port.retired.payload.eq(retired),

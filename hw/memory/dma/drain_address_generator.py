@@ -9,10 +9,10 @@ from amaranth.lib.wiring import In, Out
 from ...config import ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.carry_select_halves import carry_select
-from ...lib.interfaces.shared_memory import Direction, dma_job
+from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from .layouts import port_width
 
-__all__ = ["DrainWalker", "drain_place"]
+__all__ = ["DrainAddressGenerator", "drain_place"]
 
 #: Destination of a beat, and the number of its low bytes to write.
 drain_place = data.StructLayout({"address": 32, "bytes": 8})
@@ -39,7 +39,7 @@ def place_registers() -> SimpleNamespace:
     })
 
 
-class DrainWalker(SharedBlock):
+class DrainAddressGenerator(SharedBlock):
     """Address generator for results: by column block, then by row, then by beat.
 
     A row of a block has ``ceil(block / drain_bytes)`` beats of the matrix unit that drains. In the
@@ -52,7 +52,7 @@ class DrainWalker(SharedBlock):
 
     Members
     -------
-    i : In(stream.Signature(dma_job(config.shared)))
+    i : In(stream.Signature(dma_descriptor(config.shared)))
     unit : In(port_width(config))
         Number of the matrix unit that drains for `i`.
     o : Out(stream.Signature(drain_place))
@@ -68,7 +68,7 @@ class DrainWalker(SharedBlock):
     def __init__(self, config: ClusterConfig):
         self.config = config
         super().__init__({
-            "i": In(stream.Signature(dma_job(config.shared))),
+            "i": In(stream.Signature(dma_descriptor(config.shared))),
             "unit": In(port_width(config)),
             "o": Out(stream.Signature(drain_place)),
             "busy": Out(1),
@@ -135,15 +135,15 @@ class DrainWalker(SharedBlock):
             at.columns_left.eq(columns - width),
         ]
 
-    def begin(self, m, at, job):
+    def begin(self, m, at, descriptor):
         """Start at the first beat of a descriptor."""
-        spills = job.direction == Direction.SPILL
-        start = Mux(spills, job.local, job.dram)
-        pitch = Mux(spills, job.local_pitch, job.dram_pitch)
-        self.enter_block(m, at, start, pitch, job.block, job.bytes)
+        spills = descriptor.direction == Direction.SPILL
+        start = Mux(spills, descriptor.local, descriptor.dram)
+        pitch = Mux(spills, descriptor.local_pitch, descriptor.dram_pitch)
+        self.enter_block(m, at, start, pitch, descriptor.block, descriptor.bytes)
         m.d.sync += [
             at.pitch.eq(pitch),
-            at.block.eq(job.block),
-            at.rows.eq(job.rows - 1),
-            at.rows_left.eq(job.rows - 1),
+            at.block.eq(descriptor.block),
+            at.rows.eq(descriptor.rows - 1),
+            at.rows_left.eq(descriptor.rows - 1),
         ]

@@ -11,8 +11,8 @@ from ...config import ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.shared_memory import Direction
 from .byte_aligner import bytes_from, rotate_bytes
-from .descriptor_tracker import JobTracker
-from .drain_address_generator import DrainWalker
+from .descriptor_tracker import DescriptorTracker
+from .drain_address_generator import DrainAddressGenerator
 from .layouts import dma_line, dma_retired, dma_work, port_width
 from .load_context import master_of
 
@@ -43,7 +43,7 @@ class DrainWriter(SharedBlock):
     spill_0, spill_1, … : Out(stream.Signature(dma_line(config)))
         To each write port of shared memory.
     finished, failed : In
-        As in `JobTracker`.
+        As in `DescriptorTracker`.
     done : Out(stream.Signature(dma_retired(config)))
     active : Out(1)
     """
@@ -81,29 +81,29 @@ class DrainWriter(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        m.submodules.walker = walker = DrainWalker(self.config)
-        m.submodules.tracker = tracker = JobTracker(self.config)
+        m.submodules.address_generator = address_generator = DrainAddressGenerator(self.config)
+        m.submodules.tracker = tracker = DescriptorTracker(self.config)
         connect(m, tracker.done, flipped(self.done))
-        job = self.work.payload.job
-        has_beats = job.rows.any() & job.bytes.any() & job.block.any()
+        descriptor = self.work.payload.descriptor
+        has_beats = descriptor.rows.any() & descriptor.bytes.any() & descriptor.block.any()
         spills = Signal()
         m.d.comb += [
             self.work.ready.eq(~tracker.active),
             tracker.start.eq(self.work.valid & self.work.ready),
             tracker.work.eq(self.work.payload),
-            walker.i.valid.eq(tracker.start & has_beats),
-            walker.i.payload.eq(job),
-            walker.unit.eq(self.work.payload.port),
+            address_generator.i.valid.eq(tracker.start & has_beats),
+            address_generator.i.payload.eq(descriptor),
+            address_generator.unit.eq(self.work.payload.port),
             self.unit.eq(tracker.done.payload.port),
             tracker.finished.eq(self.finished),
             tracker.failed.eq(self.failed),
             self.active.eq(tracker.active),
             spills.eq(tracker.done.payload.direction == Direction.SPILL),
         ]
-        self.deal_lines(m, self.place_beats(m, walker, tracker), spills)
+        self.deal_lines(m, self.place_beats(m, address_generator, tracker), spills)
         return m
 
-    def place_beats(self, m, walker, tracker) -> SimpleNamespace:
+    def place_beats(self, m, address_generator, tracker) -> SimpleNamespace:
         """Pair beats with their addresses; return the line to write, and whether it is accepted."""
         size = self.config.axi.beat_bytes
         width = exact_log2(size)
@@ -112,20 +112,20 @@ class DrainWriter(SharedBlock):
         mask = Signal(2 * size, reset_less=True)  # over the line of the first byte and its next
         valid, second, taken = Signal(), Signal(), Signal()
         moves, crosses = Signal(), Signal()
-        place = walker.o.payload
+        place = address_generator.o.payload
         wanted = place.bytes.any() & ~tracker.done.payload.refused
         m.d.comb += [
             crosses.eq(mask[size:].any() & ~second),
             moves.eq(~valid | (taken & ~crosses)),
-            self.drain.ready.eq(walker.o.valid & moves),
-            walker.o.ready.eq(self.drain.valid & moves),
-            tracker.walking.eq(walker.busy | valid),
+            self.drain.ready.eq(address_generator.o.valid & moves),
+            address_generator.o.ready.eq(self.drain.valid & moves),
+            tracker.walking.eq(address_generator.busy | valid),
             tracker.issued.eq(valid & taken),
         ]
         with m.If(moves):
             beat = Cat(self.drain.payload, Const(0, 8 * size - len(self.drain.payload)))
             m.d.sync += [
-                valid.eq(self.drain.valid & walker.o.valid & wanted),
+                valid.eq(self.drain.valid & address_generator.o.valid & wanted),
                 held.eq(rotate_bytes(beat, place.address, size)),
                 address.eq(place.address),
                 mask.eq(~bytes_from(place.bytes, size) << place.address[:width]),

@@ -4,7 +4,7 @@ from amaranth.lib import data
 from amaranth.utils import ceil_log2, exact_log2
 
 from ...config import ClusterConfig
-from ...lib.interfaces.shared_memory import Direction, dma_job
+from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 
 __all__ = [
     "dma_line",
@@ -32,14 +32,14 @@ def port_width(config: ClusterConfig) -> int:
 
 def dma_request(config: ClusterConfig) -> data.StructLayout:
     """Return the layout of an unchecked descriptor: local fields in full, and its source."""
-    members = {name: field.shape for name, field in dma_job(config.shared)}
+    members = {name: field.shape for name, field in dma_descriptor(config.shared)}
     return data.StructLayout(members | dict.fromkeys(LOCAL_FIELDS, 32) | {"host": 1})
 
 
 def dma_work(config: ClusterConfig) -> data.StructLayout:
     """Return the layout of a checked descriptor and its port; a refused one only completes."""
     return data.StructLayout({
-        "job": dma_job(config.shared),
+        "descriptor": dma_descriptor(config.shared),
         "host": 1,
         "refused": 1,
         "port": port_width(config),

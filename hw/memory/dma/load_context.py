@@ -8,11 +8,11 @@ from amaranth.utils import exact_log2
 from ...config import ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue
-from .address_generator import Walker
-from .descriptor_tracker import JobTracker
+from .address_generator import AddressGenerator
+from .descriptor_tracker import DescriptorTracker
 from .layouts import dma_retired, dma_segment, dma_work
 
-__all__ = ["Transfer", "master_of"]
+__all__ = ["TransferContext", "master_of"]
 
 SEGMENTS_AHEAD = 4
 
@@ -23,7 +23,7 @@ def master_of(config: ClusterConfig, address):
     return address[low : low + exact_log2(config.axi.masters)]
 
 
-class Transfer(SharedBlock):
+class TransferContext(SharedBlock):
     """Load or store context: processes one descriptor, and routes its segments to the masters.
 
     The first segment leaves 3 cycles after the descriptor was accepted, then one per cycle. Up to
@@ -39,7 +39,7 @@ class Transfer(SharedBlock):
     segment_0, segment_1, … : Out(stream.Signature(dma_segment(config)))
         To each master.
     finished, failed : In
-        As in `JobTracker`.
+        As in `DescriptorTracker`.
     done : Out(stream.Signature(dma_retired(config)))
     active : Out(1)
     """
@@ -70,29 +70,29 @@ class Transfer(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.walker = walker = Walker(config)
-        m.submodules.tracker = tracker = JobTracker(config)
+        m.submodules.address_generator = address_generator = AddressGenerator(config)
+        m.submodules.tracker = tracker = DescriptorTracker(config)
         connect(m, tracker.done, flipped(self.done))
         m.d.comb += [
             self.work.ready.eq(~tracker.active),
             tracker.start.eq(self.work.valid & self.work.ready),
             tracker.work.eq(self.work.payload),
-            walker.i.valid.eq(tracker.start & ~self.work.payload.refused),
-            walker.i.payload.eq(self.work.payload.job),
-            tracker.walking.eq(walker.busy),
-            tracker.issued.eq(walker.o.valid & walker.o.ready),
+            address_generator.i.valid.eq(tracker.start & ~self.work.payload.refused),
+            address_generator.i.payload.eq(self.work.payload.descriptor),
+            tracker.walking.eq(address_generator.busy),
+            tracker.issued.eq(address_generator.o.valid & address_generator.o.ready),
             tracker.finished.eq(self.finished),
             tracker.failed.eq(self.failed),
             self.active.eq(tracker.active),
         ]
-        master = master_of(config, walker.o.payload.dram)
+        master = master_of(config, address_generator.o.payload.dram)
         for c in range(config.axi.masters):
             m.submodules[f"ahead_{c}"] = ahead = Queue(dma_segment(config), SEGMENTS_AHEAD)
             connect(m, ahead.o, flipped(getattr(self, f"segment_{c}")))
             m.d.comb += [
-                ahead.i.payload.eq(walker.o.payload),
-                ahead.i.valid.eq(walker.o.valid & (master == c)),
+                ahead.i.payload.eq(address_generator.o.payload),
+                ahead.i.valid.eq(address_generator.o.valid & (master == c)),
             ]
             with m.If(master == c):
-                m.d.comb += walker.o.ready.eq(ahead.i.ready)
+                m.d.comb += address_generator.o.ready.eq(ahead.i.ready)
         return m

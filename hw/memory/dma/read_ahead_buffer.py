@@ -13,7 +13,7 @@ from ...lib.interfaces.shared_memory import WideReadSignature
 from ...lib.streams import Queue
 from .layouts import dma_segment
 
-__all__ = ["LineReader", "lines_ahead"]
+__all__ = ["ReadAheadBuffer", "lines_ahead"]
 
 
 def lines_ahead(config: ClusterConfig) -> int:
@@ -21,7 +21,7 @@ def lines_ahead(config: ClusterConfig) -> int:
     return config.shared.read_latency + 3
 
 
-class LineReader(SharedBlock):
+class ReadAheadBuffer(SharedBlock):
     """Read-ahead buffer: reads every line of a segment in order.
 
     The first request is issued the cycle after the segment was accepted, then one per cycle, with

@@ -9,7 +9,7 @@ from ...config import ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.merge import Merge
 from ...lib.streams import Queue
-from .byte_aligner import Realigner
+from .byte_aligner import ByteAligner
 from .layouts import dma_line, dma_plan, dma_segment
 
 __all__ = ["ReadChannel", "burst_request", "request_burst"]
@@ -84,11 +84,11 @@ class ReadChannel(SharedBlock):
         m.submodules.merge = merge = Merge(dma_segment(config), config.dma.contexts)
         for k in range(config.dma.contexts):
             connect(m, flipped(getattr(self, f"segment_{k}")), getattr(merge, f"i_{k}"))
-        # The realigner holds one more plan.
+        # The byte aligner holds one more plan.
         m.submodules.flight = flight = Queue(dma_plan(config), config.dma.outstanding - 1)
-        m.submodules.realigner = realigner = Realigner(config)
-        connect(m, flight.o, realigner.plan)
-        connect(m, realigner.o, flipped(self.line))
+        m.submodules.byte_aligner = byte_aligner = ByteAligner(config)
+        connect(m, flight.o, byte_aligner.plan)
+        connect(m, byte_aligner.o, flipped(self.line))
 
         segment, plan = merge.o.payload.payload, flight.i.payload
         wanted = Signal()
@@ -106,11 +106,11 @@ class ReadChannel(SharedBlock):
             self.waits.eq(wanted & ~merge.o.ready),
         ]
         m.d.comb += [
-            realigner.i.payload.eq(self.beat.payload.data),
-            realigner.i.valid.eq(self.beat.valid),
-            self.beat.ready.eq(realigner.i.ready),
+            byte_aligner.i.payload.eq(self.beat.payload.data),
+            byte_aligner.i.valid.eq(self.beat.valid),
+            self.beat.ready.eq(byte_aligner.i.ready),
         ]
         fails = self.beat.valid & self.beat.ready & self.beat.payload.error
         for k in range(config.dma.contexts):
-            m.d.comb += self.failed[k].eq(fails & (realigner.owner == k))
+            m.d.comb += self.failed[k].eq(fails & (byte_aligner.owner == k))
         return m

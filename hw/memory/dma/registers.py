@@ -71,14 +71,14 @@ class DmaRegisters(SharedBlock):
             self.request.valid.eq(starts),
             access.ready.eq(~starts | self.request.ready),
         ]
-        job = self.request.payload
-        m.d.comb += [job[name].eq(values[name]) for name in ("dram", "dram_pitch")]
-        m.d.comb += [job[name].eq(values[name]) for name in ("local", "local_pitch")]
+        descriptor = self.request.payload
+        m.d.comb += [descriptor[name].eq(values[name]) for name in ("dram", "dram_pitch")]
+        m.d.comb += [descriptor[name].eq(values[name]) for name in ("local", "local_pitch")]
         m.d.comb += [
-            Cat(job.rows, job.bytes).eq(values["shape"]),
-            Cat(job.fill_rows, job.fill_bytes).eq(values["fill"]),
-            job.direction.eq(Mux(starts_store, Direction.STORE, Direction.LOAD)),
-            job.host.eq(1),
+            Cat(descriptor.rows, descriptor.bytes).eq(values["shape"]),
+            Cat(descriptor.fill_rows, descriptor.fill_bytes).eq(values["fill"]),
+            descriptor.direction.eq(Mux(starts_store, Direction.STORE, Direction.LOAD)),
+            descriptor.host.eq(1),
         ]
         clears = Signal()
         results = self.count(m, starts & self.request.ready, clears)

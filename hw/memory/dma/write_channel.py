@@ -10,9 +10,9 @@ from ...config import ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.shared_memory import WideReadSignature
 from ...lib.streams import Queue
-from .byte_aligner import Realigner
+from .byte_aligner import ByteAligner
 from .layouts import dma_line, dma_plan, dma_segment
-from .read_ahead_buffer import LineReader, lines_ahead
+from .read_ahead_buffer import ReadAheadBuffer, lines_ahead
 from .read_channel import burst_request, request_burst
 
 __all__ = ["WRITES_IN_FLIGHT", "WriteChannel"]
@@ -78,13 +78,13 @@ class WriteChannel(SharedBlock):
         ahead = BEATS_AHEAD_OF_MULTIPLEXER if config.cores else BEATS_AHEAD
         m.submodules.beats = beats = Queue(self.beat_layout, ahead)
         m.submodules.plans = plans = Queue(dma_plan(config), lines_ahead(config))
-        m.submodules.reader = reader = LineReader(config)
-        m.submodules.realigner = realigner = Realigner(config)
+        m.submodules.reader = reader = ReadAheadBuffer(config)
+        m.submodules.byte_aligner = byte_aligner = ByteAligner(config)
         connect(m, addresses.o, flipped(self.address))
         connect(m, beats.o, flipped(self.beat))
         connect(m, reader.read, flipped(self.read))
-        connect(m, reader.o, realigner.i)
-        connect(m, plans.o, realigner.plan)
+        connect(m, reader.o, byte_aligner.i)
+        connect(m, plans.o, byte_aligner.plan)
 
         awaited = Signal(range(WRITES_IN_FLIGHT + 1))
         room = Signal()
@@ -112,11 +112,11 @@ class WriteChannel(SharedBlock):
                 Value.cast(beats.i.payload).eq(Cat(line.data, line.mask, line.last)),
             ]
         with m.Else():
-            out = realigner.o.payload
+            out = byte_aligner.o.payload
             m.d.comb += [
                 *request_burst(addresses.i.payload, segment.dram, segment.bytes, size),
-                beats.i.valid.eq(realigner.o.valid),
+                beats.i.valid.eq(byte_aligner.o.valid),
                 Value.cast(beats.i.payload).eq(Cat(out.data, out.mask, out.last)),
-                realigner.o.ready.eq(beats.i.ready),
+                byte_aligner.o.ready.eq(beats.i.ready),
             ]
         return m

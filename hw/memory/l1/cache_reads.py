@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-__all__ = ["CacheReadsSignature", "show_reads"]
+__all__ = ["CacheReadsSignature", "probe_reads"]
 
 
 class CacheReadsSignature(wiring.Signature):
@@ -35,7 +35,7 @@ class CacheReadsSignature(wiring.Signature):
         })
 
 
-def show_reads(m: Module, port, valid, ready, number, *, answered, answered_id) -> None:
+def probe_reads(m: Module, port, valid, ready, number, *, answered, answered_id) -> None:
     """Drive a `CacheReadsSignature` monitor with the reads of a cache."""
     m.d.comb += [
         port.valid.eq(valid),

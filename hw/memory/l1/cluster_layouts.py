@@ -6,16 +6,16 @@ from amaranth.utils import ceil_log2, exact_log2
 from ...config import ClusterConfig, CoreConfig
 from ...lib.interfaces.core_memory import pairs
 from .data_cache_layouts import DataCacheConfig
-from .mshr import MissConfig
+from .mshr import MshrConfig
 
 __all__ = [
     "PAIR_BYTES",
     "core_id_width",
     "core_of",
-    "data_misses",
+    "data_mshr_config",
     "id_width",
     "instruction_cache_events",
-    "instruction_misses",
+    "instruction_mshr_config",
     "line_layout",
     "read_layout",
 ]
@@ -32,10 +32,10 @@ def core_of(config: ClusterConfig) -> CoreConfig:
     return config.core
 
 
-def instruction_misses(config: ClusterConfig) -> MissConfig:
+def instruction_mshr_config(config: ClusterConfig) -> MshrConfig:
     """Return the miss config of a core's L1I: each pair of each warp may wait."""
     core = core_of(config)
-    return MissConfig(
+    return MshrConfig(
         cache=core.l1i,
         beat_bytes=config.axi.beat_bytes,
         word_bytes=PAIR_BYTES,
@@ -43,7 +43,7 @@ def instruction_misses(config: ClusterConfig) -> MissConfig:
     )
 
 
-def data_misses(config: ClusterConfig) -> DataCacheConfig:
+def data_mshr_config(config: ClusterConfig) -> DataCacheConfig:
     """Return the config of a core's L1D: each transaction may wait."""
     core = core_of(config)
     return DataCacheConfig(
@@ -57,7 +57,7 @@ def data_misses(config: ClusterConfig) -> DataCacheConfig:
 def id_width(config: ClusterConfig) -> int:
     """Return the bits of an MSHR's number in either cache of a core."""
     core = core_of(config)
-    return ceil_log2(max(core.l1i.misses, core.l1d.misses))
+    return ceil_log2(max(core.l1i.mshrs, core.l1d.mshrs))
 
 
 def core_id_width(config: ClusterConfig) -> int:

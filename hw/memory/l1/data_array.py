@@ -7,19 +7,19 @@ from amaranth.utils import exact_log2
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import select
 from ...lib.sram import Sram
-from .mshr import MissConfig
+from .mshr import MshrConfig
 
-__all__ = ["CacheBeats"]
+__all__ = ["DataArray"]
 
 
-class CacheBeats(SharedBlock):
+class DataArray(SharedBlock):
     """Data array: written by bytes, read by beats from several ways of a set.
 
     Read latency 1 cycle. `way` selects among the ways in the cycle of the data.
 
     Parameters
     ----------
-    config : MissConfig
+    config : MshrConfig
 
     Members
     -------
@@ -51,7 +51,7 @@ class CacheBeats(SharedBlock):
     write_data: Signal
     write_strobes: Signal
 
-    def __init__(self, config: MissConfig):
+    def __init__(self, config: MshrConfig):
         self.config = config
         ways, beat_width = config.cache.ways, exact_log2(config.beats)
         super().__init__({

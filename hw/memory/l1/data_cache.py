@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...emit.shared_block import SharedBlock
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue
-from .data_array import CacheBeats
+from .data_array import DataArray
 from .data_cache_layouts import (
     DataCacheConfig,
     beat_answer_layout,
@@ -17,10 +17,10 @@ from .data_cache_layouts import (
     line_beat_layout,
     line_read_layout,
 )
-from .data_mshrs import DataMisses
-from .flushable_tag_array import DataTags
+from .data_mshrs import DataMshrs
+from .flushable_tag_array import FlushableTagArray
 from .mshr_file import replay_layout
-from .pending_stores import LinesWritten
+from .pending_stores import PendingStores
 
 __all__ = ["DataCache"]
 
@@ -42,7 +42,7 @@ class DataCache(SharedBlock):
     Each read returns all writes to its beat accepted before it, and none accepted after it. A
     write to a line in flight stalls until the line has arrived and its waiting reads are
     answered. A miss stalls until the writes to its line are complete. A write reads no line. One
-    request is accepted per cycle, alternating if reads and writes compete. Up to `misses`
+    request is accepted per cycle, alternating if reads and writes compete. Up to `mshrs`
     lines are in flight; hits proceed under misses. A read without a free MSHR stalls those
     after it. No read is accepted while replays are answered, one per cycle, and no read of a
     beat in the cycle after a write to it. An arriving beat is refused in the cycle after a
@@ -110,10 +110,10 @@ class DataCache(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.tags = tags = DataTags(config.cache)
-        m.submodules.beats = beats = CacheBeats(config)
-        m.submodules.misses = misses = DataMisses(config)
-        m.submodules.stores = stores = LinesWritten(config)
+        m.submodules.tags = tags = FlushableTagArray(config.cache)
+        m.submodules.beats = beats = DataArray(config)
+        m.submodules.mshrs = mshrs = DataMshrs(config)
+        m.submodules.stores = stores = PendingStores(config)
         # `answer.ready` arrives late; the skid buffer keeps it off the path of the look-up.
         m.submodules.answers = answers = SkidBuffer(self.answer.payload.shape())
         m.submodules.outgoing = outgoing = Queue(self.write.payload.shape(), WRITES_AHEAD)
@@ -124,16 +124,16 @@ class DataCache(SharedBlock):
         number = Signal(config.waiter_width, reset_less=True)  # id of the read being looked up
         is_read, is_write = Signal(), Signal()  # kind of the look-up
         reads, writes, leaves = Signal(), Signal(), Signal()
-        is_present = self.look_up(m, look, number, is_read, tags, misses, stores)
+        is_present = self.look_up(m, look, number, is_read, tags, mshrs, stores)
         stays = (is_read | is_write) & ~leaves
         is_free = ~stays & ~tags.sweeping
-        in_order = self.is_in_order(m, is_read & ~is_present, look, misses)
+        in_order = self.is_in_order(m, is_read & ~is_present, look, mshrs)
         passes = in_order & stores.room & outgoing.i.ready
         self.choose(
             m,
-            is_free & answers.i.ready & self.finds_beats(misses),
+            is_free & answers.i.ready & self.finds_beats(mshrs),
             self.is_stored(m, is_write, look),
-            is_free & passes & self.finds_line(is_write, misses),
+            is_free & passes & self.finds_line(is_write, mshrs),
             reads,
             writes,
         )
@@ -144,18 +144,18 @@ class DataCache(SharedBlock):
             m.d.sync += look.eq(self.write.payload)
         m.d.sync += [is_read.eq(reads | (is_read & ~leaves)), is_write.eq(writes)]
         m.d.comb += leaves.eq(
-            is_write | (is_present & answers.i.ready) | misses.joins | misses.begins
+            is_write | (is_present & answers.i.ready) | mshrs.joins | mshrs.begins
         )
-        self.ask(m, reads, writes, tags, beats, misses)
-        self.begin(m, look, misses)
-        self.fill(m, look, is_write, tags, beats, misses)
-        replayed = self.reply(m, is_read & is_present, number, tags, beats, misses, answers)
-        self.pass_on(m, writes, tags, misses, stores, outgoing)
+        self.ask(m, reads, writes, tags, beats, mshrs)
+        self.begin(m, look, mshrs)
+        self.fill(m, look, is_write, tags, beats, mshrs)
+        replayed = self.reply(m, is_read & is_present, number, tags, beats, mshrs, answers)
+        self.pass_on(m, writes, tags, mshrs, stores, outgoing)
         m.d.comb += self.busy.eq(
             Cat(
                 (self.read.valid, self.write.valid, self.line.valid, self.line_written.valid),
                 (is_read, is_write, replayed, answers.o.valid, outgoing.o.valid),
-                (tags.sweeping, misses.busy, stores.busy),
+                (tags.sweeping, mshrs.busy, stores.busy),
             ).any()
         )
         return m
@@ -207,33 +207,33 @@ class DataCache(SharedBlock):
         m.d.comb += is_same.eq(look.beat[:index] == self.read.payload.beat[:index])
         return is_write & is_same
 
-    def finds_beats(self, misses) -> Value:
+    def finds_beats(self, mshrs) -> Value:
         """Return whether a read may access the arrays: no replay, no beat arriving in its set."""
-        is_filled = self.line.valid & self.fills_set_of(self.read.payload.beat, misses)
-        return ~misses.replay.valid & ~is_filled
+        is_filled = self.line.valid & self.fills_set_of(self.read.payload.beat, mshrs)
+        return ~mshrs.replay.valid & ~is_filled
 
-    def finds_line(self, is_write, misses) -> Value:
+    def finds_line(self, is_write, mshrs) -> Value:
         """Return whether a write may look up its line, to write it in the next cycle.
 
         An arriving beat is refused in that next cycle, but not for two writes in a row.
         """
-        is_filled = is_write | self.fills_set_of(self.write.payload.beat, misses)
+        is_filled = is_write | self.fills_set_of(self.write.payload.beat, mshrs)
         return ~(self.line.valid & is_filled)
 
-    def fills_set_of(self, beat: Value, misses) -> Value:
+    def fills_set_of(self, beat: Value, mshrs) -> Value:
         """Return whether the arriving beat is of the same set as `beat`."""
-        return misses.fill.line[: self.config.cache.set_width] == self.set_of(beat)
+        return mshrs.fill.line[: self.config.cache.set_width] == self.set_of(beat)
 
-    def is_in_order(self, m: Module, is_missing, look, misses) -> Value:
+    def is_in_order(self, m: Module, is_missing, look, mshrs) -> Value:
         """Return whether no read waits, or is about to wait, for the line of the offered write."""
         line, will_wait = self.line_of(self.write.payload.beat), Signal()
         m.d.comb += [
-            misses.written.eq(line),
+            mshrs.written.eq(line),
             will_wait.eq(is_missing & (self.line_of(look.beat) == line)),
         ]
-        return ~misses.meets & ~will_wait
+        return ~mshrs.meets & ~will_wait
 
-    def look_up(self, m: Module, look, number, is_read, tags, misses, stores) -> Value:
+    def look_up(self, m: Module, look, number, is_read, tags, mshrs, stores) -> Value:
         """Look up a line and allocate or join an MSHR on a miss; return whether the cache hits."""
         is_present, is_missing = Signal(), Signal()
         line = self.line_of(look.beat)
@@ -242,24 +242,24 @@ class DataCache(SharedBlock):
             is_present.eq(tags.hits.any()),
             is_missing.eq(is_read & ~is_present),
             stores.line.eq(line),
-            misses.looks.eq(is_missing & ~stores.meets),
-            misses.wanted.eq(1),
-            misses.valids.eq(tags.valids),
-            misses.line.eq(line),
-            misses.waiter.eq(number),
-            misses.place.eq(self.place_of(look.beat)),
-            self.events.misses.eq(misses.begins),
-            self.events.joins.eq(misses.joins),
-            self.events.entry_waits.eq(misses.looks & ~misses.joins & ~misses.begins),
+            mshrs.looks.eq(is_missing & ~stores.meets),
+            mshrs.wanted.eq(1),
+            mshrs.valids.eq(tags.valids),
+            mshrs.line.eq(line),
+            mshrs.waiter.eq(number),
+            mshrs.place.eq(self.place_of(look.beat)),
+            self.events.misses.eq(mshrs.begins),
+            self.events.joins.eq(mshrs.joins),
+            self.events.entry_waits.eq(mshrs.looks & ~mshrs.joins & ~mshrs.begins),
             self.events.order_waits.eq(
-                (is_missing & stores.meets) | (self.write.valid & misses.meets)
+                (is_missing & stores.meets) | (self.write.valid & mshrs.meets)
             ),
         ]
         return is_present
 
-    def ask(self, m: Module, reads, writes, tags, beats, misses):
+    def ask(self, m: Module, reads, writes, tags, beats, mshrs):
         """Read the arrays for a request or a replay."""
-        asked, replay = Signal.like(self.read.payload.beat), misses.replay
+        asked, replay = Signal.like(self.read.payload.beat), mshrs.replay
         m.d.comb += [
             asked.eq(Mux(writes, self.write.payload.beat, self.read.payload.beat)),
             tags.read.eq(reads | writes),
@@ -275,31 +275,31 @@ class DataCache(SharedBlock):
             ),
         ]
 
-    def begin(self, m: Module, look, misses):
+    def begin(self, m: Module, look, mshrs):
         """Request missing lines from memory, in order."""
         m.submodules.line_reads = line_reads = Queue(
-            self.line_read.payload.shape(), self.config.cache.misses
+            self.line_read.payload.shape(), self.config.cache.mshrs
         )
         m.d.comb += [
-            line_reads.i.valid.eq(misses.begins),  # the queue has room for every MSHR
-            line_reads.i.payload.id.eq(misses.entry),
+            line_reads.i.valid.eq(mshrs.begins),  # the queue has room for every MSHR
+            line_reads.i.payload.id.eq(mshrs.entry),
             line_reads.i.payload.beat.eq(
                 Cat(C(0, self.config.place_width), self.line_of(look.beat))
             ),
         ]
         connect(m, line_reads.o, flipped(self.line_read))
 
-    def fill(self, m: Module, look, is_write, tags, beats, misses):
+    def fill(self, m: Module, look, is_write, tags, beats, mshrs):
         """Write an arriving beat or a store to the arrays; a line's last beat makes it valid."""
-        came, fill, comes = self.line.payload, misses.fill, Signal()
+        came, fill, comes = self.line.payload, mshrs.fill, Signal()
         last = C(1, 1) if self.config.beats == 1 else fill.beat.all()
         fill_set = fill.line[: self.config.cache.set_width]
         m.d.comb += [
             self.line.ready.eq(~is_write),
             comes.eq(self.line.valid & self.line.ready),
-            misses.filled.eq(comes),
-            misses.filled_entry.eq(came.id),
-            misses.error.eq(came.error),
+            mshrs.filled.eq(comes),
+            mshrs.filled_entry.eq(came.id),
+            mshrs.error.eq(came.error),
             tags.write.eq(Mux(comes & ~fill.forgotten, fill.way, 0)),
             tags.write_set.eq(fill_set),
             tags.write_tag.eq(fill.line[self.config.cache.set_width :]),
@@ -322,7 +322,7 @@ class DataCache(SharedBlock):
                 beats.write_strobes.eq(~0),
             ]
 
-    def reply(self, m: Module, hits, number, tags, beats, misses, answers) -> Value:
+    def reply(self, m: Module, hits, number, tags, beats, mshrs, answers) -> Value:
         """Answer a hit or a replay; return whether a replay is answered.
 
         Never both: a stalled hit pauses replays, and replays stall reads.
@@ -331,7 +331,7 @@ class DataCache(SharedBlock):
         replayed_valid = Signal()
         answer = answers.i.payload
         m.d.comb += [
-            misses.pause.eq(~answers.i.ready),
+            mshrs.pause.eq(~answers.i.ready),
             answers.i.valid.eq(hits | replayed_valid),
             beats.way.eq(Mux(replayed_valid, replayed.way, tags.hits)),
             answer.data.eq(beats.beat),
@@ -339,10 +339,10 @@ class DataCache(SharedBlock):
             answer.error.eq(replayed_valid & replayed.error),
         ]
         with m.If(answers.i.ready):
-            m.d.sync += [replayed_valid.eq(misses.replay.valid), replayed.eq(misses.replay.payload)]
+            m.d.sync += [replayed_valid.eq(mshrs.replay.valid), replayed.eq(mshrs.replay.payload)]
         return replayed_valid
 
-    def pass_on(self, m: Module, writes, tags, misses, stores, outgoing):
+    def pass_on(self, m: Module, writes, tags, mshrs, stores, outgoing):
         """Forward writes and their completions; invalidate all lines after a failed write."""
         forgets = Signal()
         m.d.comb += [
@@ -356,5 +356,5 @@ class DataCache(SharedBlock):
             stores.done.eq(self.line_written.valid & self.line_written.ready),
             forgets.eq(self.invalidate | (stores.done & self.line_written.payload)),
             tags.invalidate.eq(forgets),
-            misses.invalidate.eq(forgets),
+            mshrs.invalidate.eq(forgets),
         ]

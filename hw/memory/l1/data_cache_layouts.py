@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from amaranth.lib import data
 from amaranth.utils import exact_log2
 
-from .mshr import MissConfig
+from .mshr import MshrConfig
 from .mshr_file import entry_width
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataCacheConfig(MissConfig):
+class DataCacheConfig(MshrConfig):
     """L1 data cache: requests are whole beats; no prefetch.
 
     Parameters

@@ -3,18 +3,18 @@
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from .mshr import MissConfig
-from .mshr_file import MissTable
+from .mshr import MshrConfig
+from .mshr_file import MshrFile
 
-__all__ = ["DataMisses"]
+__all__ = ["DataMshrs"]
 
 
-class DataMisses(MissTable):
+class DataMshrs(MshrFile):
     """MSHR file that also reports whether the line `written` is in flight or awaited.
 
     Parameters
     ----------
-    config : MissConfig
+    config : MshrConfig
 
     Members
     -------
@@ -26,7 +26,7 @@ class DataMisses(MissTable):
     written: Signal
     meets: Signal
 
-    def __init__(self, config: MissConfig):
+    def __init__(self, config: MshrConfig):
         super().__init__(config, written=In(config.cache.line_width), meets=Out(1))
 
     def watch(self, m: Module, lines):

@@ -3,9 +3,9 @@
 from amaranth import *
 
 from ...emit.sram_macros import TWO_PORTS
-from .tag_array import CacheTags
+from .tag_array import TagArray
 
-__all__ = ["EPOCHS", "DataTags"]
+__all__ = ["EPOCHS", "FlushableTagArray"]
 
 #: Bits of an epoch's number; 0 marks an invalid way.
 EPOCH_WIDTH = 4
@@ -13,7 +13,7 @@ EPOCH_WIDTH = 4
 EPOCHS = (1 << EPOCH_WIDTH) - 1
 
 
-class DataTags(CacheTags):
+class FlushableTagArray(TagArray):
     """Tag array with epochs: a line is valid only in the epoch of its refill.
 
     `invalidate` begins the next epoch, so that all lines are invalid from the next cycle on.
@@ -26,7 +26,7 @@ class DataTags(CacheTags):
 
     Members
     -------
-    As of `CacheTags`, except that a set may be read while another is written.
+    As of `TagArray`, except that a set may be read while another is written.
     """
 
     PORTS = TWO_PORTS

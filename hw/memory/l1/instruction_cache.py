@@ -16,14 +16,14 @@ from .cluster_layouts import (
     PAIR_BYTES,
     core_of,
     instruction_cache_events,
-    instruction_misses,
+    instruction_mshr_config,
     line_layout,
     read_layout,
 )
-from .instruction_data_array import CacheWords
-from .mshr_file import MissTable, replay_layout
+from .instruction_data_array import InstructionDataArray
+from .mshr_file import MshrFile, replay_layout
 from .prefetcher import Prefetcher
-from .tag_array import CacheTags
+from .tag_array import TagArray
 
 __all__ = ["InstructionCache"]
 
@@ -52,7 +52,7 @@ class InstructionCache(SharedBlock):
     | n     | the last beat of the line arrives                                          |
     | n + 2 | `fetched`; one per cycle of all that wait for the line, in any order       |
 
-    Requests after a miss proceed, with up to `misses` lines in flight. If no MSHR is free, the
+    Requests after a miss proceed, with up to `mshrs` lines in flight. If no MSHR is free, the
     request stalls, and those after it. After a line that is missed, or prefetched and used for
     the first time, the next `prefetch` lines are read in cycles without a request. A line that
     cannot be read is answered with an error and not kept. No request is accepted in a cycle in
@@ -90,7 +90,7 @@ class InstructionCache(SharedBlock):
     def __init__(self, config: ClusterConfig):
         self.config = config
         self.core = core = core_of(config)
-        self.misses = instruction_misses(config)
+        self.mshr_config = instruction_mshr_config(config)
         super().__init__({
             "fetch": In(stream.Signature(fetch_request_layout(core))),
             "fetched": Out(ResponseSignature(fetch_response_layout(core))),
@@ -103,42 +103,42 @@ class InstructionCache(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        m.submodules.tags = tags = CacheTags(self.core.l1i)
-        m.submodules.words = words = CacheWords(self.misses)
-        m.submodules.table = table = MissTable(self.misses)
+        m.submodules.tags = tags = TagArray(self.core.l1i)
+        m.submodules.words = words = InstructionDataArray(self.mshr_config)
+        m.submodules.mshr_file = mshr_file = MshrFile(self.mshr_config)
         look, look_valid = Signal(look_layout(self.config), reset_less=True), Signal()
-        is_outside, is_served = self.look_up(m, look, look_valid, tags, table)
-        self.begin(m, look, table)
-        self.fill(m, tags, words, table)
+        is_outside, is_served = self.look_up(m, look, look_valid, tags, mshr_file)
+        self.begin(m, look, mshr_file)
+        self.fill(m, tags, words, mshr_file)
 
         accepted, probed, proposed = Signal(), Signal(), Signal(self.core.l1i.line_width)
         leaves, is_idle, proposes = Signal(), Signal(), Signal()
         m.d.comb += [
             leaves.eq(~look.wanted | is_served),
             is_idle.eq((~look_valid | leaves) & ~self.line.valid & ~tags.sweeping),
-            self.fetch.ready.eq(is_idle & ~table.replay.valid & ~proposes),
+            self.fetch.ready.eq(is_idle & ~mshr_file.replay.valid & ~proposes),
             accepted.eq(self.fetch.valid & self.fetch.ready),
-            proposes.eq(self.prefetch(m, look, look_valid, table, is_served, proposed)),
+            proposes.eq(self.prefetch(m, look, look_valid, mshr_file, is_served, proposed)),
             probed.eq(proposes & is_idle),
         ]
         with m.If(leaves):
             m.d.sync += look_valid.eq(0)
-        self.ask(m, accepted, probed, proposed, tags, words, table)
+        self.ask(m, accepted, probed, proposed, tags, words, mshr_file)
         with m.If(accepted | probed):
             m.d.sync += [look_valid.eq(1), look.eq(self.asked(accepted, proposed))]
-        replayed = self.answer(m, look, look_valid, tags, words, table, is_outside)
+        replayed = self.answer(m, look, look_valid, tags, words, mshr_file, is_outside)
         self.tell(m, accepted, look_valid & ~leaves)
         m.d.comb += self.busy.eq(
             Cat(
                 (self.fetch.valid, self.line.valid, look_valid, replayed, proposes),
-                (tags.sweeping, table.busy),
+                (tags.sweeping, mshr_file.busy),
             ).any()
         )
         return m
 
     def line_of(self, pair: Value) -> Value:
         """Return the line of a pair, given its address in pairs."""
-        return pair[self.misses.place_width :]
+        return pair[self.mshr_config.place_width :]
 
     def set_of(self, line: Value) -> Value:
         """Return the set of a line."""
@@ -146,13 +146,13 @@ class InstructionCache(SharedBlock):
 
     def asked(self, accepted: Value, proposed: Value) -> Value:
         """Return the next look-up: the accepted request, else the proposed line."""
-        asked, first = self.fetch.payload, Cat(C(0, self.misses.place_width), proposed)
+        asked, first = self.fetch.payload, Cat(C(0, self.mshr_config.place_width), proposed)
         pair = asked.address[exact_log2(PAIR_BYTES) :]
         return Cat(accepted, asked.tag, Mux(accepted, pair, first))
 
-    def ask(self, m: Module, accepted, probed, proposed, tags, words, table):
+    def ask(self, m: Module, accepted, probed, proposed, tags, words, mshr_file):
         """Read the arrays for a request, the tags for a proposed line, or the word of a replay."""
-        pair, replay = self.fetch.payload.address[exact_log2(PAIR_BYTES) :], table.replay
+        pair, replay = self.fetch.payload.address[exact_log2(PAIR_BYTES) :], mshr_file.replay
         replays = replay.valid
         asked = Signal(self.core.l1i.set_width)
         m.d.comb += [
@@ -165,7 +165,7 @@ class InstructionCache(SharedBlock):
             words.read_place.eq(Mux(replays, replay.payload.place, pair)),
         ]
 
-    def look_up(self, m: Module, look, look_valid, tags, table):
+    def look_up(self, m: Module, look, look_valid, tags, mshr_file):
         """Look up a line; return whether it is outside DRAM, and whether the look-up completes."""
         line, is_outside, is_served = self.line_of(look.pair), Signal(), Signal()
         present, tag = Signal(), look.tag
@@ -174,38 +174,38 @@ class InstructionCache(SharedBlock):
             tags.invalidate.eq(self.invalidate),
             present.eq(tags.hits.any()),
             is_outside.eq(~is_dram(Cat(C(0, exact_log2(PAIR_BYTES)), look.pair))),
-            table.looks.eq(look_valid & ~is_outside),
-            table.present.eq(present),
-            table.valids.eq(tags.valids),
-            table.line.eq(line),
-            table.wanted.eq(look.wanted),
-            table.waiter.eq(Cat(tag.pair, tag.warp)),
-            table.place.eq(look.pair),
-            table.invalidate.eq(self.invalidate),
-            is_served.eq(is_outside | present | table.joins | table.begins),
+            mshr_file.looks.eq(look_valid & ~is_outside),
+            mshr_file.present.eq(present),
+            mshr_file.valids.eq(tags.valids),
+            mshr_file.line.eq(line),
+            mshr_file.wanted.eq(look.wanted),
+            mshr_file.waiter.eq(Cat(tag.pair, tag.warp)),
+            mshr_file.place.eq(look.pair),
+            mshr_file.invalidate.eq(self.invalidate),
+            is_served.eq(is_outside | present | mshr_file.joins | mshr_file.begins),
         ]
         return is_outside, is_served
 
-    def begin(self, m: Module, look, table):
+    def begin(self, m: Module, look, mshr_file):
         """Request missing lines from memory, in order."""
-        m.submodules.reads = reads = Queue(read_layout(self.config), self.core.l1i.misses)
-        beat = Cat(C(0, exact_log2(self.misses.beats)), self.line_of(look.pair))
+        m.submodules.reads = reads = Queue(read_layout(self.config), self.core.l1i.mshrs)
+        beat = Cat(C(0, exact_log2(self.mshr_config.beats)), self.line_of(look.pair))
         m.d.comb += [
-            reads.i.valid.eq(table.begins),  # the queue has room for every MSHR
-            reads.i.payload.id.eq(table.entry),
+            reads.i.valid.eq(mshr_file.begins),  # the queue has room for every MSHR
+            reads.i.payload.id.eq(mshr_file.entry),
             reads.i.payload.beat.eq(beat),
         ]
         connect(m, reads.o, flipped(self.read))
 
-    def fill(self, m: Module, tags, words, table):
+    def fill(self, m: Module, tags, words, mshr_file):
         """Write arriving beats to the arrays; the line becomes valid with its last beat."""
-        came, fill = self.line.payload, table.fill
-        last = C(1, 1) if self.misses.beats == 1 else fill.beat.all()
+        came, fill = self.line.payload, mshr_file.fill
+        last = C(1, 1) if self.mshr_config.beats == 1 else fill.beat.all()
         ways = Signal(self.core.l1i.ways)
         m.d.comb += [
-            table.filled.eq(self.line.valid),
-            table.filled_entry.eq(came.id),
-            table.error.eq(came.error),
+            mshr_file.filled.eq(self.line.valid),
+            mshr_file.filled_entry.eq(came.id),
+            mshr_file.error.eq(came.error),
             ways.eq(Mux(self.line.valid, fill.way, 0)),
             words.write.eq(ways),
             words.write_set.eq(self.set_of(fill.line)),
@@ -217,7 +217,9 @@ class InstructionCache(SharedBlock):
             tags.write_valid.eq(last & ~fill.fails & ~came.error),
         ]
 
-    def prefetch(self, m: Module, look, look_valid, table, is_served, proposed: Signal) -> Value:
+    def prefetch(
+        self, m: Module, look, look_valid, mshr_file, is_served, proposed: Signal
+    ) -> Value:
         """Return whether the line at `proposed` is to be looked up for a prefetch."""
         if not self.core.l1i.prefetch:
             return C(0, 1)
@@ -225,21 +227,24 @@ class InstructionCache(SharedBlock):
         is_probe = look_valid & ~look.wanted
         m.d.comb += [
             prefetcher.line.eq(self.line_of(look.pair)),
-            prefetcher.trigger.eq(look.wanted & (table.begins | table.first_use)),
+            prefetcher.trigger.eq(look.wanted & (mshr_file.begins | mshr_file.first_use)),
             prefetcher.served.eq(is_probe & is_served),
             proposed.eq(prefetcher.proposed),
         ]
-        return prefetcher.proposes & table.spare & ~is_probe
+        return prefetcher.proposes & mshr_file.spare & ~is_probe
 
-    def answer(self, m: Module, look, look_valid, tags, words, table, is_outside) -> Value:
+    def answer(self, m: Module, look, look_valid, tags, words, mshr_file, is_outside) -> Value:
         """Answer a hit or a replay; return whether a replay is answered.
 
         Never both, as no request is accepted in the cycle of a replay.
         """
-        replayed = Signal(replay_layout(self.misses), reset_less=True)
+        replayed = Signal(replay_layout(self.mshr_config), reset_less=True)
         replayed_valid = Signal()
         answers, answer, tag = Signal(), self.fetched.payload, self.fetched.payload.tag
-        m.d.sync += [replayed_valid.eq(table.replay.valid), replayed.eq(table.replay.payload)]
+        m.d.sync += [
+            replayed_valid.eq(mshr_file.replay.valid),
+            replayed.eq(mshr_file.replay.payload),
+        ]
         m.d.comb += [
             answers.eq(look_valid & look.wanted & (tags.hits.any() | is_outside)),
             self.fetched.valid.eq(answers | replayed_valid),

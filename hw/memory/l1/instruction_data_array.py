@@ -7,19 +7,19 @@ from amaranth.utils import exact_log2
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import select
 from ...lib.sram import Sram
-from .mshr import MissConfig
+from .mshr import MshrConfig
 
-__all__ = ["CacheWords"]
+__all__ = ["InstructionDataArray"]
 
 
-class CacheWords(SharedBlock):
+class InstructionDataArray(SharedBlock):
     """Data array: written by beats, read by words from several ways of a set.
 
     Read latency 1 cycle. `way` selects among the ways in the cycle of the data.
 
     Parameters
     ----------
-    config : MissConfig
+    config : MshrConfig
 
     Members
     -------
@@ -49,7 +49,7 @@ class CacheWords(SharedBlock):
     write_beat: Signal
     write_data: Signal
 
-    def __init__(self, config: MissConfig):
+    def __init__(self, config: MshrConfig):
         self.config = config
         super().__init__({
             "read": In(config.cache.ways),

@@ -10,11 +10,11 @@ from amaranth.utils import ceil_log2, exact_log2
 from ...config import CacheConfig
 from ...emit.shared_block import SharedBlock
 
-__all__ = ["LineMiss", "MissConfig", "fill_layout"]
+__all__ = ["Mshr", "MshrConfig", "fill_layout"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MissConfig:
+class MshrConfig:
     """Miss handling of a cache.
 
     Parameters
@@ -55,7 +55,7 @@ class MissConfig:
         return ceil_log2(self.waiters)
 
 
-def fill_layout(config: MissConfig) -> data.StructLayout:
+def fill_layout(config: MshrConfig) -> data.StructLayout:
     """Return the layout of the destination of a line's next beat, and the state of the line.
 
     ``fails``: an earlier beat could not be read. ``forgotten``: the line is not to be kept.
@@ -69,14 +69,14 @@ def fill_layout(config: MissConfig) -> data.StructLayout:
     })
 
 
-class LineMiss(SharedBlock):
+class Mshr(SharedBlock):
     """MSHR: holds a line in flight and the requests that wait for it until all are answered.
 
     Outputs refer to the line looked up in the same cycle. Inputs take effect in the next.
 
     Parameters
     ----------
-    config : MissConfig
+    config : MshrConfig
 
     Members
     -------
@@ -133,7 +133,7 @@ class LineMiss(SharedBlock):
     errors: Signal
     replayed: Signal
 
-    def __init__(self, config: MissConfig):
+    def __init__(self, config: MshrConfig):
         self.config = config
         super().__init__({
             "looks": In(1),

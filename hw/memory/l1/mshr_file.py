@@ -10,18 +10,18 @@ from amaranth.utils import ceil_log2
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter, lowest, number_of, select
 from ...lib.streams import ResponseSignature
-from .mshr import LineMiss, MissConfig, fill_layout
-from .replacement_policy import VictimWay
+from .mshr import Mshr, MshrConfig, fill_layout
+from .replacement_policy import ReplacementPolicy
 
-__all__ = ["MissTable", "entry_width", "replay_layout"]
+__all__ = ["MshrFile", "entry_width", "replay_layout"]
 
 
-def entry_width(config: MissConfig) -> int:
+def entry_width(config: MshrConfig) -> int:
     """Return the bits of an MSHR's number."""
-    return ceil_log2(config.cache.misses)
+    return ceil_log2(config.cache.mshrs)
 
 
-def replay_layout(config: MissConfig) -> data.StructLayout:
+def replay_layout(config: MshrConfig) -> data.StructLayout:
     """Return the layout of a replay: a waiting request that can be answered, and its word.
 
     ``place``: the word's number in its line. ``error``: the word could not be read.
@@ -35,18 +35,18 @@ def replay_layout(config: MissConfig) -> data.StructLayout:
     })
 
 
-class MissTable(SharedBlock):
+class MshrFile(SharedBlock):
     """MSHR file: reads each missing line once and replays the requests that wait for it.
 
     For each look-up, `begins` (a line read starts) or `joins` (it waits for a line in flight) is
     high in the same cycle. Both are low if no MSHR is free or every way of the set is reserved;
-    the look-up is then repeated. MSHR 0 serves requests only, never prefetches. `VictimWay`
+    the look-up is then repeated. MSHR 0 serves requests only, never prefetches. `ReplacementPolicy`
     selects the way of a line. The waiting requests are at `replay` from the cycle after the last
     beat on, one per cycle, except in cycles of `pause`.
 
     Parameters
     ----------
-    config : MissConfig
+    config : MshrConfig
 
     Members
     -------
@@ -104,7 +104,7 @@ class MissTable(SharedBlock):
     spare: Signal
     busy: Signal
 
-    def __init__(self, config: MissConfig, **more: Member):
+    def __init__(self, config: MshrConfig, **more: Member):
         self.config = config
         super().__init__({
             "looks": In(1),
@@ -132,10 +132,10 @@ class MissTable(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        count = self.config.cache.misses
+        count = self.config.cache.mshrs
         m.submodules.arbiter = arbiter = Arbiter(count)
-        m.submodules.victim = victim = VictimWay(self.config.cache.ways)
-        lines = [LineMiss(self.config) for _ in range(count)]
+        m.submodules.victim = victim = ReplacementPolicy(self.config.cache.ways)
+        lines = [Mshr(self.config) for _ in range(count)]
         for number, line in enumerate(lines):
             m.submodules[f"line_{number}"] = line
 

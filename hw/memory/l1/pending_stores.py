@@ -4,19 +4,19 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from .mshr import MissConfig
+from .mshr import MshrConfig
 
-__all__ = ["LinesWritten"]
+__all__ = ["PendingStores"]
 
 
-class LinesWritten(SharedBlock):
+class PendingStores(SharedBlock):
     """Pending stores: holds the line of each write until memory has completed it, in order.
 
     A write is held from the cycle after `begin` to the cycle of its `done`, both included.
 
     Parameters
     ----------
-    config : MissConfig
+    config : MshrConfig
         At most `config.waiters` writes are in flight.
 
     Members
@@ -43,7 +43,7 @@ class LinesWritten(SharedBlock):
     meets: Signal
     busy: Signal
 
-    def __init__(self, config: MissConfig):
+    def __init__(self, config: MshrConfig):
         self.config = config
         super().__init__({
             "room": Out(1),

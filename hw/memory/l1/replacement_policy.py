@@ -6,10 +6,10 @@ from amaranth.lib.wiring import In, Out
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import lowest
 
-__all__ = ["VictimWay"]
+__all__ = ["ReplacementPolicy"]
 
 
-class VictimWay(SharedBlock):
+class ReplacementPolicy(SharedBlock):
     """Replacement policy: selects an invalid way, else round-robin; never a `needed` way.
 
     Combinational. The round-robin pointer advances after a valid line is evicted.

@@ -8,10 +8,10 @@ from ...emit.shared_block import SharedBlock
 from ...emit.sram_macros import ONE_PORT
 from ...lib.sram import Sram
 
-__all__ = ["CacheTags"]
+__all__ = ["TagArray"]
 
 
-class CacheTags(SharedBlock):
+class TagArray(SharedBlock):
     """Tag array: compares the tags of a set with `tag`; invalidates all sets on request.
 
     Read latency 1 cycle: `hits` and `valids` refer to the set of the last cycle with `read`

@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out
 from ...emit.shared_block import SharedBlock
 from .layouts import L2SliceConfig, operation_layout
 
-__all__ = ["L2Choice"]
+__all__ = ["L2Arbiter"]
 
 
-class L2Choice(SharedBlock):
+class L2Arbiter(SharedBlock):
     """L2 arbiter: selects a retry or fill first, then a walk, then reads and writes in turn.
 
     Combinational. A prefetch (`ahead`) takes every second turn of the writes. After a write that
@@ -38,7 +38,7 @@ class L2Choice(SharedBlock):
     asks : Out(1)
         Look up `asked` next.
     asked : Out(operation_layout(config))
-    slot_stall : Out(1)
+    mshr_stall : Out(1)
         A read stalls because no MSHR is free.
     pipeline_stall : Out(1)
         A read or a write stalls because another operation is selected.
@@ -58,7 +58,7 @@ class L2Choice(SharedBlock):
     undone: Signal
     asks: Signal
     asked: data.View
-    slot_stall: Signal
+    mshr_stall: Signal
     pipeline_stall: Signal
 
     def __init__(self, config: L2SliceConfig):
@@ -69,7 +69,7 @@ class L2Choice(SharedBlock):
         super().__init__(
             {name: In(stream.Signature(operation)) for name in offers}
             | {name: In(1) for name in flags}
-            | {name: Out(1) for name in ("asks", "slot_stall", "pipeline_stall")}
+            | {name: Out(1) for name in ("asks", "mshr_stall", "pipeline_stall")}
             | {"asked": Out(operation)}
         )
 
@@ -98,7 +98,7 @@ class L2Choice(SharedBlock):
             self.asks.eq(
                 Cat(repeats, walks, read_goes, self.ahead.ready, write.ready & ~self.undone).any()
             ),
-            self.slot_stall.eq(read.valid & free & ~self.may_wait),
+            self.mshr_stall.eq(read.valid & free & ~self.may_wait),
             self.pipeline_stall.eq(
                 (read.valid & may_read & ~read.ready) | (may_write & ~write.ready)
             ),

@@ -87,30 +87,30 @@ def ask_dram(m: Module, config: L2SliceConfig, o, letter: str, burst):
     ]
 
 
-def read_dram(m: Module, config: L2SliceConfig, o, slots):
-    """Connect the fetches and refill data of an `L2Slots` to DRAM."""
-    ask_dram(m, config, o, "ar", slots.fetch)
+def read_dram(m: Module, config: L2SliceConfig, o, mshrs):
+    """Connect the fetches and refill data of an `L2MshrFile` to DRAM."""
+    ask_dram(m, config, o, "ar", mshrs.fetch)
     m.d.comb += [
-        o.arid.eq(slots.fetch.payload.slot),
+        o.arid.eq(mshrs.fetch.payload.mshr),
         o.rready.eq(1),  # each beat has its place in the refill buffer
-        slots.came_valid.eq(o.rvalid),
-        slots.came.slot.eq(o.rid),
-        slots.came.data.eq(o.rdata),
-        slots.came.code.eq(o.rresp),
-        slots.came.last.eq(o.rlast),
+        mshrs.came_valid.eq(o.rvalid),
+        mshrs.came.mshr.eq(o.rid),
+        mshrs.came.data.eq(o.rdata),
+        mshrs.came.code.eq(o.rresp),
+        mshrs.came.last.eq(o.rlast),
     ]
 
 
-def write_dram(m: Module, config: L2SliceConfig, o, backs):
-    """Connect the bursts and responses of an `L2WriteBacks` to DRAM."""
-    ask_dram(m, config, o, "aw", backs.address)
+def write_dram(m: Module, config: L2SliceConfig, o, writebacks):
+    """Connect the bursts and responses of an `L2WritebackBuffer` to DRAM."""
+    ask_dram(m, config, o, "aw", writebacks.address)
     m.d.comb += [
-        o.wvalid.eq(backs.beat.valid),
-        backs.beat.ready.eq(o.wready),
-        o.wdata.eq(backs.beat.payload.data),
-        o.wstrb.eq(backs.beat.payload.strobes),
-        o.wlast.eq(backs.beat.payload.last),
-        backs.response.valid.eq(o.bvalid),
-        backs.response.payload.eq(o.bresp),
-        o.bready.eq(backs.response.ready),
+        o.wvalid.eq(writebacks.beat.valid),
+        writebacks.beat.ready.eq(o.wready),
+        o.wdata.eq(writebacks.beat.payload.data),
+        o.wstrb.eq(writebacks.beat.payload.strobes),
+        o.wlast.eq(writebacks.beat.payload.last),
+        writebacks.response.valid.eq(o.bvalid),
+        writebacks.response.payload.eq(o.bresp),
+        o.bready.eq(writebacks.response.ready),
     ]

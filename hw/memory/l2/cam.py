@@ -2,10 +2,10 @@
 
 from amaranth import *
 
-__all__ = ["matches"]
+__all__ = ["cam_matches"]
 
 
-def matches(m: Module, put: Value, key: Value, looked_for: Value) -> Signal:
+def cam_matches(m: Module, put: Value, key: Value, looked_for: Value) -> Signal:
     """Store `key` in the entries of the one-hot `put`; return the entries equal to `looked_for`.
 
     The match covers every entry ever written: the caller masks those that are free.

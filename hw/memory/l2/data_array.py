@@ -8,10 +8,10 @@ from ...emit.shared_block import SharedBlock
 from ...lib.sram import Sram
 from .layouts import L2SliceConfig, access_layout
 
-__all__ = ["L2Lines"]
+__all__ = ["L2DataArray"]
 
 
-class L2Lines(SharedBlock):
+class L2DataArray(SharedBlock):
     """Data array: reads, merges and writes one line per cycle, and holds its dirty bytes.
 
     | cycle | an access                                                             |

@@ -14,7 +14,7 @@ __all__ = ["L2Fetches", "fetch_layout"]
 def fetch_layout(config: L2SliceConfig) -> data.StructLayout:
     """Return the layout of a DRAM read: beat `first` of a line and the `more` after it."""
     return data.StructLayout({
-        "slot": config.slot_width,
+        "mshr": config.mshr_width,
         "line": config.l2.line_width,
         "first": config.beat_width,
         "more": config.beat_width,
@@ -46,7 +46,7 @@ class L2Fetches(SharedBlock):
     def build(self, platform):
         m = Module()
         layout = fetch_layout(self.config)
-        m.submodules.behind = behind = Queue(layout, self.config.l2.misses)
+        m.submodules.behind = behind = Queue(layout, self.config.l2.mshrs)
         first, first_valid = Signal(layout, reset_less=True), Signal()
         moves, is_empty = Signal(), Signal()
         m.d.comb += [

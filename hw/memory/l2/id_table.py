@@ -21,7 +21,7 @@ def identity_layout(config: L2SliceConfig) -> data.StructLayout:
     return data.StructLayout({
         "turn": config.ticket_width,
         "next_ticket": config.ticket_width,
-        "youngest": config.slot_width,
+        "youngest": config.mshr_width,
         "owed": 1,
         "back": config.back_width,
     })
@@ -40,11 +40,11 @@ class L2Ids(SharedBlock):
     -------
     read : In(1)
     read_id : In(config.id_width)
-    ticket, slot : In
+    ticket, mshr : In
         Ticket and MSHR of the look-up 1 cycle after `read`, if it waited. All below refers to it.
     take : In(1)
-        It waits from now on, in MSHR `taken_slot`.
-    taken_slot : In(config.slot_width)
+        It waits from now on, in MSHR `taken_mshr`.
+    taken_mshr : In(config.mshr_width)
     free : In(1)
         It waited, and is answered.
     promise : In(1)
@@ -59,7 +59,7 @@ class L2Ids(SharedBlock):
         A read of its id is before it.
     leads : Out(1)
         A read of its id is after it.
-    youngest : Out(config.slot_width)
+    youngest : Out(config.mshr_width)
         MSHR of the last read of its id.
     owes : Out(1)
         Its id is owed a reply.
@@ -70,9 +70,9 @@ class L2Ids(SharedBlock):
     read: Signal
     read_id: Signal
     ticket: Signal
-    slot: Signal
+    mshr: Signal
     take: Signal
-    taken_slot: Signal
+    taken_mshr: Signal
     free: Signal
     promise: Signal
     back: Signal
@@ -89,14 +89,14 @@ class L2Ids(SharedBlock):
         self.config = config
         super().__init__(
             {name: In(1) for name in ("read", "take", "free", "promise")}
-            | {name: In(config.slot_width) for name in ("slot", "taken_slot")}
+            | {name: In(config.mshr_width) for name in ("mshr", "taken_mshr")}
             | {name: In(config.back_width) for name in ("back", "oldest_back")}
             | {name: Out(1) for name in ("is_ordered", "follows", "leads", "owes", "sweeping")}
             | {
                 "read_id": In(config.id_width),
                 "ticket": In(config.ticket_width),
                 "next_ticket": Out(config.ticket_width),
-                "youngest": Out(config.slot_width),
+                "youngest": Out(config.mshr_width),
             }
         )
 
@@ -117,12 +117,12 @@ class L2Ids(SharedBlock):
             self.next_ticket.eq(found.next_ticket),
             self.is_ordered.eq(found.turn == found.next_ticket),
             self.follows.eq(found.turn != self.ticket),
-            self.leads.eq(found.youngest != self.slot),
+            self.leads.eq(found.youngest != self.mshr),
             self.youngest.eq(found.youngest),
             self.owes.eq(found.owed & (age < ages)),
             becomes.turn.eq(found.turn + self.free),
             becomes.next_ticket.eq(found.next_ticket + self.take),
-            becomes.youngest.eq(Mux(self.take, self.taken_slot, found.youngest)),
+            becomes.youngest.eq(Mux(self.take, self.taken_mshr, found.youngest)),
             becomes.owed.eq(self.promise | self.owes),
             becomes.back.eq(Mux(self.promise, self.back, found.back)),
             # Clear a debt that is paid before its number is reused.

@@ -8,19 +8,19 @@ from amaranth.lib.wiring import In, Out, connect
 
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue
-from .arbiter import L2Choice
+from .arbiter import L2Arbiter
 from .axi_channels import answer, check_bursts, read_dram, take_reads, take_writes, write_dram
-from .data_array import L2Lines
+from .data_array import L2DataArray
 from .flush import L2Flush
 from .id_table import L2Ids
 from .layouts import L2SliceConfig, operation_layout
-from .mshr_file import L2Slots
-from .prefetcher import L2Ahead
+from .mshr_file import L2MshrFile
+from .prefetcher import L2Prefetcher
 from .responder import RESPONSES, L2Responder
-from .tag_array import L2Sets
-from .tag_stage import L2Lookup
+from .tag_array import L2TagArray
+from .tag_stage import L2TagStage
 from .write_gather import L2WriteGather
-from .writeback_buffer import L2WriteBacks, reply_layout
+from .writeback_buffer import L2WritebackBuffer, reply_layout
 
 __all__ = ["EVENTS", "L2Slice"]
 
@@ -30,7 +30,7 @@ EVENTS = (
     "write",  # a write is done
     "read_miss",  # beats of a new read are not valid
     "write_miss",  # the line of a write is not present
-    "slot_stall",  # a read stalls as no MSHR is free
+    "mshr_stall",  # a read stalls as no MSHR is free
     "write_stall",  # a write must be retried
     "pipeline_stall",  # a read or a write stalls as another operation is looked up
     "write_back",  # a dirty line is written to DRAM
@@ -55,7 +55,7 @@ class L2Slice(SharedBlock):
     One operation is looked up per cycle: a read burst, a write burst or a refill. Misses of one
     beat thus reach half a beat per cycle; all else reaches one beat per cycle in each direction.
     A write reads no line, as each byte has its dirty bit. Dirty bytes are written to DRAM when
-    the line is evicted (`L2Lookup`). Misses of the sources in `no_allocate_sources` bypass the
+    the line is evicted (`L2TagStage`). Misses of the sources in `no_allocate_sources` bypass the
     cache. A write is replied to when every later read sees it or, if it bypasses the cache, when
     DRAM has it. A DRAM error is returned to reads and to bypassing writes; `failed` reports all
     others.
@@ -109,18 +109,18 @@ class L2Slice(SharedBlock):
         if platform is None:
             check_bursts(m, config, self.i)
         m.submodules.gather = self.gather = L2WriteGather(config)
-        m.submodules.choice = self.choice = L2Choice(config)
-        m.submodules.sets = self.sets = L2Sets(config)
+        m.submodules.arbiter = self.arbiter = L2Arbiter(config)
+        m.submodules.tag_array = self.tag_array = L2TagArray(config)
         m.submodules.ids = self.ids = L2Ids(config)
-        m.submodules.lookup = self.lookup = L2Lookup(config)
-        m.submodules.slots = self.slots = L2Slots(config)
-        m.submodules.lines = self.lines = L2Lines(config)
-        m.submodules.backs = self.backs = L2WriteBacks(config)
+        m.submodules.tag_stage = self.tag_stage = L2TagStage(config)
+        m.submodules.mshrs = self.mshrs = L2MshrFile(config)
+        m.submodules.data_array = self.data_array = L2DataArray(config)
+        m.submodules.writebacks = self.writebacks = L2WritebackBuffer(config)
         m.submodules.responder = self.responder = L2Responder(config)
         m.submodules.flusher = self.flusher = L2Flush(config)
 
         looked, looked_valid = Signal(operation_layout(config), reset_less=True), Signal()
-        m.d.sync += [looked_valid.eq(self.choice.asks), looked.eq(self.choice.asked)]
+        m.d.sync += [looked_valid.eq(self.arbiter.asks), looked.eq(self.arbiter.asked)]
         take_writes(m, config, self.i, self.gather)
         has_replies = self.reply(m)
         self.ask(m)
@@ -128,18 +128,18 @@ class L2Slice(SharedBlock):
         leads = self.read_ahead(m, looked, looked_valid)
         self.access(m)
         answer(m, self.i, self.responder.o)
-        read_dram(m, config, self.o, self.slots)
-        write_dram(m, config, self.o, self.backs)
-        under_way = Cat(looked_valid, self.lines.done, self.slots.busy).any()
+        read_dram(m, config, self.o, self.mshrs)
+        write_dram(m, config, self.o, self.writebacks)
+        under_way = Cat(looked_valid, self.data_array.done, self.mshrs.busy).any()
         m.d.comb += [
             self.flusher.flush.eq(self.flush),
             self.flushed.eq(self.flusher.flushed),
             self.flusher.idle.eq(~under_way),
-            self.flusher.settled.eq(~self.backs.busy),
-            self.failed.eq(self.backs.failed),
+            self.flusher.settled.eq(~self.writebacks.busy),
+            self.failed.eq(self.writebacks.failed),
             self.busy.eq(
                 Cat(
-                    (under_way, self.backs.busy, self.sets.sweeping, self.ids.sweeping),
+                    (under_way, self.writebacks.busy, self.tag_array.sweeping, self.ids.sweeping),
                     (self.gather.busy, has_replies, self.flush, leads),
                     (self.i.arvalid, self.i.awvalid, self.i.wvalid, self.i.rvalid, self.i.bvalid),
                     (self.o.arvalid, self.o.awvalid, self.o.wvalid, self.o.rvalid, self.o.bvalid),
@@ -150,14 +150,16 @@ class L2Slice(SharedBlock):
 
     def reply(self, m: Module) -> Value:
         """Reply to completed writes, then to those that DRAM completed; return if any are left."""
-        i, lookup, backs = self.i, self.lookup, self.backs
+        i, tag_stage, writebacks = self.i, self.tag_stage, self.writebacks
         m.submodules.replies = self.replies = replies = Queue(reply_layout(self.config), REPLIES)
-        late = backs.reply
+        late = writebacks.reply
         m.d.comb += [
-            replies.i.valid.eq(lookup.replies | (late.valid & late.ready)),
-            replies.i.payload.id.eq(Mux(lookup.replies, lookup.operation.id, late.payload.id)),
-            replies.i.payload.code.eq(Mux(lookup.replies, 0, late.payload.code)),
-            late.ready.eq(~lookup.replies & (replies.level < REPLIES - REPLIES_KEPT)),
+            replies.i.valid.eq(tag_stage.replies | (late.valid & late.ready)),
+            replies.i.payload.id.eq(
+                Mux(tag_stage.replies, tag_stage.operation.id, late.payload.id)
+            ),
+            replies.i.payload.code.eq(Mux(tag_stage.replies, 0, late.payload.code)),
+            late.ready.eq(~tag_stage.replies & (replies.level < REPLIES - REPLIES_KEPT)),
             i.bvalid.eq(replies.o.valid),
             i.bid.eq(replies.o.payload.id),
             i.bresp.eq(replies.o.payload.code),
@@ -167,130 +169,143 @@ class L2Slice(SharedBlock):
 
     def ask(self, m: Module):
         """Connect the arbiter of the next operation."""
-        config, choice = self.config, self.choice
-        take_reads(m, config, self.i, choice.read)
-        connect(m, self.slots.again, choice.again)
-        connect(m, self.flusher.walk, choice.walk)
-        connect(m, self.gather.write, choice.write)
+        config, arbiter = self.config, self.arbiter
+        take_reads(m, config, self.i, arbiter.read)
+        connect(m, self.mshrs.again, arbiter.again)
+        connect(m, self.flusher.walk, arbiter.walk)
+        connect(m, self.gather.write, arbiter.write)
         m.d.comb += [
             # Each operation in progress may need a response, and a reply.
-            choice.may_answer.eq(self.responder.level < RESPONSES - 2),
-            choice.may_reply.eq(self.replies.level < REPLIES - REPLIES_KEPT),
-            choice.may_wait.eq(self.slots.room),
-            choice.holds.eq(self.flusher.holds | self.ids.sweeping),
-            choice.sweeping.eq(self.sets.sweeping),
-            choice.done.eq(self.lookup.done),
-            choice.undone.eq(self.lookup.undone),
-            self.sets.ask.eq(choice.asks),
-            self.sets.asked.eq(choice.asked.line),
-            self.ids.read.eq(choice.asks & ~choice.asked.walk),
-            self.ids.read_id.eq(choice.asked.id),
-            self.events.slot_stall.eq(choice.slot_stall),
-            self.events.pipeline_stall.eq(choice.pipeline_stall),
+            arbiter.may_answer.eq(self.responder.level < RESPONSES - 2),
+            arbiter.may_reply.eq(self.replies.level < REPLIES - REPLIES_KEPT),
+            arbiter.may_wait.eq(self.mshrs.room),
+            arbiter.holds.eq(self.flusher.holds | self.ids.sweeping),
+            arbiter.sweeping.eq(self.tag_array.sweeping),
+            arbiter.done.eq(self.tag_stage.done),
+            arbiter.undone.eq(self.tag_stage.undone),
+            self.tag_array.ask.eq(arbiter.asks),
+            self.tag_array.asked.eq(arbiter.asked.line),
+            self.ids.read.eq(arbiter.asks & ~arbiter.asked.walk),
+            self.ids.read_id.eq(arbiter.asked.id),
+            self.events.mshr_stall.eq(arbiter.mshr_stall),
+            self.events.pipeline_stall.eq(arbiter.pipeline_stall),
         ]
 
     def look_up(self, m: Module, looked, looked_valid):
         """Connect the tag stage to the parts that it reads and updates."""
-        lookup, slots, backs, events = self.lookup, self.slots, self.backs, self.events
+        tag_stage, mshrs, writebacks, events = (
+            self.tag_stage,
+            self.mshrs,
+            self.writebacks,
+            self.events,
+        )
         self.order(m, looked)
         m.d.comb += [
-            *(part.valid.eq(looked_valid) for part in (self.sets, lookup)),
-            *(part.operation.eq(looked) for part in (self.sets, lookup, slots)),
-            lookup.found.eq(self.sets.found),
-            self.sets.change.eq(lookup.change),
-            lookup.passes.eq(slots.passes),
-            slots.take.eq(lookup.take),
-            slots.adopt.eq(lookup.adopt),
-            slots.adopted.eq(lookup.adopted),
-            lookup.spare.eq(slots.spare),
-            slots.settle.eq(lookup.settle),
-            slots.outcome.eq(lookup.outcome),
-            slots.free.eq(lookup.free),
-            slots.line_came.eq(lookup.line_came),
-            slots.back_came.eq(backs.came),
-            backs.line.eq(looked.line),
-            lookup.going.eq(backs.going),
-            lookup.room.eq(backs.room),
-            lookup.back.eq(backs.number),
-            backs.put.eq(lookup.put),
-            backs.what.eq(lookup.what),
-            self.gather.done.eq(lookup.done),
-            self.gather.undone.eq(lookup.undone),
+            *(part.valid.eq(looked_valid) for part in (self.tag_array, tag_stage)),
+            *(part.operation.eq(looked) for part in (self.tag_array, tag_stage, mshrs)),
+            tag_stage.found.eq(self.tag_array.found),
+            self.tag_array.change.eq(tag_stage.change),
+            tag_stage.passes.eq(mshrs.passes),
+            mshrs.take.eq(tag_stage.take),
+            mshrs.adopt.eq(tag_stage.adopt),
+            mshrs.adopted.eq(tag_stage.adopted),
+            tag_stage.spare.eq(mshrs.spare),
+            mshrs.settle.eq(tag_stage.settle),
+            mshrs.outcome.eq(tag_stage.outcome),
+            mshrs.free.eq(tag_stage.free),
+            mshrs.line_came.eq(tag_stage.line_came),
+            mshrs.back_came.eq(writebacks.came),
+            writebacks.line.eq(looked.line),
+            tag_stage.going.eq(writebacks.going),
+            tag_stage.room.eq(writebacks.room),
+            tag_stage.back.eq(writebacks.number),
+            writebacks.put.eq(tag_stage.put),
+            writebacks.what.eq(tag_stage.what),
+            self.gather.done.eq(tag_stage.done),
+            self.gather.undone.eq(tag_stage.undone),
             self.flusher.looked.eq(looked_valid & looked.walk),
-            self.flusher.clean.eq(lookup.clean),
-            self.flusher.written.eq(lookup.access.writes),
+            self.flusher.clean.eq(tag_stage.clean),
+            self.flusher.written.eq(tag_stage.access.writes),
             self.flusher.line.eq(looked.line),
             events.read.eq(looked_valid & looked.read & looked.beats.any()),
-            events.write.eq(lookup.done),
-            events.write_stall.eq(lookup.undone),
-            *(events[n].eq(getattr(lookup, n)) for n in ("read_miss", "write_miss", "write_back")),
+            events.write.eq(tag_stage.done),
+            events.write_stall.eq(tag_stage.undone),
+            *(
+                events[n].eq(getattr(tag_stage, n))
+                for n in ("read_miss", "write_miss", "write_back")
+            ),
         ]
 
     def order(self, m: Module, looked):
         """Connect the order of each id."""
-        ids, lookup, slots, backs = self.ids, self.lookup, self.slots, self.backs
+        ids, tag_stage, mshrs, writebacks = self.ids, self.tag_stage, self.mshrs, self.writebacks
         wants = looked.beats.any()  # prefetches take no part in the order
         m.d.comb += [
             ids.ticket.eq(looked.ticket),
-            ids.slot.eq(looked.slot),
-            ids.take.eq((lookup.take | lookup.adopt) & wants),
-            ids.taken_slot.eq(slots.slot),
-            ids.free.eq(lookup.free & wants),
-            ids.promise.eq(lookup.what.owes),
-            ids.back.eq(backs.number),
-            ids.oldest_back.eq(backs.oldest),
-            lookup.is_ordered.eq(ids.is_ordered),
-            lookup.follows.eq(ids.follows & wants),
-            lookup.owes.eq(ids.owes),
-            slots.ticket.eq(ids.next_ticket),
-            slots.youngest.eq(ids.youngest),
-            slots.in_turn.eq(Mux(looked.read, ids.is_ordered, ~ids.follows) | ~wants),
-            slots.leads.eq(ids.leads & wants),
+            ids.mshr.eq(looked.mshr),
+            ids.take.eq((tag_stage.take | tag_stage.adopt) & wants),
+            ids.taken_mshr.eq(mshrs.mshr),
+            ids.free.eq(tag_stage.free & wants),
+            ids.promise.eq(tag_stage.what.owes),
+            ids.back.eq(writebacks.number),
+            ids.oldest_back.eq(writebacks.oldest),
+            tag_stage.is_ordered.eq(ids.is_ordered),
+            tag_stage.follows.eq(ids.follows & wants),
+            tag_stage.owes.eq(ids.owes),
+            mshrs.ticket.eq(ids.next_ticket),
+            mshrs.youngest.eq(ids.youngest),
+            mshrs.is_oldest.eq(Mux(looked.read, ids.is_ordered, ~ids.follows) | ~wants),
+            mshrs.leads.eq(ids.leads & wants),
         ]
 
     def read_ahead(self, m: Module, looked, looked_valid) -> Value:
         """Connect the prefetcher, if any; return whether a prefetch is to be offered."""
         if not self.config.l2.prefetch:
             return C(0, 1)
-        m.submodules.ahead = ahead = L2Ahead(self.config)
+        m.submodules.prefetcher = prefetcher = L2Prefetcher(self.config)
         wants = looked.beats.any()
-        connect(m, ahead.o, self.choice.ahead)
+        connect(m, prefetcher.o, self.arbiter.ahead)
         m.d.comb += [
-            ahead.asks.eq(looked_valid & looked.read & looked.allocates & wants),
-            ahead.missed.eq(self.lookup.read_miss),
-            ahead.line.eq(looked.line),
-            ahead.begun.eq(self.lookup.take & ~wants),
-            ahead.came.eq((self.lookup.free & ~wants) | self.lookup.adopt),
-            ahead.forget.eq(self.flush),
-            self.events.prefetch.eq(ahead.begun),
+            prefetcher.asks.eq(looked_valid & looked.read & looked.allocates & wants),
+            prefetcher.missed.eq(self.tag_stage.read_miss),
+            prefetcher.line.eq(looked.line),
+            prefetcher.begun.eq(self.tag_stage.take & ~wants),
+            prefetcher.came.eq((self.tag_stage.free & ~wants) | self.tag_stage.adopt),
+            prefetcher.forget.eq(self.flush),
+            self.events.prefetch.eq(prefetcher.begun),
         ]
-        return ahead.busy
+        return prefetcher.busy
 
     def access(self, m: Module):
         """Connect the data array, its sources and destinations, and the responses."""
-        lines, slots, gather, backs = self.lines, self.slots, self.gather, self.backs
-        access, accesses = self.lookup.access, self.lookup.accesses
-        last, response = lines.last, self.responder.i
-        answers_from = Mux(last.from_dram, slots.line, lines.becomes)
+        data_array, mshrs, gather, writebacks = (
+            self.data_array,
+            self.mshrs,
+            self.gather,
+            self.writebacks,
+        )
+        access, accesses = self.tag_stage.access, self.tag_stage.accesses
+        last, response = data_array.last, self.responder.i
+        answers_from = Mux(last.from_dram, mshrs.line, data_array.becomes)
         masked = Cat(
             last.codes.word_select(n, 2) & ~last.full[n].replicate(2)
             for n in range(self.config.beats)
         )
         m.d.comb += [
-            lines.valid.eq(accesses),
-            lines.access.eq(access),
-            slots.read.eq(accesses & (access.fills | access.from_dram)),
-            slots.read_slot.eq(access.slot),
+            data_array.valid.eq(accesses),
+            data_array.access.eq(access),
+            mshrs.read.eq(accesses & (access.fills | access.from_dram)),
+            mshrs.read_mshr.eq(access.mshr),
             gather.read.eq(accesses & (access.writes | access.passes)),
             gather.read_entry.eq(access.entry),
-            lines.fill_data.eq(slots.line),
-            lines.write_data.eq(gather.data),
-            lines.write_strobes.eq(gather.strobes),
-            backs.store.eq(lines.done & last.pushes),
-            backs.store_number.eq(last.back),
-            backs.store_data.eq(Mux(last.passes, gather.data, lines.line)),
-            backs.store_strobes.eq(Mux(last.passes, gather.strobes, lines.dirty)),
-            response.valid.eq(lines.done & last.responds),
+            data_array.fill_data.eq(mshrs.line),
+            data_array.write_data.eq(gather.data),
+            data_array.write_strobes.eq(gather.strobes),
+            writebacks.store.eq(data_array.done & last.pushes),
+            writebacks.store_number.eq(last.back),
+            writebacks.store_data.eq(Mux(last.passes, gather.data, data_array.line)),
+            writebacks.store_strobes.eq(Mux(last.passes, gather.strobes, data_array.dirty)),
+            response.valid.eq(data_array.done & last.responds),
             response.payload.id.eq(last.id),
             response.payload.beats.eq(last.beats),
             response.payload.data.eq(answers_from),

@@ -87,14 +87,14 @@ class L2SliceConfig:
         return exact_log2(self.beats)
 
     @property
-    def slot_width(self) -> int:
+    def mshr_width(self) -> int:
         """Bits of an MSHR's number, which is the id of its DRAM read."""
-        return exact_log2(self.l2.misses)
+        return exact_log2(self.l2.mshrs)
 
     @property
     def ticket_width(self) -> int:
         """Bits of a ticket, which numbers the reads of an id: one more than of an MSHR's number."""
-        return self.slot_width + 1
+        return self.mshr_width + 1
 
     @property
     def back_width(self) -> int:
@@ -114,7 +114,7 @@ class L2SliceConfig:
     @property
     def outer(self) -> Axi4Signature:
         """AXI4 signature on the DRAM side."""
-        return Axi4Signature(address_width=32, data_width=self.data_width, id_width=self.slot_width)
+        return Axi4Signature(address_width=32, data_width=self.data_width, id_width=self.mshr_width)
 
     def set_of(self, line: Value) -> Value:
         """Return the set of a line: the bits above the slice's number."""
@@ -155,7 +155,7 @@ def entry_layout(config: L2SliceConfig) -> data.StructLayout:
 
     ``pending``: the line is in flight. ``dirty``: bytes of it were written. ``full``: beats that
     are valid in whole; of other beats only written bytes are valid. ``ahead``: a prefetch in MSHR
-    ``slot`` reads the line, and no request needs it yet.
+    ``mshr`` reads the line, and no request needs it yet.
     """
     reads_ahead = config.l2.prefetch > 0
     return data.StructLayout({
@@ -165,7 +165,7 @@ def entry_layout(config: L2SliceConfig) -> data.StructLayout:
         "dirty": 1,
         "full": config.beats,
         "ahead": reads_ahead,
-        "slot": reads_ahead * config.slot_width,
+        "mshr": reads_ahead * config.mshr_width,
     })
 
 
@@ -205,14 +205,14 @@ def change_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def chances_layout(config: L2SliceConfig) -> data.ArrayLayout:
-    """Return the layout of each way's remaining chances before it is evicted (`L2Victim`)."""
+    """Return the layout of each way's remaining chances before eviction (`L2ReplacementPolicy`)."""
     return data.ArrayLayout(2 if config.l2.prefetch else 0, config.l2.ways)
 
 
 def operation_layout(config: L2SliceConfig) -> data.StructLayout:
     """Return the layout of an operation on the tags, one of five kinds.
 
-    A new ``read``; a ``retry`` of the read in a ``slot``; a ``fill`` with the line that arrived
+    A new ``read``; a ``retry`` of the read in a ``mshr``; a ``fill`` with the line that arrived
     from DRAM for it, which is kept if ``keeps``, each beat with its response in ``codes``; a
     ``write``, number ``entry`` of those queued; or a ``walk`` over a set to write it back.
     ``beats``: those requested, or written in whole. ``ticket``: number of the read within its id.
@@ -230,7 +230,7 @@ def operation_layout(config: L2SliceConfig) -> data.StructLayout:
         "id": config.id_width,
         "beats": config.beats,
         "codes": 2 * config.beats,
-        "slot": config.slot_width,
+        "mshr": config.mshr_width,
         "ticket": config.ticket_width,
         "entry": exact_log2(WRITES_AHEAD),
     })
@@ -260,7 +260,7 @@ def access_layout(config: L2SliceConfig) -> data.StructLayout:
         "beats": config.beats,
         "full": config.beats,
         "codes": 2 * config.beats,
-        "slot": config.slot_width,
+        "mshr": config.mshr_width,
         "entry": exact_log2(WRITES_AHEAD),
         "back": exact_log2(config.l2.write_backs),
     })

@@ -9,10 +9,10 @@ from ...lib.arbiter import Arbiter, lowest, number_of, one_hot
 from ...lib.sram import Sram
 from .fetches import L2Fetches, fetch_layout
 from .layouts import L2SliceConfig, operation_layout
-from .mshr_states import L2SlotStates, outcome_layout
-from .refill import L2Arrivals, came_layout
+from .mshr_states import L2MshrStates, outcome_layout
+from .refill import L2Refill, came_layout
 
-__all__ = ["L2Slots", "waiting_layout"]
+__all__ = ["L2MshrFile", "waiting_layout"]
 
 
 def waiting_layout(config: L2SliceConfig) -> data.StructLayout:
@@ -26,7 +26,7 @@ def waiting_layout(config: L2SliceConfig) -> data.StructLayout:
     })
 
 
-class L2Slots(SharedBlock):
+class L2MshrFile(SharedBlock):
     """MSHRs: hold reads until they are answered, fetch their lines, and issue retries and fills.
 
     | cycle | a read in an MSHR                                                          |
@@ -51,7 +51,7 @@ class L2Slots(SharedBlock):
         It is a new read that waits; only with `room` in the cycle before.
     adopt : In(1)
         It takes over MSHR `adopted`, whose prefetch reads its line.
-    adopted : In(config.slot_width)
+    adopted : In(config.mshr_width)
     settle : In(1)
         It is a read that is taken, or that of an MSHR, with this outcome:
     outcome : In(outcome_layout(config))
@@ -61,12 +61,12 @@ class L2Slots(SharedBlock):
         Its line is valid from now on.
     back_came : In(1)
         A write-back reached DRAM.
-    ticket, youngest, in_turn, leads : In
+    ticket, youngest, is_oldest, leads : In
         From `L2Ids`: its ticket if it is taken, the MSHR of the last read taken of its id,
         whether no read of its id is before it, and whether one is after it.
-    spare : Out(config.slot_width)
+    spare : Out(config.mshr_width)
         MSHR of the read if it is taken.
-    slot : Out(config.slot_width)
+    mshr : Out(config.mshr_width)
         MSHR of the read if it is taken or takes one over.
     passes : Out(1)
         Its line is being read past the cache.
@@ -79,8 +79,8 @@ class L2Slots(SharedBlock):
     came_valid : In(1)
     came : In(came_layout(config))
     read : In(1)
-        Data that arrived for MSHR `read_slot` is at `line` in the next cycle.
-    read_slot : In(config.slot_width)
+        Data that arrived for MSHR `read_mshr` is at `line` in the next cycle.
+    read_mshr : In(config.mshr_width)
     line : Out(8 * config.l2.line_bytes)
     """
 
@@ -95,10 +95,10 @@ class L2Slots(SharedBlock):
     back_came: Signal
     ticket: Signal
     youngest: Signal
-    in_turn: Signal
+    is_oldest: Signal
     leads: Signal
     spare: Signal
-    slot: Signal
+    mshr: Signal
     passes: Signal
     room: Signal
     busy: Signal
@@ -107,22 +107,22 @@ class L2Slots(SharedBlock):
     came_valid: Signal
     came: data.View
     read: Signal
-    read_slot: Signal
+    read_mshr: Signal
     line: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        flags = ("take", "adopt", "settle", "free", "line_came", "back_came", "in_turn", "leads")
+        flags = ("take", "adopt", "settle", "free", "line_came", "back_came", "is_oldest", "leads")
         super().__init__(
             {name: In(1) for name in (*flags, "came_valid", "read")}
-            | {name: In(config.slot_width) for name in ("adopted", "youngest", "read_slot")}
+            | {name: In(config.mshr_width) for name in ("adopted", "youngest", "read_mshr")}
             | {name: Out(1) for name in ("passes", "room", "busy")}
             | {
                 "operation": In(operation_layout(config)),
                 "outcome": In(outcome_layout(config)),
                 "ticket": In(config.ticket_width),
-                "spare": Out(config.slot_width),
-                "slot": Out(config.slot_width),
+                "spare": Out(config.mshr_width),
+                "mshr": Out(config.mshr_width),
                 "again": Out(stream.Signature(operation_layout(config))),
                 "fetch": Out(stream.Signature(fetch_layout(config))),
                 "came": In(came_layout(config)),
@@ -133,17 +133,17 @@ class L2Slots(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.states = states = L2SlotStates(config)
-        m.submodules.arrivals = self.arrivals = arrivals = L2Arrivals(config)
+        m.submodules.states = states = L2MshrStates(config)
+        m.submodules.refill = self.refill = refill = L2Refill(config)
         self.keep_spare(m, states.used)
-        its_slot = Signal(config.slot_width)
+        its_mshr = Signal(config.mshr_width)
         self.waits, self.follows = Signal(name="waits"), Signal(name="follows")
-        chosen = one_hot(m, its_slot, config.l2.misses, "chosen")
+        chosen = one_hot(m, its_mshr, config.l2.mshrs, "chosen")
         m.d.comb += [
-            its_slot.eq(Mux(self.take, self.spare, self.operation.slot)),
-            self.slot.eq(Mux(self.adopt, self.adopted, self.spare)),
+            its_mshr.eq(Mux(self.take, self.spare, self.operation.mshr)),
+            self.mshr.eq(Mux(self.adopt, self.adopted, self.spare)),
             self.waits.eq(self.take | self.adopt),
-            self.follows.eq(self.waits & ~self.in_turn),
+            self.follows.eq(self.waits & ~self.is_oldest),
             self.passes.eq(states.passes),
             self.busy.eq(states.used.any()),
             states.line.eq(self.operation.line),
@@ -151,26 +151,26 @@ class L2Slots(SharedBlock):
             states.settle.eq(Mux(self.settle, chosen, 0)),
             states.free.eq(Mux(self.free, chosen, 0)),
             states.outcome.eq(self.outcome),
-            states.in_turn.eq(self.in_turn),
+            states.is_oldest.eq(self.is_oldest),
             states.line_came.eq(self.line_came),
             states.back_came.eq(self.back_came),
-            states.came.eq(arrivals.ends),
-            arrivals.came_valid.eq(self.came_valid),
-            arrivals.came.eq(self.came),
-            arrivals.read.eq(self.read),
-            arrivals.read_slot.eq(self.read_slot),
-            self.line.eq(arrivals.line),
+            states.came.eq(refill.ends),
+            refill.came_valid.eq(self.came_valid),
+            refill.came.eq(self.came),
+            refill.read.eq(self.read),
+            refill.read_mshr.eq(self.read_mshr),
+            self.line.eq(refill.line),
         ]
-        self.read_lines(m, its_slot, chosen)
+        self.read_lines(m, its_mshr, chosen)
         behind = self.choose(m, states)
         m.d.comb += states.wake.eq(behind | self.wake(m))
         return m
 
     def keep_spare(self, m: Module, used: Signal):
         """Hold a free MSHR in reserve for the next look-up."""
-        spare, spare_valid = Signal(self.config.slot_width), Signal()
+        spare, spare_valid = Signal(self.config.mshr_width), Signal()
         others, first = Signal.like(used), Signal.like(used)
-        kept = one_hot(m, spare, len(used), "spare_slot")
+        kept = one_hot(m, spare, len(used), "spare_mshr")
         m.d.comb += [
             others.eq(~used & ~Mux(spare_valid, kept, 0)),
             first.eq(lowest(others)),
@@ -180,7 +180,7 @@ class L2Slots(SharedBlock):
         with m.If(self.take | ~spare_valid):
             m.d.sync += [spare.eq(number_of(first)), spare_valid.eq(others.any())]
 
-    def read_lines(self, m: Module, its_slot: Signal, chosen: Signal):
+    def read_lines(self, m: Module, its_mshr: Signal, chosen: Signal):
         """Fetch from DRAM the whole line if it is kept, else the requested beats."""
         config, beats, keeps = self.config, self.operation.beats, self.outcome.keeps
         m.submodules.fetches = fetches = L2Fetches(config)
@@ -191,33 +191,33 @@ class L2Slots(SharedBlock):
             first.eq(lowest(beats)),
             fetches_it.eq(self.settle & self.outcome.fetches),
             fetches.i.valid.eq(fetches_it),
-            fetch.slot.eq(its_slot),
+            fetch.mshr.eq(its_mshr),
             fetch.line.eq(self.operation.line),
             fetch.first.eq(Mux(keeps, 0, number_of(first))),
             fetch.more.eq(Mux(keeps, config.beats - 1, wanted - 1)),
-            self.arrivals.begin.eq(Mux(fetches_it, chosen, 0)),
-            self.arrivals.first.eq(fetch.first),
+            self.refill.begin.eq(Mux(fetches_it, chosen, 0)),
+            self.refill.first.eq(fetch.first),
         ]
         connect(m, fetches.o, flipped(self.fetch))
 
-    def choose(self, m: Module, states: L2SlotStates) -> Value:
+    def choose(self, m: Module, states: L2MshrStates) -> Value:
         """Offer an MSHR for look-up; return the successor of the one chosen in the last cycle."""
         config, again, operation = self.config, self.again.payload, self.operation
-        m.submodules.turns = turns = Arbiter(config.l2.misses)
+        m.submodules.turns = turns = Arbiter(config.l2.mshrs)
         layout = waiting_layout(config)
-        m.submodules.waiting = store = Sram(depth=config.l2.misses, width=layout.size)
+        m.submodules.waiting = store = Sram(depth=config.l2.mshrs, width=layout.size)
         written, waiting = Signal(layout), Signal(layout)
         again_valid, fills, keeps = Signal(), Signal(), Signal()
-        slot = Signal(config.slot_width, reset_less=True)
+        mshr = Signal(config.mshr_width, reset_less=True)
         moves, takes_over, picks = Signal(), Signal(), Signal()
-        pick = Signal(config.slot_width)
-        chosen, chains = Signal(config.l2.misses), Signal()
-        behind, behind_slot = self.behind(m, picks, pick)
+        pick = Signal(config.mshr_width)
+        chosen, chains = Signal(config.l2.mshrs), Signal()
+        behind, behind_mshr = self.behind(m, picks, pick)
         m.d.comb += [
             turns.requests.eq(states.waits),
             chains.eq((behind & states.ready).any()),
             chosen.eq(Mux(chains, behind, turns.grant)),
-            pick.eq(Mux(chains, behind_slot, number_of(turns.grant))),
+            pick.eq(Mux(chains, behind_mshr, number_of(turns.grant))),
             moves.eq(~again_valid | self.again.ready),
             # Skip an MSHR that is being adopted: its new read is stored in this cycle.
             takes_over.eq(self.adopt & (pick == self.adopted)),
@@ -227,26 +227,26 @@ class L2Slots(SharedBlock):
             *(written[name].eq(operation[name]) for name in ("line", "id", "beats", "allocates")),
             written.ticket.eq(self.ticket),
             store.write_mask.eq(self.waits),
-            store.write_address.eq(self.slot),
+            store.write_address.eq(self.mshr),
             store.write_data.eq(written),
             store.read_enable.eq(picks),
             store.read_address.eq(pick),
             Value.cast(waiting).eq(store.read_data),
-            self.arrivals.read_codes.eq(picks),
-            self.arrivals.codes_slot.eq(pick),
+            self.refill.read_codes.eq(picks),
+            self.refill.codes_mshr.eq(pick),
             self.again.valid.eq(again_valid),
             *(again[name].eq(waiting[name]) for name in layout.members),
             again.retry.eq(~fills),
             again.fill.eq(fills),
             again.keeps.eq(keeps),
-            again.codes.eq(self.arrivals.codes),
-            again.slot.eq(slot),
+            again.codes.eq(self.refill.codes),
+            again.mshr.eq(mshr),
         ]
         with m.If(moves):
             m.d.sync += again_valid.eq(picks)
         with m.If(picks):
             m.d.sync += [
-                slot.eq(pick),
+                mshr.eq(pick),
                 fills.eq((chosen & states.here).any()),
                 keeps.eq((chosen & states.here & ~states.passing).any()),
             ]
@@ -254,35 +254,35 @@ class L2Slots(SharedBlock):
 
     def behind(self, m: Module, picks: Signal, pick: Signal) -> tuple[Value, Value]:
         """Return the successor of the MSHR chosen in the last cycle, one-hot and as a number."""
-        slots, width = self.config.l2.misses, self.config.slot_width
-        m.submodules.behind = behind = Sram(depth=slots, width=width + 1)
+        mshrs, width = self.config.l2.mshrs, self.config.mshr_width
+        m.submodules.behind = behind = Sram(depth=mshrs, width=width + 1)
         known = Signal()
         m.d.comb += [
             behind.write_mask.eq(self.follows | self.free),
-            behind.write_address.eq(Mux(self.free, self.operation.slot, self.youngest)),
-            behind.write_data.eq(Cat(self.slot, ~self.free)),  # a freed MSHR has no successor
+            behind.write_address.eq(Mux(self.free, self.operation.mshr, self.youngest)),
+            behind.write_data.eq(Cat(self.mshr, ~self.free)),  # a freed MSHR has no successor
             behind.read_enable.eq(picks & ~(self.follows & (self.youngest == pick))),
             behind.read_address.eq(pick),
         ]
         m.d.sync += known.eq(behind.read_enable)
-        slot = behind.read_data[:width]
-        chosen = one_hot(m, slot, slots, "behind_slot")
-        return Mux(known & behind.read_data[width], chosen, 0), slot
+        mshr = behind.read_data[:width]
+        chosen = one_hot(m, mshr, mshrs, "behind_mshr")
+        return Mux(known & behind.read_data[width], chosen, 0), mshr
 
     def wake(self, m: Module) -> Value:
         """Return the successor of the MSHR answered in the last cycle, one-hot.
 
         A second copy of the links: an answer and a choice may read different MSHRs in one cycle.
         """
-        slots, width = self.config.l2.misses, self.config.slot_width
-        m.submodules.behind_answered = behind = Sram(depth=slots, width=width)
+        mshrs, width = self.config.l2.mshrs, self.config.mshr_width
+        m.submodules.behind_answered = behind = Sram(depth=mshrs, width=width)
         known = Signal()
         m.d.comb += [
             behind.write_mask.eq(self.follows),
             behind.write_address.eq(self.youngest),
-            behind.write_data.eq(self.slot),
+            behind.write_data.eq(self.mshr),
             behind.read_enable.eq(self.free & self.leads),
-            behind.read_address.eq(self.operation.slot),
+            behind.read_address.eq(self.operation.mshr),
         ]
         m.d.sync += known.eq(behind.read_enable)
-        return Mux(known, one_hot(m, behind.read_data, slots, "behind_answered_slot"), 0)
+        return Mux(known, one_hot(m, behind.read_data, mshrs, "behind_answered_mshr"), 0)

@@ -5,10 +5,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from .cam import matches
+from .cam import cam_matches
 from .layouts import L2SliceConfig
 
-__all__ = ["L2SlotStates", "outcome_layout"]
+__all__ = ["L2MshrStates", "outcome_layout"]
 
 
 def outcome_layout(config: L2SliceConfig) -> data.StructLayout:
@@ -21,7 +21,7 @@ def outcome_layout(config: L2SliceConfig) -> data.StructLayout:
     return data.StructLayout({"fetches": 1, "keeps": 1, "for_line": 1, "for_back": 1, "stays": 1})
 
 
-class L2SlotStates(SharedBlock):
+class L2MshrStates(SharedBlock):
     """MSHR states: wait for a line, for a write-back, or for an earlier read of the same id.
 
     One bit for each MSHR. Outputs refer to the look-up of the same cycle; inputs take effect in
@@ -36,33 +36,33 @@ class L2SlotStates(SharedBlock):
     -------
     line : In(config.l2.line_width)
         Line that is looked up.
-    take : In(config.l2.misses)
+    take : In(config.l2.mshrs)
         Allocate the MSHR to the read that is looked up.
-    settle : In(config.l2.misses)
+    settle : In(config.l2.mshrs)
         The read of this MSHR was looked up, or is taken, with this outcome:
     outcome : In(outcome_layout(config))
-    in_turn : In(1)
+    is_oldest : In(1)
         No earlier read of its id waits.
-    free : In(config.l2.misses)
+    free : In(config.l2.mshrs)
         The read of this MSHR is answered.
     line_came : In(1)
         The line that is looked up arrives.
     back_came : In(1)
         A write-back reached DRAM.
-    wake : In(config.l2.misses)
+    wake : In(config.l2.mshrs)
         Its turn is reached, or will be by its look-up; a look-up before its turn clears this.
-    pick : In(config.l2.misses)
+    pick : In(config.l2.mshrs)
         Its look-up is issued.
-    came : In(config.l2.misses)
+    came : In(config.l2.mshrs)
         Its last beat arrived.
-    used : Out(config.l2.misses)
+    used : Out(config.l2.mshrs)
         The MSHR is in use.
-    ready : Out(config.l2.misses)
+    ready : Out(config.l2.mshrs)
         It may be looked up when it is its turn; as a fill if `here`.
-    waits : Out(config.l2.misses)
+    waits : Out(config.l2.mshrs)
         It requests a look-up.
-    here : Out(config.l2.misses)
-    passing : Out(config.l2.misses)
+    here : Out(config.l2.mshrs)
+    passing : Out(config.l2.mshrs)
         Its line is not kept.
     passes : Out(1)
         The line that is looked up is being read past the cache.
@@ -72,7 +72,7 @@ class L2SlotStates(SharedBlock):
     take: Signal
     settle: Signal
     outcome: data.View
-    in_turn: Signal
+    is_oldest: Signal
     free: Signal
     line_came: Signal
     back_came: Signal
@@ -88,11 +88,11 @@ class L2SlotStates(SharedBlock):
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        slots = config.l2.misses
+        mshrs = config.l2.mshrs
         super().__init__(
-            {name: In(slots) for name in ("take", "settle", "free", "wake", "pick", "came")}
-            | {name: In(1) for name in ("in_turn", "line_came", "back_came")}
-            | {name: Out(slots) for name in ("used", "ready", "waits", "here", "passing")}
+            {name: In(mshrs) for name in ("take", "settle", "free", "wake", "pick", "came")}
+            | {name: In(1) for name in ("is_oldest", "line_came", "back_came")}
+            | {name: Out(mshrs) for name in ("used", "ready", "waits", "here", "passing")}
             | {
                 "line": In(config.l2.line_width),
                 "outcome": In(outcome_layout(config)),
@@ -110,7 +110,7 @@ class L2SlotStates(SharedBlock):
             Signal.like(self.used, name=name) for name in ("for_line", "for_back", "ends")
         )
         key = self.config.key_of(self.line)
-        same = matches(m, self.take, key, key)
+        same = cam_matches(m, self.take, key, key)
         m.d.comb += [
             ends.eq(settle | self.free),
             self.ready.eq(self.used & ~picked & (self.here | ~(fetching | for_line | for_back))),
@@ -133,11 +133,11 @@ class L2SlotStates(SharedBlock):
             for_back.eq(
                 where((for_back & ~settle) | where(settle, outcome.for_back), ~self.back_came)
             ),
-            woken.eq((woken & ~settle) | where(settle, self.in_turn) | self.wake),
+            woken.eq((woken & ~settle) | where(settle, self.is_oldest) | self.wake),
         ]
         return m
 
 
-def where(slots: Value, condition: Value) -> Value:
-    """Return `slots` if `condition` holds, else 0."""
-    return Mux(condition, slots, 0)
+def where(mshrs: Value, condition: Value) -> Value:
+    """Return `mshrs` if `condition` holds, else 0."""
+    return Mux(condition, mshrs, 0)

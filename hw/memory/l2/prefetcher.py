@@ -10,10 +10,10 @@ from ...isa.memory_map import DRAM_END
 from ...lib.stream_prefetcher import StreamConfig, StreamPrefetcher
 from .layouts import L2SliceConfig, operation_layout
 
-__all__ = ["L2Ahead"]
+__all__ = ["L2Prefetcher"]
 
 
-class L2Ahead(SharedBlock):
+class L2Prefetcher(SharedBlock):
     """Prefetcher: issues look-ups of the lines that a `StreamPrefetcher` proposes, within DRAM.
 
     Prefetches use up to three quarters of the MSHRs.
@@ -66,8 +66,8 @@ class L2Ahead(SharedBlock):
         m.submodules.streams = streams = StreamPrefetcher(
             StreamConfig(line_width=l2.line_width - low, ahead=l2.prefetch)
         )
-        most = 3 * l2.misses // 4
-        under_way, is_dram = Signal(range(l2.misses + 1)), Signal()
+        most = 3 * l2.mshrs // 4
+        under_way, is_dram = Signal(range(l2.mshrs + 1)), Signal()
         slice_number = Signal(low)  # common to all lines of this slice
         proposed, may_go = Cat(slice_number, streams.o.payload), Signal()
         with m.If(self.asks):

@@ -9,20 +9,20 @@ from ...lib.arbiter import one_hot
 from ...lib.sram import Sram
 from .layouts import L2SliceConfig
 
-__all__ = ["L2Arrivals", "came_layout"]
+__all__ = ["L2Refill", "came_layout"]
 
 
 def came_layout(config: L2SliceConfig) -> data.StructLayout:
     """Return the layout of a beat from DRAM."""
     return data.StructLayout({
-        "slot": config.slot_width,
+        "mshr": config.mshr_width,
         "data": config.data_width,
         "code": 2,
         "last": 1,
     })
 
 
-class L2Arrivals(SharedBlock):
+class L2Refill(SharedBlock):
     """Refill buffer: collects beats of several lines, interleaved in any order, into lines.
 
     Read latency 1 cycle, for beats and for their responses.
@@ -33,20 +33,20 @@ class L2Arrivals(SharedBlock):
 
     Members
     -------
-    begin : In(config.l2.misses)
+    begin : In(config.l2.mshrs)
         The line of this MSHR will be read, from beat `first` on.
     first : In(config.beat_width)
     came_valid : In(1)
     came : In(came_layout(config))
-    ends : Out(config.l2.misses)
+    ends : Out(config.l2.mshrs)
         The last beat for this MSHR arrives.
     read : In(1)
-        Data for MSHR `read_slot` is at `line` in the next cycle.
-    read_slot : In(config.slot_width)
+        Data for MSHR `read_mshr` is at `line` in the next cycle.
+    read_mshr : In(config.mshr_width)
     line : Out(8 * config.l2.line_bytes)
     read_codes : In(1)
-        Responses for MSHR `codes_slot` are at `codes` in the next cycle.
-    codes_slot : In(config.slot_width)
+        Responses for MSHR `codes_mshr` are at `codes` in the next cycle.
+    codes_mshr : In(config.mshr_width)
     codes : Out(2 * config.beats)
     """
 
@@ -56,53 +56,53 @@ class L2Arrivals(SharedBlock):
     came: data.View
     ends: Signal
     read: Signal
-    read_slot: Signal
+    read_mshr: Signal
     line: Signal
     read_codes: Signal
-    codes_slot: Signal
+    codes_mshr: Signal
     codes: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({
-            "begin": In(config.l2.misses),
+            "begin": In(config.l2.mshrs),
             "first": In(config.beat_width),
             "came_valid": In(1),
             "came": In(came_layout(config)),
-            "ends": Out(config.l2.misses),
+            "ends": Out(config.l2.mshrs),
             "read": In(1),
-            "read_slot": In(config.slot_width),
+            "read_mshr": In(config.mshr_width),
             "line": Out(8 * config.l2.line_bytes),
             "read_codes": In(1),
-            "codes_slot": In(config.slot_width),
+            "codes_mshr": In(config.mshr_width),
             "codes": Out(2 * config.beats),
         })
 
     def build(self, platform):
         m = Module()
         config, came = self.config, self.came
-        slots, beats = config.l2.misses, config.beats
+        mshrs, beats = config.l2.mshrs, config.beats
         m.submodules.data = words = Sram(
-            depth=slots, width=8 * config.l2.line_bytes, granularity=config.data_width
+            depth=mshrs, width=8 * config.l2.line_bytes, granularity=config.data_width
         )
-        m.submodules.codes = codes = Sram(depth=slots, width=2 * beats, granularity=2)
-        whose = Mux(self.came_valid, one_hot(m, came.slot, slots, "whose"), 0)
+        m.submodules.codes = codes = Sram(depth=mshrs, width=2 * beats, granularity=2)
+        whose = Mux(self.came_valid, one_hot(m, came.mshr, mshrs, "whose"), 0)
         beat = one_hot(m, self.place(m, whose), beats, "beat")
         m.d.comb += [
             self.ends.eq(Mux(came.last, whose, 0)),
             words.write_data.eq(came.data.replicate(beats)),
             codes.write_data.eq(came.code.replicate(beats)),
             words.read_enable.eq(self.read),
-            words.read_address.eq(self.read_slot),
+            words.read_address.eq(self.read_mshr),
             self.line.eq(words.read_data),
             codes.read_enable.eq(self.read_codes),
-            codes.read_address.eq(self.codes_slot),
+            codes.read_address.eq(self.codes_mshr),
             self.codes.eq(codes.read_data),
         ]
         for memory in (words, codes):
             m.d.comb += [
                 memory.write_mask.eq(Mux(self.came_valid, beat, 0)),
-                memory.write_address.eq(came.slot),
+                memory.write_address.eq(came.mshr),
             ]
         return m
 

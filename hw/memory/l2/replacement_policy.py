@@ -8,13 +8,13 @@ from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import lowest
 from .layouts import L2SliceConfig, chances_layout
 
-__all__ = ["CHANCES", "L2Victim"]
+__all__ = ["CHANCES", "L2ReplacementPolicy"]
 
 #: Replacements that a prefetched line survives without a demand access.
 CHANCES = 3
 
 
-class L2Victim(SharedBlock):
+class L2ReplacementPolicy(SharedBlock):
     """Replacement policy: selects an invalid way, else round-robin; never a pending line.
 
     Prefetched lines are passed over until a demand access, or until their chances are used up

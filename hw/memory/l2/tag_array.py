@@ -14,13 +14,13 @@ from .layouts import (
     found_layout,
     operation_layout,
 )
-from .replacement_policy import L2Victim
+from .replacement_policy import L2ReplacementPolicy
 from .table import L2Table, TableShape
 
-__all__ = ["L2Sets"]
+__all__ = ["L2TagArray"]
 
 
-class L2Sets(SharedBlock):
+class L2TagArray(SharedBlock):
     """Tag array: looks up a line in its set and selects a victim, with a latency of 1 cycle.
 
     An update is forwarded to a look-up of the same set in the same cycle.
@@ -70,7 +70,7 @@ class L2Sets(SharedBlock):
         m.submodules.tags = tags = L2Table(
             TableShape(rows=config.l2.sets, pieces=len(ways), width=layout.size)
         )
-        m.submodules.victims = victims = L2Victim(config)
+        m.submodules.victims = victims = L2ReplacementPolicy(config)
         entries = [Signal(layout, name=f"entry_{way}") for way in ways]
         hits, dirty, leaves, target = (
             Signal(len(ways), name=name) for name in ("hits", "dirty_ways", "leaves", "target")

@@ -9,10 +9,10 @@ from .layouts import L2SliceConfig, access_layout, change_layout, found_layout, 
 from .mshr_states import outcome_layout
 from .writeback_buffer import put_layout
 
-__all__ = ["L2Lookup"]
+__all__ = ["L2TagStage"]
 
 
-class L2Lookup(SharedBlock):
+class L2TagStage(SharedBlock):
     """Tag stage: decides on an operation in one cycle, from the tags and the state in flight.
 
     A read hits if its beats are valid and no earlier read of its id waits. On a miss the line is
@@ -32,23 +32,23 @@ class L2Lookup(SharedBlock):
     valid : In(1)
     operation : In(operation_layout(config))
     found : In(found_layout(config))
-        Result of `L2Sets`.
+        Result of `L2TagArray`.
     is_ordered, follows, owes : In(1)
         State of its id, from `L2Ids`.
     passes : In(1)
-        From `L2Slots`.
+        From `L2MshrFile`.
     going, room : In(1)
-        From `L2WriteBacks`.
+        From `L2WritebackBuffer`.
     back : In
         Number of the next write-back.
-    spare : In(config.slot_width)
+    spare : In(config.mshr_width)
         MSHR of a read that is taken.
     change : Out(change_layout(config))
-        Update of `L2Sets`.
+        Update of `L2TagArray`.
     take, adopt, adopted, settle, outcome, free, line_came : Out
-        Update of `L2Slots`.
+        Update of `L2MshrFile`.
     put, what : Out
-        Update of `L2WriteBacks`.
+        Update of `L2WritebackBuffer`.
     access : Out(access_layout(config))
         Access to the data array; valid with `accesses`.
     accesses : Out(1)
@@ -105,8 +105,8 @@ class L2Lookup(SharedBlock):
                 "operation": In(operation_layout(config)),
                 "found": In(found_layout(config)),
                 "back": In(access.members["back"]),
-                "spare": In(config.slot_width),
-                "adopted": Out(config.slot_width),
+                "spare": In(config.mshr_width),
+                "adopted": Out(config.mshr_width),
                 "change": Out(change_layout(config)),
                 "outcome": Out(outcome_layout(config)),
                 "what": Out(put_layout(config)),
@@ -165,7 +165,7 @@ class L2Lookup(SharedBlock):
             self.adopt.eq(
                 reads & operation.read & wants & present & ~whole & found.pending & found.ahead
             ),
-            self.adopted.eq(found.slot),
+            self.adopted.eq(found.mshr),
             waits.eq(reads & ~answers & (wants | begins) & ~self.adopt),
             fills.eq(self.valid & operation.fill),
             # Adopted after it was chosen: the MSHR stays in use, its new read is answered later.
@@ -234,7 +234,7 @@ class L2Lookup(SharedBlock):
                         present & found.ahead & ~self.adopt,
                     )
                 ),
-                written.slot.eq(Mux(begins, self.spare, found.slot)),
+                written.mshr.eq(Mux(begins, self.spare, found.mshr)),
             ]
 
     def send(self, m: Module, evicts):
@@ -268,7 +268,7 @@ class L2Lookup(SharedBlock):
             access.beats.eq(operation.beats),
             access.full.eq(Mux(operation.fill, Mux(operation.keeps, self.found.entry.full, 0), ~0)),
             access.codes.eq(operation.codes),
-            access.slot.eq(operation.slot),
+            access.mshr.eq(operation.mshr),
             access.entry.eq(operation.entry),
             access.back.eq(self.back),
             self.accesses.eq(access.touches | access.from_dram | access.pushes),

@@ -9,11 +9,11 @@ from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import lowest, number_of, one_hot
 from ...lib.sram import Sram
 from ...lib.streams import Queue
-from .cam import matches
+from .cam import cam_matches
 from .layouts import L2SliceConfig
 from .write_gather import beat_layout, burst_layout
 
-__all__ = ["L2WriteBacks", "address_layout", "put_layout", "reply_layout"]
+__all__ = ["L2WritebackBuffer", "address_layout", "put_layout", "reply_layout"]
 
 
 def put_layout(config: L2SliceConfig) -> data.StructLayout:
@@ -52,7 +52,7 @@ def span(present: Value) -> Value:
     )
 
 
-class L2WriteBacks(SharedBlock):
+class L2WritebackBuffer(SharedBlock):
     """Write-back buffer: sends lines to DRAM in order, one beat per cycle, and their replies.
 
     | cycle | a line                                                                     |
@@ -167,7 +167,7 @@ class L2WriteBacks(SharedBlock):
         puts, under_way = self.put & self.what.has_line, Signal(count)
         new = Mux(puts, one_hot(m, newest, count, "new"), 0)
         old = Mux(self.came, one_hot(m, oldest, count, "old"), 0)
-        same = matches(m, new, key_of(self.what.line), key_of(self.line))
+        same = cam_matches(m, new, key_of(self.what.line), key_of(self.line))
         m.d.sync += under_way.eq((under_way & ~old) | new)
         m.d.comb += self.going.eq((under_way & same).any())
 

@@ -23,7 +23,7 @@ from ...lib.interfaces.core_memory import data_request_layout
 from ..l1.cluster_layouts import core_of
 from .layouts import Target, group_layout, lanes_of, place_width
 
-__all__ = ["LaneGroups"]
+__all__ = ["Coalescer"]
 
 
 def is_register(config: ClusterConfig, address: Value) -> Value:
@@ -55,7 +55,7 @@ def targets(config: ClusterConfig, address: Value, is_store: Value, strobes: Val
     return value
 
 
-class LaneGroups(SharedBlock):
+class Coalescer(SharedBlock):
     """Coalescer: each group is the lowest remaining lane and all lanes that can join it.
 
     Lanes form a group if they access the same beat of DRAM, or all shared memory, or all no

@@ -15,8 +15,8 @@ from ...lib.merge import Merge
 from ...lib.register_bus import RegisterSignature
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue, ResponseSignature
-from ..l1.cache_reads import CacheReadsSignature, show_reads
-from ..l1.cluster_layouts import core_of, data_misses
+from ..l1.cache_reads import CacheReadsSignature, probe_reads
+from ..l1.cluster_layouts import core_of, data_mshr_config
 from ..l1.data_cache import DataCache
 from ..l1.data_cache_layouts import (
     beat_write_layout,
@@ -25,20 +25,20 @@ from ..l1.data_cache_layouts import (
     line_read_layout,
 )
 from .beat_lanes import BeatOfLanes, word_of
-from .coalescer import LaneGroups
+from .coalescer import Coalescer
 from .layouts import WINDOW_WIDTH, Target, answer_layout, group_layout, lanes_of
 from .shared_lanes import SharedLanes
 from .transactions import Transactions
-from .unit_register_port import DeviceLanes
+from .unit_register_port import UnitRegisterPort
 
-__all__ = ["DataPath"]
+__all__ = ["DataMemoryUnit"]
 
 
 #: Sources of answers, in the order of the merge's inputs.
 ANSWERS = ("here", "loads", "stores")
 
 
-class DataPath(SharedBlock):
+class DataMemoryUnit(SharedBlock):
     """Data memory unit: serves loads and stores; lanes in one beat of DRAM share an access.
 
     | cycle | a load from DRAM                                                             |
@@ -97,19 +97,19 @@ class DataPath(SharedBlock):
 
     def __init__(self, config: ClusterConfig):
         self.config = config
-        core, misses = core_of(config), data_misses(config)
+        core, mshr_config = core_of(config), data_mshr_config(config)
         ports: dict[str, Any] = {
             "request": In(stream.Signature(data_request_layout(core))),
             "response": Out(ResponseSignature(data_response_layout(core))),
             "device": Out(RegisterSignature(WINDOW_WIDTH)),
             "console": Out(stream.Signature(8)),
-            "line_read": Out(stream.Signature(line_read_layout(misses))),
-            "line": In(stream.Signature(line_beat_layout(misses))),
-            "line_write": Out(stream.Signature(beat_write_layout(misses))),
+            "line_read": Out(stream.Signature(line_read_layout(mshr_config))),
+            "line": In(stream.Signature(line_beat_layout(mshr_config))),
+            "line_write": Out(stream.Signature(beat_write_layout(mshr_config))),
             "line_written": In(stream.Signature(1)),
             "invalidate": In(1),
-            "events": Out(data_cache_events(misses)),
-            "reads": Out(CacheReadsSignature(misses.waiter_width)),
+            "events": Out(data_cache_events(mshr_config)),
+            "reads": Out(CacheReadsSignature(mshr_config.waiter_width)),
             "busy": Out(1),
         }
         for p in range(config.core_shared_ports):
@@ -119,17 +119,17 @@ class DataPath(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.groups = groups = LaneGroups(config)
+        m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.transactions = transactions = Transactions(config)
-        m.submodules.cache = cache = DataCache(data_misses(config))
+        m.submodules.cache = cache = DataCache(data_mshr_config(config))
         m.submodules.answers = answers = Merge(answer_layout(config), len(ANSWERS))
         # The coalescer's `ready` is known late; the skid buffer keeps it out of the core's path.
         m.submodules.asked = asked = SkidBuffer(self.request.payload.shape())
         connect(m, flipped(self.request), asked.i)
-        connect(m, asked.o, groups.i)
+        connect(m, asked.o, coalescer.i)
         m.d.comb += [
-            transactions.valid.eq(groups.o.valid),
-            transactions.group.eq(groups.o.payload),
+            transactions.valid.eq(coalescer.o.valid),
+            transactions.group.eq(coalescer.o.payload),
             transactions.answer.valid.eq(answers.o.valid),
             transactions.answer.payload.eq(answers.o.payload.payload),
             answers.o.ready.eq(transactions.answer.ready),
@@ -140,12 +140,12 @@ class DataPath(SharedBlock):
             cache.invalidate.eq(self.invalidate),
             self.events.eq(cache.events),
             transactions.goes.eq(
-                self.access(m, groups.o.payload, transactions, cache, answers)
-                | self.answer_here(m, groups.o.payload, transactions, answers)
+                self.access(m, coalescer.o.payload, transactions, cache, answers)
+                | self.answer_here(m, coalescer.o.payload, transactions, answers)
             ),
         ]
         read, answer = cache.read, cache.answer
-        show_reads(
+        probe_reads(
             m,
             self.reads,
             read.valid,
@@ -154,24 +154,24 @@ class DataPath(SharedBlock):
             answered=answer.valid & answer.ready,
             answered_id=answer.payload.id,
         )
-        m.submodules.devices = devices = DeviceLanes(config)
-        connect(m, devices.registers, flipped(self.device))
-        is_device = groups.o.payload.target == Target.DEVICE
-        waits = transactions.found.valid | devices.o.valid
-        takes, part, is_busy = self.share(m, groups.o, waits)
+        m.submodules.unit_registers = unit_registers = UnitRegisterPort(config)
+        connect(m, unit_registers.registers, flipped(self.device))
+        is_device = coalescer.o.payload.target == Target.DEVICE
+        waits = transactions.found.valid | unit_registers.o.valid
+        takes, part, is_busy = self.share(m, coalescer.o, waits)
         m.d.comb += [
-            devices.i.valid.eq(groups.o.valid & is_device),
-            devices.i.payload.eq(groups.o.payload),
-            groups.o.ready.eq(transactions.goes | takes | (is_device & devices.i.ready)),
+            unit_registers.i.valid.eq(coalescer.o.valid & is_device),
+            unit_registers.i.payload.eq(coalescer.o.payload),
+            coalescer.o.ready.eq(transactions.goes | takes | (is_device & unit_registers.i.ready)),
         ]
-        self.respond(m, transactions.found, part, devices.o)
+        self.respond(m, transactions.found, part, unit_registers.o)
         m.d.comb += self.busy.eq(
             Cat(
                 asked.o.valid,
-                groups.busy,
+                coalescer.busy,
                 transactions.busy,
                 answers.o.valid,
-                devices.busy,
+                unit_registers.busy,
                 self.response.valid,
                 self.console.valid,
                 is_busy,

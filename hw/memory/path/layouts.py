@@ -7,7 +7,7 @@ from ...config import WORD_BYTES, ClusterConfig
 from ...isa.memory_map import WINDOW_BYTES
 from ...isa.operations import Port
 from ...lib.interfaces.core_memory import data_request_layout
-from ..l1.cluster_layouts import core_of, data_misses, instruction_cache_events
+from ..l1.cluster_layouts import core_of, data_mshr_config, instruction_cache_events
 from ..l1.data_cache_layouts import data_cache_events
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "device_layout",
     "group_layout",
     "lanes_of",
-    "path_events",
+    "memory_unit_events",
     "place_width",
 ]
 
@@ -85,9 +85,9 @@ def answer_layout(config: ClusterConfig) -> data.StructLayout:
     })
 
 
-def path_events(config: ClusterConfig) -> data.StructLayout:
+def memory_unit_events(config: ClusterConfig) -> data.StructLayout:
     """Return the layout of a cycle's events in both L1 caches of a core."""
     return data.StructLayout({
         "instructions": instruction_cache_events(),
-        "data": data_cache_events(data_misses(config)),
+        "data": data_cache_events(data_mshr_config(config)),
     })

@@ -16,9 +16,9 @@ from ...lib.streams import Queue, ResponseSignature
 from ...lib.write_combiner import WriteCombiner, WriteCombinerConfig
 from ..l1.cluster_layouts import (
     core_id_width,
-    data_misses,
+    data_mshr_config,
     id_width,
-    instruction_misses,
+    instruction_mshr_config,
     line_layout,
     read_layout,
 )
@@ -79,7 +79,7 @@ class LineMasters(SharedBlock):
 
     def __init__(self, config: ClusterConfig):
         self.config = config
-        self.misses = misses = data_misses(config)
+        self.mshr_config = mshr_config = data_mshr_config(config)
         bus = Axi4Signature(
             address_width=32, data_width=config.axi.data_width, id_width=core_id_width(config)
         )
@@ -87,9 +87,9 @@ class LineMasters(SharedBlock):
             {
                 "fetch_read": In(stream.Signature(read_layout(config))),
                 "fetch_line": Out(ResponseSignature(line_layout(config))),
-                "line_read": In(stream.Signature(line_read_layout(misses))),
-                "line": Out(stream.Signature(line_beat_layout(misses))),
-                "line_write": In(stream.Signature(beat_write_layout(misses))),
+                "line_read": In(stream.Signature(line_read_layout(mshr_config))),
+                "line": Out(stream.Signature(line_beat_layout(mshr_config))),
+                "line_write": In(stream.Signature(beat_write_layout(mshr_config))),
                 "line_written": Out(stream.Signature(1)),
                 "busy": Out(1),
             }
@@ -120,7 +120,7 @@ class LineMasters(SharedBlock):
         m = Module()
         masters = [getattr(self, f"axi_{c}") for c in range(self.config.axi.masters)]
         combiners = [WriteCombiner(self.writes) for _ in masters]
-        m.submodules.order = order = Queue(self.order_layout, self.misses.waiters)
+        m.submodules.order = order = Queue(self.order_layout, self.mshr_config.waiters)
         waits = [self.fetch_read.valid, self.line_read.valid, self.line_write.valid, order.o.valid]
         for c, axi in enumerate(masters):
             self.write(m, c, axi, combiners[c])
@@ -146,7 +146,7 @@ class LineMasters(SharedBlock):
             with m.If(mine):
                 m.d.comb += read.ready.eq(i.ready)
         asked = reads.o.payload
-        beats = instruction_misses(config).beats, self.misses.beats
+        beats = instruction_mshr_config(config).beats, self.mshr_config.beats
         m.d.comb += [
             axi.arid.eq(Cat(asked.payload.id, asked.source)),
             axi.arvalid.eq(reads.o.valid),
@@ -240,7 +240,7 @@ class LineMasters(SharedBlock):
             order.o.ready.eq(told.valid & told.ready),
         ]
         for c, (axi, combiner) in enumerate(zip(masters, combiners, strict=True)):
-            m.submodules[f"responses_{c}"] = responses = Queue(1, self.misses.waiters)
+            m.submodules[f"responses_{c}"] = responses = Queue(1, self.mshr_config.waiters)
             failed = Signal(LINES_WRITTEN, name=f"failed_{c}")  # the last burst of each line
             m.d.comb += [
                 responses.i.valid.eq(axi.bvalid),

@@ -20,13 +20,13 @@ from ...lib.interfaces.shared_memory import NarrowSignature
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import ResponseSignature
 from ..l1.cache_reads import CacheReadsSignature
-from ..l1.cluster_layouts import core_id_width, core_of, data_misses
+from ..l1.cluster_layouts import core_id_width, core_of, data_mshr_config
 from ..l1.instruction_cache import InstructionCache
-from .data_memory_unit import DataPath
-from .layouts import WINDOW_WIDTH, path_events
+from .data_memory_unit import DataMemoryUnit
+from .layouts import WINDOW_WIDTH, memory_unit_events
 from .line_masters import LineMasters
 
-__all__ = ["CorePath", "cluster_mux"]
+__all__ = ["MemoryUnit", "cluster_mux"]
 
 
 def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
@@ -37,10 +37,10 @@ def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
     )
 
 
-class CorePath(SharedBlock):
+class MemoryUnit(SharedBlock):
     """Memory unit: connects a core to its L1 caches, AXI, shared memory and unit registers.
 
-    See `InstructionCache` for instruction fetches and `DataPath` for loads and stores, with
+    See `InstructionCache` for instruction fetches and `DataMemoryUnit` for loads and stores, with
     their timing. Neither cache sees writes of other masters to DRAM before it is invalidated. A
     missed line is read in one burst; pending writes to a line are combined to one burst.
 
@@ -64,13 +64,13 @@ class CorePath(SharedBlock):
     Members
     -------
     fetch, fetched, invalidate : see `InstructionCache`
-    request, response, device, console, narrow_0, … : see `DataPath`
+    request, response, device, console, narrow_0, … : see `DataMemoryUnit`
     invalidate_data : In(1)
         Requests for data from the next cycle on return the contents of memory.
     axi_0, axi_1, … : Out(Axi4Signature)
         See `LineMasters`.
-    events : Out(path_events(config))
-    reads : see `DataPath`
+    events : Out(memory_unit_events(config))
+    reads : see `DataMemoryUnit`
     busy : Out(1)
         Combinational: a request is in progress, or arrives.
     """
@@ -103,8 +103,8 @@ class CorePath(SharedBlock):
                 "response": Out(ResponseSignature(data_response_layout(core))),
                 "device": Out(RegisterSignature(WINDOW_WIDTH)),
                 "console": Out(stream.Signature(8)),
-                "events": Out(path_events(config)),
-                "reads": Out(CacheReadsSignature(data_misses(config).waiter_width)),
+                "events": Out(memory_unit_events(config)),
+                "reads": Out(CacheReadsSignature(data_mshr_config(config).waiter_width)),
                 "busy": Out(1),
             }
             | {f"axi_{c}": Out(bus) for c in range(axi.masters)}
@@ -117,7 +117,7 @@ class CorePath(SharedBlock):
     def build(self, platform):
         m = Module()
         m.submodules.instructions = instructions = InstructionCache(self.config)
-        m.submodules.data_side = data_side = DataPath(self.config)
+        m.submodules.data_side = data_side = DataMemoryUnit(self.config)
         m.submodules.masters = masters = LineMasters(self.config)
         connect(m, flipped(self.fetch), instructions.fetch)
         connect(m, instructions.fetched, flipped(self.fetched))

@@ -17,10 +17,10 @@ from ...lib.streams import Queue
 from ..l1.cluster_layouts import core_of
 from .layouts import WINDOW_WIDTH, device_layout, group_layout, lanes_of
 
-__all__ = ["DeviceLanes"]
+__all__ = ["UnitRegisterPort"]
 
 
-class DeviceLanes(SharedBlock):
+class UnitRegisterPort(SharedBlock):
     """Register port: performs accesses to unit registers one at a time, in order.
 
     | cycle | event                                                                     |

@@ -62,7 +62,7 @@
 /* Sets the descriptor that virgo_dma_start starts: `rows` rows of `bytes` bytes, at most 65535 of
  * each, with row starts `dram_pitch` and `local_pitch` bytes apart. A load pads with zeros up to
  * `fill_rows` rows of `fill_bytes` bytes, unless these are 0. */
-SPICA_INLINE void virgo_dma_job(uint32_t local, const void *dram, uint32_t dram_pitch,
+SPICA_INLINE void virgo_dma_descriptor(uint32_t local, const void *dram, uint32_t dram_pitch,
                                 uint32_t local_pitch, uint32_t rows, uint32_t bytes,
                                 uint32_t fill_rows, uint32_t fill_bytes)
 {
@@ -79,7 +79,7 @@ SPICA_INLINE void virgo_dma_load(uint32_t local, const void *dram, uint32_t dram
                                  uint32_t local_pitch, uint32_t rows, uint32_t bytes,
                                  uint32_t fill_rows, uint32_t fill_bytes)
 {
-    virgo_dma_job(local, dram, dram_pitch, local_pitch, rows, bytes, fill_rows, fill_bytes);
+    virgo_dma_descriptor(local, dram, dram_pitch, local_pitch, rows, bytes, fill_rows, fill_bytes);
     spica_store_register(SPICA_OF_UNIT(DMA, START), 0);
 }
 
@@ -88,7 +88,7 @@ SPICA_INLINE void virgo_dma_load(uint32_t local, const void *dram, uint32_t dram
 SPICA_INLINE void virgo_dma_store(void *dram, uint32_t local, uint32_t dram_pitch,
                                   uint32_t local_pitch, uint32_t rows, uint32_t bytes)
 {
-    virgo_dma_job(local, dram, dram_pitch, local_pitch, rows, bytes, 0, 0);
+    virgo_dma_descriptor(local, dram, dram_pitch, local_pitch, rows, bytes, 0, 0);
     spica_store_register(SPICA_OF_UNIT(DMA, START), 1);
 }
 
@@ -110,12 +110,12 @@ SPICA_INLINE uint32_t virgo_await(uint32_t counter, uint32_t count)
     return value;
 }
 
-/* Waits until at most `jobs` DMA loads and stores of programs are running. */
-SPICA_INLINE void virgo_dma_fence(uint32_t jobs)
+/* Waits until at most `descriptors` DMA loads and stores of programs are running. */
+SPICA_INLINE void virgo_dma_fence(uint32_t descriptors)
 {
     const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(DMA, RUNNING);
     uint32_t value = *place;
-    while (value > jobs)
+    while (value > descriptors)
         value = virgo_look_again(&place);
 }
 

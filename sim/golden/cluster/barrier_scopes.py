@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from ....hw.config import ClusterConfig
 from ....hw.core.control.faults import FaultCause
 from ..core.control.barrier import BarrierModel, RefusedError
-from .cluster_barrier import Arrival, SynchronizerModel
+from .cluster_barrier import Arrival, ClusterBarrierModel
 
-__all__ = ["ClusterBarriersModel", "Coming", "Told"]
+__all__ = ["BarrierSystemModel", "Coming", "Told"]
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class UndecidedError(Exception):
     """The decision needs the arrivals of the other cores."""
 
 
-class ClusterBarriersModel:
-    """Barriers of every core and the cluster barrier; see `Barrier` and `Synchronizer`.
+class BarrierSystemModel:
+    """Barriers of every core and the cluster barrier; see `Barrier` and `ClusterBarrier`.
 
     Attributes
     ----------
     cores : list of BarrierModel
-    synchronizer : SynchronizerModel
+    cluster_barrier : ClusterBarrierModel
     opened : int or None
         The cluster barrier that opened in the last cycle, and is released in the next.
 
@@ -48,7 +48,7 @@ class ClusterBarriersModel:
     def __init__(self, config: ClusterConfig):
         self.config = config
         self.cores = [BarrierModel(config, self.ask) for _ in range(config.cores)]
-        self.synchronizer = SynchronizerModel(config.cores, config.barriers)
+        self.cluster_barrier = ClusterBarrierModel(config.cores, config.barriers)
         self.opened: int | None = None
         self.answer: bool | None = None
         self.question: Arrival | None = None
@@ -72,7 +72,7 @@ class ClusterBarriersModel:
         for number, each in enumerate(coming):
             if each is not None and not self.arrive(number, each, told[number], None):
                 requests[number] = self.question
-        taken = self.synchronizer.step(requests)
+        taken = self.cluster_barrier.step(requests)
         self.opened = None
         if taken.core is not None:
             each, arrival = coming[taken.core], requests[taken.core]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Arrival", "SynchronizerModel", "Taken"]
+__all__ = ["Arrival", "ClusterBarrierModel", "Taken"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Taken:
     opens: bool = False
 
 
-class SynchronizerModel:
-    """Barriers across cores; see `Synchronizer`.
+class ClusterBarrierModel:
+    """Barriers across cores; see `ClusterBarrier`.
 
     Attributes
     ----------

@@ -8,8 +8,8 @@ from ....hw.config.formats import FloatFormat
 from ....hw.isa.commands import FLOAT_ONE
 from ....hw.lib.interfaces.shared_memory import Direction
 from ....kernels.elements import dtype_of
-from ..memory.dma.dma import DmaJob
-from .systolic.sequencer import expected_jobs
+from ..memory.dma.dma import DmaDescriptor
+from .systolic.sequencer import expected_descriptors
 from .systolic.systolic import read_out, systolic_os, systolic_ws
 
 __all__ = ["MatrixModel", "operand_a", "operand_b", "transfers"]
@@ -42,10 +42,13 @@ def whole(lines: np.ndarray, rows: int, columns: int) -> np.ndarray:
     return lines[: rows * columns // lines.shape[1]].reshape(rows, columns)
 
 
-def transfers(config: ClusterConfig, operation: dict) -> list[DmaJob]:
+def transfers(config: ClusterConfig, operation: dict) -> list[DmaDescriptor]:
     """Return the DMA descriptors of an operation: loads, then the store."""
-    jobs = expected_jobs(config, operation)
-    return [DmaJob(direction=Direction[job.pop("direction")], **job) for job in jobs]
+    descriptors = expected_descriptors(config, operation)
+    return [
+        DmaDescriptor(direction=Direction[descriptor.pop("direction")], **descriptor)
+        for descriptor in descriptors
+    ]
 
 
 class MatrixModel:

@@ -4,7 +4,7 @@ from collections import Counter
 
 from ....hw.isa.memory_map import DMA, SHARED_BASE
 from ....hw.lib.interfaces.shared_memory import Direction
-from ...golden.memory.dma.dma import DmaJob
+from ...golden.memory.dma.dma import DmaDescriptor
 from .memory import DeviceMemory
 from .work_queue import Agenda, DeviceFault, Work
 
@@ -79,7 +79,7 @@ class DmaDevice:
     def start(self, direction: Direction):
         """Enqueue the descriptor in the registers."""
         values = self.values
-        job = DmaJob(
+        descriptor = DmaDescriptor(
             direction=direction,
             **{name: values[name] for name in ("dram", "dram_pitch", "local", "local_pitch")},
             rows=values["shape"] & 0xFFFF,
@@ -88,15 +88,15 @@ class DmaDevice:
             fill_bytes=values["fill"] >> 16,
         )
         number = self.started[direction] + 1
-        dram, shared = f"DRAM 0x{job.dram:08X}", f"0x{SHARED_BASE + job.local:08X}"
+        dram, shared = f"DRAM 0x{descriptor.dram:08X}", f"0x{SHARED_BASE + descriptor.local:08X}"
         ends = (dram, shared) if direction == Direction.LOAD else (shared, dram)
         what = f"{direction.name.lower()} {number} of {self.name} ({ends[0]} to {ends[1]})"
-        reads, writes = self.memory.regions(job, what)
+        reads, writes = self.memory.regions(descriptor, what)
         before = [self.last[direction]] if direction in self.last else []
         work = Work(
             what=what,
             kind=direction.name.lower(),
-            act=lambda: self.finish(job),
+            act=lambda: self.finish(descriptor),
             reads=reads,
             writes=writes,
             after=[] if direction == Direction.LOAD else before,
@@ -106,10 +106,10 @@ class DmaDevice:
         self.started[direction] = number
         self.last[direction] = work
 
-    def finish(self, job: DmaJob):
+    def finish(self, descriptor: DmaDescriptor):
         """Execute a descriptor and count it."""
-        self.values["error"] |= self.memory.run(job) << REFUSED
-        self.done[job.direction] += 1
+        self.values["error"] |= self.memory.run(descriptor) << REFUSED
+        self.done[descriptor.direction] += 1
 
     def describe(self) -> str:
         """Return the progress of the port as text."""

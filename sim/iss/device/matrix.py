@@ -9,7 +9,7 @@ from ....hw.config import ClusterConfig
 from ....hw.isa.memory_map import MATRIX, SHARED_BASE, numbered
 from ...golden.matrix.command.command_decoder import CommandModel
 from ...golden.matrix.matrix_unit import MatrixModel, transfers
-from ...golden.memory.dma.dma import DmaJob
+from ...golden.memory.dma.dma import DmaDescriptor
 from .memory import DeviceMemory
 from .region import Region
 from .work_queue import Agenda, DeviceFault, Work
@@ -17,7 +17,7 @@ from .work_queue import Agenda, DeviceFault, Work
 __all__ = ["MatrixDevice"]
 
 RUNNING_MAXIMUM = 15
-FAILED_JOB = 1 << 2  # of `error`
+FAILED_DESCRIPTOR = 1 << 2  # of `error`
 
 
 @dataclass(eq=False)
@@ -95,15 +95,16 @@ class MatrixDevice:
         self.commands += 1
         self.running += 1
         command = Command(f"{self.name} command {self.commands} (0x{word:08X})")
-        jobs = transfers(self.config, operation)
+        descriptors = transfers(self.config, operation)
         names = [name for name in "AB" if operation[f"load_{name.lower()}"]]
         loads = [
-            self.queue_load(command, job, name) for job, name in zip(jobs, names, strict=False)
+            self.queue_load(command, descriptor, name)
+            for descriptor, name in zip(descriptors, names, strict=False)
         ]
         if operation["compute"]:
             self.queue_compute(command, operation, loads)
         if operation["store"]:
-            self.queue_store(command, operation, jobs[-1])
+            self.queue_store(command, operation, descriptors[-1])
         if not command.parts:
             self.queue(command, "the end", "nothing", lambda: None)
 
@@ -138,11 +139,11 @@ class MatrixDevice:
         command.parts += 1
         return work
 
-    def queue_load(self, command: Command, job: DmaJob, name: str) -> Work:
+    def queue_load(self, command: Command, descriptor: DmaDescriptor, name: str) -> Work:
         """Queue the load of operand `name`."""
         what = f"the load of {name}"
-        regions = self.memory.regions(job, f"{what} of {command.what}")
-        return self.queue(command, what, "load", lambda: self.transfer(job), regions)
+        regions = self.memory.regions(descriptor, f"{what} of {command.what}")
+        return self.queue(command, what, "load", lambda: self.transfer(descriptor), regions)
 
     def queue_compute(self, command: Command, operation: dict, loads: Sequence[Work]):
         """Queue a compute, and mark its accumulator rows as written."""
@@ -163,7 +164,7 @@ class MatrixDevice:
         reads = [self.tile(operation, name) for name in "ab"]
         self.queue(command, "the compute", "compute", act, (reads, []), loads)
 
-    def queue_store(self, command: Command, operation: dict, job: DmaJob):
+    def queue_store(self, command: Command, operation: dict, descriptor: DmaDescriptor):
         """Queue a store of the results of the computes so far, not of later ones."""
         self.require_written(
             command, self.accumulator_rows(operation, operation["height"]), "stores"
@@ -175,14 +176,14 @@ class MatrixDevice:
         else:
             self.takers.append(lambda: beats.extend(self.model.results(operation)))
         what = "the store"
-        regions = self.memory.regions(job, f"{what} of {command.what}")
+        regions = self.memory.regions(descriptor, f"{what} of {command.what}")
         after = [compute] if compute else []
-        self.queue(command, what, "store", lambda: self.transfer(job, beats), regions, after)
+        self.queue(command, what, "store", lambda: self.transfer(descriptor, beats), regions, after)
 
-    def transfer(self, job: DmaJob, beats: Sequence[bytes] = ()):
+    def transfer(self, descriptor: DmaDescriptor, beats: Sequence[bytes] = ()):
         """Execute a DMA descriptor; a rejected one sets its bit of `error`."""
-        if self.memory.run(job, beats):
-            self.failed = FAILED_JOB
+        if self.memory.run(descriptor, beats):
+            self.failed = FAILED_DESCRIPTOR
 
     def accumulator_rows(self, operation: dict, height: int) -> np.ndarray:
         """Return the accumulator rows of the first `height` rows of an operation."""

@@ -8,7 +8,7 @@ import numpy as np
 from ....hw.config import ClusterConfig
 from ....hw.isa.memory_map import SHARED_BASE
 from ....hw.lib.interfaces.shared_memory import Direction
-from ...golden.memory.dma.dma import DmaJob, is_refused, run_job
+from ...golden.memory.dma.dma import DmaDescriptor, is_refused, run_descriptor
 from .region import Region
 from .work_queue import DeviceFault
 
@@ -68,28 +68,28 @@ class DeviceMemory:
         """Return the contents of shared memory."""
         return np.asarray(self.memory.read(SHARED_BASE, self.config.shared.size), np.uint8)
 
-    def run(self, job: DmaJob, beats=()) -> bool:
-        """Execute `job`; return whether it was rejected as out of range."""
-        return run_job(self.config, job, self.dram, self.local, beats)
+    def run(self, descriptor: DmaDescriptor, beats=()) -> bool:
+        """Execute `descriptor`; return whether it was rejected as out of range."""
+        return run_descriptor(self.config, descriptor, self.dram, self.local, beats)
 
-    def regions(self, job: DmaJob, what: str) -> tuple[list[Region], list[Region]]:
-        """Return the regions that `job` reads and writes; none if it will be rejected."""
-        if is_refused(self.config, job):
+    def regions(self, descriptor: DmaDescriptor, what: str) -> tuple[list[Region], list[Region]]:
+        """Return the regions that `descriptor` reads and writes; none if it will be rejected."""
+        if is_refused(self.config, descriptor):
             return [], []
-        loads = job.direction == Direction.LOAD
-        outer = Region(job.dram, job.dram_pitch, job.rows, job.bytes)
-        rows, width = job.rows, job.bytes
+        loads = descriptor.direction == Direction.LOAD
+        outer = Region(descriptor.dram, descriptor.dram_pitch, descriptor.rows, descriptor.bytes)
+        rows, width = descriptor.rows, descriptor.bytes
         if loads:
-            rows, width = max(rows, job.fill_rows), max(width, job.fill_bytes)
-        inner = Region(SHARED_BASE + job.local, job.local_pitch, rows, width)
-        if job.direction != Direction.SPILL:
+            rows, width = max(rows, descriptor.fill_rows), max(width, descriptor.fill_bytes)
+        inner = Region(SHARED_BASE + descriptor.local, descriptor.local_pitch, rows, width)
+        if descriptor.direction != Direction.SPILL:
             self.require_allowed(outer, what)
         return {
             Direction.LOAD: ([outer], [inner]),
             Direction.STORE: ([inner], [outer]),
             Direction.DRAIN: ([], [outer]),
             Direction.SPILL: ([], [inner]),
-        }[job.direction]
+        }[descriptor.direction]
 
     def require_allowed(self, region: Region, what: str):
         """Raise `DeviceFault` for DRAM that may not be accessed."""

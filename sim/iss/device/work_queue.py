@@ -8,7 +8,7 @@ from .region import Region
 
 __all__ = ["SCHEDULES", "Agenda", "DeviceFault", "Work"]
 
-SCHEDULES = ("in_turn", "random")
+SCHEDULES = ("round_robin", "random")
 #: Maximum number of pending items in a report.
 TOLD = 8
 
@@ -73,7 +73,8 @@ class Agenda:
     Parameters
     ----------
     schedule : str
-        ``in_turn``: first in, first out. ``random``: any item that the machine may execute next.
+        ``round_robin``: first in, first out. ``random``: any item that the machine may execute
+        next.
     seed : int
         Seed of the random schedule.
 
@@ -111,7 +112,7 @@ class Agenda:
         return True
 
     def before_access(self):
-        """Execute a random number of items before an access; none with ``in_turn``."""
+        """Execute a random number of items before an access; none with ``round_robin``."""
         while self.is_random and self.rng.random() < self.haste and self.advance():
             pass
 

@@ -133,16 +133,16 @@ bool Machine::execute_one(Warp& warp) {
     return true;
 }
 
-Stop Machine::run(uint64_t limit) {
-    Stop stop = Stop::Limit;
+StopReason Machine::run(uint64_t limit) {
+    StopReason stop = StopReason::Limit;
     for (uint64_t done = 0; done < limit || !can_run(); ++done) {
         Warp* warp = next();
         if (warp == nullptr) {
-            stop = is_done() ? Stop::Done : Stop::Deadlock;
+            stop = is_done() ? StopReason::Done : StopReason::Deadlock;
             break;
         }
         if (!execute_one(*warp)) {
-            stop = Stop::Fault;
+            stop = StopReason::Fault;
             // The next run starts with this warp.
             turn_warp_ = warp->number;
             turn_core_ = warp->core;

@@ -37,7 +37,7 @@ public:
 
     void reset(uint32_t entry);
     // Runs up to `limit` instructions; returns `Limit` if the program has not ended.
-    Stop run(uint64_t limit);
+    StopReason run(uint64_t limit);
     Stepped step(uint32_t core, uint32_t warp, Retired& retired);
 
     Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }

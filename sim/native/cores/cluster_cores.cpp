@@ -78,7 +78,7 @@ void ClusterCores::archive(Archive& archive) {
     }
 }
 
-Stop ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
+StopReason ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
     marks_begin_ = false;
     for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
     for (auto& level : caches_) {
@@ -91,7 +91,7 @@ Stop ClusterCores::step(const uint32_t* outputs, const Surroundings& surrounding
     if (moved) last_progress_ = now_;
     has_begun_ |= is_busy();
     if (is_busy()) cores_end_ = now_ + 1;
-    return count_cycle(agrees ? judge(outputs, surroundings.owes) : Stop::kMismatch, outputs);
+    return count_cycle(agrees ? judge(outputs, surroundings.owes) : StopReason::kMismatch, outputs);
 }
 
 bool ClusterCores::count_events(const uint32_t* outputs) {
@@ -193,22 +193,22 @@ void ClusterCores::find_markers(uint32_t core, const uint32_t* outputs) {
     }
 }
 
-Stop ClusterCores::judge(const uint32_t* outputs, bool owes) {
-    if (has_fault()) return Stop::kFault;
+StopReason ClusterCores::judge(const uint32_t* outputs, bool owes) {
+    if (has_fault()) return StopReason::kFault;
     bool units_busy = std::any_of(busy_.begin(), busy_.end(),
                                   [&](const Field& each) { return each.get(outputs) != 0; });
     bool is_idle = has_begun_ && !is_busy() && !units_busy && !owes;
     idle_cycles_ = is_idle ? idle_cycles_ + 1 : 0;
     if (idle_cycles_ >= kQuietCycles) {
         now_ -= kQuietCycles - 1;  // the run ended with the first idle cycle
-        return Stop::kDone;
+        return StopReason::kDone;
     }
     uint64_t quiet = now_ - last_progress_;
     bool may_wait_forever = has_begun_ && is_busy() && !units_busy && !owes;
     if (may_wait_forever && quiet >= kBarrierCycles && all_at_barrier(outputs)) {
-        return Stop::kDeadlock;
+        return StopReason::kDeadlock;
     }
-    return quiet >= watchdog_ ? Stop::kHang : Stop::kNone;
+    return quiet >= watchdog_ ? StopReason::kHang : StopReason::kNone;
 }
 
 CoreState ClusterCores::core_state(uint32_t number) const {

@@ -46,7 +46,7 @@ public:
     ClusterCores(const PortTable& ports, Memory& dram, const ClusterCoresParameters& parameters);
 
     void begin(bool starts, uint64_t max_cycles, uint64_t watchdog) override;
-    Stop step(const uint32_t* outputs, const Surroundings& surroundings);
+    StopReason step(const uint32_t* outputs, const Surroundings& surroundings);
     void allow(uint64_t first, uint64_t last) override { regions_.allow(first, last); }
     const std::string& console() const override { return console_; }
     CoreState core_state(uint32_t core) const override;
@@ -99,7 +99,7 @@ private:
     void follow_answer(uint32_t core, const uint32_t* outputs);
     void follow_load(uint32_t core, const uint32_t* outputs);
     void find_markers(uint32_t core, const uint32_t* outputs);
-    Stop judge(const uint32_t* outputs, bool owes);
+    StopReason judge(const uint32_t* outputs, bool owes);
 
     const ClusterCoresParameters parameters_;
     Memory& dram_;

@@ -20,7 +20,7 @@ Cores::Cores(const PortTable& ports) {
 
 void Cores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     starts_ = starts;
-    stop_ = Stop::kNone;
+    stop_ = StopReason::kNone;
     watchdog_ = watchdog;
     if (starts) {
         now_ = 0;
@@ -64,10 +64,10 @@ bool Cores::all_at_barrier(const uint32_t* outputs) const {
                        [&](auto& core) { return core->monitor.all_at_barrier(outputs); });
 }
 
-Stop Cores::count_cycle(Stop stop, const uint32_t* outputs) {
-    if (stop != Stop::kDone) now_++;
-    if (stop == Stop::kNone && now_ >= limit_) stop = Stop::kLimit;
-    if (stop != Stop::kNone) keep(outputs);
+StopReason Cores::count_cycle(StopReason stop, const uint32_t* outputs) {
+    if (stop != StopReason::kDone) now_++;
+    if (stop == StopReason::kNone && now_ >= limit_) stop = StopReason::kLimit;
+    if (stop != StopReason::kNone) keep(outputs);
     return stop_ = stop;
 }
 

@@ -62,7 +62,7 @@ protected:
     bool is_busy() const;
     bool all_at_barrier(const uint32_t* outputs) const;
     // Counts this cycle unless the run is done; stores the outputs at a stop or at the limit.
-    Stop count_cycle(Stop stop, const uint32_t* outputs);
+    StopReason count_cycle(StopReason stop, const uint32_t* outputs);
 
     std::vector<std::unique_ptr<Core>> cores_;
     bool starts_ = false;
@@ -71,7 +71,7 @@ protected:
 private:
     std::vector<std::unique_ptr<Observer>> observers_;
     std::vector<uint32_t> outputs_;  // outputs of the last cycle
-    Stop stop_ = Stop::kNone;
+    StopReason stop_ = StopReason::kNone;
 };
 
 }  // namespace spica

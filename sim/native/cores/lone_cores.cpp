@@ -23,17 +23,17 @@ void LoneCores::archive(Archive& archive) {
     for (auto& memory : memories_) archive(*memory);
 }
 
-Stop LoneCores::step(const uint32_t* outputs, uint32_t* inputs) {
+StopReason LoneCores::step(const uint32_t* outputs, uint32_t* inputs) {
     // The inputs set here are for the next cycle, which is cycle 0.
     if (starts_) {
         starts_ = false;
         start_.set(inputs, 1);
-        return Stop::kNone;
+        return StopReason::kNone;
     }
     bool agrees = look(outputs, inputs);
     if (move(outputs, inputs)) last_progress_ = now_;
     start_.set(inputs, 0);
-    return count_cycle(agrees ? judge(outputs) : Stop::kMismatch, outputs);
+    return count_cycle(agrees ? judge(outputs) : StopReason::kMismatch, outputs);
 }
 
 bool LoneCores::move(const uint32_t* outputs, uint32_t* inputs) {
@@ -42,17 +42,17 @@ bool LoneCores::move(const uint32_t* outputs, uint32_t* inputs) {
     return moved;
 }
 
-Stop LoneCores::judge(const uint32_t* outputs) {
+StopReason LoneCores::judge(const uint32_t* outputs) {
     bool is_owed = false;
     for (auto& memory : memories_) {
-        if (!memory->violation().empty()) return Stop::kViolation;
+        if (!memory->violation().empty()) return StopReason::kViolation;
         is_owed |= memory->owed_fetches() != 0 || memory->owed_requests() != 0;
     }
-    if (has_fault()) return Stop::kFault;
-    if (!is_busy() && !is_owed) return Stop::kDone;
+    if (has_fault()) return StopReason::kFault;
+    if (!is_busy() && !is_owed) return StopReason::kDone;
     uint64_t quiet = now_ - last_progress_;
-    if (quiet >= kBarrierCycles && all_at_barrier(outputs) && !is_owed) return Stop::kDeadlock;
-    return quiet >= watchdog_ ? Stop::kHang : Stop::kNone;
+    if (quiet >= kBarrierCycles && all_at_barrier(outputs) && !is_owed) return StopReason::kDeadlock;
+    return quiet >= watchdog_ ? StopReason::kHang : StopReason::kNone;
 }
 
 CoreState LoneCores::core_state(uint32_t number) const {

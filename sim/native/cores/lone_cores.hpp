@@ -16,7 +16,7 @@ public:
     LoneCores(const PortTable& ports, Memory& dram, const CoreMemoryParameters& parameters);
 
     void begin(bool starts, uint64_t max_cycles, uint64_t watchdog) override;
-    Stop step(const uint32_t* outputs, uint32_t* inputs);
+    StopReason step(const uint32_t* outputs, uint32_t* inputs);
     void allow(uint64_t first, uint64_t last) override { image.allow(first, last); }
     const std::string& console() const override { return image.console; }
     CoreState core_state(uint32_t core) const override;
@@ -27,7 +27,7 @@ public:
 
 private:
     bool move(const uint32_t* outputs, uint32_t* inputs);
-    Stop judge(const uint32_t* outputs);
+    StopReason judge(const uint32_t* outputs);
 
     Field start_;
     std::vector<std::unique_ptr<CoreMemory>> memories_;

@@ -18,7 +18,7 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
             "write": ("bursts written", "write", Drawing.STACK),
             "read_miss": ("read misses", "held", Drawing.LINE),
             "write_miss": ("write misses", "wait_drain", Drawing.LINE),
-            "slot_stall": ("waits for a free MSHR", "wait_a", Drawing.LINE),
+            "mshr_stall": ("waits for a free MSHR", "wait_a", Drawing.LINE),
             "write_stall": ("write retries", "wait_weights", Drawing.LINE),
             "pipeline_stall": ("waits for another access", "wait_revisit", Drawing.LINE),
             "write_back": ("lines written back", "drain", Drawing.LINE),

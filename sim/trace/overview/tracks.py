@@ -39,7 +39,7 @@ def cluster_tracks(config: ClusterConfig, records: ClusterRecords) -> list[Track
     caches = {unit: of_unit.pop(unit) for unit in CACHES if unit in of_unit}
     tracks = [
         *dma_tracks(config, dma, "read"),
-        *job_tracks(dma),
+        *descriptor_tracks(dma),
         *shared_tracks(config, shared),
         *(track for unit, events in of_unit.items() for track in matrix_tracks(unit, events)),
         *dma_tracks(config, dma, "write"),
@@ -73,17 +73,17 @@ def dma_tracks(config: ClusterConfig, events: dict[str, Counter], kind: str) -> 
             yield Track(title=f"DRAM {kind} m_axi{found[1]}", series=(moved, waits))
 
 
-def job_tracks(events: dict[str, Counter]) -> Iterator[Track]:
+def descriptor_tracks(events: dict[str, Counter]) -> Iterator[Track]:
     """Yield the track of the whole DMA."""
     done = tuple(
         Series(
-            label="descriptor done" if event == "jobs" else event.replace("_", " "),
+            label="descriptor done" if event == "descriptors" else event.replace("_", " "),
             colour=COLOURS["held"],
             signals=(counter.name,),
             drawing=Drawing.MARK,
         )
         for event, counter in events.items()
-        if "jobs" in event
+        if "descriptors" in event
     )
     busy = Series(label="busy", colour=COLOURS["busy"], signals=("dma_busy",))
     yield Track(title="DMA", series=(busy, *done))

@@ -199,7 +199,7 @@ def held_up(pipeline: Pipeline) -> dict[int, list[tuple[str, int, int]]]:
             start = max(life.fetched, -1 if before is None else before) + 1
             run[life.warp], holds = reasons_of(run[life.warp], waits[life.warp], start, life.issued)
         if life.issued is not None:
-            holds.append(("full", life.issued + 1, life.collected))
+            holds.append(("collectors_full", life.issued + 1, life.collected))
         if life.offered is not None and life.done is not None:
             holds.append(("bus", life.offered, life.done))
         found[life.number] = [hold for hold in holds if hold[1] < hold[2]]

@@ -16,7 +16,7 @@ from ...engine.verilator_model import build_model
 from ...harness.binding import Layout
 from .catalog import every_unit
 from .unit import Unit
-from .unit_top import EmittedRack, domain_of, emit_rack
+from .unit_top import EmittedUnitTop, domain_of, emit_unit_top
 
 __all__ = ["UnitBench"]
 
@@ -37,7 +37,7 @@ class UnitBench:
         Optimization level of the C++ compiler, 0 to 3.
     progress : callable or None
         Called with the progress of the build.
-    rack : EmittedRack or None
+    unit_top : EmittedUnitTop or None
         The rack of these units, if already emitted.
 
     """
@@ -48,13 +48,13 @@ class UnitBench:
         *,
         optimize: int = 1,
         progress: Progress | None = None,
-        rack: EmittedRack | None = None,
+        unit_top: EmittedUnitTop | None = None,
     ):
         self.units = {unit.name: unit for unit in units}
         self.numbers = {name: number for number, name in enumerate(self.units)}
-        self.rack = emit_rack(list(self.units.values())) if rack is None else rack
-        library = build_model(self.rack.emission, optimize=optimize, progress=progress)
-        layout = Layout.of(self.rack.emission)
+        self.unit_top = emit_unit_top(list(self.units.values())) if unit_top is None else unit_top
+        library = build_model(self.unit_top.emission, optimize=optimize, progress=progress)
+        layout = Layout.of(self.unit_top.emission)
         self.engine = VerilatorEngine(library, layout, gating="ungated")
 
     @classmethod
@@ -68,11 +68,11 @@ class UnitBench:
             return cls(every_unit(), progress=progress)  # loaded modules may match neither version
 
         def build(directory: Path) -> None:
-            (directory / "rack.pickle").write_bytes(pickle.dumps(emit_rack(every_unit())))
+            (directory / "unit_top.pickle").write_bytes(pickle.dumps(emit_unit_top(every_unit())))
 
         texts = sorted(path.read_text() for path in sources)
-        path = cached("units", digest([*generator_key(), *texts]), build) / "rack.pickle"
-        return cls(every_unit(), progress=progress, rack=pickle.loads(path.read_bytes()))
+        path = cached("units", digest([*generator_key(), *texts]), build) / "unit_top.pickle"
+        return cls(every_unit(), progress=progress, unit_top=pickle.loads(path.read_bytes()))
 
     def __enter__(self):
         return self
@@ -97,7 +97,7 @@ class UnitBench:
             )
             for first in range(0, max(count, 1), CHUNK)
         ]
-        return self.rack.outputs[name].unpack(np.concatenate(parts))
+        return self.unit_top.outputs[name].unpack(np.concatenate(parts))
 
     def pack(self, name: str, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the rows of words that `drive` expects."""
@@ -106,7 +106,7 @@ class UnitBench:
         arrays = dict(inputs)
         if self.start_word(name) is not None:
             arrays["valid"] = np.ones(len(next(iter(arrays.values()))), np.uint8)
-        words = self.rack.inputs[name].pack(arrays, first_word=1)
+        words = self.unit_top.inputs[name].pack(arrays, first_word=1)
         words[:, 0] = self.numbers[name]
         return words
 
@@ -115,7 +115,7 @@ class UnitBench:
         unit = self.units[name]
         return self.engine.vectors(
             words,
-            output_words=self.rack.outputs[name].words,
+            output_words=self.unit_top.outputs[name].words,
             domains=[domain_of(name)],
             latency=unit.latency + 1,
             interval=unit.interval,
@@ -124,5 +124,5 @@ class UnitBench:
 
     def start_word(self, name: str) -> int | None:
         """Return the word index of the unit's ``valid``, if it has one."""
-        ports = {port.name: port for port in self.rack.inputs[name].ports}
+        ports = {port.name: port for port in self.unit_top.inputs[name].ports}
         return 1 + ports["valid"].word if "valid" in ports else None

@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ....hw.arith.float.divide.divide_sqrt import DivideSqrt, DivideSqrtConfig, Operation
+from ....hw.arith.float.divide.divide_sqrt import DivideSqrt, DivideSqrtConfig, DivideSqrtOperation
 from ....hw.arith.float.rounding import FLAGS, FLAGS_LAYOUT, Rounding
 from ....hw.config.formats import BF16, FP16, FP32, FloatFormat
 from ...golden.arith.float.division import divide, square_root
@@ -26,7 +26,7 @@ class DividePorts(wiring.Component):
     Parameters
     ----------
     config : DivideSqrtConfig
-    operation : Operation
+    operation : DivideSqrtOperation
 
     Members
     -------
@@ -47,11 +47,11 @@ class DividePorts(wiring.Component):
     o: Signal
     flags: Signal
 
-    def __init__(self, config: DivideSqrtConfig, operation: Operation):
+    def __init__(self, config: DivideSqrtConfig, operation: DivideSqrtOperation):
         self.config = config
         self.operation = operation
         width = config.form.width
-        divisor = {"b": In(width)} if operation == Operation.DIVIDE else {}
+        divisor = {"b": In(width)} if operation == DivideSqrtOperation.DIVIDE else {}
         super().__init__({
             "valid": In(1),
             "rounding": In(Rounding),
@@ -73,7 +73,7 @@ class DividePorts(wiring.Component):
             self.o.eq(unit.o.payload.result),
             self.flags.eq(unit.o.payload.flags),
         ]
-        if self.operation == Operation.DIVIDE:
+        if self.operation == DivideSqrtOperation.DIVIDE:
             m.d.comb += unit.i.payload.b.eq(self.b)
         return m
 
@@ -149,7 +149,7 @@ def units_of(config: DivideSqrtConfig, group: str, suffix: str) -> list[Unit]:
     return [
         Unit(
             name=f"divide{suffix}",
-            component=partial(DividePorts, config, Operation.DIVIDE),
+            component=partial(DividePorts, config, DivideSqrtOperation.DIVIDE),
             operands=partial(divide_operands, form=form),
             golden=partial(golden_divide, form),
             reference=partial(reference, "fdiv.s", form),
@@ -157,7 +157,7 @@ def units_of(config: DivideSqrtConfig, group: str, suffix: str) -> list[Unit]:
         ),
         Unit(
             name=f"square_root{suffix}",
-            component=partial(DividePorts, config, Operation.SQUARE_ROOT),
+            component=partial(DividePorts, config, DivideSqrtOperation.SQUARE_ROOT),
             operands=partial(square_root_operands, form=form),
             golden=partial(golden_square_root, form),
             reference=partial(reference, "fsqrt.s", form),

@@ -1,4 +1,4 @@
-"""Rack of all units in parallel, each with its own clock, between two buses."""
+"""UnitTop of all units in parallel, each with its own clock, between two buses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from ....hw.emit.emitter import emit
 from .lanes import Lanes, Port, ports_of
 from .unit import Unit
 
-__all__ = ["EmittedRack", "Rack", "domain_of", "emit_rack"]
+__all__ = ["EmittedUnitTop", "UnitTop", "domain_of", "emit_unit_top"]
 
 
-class Rack(wiring.Component):
+class UnitTop(wiring.Component):
     """Multiplexer of all units: connects the selected one to the input and output bus.
 
     Only a unit with a running clock is active. Its inputs are registered with that clock, so the
@@ -72,7 +72,7 @@ class Rack(wiring.Component):
 
 
 @dataclass(frozen=True)
-class EmittedRack:
+class EmittedUnitTop:
     """Verilog of a rack, and the positions of each unit's ports on its buses."""
 
     emission: Emission
@@ -80,10 +80,10 @@ class EmittedRack:
     outputs: dict[str, Lanes]
 
 
-def emit_rack(units: Sequence[Unit]) -> EmittedRack:
+def emit_unit_top(units: Sequence[Unit]) -> EmittedUnitTop:
     """Emit the units as one Verilog design."""
-    rack = Rack(units)
-    return EmittedRack(emit(rack, "units"), rack.inputs, rack.outputs)
+    unit_top = UnitTop(units)
+    return EmittedUnitTop(emit(unit_top, "units"), unit_top.inputs, unit_top.outputs)
 
 
 def domain_of(name: str) -> str:

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.cluster.cluster_barrier import Synchronizer
+from spica.hw.cluster.cluster_barrier import ClusterBarrier
 from spica.hw.emit.emitter import emit
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.cluster.cluster_barrier import Arrival, SynchronizerModel, Taken
+from spica.sim.golden.cluster.cluster_barrier import Arrival, ClusterBarrierModel, Taken
 from spica.sim.iss.program_bench import small_config
 from spica.synth.measure import measure
 
@@ -18,7 +18,7 @@ def config_of(cores, barriers):
 
 
 class Driver:
-    """Requests of all cores, cycle by cycle, for the synchronizer and its model.
+    """Requests of all cores, cycle by cycle, for the cluster barrier and its model.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Driver:
     """
 
     def __init__(self, cores, barriers):
-        self.dut = Synchronizer(config_of(cores, barriers))
+        self.dut = ClusterBarrier(config_of(cores, barriers))
         require_no_loop(self.dut, ports=[])
-        self.model = SynchronizerModel(cores, barriers)
+        self.model = ClusterBarrierModel(cores, barriers)
         self.requests: list[Arrival | None] = [None] * cores
         self.opens = None  # in the previous cycle
         self.opened, self.released, self.refused = [], [], 0
@@ -184,11 +184,11 @@ def test_nobody_waits_for_more_than_all_others():
 
 
 def test_cells_and_depth():
-    measured = measure(Synchronizer(config_of(8, 16)), "synchronizer")
+    measured = measure(ClusterBarrier(config_of(8, 16)), "cluster_barrier")
     assert measured.cells <= 200
     assert measured.depth <= 45
 
 
 def test_it_is_emitted():
-    verilog = emit(Synchronizer(config_of(3, 5)), name="synchronizer").verilog
-    assert "module synchronizer(" in verilog
+    verilog = emit(ClusterBarrier(config_of(3, 5)), name="cluster_barrier").verilog
+    assert "module cluster_barrier(" in verilog

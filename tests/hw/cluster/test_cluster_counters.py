@@ -13,7 +13,7 @@ from spica.hw.isa.memory_map import COUNTERS_END
 from spica.hw.matrix.matrix_unit import matrix_unit_events
 from spica.hw.memory.dma.dma import dma_events
 from spica.hw.memory.l2.l2_slice import EVENTS
-from spica.hw.memory.path.layouts import path_events
+from spica.hw.memory.path.layouts import memory_unit_events
 from spica.hw.memory.shared.shared_memory import cluster_ports, shared_events
 from spica.sim.engine.testbench import require_no_loop, simulate
 
@@ -125,7 +125,7 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
         "l2": data.StructLayout(dict.fromkeys(EVENTS, 1)),
     }
     if config.cores:
-        known |= dict.fromkeys(("l1i", "l1d"), path_events(config))
+        known |= dict.fromkeys(("l1i", "l1d"), memory_unit_events(config))
     for row in table:
         several = {"l1i": config.cores, "l1d": config.cores, "l2": config.axi.masters}
         times = row.times([Signal(known[row.unit])] * several.get(row.unit, 1))

@@ -5,13 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.cluster.unit_register_bus import Devices
+from spica.hw.cluster.unit_register_bus import UnitRegisterBus
 from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
 from spica.hw.isa.memory_map import MATRIX, MATRIX_BASE, WINDOW_BYTES
 from spica.sim.engine.testbench import require_no_loop
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
-from support.cluster.unit_register_bus_bench import DevicesBench, Program, Speaker, answer_to
+from support.cluster.unit_register_bus_bench import (
+    Program,
+    Speaker,
+    UnitRegisterBusBench,
+    answer_to,
+)
 
 CISC = MATRIX["cisc"].offset
 
@@ -51,14 +56,14 @@ def source_of(data: int) -> int:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_converts(name):
-    require_no_loop(Devices, CONFIGS[name])
+    require_no_loop(UnitRegisterBus, CONFIGS[name])
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_access_reaches_its_unit_once_and_in_order(name, stall):
     config = CONFIGS[name]
-    bench = DevicesBench(config, seed=len(name), stall=stall)
+    bench = UnitRegisterBusBench(config, seed=len(name), stall=stall)
     rng, count = bench.rng, 120
     offsets = [0, 0x10, 0x18, CISC, 0xC0, 0xFC]
     sent: dict[str, dict[int, list]] = defaultdict(lambda: defaultdict(list))
@@ -101,7 +106,7 @@ def test_every_access_reaches_its_unit_once_and_in_order(name, stall):
 
 def test_an_access_waits_for_at_most_one_of_everybody_else():
     config = CONFIGS["many"]
-    bench = DevicesBench(config, seed=1)
+    bench = UnitRegisterBusBench(config, seed=1)
     at = bench.bases["matrix"]
     for number, core in enumerate(bench.cores):
         core.todo.extend([(at + 0x10, 1, number)] * 100)
@@ -118,7 +123,7 @@ def test_an_access_waits_for_at_most_one_of_everybody_else():
 
 
 def test_words_and_accesses_of_a_core_take_turns():
-    bench = DevicesBench(CONFIGS["one"], seed=2)
+    bench = UnitRegisterBusBench(CONFIGS["one"], seed=2)
     bench.cores[0].todo.extend((MATRIX_BASE + 0x10, 1, n) for n in range(60))
     bench.speakers[0].todo.extend(0x8000_0000 | n << 8 for n in range(60))
     bench.run(cycles=150)
@@ -129,7 +134,7 @@ def test_words_and_accesses_of_a_core_take_turns():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_words_and_accesses_of_a_warp_come_in_its_order(seed):
-    bench = DevicesBench(CONFIGS["two"], seed=seed, stall=0.6)
+    bench = UnitRegisterBusBench(CONFIGS["two"], seed=seed, stall=0.6)
     program = Program(bench.cores[0], bench.speakers[0], bench.rng, 60)
     bench.cores[0], bench.speakers[0] = program, Speaker(bench.dut.command[1], [], bench.rng, 0)
     del bench.speakers[1]
@@ -141,7 +146,7 @@ def test_words_and_accesses_of_a_warp_come_in_its_order(seed):
 
 
 def test_what_a_unit_holds_does_not_keep_others_from_other_units():
-    bench = DevicesBench(CONFIGS["two"], seed=3, holds={"matrix": 1.0})
+    bench = UnitRegisterBusBench(CONFIGS["two"], seed=3, holds={"matrix": 1.0})
     bench.cores[0].todo.extend([(MATRIX_BASE, 1, 0)] + [(bench.bases["dma"], 1, 1)] * 3)
     bench.cores[1].todo.extend([(bench.bases["dma1"], 1, 2)] * 20)
     bench.hosts["matrix"].todo.append((0, 0, 0))
@@ -152,7 +157,7 @@ def test_what_a_unit_holds_does_not_keep_others_from_other_units():
 
 
 def test_latency_is_as_stated():
-    bench = DevicesBench(CONFIGS["many"], seed=4)
+    bench = UnitRegisterBusBench(CONFIGS["many"], seed=4)
     bench.cores[2].todo.append((bench.bases["matrix2"] + 4, 0, 0))
     bench.hosts["dma"].todo.append((4, 0, 0))
     bench.run()
@@ -161,7 +166,7 @@ def test_latency_is_as_stated():
 
 
 def test_addresses_without_a_unit_are_refused():
-    bench = DevicesBench(CONFIGS["two"], seed=6)
+    bench = UnitRegisterBusBench(CONFIGS["two"], seed=6)
     bases = bench.bases.values()
     holes = [at for at in range(0, WINDOW_BYTES, 0x100) if at not in bases]
     bench.cores[1].todo.extend((at, n % 2, n) for n, at in enumerate(holes))
@@ -174,5 +179,5 @@ def test_addresses_without_a_unit_are_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("cores", [4, 32])
 def test_depth_is_within_budget(cores):
-    measured = measure(Devices(cluster(cores, 4)), "devices")
+    measured = measure(UnitRegisterBus(cluster(cores, 4)), "devices")
     assert too_deep(measured) == {}

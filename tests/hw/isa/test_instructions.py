@@ -11,7 +11,7 @@ from elftools.elf.elffile import ELFFile
 
 from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, assemble, disassemble
 from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
-from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterFile
+from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from spica.hw.isa.instructions import INSTRUCTIONS, find
 
 #: Instructions that a compiler for RV32IMF supports.
@@ -148,7 +148,7 @@ def test_custom_instructions_are_those_of_a_compiler(tmp_path):
         files = list(INSTRUCTIONS[name].registers.values())
         for _ in range(8):
             names = [
-                rng.choice(INTEGER_NAMES if file is RegisterFile.INTEGER else FLOAT_NAMES)
+                rng.choice(INTEGER_NAMES if file is RegisterClass.INTEGER else FLOAT_NAMES)
                 for file in files
             ]
             assert len(names) == count

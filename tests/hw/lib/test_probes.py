@@ -6,7 +6,12 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.lib.probes import SpreadResponseSignature, SpreadSignature, gather, spread
+from spica.hw.lib.probes import (
+    FlattenedResponseSignature,
+    FlattenedStreamSignature,
+    flatten,
+    unflatten,
+)
 from spica.hw.lib.streams import ResponseSignature
 from spica.sim.engine.testbench import require_no_loop, simulate
 
@@ -32,21 +37,21 @@ class RoundTrip(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for source, sink, signature in (
-            (self.i, self.o, SpreadSignature(LAYOUT)),
-            (self.response, self.response_out, SpreadResponseSignature(LAYOUT)),
+            (self.i, self.o, FlattenedStreamSignature(LAYOUT)),
+            (self.response, self.response_out, FlattenedResponseSignature(LAYOUT)),
         ):
             port = signature.create()
-            spread(m, source, port)
-            gather(m, port, sink)
+            flatten(m, source, port)
+            unflatten(m, port, sink)
         return m
 
 
 def test_fields_without_bits_have_no_port():
-    for signature in (SpreadSignature(LAYOUT), SpreadResponseSignature(LAYOUT)):
+    for signature in (FlattenedStreamSignature(LAYOUT), FlattenedResponseSignature(LAYOUT)):
         names = set(signature.members) - {"valid", "ready"}
         assert names == {"tag", "words", "inner"}
-    assert "ready" not in SpreadResponseSignature(LAYOUT).members
-    assert SpreadSignature(LAYOUT).members["words"].shape == 21
+    assert "ready" not in FlattenedResponseSignature(LAYOUT).members
+    assert FlattenedStreamSignature(LAYOUT).members["words"].shape == 21
 
 
 def test_it_converts():

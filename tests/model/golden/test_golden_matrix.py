@@ -17,7 +17,7 @@ from spica.sim.engine.testbench import simulate
 from spica.sim.golden.matrix.command.command_decoder import CommandModel
 from spica.sim.golden.matrix.matrix_unit import operand_a, operand_b
 from spica.sim.golden.matrix.systolic.sequencer import (
-    expected_jobs,
+    expected_descriptors,
     expected_rows,
     expected_steps,
     expected_weights,
@@ -80,13 +80,15 @@ class Loops:
         self.values = systolic_os(stored[:, None], ones, 1, operand=self.matrix.operand)[:, 0]
 
     def run(self, operation):
-        jobs = expected_jobs(self.config, operation)
-        for job in jobs:
-            if job["direction"] == "LOAD":
-                for row in range(job["rows"]):
-                    source = job["dram"] + row * job["dram_pitch"]
-                    target = SHARED_BASE + job["local"] + row * job["local_pitch"]
-                    self.memory.write(target, self.memory.read(source, job["bytes"]).tobytes())
+        descriptors = expected_descriptors(self.config, operation)
+        for descriptor in descriptors:
+            if descriptor["direction"] == "LOAD":
+                for row in range(descriptor["rows"]):
+                    source = descriptor["dram"] + row * descriptor["dram_pitch"]
+                    target = SHARED_BASE + descriptor["local"] + row * descriptor["local_pitch"]
+                    self.memory.write(
+                        target, self.memory.read(source, descriptor["bytes"]).tobytes()
+                    )
         if operation["compute"]:
             shared = self.memory.shared.tobytes()
             if self.matrix.dataflow == "weight_stationary":
@@ -94,7 +96,7 @@ class Loops:
             else:
                 self.steps(operation, shared)
         if operation["store"]:
-            self.store(operation, jobs[-1])
+            self.store(operation, descriptors[-1])
 
     def rows(self, operation, shared):
         weights = self.values[expected_weights(self.config, operation, shared)]
@@ -123,16 +125,16 @@ class Loops:
                 if last:
                     chains = []
 
-    def store(self, operation, job):
+    def store(self, operation, descriptor):
         wide = operation["wide"]
         matrix = self.matrix
         form = (matrix.accumulator_format if wide else matrix.narrow_format).name
         scale = np.uint32(operation["scale"]).view(np.float32) if matrix.scales else None
-        spills = job["direction"] == "SPILL"
+        spills = descriptor["direction"] == "SPILL"
         start, pitch = (
-            (SHARED_BASE + job["local"], job["local_pitch"])
+            (SHARED_BASE + descriptor["local"], descriptor["local_pitch"])
             if spills
-            else (job["dram"], job["dram_pitch"])
+            else (descriptor["dram"], descriptor["dram_pitch"])
         )
         # Block by block: the write order if rows overlap in memory.
         width, height = operation["width"], operation["height"]

@@ -125,14 +125,14 @@ def test_operands_are_what_the_decoder_says():
         found = decode(instruction.word, given.pc)
         seen.add(given.operation)
         assert (found["port"], found["operation"]) == (Port.CONTROL, given.operation)
-        assert found["blocks"]
+        assert found["stalls_warp"]
         assert found["writes"] == given.writes
         if given.writes:
             assert found["rd"] == given.rd
         if given.operation.name.startswith("CSRR"):
             assert found["immediate"] & 0x1FFFF == given.immediate
             assert found["b_is_immediate"] == given.b_is_immediate
-            assert found["drains"]
+            assert found["serialises"]
         if given.operation in (Operation.TMC, Operation.PRED, Operation.END):
             assert found["reads"] >> EXIT_CODE_OPERAND & 1
             assert found["sources"][EXIT_CODE_OPERAND] == EXIT_CODE

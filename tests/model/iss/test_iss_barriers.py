@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine
 
 A0, A1, S0, S1 = map(INTEGER_NAMES.index, ("a0", "a1", "s0", "s1"))
@@ -50,7 +50,7 @@ def test_warps_wait_until_as_many_have_arrived(count, scope):
     assert waiting(iss) == set()
     assert all(iss.warp(0, warp).pc == ENTRY + 4 for warp in order)
     assert iss.statistics.barriers == count
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
 
 
 @pytest.mark.parametrize("scope", ["cluster", "core"])
@@ -85,7 +85,7 @@ def test_cluster_opens_when_every_core_has_arrived_with_its_own_count():
     assert len(waiting(iss)) == 6
     arrive(iss, (1, 2))
     assert waiting(iss) == set()
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
 
 
 def test_core_opens_for_itself():
@@ -119,7 +119,7 @@ def test_operands_are_those_of_the_last_active_lane():
 
 
 @pytest.mark.parametrize(("scope", "cores"), [("cluster", 1), ("cluster", 3), ("core", 3)])
-@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
 def test_a_barrier_is_used_again_and_again(scope, cores, schedule):
     """Each warp counts its rounds, and checks after each barrier that all others are equal."""
     program = f"""
@@ -162,7 +162,7 @@ def test_a_barrier_is_used_again_and_again(scope, cores, schedule):
     """
     for seed in range(1, 4):
         iss = machine(program, cores=cores, barrier_scope=scope, schedule=schedule, seed=seed)
-        assert iss.run(1_000_000).stop is Stop.DONE
+        assert iss.run(1_000_000).stop is StopReason.DONE
         places = list(product(range(cores), range(4)))
         assert [lanes_of(iss, S1, core=c, warp=w)[0] for c, w in places] == [0] * len(places)
         assert iss.statistics.barriers == 40 * len(places)

@@ -11,12 +11,12 @@ from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_ws
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 
 VIRGO = PRESETS["virgo"]
 M, N, K = VIRGO.matrix.tile
 A, B, C = (DRAM_BASE + offset for offset in (0x100000, 0x200000, 0x300000))
-SCHEDULES = [("in_turn", 1), ("random", 1), ("random", 2)]
+SCHEDULES = [("round_robin", 1), ("random", 1), ("random", 2)]
 
 
 def operands(depth):
@@ -45,7 +45,7 @@ def run(name, schedule, arguments, a, b, c_bytes):
     stacks = STACK_BYTES * VIRGO.cores * VIRGO.core.warps * VIRGO.core.threads
     iss.allow(STACK_TOP - stacks, stacks)
     outcome = iss.run(3_000_000)
-    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 0), outcome
+    assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 0), outcome
     assert iss.devices.idle and not iss.devices.error
     return iss
 

@@ -19,11 +19,11 @@ from spica.hw.isa.memory_map import (
 from spica.hw.isa.program import assemble_program
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_os, systolic_ws
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.iss.outcome import Cause, StopReason
 
 TINY = PRESETS["tiny"]
 A, B, C, COPY = (DRAM_BASE + offset for offset in (0x100000, 0x200000, 0x300000, 0x400000))
-SCHEDULES = [("in_turn", 1), *(("random", seed) for seed in range(1, 9))]
+SCHEDULES = [("round_robin", 1), *(("random", seed) for seed in range(1, 9))]
 
 END = "\n        li gp, 0\n        vx_tmc zero\n"
 
@@ -173,7 +173,7 @@ def test_a_long_product_in_two_buffers(schedule, cisc_map, by_register):
     writer.fence()
     writer.copy(C, COPY, m * n // 2)
     iss, outcome = run(writer, config, a, b, schedule)
-    assert outcome.stop is Stop.DONE and outcome.exit_code == 0, outcome
+    assert outcome.stop is StopReason.DONE and outcome.exit_code == 0, outcome
     for address in (C, COPY):
         assert np.array_equal(bits_at(iss, address, (m, n)), expected(config, a, b))
     assert iss.devices.idle and not iss.devices.error
@@ -202,7 +202,7 @@ def test_the_dma_brings_operands(schedule):
     writer.command("compute", **PLACES)
     writer.command("store")
     iss, outcome = run(writer, config, a, b, schedule)
-    assert outcome.stop is Stop.DONE
+    assert outcome.stop is StopReason.DONE
     # The program does not wait for the store, which is done when the program ends.
     assert np.array_equal(bits_at(iss, C, (m, n)), expected(config, a, b))
 
@@ -212,7 +212,7 @@ def test_a_compute_without_a_fence_is_a_fault():
     writer.command("load", **PLACES)
     writer.command("compute", **PLACES)
     iss, outcome = run(writer, TINY, a, b, SCHEDULES[0])
-    assert outcome.stop is Stop.FAULT
+    assert outcome.stop is StopReason.FAULT
     fault = outcome.fault
     assert fault.cause is Cause.DEVICE and (fault.core, fault.warp, fault.lanes) == (0, 0, 1)
     for part in (
@@ -231,7 +231,7 @@ def test_a_dma_load_without_a_fence_is_a_fault():
         writer.set(name, value, "s1", DMA)
     writer.command("compute", **PLACES)
     _, outcome = run(writer, TINY, a, b, SCHEDULES[0])
-    assert outcome.stop is Stop.FAULT and outcome.fault.cause is Cause.DEVICE
+    assert outcome.stop is StopReason.FAULT and outcome.fault.cause is Cause.DEVICE
     assert "0xFF000040 to 0xFF000080" not in outcome.fault.sentence  # it names the bytes read
     assert "which load 1 of the DMA (DRAM 0x80100000 to 0xFF000040) writes and" in (
         outcome.fault.sentence
@@ -247,7 +247,7 @@ def test_who_does_not_wait_reads_what_was_there_before():
     writer.command("store")
     writer.copy(C, COPY, m * n // 2)
     iss, outcome = run(writer, TINY, a, b, SCHEDULES[0])
-    assert outcome.stop is Stop.DONE
+    assert outcome.stop is StopReason.DONE
     right = expected(TINY, a, b)
     assert np.array_equal(bits_at(iss, C, (m, n)), right)
     assert not np.any(bits_at(iss, COPY, (m, n)))
@@ -258,7 +258,7 @@ def test_a_program_sees_what_was_refused():
     writer.command("compute", a=0, b=16)
     writer.text += f"        lw gp, {MATRIX['error'].offset}(s0)\n        vx_tmc zero\n"
     iss, outcome = run(writer, TINY, a, b, SCHEDULES[0])
-    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 2)
+    assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 2)
     assert "a command out of range (first rejected command: 0x00100000)" in (iss.devices.describe())
 
 

@@ -184,5 +184,5 @@ def test_a_cluster_without_matrix_unit():
 
 
 def test_a_schedule_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="schedule must be one of in_turn, random, not 'lazy'"):
+    with pytest.raises(ValueError, match="schedule must be one of round_robin, random, not 'lazy'"):
         DeviceBench(TINY, schedule="lazy")

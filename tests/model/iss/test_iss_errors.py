@@ -7,7 +7,7 @@ from spica.hw.isa.assembly import INTEGER_NAMES, disassemble
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
-from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.iss.outcome import Cause, StopReason
 from spica.sim.iss.program_bench import give, machine
 
 A0, A1, A2 = map(INTEGER_NAMES.index, ("a0", "a1", "a2"))
@@ -61,7 +61,7 @@ def fault_of(iss, cause, *, lanes=0b0110, address=None, says=""):
     for part in parts:
         assert part in fault.sentence, fault.sentence
     outcome = iss.run(10)
-    assert (outcome.stop, outcome.instructions, outcome.fault) == (Stop.FAULT, 0, fault)
+    assert (outcome.stop, outcome.instructions, outcome.fault) == (StopReason.FAULT, 0, fault)
     assert everything(iss) == before
     return fault
 
@@ -332,7 +332,7 @@ def test_running_off_the_end_of_what_was_placed():
     iss = placed("nop\nnop", steps=0)
     iss.allow(ENTRY, 8)
     outcome = iss.run()
-    assert (outcome.stop, outcome.instructions) == (Stop.FAULT, 2)
+    assert (outcome.stop, outcome.instructions) == (StopReason.FAULT, 2)
     assert (outcome.fault.cause, outcome.fault.pc) == (Cause.OUTSIDE_MEMORY, ENTRY + 8)
 
 
@@ -391,17 +391,17 @@ def test_more_warps_than_a_barrier_is_for():
 # Runs that do not end
 
 
-@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
 def test_deadlock(schedule):
     """One warp waits for another that has ended, on one core of two."""
     iss = placed("vx_bar a0, a1\nvx_tmc x0", {A0: 3, A1: 2}, schedule=schedule)
     outcome = iss.run()
-    assert (outcome.stop, outcome.instructions, outcome.fault) == (Stop.DEADLOCK, 1, None)
+    assert (outcome.stop, outcome.instructions, outcome.fault) == (StopReason.DEADLOCK, 1, None)
     assert iss.warp(CORE, WARP).waits == "barrier 3: 1 of 2 warps of core 1 have arrived"
     # The missing warp releases both.
     give(iss, {A0: 3, A1: 2}, core=CORE, warp=0)
     give(iss, {A0: 3, A1: 1}, core=0, warp=0)
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
 
 
 @pytest.mark.parametrize("limit", [1, 2, 999, 1000])
@@ -409,7 +409,7 @@ def test_limit(limit):
     iss = machine("loop: addi a0, a0, 1\nj loop")
     for runs in (1, 2):
         outcome = iss.run(limit)
-        assert (outcome.stop, outcome.instructions) == (Stop.LIMIT, limit)
+        assert (outcome.stop, outcome.instructions) == (StopReason.LIMIT, limit)
         assert int(iss.warp(0, 0).integers[A0, 0]) == (runs * limit + 1) // 2
 
 
@@ -420,7 +420,7 @@ def test_the_other_warps_stand_where_they_were_when_one_faults():
     for warp in range(2):
         give(iss, {}, warp=warp, mask=1)
     outcome = iss.run(100)
-    assert (outcome.stop, outcome.fault.warp) == (Stop.FAULT, 1)
+    assert (outcome.stop, outcome.fault.warp) == (StopReason.FAULT, 1)
     assert outcome.instructions == 5
     assert [pc for pc, _, _ in iss.history(0, 1)] == [ENTRY, ENTRY + 4]
     assert assemble_program(text).labels["fine"] == iss.warp(0, 0).pc - 4

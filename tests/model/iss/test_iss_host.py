@@ -16,7 +16,7 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.iss import machine as machine_module
 from spica.sim.iss.library import build_library
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.iss.outcome import Cause, StopReason
 from spica.sim.iss.table import header
 
 ONE_CORE = replace(PRESETS["core"], core=CoreConfig(warps=2, threads=4))
@@ -63,7 +63,7 @@ target: addi a0, a0, 1
         vx_tmc zero
     """
     iss = loaded(text)
-    assert iss.run(1000).stop is Stop.DONE
+    assert iss.run(1000).stop is StopReason.DONE
     assert iss.warp(0, 0).integers[10, 0] == 1 + 2 * 32
 
 
@@ -97,7 +97,7 @@ target: addi a0, a0, 1
         vx_tmc zero
     """
     iss = loaded(text)
-    assert iss.run(1000).stop is Stop.DONE
+    assert iss.run(1000).stop is StopReason.DONE
     assert iss.warp(0, 0).integers[10, :2].tolist() == [17, 17]
 
 
@@ -120,7 +120,7 @@ def test_programs_command_the_dma(wait):
     iss = loaded(dma_program(wait), VIRGO)
     data = np.arange(128, dtype=np.uint8)
     iss.write(0x8010_0000, data)
-    assert iss.run(10_000).stop is Stop.DONE
+    assert iss.run(10_000).stop is StopReason.DONE
     assert np.array_equal(iss.read(SHARED_BASE, 128), data)
     assert iss.devices.idle
 
@@ -130,7 +130,7 @@ def test_a_device_that_fails_when_the_program_has_ended():
     iss.allow(ENTRY, 0x1000)
     iss.allow(0x8010_0000, 100)
     outcome = iss.run(10_000)
-    assert outcome.stop is Stop.FAULT
+    assert outcome.stop is StopReason.FAULT
     assert outcome.fault.cause is Cause.DEVICE
     assert outcome.fault.sentence.startswith("device: ")
 
@@ -147,7 +147,7 @@ def test_what_a_device_raises_reaches_who_runs():
     with pytest.raises(KeyboardInterrupt):
         iss.step(0, 0)
     del iss.devices.read
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
 
 
 def test_an_interrupt_before_it_can_be_kept(monkeypatch):
@@ -186,7 +186,7 @@ def test_a_command_word_without_a_matrix_unit():
 def test_what_cannot_be_a_machine():
     with pytest.raises(UserError, match="needs cores"):
         Iss(PRESETS["matrix"])
-    with pytest.raises(UserError, match="schedule must be one of in_turn, random, not 'x'"):
+    with pytest.raises(UserError, match="schedule must be one of round_robin, random, not 'x'"):
         Iss(ONE_CORE, schedule="x")
     with pytest.raises(UserError, match="entry must be a 32-bit multiple of 4"):
         Iss(ONE_CORE).reset(ENTRY + 2)

@@ -6,11 +6,11 @@ import pytest
 from spica.hw.config.formats import FP32
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
-from spica.hw.isa.encoding import RegisterFile
+from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.instructions import INSTRUCTIONS, Unit
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.sim.golden.arith.float.operands import random_bits
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine, merged
 from support.programs.code_writer import encode
 
@@ -64,7 +64,7 @@ def test_only_active_lanes_write_and_each_its_own_result(name, mask):
     elif name == "jalr":
         values[10] = [ENTRY + 8] * THREADS
     iss, retired = executed(name, mask, values)
-    row = 5 + 32 * (instruction.writes is RegisterFile.FLOAT)
+    row = 5 + 32 * (instruction.writes is RegisterClass.FLOAT)
     for lane, found in enumerate(lanes_of(iss, row)):
         if not mask >> lane & 1:
             assert found == OLD + row
@@ -138,7 +138,7 @@ def test_every_register_can_be_read():
     )
     assert len(numbers) > 80
     iss = machine("\n".join(f"csrrs a0, {number}, zero" for number in numbers) + "\nvx_tmc x0")
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
 
 
 @pytest.mark.parametrize("name", [name for name, csr in CSRS.items() if csr.access == "ignored"])

@@ -10,10 +10,10 @@ from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.memory_map import CONSOLE_BASE, DMA_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.iss.outcome import Cause, StopReason
 from spica.sim.iss.program_bench import END, START
 
-SCHEDULES = ("in_turn", "random")
+SCHEDULES = ("round_robin", "random")
 
 
 def machine_of(cores=1, warps=4, threads=4, **options):
@@ -56,13 +56,13 @@ def test_a_run_that_is_done():
         sb t1, 0(t0)
     {END}"""
     iss, outcome = ran(text, cores=2)
-    assert (outcome.stop, outcome.exit_code, outcome.fault) == (Stop.DONE, 5, None)
+    assert (outcome.stop, outcome.exit_code, outcome.fault) == (StopReason.DONE, 5, None)
     assert outcome.instructions == iss.statistics.instructions == 10
     assert iss.console == b"!!"
     assert iss.run().instructions == 0
     iss.reset()
     assert (iss.console, iss.statistics.instructions, iss.exit_code) == (b"", 0, 0)
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
 
 
 def test_the_first_exit_code_that_is_not_zero():
@@ -73,7 +73,7 @@ def test_the_first_exit_code_that_is_not_zero():
 def test_only_warp_0_tells_the_exit_code():
     waits = "beqz gp, out\nnop\nnop\nnop\nout:"
     _, outcome = ran(f"{START}\ncsrr gp, warp_id\n{waits}{END}")
-    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 0)
+    assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 0)
 
 
 def test_ecall_ends_warps_that_wait():
@@ -90,7 +90,7 @@ def test_ecall_ends_warps_that_wait():
         ecall
     """
     iss, outcome = ran(text)
-    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 3)
+    assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 3)
     assert [iss.warp(0, warp).waits for warp in range(4)] == [""] * 4
     assert not any(iss.warp(0, warp).active for warp in range(4))
 
@@ -123,10 +123,10 @@ def test_a_reset_forgets_a_tile_that_is_on_its_way():
 def test_a_limit_stops_and_the_run_goes_on():
     iss = loaded("again: addi a0, a0, 1\nj again")
     outcome = iss.run(7)
-    assert (outcome.stop, outcome.instructions) == (Stop.LIMIT, 7)
+    assert (outcome.stop, outcome.instructions) == (StopReason.LIMIT, 7)
     assert iss.warp(0, 0).integers[10, 0] == 4
     assert iss.run(0).instructions == 0
-    assert iss.run(1).stop is Stop.LIMIT
+    assert iss.run(1).stop is StopReason.LIMIT
     assert iss.statistics.instructions == 8
     with pytest.raises(UserError, match="limit must not be negative, not -1"):
         iss.run(-1)
@@ -140,7 +140,7 @@ def test_a_deadlock_says_who_waits_for_whom(schedule):
     text = START + BARRIER.format(count=4) + END
     iss = loaded(text.replace("num_warps", "warp_mask"), schedule=schedule)
     outcome = iss.run()
-    assert outcome.stop is Stop.DEADLOCK
+    assert outcome.stop is StopReason.DEADLOCK
     assert iss.warp(0, 0).waits == "barrier 1: 1 of 4 warps of core 0 have arrived"
     assert iss.warp(0, 0).active and not iss.warp(0, 1).active
     assert iss.step(0, 0) is None and iss.step(0, 1) is None
@@ -149,14 +149,14 @@ def test_a_deadlock_says_who_waits_for_whom(schedule):
 def test_a_deadlock_of_cores():
     text = f"csrr t0, core_id\nbeqz t0, out\n{BARRIER.format(count=1)}\nout: {END}"
     iss, outcome = ran(text, cores=3)
-    assert outcome.stop is Stop.DEADLOCK
+    assert outcome.stop is StopReason.DEADLOCK
     assert iss.warp(2, 0).waits == "barrier 1: core 2 has arrived, core 0 not yet"
 
 
 def test_a_deadlock_of_one_warp_of_each_core():
     text = "csrr t0, core_id\nbeqz t0, out\nli a0, 0x80000001\nli a1, 3\nvx_bar a0, a1\nout:" + END
     iss, outcome = ran(text, cores=3, barrier_scope="core")
-    assert outcome.stop is Stop.DEADLOCK
+    assert outcome.stop is StopReason.DEADLOCK
     assert iss.warp(1, 0).waits == "barrier 1: 2 of 3 cores have arrived"
 
 
@@ -207,11 +207,11 @@ wrong:  {wrong}
     iss = machine_of(schedule=schedule)
     iss.write(ENTRY, program.data)
     before = len(program) - 1
-    assert iss.run(before).stop is Stop.LIMIT
+    assert iss.run(before).stop is StopReason.LIMIT
     state = state_of(iss)
     outcome = iss.run()
     fault = outcome.fault
-    assert (outcome.stop, outcome.instructions) == (Stop.FAULT, 0)
+    assert (outcome.stop, outcome.instructions) == (StopReason.FAULT, 0)
     assert (fault.cause, fault.lanes) == (cause, lanes)
     assert (fault.core, fault.warp, fault.pc) == (0, 0, program.labels["wrong"])
     assert fault.word == program[-1]

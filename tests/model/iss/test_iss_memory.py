@@ -13,7 +13,7 @@ from spica.hw.isa.memory_map import (
     PRINT_BYTES,
     SHARED_BASE,
 )
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine, run_warp
 
 A0, A1, A2, A3 = map(INTEGER_NAMES.index, ("a0", "a1", "a2", "a3"))
@@ -47,7 +47,7 @@ def test_every_hart_has_a_byte_lane_of_the_console():
     for core in range(2):
         give(iss, {}, core=core, mask=0b1011)
         give(iss, {}, core=core, warp=1, mask=0b0100)
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     # Within one instruction from the lowest lane on; warps of both cores in turn.
     assert iss.console == b"ABDGIJLO"
     assert b"".join(told) == iss.console

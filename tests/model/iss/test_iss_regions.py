@@ -10,7 +10,7 @@ from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.memory_map import COUNTER_DUMP, DRAM_BASE, DRAM_END, ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.iss.outcome import Cause, StopReason
 from spica.sim.iss.program_bench import END, START
 
 
@@ -64,7 +64,7 @@ def test_what_is_left_beside_shared_memory():
         lw a3, 0(a1)
     """
     iss = loaded(text + END)
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     assert words_at(iss, SHARED_BASE + size + 0x200, 1) == [77]
     assert words_at(iss, COUNTER_DUMP + 0xFC, 1) == [77]
     assert iss.warp(0, 0).integers[13, 0] == 77
@@ -84,7 +84,7 @@ def test_regions_bound_what_programs_touch_in_dram():
     iss.allow(ENTRY, 0x1000)
     iss.allow(0x8010_0000, 16)
     outcome = iss.run()
-    assert outcome.stop is Stop.FAULT
+    assert outcome.stop is StopReason.FAULT
     fault = outcome.fault
     assert (fault.cause, fault.lanes, fault.address) == (Cause.OUTSIDE_MEMORY, 0b1100, 0x8010_0010)
     assert fault.sentence == (
@@ -93,7 +93,7 @@ def test_regions_bound_what_programs_touch_in_dram():
     )
     assert words_at(iss, 0x8010_0000, 5) == [0x8010_0000 + 4 * k for k in range(4)] + [0]
     iss.allow(0x8010_0010, 8)
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     assert words_at(iss, 0x8010_0010, 2) == [0x8010_0008, 0x8010_000C]
 
 
@@ -111,7 +111,7 @@ def test_lanes_on_both_sides_of_any_boundary():
     iss.allow(ENTRY, 0x1000)
     iss.allow(0x8010_FFF8, 2)
     iss.allow(0x8010_FFFA, 14)
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     wanted = [0x8010_FFF8 + 4 * k for k in range(4)]
     assert words_at(iss, 0x8010_FFF8, 4) == wanted
     assert iss.warp(0, 0).integers[12].tolist() == wanted

@@ -12,7 +12,7 @@ from spica.hw.isa.assembly import disassemble
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.oracle.qemu import qemu
 from support.oracle.qemu_rv32 import Rv32
 from support.programs.scalar import SCALAR_NAMES, WINDOW, WINDOW_BYTES, scalar_program
@@ -62,7 +62,7 @@ class Pair:
         counts = self.oracle.executed()
         counts[disassemble(program.words[-1])] += 1
         found = self.differences(state)
-        if outcome.stop is not Stop.DONE:
+        if outcome.stop is not StopReason.DONE:
             found.append(f"stopped by {outcome.stop}: {outcome.fault}")
         if outcome.instructions != counts.total():
             found.append(f"{outcome.instructions} instructions, not {counts.total()}")

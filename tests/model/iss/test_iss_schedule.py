@@ -7,15 +7,15 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, CoreConfig
-from spica.hw.isa.encoding import RegisterFile
+from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.instructions import Unit
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.iss.outcome import Cause, StopReason
 from spica.sim.iss.program_bench import END, START
 
-SCHEDULES = ("in_turn", "random")
+SCHEDULES = ("round_robin", "random")
 TIMES = 50
 #: Every warp adds 1 to a word of shared memory many times, without order between its two accesses,
 #: and prints its letter each time.
@@ -55,7 +55,7 @@ even:   vx_join s4
 {END}"""
 
 
-def machine_of(cores=1, warps=4, threads=4, schedule="in_turn", seed=1, **options):
+def machine_of(cores=1, warps=4, threads=4, schedule="round_robin", seed=1, **options):
     core = CoreConfig(warps=warps, threads=threads, divergent_branch="vortex")
     config = replace(PRESETS["core"], cores=cores, core=core, **options)
     return Iss(config, schedule=schedule, seed=seed)
@@ -81,7 +81,7 @@ def state_of(iss):
 def racing(**options):
     """Return the output and the counts of a race."""
     iss = loaded(RACE, **options)
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     return iss.console, int(iss.read(SHARED_BASE, 4).view(np.uint32)[0])
 
 
@@ -106,9 +106,9 @@ def test_where_a_run_is_cut_changes_nothing(schedule):
     whole = loaded(RACE, schedule=schedule)
     whole.run()
     cut = loaded(RACE, schedule=schedule)
-    while (outcome := cut.run(7)).stop is Stop.LIMIT:
+    while (outcome := cut.run(7)).stop is StopReason.LIMIT:
         assert outcome.instructions == 7
-    assert outcome.stop is Stop.DONE
+    assert outcome.stop is StopReason.DONE
     assert state_of(cut) == state_of(whole)
 
 
@@ -123,7 +123,7 @@ def test_a_fault_that_is_mended_leaves_no_trace():
     fault = mended.run().fault
     assert (fault.warp, fault.address) == (1, 0x8010_0004)
     mended.allow(0x8010_0000, 0x1000)
-    assert mended.run().stop is Stop.DONE
+    assert mended.run().stop is StopReason.DONE
     assert state_of(mended) == state_of(whole)
 
 
@@ -160,7 +160,7 @@ def test_what_a_step_tells():
     told = list(records.values())
     assert [each.mask for each in told] == [1, 1, *[5] * (len(told) - 2)]
     assert iss.history(0, 0) == [(each.pc, each.word, each.mask) for each in told]
-    assert told[0].rd == (RegisterFile.INTEGER, 5) and told[0].values.tolist() == [5, 0, 0, 0]
+    assert told[0].rd == (RegisterClass.INTEGER, 5) and told[0].values.tolist() == [5, 0, 0, 0]
     assert told[1].rd is None and told[1].access is None
     assert told[2].values.tolist() == [0, 0, 2, 0]
     store, load, convert, dropped = told[-4:]
@@ -170,9 +170,9 @@ def test_what_a_step_tells():
         assert each.access.addresses.tolist() == addresses
         assert each.access.data.tolist() == [0xFFFE, 0, 0, 0]
     assert store.rd is None
-    assert load.rd == (RegisterFile.INTEGER, 14)
+    assert load.rd == (RegisterClass.INTEGER, 14)
     assert load.values.tolist() == [0xFFFF_FFFE, 0, 0, 0]
-    assert convert.rd == (RegisterFile.FLOAT, 3)
+    assert convert.rd == (RegisterClass.FLOAT, 3)
     assert convert.values.tolist() == [0xC000_0000, 0, 0, 0]
     assert dropped.rd is None
     assert record.fault.cause is Cause.OUTSIDE_MEMORY and record.rd is record.access is None
@@ -197,7 +197,7 @@ def test_history_is_the_last_64():
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_every_size_of_machine(cores, warps, threads, schedule):
     iss = loaded(BUSY, cores=cores, warps=warps, threads=threads, schedule=schedule)
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     warp_width, thread_width = iss.core.warp_width, iss.core.thread_width
     words = iss.read(SHARED_BASE, 4 << 11).view(np.uint32)
     for core in range(cores):

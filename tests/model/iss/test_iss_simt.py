@@ -5,7 +5,7 @@ import pytest
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine, merged, run_warp
 
 A0, A1, A2, S0, RA = map(INTEGER_NAMES.index, ("a0", "a1", "a2", "s0", "ra"))
@@ -24,7 +24,7 @@ def test_tmc_lets_lanes_of_the_mask_go_on(mask):
     iss = machine("vx_tmc a0\ncsrr a1, thread_mask\nvx_tmc x0")
     # The mask is taken from the last lane; values of other lanes do not matter.
     give(iss, {A0: [5, 0, 0, mask]})
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     assert lanes_of(iss, A1) == merged(mask, mask, A1)
 
 
@@ -187,7 +187,7 @@ def test_lanes_loop_as_often_as_each_wants():
         "addi a0, a0, -1\naddi a1, a1, 1\nj loop\nend: csrr a2, thread_mask\nvx_tmc x0"
     )
     give(iss, {A0: [3, 0, 5, 1], A1: 0})
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     assert lanes_of(iss, A1) == [3, 0, 5, 1]
     assert lanes_of(iss, A2) == [15] * 4
 
@@ -200,7 +200,7 @@ def test_vortex_follows_the_last_active_lane():
     for mask, left in ((0b1111, 2), (0b0111, 1)):
         iss = machine(text, divergent_branch="vortex")
         give(iss, {A0: [7, 7, 0, 7], A1: 7}, mask=mask)
-        assert iss.run().stop is Stop.DONE
+        assert iss.run().stop is StopReason.DONE
         assert lanes_of(iss, A2) == merged(mask, left, A2)
         # Every active lane moved together.
         assert iss.history(0, 0)[-1][2] == mask

@@ -10,7 +10,7 @@ import pytest
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.memory_map import ENTRY
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from support.oracle.simt_thread import Thread, run_threads
 from support.programs.simt import INPUT, OWN, OWN_BYTES, simt_program
 
@@ -74,10 +74,10 @@ def check_program(seed, config, counts):
     """Run one program in both schedules; compare memory and the lanes' instructions."""
     program = simt_program(seed, config)
     expected, threads = expected_memory(program, config)
-    for schedule in ("in_turn", "random"):
+    for schedule in ("round_robin", "random"):
         iss = Iss(config, schedule=schedule, seed=seed)
         outcome, memory = run_on(iss, program)
-        assert outcome.stop is Stop.DONE, f"seed {seed}: {outcome}"
+        assert outcome.stop is StopReason.DONE, f"seed {seed}: {outcome}"
         wrong = np.flatnonzero(memory != expected)
         harts = sorted({(program.memory[0] + k - OWN) // OWN_BYTES for k in wrong.tolist()})
         assert not harts, f"seed {seed}, {config.core}: harts {harts}\n{program.text}"

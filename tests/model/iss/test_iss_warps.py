@@ -5,7 +5,7 @@ import pytest
 
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import ENTRY
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine
 
 A0, A1, GP = map(INTEGER_NAMES.index, ("a0", "a1", "gp"))
@@ -55,7 +55,7 @@ def test_warp_0_ends_and_others_go_on():
         "csrr t0, num_warps\nla t1, go\nvx_wspawn t0, t1\nvx_tmc x0\n"
         "go: li t0, 6\nspin: addi t0, t0, -1\nbnez t0, spin\ncsrr a0, warp_mask\nvx_tmc x0"
     )
-    assert iss.run().stop is Stop.DONE
+    assert iss.run().stop is StopReason.DONE
     assert [lanes_of(iss, A0, warp=warp)[0] for warp in range(1, 4)] == [0b1110] * 3
 
 
@@ -68,7 +68,7 @@ def test_environment_calls_end_their_core_with_all_warps(line):
         cores=2,
     )
     outcome = iss.run(10_000)
-    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 7)
+    assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 7)
     assert not any(iss.warp(core, warp).active for core in range(2) for warp in range(4))
     # The other core ended later, with its own value.
     assert lanes_of(iss, GP, core=1)[0] == 9
@@ -91,5 +91,5 @@ def test_exit_code_is_that_of_warp_0(delays):
         f"other: li a0, {delays[1]}\nli gp, 7\nspin: addi a0, a0, -1\nbnez a0, spin\nvx_tmc x0"
     )
     outcome = iss.run()
-    assert (outcome.stop, outcome.exit_code) == (Stop.DONE, 0)
+    assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 0)
     assert lanes_of(iss, GP, warp=1)[0] == 7

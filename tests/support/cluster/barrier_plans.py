@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spica.hw.config import ClusterConfig
-from spica.sim.golden.cluster.barrier_scopes import ClusterBarriersModel, Coming, Told
+from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming, Told
 from spica.sim.golden.core.control.barrier import OF_CORES
 
 __all__ = ["Meeting", "MeetingPlan", "Moment", "step"]
@@ -48,11 +48,11 @@ class Moment:
     told: tuple[Told, ...]
 
 
-def step(model: ClusterBarriersModel, coming: Sequence[Coming | None]) -> Moment:
+def step(model: BarrierSystemModel, coming: Sequence[Coming | None]) -> Moment:
     """Advance the model by one cycle; return the cycle."""
     waiting = tuple(sum(1 << warp for warp in core.waiting) for core in model.cores)
-    synchronizer = model.synchronizer
-    cores = tuple(sum(1 << core for core in cores) for cores in synchronizer.waiting)
+    cluster_barrier = model.cluster_barrier
+    cores = tuple(sum(1 << core for core in cores) for cores in cluster_barrier.waiting)
     return Moment(tuple(coming), waiting, cores, tuple(model.step(coming)))
 
 
@@ -82,7 +82,7 @@ class MeetingPlan:
     def __init__(self, config: ClusterConfig, rng: random.Random, *, rate=1.0, wrong=0.05):
         assert config.core is not None
         self.config, self.rng, self.rate, self.wrong = config, rng, rate, wrong
-        self.model = ClusterBarriersModel(config)
+        self.model = BarrierSystemModel(config)
         self.free = [set(range(config.core.warps)) for _ in range(config.cores)]
         self.meetings: dict[tuple, Meeting] = {}
         self.ending: list[Meeting] = []  # opened, to be released in this cycle
@@ -190,9 +190,11 @@ class MeetingPlan:
             if is_full or wrong != count:
                 return Coming(warp, barrier | OF_CORES * of_cores, wrong), None
         if kind == 4 and config.barrier_scope == "core":
-            for barrier, cores in enumerate(self.model.synchronizer.waiting):
+            for barrier, cores in enumerate(self.model.cluster_barrier.waiting):
                 meeting = self.meetings.get((barrier, "cores"))
-                others = {*range(1, config.cores + 1)} - {self.model.synchronizer.counts[barrier]}
+                others = {*range(1, config.cores + 1)} - {
+                    self.model.cluster_barrier.counts[barrier]
+                }
                 if cores and core not in cores and meeting and meeting.left and others:
                     count = rng.choice(sorted(others))
                     meeting.held += 1

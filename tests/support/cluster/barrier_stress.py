@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from spica.hw.cluster.cluster_barrier import Synchronizer
+from spica.hw.cluster.cluster_barrier import ClusterBarrier
 from spica.hw.config import ClusterConfig
 from spica.hw.core.control.barrier import Barrier
 from spica.hw.core.control.faults import FaultCause
@@ -51,18 +51,18 @@ class Barriers(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.synchronizer = synchronizer = Synchronizer(self.config)
+        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(self.config)
         for n in range(self.config.cores):
             m.submodules[f"core_{n}"] = barrier = Barrier(self.config)
-            connect(m, barrier.request, synchronizer.request[n])
-            connect(m, synchronizer.release, barrier.release)
-            m.d.comb += barrier.request_refused.eq(synchronizer.refused[n])
+            connect(m, barrier.request, cluster_barrier.request[n])
+            connect(m, cluster_barrier.release, barrier.release)
+            m.d.comb += barrier.request_refused.eq(cluster_barrier.refused[n])
             for name in ("arrive", "number", "count"):
                 m.d.comb += getattr(barrier, name).eq(getattr(self, f"{name}_{n}"))
             for name in ("ready", "refused", "cause", "waiting", "released"):
                 m.d.comb += getattr(self, f"{name}_{n}").eq(getattr(barrier, name))
         for b in range(self.config.barriers):
-            m.d.comb += getattr(self, f"cores_{b}").eq(synchronizer.waiting[b])
+            m.d.comb += getattr(self, f"cores_{b}").eq(cluster_barrier.waiting[b])
         return m
 
 

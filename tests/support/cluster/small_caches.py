@@ -18,8 +18,8 @@ __all__ = ["MEMORIES", "SMALL_CACHES", "place_alone", "run_placed", "small_machi
 SMALL_CACHES = replace(
     PRESETS["tiny"],
     cores=2,
-    core=CoreConfig(warps=2, threads=2, l1d=CacheConfig(size=256, ways=2, misses=2, prefetch=0)),
-    l2=L2Config(size=512, ways=2, misses=4, write_backs=4),
+    core=CoreConfig(warps=2, threads=2, l1d=CacheConfig(size=256, ways=2, mshrs=2, prefetch=0)),
+    l2=L2Config(size=512, ways=2, mshrs=4, write_backs=4),
 )
 #: High latency and out of order; low bandwidth; many stalls and few banks; low latency.
 MEMORIES = (

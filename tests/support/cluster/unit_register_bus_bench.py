@@ -5,14 +5,14 @@ from collections import deque
 
 from amaranth import Value
 
-from spica.hw.cluster.unit_register_bus import Devices
+from spica.hw.cluster.unit_register_bus import UnitRegisterBus
 from spica.hw.config import ClusterConfig
 from spica.hw.isa.memory_map import MATRIX_BASE, unit_bases
 from spica.hw.lib.register_bus import register_request
 from spica.sim.engine.testbench import simulate
 from support.packing import Packing
 
-__all__ = ["Asker", "DevicesBench", "Program", "Speaker", "Unit", "answer_to"]
+__all__ = ["Asker", "Program", "Speaker", "Unit", "UnitRegisterBusBench", "answer_to"]
 
 
 class Unit:
@@ -104,12 +104,12 @@ class Speaker:
         return not self.todo and self.offered is None
 
 
-class DevicesBench:
-    """Bench of `Devices` with units, a host for each of them, and cores."""
+class UnitRegisterBusBench:
+    """Bench of `UnitRegisterBus` with units, a host for each of them, and cores."""
 
     def __init__(self, config: ClusterConfig, seed: int, *, stall=0.0, holds=None):
         self.config, self.rng, self.stall = config, random.Random(seed), stall
-        self.dut = dut = Devices(config)
+        self.dut = dut = UnitRegisterBus(config)
         self.bases = unit_bases(len(config.matrices))
         self.units = {
             unit: Unit(getattr(dut, unit), self.rng, (holds or {}).get(unit, stall))

@@ -178,10 +178,10 @@ class MemoryRaces:
         number = 0x0101_0101 * (self.of_dma_at(epoch) + 1)
         lines = [f"li t0, {number & 0xFFFF_FFFF}", f"li t1, {self.near}"]
         lines += [f"sw t0, {4 * n}(t1)" for n in range(16)] + ["fence rw, rw"]
-        jobs = [(place, 8, self.near, 1) for place in self.of_dma]
+        descriptors = [(place, 8, self.near, 1) for place in self.of_dma]
         if epoch % 2:  # not both: DMA reads and writes are not ordered
-            jobs = [(Place(FIELD, 0, 1, self.size), 0, self.near + 64, 0)]
-        for place, pitch, near, is_store in jobs:
+            descriptors = [(Place(FIELD, 0, 1, self.size), 0, self.near + 64, 0)]
+        for place, pitch, near, is_store in descriptors:
             values = {
                 "dram": place.start, "dram_pitch": place.pitch, "local": near - SHARED_BASE,
                 "local_pitch": pitch, "shape": place.width << 16 | place.rows, "fill": 0,

@@ -62,8 +62,8 @@ def issue_of(number: int, warp: int, mask: int, **fields) -> dict:
         "rounding": number % 5,
         "a_is_pc": number & 1,
         "b_is_immediate": number >> 1 & 1,
-        "blocks": 0,
-        "drains": 0,
+        "stalls_warp": 0,
+        "serialises": 0,
     }
     return {"warp": warp, "mask": mask, "instruction": instruction | fields, "pending": 0}
 

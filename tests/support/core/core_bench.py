@@ -13,7 +13,7 @@ from spica.hw.isa.program import assemble_program
 from spica.hw.lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from spica.sim.engine.testbench import simulate
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from support.core.simple_memory import SimpleMemory
 from support.packing import Packing
 
@@ -40,7 +40,7 @@ def run_model(config: ClusterConfig, text: str, room: int, *, limit: int = 100_0
     iss = Iss(config)
     iss.write(ENTRY, image(text, room))
     outcome = iss.run(limit)
-    assert outcome.stop is Stop.DONE, outcome
+    assert outcome.stop is StopReason.DONE, outcome
     return iss
 
 

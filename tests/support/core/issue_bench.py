@@ -57,8 +57,8 @@ def random_program(rng: random.Random, length: int, registers: int = 5) -> list[
                 writes=rng.random() < (0.3 if control else 0.8),
                 sources=tuple(rng.choice([*range(registers), 63]) for _ in range(3)),
                 reads=reads,
-                blocks=control or (port == Port.INT and rng.random() < 0.1),
-                drains=control and rng.random() < 0.3,
+                stalls_warp=control or (port == Port.INT and rng.random() < 0.1),
+                serialises=control and rng.random() < 0.3,
             )
         )
     return program
@@ -105,14 +105,14 @@ def run_beside(
     rest = RestOfCore(config, programs, timing, rng)
     model = model or IssueModel(config)
     run = Run(config.issue_width)
-    names = ["heads", "seconds"][: config.issue_width]
+    names = ["slot_0_heads", "slot_1_heads"][: config.issue_width]
     names += ["masks", "active", "at_barrier", "started", "resume"]
     names += ["dispatched", "arriving", "written"]
     ports = [port for name in names for port in as_list(getattr(dut, name))]
     inputs = Cat(*ports, *(o.ready for o in dut.o))
     outputs = Cat(
         dut.take,
-        dut.take_second,
+        dut.take_slot_1,
         dut.drained,
         dut.reason,
         *(Cat(o.valid, o.payload) for o in dut.o),
@@ -168,7 +168,9 @@ def bits(numbers: Iterable[int]) -> int:
 def pack_entry(entry: Entry) -> int:
     """Return a decoded instruction; fields that issue ignores derive from its pc."""
     pc = entry.pc
-    values = {name: getattr(entry, name) for name in ("port", "rd", "writes", "blocks", "drains")}
+    values = {
+        name: getattr(entry, name) for name in ("port", "rd", "writes", "stalls_warp", "serialises")
+    }
     passed = {"operation": pc & 31, "immediate": pc ^ 0xFFFF_FFFF, "rounding": pc >> 5 & 7}
     flags = {"a_is_pc": pc >> 8 & 1, "b_is_immediate": pc >> 9 & 1}
     sources = join((6, source) for source in entry.sources)

@@ -192,10 +192,10 @@ class RestOfCore:
             raise PipeError(f"warp {warp} issued an instruction that is not in its buffer")
         if warp in self.resume_at or warp in self.start_at:
             raise PipeError(f"warp {warp} issued while it is stalled")
-        if any(one.entry.blocks for one in self.under_way[warp]):
+        if any(one.entry.stalls_warp for one in self.under_way[warp]):
             raise PipeError(f"warp {warp} issued behind a blocking instruction")
         entry = self.buffers[warp].pop(0)
-        if entry.drains and self.under_way[warp]:
+        if entry.serialises and self.under_way[warp]:
             raise PipeError(f"warp {warp} issued a serialising instruction with others in flight")
         if slot and self.queue[-1].entry.port == entry.port:
             raise PipeError(f"warp {warp} issued two instructions to port {entry.port.name}")
@@ -258,7 +258,7 @@ class RestOfCore:
                 if bank.get(rd, -1) > flight.number:
                     raise PipeError(f"warp {flight.warp} wrote register {rd} in the wrong order")
                 bank[rd] = flight.number
-            if flight.entry.blocks:
+            if flight.entry.stalls_warp:
                 self.carry_out(flight.warp)
             self.under_way[flight.warp].remove(flight)
             self.last_progress = self.now

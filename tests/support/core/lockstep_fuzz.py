@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from spica.hw.base.errors import MachineError
 from spica.hw.config import ClusterConfig, CoreConfig
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.core_machine import CoreMachine
 from spica.sim.machine.core_outcome import CoreOutcome
@@ -194,7 +194,7 @@ def check(machine: CoreMachine, program: PlacedProgram, tally: Tally | None = No
     """Run a program to its end; raise `MachineError` if cores and model disagree."""
     place(machine, program)
     outcome = machine.run()
-    if outcome.stop is not CoreStop.DONE:
+    if outcome.stop is not CoreStopReason.DONE:
         raise MachineError(f"{outcome.stop.value}: {outcome.mismatch or outcome.fault or outcome}")
     iss = machine.iss
     assert iss is not None

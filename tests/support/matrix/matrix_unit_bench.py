@@ -43,7 +43,7 @@ class MatrixHost:
         self.dram = bytearray(DRAM_BYTES)
         self.shared = bytearray(self.rng.randbytes(config.shared.size))
         self.responses = {name: deque([None] * config.shared.read_latency) for name in "ab"}
-        self.jobs = deque()
+        self.descriptors = deque()
         self.beats = deque()
         self.cycle = 0
         self.active = 0
@@ -62,8 +62,8 @@ class MatrixHost:
                 a,
                 b_valid,
                 b,
-                job_valid,
-                job,
+                descriptor_valid,
+                descriptor,
                 drain_valid,
                 beat,
                 active,
@@ -73,16 +73,16 @@ class MatrixHost:
                 dut.a.request.payload,
                 dut.b.request.valid,
                 dut.b.request.payload,
-                dut.job.valid,
-                dut.job.payload,
+                dut.descriptor.valid,
+                dut.descriptor.payload,
                 dut.drain.valid,
                 dut.drain.payload,
                 dut.events.issue.active,
             )
             self.read("a", a if a_valid and ready["a"] else None)
             self.read("b", b if b_valid and ready["b"] else None)
-            if job_valid and ready["job"]:
-                self.jobs.append((job, self.cycle + self.rng.choice([3, 30])))
+            if descriptor_valid and ready["descriptor"]:
+                self.descriptors.append((descriptor, self.cycle + self.rng.choice([3, 30])))
             if drain_valid and ready["drain"]:
                 self.beats.append(beat)
             if offers and accepted:
@@ -94,13 +94,15 @@ class MatrixHost:
     def drive(self, ctx):
         """Set the inputs other than registers for one cycle; return the ready signals."""
         dut = self.dut
-        ready = {name: self.rng.random() >= self.stall for name in ("a", "b", "job", "drain")}
+        ready = {
+            name: self.rng.random() >= self.stall for name in ("a", "b", "descriptor", "drain")
+        }
         for name, port in (("a", dut.a), ("b", dut.b)):
             data = self.responses[name].popleft()
             ctx.set(port.request.ready, ready[name])
             ctx.set(port.response.valid, data is not None)
             ctx.set(port.response.payload, data or 0)
-        ctx.set(dut.job.ready, ready["job"])
+        ctx.set(dut.descriptor.ready, ready["descriptor"])
         ctx.set(dut.drain.ready, ready["drain"])
         self.serve_dma(ctx)
         return ready
@@ -129,43 +131,52 @@ class MatrixHost:
     def serve_dma(self, ctx):
         """Complete the first descriptor whose time and data have arrived."""
         ctx.set(self.dut.done.valid, 0)
-        for index, (job, over) in enumerate(self.jobs):
-            load = job.direction == Direction.LOAD
-            if over > self.cycle or not (self.load(job) if load else self.store(job, index)):
+        for index, (descriptor, over) in enumerate(self.descriptors):
+            load = descriptor.direction == Direction.LOAD
+            if over > self.cycle or not (
+                self.load(descriptor) if load else self.store(descriptor, index)
+            ):
                 continue
-            done = {"tag": job.tag, "direction": job.direction, "error": 0}
+            done = {"tag": descriptor.tag, "direction": descriptor.direction, "error": 0}
             ctx.set(self.dut.done.valid, 1)
             ctx.set(self.dut.done.payload, done)
-            del self.jobs[index]
+            del self.descriptors[index]
             return
 
-    def load(self, job):
+    def load(self, descriptor):
         """Copy from DRAM to shared memory."""
-        for row in range(job.rows):
-            source, target = job.dram + row * job.dram_pitch, job.local + row * job.local_pitch
-            self.shared[target : target + job.bytes] = self.dram[source : source + job.bytes]
+        for row in range(descriptor.rows):
+            source, target = (
+                descriptor.dram + row * descriptor.dram_pitch,
+                descriptor.local + row * descriptor.local_pitch,
+            )
+            self.shared[target : target + descriptor.bytes] = self.dram[
+                source : source + descriptor.bytes
+            ]
         return True
 
-    def store(self, job, index):
+    def store(self, descriptor, index):
         """Write results to memory once they are complete and no earlier store waits."""
-        if any(earlier.direction != Direction.LOAD for earlier, _ in list(self.jobs)[:index]):
+        if any(
+            earlier.direction != Direction.LOAD for earlier, _ in list(self.descriptors)[:index]
+        ):
             return False
         beat_bytes = self.config.matrix.drain_bytes
-        row_beats = job.block // beat_bytes
-        blocks = -(-job.bytes // job.block)
-        if len(self.beats) < blocks * job.rows * row_beats:
+        row_beats = descriptor.block // beat_bytes
+        blocks = -(-descriptor.bytes // descriptor.block)
+        if len(self.beats) < blocks * descriptor.rows * row_beats:
             return False
         for block in range(blocks):
-            for row in range(job.rows):
+            for row in range(descriptor.rows):
                 data = b"".join(
                     self.beats.popleft().to_bytes(beat_bytes, "little") for _ in range(row_beats)
                 )
-                count = min(job.block, job.bytes - block * job.block)
-                if job.direction == Direction.DRAIN:
-                    memory, start = self.dram, job.dram + row * job.dram_pitch
+                count = min(descriptor.block, descriptor.bytes - block * descriptor.block)
+                if descriptor.direction == Direction.DRAIN:
+                    memory, start = self.dram, descriptor.dram + row * descriptor.dram_pitch
                 else:
-                    memory, start = self.shared, job.local + row * job.local_pitch
-                start += block * job.block
+                    memory, start = self.shared, descriptor.local + row * descriptor.local_pitch
+                start += block * descriptor.block
                 memory[start : start + count] = data[:count]
         return True
 

@@ -11,7 +11,7 @@ from spica.hw.config.formats import FloatFormat, IntFormat
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.sim.golden.arith.float.floats import corners
 from spica.sim.golden.matrix.systolic.sequencer import (
-    expected_jobs,
+    expected_descriptors,
     expected_rows,
     expected_steps,
     expected_weights,
@@ -81,7 +81,7 @@ class SequencerSurroundings:
         self.row_cycles, self.swaps, self.deadlines = [], [], []
         self.written: dict[int, int] = {}  # last offer of each accumulator row
         self.tile_phases, self.last_steps = {}, []
-        self.jobs, self.open_jobs, self.drains = [], [], []
+        self.descriptors, self.open_descriptors, self.drains = [], [], []
         self.pointer = self.end = 0
         self.drain_addresses = deque()
         self.stored = self.drained = 0
@@ -133,14 +133,14 @@ class SequencerSurroundings:
             (dut.a.request, "a", self.read),
             (dut.b.request, "b", self.read),
             (dut.drain_command, "drain", self.start_drain),
-            (dut.job, "job", self.take_job),
+            (dut.descriptor, "descriptor", self.take_descriptor),
         ]
         return operands + [(port.valid, port.payload, *rest) for port, *rest in streams]
 
     def drive(self, ctx):
         """Set every input for one cycle; return the ready signals."""
         dut, rng = self.dut, self.rng
-        ready = {name: rng.random() >= self.stall for name in ("a", "b", "job")}
+        ready = {name: rng.random() >= self.stall for name in ("a", "b", "descriptor")}
         self.advance_drain()
         ready["drain"] = self.pointer == self.end and rng.random() >= self.drain_stall
         for name, port in (("a", dut.a), ("b", dut.b)):
@@ -155,13 +155,13 @@ class SequencerSurroundings:
         if self.offering:
             ctx.set(dut.operation.payload, self.operations[self.sent])
         ctx.set(dut.running, 1)
-        ctx.set(dut.job.ready, ready["job"])
+        ctx.set(dut.descriptor.ready, ready["descriptor"])
         ctx.set(dut.drain_command.ready, ready["drain"])
         ctx.set(dut.drain_pointer, self.pointer)
         ctx.set(dut.drain_end, self.end)
         in_flight = bool(self.row_cycles) and self.cycle - self.row_cycles[-1] <= WRITE_LATENCY
         ctx.set(dut.in_flight, in_flight)
-        self.complete_a_job(ctx)
+        self.complete_a_descriptor(ctx)
         return ready
 
     def read(self, name, address):
@@ -271,26 +271,26 @@ class SequencerSurroundings:
             self.pointer = self.drain_addresses[0] if self.drain_addresses else self.end
             self.drained += not self.drain_addresses
 
-    def take_job(self, job):
+    def take_descriptor(self, descriptor):
         """Hold a descriptor; it ends some time later, in any order."""
-        assert job.tag & 1
-        self.jobs.append(job)
-        owner = self.load_owners.popleft() if job.direction == Direction.LOAD else None
-        self.open_jobs.append((self.cycle + self.rng.choice([1, 5, 60]), job, owner))
+        assert descriptor.tag & 1
+        self.descriptors.append(descriptor)
+        owner = self.load_owners.popleft() if descriptor.direction == Direction.LOAD else None
+        self.open_descriptors.append((self.cycle + self.rng.choice([1, 5, 60]), descriptor, owner))
 
-    def complete_a_job(self, ctx):
+    def complete_a_descriptor(self, ctx):
         """Complete a finished descriptor; a store only once its results have left."""
         ctx.set(self.dut.done.valid, 0)
-        for index, (over, job, owner) in enumerate(self.open_jobs):
+        for index, (over, descriptor, owner) in enumerate(self.open_descriptors):
             load = owner is not None
             if over <= self.cycle and (load or self.stored < self.drained):
-                done = {"tag": job.tag, "direction": job.direction, "error": 0}
+                done = {"tag": descriptor.tag, "direction": descriptor.direction, "error": 0}
                 ctx.set(self.dut.done.valid, 1)
                 ctx.set(self.dut.done.payload, done)
                 self.stored += not load
                 if load:
                     self.loads_left[owner] -= 1
-                del self.open_jobs[index]
+                del self.open_descriptors[index]
                 return
 
     def check(self):
@@ -306,20 +306,31 @@ class SequencerSurroundings:
                 expected["steps"] += expected_steps(*arguments)
         assert {name: getattr(self, name) for name in expected} == expected
         assert self.computed == len(computes)
-        self.check_jobs()
+        self.check_descriptors()
 
-    def check_jobs(self):
+    def check_descriptors(self):
         """Compare descriptors (loads and stores separately) and the commands of the drain."""
-        jobs = [
-            job for operation in self.operations for job in expected_jobs(self.config, operation)
+        descriptors = [
+            descriptor
+            for operation in self.operations
+            for descriptor in expected_descriptors(self.config, operation)
         ]
         for loads in (True, False):
-            expected = [job for job in jobs if (job["direction"] == "LOAD") == loads]
-            found = [job for job in self.jobs if (job.direction == Direction.LOAD) == loads]
+            expected = [
+                descriptor
+                for descriptor in descriptors
+                if (descriptor["direction"] == "LOAD") == loads
+            ]
+            found = [
+                descriptor
+                for descriptor in self.descriptors
+                if (descriptor.direction == Direction.LOAD) == loads
+            ]
             names = expected[0] if expected else {}
             assert expected == [
-                {name: getattr(job, name) for name in names} | {"direction": job.direction.name}
-                for job in found
+                {name: getattr(descriptor, name) for name in names}
+                | {"direction": descriptor.direction.name}
+                for descriptor in found
             ]
         assert self.drains == [
             (

@@ -13,7 +13,7 @@ from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.memory.dma.dma import DmaJob, SparseMemory
+from spica.sim.golden.memory.dma.dma import DmaDescriptor, SparseMemory
 from support.memory.axi_checker import AxiMemory
 from support.memory.dma_matrix_unit import UnitSide
 
@@ -120,16 +120,16 @@ def with_shared_memory(config: ClusterConfig, dut) -> Module:
     return m
 
 
-def words_of(job: DmaJob) -> dict[str, int]:
+def words_of(descriptor: DmaDescriptor) -> dict[str, int]:
     """Return the values of the host's registers for a descriptor."""
     return {
-        "dram": job.dram,
-        "dram_pitch": job.dram_pitch,
-        "local": job.local,
-        "local_pitch": job.local_pitch,
-        "shape": job.rows | job.bytes << 16,
-        "fill": job.fill_rows | job.fill_bytes << 16,
-        "start": int(job.direction == Direction.STORE),
+        "dram": descriptor.dram,
+        "dram_pitch": descriptor.dram_pitch,
+        "local": descriptor.local,
+        "local_pitch": descriptor.local_pitch,
+        "shape": descriptor.rows | descriptor.bytes << 16,
+        "fill": descriptor.fill_rows | descriptor.fill_bytes << 16,
+        "start": int(descriptor.direction == Direction.STORE),
     }
 
 
@@ -192,7 +192,7 @@ class DmaBench:
         self.units = [UnitSide(self.dut, number, self.rng, stall) for number in units]
         if self.units:
             first = self.units[0]
-            self.jobs, self.beats, self.done = first.jobs, first.beats, first.done
+            self.descriptors, self.beats, self.done = first.descriptors, first.beats, first.done
         self.cycle = 0
         self.busy = 0
 
@@ -246,16 +246,18 @@ class DmaBench:
 
         simulate(self.top, host, serve, timeout=timeout)
 
-    async def start(self, ctx, job: DmaJob, port=0):
+    async def start(self, ctx, descriptor: DmaDescriptor, port=0):
         """Write a LOAD or STORE to a block of registers."""
-        for name, value in words_of(job).items():
+        for name, value in words_of(descriptor).items():
             await self.access(ctx, name, value, port=port)
 
-    def run_jobs(self, *jobs_of_units, timeout: int = 100_000):
+    def run_descriptors(self, *descriptors_of_units, timeout: int = 100_000):
         """Issue descriptors, with tags in order, to the matrix units' ports; wait for all."""
-        for unit, jobs in zip(self.units, jobs_of_units, strict=False):
-            unit.jobs.extend(replace(job, tag=k % 15 + 1) for k, job in enumerate(jobs))
-        total = sum(map(len, jobs_of_units))
+        for unit, descriptors in zip(self.units, descriptors_of_units, strict=False):
+            unit.descriptors.extend(
+                replace(descriptor, tag=k % 15 + 1) for k, descriptor in enumerate(descriptors)
+            )
+        total = sum(map(len, descriptors_of_units))
 
         async def bench(ctx):
             await self.serve(

@@ -5,10 +5,10 @@ import random
 
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.lib.interfaces.shared_memory import Direction
-from spica.sim.golden.memory.dma.dma import DmaJob, drain_beats, is_refused, run_job
+from spica.sim.golden.memory.dma.dma import DmaDescriptor, drain_beats, is_refused, run_descriptor
 from support.memory.dma_bench import DmaBench
 
-__all__ = ["SOURCE", "TARGET", "check_jobs", "random_jobs"]
+__all__ = ["SOURCE", "TARGET", "check_descriptors", "random_descriptors"]
 
 LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
 
@@ -16,7 +16,7 @@ LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Di
 SOURCE, TARGET = DRAM_BASE + 0x100_0000, DRAM_BASE + 0x3000_0000
 
 
-class Jobs:
+class Descriptors:
     """Random descriptors with destinations apart from each other, sources and other units."""
 
     def __init__(self, config, rng, number=0, units=1):
@@ -64,60 +64,75 @@ class Jobs:
         kind = "source" if direction == LOAD else "target"
         dram, pitch, end = self.place(getattr(self, kind), fields["rows"], width)
         setattr(self, kind, end)
-        return DmaJob(dram=dram, dram_pitch=pitch, local=local, **fields)
+        return DmaDescriptor(dram=dram, dram_pitch=pitch, local=local, **fields)
 
 
-def fill_memories(bench, jobs, rng):
+def fill_memories(bench, descriptors, rng):
     """Fill sources, and the surroundings of destinations, with random bytes."""
     bench.local.write(0, rng.randbytes(bench.config.shared.size))
-    for job in jobs:
-        if not is_refused(bench.config, job) and job.direction != SPILL:
-            for i in range(job.rows):
-                bench.dram.write(job.dram + i * job.dram_pitch - 40, rng.randbytes(job.bytes + 80))
+    for descriptor in descriptors:
+        if not is_refused(bench.config, descriptor) and descriptor.direction != SPILL:
+            for i in range(descriptor.rows):
+                bench.dram.write(
+                    descriptor.dram + i * descriptor.dram_pitch - 40,
+                    rng.randbytes(descriptor.bytes + 80),
+                )
 
 
-def random_jobs(config, rng, directions, count, number=0):
+def random_descriptors(config, rng, directions, count, number=0):
     """Return up to `count` descriptors of unit `number`, independent of each other's order."""
-    source = Jobs(config.unit(number), rng, number, len(config.matrices))
-    jobs = [source.next(rng.choice(directions)) for _ in range(count)]
-    return [job for job in jobs if job is not None]
+    source = Descriptors(config.unit(number), rng, number, len(config.matrices))
+    descriptors = [source.next(rng.choice(directions)) for _ in range(count)]
+    return [descriptor for descriptor in descriptors if descriptor is not None]
 
 
-def check_jobs(config, *jobs_of_units, seed, stall, **dram):
+def check_descriptors(config, *descriptors_of_units, seed, stall, **dram):
     """Run descriptors of each unit; compare memories and completions with the golden model."""
     rng = random.Random(seed)
     bench = DmaBench(config, seed=seed, stall=stall, **dram)
-    fill_memories(bench, [job for jobs in jobs_of_units for job in jobs], rng)
+    fill_memories(
+        bench,
+        [descriptor for descriptors in descriptors_of_units for descriptor in descriptors],
+        rng,
+    )
     expected_dram, expected_local = copy.deepcopy(bench.dram), copy.deepcopy(bench.local)
     refused = []
-    for number, jobs in enumerate(jobs_of_units):
+    for number, descriptors in enumerate(descriptors_of_units):
         unit = config.unit(number)
         refused.append([])
-        for job in jobs:
+        for descriptor in descriptors:
             beats = []
-            if job.direction in (DRAIN, SPILL):
-                count = drain_beats(unit, job)
+            if descriptor.direction in (DRAIN, SPILL):
+                count = drain_beats(unit, descriptor)
                 beats = [rng.randbytes(unit.matrix.drain_bytes) for _ in range(count)]
             bench.units[number].beats.extend(beats)
-            refused[-1].append(run_job(unit, job, expected_dram, expected_local, beats))
-    bench.run_jobs(*jobs_of_units, timeout=5_000 + 1_000 * sum(map(len, jobs_of_units)))
+            refused[-1].append(
+                run_descriptor(unit, descriptor, expected_dram, expected_local, beats)
+            )
+    bench.run_descriptors(
+        *descriptors_of_units, timeout=5_000 + 1_000 * sum(map(len, descriptors_of_units))
+    )
     assert bench.local == expected_local
     assert bench.dram == expected_dram
-    for unit, jobs, refusals in zip(bench.units, jobs_of_units, refused, strict=True):
-        check_completions(unit, jobs, refusals)
+    for unit, descriptors, refusals in zip(bench.units, descriptors_of_units, refused, strict=True):
+        check_completions(unit, descriptors, refusals)
     return bench
 
 
-def check_completions(unit, jobs, refused):
+def check_completions(unit, descriptors, refused):
     """Raise unless every descriptor of a unit completed, loads and the others each in order."""
     assert not unit.beats
     tags = [done["tag"] for done in unit.done]
     for is_load in (True, False):
-        expected = [k % 15 + 1 for k, job in enumerate(jobs) if (job.direction == LOAD) == is_load]
+        expected = [
+            k % 15 + 1
+            for k, descriptor in enumerate(descriptors)
+            if (descriptor.direction == LOAD) == is_load
+        ]
         told = [done["tag"] for done in unit.done if (done["direction"] == LOAD) == is_load]
         assert told == expected
-    assert len(tags) == len(jobs)
-    if len(jobs) <= 15:
+    assert len(tags) == len(descriptors)
+    if len(descriptors) <= 15:
         for done in unit.done:
             assert done["error"] == refused[done["tag"] - 1], done
-            assert done["direction"] == jobs[done["tag"] - 1].direction
+            assert done["direction"] == descriptors[done["tag"] - 1].direction

@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import asdict
 
 from spica.hw.isa.memory_map import numbered
-from spica.sim.golden.memory.dma.dma import DmaJob
+from spica.sim.golden.memory.dma.dma import DmaDescriptor
 
 __all__ = ["UnitSide"]
 
@@ -26,33 +26,33 @@ class UnitSide:
 
     def __init__(self, dut, number: int, rng: random.Random, stall: float):
         self.rng, self.stall = rng, stall
-        self.job, self.drain, done = (
-            getattr(dut, numbered(name, number)) for name in ("job", "drain", "done")
+        self.descriptor, self.drain, done = (
+            getattr(dut, numbered(name, number)) for name in ("descriptor", "drain", "done")
         )
-        self.samples = [self.job.ready, self.drain.ready, done.valid, done.payload]
-        self.drives = [self.job.valid, self.job.payload.as_value()]
+        self.samples = [self.descriptor.ready, self.drain.ready, done.valid, done.payload]
+        self.drives = [self.descriptor.valid, self.descriptor.payload.as_value()]
         self.drives += [self.drain.valid, self.drain.payload]
         self.driven = [0, 0, 0, 0]
-        self.jobs: deque[DmaJob] = deque()
+        self.descriptors: deque[DmaDescriptor] = deque()
         self.beats: deque[bytes] = deque()
         self.done: list[dict] = []
 
     def step(self, values) -> list[int]:
         """Sample the DMA's outputs before a clock edge; return the values to drive after it."""
-        job_ready, drain_ready, done_valid, done = values
+        descriptor_ready, drain_ready, done_valid, done = values
         if done_valid:
             names = ("tag", "direction", "error")
             self.done.append({name: getattr(done, name) for name in names})
         driven = self.driven
-        if driven[0] and job_ready:
-            self.jobs.popleft()
+        if driven[0] and descriptor_ready:
+            self.descriptors.popleft()
             driven = [0, 0, *driven[2:]]
         if driven[2] and drain_ready:
             self.beats.popleft()
             driven = [*driven[:2], 0, 0]
-        if not driven[0] and self.jobs and self.rng.random() >= self.stall:
-            shape = self.job.payload.shape()
-            driven = [1, shape.const(asdict(self.jobs[0])).as_value().value, *driven[2:]]
+        if not driven[0] and self.descriptors and self.rng.random() >= self.stall:
+            shape = self.descriptor.payload.shape()
+            driven = [1, shape.const(asdict(self.descriptors[0])).as_value().value, *driven[2:]]
         if not driven[2] and self.beats and self.rng.random() >= self.stall:
             driven = [*driven[:2], 1, int.from_bytes(self.beats[0], "little")]
         self.driven = driven

@@ -62,9 +62,9 @@ class CacheBench:
         self.dut, self.model = InstructionCache(config), CacheModel(config)
         self.event_packing = Packing(self.dut.events.shape())
         self.packing = Packing(fetch_response_layout(core_of(config)))
-        misses = self.dut.misses
-        self.beats, self.beat_bytes = misses.beats, misses.beat_bytes
-        self.pair_width = (misses.waiters // core_of(config).warps).bit_length() - 1
+        mshr_config = self.dut.mshr_config
+        self.beats, self.beat_bytes = mshr_config.beats, mshr_config.beat_bytes
+        self.pair_width = (mshr_config.waiters // core_of(config).warps).bit_length() - 1
         self.image = random.Random(1).randbytes(1 << 16)
         self.cycle = 0
         self.lines: list = []  # deques of (due, beat) of each line in flight

@@ -14,14 +14,14 @@ from spica.hw.lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
 )
-from spica.hw.memory.path.memory_unit import CorePath
+from spica.hw.memory.path.memory_unit import MemoryUnit
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.path.memory_unit import ClusterMemory
 from support.memory.axi_dram import BeatMemory
 from support.memory.memory_unit_models import DeviceModel, NarrowModel, Registers
 from support.packing import Packing
 
-__all__ = ["Answer", "PathBench", "row"]
+__all__ = ["Answer", "MemoryUnitBench", "row"]
 
 
 @dataclass
@@ -72,8 +72,8 @@ def row(address: int, lanes: int, *, is_store: int = 0, step: int = 4) -> dict:
     }
 
 
-class PathBench:
-    """Bench that drives a `CorePath` until all requests are answered.
+class MemoryUnitBench:
+    """Bench that drives a `MemoryUnit` until all requests are answered.
 
     Data requests are offered in order, each once the previous one was accepted and a tag is free,
     with random pauses. Each is checked against `ClusterMemory` on acceptance. Fetches likewise. A
@@ -110,7 +110,7 @@ class PathBench:
         refused: range = range(0),
     ):
         self.config, self.rng, self.stall = config, rng, stall
-        self.dut = CorePath(config)
+        self.dut = MemoryUnit(config)
         self.registers, self.golden_registers = Registers(), Registers()
         self.golden = ClusterMemory(config, broken, self.golden_registers.access, refused=refused)
         self.memory = ClusterMemory(config)  # the actual contents

@@ -10,7 +10,7 @@ from spica.hw.isa.memory_map import SHARED_BASE, unit_bases
 from spica.hw.lib.interfaces.shared_memory import narrow_request
 from spica.hw.lib.register_bus import register_request
 from spica.hw.memory.path.layouts import WINDOW_WIDTH
-from spica.hw.memory.path.memory_unit import CorePath
+from spica.hw.memory.path.memory_unit import MemoryUnit
 from support.packing import Packing
 
 __all__ = ["REFUSED_OFFSET", "DeviceModel", "NarrowModel", "Registers", "register_address"]
@@ -27,7 +27,7 @@ def register_address(config: ClusterConfig, unit: str, offset: int) -> int:
 class NarrowModel:
     """Shared memory behind narrow ports, with random grants and fixed latency."""
 
-    def __init__(self, dut: CorePath, memory, rng: random.Random, stall: float):
+    def __init__(self, dut: MemoryUnit, memory, rng: random.Random, stall: float):
         config = dut.config
         self.memory, self.rng, self.stall = memory, rng, stall
         self.packing = Packing(narrow_request(config.shared))
@@ -94,10 +94,11 @@ class Registers:
 class DeviceModel:
     """Units behind the memory unit's register port: random stalls, response 1 cycle later.
 
-    With a `stall` of 0 an access is accepted in the cycle after it was offered, as by `Devices`.
+    With a `stall` of 0 an access is accepted in the cycle after it was offered, as by
+    `UnitRegisterBus`.
     """
 
-    def __init__(self, dut: CorePath, registers: Registers, rng: random.Random, stall: float):
+    def __init__(self, dut: MemoryUnit, registers: Registers, rng: random.Random, stall: float):
         port = dut.device
         self.registers, self.rng, self.stall = registers, rng, stall
         self.packing = Packing(register_request(WINDOW_WIDTH))

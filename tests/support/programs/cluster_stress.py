@@ -37,7 +37,7 @@ class Effort:
     """Work of a program: accesses of threads, except to their tables, engine jobs, barriers."""
 
     accesses: int = 0
-    jobs: int = 0
+    descriptors: int = 0
     barriers: int = 0
 
 
@@ -142,7 +142,7 @@ class ClusterStress:
         shared = Territory(self.near, self.field, rng)
         dram = Territory(FIELD, self.field, rng)
         errands = self.errands(shared, dram)
-        self.effort.jobs += sum(errand.jobs for errand in errands)
+        self.effort.descriptors += sum(errand.descriptors for errand in errands)
         used = [dram] if self.dram else [shared, dram]
         granules = reduce(Granules.beside, [each.share(self.harts) for each in used])
         warps = rng.sample(range(core.warps), core.warps)

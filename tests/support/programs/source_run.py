@@ -11,7 +11,7 @@ from spica.hw.isa.memory_map import ARGUMENTS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Outcome, Stop
+from spica.sim.iss.outcome import Outcome, StopReason
 
 __all__ = ["loaded", "read_words", "require_done", "run_source"]
 
@@ -26,7 +26,7 @@ def loaded(
     arguments: Sequence[int] = (),
     data: Mapping[int, bytes | np.ndarray] | None = None,
     optimize: int = 3,
-    schedule: str = "in_turn",
+    schedule: str = "round_robin",
     garbage: bool = False,
 ) -> tuple[Program, Iss]:
     """Return a program and an instruction-set model ready to run it.
@@ -66,7 +66,7 @@ def loaded(
 
 def require_done(outcome: Outcome, exit_code: int = 0) -> None:
     """Raise `MachineError` unless the program ended with this exit code."""
-    if outcome.stop is not Stop.DONE or outcome.exit_code != exit_code:
+    if outcome.stop is not StopReason.DONE or outcome.exit_code != exit_code:
         said = outcome.fault.sentence if outcome.fault else f"exit code {outcome.exit_code}"
         raise MachineError(
             f"the program must end with exit code {exit_code}, not {outcome.stop}, {said}"

@@ -23,18 +23,18 @@ class Errand:
     """Commands of one thread to one unit: register stores in steps, and the final wait.
 
     ``steps`` are (offset, value) of registers, with offset None for a command word. ``told`` are
-    registers with deterministic contents afterwards. ``jobs`` is the number of jobs.
+    registers with deterministic contents afterwards. ``descriptors`` is the number of jobs.
     """
 
     base: int
     steps: list[list[tuple[int | None, int]]]
     running: int
     told: list[int]
-    jobs: int = 0
+    descriptors: int = 0
 
 
 def dma_errand(
-    config: ClusterConfig, port: int, jobs: int, shared: Territory, dram: Territory
+    config: ClusterConfig, port: int, descriptors: int, shared: Territory, dram: Territory
 ) -> Errand:
     """Return loads and stores of a DMA port, with rows of any length at any address."""
     rng = shared.rng
@@ -42,7 +42,7 @@ def dma_errand(
     told = ["dram", "dram_pitch", "local", "local_pitch", "shape", "fill"]
     told += ["loads_done", "stores_done", "error"]
     errand = Errand(base, [], DMA["running"].offset, [DMA[name].offset for name in told])
-    for _ in range(jobs):
+    for _ in range(descriptors):
         if max(shared.claimed, dram.claimed) > CLAIMED:
             break
         is_store = rng.random() < 0.5
@@ -63,7 +63,7 @@ def dma_errand(
             "fill": fill_rows | fill_width << 16, "start": int(is_store),
         }  # fmt: skip
         errand.steps.append([(DMA[name].offset, value) for name, value in fields.items()])
-        errand.jobs += 1
+        errand.descriptors += 1
     return errand
 
 
@@ -146,7 +146,7 @@ class MatrixErrand:
         parts = COMPUTE ^ (SKIP_A if a[1] else 0) ^ (SKIP_B if b[1] else 0)
         steps += rocc(Function.LOOP_WS, ACCUMULATE if accumulate else 0, parts)
         self.errand.steps.append(steps)
-        self.errand.jobs += 1
+        self.errand.descriptors += 1
         return True
 
     def results(self) -> None:
@@ -167,7 +167,7 @@ class MatrixErrand:
             steps = [] if place is None else self.stores(place.start, stride, options)
         if steps:
             self.errand.steps.append(steps)
-            self.errand.jobs += 1
+            self.errand.descriptors += 1
 
     def stores(self, address: int, stride: int, options: int) -> list[tuple[int | None, int]]:
         """Return a store to DRAM; a command word sets its stride, ordered with the rest."""

@@ -3,7 +3,7 @@
 import gc
 
 from spica.hw.config import ClusterConfig
-from spica.hw.isa.encoding import RegisterFile
+from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import ENTRY
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.iss.machine import Iss
@@ -126,6 +126,6 @@ def told_of(retired: Retired) -> Told:
     register = values = None
     if retired.rd is not None:
         file, number = retired.rd
-        register = number + 32 * (file is RegisterFile.FLOAT)
+        register = number + 32 * (file is RegisterClass.FLOAT)
         values = [int(v) for lane, v in enumerate(retired.values) if retired.mask >> lane & 1]
     return retired.pc, retired.word, retired.mask, register, values

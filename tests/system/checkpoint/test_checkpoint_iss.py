@@ -8,7 +8,7 @@ from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import CONSOLE_BASE, COUNTER_DUMP, ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 
 CONFIG = small_config(cores=2, warps=3, threads=4, barrier_scope="core")
@@ -83,18 +83,18 @@ def facts(iss):
     }
 
 
-@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
 def test_a_model_goes_on_from_every_instruction(schedule):
     straight, saved, restored = (model(schedule) for _ in range(3))
-    assert straight.run().stop is Stop.DONE
+    assert straight.run().stop is StopReason.DONE
     expected = facts(straight)
     assert isinstance(CONFIG.core, CoreConfig) and len(expected["console"]) == 72
     instructions = 0
-    while saved.run(1).stop is Stop.LIMIT:
+    while saved.run(1).stop is StopReason.LIMIT:
         state, between = saved.native.save(), facts(saved)
         assert restored.native.restore(state)
         assert facts(restored) == between and restored.native.save() == state
-        assert restored.run().stop is Stop.DONE
+        assert restored.run().stop is StopReason.DONE
         assert facts(restored) == expected, instructions
         instructions += 1
     assert instructions > 500
@@ -103,13 +103,13 @@ def test_a_model_goes_on_from_every_instruction(schedule):
 def test_a_fault_is_kept():
     saved, restored = (Iss(CONFIG) for _ in range(2))
     saved.write(ENTRY, assemble_program(f"li a0, 64\nlw a1, 0(a0){END}").data)
-    assert saved.run().stop is Stop.FAULT
+    assert saved.run().stop is StopReason.FAULT
     assert restored.native.restore(saved.native.save())
     assert restored.fault() == saved.fault()
 
 
 def test_what_is_no_state_is_refused():
-    iss = model("in_turn")
+    iss = model("round_robin")
     state = iss.native.save()
     assert not iss.native.restore(state[:-1])
     assert not iss.native.restore(state + b"!")

@@ -15,7 +15,7 @@ from spica.kernels.program import Program
 from spica.sim.engine.amaranth_engine import AmaranthEngine
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.iss.program_bench import small_config
-from spica.sim.machine.checkpoint import require_savable
+from spica.sim.machine.checkpoint import require_checkpointable
 from spica.sim.machine.command_machine import Machine as HostMachine
 from spica.sim.machine.core_machine import CoreMachine
 from spica.sim.machine.saved_run import HEAD, MAGIC, START, SavedRun
@@ -134,7 +134,7 @@ def test_a_run_that_is_to_be_saved_needs_a_place_and_a_cycle(file):
 
 def test_amaranth_has_no_state_to_save():
     with pytest.raises(UserError, match="need engine verilator, not amaranth"):
-        require_savable(AmaranthEngine.__new__(AmaranthEngine))
+        require_checkpointable(AmaranthEngine.__new__(AmaranthEngine))
 
 
 def test_what_has_not_begun_or_has_ended_is_not_saved():
@@ -206,7 +206,7 @@ def test_a_run_at_its_limit_ends_saved(tmp_path):
     assert later == paused
     assert SavedRun.read(path).snapshot.cycle == 700
     done, expected = run(restored=SavedRun.read(path)), run()
-    assert done["check"]["verdict"] == "right"
+    assert done["check"]["verdict"] == "pass"
     for result in (done, expected):
         del result["simulated_cycles_per_second"]
     assert done == expected

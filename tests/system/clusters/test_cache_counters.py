@@ -8,7 +8,7 @@ from spica.hw.config.l2 import L2Config
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.machine.cluster_machine import ClusterMachine
 from support.core.core_bench import image
 from support.memory.l2_bench import L2Bench
@@ -53,7 +53,7 @@ def test_counters_of_caches_are_what_is_seen_around_them():
         outcome = machine.run(100_000)
         counts, latency = machine.unit_counters(), machine.load_latency()
         caches = machine.cache_latency()
-    assert outcome.stop is CoreStop.DONE
+    assert outcome.stop is CoreStopReason.DONE
     reads = sum(channel.read_bursts for channel in outcome.channels)
     # The second word of a line is requested while the first is being read.
     assert (counts["l1d_reads"], counts["l1d_writes"]) == (3 * LINES, STORED)
@@ -89,12 +89,12 @@ def check_latency(caches, counts, loads, dram: int):
     assert loads["dram"][0].most >= data[0].most + 5
 
 
-def l2_events(misses: int, *accesses):
+def l2_events(mshrs: int, *accesses):
     """Return the counts of a slice after some accesses; all lines below 20 are present.
 
     Accesses (is_write, lines) of each kind are issued in order.
     """
-    l2 = L2Config(size=128, line_bytes=8, misses=misses, write_backs=8, prefetch=0)
+    l2 = L2Config(size=128, line_bytes=8, mshrs=mshrs, write_backs=8, prefetch=0)
     config = L2SliceConfig(l2=l2, data_width=64, masters=1)
     bench = L2Bench(config, random.Random(1), latency=40)
     bursts = []
@@ -108,11 +108,11 @@ def test_the_l2_tells_waits_for_each_other_from_waits_for_a_free_miss():
     reads, writes = (False, [0, 1] * 20), (True, [4, 5] * 20)
     for alone in (reads, writes):
         events = l2_events(8, alone)
-        assert events["pipeline_stall"] == events["slot_stall"] == 0
+        assert events["pipeline_stall"] == events["mshr_stall"] == 0
     events = l2_events(8, reads, writes)
     # Both kinds come in every cycle, so one of them waits.
     assert events["pipeline_stall"] in range(40 + 40 - 8, 40 + 40)
-    assert events["slot_stall"] == 0
+    assert events["mshr_stall"] == 0
     events = l2_events(2, (False, [20, 21, 22]))
-    assert events["slot_stall"] in range(40, 50)  # until DRAM has answered
+    assert events["mshr_stall"] in range(40, 50)  # until DRAM has answered
     assert events["pipeline_stall"] == 0

@@ -18,9 +18,9 @@ from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
 from spica.kernels.commands import CommandList
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStop, Stop
+from spica.sim.harness.stop_reason import CoreStopReason, StopReason
 from spica.sim.machine.cluster_machine import ClusterMachine
-from spica.sim.machine.memory_layout import Places
+from spica.sim.machine.memory_layout import MemoryLayout
 from spica.sim.report.program_report import cycle_lines
 from spica.sim.run.cluster_executor import ClusterExecutor
 from spica.sim.run.loading import SimtOptions
@@ -95,7 +95,7 @@ def test_a_cluster_without_cores_runs_no_programs():
 @pytest.mark.slow
 def test_what_is_marked_and_counted(machine):
     outcome = execute(machine, "dma")
-    assert outcome.stop is CoreStop.DONE
+    assert outcome.stop is CoreStopReason.DONE
     assert outcome.exit_codes == (2 * int(DATA.sum()) + 3 * WORDS, 0)
     assert outcome.exit_code == outcome.exit_codes[0]
     assert outcome.begins == outcome.ends == 1
@@ -110,7 +110,7 @@ def test_what_is_marked_and_counted(machine):
     assert counted[0]["stores"] > WORDS
     assert machine.core_states()[0].stores == counted[0]["stores"]
     units = machine.unit_counters()
-    assert units["dma_jobs"] == 2
+    assert units["dma_descriptors"] == 2
     assert units["shared_write_words_dma0"] + units["shared_write_words_dma1"] == WORDS
     assert units["shared_narrow_writes"] == units["shared_narrow_reads"] == WORDS
     # The host reads the same.
@@ -118,7 +118,7 @@ def test_what_is_marked_and_counted(machine):
     for row in counter_table(TWO):
         questions.read(row.address)
     machine.harness.begin(questions.array(), max_cycles=LIMIT, watchdog=LIMIT, stop_on_error=True)
-    while machine.harness.state().stop == Stop.NONE:
+    while machine.harness.state().stop == StopReason.NONE:
         machine.engine.run(machine.harness, 1000)
     assert machine.harness.reads().tolist() == list(units.values())
 
@@ -126,13 +126,13 @@ def test_what_is_marked_and_counted(machine):
 @pytest.mark.slow
 def test_a_run_ends_when_all_is_in_dram(machine):
     outcome = execute(machine, "meeting")
-    assert outcome.stop is CoreStop.DONE
+    assert outcome.stop is CoreStopReason.DONE
     stored = machine.read(ENTRY + TARGET, 4).view(np.uint32)
     assert stored.tolist() == [77]
     # Core 0 fences only the writes before its end.
     place(machine, STORES)
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStop.DONE
+    assert outcome.stop is CoreStopReason.DONE
     values = machine.read(ENTRY + TARGET, 4 * WORDS).view(np.uint32)
     assert values.tolist() == list(range(WORDS, 0, -1))
     written = sum(channel.write_bytes for channel in outcome.channels)
@@ -143,7 +143,7 @@ def test_a_run_ends_when_all_is_in_dram(machine):
     place(machine, STORES)
     outcome = machine.run(LIMIT)
     place(machine, STORES)
-    assert machine.run(outcome.cores_end + 1).stop is CoreStop.LIMIT
+    assert machine.run(outcome.cores_end + 1).stop is CoreStopReason.LIMIT
     assert machine.run(LIMIT).cycles == outcome.cycles
 
 
@@ -152,7 +152,7 @@ def test_writing_back_is_progress():
     with machine_with(dram=DramConfig(latency=1, stall=0.9, seed=2), watchdog=200) as machine:
         place(machine, STORES.replace(f"li a1, {WORDS}", "li a1, 512"))
         outcome = machine.run(LIMIT)
-        assert outcome.stop is CoreStop.DONE, outcome.waits
+        assert outcome.stop is CoreStopReason.DONE, outcome.waits
         assert outcome.flush_cycles > 2 * 200
 
 
@@ -186,8 +186,8 @@ def test_how_long_loads_take(machine):
 def test_what_a_result_tells_of_memory(machine, monkeypatch):
     text = unit_program("dma", TWO, ENTRY)
     monkeypatch.setattr(machine, "profile", dict)  # without functions
-    places, options = Places(TWO, []), SimtOptions(memory=machine.dram, lockstep=False)
-    executor = ClusterExecutor(machine, None, places, options)
+    memory_layout, options = MemoryLayout(TWO, []), SimtOptions(memory=machine.dram, lockstep=False)
+    executor = ClusterExecutor(machine, None, memory_layout, options)
     executor.outcome = outcome = execute(machine, "dma")
     found = executor.account()
     memory, channels, peak = found["memory"], outcome.channels, machine.dram.bytes_per_cycle
@@ -205,7 +205,7 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
         "Loads of shared memory",
     ]
     caches = found["cache_latency"]
-    figures = [(cache["median"], cache["p99"]) for cache in caches.values()]
+    figures = [(cache["p50"], cache["p99"]) for cache in caches.values()]
     told = (f"{n} in {a} and {b}" for n, (a, b) in zip(("L1I", "L1D", "L2"), figures, strict=True))
     assert lines[4].endswith(f" cycles: {'; '.join(told)}")
     assert caches["l1d"]["reads"] == found["unit_counters"]["l1d_reads"] > 0
@@ -215,7 +215,7 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
     assert min(part["reads"] for part in slices) > 0
     # Traffic up to the marker equals the traffic of a run that stops after it.
     place(machine, text)
-    assert machine.run(outcome.first_begin + 1).stop is CoreStop.LIMIT
+    assert machine.run(outcome.first_begin + 1).stop is CoreStopReason.LIMIT
     before = machine.harness.statistics()
     assert before == machine.harness.marked()
     left = moved - sum(channel.read_bytes + channel.write_bytes for channel in before)
@@ -227,7 +227,7 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
 @pytest.mark.slow
 def test_records_tell_every_instruction(machine):
     outcome = execute(machine, "meeting")
-    assert outcome.stop is CoreStop.DONE
+    assert outcome.stop is CoreStopReason.DONE
     for core, records in enumerate(machine.records()):
         kinds = records.rows["kind"]
         assert (kinds == Kind.DONE).sum() == outcome.core_instructions[core]
@@ -240,7 +240,7 @@ def test_records_tell_every_instruction(machine):
 def test_a_run_in_parts_is_the_same_run(machine):
     whole = execute(machine, "meeting")
     place(machine, unit_program("meeting", TWO, ENTRY))
-    while (part := machine.run(37)).stop is CoreStop.LIMIT:
+    while (part := machine.run(37)).stop is CoreStopReason.LIMIT:
         assert part.cycles % 37 == 0
     for name in ("stop", "cycles", "core_instructions", "exit_codes", "slots", "clocked"):
         assert getattr(part, name) == getattr(whole, name), name
@@ -267,7 +267,7 @@ def test_a_fault_stops_the_run_at_once_and_is_told(lockstep):
         for cause, text in FAULTS:
             place(machine, f"{text}\n        vx_tmc zero\n")
             outcome = machine.run(LIMIT)
-            assert (outcome.stop, outcome.mismatch) == (CoreStop.FAULT, ""), text
+            assert (outcome.stop, outcome.mismatch) == (CoreStopReason.FAULT, ""), text
             assert outcome.fault.cause == cause
             assert isinstance(outcome.fault.cause, type(cause))
             assert (outcome.fault.warp, outcome.fault.lanes) == (0, 1)
@@ -276,7 +276,7 @@ def test_a_fault_stops_the_run_at_once_and_is_told(lockstep):
                 steps = 2 if "li" in text else 0
                 assert outcome.fault.pc in (ENTRY + 2 * steps, ENTRY + 4 * steps)
         # Another program then runs.
-        assert execute(machine, "meeting").stop is CoreStop.DONE
+        assert execute(machine, "meeting").stop is CoreStopReason.DONE
 
 
 @pytest.mark.slow
@@ -290,7 +290,7 @@ end:    vx_tmc zero
     """
     place(machine, text)
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStop.DEADLOCK
+    assert outcome.stop is CoreStopReason.DEADLOCK
     assert outcome.cycles < 500
     assert [(state.active, state.at_barrier) for state in machine.core_states()] == [(1, 1), (0, 0)]
     assert "core0 1, core1 0" in outcome.waits and "DMA: 0 jobs" in outcome.waits
@@ -300,7 +300,7 @@ end:    vx_tmc zero
 def test_a_hang_tells_what_is_waited_for():
     with machine_with(dram=DramConfig(latency=5000), watchdog=500) as machine:
         outcome = execute(machine, "meeting")
-        assert outcome.stop is CoreStop.HANG
+        assert outcome.stop is CoreStopReason.HANG
         # The host starts the cores, and each reads its first lines, in less than 200 cycles.
         assert 500 < outcome.cycles < 700
         # Lines that an instruction cache may read at a time, half of them at each master; the L2
@@ -310,7 +310,7 @@ def test_a_hang_tells_what_is_waited_for():
         assert "core1 waits for " in outcome.waits
         assert "lanes of loads and stores, from its L1 caches" in outcome.waits
         # The next lines of both cores have no MSHR until the first lines have arrived.
-        assert "still counting: l2_slot_stalls" in outcome.waits
+        assert "still counting: l2_mshr_stalls" in outcome.waits
         assert [state.owed_fetches > 0 for state in machine.core_states()] == [True, True]
 
 
@@ -321,6 +321,6 @@ def test_the_host_may_be_refused(machine):
     place(machine, unit_program("meeting", TWO, ENTRY))
     with pytest.raises(MachineError, match="host access 1 to 0x0f00 got the response SLVERR"):
         machine.run(LIMIT, commands)
-    assert machine.run(1).stop is CoreStop.LIMIT
+    assert machine.run(1).stop is CoreStopReason.LIMIT
     with pytest.raises(UserError, match="commands must be None when a run continues"):
         machine.run(LIMIT, commands)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spica.sim.diagnose.diagnostics import ProgramError
-from spica.sim.golden.cluster.barrier_scopes import ClusterBarriersModel, Coming
+from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming
 from spica.sim.golden.core.control.barrier import OF_CORES
 from spica.sim.iss.program_bench import small_config
 from spica.sim.run.program_run import SimtOptions, run_program
@@ -66,7 +66,7 @@ def test_a_barrier_that_one_core_never_reaches_stays_closed(stress):
     of_cores = OF_CORES if config.barrier_scope == "core" else 0
     warps = 1 if of_cores else config.core.warps - 1
     count = config.cores if of_cores else warps
-    model, moments = ClusterBarriersModel(config), []
+    model, moments = BarrierSystemModel(config), []
     for cycle in range(1000):
         # All cores except the last arrive at barrier 3, then every core's last warp at another one.
         coming = [None] * config.cores

@@ -15,9 +15,9 @@ from spica.hw.config import (
     SharedMemoryConfig,
 )
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.machine.cluster_machine import ClusterMachine
 from support.programs.cluster_stress import ClusterStress
 from support.programs.placed_program import PlacedProgram, place
@@ -37,7 +37,7 @@ THREE = replace(
     PRESETS["tiny"],
     cores=3,
     core=CoreConfig(
-        warps=2, threads=8, shared_ports=4, l1i=CacheConfig(size=1024, misses=6, prefetch=4)
+        warps=2, threads=8, shared_ports=4, l1i=CacheConfig(size=1024, mshrs=6, prefetch=4)
     ),
     shared=SharedMemoryConfig(size=16 * 1024, banks=4, subbanks=8),
     matrix=MatrixConfig(
@@ -82,12 +82,12 @@ def left(machine, program: PlacedProgram) -> list[bytes]:
     return [machine.read(*region).tobytes() for region in program.regions]
 
 
-def modelled(config: ClusterConfig, program: PlacedProgram, schedule="in_turn", seed=1):
+def modelled(config: ClusterConfig, program: PlacedProgram, schedule="round_robin", seed=1):
     """Return the final memory of the model with its engines."""
     iss = Iss(config, schedule=schedule, seed=seed)
     place(iss, program)
     outcome = iss.run(LIMIT)
-    assert outcome.stop is Stop.DONE, outcome
+    assert outcome.stop is StopReason.DONE, outcome
     assert not iss.devices.error
     return left(iss, program)
 
@@ -98,7 +98,7 @@ def test_all_is_determined():
         expected = modelled(config, stress.program)
         for seed in range(3):
             assert modelled(config, stress.program, "random", seed) == expected
-        assert stress.effort.accesses > 2000 and stress.effort.jobs > 20
+        assert stress.effort.accesses > 2000 and stress.effort.descriptors > 20
         other = ClusterStress(config, 2, epochs=3)
         assert other.program.text != stress.program.text
 
@@ -115,7 +115,7 @@ def test_a_barrier_that_is_left_out_is_found():
             iss = Iss(TWO, schedule="random", seed=seed)
             place(iss, program)
             stop = iss.run(LIMIT).stop
-            found[stop is Stop.DONE and left(iss, program) == expected] += 1
+            found[stop is StopReason.DONE and left(iss, program) == expected] += 1
     # At least a third: the other barriers separate accesses that happen not to conflict.
     assert 2 * found[False] > found[True]
 
@@ -124,11 +124,11 @@ def stressed(machine: ClusterMachine, stress: ClusterStress) -> Counter[str]:
     """Run a program in lockstep, compare its memory with the model and engines; return counts."""
     place(machine, stress.program)
     outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.mismatch) == (CoreStop.DONE, "")
+    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
     assert left(machine.harness, stress.program) == modelled(machine.config, stress.program)
     return Counter(
         accesses=stress.effort.accesses,
-        jobs=stress.effort.jobs,
+        descriptors=stress.effort.descriptors,
         barriers=stress.effort.barriers,
         cycles=outcome.cycles,
         instructions=outcome.instructions,
@@ -164,5 +164,5 @@ def test_everything_at_once(case):
         assert counts[name] > 50, name
     assert sum(counts[name] for name in words if "_wait_" in name) > 100
     assert counts["shared_narrow_waits"] > 1000
-    assert counts["jobs"] > 80 and counts["barriers"] > 15
+    assert counts["descriptors"] > 80 and counts["barriers"] > 15
     assert min(counts["dma_read_beats_0"], counts["dma_write_beats_0"]) > 100

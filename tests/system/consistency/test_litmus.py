@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS, CoreConfig
-from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.machine.cluster_machine import ClusterMachine
 from support.cluster.small_caches import MEMORIES, run_placed, small_machines
 from support.consistency.litmus_program import OUT, LitmusProgram
@@ -25,14 +25,14 @@ QUICK = ("message-apart-none-none", "message-apart-fence-fence", "dma-writes-mes
 ROUNDS, PROGRAMS = 100, 40
 
 
-def on_model(config, test, schedule="in_turn", seed=1):
+def on_model(config, test, schedule="round_robin", seed=1):
     """Run a test on the instruction-set model, which has no caches."""
     iss = Iss(config, schedule=schedule, seed=seed)
 
     def run(program):
         place(iss, program)
         outcome = iss.run(LIMIT)
-        assert outcome.stop is Stop.DONE, outcome
+        assert outcome.stop is StopReason.DONE, outcome
 
     return run_litmus(run, iss.read, test)
 
@@ -81,7 +81,7 @@ def test_what_is_seen_is_allowed(machine, name):
         machine.begins = True
         place(machine, program)
         outcome = machine.run(LIMIT)
-        assert (outcome.stop, outcome.violation) == (CoreStop.DONE, "")
+        assert (outcome.stop, outcome.violation) == (CoreStopReason.DONE, "")
 
     seen = run_litmus(run, machine.harness.read, test)
     assert not seen.wrong

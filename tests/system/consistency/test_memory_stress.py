@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS, CoreConfig
-from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.machine.cluster_machine import ClusterMachine
 from support.cluster.small_caches import MEMORIES, SMALL_CACHES, run_placed, small_machines
 from support.consistency.race_check import final_memory, wrong_reads
@@ -23,12 +23,12 @@ TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 RACES, DETERMINED = 100_000, 170_000
 
 
-def on_model(config, program, schedule="in_turn", seed=1):
+def on_model(config, program, schedule="round_robin", seed=1):
     """Return the model with its engines after a program."""
     iss = Iss(config, schedule=schedule, seed=seed)
     place(iss, program)
     outcome = iss.run(LIMIT)
-    assert outcome.stop is Stop.DONE, outcome
+    assert outcome.stop is StopReason.DONE, outcome
     assert not iss.devices.error
     return iss
 
@@ -74,7 +74,7 @@ def test_races(machine):
     machine.begins = True
     place(machine, races.program)
     outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.violation) == (CoreStop.DONE, "")
+    assert (outcome.stop, outcome.violation) == (CoreStopReason.DONE, "")
     assert not list(wrong_reads(races, machine.harness.read))
     assert machine.harness.read(FIELD, races.size).tobytes() == final_memory(races)
 
@@ -117,7 +117,7 @@ def test_what_is_determined_in_small_caches(machines, number):
         counts["cycles"] += run_placed(machine, stress.program).cycles
         model = on_model(SMALL_CACHES, stress.program)
         assert left(machine, stress.program) == left(model, stress.program), seed
-        counts += Counter(accesses=stress.effort.accesses, jobs=stress.effort.jobs)
+        counts += Counter(accesses=stress.effort.accesses, descriptors=stress.effort.descriptors)
         seed += 1
     print(dict(counts))
-    assert counts["jobs"] > 100
+    assert counts["descriptors"] > 100

@@ -16,9 +16,9 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.golden.core.counters import CounterModel, Cycle
 from spica.sim.golden.core.front_end.decode import decode
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.core_machine import CoreMachine
 from support.core.core_bench import image, run_core, run_model
@@ -227,9 +227,9 @@ def test_programs(name, shape, monkeypatch):
         assert held["register_writes"] == sum(each["writes"] for each in done)
         assert held["register_reads"] + held["operands_snooped"] == operands
     if name == "everything":
-        never = {"slots_outside", "slots_pair" if core.issue_width == 1 else ""}
+        never = {"slots_inactive_set", "slots_dual_issue" if core.issue_width == 1 else ""}
         never |= set() if core.snoop else {"operands_snooped"}
-        rare = {"read_conflicts", "write_conflicts", "slots_full", "slots_barrier"}
+        rare = {"read_conflicts", "write_conflicts", "slots_collectors_full", "slots_barrier"}
         assert {name for name, value in held.items() if not value} <= never | rare
 
 
@@ -275,7 +275,7 @@ def test_cores_on_verilator():
     contents = image(BEGIN + PROGRAMS["everything"] + RESULTS, ROOM)
     iss = Iss(config)
     iss.write(ENTRY, contents)
-    assert iss.run(10_000).stop is Stop.DONE
+    assert iss.run(10_000).stop is StopReason.DONE
     runs = []
     for gating in ("gated", "ungated", "random"):
         with CoreMachine(config, memory=slow, gating=gating, optimize=0) as machine:
@@ -283,7 +283,7 @@ def test_cores_on_verilator():
             outcome = machine.run()
             runs.append(machine.counters())
             states = machine.core_states()
-    assert outcome.stop is CoreStop.DONE
+    assert outcome.stop is CoreStopReason.DONE
     counters = runs[0]
     assert runs == [counters] * 3
     for held, slots, state in zip(counters, outcome.slots, states, strict=True):

@@ -13,7 +13,7 @@ from spica.sim.engine.verilator_model import build_harness
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.core_harness import CoreHarness
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import Stop
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
 
 CONFIG = small_config(warps=2, threads=4)
@@ -320,9 +320,9 @@ def test_the_console_takes_bytes_lane_by_lane():
 def test_breaking_the_rules_of_the_ports_ends_the_run(outputs, message):
     ports = Ports(latency=5)
     for each in outputs:
-        assert ports.harness.state().stop == Stop.NONE
+        assert ports.harness.state().stop == StopReason.NONE
         ports.step(**each)
-    assert ports.harness.state().stop == Stop.VIOLATION
+    assert ports.harness.state().stop == StopReason.VIOLATION
     assert ports.harness.violation().startswith(message)
 
 

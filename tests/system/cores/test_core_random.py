@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.isa.instructions import INSTRUCTIONS, Unit
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from support.core.lockstep_fuzz import (
     FUZZ_CONFIGS,
     SWEEP_CONFIGS,
@@ -108,7 +108,7 @@ def test_a_program_is_reduced_to_what_shows_something():
     def shows(program):
         iss.reset()
         place(iss, program)
-        ends = iss.run(50_000).stop is Stop.DONE
+        ends = iss.run(50_000).stop is StopReason.DONE
         return ends and bool((iss.read(*program.regions[1])[:4].view("<u4") == 77).any())
 
     program = random_program(4, config, 1)

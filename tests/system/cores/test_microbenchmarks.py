@@ -13,7 +13,7 @@ from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import Port
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Stop
+from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.microbenchmarks import memory_rows, scheduler_rows
 from spica.sim.microbenchmarks.bank_rows import bank_rows
@@ -97,7 +97,7 @@ def instructions_of(text):
     iss = Iss(small_config(warps=2, threads=4))
     iss.write(ENTRY, assemble_program(text).data)
     outcome = iss.run(ENDLESS)
-    assert outcome.stop is Stop.DONE, outcome
+    assert outcome.stop is StopReason.DONE, outcome
     return iss.statistics.instructions
 
 
@@ -150,10 +150,10 @@ def test_tables_and_targets(monkeypatch):
     assert {row.group for row in bench.rows(quick=False)} == {row.group for row in ROWS}
     assert all(not row.change for row in bench.rows(quick=True))
     row = {"group": "issue", "name": "sums", "change": {"banks": 4}, "expected": "= 1 per cycle"}
-    slots = {"NONE": 75.0, "DATA": 25.0}
+    slots = {"NONE": 75.0, "SCOREBOARD": 25.0}
     kernel = {
         **{"sizes": {"n": 8192}, "cycles": 10_501, "instructions": 7, "slots_percent": slots},
-        **{"instructions_per_cycle": 0.7, "verdict": "right"},
+        **{"instructions_per_cycle": 0.7, "verdict": "pass"},
     }
     result = {
         "preset": "core",

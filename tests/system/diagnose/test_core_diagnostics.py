@@ -30,7 +30,7 @@ FAULTS = {
 }
 
 
-def mistake(name: str, **options):
+def diagnostics(name: str, **options):
     """Return the description of a program's end, and its text."""
     settings = {"engine": "verilator", "model_optimize": OPTIMIZE, "max_cycles": 20_000, **options}
     with pytest.raises(ProgramError) as caught:
@@ -38,7 +38,7 @@ def mistake(name: str, **options):
     text = str(caught.value)
     assert len(text.splitlines()) <= LINES
     assert max(map(len, text.splitlines())) <= COLUMNS
-    found = caught.value.mistake
+    found = caught.value.diagnostics
     assert json.loads(json.dumps(found, allow_nan=False))
     return found, text
 
@@ -47,7 +47,7 @@ def mistake(name: str, **options):
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_names_its_place(name, lockstep):
     cause, words = FAULTS[name]
-    found, text = mistake(name, lockstep=lockstep)
+    found, text = diagnostics(name, lockstep=lockstep)
     assert found["stop"] == "fault"
     assert found["sentence"].startswith(cause)
     assert f"{name}.c:" in text or (name == "jump_to_data" and not lockstep)
@@ -57,7 +57,7 @@ def test_a_fault_names_its_place(name, lockstep):
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
 def test_a_barrier_nobody_else_reaches(lockstep):
-    found, text = mistake("missing_warp", lockstep=lockstep)
+    found, text = diagnostics("missing_warp", lockstep=lockstep)
     assert found["stop"] == "deadlock"
     assert "waits at a barrier" in text
     assert "missing_warp.c:" in text
@@ -65,7 +65,7 @@ def test_a_barrier_nobody_else_reaches(lockstep):
 
 
 def test_an_endless_loop_ends_at_the_limit():
-    found, text = mistake("endless_loop")
+    found, text = diagnostics("endless_loop")
     assert (found["stop"], found["cycles"]) == ("limit", 20_000)
     assert "endless_loop.c:" in text
 
@@ -73,7 +73,9 @@ def test_an_endless_loop_ends_at_the_limit():
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
 def test_memory_that_never_answers_is_a_hang(lockstep):
     memory = CoreMemoryConfig(silence=0.999_999_9)
-    found, text = mistake("endless_loop", memory=memory, max_cycles=1_000_000, lockstep=lockstep)
+    found, text = diagnostics(
+        "endless_loop", memory=memory, max_cycles=1_000_000, lockstep=lockstep
+    )
     assert found["stop"] == "hang"
     assert "nothing has moved" in text
     assert "core 0, warp 0: waits for instructions; instructions in flight: 0" in text
@@ -82,6 +84,6 @@ def test_memory_that_never_answers_is_a_hang(lockstep):
 
 def test_a_trace_is_written_before_the_report(tmp_path):
     target = tmp_path / "run.log"
-    found, _ = mistake("misaligned", trace=target)
+    found, _ = diagnostics("misaligned", trace=target)
     # One line per executed instruction.
     assert len(target.read_text().splitlines()) >= found["instructions"] > 0

@@ -12,7 +12,7 @@ from spica.cli.main import main
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import Buffer, Kernel, Problem
 from spica.sim.diagnose.diagnostics import ProgramError
-from spica.sim.diagnose.diagnostics_text import mistake_text
+from spica.sim.diagnose.diagnostics_text import diagnostics_text
 from spica.sim.run.program_run import SimtOptions, run_program, run_simt
 
 FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes"
@@ -28,7 +28,7 @@ def line_of(name, mark="MISTAKE"):
     return found
 
 
-def mistake(name, config=CORE, optimize=3, schedule="in_turn"):
+def diagnostics(name, config=CORE, optimize=3, schedule="round_robin"):
     """Return the description of a program's end, and its text."""
     options = SimtOptions(optimize=optimize, schedule=schedule, max_instructions=LIMIT)
     with pytest.raises(ProgramError) as caught:
@@ -41,8 +41,8 @@ def checked(caught):
     text = str(caught.value)
     assert len(text.splitlines()) <= LINES
     assert max(map(len, text.splitlines())) <= COLUMNS
-    assert json.loads(json.dumps(caught.value.mistake, allow_nan=False))
-    return caught.value.mistake, text
+    assert json.loads(json.dumps(caught.value.diagnostics, allow_nan=False))
+    return caught.value.diagnostics, text
 
 
 #: Faulting programs: cause, and words of the report.
@@ -63,7 +63,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults(name):
-    found, text = mistake(name)
+    found, text = diagnostics(name)
     cause, words = FAULTS[name]
     assert (found["stop"], found["cause"]) == ("fault", cause)
     assert text.startswith(f"{cause}: ")
@@ -78,18 +78,18 @@ def test_faults(name):
 def test_a_divergent_branch_without_optimization():
     """Source lines do not depend on optimisation."""
     for optimize in (1, 2):
-        _, text = mistake("divergent_branch", optimize=optimize)
+        _, text = diagnostics("divergent_branch", optimize=optimize)
         assert f"divergent_branch.c:{line_of('divergent_branch')} in count\n" in text
 
 
 def test_values_of_a_branch_are_of_all_lanes():
-    found, text = mistake("divergent_branch")
+    found, text = diagnostics("divergent_branch")
     assert found["lanes"] == [0, 2, 4, 6]
     assert re.search(r"0x00000000 in lanes 0, 2, 4, 6; 0x00000001 in lanes 1, 3, 5, 7", text)
 
 
 def test_a_fault_in_the_library_tells_who_called():
-    found, text = mistake("library_call")
+    found, text = diagnostics("library_call")
     assert "string.c:" in text.splitlines()[2]
     assert found["came_from"]["line"] == line_of("library_call")
     assert found["location"]["function"] == "memcpy"
@@ -123,7 +123,7 @@ def test_a_store_beyond_a_buffer():
 
 def test_registers_of_each_lane():
     """Lanes that differ are listed one by one, with the objects near their addresses."""
-    found, text = mistake("scattered")
+    found, text = diagnostics("scattered")
     assert found["lanes"] == [0, 1, 2, 6, 7]  # the addresses of the others are DRAM
     assert "lane 0: 0x00000000 is a null pointer\n" in text
     assert "lane 1: 0x30000000 is an unmapped address" in text
@@ -131,9 +131,9 @@ def test_registers_of_each_lane():
     assert "0x00000001 in lanes 0-2, 6-7" in text
 
 
-@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
 def test_a_missing_warp(schedule):
-    found, text = mistake("missing_warp", schedule=schedule)
+    found, text = diagnostics("missing_warp", schedule=schedule)
     number = line_of("missing_warp")
     assert found["stop"] == "deadlock"
     assert text.startswith("deadlock: every warp that has not ended waits at a barrier")
@@ -147,13 +147,13 @@ def test_a_missing_warp(schedule):
 def test_a_missing_warp_of_one_core():
     """Cluster-wide barriers report the missing core."""
     config = replace(CORE, cores=3)
-    _, text = mistake("missing_warp", config)
+    _, text = diagnostics("missing_warp", config)
     assert "barrier 1: cores 0-2: 7 of 8 warps arrived\n" in text
     assert "cores 0-2, warps 0-6 wait at barrier 1\n" in text
 
 
 def test_warps_at_two_barriers():
-    _, text = mistake("two_barriers")
+    _, text = diagnostics("two_barriers")
     for warps, barrier, mark in (("1, 3, 5, 7", 3, "MISTAKE"), ("0, 2, 4, 6", 2, "OTHER")):
         number = line_of("two_barriers", mark)
         assert f"barrier {barrier}: core 0: 4 of 8 warps arrived" in text
@@ -163,7 +163,7 @@ def test_warps_at_two_barriers():
 
 
 def test_an_endless_loop():
-    found, text = mistake("endless_loop")
+    found, text = diagnostics("endless_loop")
     number = line_of("endless_loop")
     assert (found["stop"], found["instructions"]) == ("limit", LIMIT)
     assert f"the limit was reached before the program ended, after {LIMIT:,} instructions" in text
@@ -173,14 +173,14 @@ def test_an_endless_loop():
 
 def test_a_missing_core():
     config = replace(CORE, cores=3, barrier_scope="core")
-    _, text = mistake("missing_core", config)
+    _, text = diagnostics("missing_core", config)
     assert "barrier 2 of the cluster: 2 of 3 arrived\n" in text
     assert "cores 0-1, warp 0 wait at barrier 2\n" in text
     assert f"missing_core.c:{line_of('missing_core')} in main\n" in text
 
 
 def test_the_users_loop_comes_before_start_up_code():
-    found, text = mistake("one_loop")
+    found, text = diagnostics("one_loop")
     assert [group["does"] for group in found["groups"]][:2] == ["loops", "ended"]
     lines = text.splitlines()
     assert lines[1].startswith("  core 0, warp 3 loops in 2 instructions, ")
@@ -190,7 +190,7 @@ def test_the_users_loop_comes_before_start_up_code():
 
 def test_many_loops_are_still_one_screen():
     config = replace(CORE, cores=8)
-    found, text = mistake("many_loops", config)
+    found, text = diagnostics("many_loops", config)
     assert len(found["groups"]) == 8
     for warp in range(6):
         where = rf"many_loops.c:{10 + 8 * warp}-"
@@ -199,10 +199,10 @@ def test_many_loops_are_still_one_screen():
     for group in found["groups"]:
         group["locations"] = 2 * group.get("locations", [])
     assert (
-        mistake_text(found).splitlines()[-1]
+        diagnostics_text(found).splitlines()[-1]
         == "  truncated; --json FILE writes the complete report"
     )
-    assert len(mistake_text(found).splitlines()) == LINES
+    assert len(diagnostics_text(found).splitlines()) == LINES
 
 
 def test_an_exit_code_is_no_mistake(capsys):
@@ -222,5 +222,5 @@ def test_the_command_line_says_it_all(capsys, tmp_path):
     assert out == ""
     assert "spica: access outside memory: load of 4 bytes at 0x00000004" in error
     written = json.loads(target.read_text())
-    assert written["check"]["verdict"] == "wrong"
-    assert written["mistake"]["location"]["line"] == line_of("null_pointer")
+    assert written["check"]["verdict"] == "fail"
+    assert written["diagnostics"]["location"]["line"] == line_of("null_pointer")

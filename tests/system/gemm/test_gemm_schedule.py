@@ -74,7 +74,7 @@ def test_random_products_in_the_order_told(seed):
     rng = random.Random(seed)
     config = random_config(rng)
     problem = random_problem(rng, 60, config.matrix.operand)
-    found, _ = run(config, problem, rng.choice(KINDS), seed, order="in_turn")
+    found, _ = run(config, problem, rng.choice(KINDS), seed, order="round_robin")
     assert found.passed, (config, problem, found)
 
 

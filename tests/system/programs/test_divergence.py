@@ -14,7 +14,7 @@ from spica.kernels.compile import FLAGS, INCLUDE_DIRECTORY, compile_program, too
 from spica.kernels.header import program_header
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
-from spica.sim.iss.outcome import Cause, Stop
+from spica.sim.iss.outcome import Cause, StopReason
 from support.programs.source_run import loaded, read_words, run_source
 
 SOURCE = Path(__file__).parents[2] / "support" / "c_programs" / "divergence.c"
@@ -151,7 +151,7 @@ def operands() -> np.ndarray:
 def test_values(shape, optimize):
     x = operands()
     for kind in REFERENCES:
-        for schedule in ("in_turn", "random"):
+        for schedule in ("round_robin", "random"):
             found = run(kind, x, shape, optimize, schedule, COUNT)
             assert found.tolist() == expected(kind, x), (kind, schedule)
 
@@ -170,7 +170,7 @@ def string_reference(source: bytes, i: int) -> bytes:
 def test_memory_and_strings_with_arguments_that_differ(optimize):
     x = np.arange(COUNT, dtype=np.uint32) * 0x01020305
     for shape in SHAPES[1:4]:
-        found = run("strings", x, shape, optimize, "in_turn", 8 * COUNT).tobytes()
+        found = run("strings", x, shape, optimize, "round_robin", 8 * COUNT).tobytes()
         for i in range(COUNT):
             assert found[32 * i : 32 * i + 32] == string_reference(x.tobytes(), i), i
 
@@ -185,7 +185,7 @@ def test_plain_branch_on_what_differs_is_an_error(tmp_path):
     )
     program, iss = loaded(source, CORE)
     outcome = iss.run()
-    assert outcome.stop is Stop.FAULT
+    assert outcome.stop is StopReason.FAULT
     assert outcome.fault is not None
     assert outcome.fault.cause is Cause.DIVERGENT_BRANCH
     line = program.line_of(outcome.fault.pc)

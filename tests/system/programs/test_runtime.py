@@ -38,7 +38,7 @@ def run(name: str, config: ClusterConfig, arguments=(0,), **options):
 # Start-up
 
 
-@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_start_up(shape, schedule):
     cores, warps, threads = shape
@@ -81,7 +81,7 @@ def test_start_up_with_either_kind_of_barrier(scope, optimize):
     config = cluster(3, 2, 3, scope)
     mains, sums = DATA + 0x1000, DATA + 0x2000
     options = {"optimize": optimize, "garbage": True, "exit_code": 40}
-    for schedule in ("in_turn", "random"):
+    for schedule in ("round_robin", "random"):
         iss, _ = run("startup.c", config, [DATA, mains, sums], schedule=schedule, **options)
         assert not read_words(iss, sums, 3).any()
 
@@ -113,7 +113,7 @@ def task_counts(threads: int) -> list[int]:
     return sorted({0, 1, 2, threads - 1, threads, threads + 1, 3 * threads + 2, 200, 1000})
 
 
-@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_task_runs_once(shape, schedule):
     for tasks in task_counts(shape[2]):
@@ -144,7 +144,7 @@ def test_launches_follow_each_other(optimize):
         assert read_words(iss, elements, tasks).tolist() == [2 * k + 2 for k in range(tasks)]
 
 
-@pytest.mark.parametrize("schedule", ["in_turn", "random"])
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape[0] == 1])
 def test_launches_end_when_their_tasks_have(shape, schedule):
     for tasks in task_counts(shape[2]):
@@ -188,7 +188,7 @@ def test_programs_that_leave_early(kind, exit_code, tasks):
     """A launch in a launch or in a parallel block, exit in a task, in main, and abort."""
     for shape in ((1, 1, 2), (2, 4, 4)) if kind == 10 else ((1, 1, 1), (2, 4, 4)):
         words_ = [kind, tasks, DATA, DATA + 0x1000, 0]
-        for schedule in ("in_turn", "random"):
+        for schedule in ("round_robin", "random"):
             run("launches.c", cluster(*shape), words_, schedule=schedule, exit_code=exit_code)
 
 
@@ -198,7 +198,7 @@ def test_barriers_of_all_threads(shape, scope):
     total, rounds = int(np.prod(shape)), 5
     start = np.arange(total, dtype=np.uint32) * 1000
     other = DATA + 0x10000
-    for schedule in ("in_turn", "random"):
+    for schedule in ("round_robin", "random"):
         config = cluster(*shape, scope)
         iss, _ = run(
             "barriers.c", config, [rounds, DATA, other], data={DATA: start}, schedule=schedule

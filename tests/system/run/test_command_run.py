@@ -93,7 +93,7 @@ def test_a_result_has_what_files_must_have(stand_in):
     assert result["memory"]["bytes_per_cycle"] == 32
     assert result["memory"]["read_bytes"] == 6000
     assert {"verdict", "mismatches", "max_abs_error"} <= set(result["check"])
-    assert result["check"]["verdict"] == "right"
+    assert result["check"]["verdict"] == "pass"
 
 
 def test_every_cycle_is_accounted_for(stand_in):
@@ -120,7 +120,7 @@ def test_the_clock_may_wrap():
 def test_the_report_says_what_matters(stand_in):
     text = report(run())
     assert "gemm 20 x 30 x 40 on tiny_matrix (amaranth), fp16 -> fp16, random data" in text
-    assert "RIGHT: 600 values bit-exact" in text
+    assert "PASS: 600 values bit-exact" in text
     assert "1,200 cycles, MAC utilisation 125.00 %, array active 50.00 %" in text
     assert "0.83 %" in text and "array waited for A" in text
     assert "array waited for weights" not in text
@@ -131,7 +131,7 @@ def test_the_report_says_what_matters(stand_in):
 def test_a_wrong_value_is_reported(stand_in, monkeypatch):
     monkeypatch.setattr(ModelMachine, "wrong", True)
     result = run()
-    assert result["check"]["verdict"] == "wrong"
+    assert result["check"]["verdict"] == "fail"
     text = report(result)
     assert "1 of 600 values differ from the golden model" in text
     assert "1 bytes around C were changed" in text

@@ -11,7 +11,7 @@ from spica.hw.isa.memory_map import ARGUMENTS
 from spica.sim.machine.memory_layout import (
     ARGUMENTS_BYTES,
     BUFFERS_BASE,
-    Places,
+    MemoryLayout,
     Region,
     place_buffers,
 )
@@ -35,7 +35,7 @@ def test_buffers_are_apart_and_on_pages():
 def test_buffers_that_do_not_fit_are_refused():
     many = replace(CORE, cores=32, core=CoreConfig(warps=32, threads=32))
     sizes = {"a": 0x5E00_0000}
-    assert place_buffers(sizes, CORE)["a"].end < Places(CORE, []).stacks.address
+    assert place_buffers(sizes, CORE)["a"].end < MemoryLayout(CORE, []).stacks.address
     with pytest.raises(UserError, match=r"buffers must fit .*; a of 1,577,058,304 bytes does"):
         place_buffers(sizes, many)
 
@@ -63,12 +63,14 @@ def test_buffers_that_do_not_fit_are_refused():
 )
 def test_addresses_in_words(address, words):
     program, x = Region("the program", 0x8000_0000, 512), Region("buffer x", BUFFERS_BASE, 100)
-    assert Places(CORE, [program, x]).describe(address) == words
+    assert MemoryLayout(CORE, [program, x]).describe(address) == words
 
 
 def test_stacks_of_several_cores():
-    places = Places(PRESETS["virgo"], [])
-    assert places.stacks.nbytes == 4 * 8 * 8 * 8192
-    assert places.describe(places.stacks.address).startswith("in the stack of core 3, warp 7, lane")
+    memory_layout = MemoryLayout(PRESETS["virgo"], [])
+    assert memory_layout.stacks.nbytes == 4 * 8 * 8 * 8192
+    assert memory_layout.describe(memory_layout.stacks.address).startswith(
+        "in the stack of core 3, warp 7, lane"
+    )
     odd = replace(CORE, core=CoreConfig(warps=3, threads=5))  # numbers of harts have gaps
-    assert Places(odd, []).stacks.nbytes == 4 * 8 * 8192
+    assert MemoryLayout(odd, []).stacks.nbytes == 4 * 8 * 8192

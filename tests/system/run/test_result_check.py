@@ -34,7 +34,7 @@ def test_golden_results_lie_within_the_bound(kind, settings):
     golden, wide, bound = product(kind, **settings)
     form = settings.get("c_format", "fp16")
     found = check(golden.copy(), golden, wide, bound, form=form)
-    assert found.passed and found.verdict == "right", found
+    assert found.passed and found.verdict == "pass", found
 
 
 def test_extreme_operands_reach_every_kind_of_result():
@@ -48,7 +48,7 @@ def test_one_wrong_bit_is_a_mismatch():
     result = golden.copy()
     result.view(np.uint32)[3, 4] ^= 1
     found = check(result, golden, wide, bound, form="fp32")
-    assert (found.mismatches, found.outside_bound, found.verdict) == (1, 0, "wrong")
+    assert (found.mismatches, found.outside_bound, found.verdict) == (1, 0, "fail")
     assert found.examples[0].startswith("(3, 4): expected ")
     assert f"0x{golden.view(np.uint32)[3, 4]:08x}" in found.examples[0]
 
@@ -58,7 +58,7 @@ def test_the_bound_does_not_trust_the_golden_model():
     wrong = golden.copy()
     wrong[0, 0] += 1
     found = check(wrong, wrong, wide, bound, form="fp16")
-    assert (found.mismatches, found.outside_bound, found.verdict) == (0, 1, "wrong")
+    assert (found.mismatches, found.outside_bound, found.verdict) == (0, 1, "fail")
     assert found.max_abs_error == pytest.approx(1, rel=0.1)
 
 
@@ -82,7 +82,7 @@ def test_fp16_results_overflow_by_sign():
 def test_touched_bytes_fail():
     golden, wide, bound = product()
     found = check(golden, golden, wide, bound, form="fp16", touched=1)
-    assert found.as_dict()["verdict"] == "wrong"
+    assert found.as_dict()["verdict"] == "fail"
 
 
 def test_types_must_agree():

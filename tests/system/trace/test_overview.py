@@ -19,7 +19,7 @@ from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.schedule import schedule
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStop
+from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.cluster_machine import ClusterMachine, observed_cluster
 from spica.sim.machine.command_machine import Machine
@@ -121,7 +121,7 @@ def test_what_cores_record():
         machine.write(ENTRY + SOURCE, np.arange(WORDS, dtype=np.uint32))
         overview = Overview(machine, config)
         outcome = machine.run(50_000)
-        assert outcome.stop is CoreStop.DONE
+        assert outcome.stop is CoreStopReason.DONE
         records = overview.records()
         marks = overview.marks(records)
         counted = machine.unit_counters()
@@ -134,7 +134,7 @@ def test_what_cores_record():
             assert found == outcome.slots[0][reason.name], reason
     events = {row.name: records.total(row.name) * row.scale for row in counter_table(config)}
     assert events == counted
-    assert records.total("dma_jobs") == 2
+    assert records.total("dma_descriptors") == 2
     titles = [track.title for track in cluster_tracks(config, records)]
     assert {"DRAM read m_axi0", "shared lanes", "core 0 issue", "core 0 warps"} <= set(titles)
     assert marks["first command"] < records.intervals["core0_active"][0, 0]
@@ -149,7 +149,7 @@ def test_a_kernel_draws_its_timeline(suffix, tmp_path):
     plain = run_kernel("gemm", "tiny_matrix", CONFIG, 40, 24, 48, RunOptions())
     options = RunOptions(trace=path)
     result = run_kernel("gemm", "tiny_matrix", CONFIG, 40, 24, 48, options)
-    assert result["check"]["verdict"] == "right"
+    assert result["check"]["verdict"] == "pass"
     assert result["cycles"] == plain["cycles"]
     assert result["counters"] == plain["counters"]
     text = path.read_text()
@@ -158,7 +158,7 @@ def test_a_kernel_draws_its_timeline(suffix, tmp_path):
         array = totals["matrix array"]
         assert array["computes"] == result["counters"]["matrix_active"]
         assert array["waits for a drain"] == result["counters"]["matrix_wait_drain"]
-        assert totals["DMA"]["descriptor done"] == result["counters"]["dma_jobs"]
+        assert totals["DMA"]["descriptor done"] == result["counters"]["dma_descriptors"]
     else:
         assert "gemm 40 x 24 x 48 on tiny_matrix</" in text
 

@@ -104,5 +104,5 @@ def test_ports_have_their_standard_names(preset):
 def test_one_module_for_all_cores(preset):
     emission = emit_cached(PRESETS[preset], preset)
     counts = {block.component: block.instances for block in emission.modules}
-    assert counts["Core"] == counts["CorePath"] == PRESETS[preset].cores
+    assert counts["Core"] == counts["MemoryUnit"] == PRESETS[preset].cores
     assert counts["AxiMux"] == PRESETS[preset].axi.masters

@@ -117,7 +117,7 @@ def test_targets_of_memory(bench):
     memory = bench("memory")
     shares = {"bytes_per_cycle": 64.0, "used_bytes_per_cycle": 48.0}
     traffic = {"memory": shares | {"read_bytes": 1024, "written_bytes": 2048}}
-    shared = {"check": {"verdict": "right"}, "instructions": {"warp": 7}, **traffic}
+    shared = {"check": {"verdict": "pass"}, "instructions": {"warp": 7}, **traffic}
     product = {"region": {"cycles": 9}, "mac_utilization": 0.5, "allocates": True}
     copy = {**shared, "kernel": "copy", "machine": "virgo", "sizes": {"n": 8}, "cycles": 9}
     ring = {"n": 128, "stride": 16, "steps": 10}
@@ -135,7 +135,7 @@ def test_targets_of_memory(bench):
     traffic, latency, product = memory.tables({"runs": runs})
     assert [table.row_count for table in (traffic, latency, product)] == [1, 1, 1]
     assert [next(iter(column.cells)) for column in product.columns][:4] == [
-        *("8", "yes", "right", "9"),
+        *("8", "yes", "pass", "9"),
     ]
 
 
@@ -146,7 +146,7 @@ def test_targets_of_instructions_from_dram(bench):
         {
             **{"kernel": "vecadd", "machine": machine, "sizes": {"n": size}, "cycles": cycles},
             "slots": [{"NONE": cycles - lost, "NO_INSTRUCTION": lost}],
-            "check": {"verdict": "right"},
+            "check": {"verdict": "pass"},
             "instructions": {"warp": 7},
             "memory": {"bytes_per_cycle": 64, "used_bytes_per_cycle": 1}
             | {"read_bytes": 1024, "written_bytes": 2048},

@@ -26,7 +26,7 @@ class FakeRun:
     """Replaces the simulation: records its arguments and returns or raises the given outcome."""
 
     def __init__(self):
-        self.verdict = "right"
+        self.verdict = "pass"
         self.error = None
         self.calls = []
 
@@ -116,9 +116,18 @@ def refused(capsys, *arguments):
         ((*OWN, "--size", "4"), "--size must be left out: it means nothing to absent.c on iss"),
         ((*OWN,), "the program file absent.c does not exist"),
         (("run", "notes.txt", *OWN[2:]), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
-        ((*VECADD, "--size", "4", "--allow", "far"), "--allow must be address:bytes, not 'far'"),
-        ((*VECADD, "--size", "4", "--allow", "0:4"), "within 0x80000000 to 0xff000000, not 0:4"),
-        ((*VECADD, "--size", "4", "--allow", "0xa0000000:0"), "must lie within 0x80000000 to 0xff"),
+        (
+            (*VECADD, "--size", "4", "--allow-region", "far"),
+            "--allow-region must be address:bytes, not 'far'",
+        ),
+        (
+            (*VECADD, "--size", "4", "--allow-region", "0:4"),
+            "within 0x80000000 to 0xff000000, not 0:4",
+        ),
+        (
+            (*VECADD, "--size", "4", "--allow-region", "0xa0000000:0"),
+            "must lie within 0x80000000 to 0xff",
+        ),
         (
             ("generate", "core", "-o", "x", "--set", "core.tensor=hmma"),
             "core.tensor must be none in RTL yet, not hmma; programs with tensor",
@@ -202,10 +211,10 @@ def test_result_goes_to_standard_output_alone(fake, capsys):
 
 
 def test_a_wrong_value_is_exit_code_1(fake, capsys, tmp_path):
-    fake.verdict = "wrong"
+    fake.verdict = "fail"
     target = tmp_path / "result.json"
     assert main((*GEMM, "--size", "4", "--json", str(target))) == 1
-    assert json.loads(target.read_text())["check"]["verdict"] == "wrong"
+    assert json.loads(target.read_text())["check"]["verdict"] == "fail"
 
 
 def test_a_hang_is_exit_code_1_and_its_waveform_stays(fake, capsys, tmp_path):

@@ -30,7 +30,7 @@ class FakeRun:
     """Replaces the run of a kernel: records its arguments and prints."""
 
     def __init__(self):
-        self.verdict = "right"
+        self.verdict = "pass"
         self.calls = []
 
     def __call__(self, kernel, preset, config, sizes, options, *, console, progress):
@@ -54,7 +54,7 @@ def fake(monkeypatch):
 def test_a_run_passes_on_what_it_is_told(fake, capsys):
     options = ("--optimize", "2", "--schedule", "random", "--seed", "7", "--allow-spills")
     limits = ("--max-instructions", "99", "--set", "core.warps=3")
-    memory = ("--allow", "0xa0000000:64", "--allow", "0xB0000000:0x1000")
+    memory = ("--allow-region", "0xa0000000:64", "--allow-region", "0xB0000000:0x1000")
     assert main(("run", "sgemm", *ISS, "--size", "64x32x16", *options, *limits, *memory)) == 0
     (call,) = fake.calls
     assert call.kernel == "sgemm"
@@ -67,7 +67,7 @@ def test_a_run_passes_on_what_it_is_told(fake, capsys):
         seed=7,
         max_instructions=99,
         allow_spills=True,
-        allow=((0xA000_0000, 64), (0xB000_0000, 4096)),
+        allowed_regions=((0xA000_0000, 64), (0xB000_0000, 4096)),
     )
     assert capsys.readouterr().out == "né\nthe report\n"
 
@@ -112,10 +112,10 @@ def test_two_memories_at_once_are_refused(capsys):
 
 
 def test_a_wrong_kernel_is_exit_code_1(fake, tmp_path):
-    fake.verdict = "wrong"
+    fake.verdict = "fail"
     target = tmp_path / "result.json"
     assert main(("run", "vecadd", *ISS, "-n", "8", "--json", str(target))) == 1
-    assert json.loads(target.read_text())["check"]["verdict"] == "wrong"
+    assert json.loads(target.read_text())["check"]["verdict"] == "fail"
 
 
 def test_json_has_standard_output_for_itself(fake, capsys):

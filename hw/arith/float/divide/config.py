@@ -10,10 +10,10 @@ from ....config.formats import FP32, FloatFormat
 from ..rounding import FLAGS_LAYOUT, Rounding
 from .digit_recurrence import DigitRecurrenceConfig
 
-__all__ = ["DivideSqrtConfig", "Operation"]
+__all__ = ["DivideSqrtConfig", "DivideSqrtOperation"]
 
 
-class Operation(enum.Enum, shape=1):
+class DivideSqrtOperation(enum.Enum, shape=1):
     """Operation of the unit: ``a / b``, or the square root of ``a``."""
 
     DIVIDE = 0
@@ -84,7 +84,7 @@ class DivideSqrtConfig:
     def operation_layout(self) -> data.StructLayout:
         """Shape of an operation; `b` is ignored for a square root."""
         return data.StructLayout({
-            "operation": Operation,
+            "operation": DivideSqrtOperation,
             "rounding": Rounding,
             "a": self.form.width,
             "b": self.form.width,

@@ -5,12 +5,12 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ....emit.shared_block import SharedBlock
-from .config import DivideSqrtConfig, Operation
+from .config import DivideSqrtConfig, DivideSqrtOperation
 from .digit_recurrence import DigitRecurrence
 from .finish import Finish
 from .setup import Setup, start_layout
 
-__all__ = ["DivideSqrt", "DivideSqrtConfig", "Operation"]
+__all__ = ["DivideSqrt", "DivideSqrtConfig", "DivideSqrtOperation"]
 
 
 class DivideSqrt(SharedBlock):

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..round import Round, RoundConfig
 from .config import DivideSqrtConfig
-from .setup import Class, start_layout
+from .setup import DivideSqrtClass, start_layout
 
 __all__ = ["Finish"]
 
@@ -60,7 +60,7 @@ class Finish(wiring.Component):
                 flags=True,
             )
         )
-        is_number = start.kind == Class.NUMBER
+        is_number = start.kind == DivideSqrtClass.NUMBER
         m.d.comb += [
             rounder.exponent.eq(start.exponent),
             rounder.significand.eq(Cat(self.is_inexact, self.digits)),
@@ -73,10 +73,10 @@ class Finish(wiring.Component):
         if config.tag_width:
             m.d.comb += self.o.tag.eq(start.tag)
         magnitudes = {
-            Class.NUMBER: rounder.o,
-            Class.ZERO: 0,
-            Class.INFINITY: form.infinity,
-            Class.NAN: form.nan,
+            DivideSqrtClass.NUMBER: rounder.o,
+            DivideSqrtClass.ZERO: 0,
+            DivideSqrtClass.INFINITY: form.infinity,
+            DivideSqrtClass.NAN: form.nan,
         }
         magnitude = Signal(form.magnitude_width)
         m.d.comb += self.o.result.eq(Cat(magnitude, start.sign))

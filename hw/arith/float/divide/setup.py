@@ -7,12 +7,12 @@ from amaranth.lib.wiring import In, Out
 from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..normalise import Normalise, NormaliseConfig
 from ..rounding import Rounding
-from .config import DivideSqrtConfig, Operation
+from .config import DivideSqrtConfig, DivideSqrtOperation
 
-__all__ = ["Class", "Operand", "Setup", "start_layout"]
+__all__ = ["DivideSqrtClass", "Operand", "Setup", "start_layout"]
 
 
-class Class(enum.Enum, shape=2):
+class DivideSqrtClass(enum.Enum, shape=2):
     """Class of a result; all but NUMBER follow from the operands' classes alone."""
 
     NUMBER = 0
@@ -31,7 +31,7 @@ def start_layout(config: DivideSqrtConfig) -> data.StructLayout:
         "rounding": Rounding,
         "sign": 1,
         "exponent": signed(config.exponent_width),
-        "kind": Class,
+        "kind": DivideSqrtClass,
         "invalid": 1,
         "divide_by_zero": 1,
         **config.tag,
@@ -147,7 +147,7 @@ class Setup(wiring.Component):
         m.d.comb += [
             a.i.eq(self.i.a),
             b.i.eq(self.i.b),
-            is_root.eq(self.i.operation == Operation.SQUARE_ROOT),
+            is_root.eq(self.i.operation == DivideSqrtOperation.SQUARE_ROOT),
         ]
         is_doubled, remainder = self.divide(m, a, b)
         # Half the true exponent of a root is half the sum of the stored one and the bias.
@@ -218,8 +218,8 @@ class Setup(wiring.Component):
             ),
         ]
         with m.If(start.invalid | a.is_nan | (is_quotient & b.is_nan)):
-            m.d.comb += [start.kind.eq(Class.NAN), start.sign.eq(0)]
+            m.d.comb += [start.kind.eq(DivideSqrtClass.NAN), start.sign.eq(0)]
         with m.Elif(a.is_infinite | (is_quotient & b.is_zero)):
-            m.d.comb += start.kind.eq(Class.INFINITY)
+            m.d.comb += start.kind.eq(DivideSqrtClass.INFINITY)
         with m.Elif(a.is_zero | (is_quotient & b.is_infinite)):
-            m.d.comb += start.kind.eq(Class.ZERO)
+            m.d.comb += start.kind.eq(DivideSqrtClass.ZERO)

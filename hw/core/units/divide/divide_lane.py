@@ -7,7 +7,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ....arith.float.divide.config import DivideSqrtConfig, Operation
+from ....arith.float.divide.config import DivideSqrtConfig, DivideSqrtOperation
 from ....arith.float.divide.digit_recurrence import DigitRecurrence, DigitRecurrenceConfig
 from ....arith.float.divide.finish import Finish
 from ....arith.float.divide.setup import Setup, start_layout
@@ -120,7 +120,9 @@ class DivideLane(SharedBlock):
         m.submodules.finish = finish = Finish(config.float)
         is_root = self.operation == DivideOperation.FSQRT
         m.d.comb += [
-            setup.i.operation.eq(Mux(is_root, Operation.SQUARE_ROOT, Operation.DIVIDE)),
+            setup.i.operation.eq(
+                Mux(is_root, DivideSqrtOperation.SQUARE_ROOT, DivideSqrtOperation.DIVIDE)
+            ),
             setup.i.rounding.eq(self.rounding),
             setup.i.a.eq(self.a),
             setup.i.b.eq(self.b),

@@ -9,7 +9,7 @@ from ....config.formats import FP32
 from ....isa.operations import FloatOperation
 from .float_lane_values import each, each_word, join, named, spread
 
-__all__ = ["AfterFma", "BeforeFma"]
+__all__ = ["InputCast", "OutputCast"]
 
 WIDTH = FP32.width
 SIGN = WIDTH - 1
@@ -29,7 +29,7 @@ FACTOR = SCALED_WHOLE - FP32.least_exponent - PLACE
 BEYOND = FP32.bias + WIDTH
 
 
-class BeforeFma(wiring.Component):
+class InputCast(wiring.Component):
     """Cast stage before the multiply-add: its operands for each operation, for several lanes.
 
     Combinational. Carry chains are on the path of the addend, which `Fma` needs late, except for
@@ -126,7 +126,7 @@ class BeforeFma(wiring.Component):
         return Cat(factors), Cat(addends)
 
 
-class AfterFma(wiring.Component):
+class OutputCast(wiring.Component):
     """Cast stage after the multiply-add: passes, rescales or converts results of several lanes.
 
     Combinational.
@@ -140,7 +140,7 @@ class AfterFma(wiring.Component):
     is_from, is_to, is_signed : In(1)
         Conversion from an integer; to an integer; to a signed integer.
     has_fraction : In(lanes)
-        Output of `BeforeFma`.
+        Output of `InputCast`.
     i : In(data.ArrayLayout(32, lanes))
     inexact_i, invalid_i : In(lanes)
     o : Out(data.ArrayLayout(32, lanes))

@@ -13,9 +13,9 @@ from ....config.formats import FP32
 from ....emit.shared_block import SharedBlock
 from ....isa.operations import FloatOperation
 from ....lib.pipeline import cut, delayed
-from .float_conversion import AfterFma, BeforeFma
+from .float_conversion import InputCast, OutputCast
 from .float_lane_values import each
-from .non_computational import FloatSimple
+from .non_computational import FloatNonComputational
 
 __all__ = ["FloatLanes", "FloatLanesConfig"]
 
@@ -103,37 +103,40 @@ class FloatLanes(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.simple = simple = FloatSimple(config.lanes)
-        m.submodules.before = before = BeforeFma(config.lanes)
-        m.submodules.after = after = AfterFma(config.lanes)
+        m.submodules.non_computational = non_computational = FloatNonComputational(config.lanes)
+        m.submodules.input_cast = input_cast = InputCast(config.lanes)
+        m.submodules.output_cast = output_cast = OutputCast(config.lanes)
         m.d.comb += [
-            simple.operation.eq(self.operation),
-            simple.a.eq(self.a),
-            simple.b.eq(self.b),
-            before.operation.eq(self.operation),
-            *(getattr(before, name).eq(getattr(self, name)) for name in ("a", "b", "c")),
+            non_computational.operation.eq(self.operation),
+            non_computational.a.eq(self.a),
+            non_computational.b.eq(self.b),
+            input_cast.operation.eq(self.operation),
+            *(getattr(input_cast, name).eq(getattr(self, name)) for name in ("a", "b", "c")),
         ]
-        raised = self.multiply_add(m, before, after)
-        is_simple, value, is_invalid, *rest = delayed(
+        raised = self.multiply_add(m, input_cast, output_cast)
+        is_non_computational, value, is_invalid, *rest = delayed(
             m,
             config.fma.latency,
-            is_simple=self.is_simple(),
-            simple=simple.o,
-            simple_invalid=simple.invalid,
-            has_fraction=before.has_fraction,
+            is_non_computational=self.is_non_computational(),
+            non_computational=non_computational.o,
+            non_computational_invalid=non_computational.invalid,
+            has_fraction=input_cast.has_fraction,
             **self.kinds(),
         )
         names = ("has_fraction", "is_from", "is_to", "is_signed")
         m.d.comb += [
-            *(getattr(after, name).eq(signal) for name, signal in zip(names, rest, strict=True)),
-            after.inexact_i.eq(raised["inexact"]),
-            after.invalid_i.eq(raised["invalid"]),
+            *(
+                getattr(output_cast, name).eq(signal)
+                for name, signal in zip(names, rest, strict=True)
+            ),
+            output_cast.inexact_i.eq(raised["inexact"]),
+            output_cast.invalid_i.eq(raised["invalid"]),
         ]
-        raised |= {"inexact": after.inexact, "invalid": after.invalid}
-        self.select(m, raised, Value.cast(after.o), is_simple, value, is_invalid)
+        raised |= {"inexact": output_cast.inexact, "invalid": output_cast.invalid}
+        self.select(m, raised, Value.cast(output_cast.o), is_non_computational, value, is_invalid)
         return m
 
-    def is_simple(self) -> Value:
+    def is_non_computational(self) -> Value:
         """Return 1 if the operation does not round: opcodes 8 to 16, and the last."""
         operation = Value.cast(self.operation)
         return operation.matches("01---", FloatOperation.CLASS, FloatOperation.MOVE)
@@ -146,35 +149,35 @@ class FloatLanes(SharedBlock):
         is_to = is_to_signed | (self.operation == FloatOperation.TO_UNSIGNED)
         return {"is_from": is_from, "is_to": is_to, "is_signed": is_to_signed}
 
-    def multiply_add(self, m, before, after) -> dict[str, Value]:
+    def multiply_add(self, m, input_cast, output_cast) -> dict[str, Value]:
         """Instantiate a multiply-add in each lane; return each flag of all lanes."""
         units = []
         for lane in range(self.config.lanes):
             m.submodules[f"fma_{lane}"] = unit = Fma(self.config.fma)
             m.d.comb += [
-                unit.operation.eq(before.fma_operation),
+                unit.operation.eq(input_cast.fma_operation),
                 unit.rounding.eq(self.rounding),
-                unit.a.eq(before.fma_a[lane]),
-                unit.b.eq(before.fma_b[lane]),
-                unit.c.eq(before.fma_c[lane]),
-                after.i[lane].eq(unit.o),
+                unit.a.eq(input_cast.fma_a[lane]),
+                unit.b.eq(input_cast.fma_b[lane]),
+                unit.c.eq(input_cast.fma_c[lane]),
+                output_cast.i[lane].eq(unit.o),
             ]
             units.append(unit)
         return {
             name: each(len(units), lambda k, name=name: units[k].flags[name]) for name in RAISED
         }
 
-    def select(self, m, raised, value, is_simple, simple, is_invalid):
+    def select(self, m, raised, value, is_non_computational, non_computational, is_invalid):
         """Select between rounded and non-computational results; drive the outputs."""
         lanes = self.config.lanes
         flags = Cat(raised[name] for name in RAISED)
-        simple_flags = Cat(C(0, lanes * (len(RAISED) - 1)), is_invalid)
+        non_computational_flags = Cat(C(0, lanes * (len(RAISED) - 1)), is_invalid)
         value, flags = cut(
             m,
             "result",
             registered=self.config.is_registered,
-            value=Mux(is_simple, simple, value),
-            flags=Mux(is_simple, simple_flags, flags),
+            value=Mux(is_non_computational, non_computational, value),
+            flags=Mux(is_non_computational, non_computational_flags, flags),
         )
         m.d.comb += self.o.eq(value)
         for number, name in enumerate(RAISED):

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 
 from ....isa.operations import Port
 from ....lib.pipeline import delayed
-from ..credit_fifo import ResultQueue, ResultQueueConfig
+from ..credit_fifo import CreditFifo, CreditFifoConfig
 from ..lane_unit import LaneUnit
 from .float_lanes import FloatLanes, FloatLanesConfig
 
@@ -27,8 +27,8 @@ class Fp32Unit(LaneUnit):
         """Connect the pipeline of all lanes and the queue behind it."""
         latency = self.config.fma_latency
         m.submodules.lanes = lanes = FloatLanes(FloatLanesConfig(lanes=self.lanes, latency=latency))
-        m.submodules.queue = queue = ResultQueue(
-            ResultQueueConfig(shape=self.parts.part_layout, latency=latency)
+        m.submodules.queue = queue = CreditFifo(
+            CreditFifoConfig(shape=self.parts.part_layout, latency=latency)
         )
         (kept,) = delayed(m, latency, kept=beats.payload.common.kept)
         m.d.comb += [

@@ -8,7 +8,7 @@ from ....config.formats import FP32
 from ....isa.operations import FloatOperation
 from .float_lane_values import each, join, named, spread
 
-__all__ = ["FloatSimple"]
+__all__ = ["FloatNonComputational"]
 
 WIDTH = FP32.width
 SIGN = WIDTH - 1
@@ -16,7 +16,7 @@ FRACTION = FP32.fraction_width
 CLASSES = 10
 
 
-class FloatSimple(wiring.Component):
+class FloatNonComputational(wiring.Component):
     """Non-computational FP unit: sign injection, min, max, compare, classify, move per lane.
 
     Combinational; semantics of RISC-V F (20191213, sections 11.7 to 11.9). Properties of the

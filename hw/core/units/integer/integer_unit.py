@@ -12,8 +12,8 @@ from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ....lib.register_slices import SkidBuffer
 from ....lib.streams import ResponseSignature
 from ...layouts import branch_layout, operation_layout, result_layout
-from ..lane_dispatch import BeatsConfig, FromBeats, ToBeats
-from ..writeback_slots import ResultSlots, ResultSlotsConfig
+from ..lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
+from ..writeback_slots import WritebackSlots, WritebackSlotsConfig
 from .branch import Branch
 from .integer_lanes import IntegerLanes, properties
 from .multiply_lane import MultiplyLane, MultiplyLaneConfig
@@ -66,8 +66,8 @@ class IntegerUnit(wiring.Component):
         beats = self.operands(m)
         beat, common = beats.payload, beats.payload.common
         m.submodules.lanes = lanes = IntegerLanes(self.config)
-        m.submodules.slots = slots = ResultSlots(
-            ResultSlotsConfig(
+        m.submodules.slots = slots = WritebackSlots(
+            WritebackSlotsConfig(
                 latency=self.config.multiply_latency,
                 common=data.StructLayout({**self.shapes(PASSED), "is_high": 1}),
                 value=data.ArrayLayout(32, self.lanes),
@@ -101,7 +101,7 @@ class IntegerUnit(wiring.Component):
         i, threads = self.i.payload, self.config.threads
         (by_register,) = properties(m, i.operation, "by_register")
         passed = (*PASSED, "operation")
-        m.submodules.to_beats = to_beats = ToBeats(
+        m.submodules.lane_dispatch = lane_dispatch = LaneDispatch(
             BeatsConfig(
                 threads=threads,
                 lanes=self.lanes,
@@ -112,20 +112,20 @@ class IntegerUnit(wiring.Component):
         m.submodules.relative = relative = CarrySelectAdd(
             CarrySelectAddConfig(width=32, blocks=(10, 21))
         )
-        whole = to_beats.i.payload
+        whole = lane_dispatch.i.payload
         takes_immediate = i.b_is_immediate | by_register
         m.d.comb += [
             relative.a.eq(i.pc),
             relative.b.eq(i.immediate),
-            to_beats.i.valid.eq(self.i.valid),
-            self.i.ready.eq(to_beats.i.ready),
+            lane_dispatch.i.valid.eq(self.i.valid),
+            self.i.ready.eq(lane_dispatch.i.ready),
             whole.a.eq(Mux(i.a_is_pc, i.pc.replicate(threads), i.operands[0])),
             whole.b.eq(Mux(takes_immediate, i.immediate.replicate(threads), i.operands[1])),
             whole.common.relative.eq(relative.o),
             whole.common.next.eq(i.pc + 4),
             *(whole.common[name].eq(i[name]) for name in passed),
         ]
-        return to_beats.o
+        return lane_dispatch.o
 
     def multiply(self, m, beat, slots):
         """Compute the products."""
@@ -175,7 +175,7 @@ class IntegerUnit(wiring.Component):
         m.submodules.refused = refused = SkidBuffer(self.o.payload.shape())
         warps = []
         for kind, belongs in kinds.items():
-            m.submodules[f"from_beats_{kind}"] = warp = FromBeats(config)
+            m.submodules[f"lane_gather_{kind}"] = warp = LaneGather(config)
             m.d.comb += [
                 warp.i.valid.eq(slot.valid & belongs),
                 warp.i.payload.common.eq(slot.payload.common),

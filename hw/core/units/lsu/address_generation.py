@@ -24,10 +24,10 @@ from .memory_layouts import (
     suspect_layout,
 )
 
-__all__ = ["RequestStage"]
+__all__ = ["AddressGeneration"]
 
 
-class RequestStage(wiring.Component):
+class AddressGeneration(wiring.Component):
     """Address generation: operand 0 + immediate per thread, then requests, lowest threads first.
 
     The first request is one cycle after acceptance, then one per cycle. An instruction ends with

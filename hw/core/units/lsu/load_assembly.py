@@ -12,10 +12,10 @@ from ....lib.streams import Queue, ResponseSignature
 from ...layouts import result_layout
 from .memory_layouts import access_layout, part_layout, slot_shape, slots
 
-__all__ = ["ResultStore"]
+__all__ = ["LoadAssembly"]
 
 
-class ResultStore(wiring.Component):
+class LoadAssembly(wiring.Component):
     """Load assembly: results in the order of arrival of the last parts of their accesses.
 
     One result per cycle. A whole access leaves one cycle after its part if nothing waits before

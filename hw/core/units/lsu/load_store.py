@@ -12,10 +12,10 @@ from ....lib.arbiter import lowest, select
 from ....lib.interfaces.core_memory import data_request_layout, data_response_layout, warp_shape
 from ....lib.streams import ResponseSignature
 from ...layouts import operation_layout, result_layout
-from .address_generation import RequestStage
-from .load_assembly import ResultStore
+from .address_generation import AddressGeneration
+from .load_assembly import LoadAssembly
 from .memory_layouts import memory_fault_layout, slots
-from .pending_request_table import AccessTable
+from .pending_request_table import PendingRequestTable
 
 __all__ = ["LoadStoreUnit"]
 
@@ -93,9 +93,9 @@ class LoadStoreUnit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.requests = requests = RequestStage(self.config)
-        m.submodules.table = table = AccessTable(self.config)
-        m.submodules.results = results = ResultStore(self.config)
+        m.submodules.requests = requests = AddressGeneration(self.config)
+        m.submodules.table = table = PendingRequestTable(self.config)
+        m.submodules.results = results = LoadAssembly(self.config)
         connect(m, flipped(self.i), requests.i)
         connect(m, requests.request, flipped(self.request))
         connect(m, flipped(self.response), table.response)
@@ -117,7 +117,7 @@ class LoadStoreUnit(wiring.Component):
         self.count(m, accepted, requests, table)
         return m
 
-    def report(self, m: Module, requests: RequestStage, table: AccessTable):
+    def report(self, m: Module, requests: AddressGeneration, table: PendingRequestTable):
         """Report faults, one per cycle: refused responses go before faulty addresses."""
         suspect = Signal.like(requests.suspect.payload)
         m.d.comb += [
@@ -142,7 +142,9 @@ class LoadStoreUnit(wiring.Component):
                 ),
             ]
 
-    def count(self, m: Module, accepted: Value, requests: RequestStage, table: AccessTable):
+    def count(
+        self, m: Module, accepted: Value, requests: AddressGeneration, table: PendingRequestTable
+    ):
         """Count the accesses in flight of each warp."""
         warps = self.config.warps
         starts, ends = Signal(warps), Signal(warps)

@@ -27,10 +27,10 @@ from .memory_layouts import (
     suspect_layout,
 )
 
-__all__ = ["AccessTable"]
+__all__ = ["PendingRequestTable"]
 
 
-class AccessTable(wiring.Component):
+class PendingRequestTable(wiring.Component):
     """Pending-request table: slots of accesses, each with its unanswered threads.
 
     `part`, `refused` and `ended` follow the response by one cycle, at one response per cycle. A

@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from ....arith.special.special_function import SpecialFunction, SpecialFunctionConfig
 from ....isa.operations import Port
 from ....lib.pipeline import delayed
-from ..credit_fifo import ResultQueue, ResultQueueConfig
+from ..credit_fifo import CreditFifo, CreditFifoConfig
 from ..lane_unit import LaneUnit
 
 __all__ = ["SpecialUnit"]
@@ -30,8 +30,8 @@ class SpecialUnit(LaneUnit):
     def connect_lanes(self, m, beats, parts):
         """Connect the pipelines of all lanes and the queue behind them."""
         latency = self.lane.latency
-        m.submodules.queue = queue = ResultQueue(
-            ResultQueueConfig(shape=self.parts.part_layout, latency=latency)
+        m.submodules.queue = queue = CreditFifo(
+            CreditFifoConfig(shape=self.parts.part_layout, latency=latency)
         )
         for number in range(self.lanes):
             m.submodules[f"lane_{number}"] = lane = SpecialFunction(self.lane)

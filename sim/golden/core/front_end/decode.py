@@ -55,7 +55,7 @@ def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
             (Port.CONTROL, ControlOperation.ILLEGAL),
             a_is_pc=int(failed),
             immediate=word,
-            drains=1,
+            serialises=1,
         )
     handlers: dict[int, Callable[[int, int], Decoded]] = {
         0x03: _memory,
@@ -93,8 +93,8 @@ def _fields(word: int, pc: int, what: tuple, *, sources=(), rd: int = 0, **other
         "rounding": 0,
         "a_is_pc": 0,
         "b_is_immediate": 0,
-        "blocks": int(port == Port.CONTROL),
-        "drains": 0,
+        "stalls_warp": int(port == Port.CONTROL),
+        "serialises": 0,
     } | others
 
 
@@ -150,7 +150,7 @@ def _branch(word: int, pc: int) -> Decoded:
     else:
         fields = {"sources": (rs1, rs2), "immediate": _immediate("b", word)}
         name = BRANCHES[word >> 12 & 7] or ""
-    return _fields(word, pc, (Port.INT, IntegerOperation[name]), blocks=1, **fields)
+    return _fields(word, pc, (Port.INT, IntegerOperation[name]), stalls_warp=1, **fields)
 
 
 def _memory(word: int, pc: int) -> Decoded:
@@ -197,10 +197,10 @@ def _system(word: int, pc: int) -> Decoded:
     funct3 = word >> 12 & 7
     if word & 0x7F == 0x0F:
         what = ControlOperation.FENCE_I if funct3 else ControlOperation.FENCE
-        return _fields(word, pc, (Port.CONTROL, what), drains=1)
+        return _fields(word, pc, (Port.CONTROL, what), serialises=1)
     if not funct3:
         what = (Port.CONTROL, ControlOperation.END)
-        return _fields(word, pc, what, sources=(None, None, EXIT_CODE), drains=1)
+        return _fields(word, pc, what, sources=(None, None, EXIT_CODE), serialises=1)
     names = ("CSRRW", "CSRRS", "CSRRC")
     is_immediate = funct3 >> 2
     rd, rs1, _, _ = _registers(word)
@@ -212,7 +212,7 @@ def _system(word: int, pc: int) -> Decoded:
         sources=(None if is_immediate else rs1,),
         immediate=word >> 20 | rs1 << 12,
         b_is_immediate=is_immediate,
-        drains=1,
+        serialises=1,
     )
 
 
@@ -234,7 +234,7 @@ def _custom(word: int, pc: int) -> Decoded:
         (Port.CONTROL, what),
         rd=rd if what == ControlOperation.SPLIT else 0,
         sources=sources.get(what.name, (rs1, rs2)),
-        drains=int(what.name in ("TMC", "WSPAWN", "BAR")),
+        serialises=int(what.name in ("TMC", "WSPAWN", "BAR")),
     )
 
 

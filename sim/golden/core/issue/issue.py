@@ -22,8 +22,8 @@ class Entry:
     writes: bool = False
     sources: tuple[int, ...] = (0, 0, 0)
     reads: tuple[bool, ...] = (False, False, False)
-    blocks: bool = False
-    drains: bool = False
+    stalls_warp: bool = False
+    serialises: bool = False
 
     @property
     def read_registers(self) -> set[int]:
@@ -124,8 +124,8 @@ class IssueModel:
         waits = self.waits_for(warp, heads[0])
         if waits:
             loads = any(result.loaded for result in waits)
-            return StallReason.MEMORY if loads else StallReason.DATA
-        if state.under_way >= UNDER_WAY or (heads[0].drains and state.under_way):
+            return StallReason.MEMORY if loads else StallReason.SCOREBOARD
+        if state.under_way >= UNDER_WAY or (heads[0].serialises and state.under_way):
             return StallReason.DRAIN
         return StallReason.NONE
 
@@ -133,7 +133,7 @@ class IssueModel:
         """Return True if `second` can issue together with `first`."""
         touched = second.read_registers | ({second.rd} if second.writes else set())
         depends = first.writes and first.rd in touched
-        held = first.blocks or second.drains or first.port == second.port
+        held = first.stalls_warp or second.serialises or first.port == second.port
         return not (depends or held or self.waits_for(warp, second))
 
     def pending(self, warp: int, entry: Entry, cycle: Cycle) -> tuple[bool, ...]:
@@ -210,11 +210,11 @@ class IssueModel:
         """Return the outcome of each issue slot."""
         if taken is not None:
             there = len(cycle.heads[taken]) > 1
-            alone = StallReason.PAIR if there else StallReason.NO_INSTRUCTION
+            alone = StallReason.DUAL_ISSUE if there else StallReason.NO_INSTRUCTION
             return [StallReason.NONE if n < len(issued) else alone for n in range(len(self.slots))]
         why = min(reasons)
         if able:
-            why = StallReason.OUTSIDE if room else StallReason.FULL
+            why = StallReason.INACTIVE_SET if room else StallReason.COLLECTORS_FULL
         return [why] * len(self.slots)
 
     def settle(self, cycle: Cycle, taken: int | None, issued: list[Entry]):
@@ -232,7 +232,7 @@ class IssueModel:
             assert taken is not None
             state = self.warps[taken]
             state.under_way += 1
-            state.stopped |= entry.blocks
+            state.stopped |= entry.stalls_warp
             if entry.writes:
                 result = Result(entry.port == Port.MEMORY)
                 state.results.setdefault(entry.rd, []).append(result)

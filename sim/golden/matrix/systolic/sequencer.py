@@ -4,7 +4,7 @@ from .....hw.config import ClusterConfig
 from .....hw.config.arithmetic import ARITHMETIC
 from .....hw.config.formats import FORMATS
 
-__all__ = ["expected_jobs", "expected_rows", "expected_steps", "expected_weights"]
+__all__ = ["expected_descriptors", "expected_rows", "expected_steps", "expected_weights"]
 
 
 def element(config: ClusterConfig, memory: bytes, line: int, size: int, index: int) -> int:
@@ -104,10 +104,10 @@ def expected_steps(config: ClusterConfig, operation: dict, memory: bytes) -> lis
     return steps
 
 
-def expected_jobs(config: ClusterConfig, operation: dict) -> list[dict]:
+def expected_descriptors(config: ClusterConfig, operation: dict) -> list[dict]:
     """Return the DMA descriptors of an operation: loads, then the store."""
     assert config.matrix is not None
-    matrix, jobs = config.matrix, []
+    matrix, descriptors = config.matrix, []
     sizes = {
         "a": (
             operation["height"],
@@ -122,7 +122,7 @@ def expected_jobs(config: ClusterConfig, operation: dict) -> list[dict]:
             lines, elements, _, pitch = sizes[name]
             if operation[f"transpose_{name}"]:
                 lines, elements, pitch = elements, lines, sizes[name][2]
-            jobs.append({
+            descriptors.append({
                 "direction": "LOAD",
                 "dram": operation[f"{name}_address"],
                 "dram_pitch": operation[f"{name}_pitch"],
@@ -137,7 +137,7 @@ def expected_jobs(config: ClusterConfig, operation: dict) -> list[dict]:
         arithmetic = ARITHMETIC[matrix.operand]
         c_format = arithmetic.accumulator if operation["wide"] else arithmetic.narrow
         size = FORMATS[c_format].width // 8
-        jobs.append({
+        descriptors.append({
             "direction": "SPILL" if operation["spill"] else "DRAIN",
             "dram": operation["c_address"],
             "dram_pitch": operation["c_pitch"],
@@ -149,4 +149,4 @@ def expected_jobs(config: ClusterConfig, operation: dict) -> list[dict]:
             "fill_bytes": 0,
             "block": matrix.columns * size,
         })
-    return jobs
+    return descriptors

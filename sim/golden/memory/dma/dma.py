@@ -7,7 +7,7 @@ from .....hw.config import ClusterConfig
 from .....hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .....hw.lib.interfaces.shared_memory import Direction
 
-__all__ = ["DmaJob", "SparseMemory", "drain_beats", "is_refused", "run_job"]
+__all__ = ["DmaDescriptor", "SparseMemory", "drain_beats", "is_refused", "run_descriptor"]
 
 PAGE = 4096
 
@@ -54,8 +54,8 @@ class SparseMemory:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DmaJob:
-    """A DMA descriptor, with the fields of `dma_job`."""
+class DmaDescriptor:
+    """A DMA descriptor, with the fields of `dma_descriptor`."""
 
     direction: Direction
     dram: int = DRAM_BASE
@@ -70,61 +70,68 @@ class DmaJob:
     tag: int = 0
 
 
-def is_refused(config: ClusterConfig, job: DmaJob) -> bool:
+def is_refused(config: ClusterConfig, descriptor: DmaDescriptor) -> bool:
     """Return whether a descriptor is empty or leaves memory on either side."""
-    rows, width = job.rows, job.bytes
+    rows, width = descriptor.rows, descriptor.bytes
     if not rows or not width:
         return True
-    dram_end = job.dram + (rows - 1) * job.dram_pitch + width
-    if job.direction == Direction.LOAD:
-        rows, width = max(rows, job.fill_rows), max(width, job.fill_bytes)
-    local_end = job.local + (rows - 1) * job.local_pitch + width
-    if job.direction in (Direction.DRAIN, Direction.SPILL) and not job.block:
+    dram_end = descriptor.dram + (rows - 1) * descriptor.dram_pitch + width
+    if descriptor.direction == Direction.LOAD:
+        rows, width = max(rows, descriptor.fill_rows), max(width, descriptor.fill_bytes)
+    local_end = descriptor.local + (rows - 1) * descriptor.local_pitch + width
+    if descriptor.direction in (Direction.DRAIN, Direction.SPILL) and not descriptor.block:
         return True
-    outside_dram = job.dram < DRAM_BASE or dram_end > DRAM_END
+    outside_dram = descriptor.dram < DRAM_BASE or dram_end > DRAM_END
     outside_local = local_end > config.shared.size
-    return (job.direction != Direction.SPILL and outside_dram) or (
-        job.direction != Direction.DRAIN and outside_local
+    return (descriptor.direction != Direction.SPILL and outside_dram) or (
+        descriptor.direction != Direction.DRAIN and outside_local
     )
 
 
-def drain_beats(config: ClusterConfig, job: DmaJob) -> int:
+def drain_beats(config: ClusterConfig, descriptor: DmaDescriptor) -> int:
     """Return the number of beats of the matrix unit that a descriptor consumes."""
-    if not job.rows or not job.bytes or not job.block:
+    if not descriptor.rows or not descriptor.bytes or not descriptor.block:
         return 0
     assert config.matrix is not None
-    blocks = -(-job.bytes // job.block)
-    return blocks * job.rows * -(-job.block // config.matrix.drain_bytes)
+    blocks = -(-descriptor.bytes // descriptor.block)
+    return blocks * descriptor.rows * -(-descriptor.block // config.matrix.drain_bytes)
 
 
-def run_job(config: ClusterConfig, job: DmaJob, dram, local, beats=()) -> bool:
+def run_descriptor(config: ClusterConfig, descriptor: DmaDescriptor, dram, local, beats=()) -> bool:
     """Execute one descriptor on `dram` and `local`; return whether it was refused.
 
     `beats` are the results of the matrix unit for a DRAIN or SPILL, `drain_bytes` each.
     """
-    if is_refused(config, job):
+    if is_refused(config, descriptor):
         return True
-    if job.direction == Direction.LOAD:
-        width, height = max(job.bytes, job.fill_bytes), max(job.rows, job.fill_rows)
+    if descriptor.direction == Direction.LOAD:
+        width, height = (
+            max(descriptor.bytes, descriptor.fill_bytes),
+            max(descriptor.rows, descriptor.fill_rows),
+        )
         for i in range(height):
             row = b""
-            if i < job.rows:
-                row = dram.read(job.dram + i * job.dram_pitch, job.bytes)
-            local.write(job.local + i * job.local_pitch, row.ljust(width, b"\0"))
-    elif job.direction == Direction.STORE:
-        for i in range(job.rows):
-            row = local.read(job.local + i * job.local_pitch, job.bytes)
-            dram.write(job.dram + i * job.dram_pitch, row)
+            if i < descriptor.rows:
+                row = dram.read(descriptor.dram + i * descriptor.dram_pitch, descriptor.bytes)
+            local.write(descriptor.local + i * descriptor.local_pitch, row.ljust(width, b"\0"))
+    elif descriptor.direction == Direction.STORE:
+        for i in range(descriptor.rows):
+            row = local.read(descriptor.local + i * descriptor.local_pitch, descriptor.bytes)
+            dram.write(descriptor.dram + i * descriptor.dram_pitch, row)
     else:
         assert config.matrix is not None
-        spills = job.direction == Direction.SPILL
+        spills = descriptor.direction == Direction.SPILL
         memory = local if spills else dram
-        start, pitch = (job.local, job.local_pitch) if spills else (job.dram, job.dram_pitch)
+        start, pitch = (
+            (descriptor.local, descriptor.local_pitch)
+            if spills
+            else (descriptor.dram, descriptor.dram_pitch)
+        )
         left = iter(beats)
-        for column in range(0, job.bytes, job.block):
-            for i in range(job.rows):
-                size = -(-job.block // config.matrix.drain_bytes)
+        for column in range(0, descriptor.bytes, descriptor.block):
+            for i in range(descriptor.rows):
+                size = -(-descriptor.block // config.matrix.drain_bytes)
                 row = b"".join(next(left) for _ in range(size))
-                valid = min(job.block, job.bytes - column)
+                valid = min(descriptor.block, descriptor.bytes - column)
                 memory.write(start + i * pitch + column, row[:valid])
     return False

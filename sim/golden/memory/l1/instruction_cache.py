@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from .....hw.config import ClusterConfig
 from .....hw.isa.memory_map import DRAM_BASE, DRAM_END
-from .....hw.memory.l1.cluster_layouts import PAIR_BYTES, instruction_misses
+from .....hw.memory.l1.cluster_layouts import PAIR_BYTES, instruction_mshr_config
 
 __all__ = ["Beat", "CacheModel", "Cycle", "Look", "Pair"]
 
@@ -81,13 +81,13 @@ class CacheModel:
     """
 
     def __init__(self, config: ClusterConfig):
-        self.misses = instruction_misses(config)
-        self.cache = cache = self.misses.cache
+        self.mshr_config = instruction_mshr_config(config)
+        self.cache = cache = self.mshr_config.cache
         self.per_line = cache.line_bytes // PAIR_BYTES
-        self.per_beat = self.misses.beat_bytes // PAIR_BYTES
+        self.per_beat = self.mshr_config.beat_bytes // PAIR_BYTES
         self.tags: list[list[int | None]] = [[None] * cache.ways for _ in range(cache.sets)]
         self.words: dict[tuple[int, int, int], int] = {}  # by set, way and place
-        self.entries = [Entry() for _ in range(cache.misses)]
+        self.entries = [Entry() for _ in range(cache.mshrs)]
         self.last = -1  # the MSHR allocated last
         self.turn = 0
         self.sweep: int | None = 0  # the next set that is cleared
@@ -259,7 +259,7 @@ class CacheModel:
         if beat.error:
             entry.errors.add(entry.beat)
         entry.beat += 1
-        is_whole = entry.beat == self.misses.beats
+        is_whole = entry.beat == self.mshr_config.beats
         entry.pending = not is_whole
         if not entry.doomed:
             keeps = is_whole and not entry.errors

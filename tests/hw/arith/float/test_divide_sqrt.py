@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from amaranth import *
 
-from spica.hw.arith.float.divide.divide_sqrt import DivideSqrt, DivideSqrtConfig, Operation
+from spica.hw.arith.float.divide.divide_sqrt import (
+    DivideSqrt,
+    DivideSqrtConfig,
+    DivideSqrtOperation,
+)
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config.formats import (
     BF16,
@@ -53,7 +57,7 @@ def operations_of(form, count, seed):
         strict=True,
     )
     return [
-        (Operation.SQUARE_ROOT if root else Operation.DIVIDE, *map(int, rest))
+        (DivideSqrtOperation.SQUARE_ROOT if root else DivideSqrtOperation.DIVIDE, *map(int, rest))
         for root, *rest in rows
     ]
 
@@ -63,7 +67,7 @@ def expected_of(form, operations):
     kinds, rounding, a, b = map(np.array, zip(*operations, strict=True))
     quotients = divide(a.astype(np.uint32), b.astype(np.uint32), rounding, form)
     roots = square_root(a.astype(np.uint32), rounding, form)
-    is_root = np.array([kind == Operation.SQUARE_ROOT for kind in kinds])
+    is_root = np.array([kind == DivideSqrtOperation.SQUARE_ROOT for kind in kinds])
     results = [np.where(is_root, *pair) for pair in zip(roots, quotients, strict=True)]
     return list(zip(*(values.tolist() for values in results), strict=True))
 
@@ -136,9 +140,11 @@ def test_every_class_by_every_class():
     magnitudes += [form.infinity, form.infinity + 1, form.nan, form.nan + 1]
     stored = [*magnitudes, *(m | 1 << form.magnitude_width for m in magnitudes)]
     modes = itertools.cycle(Rounding)
-    operations = [(Operation.DIVIDE, next(modes), a, b) for a in stored for b in stored]
+    operations = [(DivideSqrtOperation.DIVIDE, next(modes), a, b) for a in stored for b in stored]
     operations += [
-        (Operation.SQUARE_ROOT, next(modes), a, b) for a in stored for b in (0, form.infinity + 1)
+        (DivideSqrtOperation.SQUARE_ROOT, next(modes), a, b)
+        for a in stored
+        for b in (0, form.infinity + 1)
     ]
     check_stream(make(form=form), operations)
 
@@ -146,20 +152,20 @@ def test_every_class_by_every_class():
 ONE, TWO, INFINITY, NAN, SIGNALLING = 0x3F800000, 0x40000000, 0x7F800000, 0x7FC00000, 0x7F800001
 #: One operation of each kind: numbers, subnormal operands and results, overflow, all specials.
 KINDS = {
-    "quotient": (Operation.DIVIDE, 0, TWO, 0x40400000),
-    "root": (Operation.SQUARE_ROOT, 0, TWO, 0),
-    "exact": (Operation.DIVIDE, 0, TWO, ONE),
-    "subnormal operands": (Operation.DIVIDE, 0, 3, 1),
-    "subnormal radicand": (Operation.SQUARE_ROOT, 0, 3, 0),
-    "subnormal quotient": (Operation.DIVIDE, 0, 0x00800001, TWO),
-    "overflow": (Operation.DIVIDE, 0, 0x7F7FFFFF, 1),
-    "division by zero": (Operation.DIVIDE, 0, ONE, 0),
-    "invalid quotient": (Operation.DIVIDE, 0, 0, 0),
-    "invalid root": (Operation.SQUARE_ROOT, 0, 0x80000001, 0),
-    "zero": (Operation.DIVIDE, 0, 0, ONE),
-    "infinity": (Operation.SQUARE_ROOT, 0, INFINITY, 0),
-    "quiet NaN": (Operation.DIVIDE, 0, NAN, ONE),
-    "signalling NaN": (Operation.DIVIDE, 0, ONE, SIGNALLING),
+    "quotient": (DivideSqrtOperation.DIVIDE, 0, TWO, 0x40400000),
+    "root": (DivideSqrtOperation.SQUARE_ROOT, 0, TWO, 0),
+    "exact": (DivideSqrtOperation.DIVIDE, 0, TWO, ONE),
+    "subnormal operands": (DivideSqrtOperation.DIVIDE, 0, 3, 1),
+    "subnormal radicand": (DivideSqrtOperation.SQUARE_ROOT, 0, 3, 0),
+    "subnormal quotient": (DivideSqrtOperation.DIVIDE, 0, 0x00800001, TWO),
+    "overflow": (DivideSqrtOperation.DIVIDE, 0, 0x7F7FFFFF, 1),
+    "division by zero": (DivideSqrtOperation.DIVIDE, 0, ONE, 0),
+    "invalid quotient": (DivideSqrtOperation.DIVIDE, 0, 0, 0),
+    "invalid root": (DivideSqrtOperation.SQUARE_ROOT, 0, 0x80000001, 0),
+    "zero": (DivideSqrtOperation.DIVIDE, 0, 0, ONE),
+    "infinity": (DivideSqrtOperation.SQUARE_ROOT, 0, INFINITY, 0),
+    "quiet NaN": (DivideSqrtOperation.DIVIDE, 0, NAN, ONE),
+    "signalling NaN": (DivideSqrtOperation.DIVIDE, 0, ONE, SIGNALLING),
 }
 
 

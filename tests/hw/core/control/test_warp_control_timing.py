@@ -132,7 +132,7 @@ def test_failed_fetch():
 
 
 def test_a_barrier_of_the_cluster():
-    """The last warp requests; all resume on the synchronizer's answer, or fault."""
+    """The last warp requests; all resume on the cluster barrier's answer, or fault."""
     config = small_config(cores=2, warps=2)
     dut = WarpControl(config)
     arrival = {"mask": 1, "a": 5, "b": 2}

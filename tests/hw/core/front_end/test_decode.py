@@ -107,9 +107,9 @@ def test_by_hand():
         assert (o.rd, o.writes, o.reads, o.rounding) == (32, 1, 7, 1)
         assert [o.sources[k] for k in range(3)] == [32, 33, 34]
         o = look("vx_tmc x4")
-        assert (o.sources[2], o.reads, o.blocks, o.drains) == (3, 5, 1, 1)
+        assert (o.sources[2], o.reads, o.stalls_warp, o.serialises) == (3, 5, 1, 1)
         o = look("jal x1, -4")
-        assert (o.immediate, o.blocks, o.drains, o.b_is_immediate) == (2**32 - 4, 1, 0, 0)
+        assert (o.immediate, o.stalls_warp, o.serialises, o.b_is_immediate) == (2**32 - 4, 1, 0, 0)
 
     simulate(dut, bench, domains=())
 

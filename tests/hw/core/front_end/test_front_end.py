@@ -106,9 +106,9 @@ class Bench:
         dut, config = self.dut, self.config
         there = []
         for warp, view in enumerate(self.views):
-            shown = [ctx.get(dut.heads[warp].as_value())]
+            shown = [ctx.get(dut.slot_0_heads[warp].as_value())]
             if config.issue_width == 2:
-                shown.append(ctx.get(dut.seconds[warp].as_value()))
+                shown.append(ctx.get(dut.slot_1_heads[warp].as_value()))
             valid = [each & 1 for each in shown]
             assert valid in ([0], [1], [0, 0], [1, 0], [1, 1])
             for number in range(sum(valid)):
@@ -119,13 +119,13 @@ class Bench:
             there.append(sum(valid))
         return there
 
-    async def step(self, ctx, *, take=0, take_second=0, redirect=None):
+    async def step(self, ctx, *, take=0, take_slot_1=0, redirect=None):
         """Run one cycle: apply inputs and memory's response, and update the views."""
         dut, memory = self.dut, self.memory
         ready = memory.rng.random() >= memory.stall
         warp, pc = redirect or (0, self.rng.getrandbits(32))
         ctx.set(dut.take, take)
-        ctx.set(dut.take_second, take_second)
+        ctx.set(dut.take_slot_1, take_slot_1)
         ctx.set(dut.redirect.valid, redirect is not None)
         ctx.set(dut.redirect.payload, {"warp": warp, "pc": pc})
         answer = memory.answer(self.cycle)
@@ -136,8 +136,8 @@ class Bench:
         memory.ask(self.cycle, valid, ready, payload)
         for each, view in enumerate(self.views):
             if take >> each & 1:
-                view.take(1 + take_second)
-                self.taken[each] += 1 + take_second
+                view.take(1 + take_slot_1)
+                self.taken[each] += 1 + take_slot_1
         if redirect:
             self.views[warp].redirect(pc & ~3)
         self.cycle += 1
@@ -179,7 +179,7 @@ async def random_life(ctx, bench, cycles, *, calm):
         # Any number of warps may be taken from; a second instruction only if all have it.
         second = bool(willing) and all(there[warp] == 2 for warp in willing) and rng.random() < 0.7
         take = sum(1 << warp for warp in willing)
-        await bench.step(ctx, take=take, take_second=int(second), redirect=redirect)
+        await bench.step(ctx, take=take, take_slot_1=int(second), redirect=redirect)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ async def take_all(ctx, bench, cycles):
             if there[warp] == most and most:
                 take, second, turn = 1 << warp, most - 1, warp + 1
                 break
-        await bench.step(ctx, take=take, take_second=second)
+        await bench.step(ctx, take=take, take_slot_1=second)
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,9 @@ class Driver:
         dut, there = self.dut, []
         for number, warp in enumerate(self.warps):
             is_active = self.active >> number & 1
-            shown = [dut.heads[number]]
+            shown = [dut.slot_0_heads[number]]
             if self.config.issue_width == 2:
-                shown.append(dut.seconds[number])
+                shown.append(dut.slot_1_heads[number])
             count = 0
             for k, port in enumerate(shown):
                 bits, expected = ctx.get(port.as_value()), warp.head(k)
@@ -124,7 +124,7 @@ class Driver:
         willing = [n for n, count in enumerate(there) if count and rng.random() < 0.5]
         second = bool(willing) and all(there[n] == 2 for n in willing) and rng.random() < 0.6
         ctx.set(dut.take, sum(1 << n for n in willing))
-        ctx.set(dut.take_second, second if config.issue_width == 2 else rng.getrandbits(1))
+        ctx.set(dut.take_slot_1, second if config.issue_width == 2 else rng.getrandbits(1))
         pushed = self.push(ctx)
         target = rng.randrange(config.warps), ENTRY + 4 * rng.randrange(64)
         redirects = rng.random() < 0.05
@@ -176,19 +176,19 @@ def test_what_is_pushed_shows_in_the_next_cycle():
         ctx.set(dut.active, 0b111)
         ctx.set(dut.push.payload, {"tag": {"warp": 1, "pair": 0}, "entries": entries})
         ctx.set(dut.push.valid, 1)
-        assert not ctx.get(dut.heads[1].valid)
+        assert not ctx.get(dut.slot_0_heads[1].valid)
         await ctx.tick()
         ctx.set(dut.push.valid, 0)
         ctx.set(dut.take, 0b010)
         for rd in (5, 6):
-            head = ctx.get(dut.heads[1])
+            head = ctx.get(dut.slot_0_heads[1])
             assert (head.valid, head.instruction.rd, head.instruction.pc) == (
                 1,
                 rd,
                 ENTRY + 4 * rd - 20,
             )
             await ctx.tick()
-        assert not ctx.get(dut.heads[1].valid)
+        assert not ctx.get(dut.slot_0_heads[1].valid)
 
     simulate(dut, bench)
 

@@ -180,7 +180,7 @@ class PairsAnything(IssueModel):
     """Fault: two instructions of a pair may depend on each other."""
 
     def goes_with(self, warp, first, second):
-        return not first.blocks and not second.drains and first.port != second.port
+        return not first.stalls_warp and not second.serialises and first.port != second.port
 
 
 class PairsOnePort(IssueModel):
@@ -196,7 +196,7 @@ class NeverStops(IssueModel):
 
     def issue(self, warp, cycle):
         issued = super().issue(warp, cycle)
-        return [replace(entry, blocks=False) for entry in issued]
+        return [replace(entry, stalls_warp=False) for entry in issued]
 
 
 class NeverResumes(IssueModel):
@@ -210,7 +210,7 @@ class NeverDrains(IssueModel):
     """Fault: a fence does not wait."""
 
     def reason(self, warp, cycle):
-        heads = [[replace(entry, drains=False) for entry in head] for head in cycle.heads]
+        heads = [[replace(entry, serialises=False) for entry in head] for head in cycle.heads]
         return super().reason(warp, replace(cycle, heads=heads))
 
 
@@ -305,10 +305,10 @@ def test_reasons_of_an_empty_core():
     run = run_model(config, [[load, use], []], Timing())
     assert run.slots[StallReason.NONE] == 2
     assert run.slots[StallReason.MEMORY] >= 3
-    branch = Entry(blocks=True)
+    branch = Entry(stalls_warp=True)
     run = run_model(config, [[branch, use], []], Timing())
     assert run.slots[StallReason.BLOCKED] >= 3
-    fence = Entry(port=Port.CONTROL, blocks=True, drains=True)
+    fence = Entry(port=Port.CONTROL, stalls_warp=True, serialises=True)
     run = run_model(config, [[load, fence], []], Timing())
     assert run.slots[StallReason.DRAIN] >= 3
 

@@ -33,9 +33,9 @@ class Bench:
     def head(self, fields, warp=0, seconds=None):
         """Put an instruction at the head of a buffer, and one behind it."""
         self.ctx.set(self.dut.active, 3)
-        self.ctx.set(self.dut.heads[warp], {"valid": 1, "instruction": fields})
+        self.ctx.set(self.dut.slot_0_heads[warp], {"valid": 1, "instruction": fields})
         if seconds is not None:
-            self.ctx.set(self.dut.seconds[warp], {"valid": 1, "instruction": seconds})
+            self.ctx.set(self.dut.slot_1_heads[warp], {"valid": 1, "instruction": seconds})
 
     async def cycle(self, **events):
         """Drive the events of a cycle: ``name=(index, fields)``, ``grant=`` and ``resume=``."""
@@ -106,7 +106,7 @@ def test_held_back_from_claim_to_write(head, snoop):
         await board.issue(4, warp=1)
         await board.issue(5)
         for _ in range(3):
-            assert not board.ready() and board.reason() == StallReason.DATA
+            assert not board.ready() and board.reason() == StallReason.SCOREBOARD
             assert board.ready(1), "another warp has registers of its own"
             await board.cycle()
         await board.cycle(written=done(4, warp=1))
@@ -226,20 +226,20 @@ def test_loads_are_told_from_other_producers():
     async def test(board):
         board.head({"reads": 0b111, "sources": [5, 6, 7]})
         await board.issue(6)
-        assert board.reason() == StallReason.DATA
+        assert board.reason() == StallReason.SCOREBOARD
         await board.issue(7, loads=1)
         assert board.reason() == StallReason.MEMORY
         await board.cycle(written=done(7))
-        assert board.reason() == StallReason.DATA
+        assert board.reason() == StallReason.SCOREBOARD
         await board.issue(7)
-        assert board.reason() == StallReason.DATA
+        assert board.reason() == StallReason.SCOREBOARD
 
     bench(CONFIG, test)
 
 
 def test_drained_and_crowded():
     async def test(board):
-        board.head({"drains": 1})
+        board.head({"serialises": 1})
         board.head({}, warp=1)
         assert board.ready()
         for _ in range(UNDER_WAY):
@@ -262,7 +262,7 @@ def test_drained_and_crowded():
 def test_stopped_until_resumed(how):
     async def test(board):
         board.head({})
-        await board.issue(0, writes=0, blocks=1)
+        await board.issue(0, writes=0, stalls_warp=1)
         assert not board.ready() and board.reason() == StallReason.BLOCKED
         board.ctx.set(board.dut.at_barrier, 1)
         assert board.reason() == StallReason.BARRIER
@@ -281,7 +281,7 @@ def test_not_there_and_not_active():
     async def test(board):
         assert board.reason() == StallReason.IDLE
         board.head({})
-        board.ctx.set(board.dut.heads[0], {"valid": 0})
+        board.ctx.set(board.dut.slot_0_heads[0], {"valid": 0})
         assert not board.ready() and board.reason() == StallReason.NO_INSTRUCTION
         board.head({})
         board.ctx.set(board.dut.active, 2)
@@ -306,20 +306,20 @@ SECOND = {"port": Port.FP32, "writes": 1, "rd": 6, "reads": 2, "sources": [5, 7,
         ({}, {"reads": 1}, False),
         ({}, {"reads": 4}, False),
         ({}, {"port": Port.INT}, False),
-        ({"blocks": 1}, {}, False),
-        ({}, {"blocks": 1}, True),
-        ({}, {"drains": 1}, False),
-        ({"drains": 1}, {}, True),
+        ({"stalls_warp": 1}, {}, False),
+        ({}, {"stalls_warp": 1}, True),
+        ({}, {"serialises": 1}, False),
+        ({"serialises": 1}, {}, True),
         ({"reads": 1, "sources": [6, 0, 0]}, {}, True),
     ],
 )
 def test_what_goes_with_what(first, second, goes):
     async def test(board):
         board.head(FIRST | first, seconds=SECOND | second)
-        assert board.ctx.get(board.dut.ready_second) == goes
+        assert board.ctx.get(board.dut.ready_slot_1) == goes
         await board.issue(7)
         if SECOND["reads"] & 2 and second.get("reads", 2) == 2:
-            assert board.ctx.get(board.dut.ready_second) == 0, "waits for x7"
+            assert board.ctx.get(board.dut.ready_slot_1) == 0, "waits for x7"
 
     bench(replace(CONFIG, issue_width=2), test)
 

@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import connect, flipped
 
-from spica.hw.core.units.lane_dispatch import BeatsConfig, FromBeats, ToBeats
+from spica.hw.core.units.lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
 from spica.hw.lib.streams import Queue
 from spica.sim.engine.testbench import get, put, require_no_loop, simulate
 
@@ -28,21 +28,21 @@ class ThereAndBack(wiring.Component):
     """Both directions with a queue in place of lanes; the beats between them are observable."""
 
     def __init__(self, config: BeatsConfig, depth: int = 2):
-        self.to_beats, self.from_beats = ToBeats(config), FromBeats(config)
+        self.lane_dispatch, self.lane_gather = LaneDispatch(config), LaneGather(config)
         self.depth, self.config = depth, config
         super().__init__({
-            "i": self.to_beats.signature.members["i"],
-            "o": self.from_beats.signature.members["o"],
+            "i": self.lane_dispatch.signature.members["i"],
+            "o": self.lane_gather.signature.members["o"],
         })
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.to_beats, m.submodules.from_beats = self.to_beats, self.from_beats
+        m.submodules.lane_dispatch, m.submodules.lane_gather = self.lane_dispatch, self.lane_gather
         m.submodules.queue = queue = Queue(self.config.part_layout, self.depth)
-        beat, part = self.to_beats.o, queue.i
-        connect(m, flipped(self.i), self.to_beats.i)
-        connect(m, self.from_beats.o, flipped(self.o))
-        connect(m, queue.o, self.from_beats.i)
+        beat, part = self.lane_dispatch.o, queue.i
+        connect(m, flipped(self.i), self.lane_dispatch.i)
+        connect(m, self.lane_gather.o, flipped(self.o))
+        connect(m, queue.o, self.lane_gather.i)
         m.d.comb += [part.valid.eq(beat.valid), beat.ready.eq(part.ready)]
         for name in self.config.part_layout.members:
             m.d.comb += Value.cast(part.payload[name]).eq(Value.cast(beat.payload[name]))
@@ -96,7 +96,7 @@ def test_warps_come_back_as_they_were(threads, lanes, stalls):
 @pytest.mark.parametrize(("threads", "lanes"), BEATS)
 def test_beats_are_groups_of_threads_in_order_and_take_the_warp_with_the_last(threads, lanes):
     config = config_of(threads, lanes)
-    dut = ToBeats(config)
+    dut = LaneDispatch(config)
     warps = random_warps(config, 5, random.Random(3))
 
     async def bench(ctx):
@@ -127,7 +127,7 @@ def test_beats_are_groups_of_threads_in_order_and_take_the_warp_with_the_last(th
 @pytest.mark.parametrize(("threads", "lanes"), BEATS)
 def test_a_warp_is_complete_with_its_last_beat(threads, lanes):
     config = config_of(threads, lanes)
-    dut = FromBeats(config)
+    dut = LaneGather(config)
     (warp,) = random_warps(config, 1, random.Random(4))
 
     async def bench(ctx):
@@ -162,7 +162,7 @@ def test_with_a_lane_for_each_thread_both_are_wires(threads, lanes):
                 assert (ctx.get(dut.o.valid), ctx.get(dut.i.ready)) == (valid, ready)
                 assert plain(config, ctx.get(dut.o.payload)) == warp
 
-    for dut in (ToBeats(config), FromBeats(config)):
+    for dut in (LaneDispatch(config), LaneGather(config)):
         simulate(dut, bench, domains=())
 
 

@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
-from spica.hw.core.units.writeback_slots import ResultSlots, ResultSlotsConfig
+from spica.hw.core.units.writeback_slots import WritebackSlots, WritebackSlotsConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
 
 LATENCIES = [2, 3, 4, 7]
@@ -18,7 +18,7 @@ class Pipeline(wiring.Component):
     """Slots, and a pipeline that inverts the value of late results."""
 
     def __init__(self, latency: int):
-        self.slots = ResultSlots(ResultSlotsConfig(latency=latency, common=8, value=16))
+        self.slots = WritebackSlots(WritebackSlotsConfig(latency=latency, common=8, value=16))
         members = self.slots.signature.members
         super().__init__({"i": members["i"], "o": members["o"]})
 
@@ -107,4 +107,4 @@ def test_late_ones_first_and_then_both_without_a_gap(latency):
 
 def test_latency_of_one_is_refused():
     with pytest.raises(ValueError, match=re.escape("latency must be between 2 and 16, not 1")):
-        ResultSlotsConfig(latency=1, common=1, value=1)
+        WritebackSlotsConfig(latency=1, common=1, value=1)

@@ -377,7 +377,7 @@ def test_sixteen_by_sixteen_is_emitted_quickly_and_once():
     start = time.process_time()
     modules = emit(MatrixArray(MatrixConfig()), "array").modules
     assert {(m.component, m.instances) for m in modules} >= {
-        ("WeightStationaryElement", 256),
+        ("WeightStationaryProcessingElement", 256),
         ("MultiplyAdd", 256),
         ("AccumulatorLane", 16),
         ("DrainLane", 16),

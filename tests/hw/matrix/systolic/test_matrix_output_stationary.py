@@ -175,7 +175,7 @@ def test_each_distinct_block_is_emitted_once():
     modules = emit(OutputStationaryMesh(CONFIGS[1]), "mesh").modules
     assert {(m.component, m.instances) for m in modules} == {
         ("MultiplyAdd", 16),
-        ("OutputStationaryElement", 16),
+        ("OutputStationaryProcessingElement", 16),
     }
 
 

@@ -13,8 +13,8 @@ from spica.hw.arith.float.unpack import Unpack, UnpackConfig
 from spica.hw.config.arithmetic import ARITHMETIC
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.systolic.processing_element import (
-    OutputStationaryElement,
-    WeightStationaryElement,
+    OutputStationaryProcessingElement,
+    WeightStationaryProcessingElement,
 )
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float.floats import corners, multiply_add
@@ -58,7 +58,7 @@ class UnpackedElement(wiring.Component):
         unpack = UnpackConfig(form=self.config.operand_format)
         m.submodules.unpack_a = unpack_a = Unpack(unpack)
         m.submodules.unpack_b = unpack_b = Unpack(unpack)
-        m.submodules.element = element = WeightStationaryElement(self.config)
+        m.submodules.element = element = WeightStationaryProcessingElement(self.config)
         m.d.comb += [
             unpack_a.i.eq(self.a),
             unpack_b.i.eq(self.weight),
@@ -124,7 +124,9 @@ def test_a_format_has_the_latency_it_needs(operand):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operand", ARITHMETIC)
-@pytest.mark.parametrize("element", [WeightStationaryElement, OutputStationaryElement])
+@pytest.mark.parametrize(
+    "element", [WeightStationaryProcessingElement, OutputStationaryProcessingElement]
+)
 def test_cells_and_depth_of_every_format(operand, element):
     """The default latency of each format keeps its elements within the budgets."""
     measured = measure(element(usual(operand)), "element")

@@ -9,8 +9,8 @@ from amaranth.back import rtlil
 from spica.hw.config import PRESETS
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
-from spica.sim.golden.memory.dma.dma import DmaJob
-from support.memory.dma_descriptors import SOURCE, TARGET, check_jobs, random_jobs
+from spica.sim.golden.memory.dma.dma import DmaDescriptor
+from support.memory.dma_descriptors import SOURCE, TARGET, check_descriptors, random_descriptors
 
 LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
 TINY = PRESETS["tiny_matrix"]
@@ -38,8 +38,8 @@ def variant(config=TINY, **parts):
 @pytest.mark.parametrize("directions", [[LOAD], [STORE], [DRAIN], [SPILL], list(Direction)])
 def test_random_jobs(directions, stall):
     rng = random.Random(len(directions) * 10 + directions[0].value)
-    jobs = random_jobs(TINY, rng, directions, 15)
-    check_jobs(TINY, jobs, seed=1, stall=stall, latency=20, jitter=10)
+    descriptors = random_descriptors(TINY, rng, directions, 15)
+    check_descriptors(TINY, descriptors, seed=1, stall=stall, latency=20, jitter=10)
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,14 @@ def test_random_jobs(directions, stall):
 def test_one_side_is_slow(slow, shared_stall):
     """Queues fill up towards the slow side, and nothing may be lost."""
     rows = {"rows": 10, "bytes": 100, "dram_pitch": 100, "local_pitch": 104}
-    jobs = [
-        DmaJob(direction=STORE, dram=TARGET + 5, local=3, **rows),
-        DmaJob(direction=LOAD, dram=SOURCE + 9, local=2000, **rows),
-        DmaJob(direction=DRAIN, dram=TARGET + 5003, block=8, **rows),
+    descriptors = [
+        DmaDescriptor(direction=STORE, dram=TARGET + 5, local=3, **rows),
+        DmaDescriptor(direction=LOAD, dram=SOURCE + 9, local=2000, **rows),
+        DmaDescriptor(direction=DRAIN, dram=TARGET + 5003, block=8, **rows),
     ]
-    check_jobs(TINY, jobs, seed=4, stall=0.0, slow=slow, shared_stall=shared_stall, latency=2)
+    check_descriptors(
+        TINY, descriptors, seed=4, stall=0.0, slow=slow, shared_stall=shared_stall, latency=2
+    )
 
 
 @pytest.mark.slow
@@ -62,9 +64,9 @@ def test_one_side_is_slow(slow, shared_stall):
 def test_many_random_jobs(config, stall):
     for seed in range(4):
         rng = random.Random(seed)
-        jobs = random_jobs(config, rng, list(Direction), 100)
-        check_jobs(
-            config, jobs, seed=seed, stall=stall, latency=rng.choice([1, 10, 100]), jitter=30
+        descriptors = random_descriptors(config, rng, list(Direction), 100)
+        check_descriptors(
+            config, descriptors, seed=seed, stall=stall, latency=rng.choice([1, 10, 100]), jitter=30
         )
 
 
@@ -81,13 +83,13 @@ def test_many_random_jobs(config, stall):
 def test_other_configs(parts):
     config = variant(**parts)
     rng = random.Random(3)
-    jobs = random_jobs(config, rng, list(Direction), 25)
-    check_jobs(config, jobs, seed=3, stall=0.2, latency=12, jitter=5)
+    descriptors = random_descriptors(config, rng, list(Direction), 25)
+    check_descriptors(config, descriptors, seed=3, stall=0.2, latency=12, jitter=5)
 
 
 @pytest.mark.slow
 def test_longest_row():
     """65,535 bytes in one row, then zeros beyond the range of a 16-bit row count."""
-    job = DmaJob(direction=LOAD, dram=SOURCE + 3, local=5, rows=1, bytes=65535)
-    back = DmaJob(direction=STORE, dram=TARGET + 1, local=66000, rows=1, bytes=60000)
-    check_jobs(MATRIX, [job, back], seed=0, stall=0.0, latency=10)
+    descriptor = DmaDescriptor(direction=LOAD, dram=SOURCE + 3, local=5, rows=1, bytes=65535)
+    back = DmaDescriptor(direction=STORE, dram=TARGET + 1, local=66000, rows=1, bytes=60000)
+    check_descriptors(MATRIX, [descriptor, back], seed=0, stall=0.0, latency=10)

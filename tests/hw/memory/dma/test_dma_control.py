@@ -11,9 +11,9 @@ from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.memory.dma.dma import DmaJob, drain_beats, is_refused
+from spica.sim.golden.memory.dma.dma import DmaDescriptor, drain_beats, is_refused
 from support.memory.dma_bench import DmaBench, words_of
-from support.memory.dma_descriptors import SOURCE, TARGET, check_jobs
+from support.memory.dma_descriptors import SOURCE, TARGET, check_descriptors
 
 LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
 TINY = PRESETS["tiny_matrix"]
@@ -22,7 +22,7 @@ MATRIX = PRESETS["matrix"]
 
 def test_largest_pitches_and_the_ends_of_memory():
     size = TINY.shared.size
-    load = DmaJob(direction=LOAD, dram=DRAM_BASE, dram_pitch=0x7EFF_FFFF, rows=2, bytes=1)
+    load = DmaDescriptor(direction=LOAD, dram=DRAM_BASE, dram_pitch=0x7EFF_FFFF, rows=2, bytes=1)
     loads = [
         replace(load, local=size - 1001, local_pitch=1000),
         replace(
@@ -37,8 +37,8 @@ def test_largest_pitches_and_the_ends_of_memory():
         replace(load, dram_pitch=0, rows=9, bytes=9, local=9000, local_pitch=9),
     ]
     writes = [
-        DmaJob(direction=STORE, dram=DRAM_END - 77, local=size - 77, bytes=77),
-        DmaJob(
+        DmaDescriptor(direction=STORE, dram=DRAM_END - 77, local=size - 77, bytes=77),
+        DmaDescriptor(
             direction=DRAIN,
             dram=DRAM_END - 0x100_0000 - 88,
             dram_pitch=0x100_0000,
@@ -46,18 +46,20 @@ def test_largest_pitches_and_the_ends_of_memory():
             bytes=8,
             block=8,
         ),
-        DmaJob(direction=STORE, dram=DRAM_BASE, dram_pitch=0x7EFF_FF00, rows=2, bytes=1),
+        DmaDescriptor(direction=STORE, dram=DRAM_BASE, dram_pitch=0x7EFF_FF00, rows=2, bytes=1),
     ]
-    spill = DmaJob(direction=SPILL, local=size - 3000, local_pitch=2992, rows=2, bytes=8, block=8)
-    for jobs in (loads, writes, [spill]):
-        assert not any(is_refused(TINY, job) for job in jobs)
-        check_jobs(TINY, jobs, seed=0, stall=0.0, latency=3)
+    spill = DmaDescriptor(
+        direction=SPILL, local=size - 3000, local_pitch=2992, rows=2, bytes=8, block=8
+    )
+    for descriptors in (loads, writes, [spill]):
+        assert not any(is_refused(TINY, descriptor) for descriptor in descriptors)
+        check_descriptors(TINY, descriptors, seed=0, stall=0.0, latency=3)
 
 
 def test_refused_jobs_touch_nothing():
     size = TINY.shared.size
-    good = DmaJob(direction=LOAD, dram=SOURCE, rows=2, dram_pitch=8, bytes=8, local_pitch=8)
-    jobs = [
+    good = DmaDescriptor(direction=LOAD, dram=SOURCE, rows=2, dram_pitch=8, bytes=8, local_pitch=8)
+    descriptors = [
         replace(good, rows=0),
         replace(good, bytes=0),
         replace(good, direction=STORE, dram=DRAM_END - 15),
@@ -73,14 +75,14 @@ def test_refused_jobs_touch_nothing():
         replace(good, direction=SPILL, local=size - 15, block=8),
         replace(good, direction=SPILL, dram=0, local=size - 16, block=8),
     ]
-    expected = [job is not good and k != 13 for k, job in enumerate(jobs)]
-    assert [is_refused(TINY, job) for job in jobs] == expected
-    check_jobs(TINY, jobs, seed=0, stall=0.2, latency=3)
+    expected = [descriptor is not good and k != 13 for k, descriptor in enumerate(descriptors)]
+    assert [is_refused(TINY, descriptor) for descriptor in descriptors] == expected
+    check_descriptors(TINY, descriptors, seed=0, stall=0.2, latency=3)
 
 
 @pytest.mark.parametrize("direction", [LOAD, STORE, DRAIN])
 def test_axi_errors_are_reported_and_the_next_job_is_done(direction):
-    bad = DmaJob(
+    bad = DmaDescriptor(
         direction=direction,
         dram=SOURCE,
         dram_pitch=200,
@@ -95,14 +97,14 @@ def test_axi_errors_are_reported_and_the_next_job_is_done(direction):
     bench = DmaBench(TINY, latency=5, response=lambda at: 2 if at // 64 == failing // 64 else 0)
     if direction == DRAIN:
         bench.beats.extend(bytes([k % 255 + 1]) * 8 for k in range(2 * drain_beats(TINY, bad)))
-    bench.run_jobs([bad, good])
+    bench.run_descriptors([bad, good])
     assert [(done["tag"], done["error"]) for done in bench.done] == [(1, 1), (2, 0)]
 
 
 def test_host_registers():
     bench = DmaBench(TINY, latency=10)
     bench.dram.write(SOURCE, bytes(range(200)))
-    load = DmaJob(
+    load = DmaDescriptor(
         direction=LOAD,
         dram=SOURCE + 1,
         dram_pitch=10,
@@ -113,7 +115,7 @@ def test_host_registers():
         fill_bytes=8,
         fill_rows=4,
     )
-    store = DmaJob(
+    store = DmaDescriptor(
         direction=STORE, dram=TARGET, dram_pitch=8, rows=4, bytes=8, local=64, local_pitch=8
     )
 
@@ -150,7 +152,7 @@ def test_start_is_held_while_the_queue_is_full_and_nothing_is_lost():
     async def host(ctx):
         for k in range(8):
             await bench.start(
-                ctx, DmaJob(direction=LOAD, dram=SOURCE + 640 * k, bytes=640, local=640 * k)
+                ctx, DmaDescriptor(direction=LOAD, dram=SOURCE + 640 * k, bytes=640, local=640 * k)
             )
         assert (await bench.access(ctx, "loads_done"))[0] >= 4
         await bench.wait_for(ctx, "loads_done", 8)
@@ -170,7 +172,7 @@ def test_a_clock_withheld_while_idle_changes_nothing():
 
         async def host(ctx, bench=bench, rng=rng, cycles=cycles):
             for k in range(6):
-                job = DmaJob(
+                descriptor = DmaDescriptor(
                     direction=[LOAD, STORE][k % 2],
                     dram=[SOURCE, TARGET][k % 2] + 77 * k,
                     bytes=rng.randint(1, 200),
@@ -178,7 +180,7 @@ def test_a_clock_withheld_while_idle_changes_nothing():
                     dram_pitch=300,
                     local_pitch=200,
                 )
-                await bench.start(ctx, job)
+                await bench.start(ctx, descriptor)
                 await ctx.tick().repeat(rng.choice([1, 200]))
                 await bench.wait_for(ctx, "running", 0)
                 cycles.append(bench.cycle)
@@ -206,14 +208,16 @@ def test_an_idle_dma_is_not_busy_and_has_no_events():
 
 def test_first_burst_goes_out_after_the_check():
     """Check 2 + 3 bits of rows - 1, queue 1, walker 1, segment queue 1, channel 1 cycle."""
-    job = DmaJob(direction=LOAD, dram=SOURCE, dram_pitch=64, rows=5, bytes=64, local_pitch=64)
+    descriptor = DmaDescriptor(
+        direction=LOAD, dram=SOURCE, dram_pitch=64, rows=5, bytes=64, local_pitch=64
+    )
     dut = Dma(TINY)
 
     async def bench(ctx):
-        ctx.set(dut.job.payload, asdict(job))
-        ctx.set(dut.job.valid, 1)
+        ctx.set(dut.descriptor.payload, asdict(descriptor))
+        ctx.set(dut.descriptor.valid, 1)
         await ctx.tick()
-        ctx.set(dut.job.valid, 0)
+        ctx.set(dut.descriptor.valid, 0)
         cycles = 0
         while not ctx.get(dut.axi_0.arvalid):
             await ctx.tick()
@@ -226,6 +230,6 @@ def test_first_burst_goes_out_after_the_check():
 def test_each_part_is_emitted_once():
     emission = emit(Dma(MATRIX), "dma")
     modules = {module.component: module.instances for module in emission.modules}
-    assert modules["Realigner"] == 2 * MATRIX.axi.masters
-    assert modules["Transfer"] == MATRIX.dma.contexts + 1
+    assert modules["ByteAligner"] == 2 * MATRIX.axi.masters
+    assert modules["TransferContext"] == MATRIX.dma.contexts + 1
     assert len(modules) == len(emission.modules)

@@ -11,10 +11,10 @@ from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.dma.load_order import LoadOrder
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.memory.dma.dma import DmaJob
+from spica.sim.golden.memory.dma.dma import DmaDescriptor
 from spica.synth.measure import measure
 from support.memory.dma_bench import DmaBench
-from support.memory.dma_descriptors import SOURCE, TARGET, check_jobs, random_jobs
+from support.memory.dma_descriptors import SOURCE, TARGET, check_descriptors, random_descriptors
 
 LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
 HETERO = PRESETS["tiny_hetero"]
@@ -33,22 +33,22 @@ def convert():
         rtlil.convert(Dma(config), name="dma", emit_src=False)
 
 
-def jobs_of(config, rng, directions, count):
+def descriptors_of(config, rng, directions, count):
     """Return random jobs for each unit."""
     units = range(len(config.matrices))
-    return [random_jobs(config, rng, directions, count, number) for number in units]
+    return [random_descriptors(config, rng, directions, count, number) for number in units]
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize("directions", [[DRAIN, SPILL], list(Direction)])
 def test_random_jobs_of_two_units(directions, stall):
-    jobs = jobs_of(HETERO, random.Random(len(directions)), directions, 12)
-    check_jobs(HETERO, *jobs, seed=2, stall=stall, latency=20, jitter=10)
+    descriptors = descriptors_of(HETERO, random.Random(len(directions)), directions, 12)
+    check_descriptors(HETERO, *descriptors, seed=2, stall=stall, latency=20, jitter=10)
 
 
 def test_random_jobs_of_four_units():
-    jobs = jobs_of(FOUR, random.Random(5), list(Direction), 8)
-    check_jobs(FOUR, *jobs, seed=5, stall=0.2, latency=9, jitter=20)
+    descriptors = descriptors_of(FOUR, random.Random(5), list(Direction), 8)
+    check_descriptors(FOUR, *descriptors, seed=5, stall=0.2, latency=9, jitter=20)
 
 
 @pytest.mark.slow
@@ -56,16 +56,16 @@ def test_random_jobs_of_four_units():
 @pytest.mark.parametrize("seed", range(6))
 def test_many_random_jobs(config, seed):
     rng = random.Random(seed)
-    jobs = jobs_of(config, rng, list(Direction), 40)
+    descriptors = descriptors_of(config, rng, list(Direction), 40)
     stall, latency = rng.choice([0.0, 0.3, 0.6]), rng.choice([1, 10, 100])
-    check_jobs(config, *jobs, seed=seed, stall=stall, latency=latency, jitter=30)
+    check_descriptors(config, *descriptors, seed=seed, stall=stall, latency=latency, jitter=30)
 
 
 def test_each_port_counts_its_own_jobs_and_errors():
     bench = DmaBench(HETERO, latency=10)
     bench.dram.write(SOURCE, bytes(range(100)))
-    load = DmaJob(direction=LOAD, dram=SOURCE, bytes=50, local=64)
-    store = DmaJob(direction=STORE, dram=TARGET, bytes=50, local=64)
+    load = DmaDescriptor(direction=LOAD, dram=SOURCE, bytes=50, local=64)
+    store = DmaDescriptor(direction=STORE, dram=TARGET, bytes=50, local=64)
 
     async def host(ctx):
         for _ in range(2):
@@ -88,15 +88,15 @@ def test_each_port_counts_its_own_jobs_and_errors():
     assert bench.dram.read(TARGET, 50) == bytes(range(50))
 
 
-def loads(first: int, count: int, size: int) -> list[DmaJob]:
+def loads(first: int, count: int, size: int) -> list[DmaDescriptor]:
     """Return `count` loads of `size` bytes to separate addresses."""
     return [
-        DmaJob(direction=LOAD, dram=SOURCE + n * size, local=n * size, bytes=size)
+        DmaDescriptor(direction=LOAD, dram=SOURCE + n * size, local=n * size, bytes=size)
         for n in range(first, first + count)
     ]
 
 
-def completions(config, jobs_of_units, **dram) -> list[list[int]]:
+def completions(config, descriptors_of_units, **dram) -> list[list[int]]:
     """Return the cycles in which the jobs of each unit complete."""
     bench = DmaBench(config, **dram)
     cycles: list[list[int]] = [[] for _ in bench.units]
@@ -109,12 +109,14 @@ def completions(config, jobs_of_units, **dram) -> list[list[int]]:
             return step(values)
 
         unit.step = noted
-    for number, jobs in enumerate(jobs_of_units):
-        for job in jobs:
-            if job.direction in (DRAIN, SPILL):
+    for number, descriptors in enumerate(descriptors_of_units):
+        for descriptor in descriptors:
+            if descriptor.direction in (DRAIN, SPILL):
                 size = config.matrices[number].drain_bytes
-                bench.units[number].beats.extend(bytes(size) for _ in range(job.bytes // size))
-    bench.run_jobs(*jobs_of_units, timeout=20_000)
+                bench.units[number].beats.extend(
+                    bytes(size) for _ in range(descriptor.bytes // size)
+                )
+    bench.run_descriptors(*descriptors_of_units, timeout=20_000)
     return cycles
 
 
@@ -135,7 +137,7 @@ def test_a_short_load_waits_for_no_queue_of_another_port():
 
 def test_a_drain_waits_for_no_loads_of_another_port():
     """Reads that are taken late fill one port; results of the other unit leave undelayed."""
-    drain = DmaJob(direction=DRAIN, dram=TARGET, bytes=64, block=4)
+    drain = DmaDescriptor(direction=DRAIN, dram=TARGET, bytes=64, block=4)
     alone = completions(HETERO, [[], [drain]], latency=5)[1][0]
     beside = completions(HETERO, [loads(0, 10, 1024), [drain]], latency=5, slow="ar")
     assert beside[1][0] <= alone + 6

@@ -29,11 +29,11 @@ def config_of(*, beat_bytes: int = 16, waiters: int = 8, **cache) -> DataCacheCo
 
 
 CONFIGS = {
-    "small": config_of(size=256, ways=2, line_bytes=32, misses=4),
-    "direct": config_of(size=64, ways=1, line_bytes=32, misses=2, waiters=4),
-    "ways": config_of(size=512, ways=4, line_bytes=64, misses=8, waiters=16),
-    "beat": config_of(size=128, ways=2, line_bytes=16, misses=3),
-    "one": config_of(beat_bytes=8, size=16, ways=1, line_bytes=8, misses=1, waiters=1),
+    "small": config_of(size=256, ways=2, line_bytes=32, mshrs=4),
+    "direct": config_of(size=64, ways=1, line_bytes=32, mshrs=2, waiters=4),
+    "ways": config_of(size=512, ways=4, line_bytes=64, mshrs=8, waiters=16),
+    "beat": config_of(size=128, ways=2, line_bytes=16, mshrs=3),
+    "one": config_of(beat_bytes=8, size=16, ways=1, line_bytes=8, mshrs=1, waiters=1),
     "core": config_of(beat_bytes=32, waiters=16),
 }
 
@@ -133,7 +133,7 @@ def test_what_others_write_is_right_either_way_until_it_is_forgotten():
 CORE = CONFIGS["core"]
 SWEEP = [None] * (CORE.cache.sets + 2)  # the tags are cleared after reset
 FULL = (1 << CORE.beat_bytes) - 1
-MOST = CORE.cache.misses
+MOST = CORE.cache.mshrs
 
 
 def store(beat: int, value: int = 1, strobes: int = FULL) -> Write:

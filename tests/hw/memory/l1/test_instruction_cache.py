@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.config import PRESETS, AxiConfig, CacheConfig, ClusterConfig, CoreConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
-from spica.hw.memory.l1.cluster_layouts import instruction_cache_events, instruction_misses
+from spica.hw.memory.l1.cluster_layouts import instruction_cache_events, instruction_mshr_config
 from spica.hw.memory.l1.instruction_cache import InstructionCache
 from spica.sim.engine.testbench import require_no_loop
 from spica.sim.harness.dram import DramConfig
@@ -34,12 +34,12 @@ def config_of(cache: CacheConfig, *, width: int = 128, masters: int = 2, **core)
 
 
 CONFIGS = {
-    "small": config_of(CacheConfig(size=1024, misses=4, prefetch=3)),
-    "direct": config_of(CacheConfig(size=256, ways=1, misses=3, prefetch=1), warps=3),
-    "ways": config_of(CacheConfig(size=1024, ways=8, misses=6, prefetch=2), width=256, warps=5),
-    "beat": config_of(CacheConfig(size=256, ways=4, line_bytes=16, misses=5, prefetch=4)),
+    "small": config_of(CacheConfig(size=1024, mshrs=4, prefetch=3)),
+    "direct": config_of(CacheConfig(size=256, ways=1, mshrs=3, prefetch=1), warps=3),
+    "ways": config_of(CacheConfig(size=1024, ways=8, mshrs=6, prefetch=2), width=256, warps=5),
+    "beat": config_of(CacheConfig(size=256, ways=4, line_bytes=16, mshrs=5, prefetch=4)),
     "one": config_of(
-        CacheConfig(size=16, ways=1, line_bytes=8, misses=1, prefetch=0),
+        CacheConfig(size=16, ways=1, line_bytes=8, mshrs=1, prefetch=0),
         width=64, masters=1, warps=1, threads=1, instruction_buffer=2,
     ),
     "core": config_of(CacheConfig(), width=256, warps=8, threads=8, instruction_buffer=8),
@@ -48,7 +48,7 @@ CONFIGS = {
 
 def pairs_of(rng: random.Random, config, count: int):
     """Yield pairs that mostly continue their warp's last one; some are outside memory."""
-    waiters = instruction_misses(config).waiters
+    waiters = instruction_mshr_config(config).waiters
     each = waiters // config.core.warps
     places = [DRAM_BASE] * config.core.warps
     for _ in range(count):
@@ -131,7 +131,7 @@ def test_a_stream_that_goes_back_while_it_is_read_ahead():
 
 def straight(config, pairs: int, *, warps: int = 1, start: int = DRAM_BASE):
     """Return consecutive pairs, for this many warps in turn."""
-    each = instruction_misses(config).waiters // config.core.warps
+    each = instruction_mshr_config(config).waiters // config.core.warps
     return [(warp * each + n % each, start + 8 * n) for n in range(pairs) for warp in range(warps)]
 
 
@@ -174,7 +174,7 @@ def test_straight_code_that_was_never_read_flows(warps):
 
 def test_misses_of_warps_are_under_way_together():
     config = CONFIGS["core"]
-    each = instruction_misses(config).waiters // config.core.warps
+    each = instruction_mshr_config(config).waiters // config.core.warps
     far = [(each * warp, DRAM_BASE + 0x1040 * warp) for warp in range(8)]
     bench = CacheBench(replace_cache(config, prefetch=0), random.Random(1), latency=100)
     bench.run([*sweep(config), *far])
@@ -187,7 +187,7 @@ def test_misses_of_warps_are_under_way_together():
 
 
 def test_waits_for_an_entry_and_for_memories_are_counted():
-    config = replace_cache(CONFIGS["core"], prefetch=0, misses=2)
+    config = replace_cache(CONFIGS["core"], prefetch=0, mshrs=2)
     bench = CacheBench(config, random.Random(1), latency=100)
     bench.run([(0, DRAM_BASE)])
     assert bench.events["bank_waits"] == config.core.l1i.sets  # the tags are cleared after reset
@@ -246,7 +246,7 @@ def test_after_an_invalidation_all_is_read_anew():
         ({"size": 3000}, "size must be a power of two, not 3000"),
         ({"ways": 16}, "ways must be between 1 and 8, not 16"),
         ({"line_bytes": 4}, "line_bytes must be between 8 and 256, not 4"),
-        ({"misses": 0}, "misses must be between 1 and 16, not 0"),
+        ({"mshrs": 0}, "mshrs must be between 1 and 16, not 0"),
         ({"prefetch": 8}, "prefetch must be between 0 and 7, not 8"),
         ({"size": 128}, "size must give each way 2 lines or more: 2 ways x 64 bytes x 2 = 256"),
         ({"size": 1024}, "prefetch must be at most a quarter of 16 lines, not 6"),

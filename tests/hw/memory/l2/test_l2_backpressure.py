@@ -14,11 +14,11 @@ from support.memory.l2_bench import L2Bench
 
 CONFIGS = {
     "pairs": L2SliceConfig(
-        l2=L2Config(size=2048, ways=2, misses=16, write_backs=16, prefetch=0), masters=1
+        l2=L2Config(size=2048, ways=2, mshrs=16, write_backs=16, prefetch=0), masters=1
     ),
     # A write comes in every cycle.
     "singles": L2SliceConfig(
-        l2=L2Config(size=256, ways=2, line_bytes=8, misses=16, write_backs=16, prefetch=0),
+        l2=L2Config(size=256, ways=2, line_bytes=8, mshrs=16, write_backs=16, prefetch=0),
         data_width=64,
         masters=1,
     ),
@@ -104,7 +104,7 @@ def test_reads_of_what_is_there_are_taken_while_there_is_room_for_answers(beats)
 )
 def test_what_came_for_reads_waits_for_room(ids, lines):
     bench = held("r", lambda bench: of_ids(bench, ids, lines))
-    assert RESPONSES <= bench.reads_taken <= RESPONSES + bench.config.l2.misses
+    assert RESPONSES <= bench.reads_taken <= RESPONSES + bench.config.l2.mshrs
 
 
 @pytest.mark.parametrize("name", CONFIGS)

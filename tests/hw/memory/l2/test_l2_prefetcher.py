@@ -9,13 +9,13 @@ from amaranth.back import rtlil
 from spica.hw.config.l2 import L2Config
 from spica.hw.isa.memory_map import DRAM_END
 from spica.hw.memory.l2.layouts import L2SliceConfig
-from spica.hw.memory.l2.prefetcher import L2Ahead
+from spica.hw.memory.l2.prefetcher import L2Prefetcher
 from spica.sim.engine.testbench import simulate
 from support.memory.l2_bench import Burst, L2Bench
 
 AHEAD = 4
 CONFIG = L2SliceConfig(
-    l2=L2Config(size=4096, ways=2, misses=8, write_backs=4, prefetch=AHEAD), masters=1
+    l2=L2Config(size=4096, ways=2, mshrs=8, write_backs=4, prefetch=AHEAD), masters=1
 )
 SMALL = replace(CONFIG, l2=replace(CONFIG.l2, size=512))
 DMA, CORE, OTHER = 0, 0x20, 0x41
@@ -35,7 +35,7 @@ def one_by_one(config: L2SliceConfig, lines, *, identity: int = CORE, **bench) -
 
 
 def test_it_converts():
-    rtlil.convert(L2Ahead(CONFIG))
+    rtlil.convert(L2Prefetcher(CONFIG))
 
 
 def test_a_stream_waits_for_dram_only_at_its_beginning():
@@ -51,7 +51,7 @@ def test_a_stream_waits_for_dram_only_at_its_beginning():
 
 def test_lines_that_are_read_ahead_leave_room_for_others():
     """At most three quarters of the MSHRs; each prefetch starts in the cycle after its offer."""
-    unit, offered = L2Ahead(replace(CONFIG, l2=replace(CONFIG.l2, prefetch=16))), []
+    unit, offered = L2Prefetcher(replace(CONFIG, l2=replace(CONFIG.l2, prefetch=16))), []
 
     async def drive(ctx):
         ctx.set(unit.o.ready, 1)
@@ -65,7 +65,7 @@ def test_lines_that_are_read_ahead_leave_room_for_others():
             await ctx.tick()
 
     simulate(unit, drive)
-    most = 3 * CONFIG.l2.misses // 4
+    most = 3 * CONFIG.l2.mshrs // 4
     assert most - 1 <= sum(offered[:50]) <= most
     assert sum(offered[50:]) in (1, 2)
 
@@ -107,14 +107,14 @@ def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
 
 def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
     """Ten lines being prefetched and ten demand misses on them fit sixteen MSHRs."""
-    config = replace(CONFIG, l2=replace(CONFIG.l2, misses=16, prefetch=10))
+    config = replace(CONFIG, l2=replace(CONFIG.l2, mshrs=16, prefetch=10))
     base = DRAM_END - 12 * CONFIG.l2.line_bytes
     bench = L2Bench(config, random.Random(1), base=base, span=768, latency=200)
     first, second = bench.reads(CORE, [0, 1])
     late = [bench.reads(CORE + n, [n])[0] for n in range(2, 12)]
     bench.run([first], [second, *bench.reads(OTHER, [0] * 40), *late])
     assert lines_of(bench) == [*range(12)] and bench.events["prefetch"] == 10
-    assert bench.events["read_miss"] == 12 and not bench.events["slot_stall"]
+    assert bench.events["read_miss"] == 12 and not bench.events["mshr_stall"]
     assert all(second.since + 200 < read.ended < second.since + 250 for read in late)
 
 

@@ -8,14 +8,14 @@ from amaranth.sim import Simulator
 
 from spica.hw.config.l2 import L2Config
 from spica.hw.memory.l2.layouts import L2SliceConfig
-from spica.hw.memory.l2.replacement_policy import CHANCES, L2Victim
+from spica.hw.memory.l2.replacement_policy import CHANCES, L2ReplacementPolicy
 
 WAYS = 4
 
 
 def config(prefetch: int) -> L2SliceConfig:
     return L2SliceConfig(
-        l2=L2Config(size=1024, ways=WAYS, line_bytes=64, misses=8, prefetch=prefetch)
+        l2=L2Config(size=1024, ways=WAYS, line_bytes=64, mshrs=8, prefetch=prefetch)
     )
 
 
@@ -46,7 +46,7 @@ class Model:
 
 @pytest.mark.parametrize("prefetch", [0, 2])
 def test_ways_give_way_as_in_the_model(prefetch):
-    dut = L2Victim(config(prefetch))
+    dut = L2ReplacementPolicy(config(prefetch))
     rtlil.convert(dut)
     rng, model = random.Random(prefetch), Model(prefetch > 0)
     chosen, spared = set(), 0

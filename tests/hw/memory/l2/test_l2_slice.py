@@ -21,20 +21,20 @@ def config_of(l2: L2Config, **place) -> L2SliceConfig:
     return L2SliceConfig(l2=replace(l2, prefetch=0), **{"masters": 1, **place})
 
 
-SMALL = config_of(L2Config(size=512, ways=2, misses=4, write_backs=4))
+SMALL = config_of(L2Config(size=512, ways=2, mshrs=4, write_backs=4))
 CONFIGS = {
     "small": SMALL,
     "direct": config_of(
-        L2Config(size=128, ways=1, line_bytes=16, misses=2, write_backs=2), data_width=64
+        L2Config(size=128, ways=1, line_bytes=16, mshrs=2, write_backs=2), data_width=64
     ),
     "ways": config_of(
-        L2Config(size=256, ways=8, line_bytes=16, misses=8, write_backs=4), data_width=32
+        L2Config(size=256, ways=8, line_bytes=16, mshrs=8, write_backs=4), data_width=32
     ),
     "beat": config_of(
-        L2Config(size=64, ways=2, line_bytes=8, misses=4, write_backs=8), data_width=64
+        L2Config(size=64, ways=2, line_bytes=8, mshrs=4, write_backs=8), data_width=64
     ),
     # Lines in flight match the keys of 3 of 4 others.
-    "alike": replace(SMALL, key_width=2, l2=replace(SMALL.l2, misses=8, write_backs=8)),
+    "alike": replace(SMALL, key_width=2, l2=replace(SMALL.l2, mshrs=8, write_backs=8)),
 }
 
 
@@ -47,7 +47,7 @@ def test_it_converts():
     [
         ({"size": 3000}, "size must be a power of two, not 3000"),
         ({"ways": 32}, "ways must be between 1 and 16, not 32"),
-        ({"misses": 1}, "misses must be between 2 and 256, not 1"),
+        ({"mshrs": 1}, "mshrs must be between 2 and 256, not 1"),
         ({"write_backs": 3}, "write_backs must be a power of two, not 3"),
         ({"size": 256}, "8 ways x 64 bytes x 2 = 1024 bytes, not 256"),
         ({"no_allocate_sources": (-1,)}, "each of no_allocate_sources must be between 0 and 255"),
@@ -186,7 +186,7 @@ def test_a_flush_writes_each_line_once():
 
 def test_a_flush_looks_at_a_set_per_cycle_where_something_was_written():
     """Only the last set but one has dirty lines, all its 4: 2 cycles for each."""
-    l2 = L2Config(size=1 << 16, ways=4, misses=4, write_backs=8)
+    l2 = L2Config(size=1 << 16, ways=4, mshrs=4, write_backs=8)
     config = config_of(l2, id_width=6, source_width=1)
     sets = config.l2.sets
     bench = L2Bench(config, random.Random(1), span=1 << 16, latency=0)
@@ -209,7 +209,7 @@ def test_a_withheld_clock_changes_nothing():
 
 def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
     """Nothing else goes to DRAM after it; earlier hits vary the cycle of the lookup."""
-    bench = L2Bench(config_of(L2Config(size=256, ways=1, misses=4)), random.Random(1))
+    bench = L2Bench(config_of(L2Config(size=256, ways=1, mshrs=4)), random.Random(1))
     (other,), phases = bench.reads(CORE, [1], beats=1), []
     phases.append([other])
     for hits in range(30):
@@ -228,7 +228,7 @@ def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
 def test_a_read_waits_for_bytes_that_are_on_their_way():
     """Line 0 is evicted by line 4 and requested again before its write-back is in DRAM."""
     bench = L2Bench(
-        config_of(L2Config(size=256, ways=1, misses=4)), random.Random(3), latency=1, jitter=40
+        config_of(L2Config(size=256, ways=1, mshrs=4)), random.Random(3), latency=1, jitter=40
     )
     phases = []
     for _ in range(12):
@@ -242,7 +242,7 @@ def test_a_read_waits_for_bytes_that_are_on_their_way():
 
 def test_a_read_that_comes_while_the_one_before_it_is_answered():
     """Hits of another ID vary its arrival."""
-    bench = L2Bench(config_of(L2Config(size=4096, misses=4)), random.Random(1))
+    bench = L2Bench(config_of(L2Config(size=4096, mshrs=4)), random.Random(1))
     (hit,) = bench.reads(CORE, [0], beats=1)
     phases = [[hit]]
     for hits in range(20):

@@ -23,8 +23,8 @@ def config_of(l2: L2Config) -> L2SliceConfig:
     return L2SliceConfig(l2=replace(l2, prefetch=0), masters=1)
 
 
-SMALL = config_of(L2Config(size=512, ways=2, misses=4, write_backs=4))
-SMALL_OF_MANY = config_of(L2Config(size=1024, ways=2, misses=16, write_backs=4))
+SMALL = config_of(L2Config(size=512, ways=2, mshrs=4, write_backs=4))
+SMALL_OF_MANY = config_of(L2Config(size=1024, ways=2, mshrs=16, write_backs=4))
 
 
 def beats_per_cycle(bursts: list[Burst]) -> float:
@@ -46,7 +46,7 @@ def test_latency():
 
 
 def test_hits_go_at_a_beat_per_cycle_each_way():
-    bench = L2Bench(config_of(L2Config(size=4096, misses=4)), random.Random(1))
+    bench = L2Bench(config_of(L2Config(size=4096, mshrs=4)), random.Random(1))
     lines = range(40)
     warm, write = (bench.writes(CORE, lines) for _ in range(2))
     read = bench.reads(CORE, lines)
@@ -66,7 +66,7 @@ def warm_of(bursts: list[Burst]) -> list[Burst]:
 def misses_per_cycle(identity: int, l2: L2Config, latency: int) -> float:
     """Return the beats per cycle of reads that all miss."""
     bench = L2Bench(config_of(l2), random.Random(1), latency=latency, span=1 << 14)
-    bursts = bench.reads(identity, range(2 * l2.misses))
+    bursts = bench.reads(identity, range(2 * l2.mshrs))
     bench.run(bursts)
     assert len(bench.fetched) == len(bursts)
     return beats_per_cycle(bursts)
@@ -75,7 +75,7 @@ def misses_per_cycle(identity: int, l2: L2Config, latency: int) -> float:
 @pytest.mark.parametrize("identity", [DMA, CORE])
 def test_misses_keep_dram_busy(identity):
     """16 lines of 2 beats cover the cycles of one miss."""
-    assert misses_per_cycle(identity, L2Config(size=1024, misses=16, write_backs=4), 16) > 0.98
+    assert misses_per_cycle(identity, L2Config(size=1024, mshrs=16, write_backs=4), 16) > 0.98
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def both_ways(identity: int, l2: L2Config, latency: int, lines: int) -> tuple[fl
 @pytest.mark.parametrize("identity", [DMA, CORE])
 def test_reads_and_writes_of_dram_share_what_is_looked_up(identity):
     """A read takes two lookups and a write one: 2 beats of each in 3 cycles."""
-    rates = both_ways(identity, L2Config(size=1024, misses=32, write_backs=32), 20, 60)
+    rates = both_ways(identity, L2Config(size=1024, mshrs=32, write_backs=32), 20, 60)
     assert min(rates) > 0.6
 
 

@@ -73,7 +73,7 @@ class WriteBench:
         async def bench(ctx):
             offer = None
             while left or offer or self.awaited:
-                has_room = len(self.awaited) < dut.misses.waiters
+                has_room = len(self.awaited) < dut.mshr_config.waiters
                 if offer is None and left and has_room and rng.random() >= self.stall:
                     offer = left.popleft()
                     ctx.set(Value.cast(dut.line_write.payload), packing.pack(offer))

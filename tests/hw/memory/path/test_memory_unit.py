@@ -21,23 +21,23 @@ from spica.hw.isa.memory_map import (
 )
 from spica.hw.isa.operations import Port
 from spica.hw.memory.path.line_masters import PATIENCE
-from spica.hw.memory.path.memory_unit import CorePath
+from spica.hw.memory.path.memory_unit import MemoryUnit
 from spica.sim.iss.program_bench import small_config
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
-from support.memory.memory_unit_bench import PathBench, row
+from support.memory.memory_unit_bench import MemoryUnitBench, row
 from support.memory.memory_unit_models import REFUSED_OFFSET, register_address
 
 BROKEN = range(DRAM_BASE + 0x4000, DRAM_BASE + 0x5000)
 REFUSED = range(DRAM_BASE + 0x123440, DRAM_BASE + 0x123480)
 
 
-def data_cache(size: int, ways: int, misses: int, line_bytes: int = 64) -> CacheConfig:
+def data_cache(size: int, ways: int, mshrs: int, line_bytes: int = 64) -> CacheConfig:
     """Return a data cache so small that lines evict each other."""
-    return CacheConfig(size=size, ways=ways, misses=misses, line_bytes=line_bytes, prefetch=0)
+    return CacheConfig(size=size, ways=ways, mshrs=mshrs, line_bytes=line_bytes, prefetch=0)
 
 
-CODE = CacheConfig(size=1024, misses=4, prefetch=3)
+CODE = CacheConfig(size=1024, mshrs=4, prefetch=3)
 CONFIGS = {
     "four": small_config(warps=2, threads=4, l1i=CODE, l1d=data_cache(512, 2, 4)),
     "ports": small_config(
@@ -126,16 +126,16 @@ def data_requests(rng: random.Random, config, count: int):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_converts(name):
-    rtlil.convert(CorePath(CONFIGS[name]))
+    rtlil.convert(MemoryUnit(CONFIGS[name]))
 
 
 def test_a_path_with_one_master_becomes_verilog():
     config = PRESETS["tiny"]
-    emission = emit(CorePath(replace(config, axi=replace(config.axi, masters=1))), "path")
+    emission = emit(MemoryUnit(replace(config, axi=replace(config.axi, masters=1))), "path")
     assert emission.verilog.count("module ") > 1
 
 
-def others(bench: PathBench, rng: random.Random, cycles: int) -> dict:
+def others(bench: MemoryUnitBench, rng: random.Random, cycles: int) -> dict:
     """Return events behind the caches: writes of others, sometimes with a fence."""
     beat = bench.config.axi.beat_bytes
 
@@ -152,7 +152,7 @@ def others(bench: PathBench, rng: random.Random, cycles: int) -> dict:
 @pytest.mark.parametrize("name", CONFIGS)
 def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
     config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
-    bench = PathBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN, refused=REFUSED)
+    bench = MemoryUnitBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN, refused=REFUSED)
     bench.run(list(data_requests(rng, config, 150)), fences=others(bench, rng, 300))
     assert bench.memory.dram == bench.golden.dram
     assert bench.memory.shared == bench.golden.shared
@@ -169,7 +169,7 @@ def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
 
 def test_without_others_every_load_has_one_value():
     config, rng = CONFIGS["four"], random.Random(7)
-    bench = PathBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
+    bench = MemoryUnitBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
     bench.run(list(data_requests(rng, config, 200)))
     loads = [may_be for answer in bench.answers for _, may_be in answer.may_be.values()]
     assert len(loads) > 50
@@ -198,7 +198,7 @@ def fetches(rng: random.Random, config, count: int):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall, jitter):
     config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
-    bench = PathBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN)
+    bench = MemoryUnitBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN)
     versions: list[tuple[int, bytes]] = []
 
     def change():
@@ -226,7 +226,7 @@ def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall, j
 
 def test_sides_do_not_disturb_each_other():
     config, rng = CONFIGS["four"], random.Random(3)
-    bench = PathBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
+    bench = MemoryUnitBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
     code = rng.randbytes(0x400)
     bench.write(DRAM_BASE + 0x8000, code)
     asked = [
@@ -247,7 +247,7 @@ LINE = FOUR.core.l1d.line_bytes
 
 def waits(*requests) -> list[list[int]]:
     """Return the cycles from each request to its responses, with fast memory, else idle."""
-    bench = PathBench(FOUR, random.Random(1))
+    bench = MemoryUnitBench(FOUR, random.Random(1))
     bench.run(requests)
     return [[cycle - each.accepted for cycle in each.cycles] for each in bench.answers]
 
@@ -277,7 +277,7 @@ def test_latency_of_data_is_as_stated():
 
 def test_latency_of_the_rest_is_as_stated():
     assert waits(row(SHARED_BASE, 4), *[None] * 9, row(CONSOLE_BASE - 4, 4)) == [[6], [5]]
-    bench = PathBench(FOUR, random.Random(1))
+    bench = MemoryUnitBench(FOUR, random.Random(1))
     tag = {"warp": 0, "pair": 0}
     bench.run(fetches=[{"address": DRAM_BASE, "tag": tag}, {"address": DRAM_BASE + 8, "tag": tag}])
     cycles = [answered - accepted for _, accepted, answered, _ in bench.fetched]
@@ -290,7 +290,7 @@ def test_latency_of_the_rest_is_as_stated():
 
 def pace(*requests, of: int, config=FOUR) -> int:
     """Return the cycles between the first and the last request's final responses."""
-    bench = PathBench(config, random.Random(1))
+    bench = MemoryUnitBench(config, random.Random(1))
     bench.run(requests)
     first, *_, last = (answer.cycles[-1] for answer in bench.answers[-of:])
     return last - first
@@ -318,7 +318,7 @@ def test_lines_are_read_together():
 
 def test_what_others_write_is_seen_after_a_fence():
     words = [bytes([n] * 4) for n in range(1, 4)]
-    bench = PathBench(FOUR, random.Random(1))
+    bench = MemoryUnitBench(FOUR, random.Random(1))
     load, pauses = row(DRAM_BASE, 4, step=0), [None] * 40
     bench.write(DRAM_BASE, words[0])
     fences = {
@@ -336,7 +336,7 @@ def test_what_others_write_is_seen_after_a_fence():
 
 def test_a_store_that_failed_is_in_no_line():
     first, second = DRAM_BASE, DRAM_BASE + 16  # beats of a line
-    bench = PathBench(FOUR, random.Random(1), refused=range(second, second + 16))
+    bench = MemoryUnitBench(FOUR, random.Random(1), refused=range(second, second + 16))
     pauses = [None] * 40
     store = row(second, 4, is_store=1) | {"data": [1, 2, 3, 4]}
     bench.run([row(second, 4), *pauses, store, *pauses, row(second, 4), row(first, 4)])
@@ -345,7 +345,7 @@ def test_a_store_that_failed_is_in_no_line():
 
 
 def test_a_line_with_an_error_is_not_kept():
-    bench = PathBench(FOUR, random.Random(1), broken=range(DRAM_BASE + 16, DRAM_BASE + 32))
+    bench = MemoryUnitBench(FOUR, random.Random(1), broken=range(DRAM_BASE + 16, DRAM_BASE + 32))
     beats, pauses = [row(DRAM_BASE, 4), row(DRAM_BASE + 16, 4)], [None] * 40
     bench.run([*beats, *pauses, *beats])
     assert [set(answer.words.values()) for answer in bench.answers] == [{0}, {None}] * 2
@@ -355,7 +355,7 @@ def test_a_line_with_an_error_is_not_kept():
 @pytest.mark.parametrize("name", ["four", "ports"])
 def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
     config, rng = CONFIGS[name], random.Random(5)
-    bench = PathBench(config, rng, stall=0.5)
+    bench = MemoryUnitBench(config, rng, stall=0.5)
     requests = []
     for n in range(40):
         request = row([SHARED_BASE, DRAM_BASE][n % 2] + 4 * rng.randrange(3), 4, is_store=1, step=0)
@@ -384,5 +384,5 @@ def test_a_cache_of_data_that_cannot_be_is_refused(line, message):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["four", "ports", "units", "virgo"])
 def test_depth_is_within_budget(name):
-    measured = measure(CorePath((CONFIGS | PRESETS)[name]), name)
+    measured = measure(MemoryUnit((CONFIGS | PRESETS)[name]), name)
     assert too_deep(measured) == {}

@@ -8,15 +8,15 @@ import pytest
 from spica.hw.config import PRESETS, CacheConfig, SharedMemoryConfig
 from spica.hw.isa.memory_map import DMA_BASE, DRAM_BASE, SHARED_BASE
 from spica.sim.iss.program_bench import small_config
-from support.memory.memory_unit_bench import PathBench, row
+from support.memory.memory_unit_bench import MemoryUnitBench, row
 from support.memory.memory_unit_models import register_address
 
 UNITS = replace(
     small_config(
         warps=2,
         threads=4,
-        l1i=CacheConfig(size=1024, misses=2, prefetch=1),
-        l1d=CacheConfig(size=1024, misses=4, prefetch=0),
+        l1i=CacheConfig(size=1024, mshrs=2, prefetch=1),
+        l1d=CacheConfig(size=1024, mshrs=4, prefetch=0),
     ),
     matrix=PRESETS["tiny"].matrix,
     more_matrices=(PRESETS["tiny"].matrix,) * 2,
@@ -28,7 +28,7 @@ UNITS = replace(
 def test_an_access_to_a_register_takes_few_cycles():
     config = UNITS
     for is_store in (0, 1):
-        bench = PathBench(config, random.Random(1))
+        bench = MemoryUnitBench(config, random.Random(1))
         address = register_address(config, "matrix1", 0x20)
         all_lanes = row(address, 4, is_store=is_store)
         bench.run([all_lanes | {"mask": 4}, all_lanes])
@@ -40,7 +40,7 @@ def test_an_access_to_a_register_takes_few_cycles():
 
 def test_what_a_unit_holds_holds_nothing_else():
     config, rng = UNITS, random.Random(4)
-    bench = PathBench(config, rng)
+    bench = MemoryUnitBench(config, rng)
     core = config.core
     bench.device.stall = 1.0  # until all other requests are done
     held = [
@@ -64,7 +64,7 @@ def test_what_a_unit_holds_holds_nothing_else():
 
 @pytest.mark.parametrize("base", [DRAM_BASE, SHARED_BASE])
 def test_registers_are_answered_while_memory_answers_in_every_cycle(base):
-    bench = PathBench(UNITS, random.Random(1))
+    bench = MemoryUnitBench(UNITS, random.Random(1))
     bench.device.stall, released = 1.0, 140
 
     def release():
@@ -87,7 +87,7 @@ def test_parts_of_registers_are_refused(size, offset):
         part = row(register_address(config, "matrix2", 0x10), 4, is_store=is_store)
         part["address"] = [address + offset for address in part["address"]]
         part["strobes"] = [((1 << size) - 1) << offset] * 4
-        bench = PathBench(config, random.Random(1))
+        bench = MemoryUnitBench(config, random.Random(1))
         bench.run([part])
         (answer,) = bench.answers
         assert answer.words == dict.fromkeys(range(4)) and not bench.registers.log

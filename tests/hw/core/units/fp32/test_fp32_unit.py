@@ -7,10 +7,10 @@ from amaranth import *
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config import CoreConfig
 from spica.hw.config.formats import FP32
-from spica.hw.core.units.credit_fifo import ResultQueueConfig
+from spica.hw.core.units.credit_fifo import CreditFifoConfig
 from spica.hw.core.units.fp32.float_lanes import FloatLanes, FloatLanesConfig
 from spica.hw.core.units.fp32.fp32_unit import Fp32Unit
-from spica.hw.core.units.fp32.non_computational import FloatSimple
+from spica.hw.core.units.fp32.non_computational import FloatNonComputational
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import FloatOperation
 from spica.sim.engine.testbench import require_no_loop, simulate
@@ -172,7 +172,7 @@ def test_a_beat_per_cycle():
 
 def test_results_that_are_not_taken_wait_and_then_come_one_per_cycle():
     config = CoreConfig(warps=2, threads=2)
-    places = ResultQueueConfig(shape=1, latency=config.fma_latency).places
+    places = CreditFifoConfig(shape=1, latency=config.fma_latency).places
     operations = warps_of(config, 20, seed=3)
     accepted, taken = timed(Fp32Unit(config), operations, 60, willing=lambda cycle: cycle >= 20)
     assert accepted[:places] == list(range(places))
@@ -278,7 +278,7 @@ def test_converts_to_verilog():
         (lambda: FloatLanesConfig(lanes=0), "lanes must be between 1 and 32, not 0"),
         (lambda: FloatLanesConfig(latency=2), "latency must be between 3 and 6, not 2"),
         (
-            lambda: ResultQueueConfig(shape=1, latency=16),
+            lambda: CreditFifoConfig(shape=1, latency=16),
             "latency must be between 1 and 15, not 16",
         ),
     ],
@@ -312,7 +312,7 @@ PAIRS = np.array([(a, b) for a in CLASSES for b in CLASSES])
 @pytest.mark.parametrize("operation", SIMPLE, ids=lambda operation: operation.name)
 def test_operations_that_round_nothing_of_every_class_with_every_other(operation):
     lanes = 2
-    dut = FloatSimple(lanes)
+    dut = FloatNonComputational(lanes)
     require_no_loop(dut)
 
     async def bench(ctx):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.units.credit_fifo import ResultQueueConfig
+from spica.hw.core.units.credit_fifo import CreditFifoConfig
 from spica.hw.core.units.sfu.special_unit import SpecialUnit
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import SpecialOperation
@@ -73,7 +73,7 @@ def test_latency_and_a_beat_per_cycle(threads, lanes):
 
 def test_results_that_are_not_taken_wait():
     config = CoreConfig(warps=2, threads=1)
-    places = ResultQueueConfig(shape=1, latency=LATENCY).places
+    places = CreditFifoConfig(shape=1, latency=LATENCY).places
     accepted, taken = timed(
         SpecialUnit(config), warps_of(config, 12, 2), 60, willing=lambda cycle: cycle >= 30
     )
