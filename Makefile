@@ -49,10 +49,10 @@ test: $(VENV)/dev.stamp lint
 
 test-slow: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
-	$(BIN)/python bench/mutate.py
+	$(BIN)/python -m bench.mutate
 
 mutate: $(VENV)/dev.stamp
-	$(BIN)/python bench/mutate.py
+	$(BIN)/python -m bench.mutate
 
 formal: $(VENV)/dev.stamp
 	$(BIN)/python -m formal --workers $(WORKERS)

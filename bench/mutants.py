@@ -7,11 +7,14 @@ __all__ = ["MUTANTS", "Mutant"]
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """One edit of one file, and the tests that must detect it."""
+    """One edit of one source, and the tests that must detect it.
+
+    `inside` names a class, function or label that the source defines.
+    """
 
     name: str
     fault: str
-    file: str
+    inside: str
     old: str
     new: str
     tests: tuple[str, ...]
@@ -28,7 +31,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="rounding",
         fault="ties round up instead of to even",
-        file="hw/arith/float/round.py",
+        inside="Round",
         old="return guard & (last | rest)",
         new="return guard",
         tests=("tests/hw/arith/float/test_pieces.py::test_round_at_every_exponent",),
@@ -36,7 +39,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="operand",
         fault="the element multiplies with the weight that is being loaded",
-        file="hw/matrix/systolic/processing_element.py",
+        inside="WeightStationaryProcessingElement",
         old="multiply_add.b.eq(active)",
         new="multiply_add.b.eq(shadow)",
         tests=("tests/hw/matrix/systolic/test_processing_element.py",),
@@ -44,7 +47,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="infinity",
         fault="an infinite product is treated as finite",
-        file="hw/arith/float/product.py",
+        inside="Product",
         old="is_special=exponent[-1] & self.config.operand.has_nan,",
         new="is_special=C(0, 1),",
         tests=("tests/hw/matrix/systolic/test_matrix_array.py::test_floats_match_golden_model",),
@@ -52,7 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="first_pass",
         fault="off by one: the second pass over K overwrites like the first",
-        file="hw/matrix/systolic/systolic_issue.py",
+        inside="SystolicIssue",
         old="target.accumulate.eq(work.accumulate | k_block.any())",
         new="target.accumulate.eq(work.accumulate | (k_block > 1))",
         tests=("tests/hw/matrix/systolic/test_matrix_sequencer.py::test_random_operations",),
@@ -60,7 +63,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="drain_hazard",
         fault="a row may be overwritten before the drain has read it",
-        file="hw/matrix/systolic/systolic_issue.py",
+        inside="SystolicIssue",
         old="(self.target.address >= self.drain_pointer)",
         new="(self.target.address > self.drain_pointer)",
         tests=(
@@ -71,7 +74,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="zero_beyond",
         fault="padding elements beyond K are not zeroed",
-        file="hw/matrix/systolic/operand_fetch.py",
+        inside="OperandFetch",
         old="beyond.eq(C(-1, self.elements) << arrived.count)",
         new="beyond.eq(0)",
         tests=("tests/hw/matrix/systolic/test_matrix_sequencer.py::test_random_operations",),
@@ -79,7 +82,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="credits",
         fault="reads are issued without room for their data",
-        file="hw/memory/dma/read_ahead_buffer.py",
+        inside="ReadAheadBuffer",
         old="request.valid.eq(active & (asked != depth))",
         new="request.valid.eq(active)",
         tests=("tests/hw/memory/dma/test_dma.py::test_one_side_is_slow",),
@@ -87,7 +90,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="ready",
         fault="a segment counts as taken even if the channel is not ready",
-        file="hw/memory/dma/address_generator.py",
+        inside="AddressGenerator",
         old="with m.If(self.o.valid & self.o.ready):",
         new="with m.If(self.o.valid):",
         tests=("tests/hw/memory/dma/test_dma.py::test_random_jobs",),
@@ -95,7 +98,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="bank_select",
         fault="the response comes from the bank of the next request",
-        file="hw/memory/shared/shared_memory.py",
+        inside="SharedMemory",
         old="with m.Switch(Cat(offset, self.bank_of(where))):",
         new="with m.Switch(Cat(offset, self.bank_of(address))):",
         tests=(
@@ -105,7 +108,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="same_line",
         fault="a line is read in the cycle of its write",
-        file="hw/memory/shared/bank.py",
+        inside="Bank",
         old="reader.taken.eq(reader.requests.any() & ~(clash & ~read_first))",
         new="reader.taken.eq(reader.requests.any())",
         tests=(
@@ -115,7 +118,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="strobes",
         fault="transfers end at a whole beat and overwrite the neighbour",
-        file="hw/memory/dma/byte_aligner.py",
+        inside="ByteAligner",
         old="(bytes_up_to(at.end, size) | ~last.replicate(size))",
         new="Const((1 << size) - 1, size)",
         tests=("tests/hw/memory/dma/test_dma.py::test_random_jobs",),
@@ -123,7 +126,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="asleep",
         fault="the DMA clock is gated while a register response is pending",
-        file="hw/memory/dma/descriptor_port.py",
+        inside="DescriptorPort",
         old="inputs = [registers.registers.response.valid, self.registers.request.valid]",
         new="inputs = [self.registers.request.valid]",
         tests=("tests/system/engines/test_engines_agree.py::test_withheld_clocks_change_nothing",),
@@ -131,7 +134,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="carry",
         fault="the cycle counter carries one cycle late",
-        file="hw/cluster/host_control.py",
+        inside="ControlRegisters",
         old="carry.eq(cycle.low == 0xFFFF_FFFE)",
         new="carry.eq(cycle.low == 0xFFFF_FFFF)",
         tests=("tests/hw/cluster/test_host_control.py",),
@@ -139,7 +142,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="tininess",
         fault="tininess is detected before rounding",
-        file="hw/arith/float/round.py",
+        inside="Round",
         old="is_tiny = is_low & ~(is_half & self.rounds_to_power(self.significand))",
         new="is_tiny = is_low",
         tests=("tests/hw/arith/float/test_round.py::test_tininess_is_detected_after_rounding",),
@@ -147,7 +150,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="cancellation",
         fault="an exact zero is positive even when rounding down",
-        file="hw/arith/float/fused_sum.py",
+        inside="FusedSum",
         old='is_down = added["rounding"] == Rounding.DOWN if config.dynamic else C(0)',
         new="is_down = C(0)",
         tests=("tests/hw/arith/float/test_fma.py::test_unit_matches_golden_model",),
@@ -155,7 +158,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="remainder",
         fault="the remainder of a division is ignored",
-        file="hw/arith/float/divide/finish.py",
+        inside="Finish",
         old="Cat(self.is_inexact, self.digits)",
         new="Cat(C(0, 1), self.digits)",
         tests=("tests/hw/arith/float/test_divide_sqrt.py::test_results_keep_order_and_tags",),
@@ -163,7 +166,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="minimum",
         fault="minimum and maximum of a NaN and a number are the NaN",
-        file="hw/arith/float/compare.py",
+        inside="Compare",
         old="picks_a = b_is_nan | ~a_is_nan & (",
         new="picks_a = b_is_nan | (",
         tests=("tests/hw/arith/float/test_compare.py::test_compare",),
@@ -171,7 +174,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="sticky",
         fault="a conversion ignores all dropped bits but the first",
-        file="hw/arith/float/convert.py",
+        inside="Convert",
         old="Cat(significand[: surplus + 1].any(), significand[surplus + 1 :])",
         new="Cat(significand[surplus], significand[surplus + 1 :])",
         tests=("tests/hw/arith/float/test_convert.py::test_every_pair_to_nearest_even",),
@@ -179,7 +182,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="logarithm",
         fault="the sign of a logarithm is that of its fraction",
-        file="hw/arith/special/special_function.py",
+        inside="SpecialFunction",
         old="Mux(reduced.is_far, is_below, reduced.is_upper)",
         new="Value.cast(reduced.is_upper)",
         tests=("tests/hw/arith/special/test_special_function.py::test_unit_matches_golden_model",),
@@ -187,7 +190,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="alignment",
         fault="products far below the largest one wrap around",
-        file="hw/arith/dot_product/fused_align.py",
+        inside="places_below",
         old="places.eq(distance[:places_width] | is_far.replicate(places_width))",
         new="places.eq(distance[:places_width])",
         tests=(
@@ -197,7 +200,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="tree_product",
         fault="infinity times zero is infinite",
-        file="hw/arith/dot_product/tree_product.py",
+        inside="TreeProduct",
         old="(a.is_infinite & b.is_zero) | (b.is_infinite & a.is_zero)",
         new="(a.is_infinite & b.is_zero)",
         tests=("tests/hw/arith/dot_product/test_dot_tree.py::test_product",),
@@ -205,7 +208,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="narrow_result",
         fault="results of bf16 operands are written as fp16",
-        file="hw/matrix/accumulator/drain.py",
+        inside="Drain",
         old="narrow = config.narrow_format\n",
         new="narrow = FloatFormat(name='fp16', exponent_width=5, significand_width=11)\n",
         tests=("tests/hw/matrix/test_matrix_unit.py::test_loops_two_in_flight",),
@@ -213,7 +216,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="model_join",
         fault="the second join of a split leaves the lanes of one side masked",
-        file="sim/iss/native/instructions/control.hpp",
+        inside="join",
         old="warp.set_mask(top.both);",
         new="warp.set_mask(top.rest);",
         tests=("tests/model/iss/test_iss_simt.py",),
@@ -221,7 +224,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="model_quotient",
         fault="the remainder of the most negative number by -1 is not 0",
-        file="sim/iss/native/instructions/execute.hpp",
+        inside="execute",
         old="case Op::Rem: return map2(s, remainder_signed);",
         new="case Op::Rem: return map2(s, remainder_unsigned);",
         tests=(
@@ -231,7 +234,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="model_scalar",
         fault="scalar operands come from the first active lane",
-        file="sim/iss/native/warp.hpp",
+        inside="Warp",
         old="31 - static_cast<uint32_t>(std::countl_zero(mask_))",
         new="static_cast<uint32_t>(std::countr_zero(mask_))",
         tests=("tests/model/iss/test_iss_warps.py", "tests/model/iss/test_iss_simt.py"),
@@ -239,7 +242,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="runtime_wait",
         fault="a launch does not wait for the other warps of its core",
-        file="kernels/runtime/launch.S",
+        inside="spica_run_warps",
         old="2:  csrr t1, SPICA_CSR_WARP_MASK\n    bne t1, t0, 2b",
         new="2:  csrr t1, SPICA_CSR_WARP_MASK",
         tests=("tests/system/programs/test_runtime.py",),
@@ -247,7 +250,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="kernel_bound",
         fault="a kernel's result may have any value",
-        file="sim/run/buffer_check.py",
+        inside="check_buffer",
         old="right = _close(found, buffer.expected, bound)",
         new="right = _close(found, buffer.expected, np.full(found.shape, np.inf))",
         tests=("tests/system/run/test_buffer_check.py",),
@@ -255,7 +258,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_zeros",
         fault="minus zero is less than zero",
-        file="hw/core/units/fp32/non_computational.py",
+        inside="FloatNonComputational",
         old="(accepts_less & is_less & ~are_zeros)",
         new="(accepts_less & is_less)",
         tests=(
@@ -266,7 +269,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_twice",
         fault="the first of two results of a register releases readers of the second",
-        file="hw/core/issue/warp_scoreboard.py",
+        inside="WarpScoreboard",
         old="gated(self.release, self.released) & ~twice",
         new="gated(self.release, self.released)",
         tests=("tests/hw/core/issue/test_scoreboard.py",),
@@ -274,7 +277,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_order",
         fault="an instruction overwrites a register before an older one has read it",
-        file="hw/core/operands/collectors.py",
+        inside="Collectors",
         old="Cat(one.complete for one in collectors) & hazard_matrix.first",
         new="Cat(one.complete for one in collectors)",
         tests=("tests/hw/core/operands/test_collectors.py",),
@@ -282,7 +285,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_drain",
         fault="a serialising instruction does not wait for the warp's instructions in flight",
-        file="hw/core/issue/scoreboard.py",
+        inside="Scoreboard",
         old="undrained.eq((serialises & ~self.drained) | crowded),",
         new="undrained.eq(crowded),",
         tests=(INSTRUCTIONS + "[1x2x4]",),
@@ -290,7 +293,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_pair",
         fault="two instructions are issued together although the second depends on the first",
-        file="hw/core/issue/warp_scoreboard.py",
+        inside="depends",
         old="return (first.port == second.port) | (first.writes & touches.any())",
         new="return first.port == second.port",
         tests=(RANDOM + "[1x4x3]",),
@@ -298,7 +301,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_missed",
         fault="an operand on a bus is missed while its reader waits for a collector",
-        file="hw/core/issue/issue_slot.py",
+        inside="IssueSlot",
         old="self.o.payload.pending.eq(held.pending & ~self.appear(held))",
         new="self.o.payload.pending.eq(held.pending)",
         tests=(RANDOM + "[1x2x4]",),
@@ -306,7 +309,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_covers",
         fault="a result of some threads is used as operand of all threads",
-        file="hw/core/operands/collector.py",
+        inside="Collector",
         old="covers = ~(held.mask & ~result.mask).any()",
         new="covers = C(1)",
         tests=(INSTRUCTIONS + "[1x2x5]",),
@@ -314,7 +317,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_unseen",
         fault="an operand snooped for too few threads is never read",
-        file="hw/core/operands/collector.py",
+        inside="Collector",
         old="wanted.eq(left & ~unseen)",
         new="wanted.eq(left & ~waiting)",
         tests=(INSTRUCTIONS + "[1x2x5]",),
@@ -322,7 +325,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_bank_writes",
         fault="one of two results for a bank is written, and both count as written",
-        file="hw/core/operands/register_bank.py",
+        inside="RegisterBank",
         old="self.write_grant.eq(oldest(self.write_requests, self.write_older)),",
         new="self.write_grant.eq(self.write_requests),",
         tests=(RANDOM + "[1x2x4]",),
@@ -330,7 +333,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_bank_parts",
         fault="threads refused by their bank count as served",
-        file="hw/core/operands/bank_requests.py",
+        inside="BankRequests",
         old="left.eq(wanted & ~self.served),",
         new="left.eq(wanted & ~self.offered),",
         tests=(RANDOM + "[1x4x3]",),
@@ -338,7 +341,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_rivals",
         fault="at one port, an instruction with all operands does not precede younger ones",
-        file="hw/core/operands/hazard_matrix.py",
+        inside="HazardMatrix",
         old="ports = Cat(held == port for held in self.port) & self.stays",
         new="ports = Cat(held == port for held in self.port) & self.gathers",
         tests=(RANDOM + "[1x2x4]",),
@@ -346,7 +349,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_two_buses",
         fault="a result takes all buses",
-        file="hw/core/operands/writeback.py",
+        inside="Writeback",
         old="rest.eq(free & ~new)",
         new="rest.eq(free)",
         tests=(INSTRUCTIONS + "[1x2x4]",),
@@ -354,7 +357,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_split",
         fault="a split is recorded for the warp granted next",
-        file="hw/core/control/divergence_stack.py",
+        inside="DivergenceStack",
         old="splits.write_address.eq(Cat(Mux(is_push, above, level), warp)),",
         new="splits.write_address.eq(Cat(Mux(is_push, above, level), self.look_warp)),",
         tests=(RANDOM + "[1x2x4]",),
@@ -362,7 +365,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_overtakes",
         fault="a load whose data arrive complete overtakes waiting ones, and one is lost",
-        file="hw/core/units/lsu/load_assembly.py",
+        inside="LoadAssembly",
         old="self.part.valid & part.whole & part.completes & open_way & ~order.level.any()",
         new="self.part.valid & part.whole & part.completes & open_way",
         tests=(RANDOM + "[1x2x4]",),
@@ -370,7 +373,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_stale",
         fault="instructions fetched before a jump are executed after it",
-        file="hw/core/front_end/warp_fetch.py",
+        inside="WarpFetch",
         old="stale.eq(Mux(self.redirect, asked_next, stale & asked_next)),",
         new="stale.eq(stale & asked_next),",
         tests=(RANDOM + "[1x2x4]",),
@@ -378,7 +381,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_flags",
         fault="flags raised by one warp are raised in all",
-        file="hw/core/csr_file.py",
+        inside="CsrFile",
         old="raised = (Mux(bus.valid & (bus.warp == w), bus.flags, 0) for bus in told)",
         new="raised = (Mux(bus.valid, bus.flags, 0) for bus in told)",
         tests=(RANDOM + "[1x2x4]",),
@@ -386,7 +389,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="core_barrier",
         fault="the last warp to arrive at a barrier is not released",
-        file="hw/core/control/barrier.py",
+        inside="Barrier",
         old="Mux(opens, self.here | self.arrive, 0)",
         new="Mux(opens, self.here, 0)",
         tests=(INSTRUCTIONS + "[1x2x4]",),
@@ -394,7 +397,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="lane_hazard",
         fault="a lane reads a word while a wide access writes it",
-        file="hw/memory/shared/subbank.py",
+        inside="Subbank",
         old="read_goes.eq(read & ~(same_line & (self.write | (write & ~read_first))))",
         new="read_goes.eq(read & ~(same_line & (write & ~read_first)))",
         tests=("tests/hw/memory/shared/test_shared_stress.py",),
@@ -402,7 +405,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="lane_turn",
         fault="a stalled lane loses its turn",
-        file="hw/memory/shared/subbank.py",
+        inside="Subbank",
         old="writer.taken.eq(write_goes)",
         new="writer.taken.eq(self.lane_writes.any())",
         tests=("tests/hw/memory/shared/test_shared_stress.py",),
@@ -410,7 +413,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="lane_first",
         fault="a lane reads before a wide access",
-        file="hw/memory/shared/subbank.py",
+        inside="Subbank",
         old="read.eq(self.lane_reads.any() & ~self.read)",
         new="read.eq(self.lane_reads.any())",
         tests=("tests/hw/memory/shared/test_shared_conflicts.py",),
@@ -418,7 +421,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="lane_gap",
         fault="every row of lanes is followed by an idle cycle",
-        file="hw/memory/path/shared_lanes.py",
+        inside="SharedLanes",
         old="self.i.ready.eq(~(left & ~taken).any() & ~self.pause)",
         new="self.i.ready.eq(~left.any() & ~self.pause)",
         tests=(
@@ -428,7 +431,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="arbiter",
         fault="the lowest number always has priority",
-        file="hw/lib/arbiter.py",
+        inside="Arbiter",
         old="m.d.sync += after.eq(seen << 1)",
         new="m.d.sync += after.eq(0)",
         tests=("tests/hw/memory/shared/test_shared_stress.py",),
@@ -436,7 +439,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="barrier_refused",
         fault="a core whose arrival is refused counts as arrived",
-        file="hw/cluster/cluster_barrier.py",
+        inside="ClusterBarrier",
         old="with m.If(arrives), m.Switch(chosen.barrier):",
         new="with m.If(wants.any()), m.Switch(chosen.barrier):",
         tests=("tests/system/consistency/test_cluster_barrier_stress.py::test_random_meetings",),
@@ -444,7 +447,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="barrier_count",
         fault="a core may arrive with a larger count than the waiting cores",
-        file="hw/cluster/cluster_barrier.py",
+        inside="ClusterBarrier",
         old="(count != chosen.count)",
         new="(count > chosen.count)",
         tests=("tests/system/consistency/test_cluster_barrier_stress.py::test_random_meetings",),
@@ -452,7 +455,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="barrier_place",
         fault="a cluster barrier releases warps at the core's own barrier of that number",
-        file="hw/core/control/barrier.py",
+        inside="Barrier",
         old="released_place = Cat(self.release.payload.barrier, is_of_core)",
         new="released_place = Cat(self.release.payload.barrier, 0)",
         tests=("tests/system/consistency/test_cluster_barrier_stress.py::test_random_meetings",),

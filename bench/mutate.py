@@ -7,28 +7,15 @@ there. `make mutate` exits 1 if a mutant survives, or if its tests fail without 
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
-from mutants import MUTANTS, Mutant
+from formal.sources import ROOT, copy_sources, plant, planted_file
 
-ROOT = Path(__file__).parents[1]
-ROOMS = ("hw", "kernels", "sim", "synth", "api", "cli")
-
-
-def copy_sources(target: Path) -> None:
-    """Copy the packages below `target` so that ``spica`` is imported from there."""
-    for room in ROOMS:
-        shutil.copytree(
-            ROOT / room,
-            target / "spica" / room,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
-    shutil.copy(ROOT / "__init__.py", target / "spica")
+from .mutants import MUTANTS, Mutant
 
 
 def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess:
@@ -41,20 +28,15 @@ def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProc
     )
 
 
-def apply(mutant: Mutant, sources: Path) -> None:
-    """Edit the copied file."""
-    path = sources / "spica" / mutant.file
-    path.write_text(path.read_text().replace(mutant.old, mutant.new))
-
-
 def stale(mutants: list[Mutant]) -> list[str]:
-    """Return a message for each mutant whose `old` text is not exactly once in its file."""
-    found = {mutant: (ROOT / mutant.file).read_text().count(mutant.old) for mutant in mutants}
-    return [
-        f"{mutant.name}: text to mutate must be in {mutant.file} once, not {times} times"
-        for mutant, times in found.items()
-        if times != 1
-    ]
+    """Return a message for each mutant whose `old` text is not exactly once in its source."""
+    messages = []
+    for mutant in mutants:
+        try:
+            planted_file(mutant.inside, mutant.old)
+        except ValueError as error:
+            messages.append(f"{mutant.name}: {error}")
+    return messages
 
 
 @cache
@@ -70,7 +52,7 @@ def verdict(mutant: Mutant) -> dict:
     with tempfile.TemporaryDirectory() as directory:
         sources = Path(directory)
         copy_sources(sources)
-        apply(mutant, sources)
+        plant(mutant.inside, mutant.old, mutant.new, sources)
         try:
             broken = run_tests(sources, mutant.tests)
             killed = broken.returncode == 1

@@ -111,30 +111,28 @@ class MergeTurns(Properties):
         self.turns.relate(m)
 
 
-ARBITER = "hw/lib/arbiter.py"
-MERGE = "hw/lib/merge.py"
 ARBITER_FAULTS = (
     Fault(
         what="two requesters are granted",
-        file=ARBITER,
+        inside="Arbiter",
         old="self.grant.eq(seen & ~(seen << 1))",
         new="self.grant.eq(preferred | (seen & ~(seen << 1)))",
     ),
     Fault(
         what="an idle requester is granted if there is no request",
-        file=ARBITER,
+        inside="Arbiter",
         old="self.grant.eq(seen & ~(seen << 1))",
         new="self.grant.eq(Mux(seen.any(), seen & ~(seen << 1), 1))",
     ),
     Fault(
         what="the round robin does not advance",
-        file=ARBITER,
+        inside="Arbiter",
         old="with m.If(self.taken):",
         new="with m.If(self.taken & ~after.any()):",
     ),
     Fault(
         what="the requester served last is first again",
-        file=ARBITER,
+        inside="Arbiter",
         old="after.eq(seen << 1)",
         new="after.eq(seen)",
     ),
@@ -142,25 +140,25 @@ ARBITER_FAULTS = (
 MERGE_FAULTS = (
     Fault(
         what="lower inputs have priority",
-        file=MERGE,
+        inside="Merge",
         old="candidate = (last + step) % self.inputs",
         new="candidate = step % self.inputs",
     ),
     Fault(
         what="a payload is accepted while the previous one stalls",
-        file=MERGE,
+        inside="Merge",
         old="i.ready.eq(moves & i.valid & (choice == k))",
         new="i.ready.eq(i.valid & (choice == k))",
     ),
     Fault(
         what="a payload stays after it was taken",
-        file=MERGE,
+        inside="Merge",
         old="m.d.sync += self.o.valid.eq(valids.any())",
         new="m.d.sync += self.o.valid.eq(valids.any() | self.o.valid)",
     ),
     Fault(
         what="the source is that of the previous payload",
-        file=MERGE,
+        inside="Merge",
         old="self.o.payload.source.eq(choice)",
         new="self.o.payload.source.eq(served)",
     ),

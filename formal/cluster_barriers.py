@@ -84,41 +84,40 @@ class Meeting(Properties):
         self.turns.relate(m)
 
 
-FILE = "hw/cluster/cluster_barrier.py"
 FAULTS = (
     Fault(
         what="all are released before the last core has arrived",
-        file=FILE,
+        inside="ClusterBarrier",
         old="(ones(here) + 1 == chosen.count)",
         new="(ones(here) + 1 >= chosen.count - (chosen.count == 3))",
     ),
     Fault(
         what="the release right after another is lost",
-        file=FILE,
+        inside="ClusterBarrier",
         old="self.release.valid.eq(opens)",
         new="self.release.valid.eq(opens & ~self.release.valid)",
     ),
     Fault(
         what="the count of the first core is not compared",
-        file=FILE,
+        inside="ClusterBarrier",
         old="(count != chosen.count)",
         new="(count < chosen.count)",
     ),
     Fault(
         what="a refused core waits",
-        file=FILE,
+        inside="ClusterBarrier",
         old="arrives.eq(wants.any() & ~refused)",
         new="arrives.eq(wants.any())",
     ),
     Fault(
         what="a released core still waits",
-        file=FILE,
+        inside="ClusterBarrier",
         old="Mux(opens, 0, here | arbiter.grant)",
         new="Mux(opens & here.any(), 0, here | arbiter.grant)",
     ),
     Fault(
         what="the turn advances only if all cores request",
-        file=FILE,
+        inside="ClusterBarrier",
         old="arbiter.taken.eq(wants.any())",
         new="arbiter.taken.eq(wants.all())",
     ),

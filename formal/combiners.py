@@ -176,73 +176,72 @@ class Writes(Properties):
             ]
 
 
-FILE = "hw/lib/write_combiner.py"
 FAULTS = (
     Fault(
         what="a write joins a line whose burst is offered",
-        file=FILE,
+        inside="WriteCombiner",
         old="is_open.eq(waits & ~Mux(offers, asking, 0))",
         new="is_open.eq(waits)",
     ),
     Fault(
         what="a joining write clears the line's earlier beats",
-        file=FILE,
+        inside="WriteCombiner",
         old="Mux(self.joins, beats, 0) | place",
         new="place",
     ),
     Fault(
         what="a line keeps the beats of the previous one",
-        file=FILE,
+        inside="WriteCombiner",
         old="Mux(self.joins, beats, 0) | place",
         new="beats | place",
         depth=14,
     ),
     Fault(
         what="an overwrite clears the bytes it does not write",
-        file=FILE,
+        inside="WriteCombiner",
         old="into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))",
         new="into = ~C(0, config.beat_bytes)",
     ),
     Fault(
         what="bytes of the previous line are written again",
-        file=FILE,
+        inside="WriteCombiner",
         old="into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))",
         new="into = write.strobes",
         depth=14,
     ),
     Fault(
         what="a line is freed before its last beat",
-        file=FILE,
+        inside="WriteCombiner",
         old="sent.eq(reads & ~above.any())",
         new="sent.eq(reads)",
     ),
     Fault(
         what="a line is opened while its beats are still to be read",
-        file=FILE,
+        inside="WriteCombiner",
         old="self.i.ready.eq(self.joins | ~(in_use & following).any())",
         new="self.i.ready.eq(1)",
     ),
     Fault(
         what="beats are sent before their burst is offered",
-        file=FILE,
+        inside="WriteCombiner",
         old="self.send(m, held & ~is_open, sending, written, memory)",
         new="self.send(m, held, sending, written, memory)",
     ),
     Fault(
         what="a burst is sent twice",
-        file=FILE,
+        inside="WriteCombiner",
         old="waits.eq((waits & ~Mux(asked, asking, 0))",
         new="waits.eq((waits & ~Mux(asked & ~self.i.valid, asking, 0))",
     ),
     Fault(
         what="an offer is withdrawn for some cycles",
-        file=FILE,
+        inside="WriteCombiner",
         old="offers.eq((waits & asking).any() & comes)",
         new="offers.eq((waits & asking).any() & comes & ~self.beat.valid)",
     ),
     Fault(
         what="a beat is read one cycle late",
-        file=FILE,
+        inside="WriteCombiner",
         old="moves.eq(~self.beat.valid | self.beat.ready)",
         new="moves.eq(~self.beat.valid)",
     ),
@@ -250,7 +249,7 @@ FAULTS = (
 PATIENT_FAULTS = (
     Fault(
         what="a line waits for further writes forever",
-        file=FILE,
+        inside="WriteCombiner",
         old="(is_ripe & asking).any(),",
         new="C(0, 1),",
     ),

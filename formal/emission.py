@@ -2,47 +2,34 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from threading import Lock
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 
 from .proof import Fault, Proof
+from .sources import ROOT, copy_sources, plant, planted_file
 
-__all__ = ["netlist_of", "plant", "stale"]
+__all__ = ["netlist_of", "stale"]
 
-ROOT = Path(__file__).parents[1]
 #: Amaranth's signal counter is shared by all threads.
 ONE_AT_A_TIME = Lock()
 
 
 def stale(proofs: Iterable[Proof]) -> list[str]:
-    """Return a message for each fault whose `old` text is not exactly once in its file."""
-    found = {
-        fault: (ROOT / fault.file).read_text().count(fault.old)
-        for proof in proofs
-        for fault in proof.faults
-    }
-    return [
-        f"the text that fault {fault.what!r} replaces must be in {fault.file} once, not {times} "
-        "times"
-        for fault, times in found.items()
-        if times != 1
-    ]
-
-
-def plant(fault: Fault, target: Path):
-    """Copy the RTL into `target`, with the fault."""
-    shutil.copytree(ROOT / "hw", target / "hw", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "__init__.py", target)
-    path = target / fault.file
-    path.write_text(path.read_text().replace(fault.old, fault.new))
+    """Return a message for each fault whose `old` text is not exactly once in its source."""
+    messages = []
+    for proof in proofs:
+        for fault in proof.faults:
+            try:
+                planted_file(fault.inside, fault.old)
+            except ValueError as error:
+                messages.append(f"fault {fault.what!r}: {error}")
+    return messages
 
 
 def convert(proof: Proof, related: bool) -> tuple[str, dict[str, str]]:
@@ -59,10 +46,10 @@ def netlist_of(proof: Proof, fault: Fault | None) -> tuple[str, dict[str, str]]:
     if fault is None:
         return convert(proof, proof.induction)
     with tempfile.TemporaryDirectory() as name:
-        plant(fault, Path(name, "spica"))
-        module = proof.kind.__module__.rpartition(".")[2]
+        copy_sources(Path(name))
+        plant(fault.inside, fault.old, fault.new, Path(name))
         done = subprocess.run(
-            [sys.executable, "-m", "formal.emission", module, proof.name],
+            [sys.executable, "-m", "formal.emission", proof.name],
             cwd=ROOT,
             env=dict(os.environ, PYTHONPATH=name, PYTHONDONTWRITEBYTECODE="1"),
             capture_output=True,
@@ -84,9 +71,10 @@ def last_line(done: subprocess.CompletedProcess) -> str:
 
 
 def main():
-    """Print the result of `convert` for a proof, given by module and name."""
-    proofs = import_module(f"formal.{sys.argv[1]}").PROOFS
-    (proof,) = [proof for proof in proofs if proof.name == sys.argv[2]]
+    """Print the result of `convert` for the proof named on the command line."""
+    from .catalog import PROOFS  # the catalog of all proofs; a prover imports this module
+
+    (proof,) = [proof for proof in PROOFS if proof.name == sys.argv[1]]
     json.dump(convert(proof, related=False), sys.stdout)
 
 

@@ -194,54 +194,52 @@ def joined(masks) -> Value:
     return total
 
 
-FILE = "hw/memory/l1/mshr_file.py"
-LINE = "hw/memory/l1/mshr.py"
 FAULTS = (
     Fault(
         what="an answered waiter still waits if there is a lookup",
-        file=FILE,
+        inside="MshrFile",
         old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))",
         new="line.replayed.eq(Mux(chosen_line & ~self.pause & ~self.looks, waiter, 0))",
     ),
     Fault(
         what="a waiter is lost while answers are paused",
-        file=FILE,
+        inside="MshrFile",
         old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))",
         new="line.replayed.eq(Mux(chosen_line, waiter, 0))",
     ),
     Fault(
         what="an answer has the word address of the last request",
-        file=FILE,
+        inside="MshrFile",
         old="with m.If(self.looks & self.wanted & waiter[number]):",
         new="with m.If(self.looks & self.wanted):",
     ),
     Fault(
         what="two lines are refilled into one way",
-        file=FILE,
+        inside="MshrFile",
         old="victim.needed.eq(",
         new="victim.needed.eq(0 * ",
     ),
     Fault(
         what="a line allocates an MSHR that is in use",
-        file=FILE,
+        inside="MshrFile",
         old="arbiter.requests.eq(free &",
         new="arbiter.requests.eq((free | self.wanted) &",
     ),
     Fault(
         what="a line being read is requested again",
-        file=FILE,
+        inside="MshrFile",
         old="self.begins.eq(self.looks & ~self.present & ~joins &",
         new="self.begins.eq(self.looks & ~self.present &",
     ),
     Fault(
         what="a beat advances all lines",
-        file=FILE,
+        inside="MshrFile",
         old="line.filled.eq(self.filled & (self.filled_entry == number))",
         new="line.filled.eq(self.filled)",
     ),
     Fault(
         what="a waiter that joins during another's answer is lost",
-        file=LINE,
+        inside="Mshr",
         old="| Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
         new="| Mux(self.wanted & (self.joins | self.begin) & ~waits, self.waiter, 0)",
     ),

@@ -122,41 +122,40 @@ class OneLine(Properties):
         ]
 
 
-FILE = "hw/memory/l1/mshr.py"
 FAULTS = (
     Fault(
         what="a waiter that joins during another's answer is lost",
-        file=FILE,
+        inside="Mshr",
         old="| Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
         new="| Mux(self.wanted & (self.joins | self.begin) & ~waits, self.waiter, 0)",
     ),
     Fault(
         what="a prefetch waits for an answer",
-        file=FILE,
+        inside="Mshr",
         old="Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
         new="Mux(self.joins | self.begin, self.waiter, 0)",
     ),
     Fault(
         what="a forgotten line is joined",
-        file=FILE,
+        inside="Mshr",
         old="self.joins.eq(self.looks & same & pending & ~doomed)",
         new="self.joins.eq(self.looks & same & pending)",
     ),
     Fault(
         what="the line is complete before its last beat",
-        file=FILE,
+        inside="Mshr",
         old="with m.If(self.filled & last):",
         new="with m.If(self.filled):",
     ),
     Fault(
         what="an answered waiter still waits",
-        file=FILE,
+        inside="Mshr",
         old="(waiting & ~self.replayed)",
         new="(waiting & ~Mux(self.looks, 0, self.replayed))",
     ),
     Fault(
         what="an error of the previous line stays",
-        file=FILE,
+        inside="Mshr",
         old="pending.eq(1), errors.eq(0)]",
         new="pending.eq(1)]",
     ),

@@ -136,49 +136,48 @@ class Once(Ahead):
         ]
 
 
-FILE = "hw/lib/stream_prefetcher.py"
 AHEAD_FAULTS = (
     Fault(
         what="one line too many is proposed after a request behind the front",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="last = ahead + BEYOND\n",
         new="last = ahead + BEYOND + 1\n",
         depth=12,
     ),
     Fault(
         what="a line requested next is still counted as to be proposed",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="Mux(one.left > ahead, one.left - 1, ahead)",
         new="Mux(one.left > ahead, one.left, ahead)",
         depth=14,
     ),
     Fault(
         what="lines far behind count as lines ahead",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="Mux(place < last, last - place, 0)",
         new="last - place",
     ),
     Fault(
         what="forgotten streams continue",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="m.d.sync += [one.eq(0) for one in streams]",
         new="m.d.sync += [one.sure.eq(0) for one in streams]",
     ),
     Fault(
         what="a forgotten line is still proposed",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="m.d.sync += [asks.eq(0), self.o.valid.eq(0)]",
         new="m.d.sync += [asks.eq(0)]",
     ),
     Fault(
         what="a proposal that was not taken is dropped",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="moves = ~self.o.valid | self.o.ready",
         new="moves = C(1, 1)",
     ),
     Fault(
         what="`busy` ignores a proposal",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="turns.requests, self.o.valid).any()",
         new="turns.requests).any()",
     ),
@@ -186,13 +185,13 @@ AHEAD_FAULTS = (
 ONCE_FAULTS = (
     Fault(
         what="a proposed line is proposed again",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="[one.front.eq(one.front + 1), one.left.eq(one.left - 1)]",
         new="[one.left.eq(one.left - 1)]",
     ),
     Fault(
         what="a line behind the front moves the front back",
-        file=FILE,
+        inside="StreamPrefetcher",
         old="is_next.eq(place == BEYOND - 1)",
         new="is_next.eq((place == BEYOND - 1) | (one.sure & (place == BEYOND + 1)))",
     ),

@@ -9,22 +9,23 @@ __all__ = ["Fault", "Proof"]
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One edit of one RTL file that breaks a property.
+    """One edit of one RTL source that breaks a property.
 
     Parameters
     ----------
     what : str
         The fault in words.
-    file : str
+    inside : str
+        Class, function or label that the source defines.
     old, new : str
-        Text that occurs once in the file, and its replacement.
+        Text that occurs once in the source, and its replacement.
     depth : int
         Cycles from reset within which the fault is visible.
 
     """
 
     what: str
-    file: str
+    inside: str
     old: str
     new: str
     depth: int = 10

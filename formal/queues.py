@@ -81,35 +81,34 @@ class QueueOrder(Properties):
         return Mux(place >= self.places, place - self.places, place)
 
 
-QUEUE = "hw/lib/streams.py"
 FAULTS = (
     Fault(
         what="a full queue accepts",
-        file=QUEUE,
+        inside="Queue",
         old="self.i.ready.eq(store.w_rdy)",
         new="self.i.ready.eq(1)",
     ),
     Fault(
         what="a refused payload is dropped",
-        file=QUEUE,
+        inside="Queue",
         old="store.r_en.eq(self.o.ready)",
         new="store.r_en.eq(1)",
     ),
     Fault(
         what="an empty queue accepts an invalid payload",
-        file=QUEUE,
+        inside="Queue",
         old="store.w_en.eq(self.i.valid)",
         new="store.w_en.eq(self.i.valid | ~store.r_rdy)",
     ),
     Fault(
         what="a payload is offered twice",
-        file=QUEUE,
+        inside="Queue",
         old="store.r_en.eq(self.o.ready)",
         new="store.r_en.eq(self.o.ready & (store.level != 1))",
     ),
     Fault(
         what="a payload changes while it is held",
-        file=QUEUE,
+        inside="Queue",
         old="Value.cast(self.o.payload).eq(store.r_data)",
         new="Value.cast(self.o.payload).eq(store.r_data ^ (store.level == self.depth))",
     ),

@@ -95,23 +95,22 @@ class SliceOrder(Order):
         ]
 
 
-SLICES = "hw/lib/register_slices.py"
 SKID_FAULTS = (
     Fault(
         what="the held payload changes with a refused one behind it",
-        file=SLICES,
+        inside="SkidBuffer",
         old="with m.If(~is_full):",
         new="with m.If(self.i.valid):",
     ),
     Fault(
         what="the held payload is dropped if it is refused again",
-        file=SLICES,
+        inside="SkidBuffer",
         old="is_full.eq(self.o.valid & ~self.o.ready)",
         new="is_full.eq(self.i.valid & ~self.o.ready)",
     ),
     Fault(
         what="the held payload is overtaken",
-        file=SLICES,
+        inside="SkidBuffer",
         old="Mux(is_full, Value.cast(kept), Value.cast(self.i.payload))",
         new="Mux(is_full & ~self.i.valid, Value.cast(kept), Value.cast(self.i.payload))",
     ),
@@ -119,19 +118,19 @@ SKID_FAULTS = (
 SLICE_FAULTS = (
     Fault(
         what="the output changes while it is refused",
-        file=SLICES,
+        inside="RegisterSlice",
         old="with m.If(refused.o.ready):",
         new="with m.If(refused.o.ready | refused.o.valid):",
     ),
     Fault(
         what="the output is offered again",
-        file=SLICES,
+        inside="RegisterSlice",
         old="valid.eq(refused.o.valid)",
         new="valid.eq(refused.o.valid | valid)",
     ),
     Fault(
         what="a refused payload moves on",
-        file=SLICES,
+        inside="RegisterSlice",
         old="refused.o.ready.eq(self.o.ready | ~valid)",
         new="refused.o.ready.eq(1)",
     ),

@@ -180,35 +180,34 @@ class RegisterOfCore(Properties):
                 ]
 
 
-FILE = "hw/core/issue/scoreboard.py"
 FAULTS = (
     Fault(
         what="a write of any warp frees the register of all warps",
-        file=FILE,
+        inside="Scoreboard",
         old="board.done[number].eq(warps[warp])",
         new="board.done[number].eq(event.valid)",
     ),
     Fault(
         what="the second instruction of a cycle claims no register",
-        file=FILE,
+        inside="Scoreboard",
         old="(slot.valid & slot.writes) << slot.rd for slot in slots",
         new="(slot.valid & slot.writes) << slot.rd for slot in slots[:1]",
     ),
     Fault(
         what="an issue of one warp claims registers of all warps",
-        file=FILE,
+        inside="Scoreboard",
         old="issued & self.grant[warp].replicate(len(issued))",
         new="issued",
     ),
     Fault(
         what="a warp started while it is stopped stays stopped",
-        file=FILE,
+        inside="Scoreboard",
         old="(stopped & ~(self.resume | self.started))",
         new="(stopped & ~self.resume)",
     ),
     Fault(
         what="a stopped warp continues when another is resumed",
-        file=FILE,
+        inside="Scoreboard",
         old="(stopped & ~(self.resume | self.started))",
         new="(stopped & ~(self.resume.any().replicate(self.config.warps) | self.started))",
     ),

@@ -129,47 +129,46 @@ class RegisterOfWarp(Properties):
             ]
 
 
-FILE = "hw/core/issue/warp_scoreboard.py"
 FAULTS = (
     Fault(
         what="a register claimed in the cycle of its write has two outstanding results",
-        file=FILE,
+        inside="WarpScoreboard",
         old="(claimed & remaining)),",
         new="(claimed & pending)),",
     ),
     Fault(
         what="a result written without announcement leaves its register blocked",
-        file=FILE,
+        inside="WarpScoreboard",
         old="blocked.eq((blocked & remaining & ~released) | claimed)",
         new="blocked.eq((blocked & ~released) | claimed)",
     ),
     Fault(
         what="a register is free after the first of two results",
-        file=FILE,
+        inside="WarpScoreboard",
         old="remaining.eq(pending & ~(written & ~twice))",
         new="remaining.eq(pending & ~written)",
     ),
     Fault(
         what="a bus frees the register it names without a done",
-        file=FILE,
+        inside="gated",
         old="(masks[number] & enables[number].replicate(REGISTERS))",
         new="masks[number]",
     ),
     Fault(
         what="a writer overtakes an outstanding write to the same register",
-        file=FILE,
+        inside="WarpScoreboard",
         old="waits.append(overtakes)",
         new="waits.append(overtakes & 0)",
     ),
     Fault(
         what="the announcement of the first of two results counts for both",
-        file=FILE,
+        inside="WarpScoreboard",
         old="gated(self.release, self.released) & ~twice",
         new="gated(self.release, self.released)",
     ),
     Fault(
         what="two instructions of a cycle write one register",
-        file=FILE,
+        inside="depends",
         old="(first.writes & touches.any())",
         new="(first.writes & touches[1:].any())",
     ),
@@ -193,7 +192,7 @@ PROOFS = (
         faults=(
             Fault(
                 what="a written register is not freed",
-                file=FILE,
+                inside="WarpScoreboard",
                 old="remaining.eq(pending & ~written)",
                 new="remaining.eq(pending & ~(written & ~self.loaded))",
             ),

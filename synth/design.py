@@ -16,7 +16,6 @@ from ..hw.emit.emitter import Emitter, no_garbage_collection, signature_ports
 from ..hw.emit.shared_block import SharedBlock, describe, module_name
 from .blocks import Block, split_blocks
 from .cache import cached, source_key
-from .groups import class_name
 
 __all__ = ["Design", "cluster_design", "design_of", "rtlil_of"]
 
@@ -52,7 +51,7 @@ class ClassifyingEmitter(Emitter):
         self.classes: dict[str, str] = {}
 
     def instance(self, block: SharedBlock):
-        self.classes[module_name(block)] = class_name(type(block))
+        self.classes[module_name(block)] = type(block).__name__
         return super().instance(block)
 
     def convert(self, elaboratable, ports, name: str):
@@ -64,7 +63,7 @@ class ClassifyingEmitter(Emitter):
         """Record the classes of a fragment and its subfragments."""
         for origin in fragment.origins or ():
             if isinstance(origin, wiring.Component):
-                self.classes.setdefault(name, class_name(type(origin)))
+                self.classes.setdefault(name, type(origin).__name__)
         for child, child_name, _ in fragment.subfragments:
             self.note(child, f"{name}.{child_name}")
 

@@ -2,82 +2,74 @@
 
 from collections.abc import Mapping
 
-__all__ = ["CONTAINERS", "GROUPS", "HELPERS", "class_name", "group_of"]
+__all__ = ["CONTAINERS", "GROUPS", "HELPERS", "group_of"]
 
-#: Classes by group, in the order of tables. A class has its package in front, since `core.Issue`
-#: and `matrix.Issue` are different. A class that is not listed, such as a common helper, belongs to
-#: the group of its parent.
+#: Classes by group, in the order of tables. A class that is not listed, such as a common helper,
+#: belongs to the group of its parent.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "front end": ("core.FrontEnd",),
+    "front end": ("FrontEnd",),
     "scheduler and scoreboard": (
-        "core.Core",
-        "core.Issue",
-        "core.WarpControl",
-        "core.DynamicRounding",
+        "Core",
+        "Issue",
+        "WarpControl",
+        "DynamicRounding",
     ),
-    "registers and collectors": ("core.RegisterFile", "core.Collectors", "core.Writeback"),
-    "INT": ("core.IntegerUnit",),
-    "FP32": ("core.Fp32Unit",),
-    "divide": ("core.DivideUnit",),
-    "SFU": ("core.SpecialUnit",),
+    "registers and collectors": ("RegisterFile", "Collectors", "Writeback"),
+    "INT": ("IntegerUnit",),
+    "FP32": ("Fp32Unit",),
+    "divide": ("DivideUnit",),
+    "SFU": ("SpecialUnit",),
     "LSU": (
-        "core.LoadStoreUnit",
-        "memory.DataMemoryUnit",
-        "memory.Coalescer",
-        "memory.Transactions",
-        "memory.BeatOfLanes",
-        "memory.SharedLanes",
-        "memory.UnitRegisterPort",
+        "LoadStoreUnit",
+        "DataMemoryUnit",
+        "Coalescer",
+        "Transactions",
+        "BeatOfLanes",
+        "SharedLanes",
+        "UnitRegisterPort",
     ),
-    "tensor": ("arith.DotProduct",),
-    "mesh": ("matrix.WeightStationaryMesh", "matrix.OutputStationaryMesh"),
-    "accumulator": ("matrix.Accumulator", "matrix.Drain"),
+    "tensor": ("DotProduct",),
+    "mesh": ("WeightStationaryMesh", "OutputStationaryMesh"),
+    "accumulator": ("Accumulator", "Drain"),
     "sequencer": (
-        "matrix.MatrixUnit",
-        "matrix.MatrixArray",
-        "matrix.Command",
-        "matrix.Sequencer",
+        "MatrixUnit",
+        "MatrixArray",
+        "Command",
+        "Sequencer",
     ),
-    "shared memory": ("memory.SharedMemory",),
-    "DMA": ("memory.Dma",),
-    "L1I": ("memory.InstructionCache",),
-    "L1D": ("memory.DataCache",),
-    "L2": ("memory.L2Slice",),
+    "shared memory": ("SharedMemory",),
+    "DMA": ("Dma",),
+    "L1I": ("InstructionCache",),
+    "L1D": ("DataCache",),
+    "L2": ("L2Slice",),
     "interconnect": (
-        "memory.MemoryUnit",
-        "memory.LineMasters",
-        "lib.AxiMux",
-        "cluster.UnitRegisterBus",
+        "MemoryUnit",
+        "LineMasters",
+        "AxiMux",
+        "UnitRegisterBus",
     ),
     "control": (
-        "cluster.Cluster",
-        "cluster.Control",
-        "cluster.RunControl",
-        "cluster.ClusterBarrier",
-        "core.CoreCounters",
+        "Cluster",
+        "Control",
+        "RunControl",
+        "ClusterBarrier",
+        "CoreCounters",
     ),
 }
 
 #: Classes that contain parts of several groups: every direct child has a group of its own or is a
 #: helper.
 CONTAINERS = (
-    "cluster.Cluster",
-    "core.Core",
-    "matrix.MatrixUnit",
-    "matrix.MatrixArray",
-    "memory.MemoryUnit",
-    "memory.DataMemoryUnit",
+    "Cluster",
+    "Core",
+    "MatrixUnit",
+    "MatrixArray",
+    "MemoryUnit",
+    "DataMemoryUnit",
 )
-HELPERS = ("lib.Queue", "lib.SkidBuffer", "lib.Merge")
+HELPERS = ("Queue", "SkidBuffer", "Merge")
 
 _GROUPS = {name: group for group, names in GROUPS.items() for name in names}
-
-
-def class_name(kind: type) -> str:
-    """Return the name of a class in the form of `GROUPS`."""
-    room, _, path = kind.__module__.partition(".hw.")
-    package = path.partition(".")[0] + "." if room and "." in path else ""
-    return package + kind.__name__
 
 
 def group_of(name: str | None) -> str | None:
