@@ -74,6 +74,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/tensor_numerics.py
 	$(BIN)/python docs/isa.py
 	$(BIN)/python docs/pipeline.py
+	$(BIN)/python docs/results.py
 	$(BIN)/spica run gemm --preset virgo --size 256 --trace docs/pictures/overview.svg
 
 clean:

@@ -15,6 +15,7 @@ from ..kernels.kernel import find_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.machine.saving import Saving, saving_to
+from ..sim.report.result import PASS
 from ..sim.run.command_run import RunOptions, run_kernel
 from ..sim.run.exact_kernels import exact_cores_kernel
 from ..sim.run.loading import SimtOptions
@@ -165,7 +166,7 @@ class Machine:
             done = run_kernel(
                 "gemm", self.name, self.config, *sizes, options, self.progress, results
             )
-            self.keep(done, done["counters"])
+            self.keep(done)
         c = results["c"]
         return c if form in NATIVE else values_of(c, form)
 
@@ -197,19 +198,18 @@ class Machine:
         done = run_simt(
             kernel, self.name, self.config, sizes, options, progress=self.progress, results=results
         )
-        self.keep(done, done.get("unit_counters", {}))
+        self.keep(done)
 
-    def keep(self, done: dict[str, Any], counters: dict[str, int]):
-        """Store the measurements of a run in `last`; raise if a result is wrong."""
-        region = done.get("region") or {}
+    def keep(self, done: dict[str, Any]):
+        """Keep the figures of a run as `last`; raise `MachineError` if its check fails."""
         self.last = Run(
-            cycles=region.get("cycles", done.get("cycles")),
-            counters=counters,
-            mac_utilization=done.get("mac_utilization"),
+            cycles=done["cycles"],
+            counters=done["counters"] or {},
+            mac_utilization=done["mac_utilization"],
             result=done,
         )
-        if done["check"]["verdict"] != "pass":
-            raise MachineError(f"the result check failed: {done['check']}")
+        if done["check"]["verdict"] != PASS:
+            raise MachineError(f"the machine computed wrong values: {done['check']}")
 
 
 def as_matrix(name: str, array: np.ndarray) -> np.ndarray:

@@ -214,7 +214,7 @@ def tables(result: dict) -> Iterator:
 
 
 def group_table(name: str, groups: Sequence[dict]):
-    """Return the table of a preset's groups."""
+    """Return the groups of a preset."""
     numbers = ["logic", "flip-flops", "SRAM", "total", "share", "depth"]
     table = new_table(f"Area of {name}, NAND2 equivalents", "group", numbers=numbers)
     for group in groups:

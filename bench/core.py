@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
+from spica.hw.core.issue.stall_reason import StallReason
 from spica.kernels.kernel import find_kernel
 from spica.sim.microbenchmarks.bank_rows import bank_rows
 from spica.sim.microbenchmarks.cost_rows import cost_rows
@@ -17,6 +18,7 @@ from spica.sim.microbenchmarks.memory_rows import access_rows, fetch_rows, hidin
 from spica.sim.microbenchmarks.port_rows import port_rows
 from spica.sim.microbenchmarks.row import Row
 from spica.sim.microbenchmarks.scheduler_rows import scheduler_rows
+from spica.sim.report.result import ISSUE_SLOTS, PASS
 from spica.sim.run.program_run import SimtOptions, run_simt
 
 from .kernels import SIZES
@@ -27,17 +29,9 @@ __all__ = ["measure", "rows", "tables"]
 PRESET = "core"
 #: Largest number of cycles of kernels on ideal memory.
 CYCLES = {"vecadd": 10_500, "sgemm": 200_000}
-#: Stall reasons with a column of their own: those that a core can affect.
-REASONS = (
-    "NONE",
-    "COLLECTORS_FULL",
-    "SCOREBOARD",
-    "MEMORY",
-    "DRAIN",
-    "BLOCKED",
-    "NO_INSTRUCTION",
-    "BARRIER",
-)
+#: Stall reasons without a column of their own: those that a core can do nothing about.
+HIDDEN = (StallReason.DUAL_ISSUE, StallReason.INACTIVE_SET, StallReason.IDLE)
+SHOWN = [key for key, reason in zip(ISSUE_SLOTS, StallReason, strict=True) if reason not in HIDDEN]
 
 
 def rows(quick: bool) -> list[Row]:
@@ -81,14 +75,14 @@ def run_kernel(name: str, extents: tuple[int, ...]) -> dict:
     sizes = dict(zip(kernel.dimensions, extents, strict=True))
     options = SimtOptions(engine="verilator", lockstep=False)
     run = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
-    slots = run["slots"][0]
+    slots = run["cores"][0]["issue_slots"]
     return {
         "sizes": sizes,
         "cycles": run["cycles"],
         "instructions": run["instructions"]["warp"],
         "instructions_per_cycle": run["instructions_per_cycle"],
         "slots_percent": {
-            reason: 100 * count / max(1, sum(slots.values())) for reason, count in slots.items()
+            key: 100 * count / max(1, sum(slots.values())) for key, count in slots.items()
         },
         "verdict": run["check"]["verdict"],
     }
@@ -97,7 +91,7 @@ def run_kernel(name: str, extents: tuple[int, ...]) -> dict:
 def targets(result: dict) -> list[dict]:
     """Return the targets: rows as expected, kernels correct, cycles within budget."""
     other = sum(not row["met"] for row in result["rows"])
-    wrong = sum(kernel["verdict"] != "pass" for kernel in result["kernels"].values())
+    wrong = sum(kernel["verdict"] != PASS for kernel in result["kernels"].values())
     found = [
         Target(name="rows that differ from the definition", value=other, limit=0),
         Target(name="kernels with a wrong result", value=wrong, limit=0),
@@ -133,13 +127,13 @@ def tables(result: dict) -> Iterator:
 
 
 def kernel_table(result: dict):
-    """Return the table of kernels: cycles, and issue slots by reason in percent."""
-    shown = [reason.lower().replace("_", " ") for reason in REASONS]
+    """Return the table of kernels: cycles, and shares of issue slots in percent."""
+    columns = [key.replace("_", " ") for key in SHOWN]
     table = new_table(
         f"Kernels on {result['preset']}, ideal memory; issue slots by reason in percent",
         "kernel",
         "size",
-        numbers=["cycles", "instructions", "per cycle", "issued", *shown[1:]],
+        numbers=["cycles", "instructions", "per cycle", *columns],
     )
     for name, kernel in result["kernels"].items():
         table.add_row(
@@ -148,6 +142,6 @@ def kernel_table(result: dict):
             f"{kernel['cycles']:,}",
             f"{kernel['instructions']:,}",
             f"{kernel['instructions_per_cycle']:.3f}",
-            *(f"{kernel['slots_percent'].get(reason, 0):.1f}" for reason in REASONS),
+            *(f"{kernel['slots_percent'].get(key, 0):.1f}" for key in SHOWN),
         )
     return table

@@ -11,6 +11,7 @@ from spica.kernels.kernel import find_kernel
 from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.machine.core_machine import CoreMachine
 from spica.sim.machine.core_outcome import CoreOutcome
+from spica.sim.report.result import PASS
 from spica.sim.run.program_run import SimtOptions, run_simt
 
 from .target import Target
@@ -51,9 +52,9 @@ def busy(name: str, lockstep: bool) -> dict:
     with patch("spica.sim.run.core_executor.CoreMachine", TimedMachine):
         sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
         result = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
-    if result["check"]["verdict"] != "pass":
-        raise SystemExit(f"{name} has a wrong result: {result['check']}")
-    return speed(result["cycles"], TimedMachine.times) | {"lockstep": lockstep}
+    if result["check"]["verdict"] != PASS:
+        raise SystemExit(f"{name} must pass before its speed counts: {result['check']}")
+    return speed(result["run_cycles"], TimedMachine.times) | {"lockstep": lockstep}
 
 
 def processes(tell: Callable[[str, int, int], None]) -> Iterator[dict]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
-from spica.sim.report.cycle_account import MEANINGS
+from spica.sim.report.result import PASS
+from spica.sim.report.utilization import ACTIVITIES, USEFUL
 from spica.sim.run.command_run import RunOptions, run_kernel
 
 from .target import Target
@@ -18,8 +19,8 @@ MEMORIES = ((64, "fp16"), (64, "fp32"), (32, "fp16"), (16, "fp16"), (11, "fp16")
 #: Least utilisation at 64 B/cycle with C in FP16.
 LEAST = {256: 0.95, 512: 0.98, 1024: 0.99}
 KEPT = (
-    *("size", "formats", "seed", "cycles", "mac_utilization", "mac_active", "breakdown", "check"),
-    *("memory", "tiling", "counters", "simulated_cycles", "simulated_cycles_per_second"),
+    *("sizes", "options", "seed", "cycles", "run_cycles", "mac_utilization", "matrix_units"),
+    *("check", "memory", "tiling", "counters", "speed"),
 )
 
 
@@ -45,8 +46,8 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 def targets(runs: list[dict]) -> Iterator[Target]:
     """Yield the targets of the runs."""
     for run in runs:
-        size, standard = run["size"]["m"], (run["formats"]["c"], run["memory"]["bytes_per_cycle"])
-        if standard == ("fp16", 64):
+        size = run["sizes"]["m"]
+        if (c_format_of(run), bandwidth_of(run)) == ("fp16", 64):
             yield Target(
                 name=f"MAC utilisation of gemm {size}, {PRESET}, 64 B/cycle",
                 value=100 * run["mac_utilization"],
@@ -54,32 +55,49 @@ def targets(runs: list[dict]) -> Iterator[Target]:
                 unit="%",
                 at_least=True,
             )
-    wrong = sum(run["check"]["verdict"] != "pass" for run in runs)
-    yield Target(name="runs with a wrong result", value=wrong, limit=0)
+    wrong = sum(run["check"]["verdict"] != PASS for run in runs)
+    yield Target(name="runs with a wrong value", value=wrong, limit=0)
+
+
+def c_format_of(run: dict) -> str:
+    """Return the format of C."""
+    return run["options"]["formats"]["c"]
+
+
+def bandwidth_of(run: dict) -> float:
+    """Return the bandwidth of DRAM in bytes per cycle."""
+    return run["memory"]["parameters"]["bytes_per_cycle"]
 
 
 def tables(result: dict) -> Iterator:
-    """Yield the tables of the result: utilisation, and losses in percent of the cycles."""
-    losses = [name for name in MEANINGS if name != "multiply_adds"]
+    """Yield the result for people: utilisation, and its losses in percent of the cycles."""
+    units = [run["matrix_units"]["matrix"] for run in result["runs"]]
     shown = [
-        name for name in losses if any(run["breakdown"][name]["cycles"] for run in result["runs"])
+        name
+        for name in ACTIVITIES
+        if name != USEFUL and any(cycles_of(unit, name) for unit in units)
     ]
     table = new_table(
         f"gemm on {result['preset']}: utilisation and losses in percent of the cycles",
         *("M = N = K", "C", "verdict"),
         numbers=["B/cycle", "cycles", "MAC util", "active", *shown, "DRAM B/cycle used"],
     )
-    for run in result["runs"]:
+    for run, unit in zip(result["runs"], units, strict=True):
         table.add_row(
-            f"{run['size']['m']}",
-            run["formats"]["c"],
+            f"{run['sizes']['m']}",
+            c_format_of(run),
             run["check"]["verdict"],
-            f"{run['memory']['bytes_per_cycle']:g}",
+            f"{bandwidth_of(run):g}",
             f"{run['cycles']:,}",
             f"{100 * run['mac_utilization']:.2f} %",
-            f"{100 * run['mac_active']:.2f} %",
-            *(f"{run['breakdown'][name]['percent']:.2f}" for name in shown),
-            f"{run['memory']['used_bytes_per_cycle']:.1f}",
+            f"{100 * unit['mac_active']:.2f} %",
+            *(f"{100 * unit['breakdown'][name]['share']:.2f}" for name in shown),
+            f"{run['memory']['traffic']['region']['bytes_per_cycle']:.1f}",
         )
     yield table
-    yield "\n".join(f"{name}: {MEANINGS[name]}" for name in shown)
+    yield "\n".join(f"{name}: {ACTIVITIES[name][1]}" for name in shown)
+
+
+def cycles_of(unit: dict, activity: str) -> float:
+    """Return the cycles of an activity of a matrix unit."""
+    return unit["breakdown"].get(activity, {"cycles": 0})["cycles"]

@@ -33,14 +33,14 @@ class Pair:
 
     @property
     def slots(self) -> int:
-        """Issue slots of the run with caches."""
-        return sum(self.real["slots"][0].values())
+        """Issue slots of the real one."""
+        return sum(self.real["cores"][0]["issue_slots"].values())
 
     @property
     def lost(self) -> int:
-        """Slots without an instruction, beyond those on ideal memory."""
-        real, ideal = (run["slots"][0]["NO_INSTRUCTION"] for run in (self.real, self.ideal))
-        return real - ideal
+        """Slots that had no instruction beyond those on ideal memory."""
+        real, ideal = (run["cores"][0]["issue_slots"] for run in (self.real, self.ideal))
+        return real["no_instruction"] - ideal["no_instruction"]
 
 
 def pairs_of(runs: list[dict]) -> list[tuple[Pair, Pair]]:

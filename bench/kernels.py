@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
+from spica.sim.report.result import PASS
 from spica.sim.run.program_run import SimtOptions, run_simt
 
 from .target import Target
@@ -50,7 +51,7 @@ def measure(quick: bool, progress: Callable[[str, int, int], None]) -> Iterator[
         rows[name] = {
             "sizes": sizes,
             "instructions": result["instructions"]["warp"],
-            "lanes_used_percent": result["lanes_used_percent"],
+            "lane_utilization": result["lane_utilization"],
             "operations_per_instruction": result["operations_per_instruction"],
             "verdict": result["check"]["verdict"],
         }
@@ -58,9 +59,9 @@ def measure(quick: bool, progress: Callable[[str, int, int], None]) -> Iterator[
 
 
 def targets(rows: dict[str, dict]) -> list[dict]:
-    """Return the targets: every kernel correct, instructions within budget."""
-    wrong = sum(row["verdict"] != "pass" for row in rows.values())
-    found = [Target(name="kernels with a wrong result", value=wrong, limit=0)]
+    """Return what must hold: every kernel right, and few instructions where that is a budget."""
+    wrong = sum(row["verdict"] != PASS for row in rows.values())
+    found = [Target(name="kernels that computed a wrong value", value=wrong, limit=0)]
     found += [
         Target(name=f"instructions of {name}", value=rows[name]["instructions"], limit=limit)
         for name, limit in INSTRUCTIONS.items()
@@ -82,7 +83,7 @@ def tables(result: dict) -> list:
             name,
             " x ".join(f"{extent:,}" for extent in row["sizes"].values()),
             f"{row['instructions']:,}",
-            f"{row['lanes_used_percent']:.1f} %",
+            f"{100 * row['lane_utilization']:.1f} %",
             f"{row['operations_per_instruction']:.2f}",
         )
     return [table]

@@ -14,6 +14,7 @@ from spica.hw.config import PRESETS, ClusterConfig
 from spica.kernels.kernel import find_kernel
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
+from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.loading import SimtOptions
 from spica.sim.run.program_run import run_simt
@@ -42,11 +43,9 @@ LEAST_SHARE = 0.85
 #: The product, and its DRAM bandwidth in bytes per cycle.
 PRODUCT, SCARCE = "gemm", 11
 KEPT = (
-    *("kernel", "sizes", "seed", "cycles", "instructions", "slots", "check"),
-    *("simulated_cycles_per_second",),
+    *("kernel", "sizes", "seed", "cycles", "run_cycles", "flush_cycles", "region", "check"),
+    *("instructions", "cores", "mac_utilization", "memory", "load_latency", "speed"),
 )
-#: Keys that only some machines and models have.
-KEPT_IF_THERE = ("memory", "region", "load_latency", "flush_cycles", "mac_utilization")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,12 +146,11 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
 
 
 def kept(case: Case, result: dict[str, Any]) -> dict[str, Any]:
-    """Return the kept part of a result."""
-    return (
-        {key: result[key] for key in KEPT}
-        | {key: result[key] for key in KEPT_IF_THERE if key in result}
-        | {"machine": case.machine, "allocates": case.allocates}
-    )
+    """Return what is kept of a run."""
+    return {key: result[key] for key in KEPT} | {
+        "machine": case.machine,
+        "allocates": case.allocates,
+    }
 
 
 def of(runs: list[dict], *kernels: str) -> list[dict]:
@@ -161,18 +159,16 @@ def of(runs: list[dict], *kernels: str) -> list[dict]:
 
 
 def share_of(run: dict) -> float:
-    """Return the share of the DRAM bandwidth that a run used."""
-    memory = run["memory"]
-    usual = memory["used_bytes_per_cycle"] / memory["bytes_per_cycle"]
-    return memory.get("dram_utilization", usual)
+    """Return which part of DRAM's bandwidth a run used."""
+    return run["memory"]["traffic"]["run"]["utilization"]
 
 
 def targets(runs: list[dict], quick: bool) -> Iterator[Target]:
     """Yield the targets of the runs; quick runs only need correct results."""
     if not quick:
         yield from memory_targets(runs)
-    wrong = sum(run["check"]["verdict"] != "pass" for run in runs)
-    yield Target(name="runs with a wrong result", value=wrong, limit=0)
+    wrong = sum(run["check"]["verdict"] != PASS for run in runs)
+    yield Target(name="runs with a wrong value", value=wrong, limit=0)
 
 
 def memory_targets(runs: list[dict]) -> Iterator[Target]:
@@ -191,8 +187,8 @@ def memory_targets(runs: list[dict]) -> Iterator[Target]:
         if ring in STEP_CYCLES:
             stated = STEP_CYCLES[ring]
             yield Target(
-                name=f"cycles of a step in {size_of(run)}, deviation from {stated}",
-                value=abs(run["region"]["cycles"] / run["sizes"]["steps"] - stated),
+                name=f"cycles of a step in {size_of(run)}, beside {stated} stated",
+                value=abs(run["cycles"] / run["sizes"]["steps"] - stated),
                 limit=STEP_TOLERANCE,
             )
 
@@ -225,7 +221,7 @@ def traffic_table(runs: list[dict]):
         numbers=["cycles", "instructions", "read KiB", "written KiB", "B/cycle", "DRAM share"],
     )
     for run in runs:
-        memory = run["memory"]
+        traffic = run["memory"]["traffic"]["run"]
         table.add_row(
             run["kernel"],
             size_of(run),
@@ -233,9 +229,9 @@ def traffic_table(runs: list[dict]):
             run["check"]["verdict"],
             f"{run['cycles']:,}",
             f"{run['instructions']['warp']:,}",
-            f"{memory['read_bytes'] / 1024:,.0f}",
-            f"{memory['written_bytes'] / 1024:,.0f}",
-            f"{memory['used_bytes_per_cycle']:.2f}",
+            f"{traffic['read_bytes'] / 1024:,.0f}",
+            f"{traffic['written_bytes'] / 1024:,.0f}",
+            f"{traffic['bytes_per_cycle']:.2f}",
             f"{100 * share_of(run):.1f} %",
         )
     return table
@@ -256,7 +252,7 @@ def latency_table(runs: list[dict]):
             f"{WORD_BYTES * apart}",
             f"{n * apart * WORD_BYTES / 1024:,.0f}",
             f"{steps:,}",
-            f"{run['region']['cycles'] / steps:.1f}",
+            f"{run['cycles'] / steps:.1f}",
         )
     return table
 
@@ -273,9 +269,9 @@ def product_table(runs: list[dict]):
             f"{run['sizes']['m']}",
             "yes" if run["allocates"] else "no",
             run["check"]["verdict"],
-            f"{run['region']['cycles']:,}",
+            f"{run['cycles']:,}",
             f"{100 * run['mac_utilization']:.2f} %",
-            f"{run['memory']['read_bytes'] / 1024:,.0f}",
-            f"{run['memory']['written_bytes'] / 1024:,.0f}",
+            f"{run['memory']['traffic']['run']['read_bytes'] / 1024:,.0f}",
+            f"{run['memory']['traffic']['run']['written_bytes'] / 1024:,.0f}",
         )
     return table

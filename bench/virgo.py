@@ -11,6 +11,7 @@ from typing import Any
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
+from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.loading import SimtOptions
 from spica.sim.run.program_run import run_simt
@@ -35,9 +36,9 @@ FUSED, FUSED_SIZES, FUSED_LIMIT = "gemm_bias_gelu", (256, 1024, 512), 3.0
 #: Matrix units that work at a time, and the limit of their loss.
 UNITS, PAIR_LOSS = ((0,), (1,), (0, 1)), 2.0
 KEPT = (
-    *("kernel", "preset", "sizes", "seed", "cycles", "region", "mac_utilization", "matrix_units"),
-    *("polling_share", "shared_read_bytes", "instructions", "instructions_by_core", "check"),
-    *("memory", "unit_counters", "simulated_cycles_per_second", "profile"),
+    *("kernel", "preset", "sizes", "seed", "cycles", "run_cycles", "region", "mac_utilization"),
+    *("matrix_units", "polling_share", "shared_read_bytes", "instructions", "cores", "check"),
+    *("memory", "counters", "speed", "profile"),
 )
 
 
@@ -97,8 +98,8 @@ def kept(case: Case, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def of(runs: list[dict], kernel: str) -> dict[Any, dict]:
-    """Return the runs of a kernel by size or, if single units ran, by units."""
-    full = [run for run in runs if run["memory"]["bytes_per_cycle"] == BANDWIDTHS[0]]
+    """Return the runs of a kernel, by their size or, of units on their own, by these."""
+    full = [run for run in runs if run["memory"]["parameters"]["bytes_per_cycle"] == BANDWIDTHS[0]]
     return {
         tuple(run["units"]) or run["sizes"]["m"]: run for run in full if run["kernel"] == kernel
     }
@@ -125,7 +126,7 @@ def targets(runs: list[dict]) -> Iterator[Target]:
         if size == SPEED_SIZE:
             yield Target(
                 name=f"simulated cycles per second of {PRESET}, gemm {size}",
-                value=run["simulated_cycles_per_second"],
+                value=run["speed"]["cycles_per_second"],
                 limit=LEAST_SPEED,
                 unit="1/s",
                 at_least=True,
@@ -145,14 +146,14 @@ def targets(runs: list[dict]) -> Iterator[Target]:
             limit=PAIR_LOSS,
             unit="points",
         )
-    wrong = sum(run["check"]["verdict"] != "pass" for run in runs)
-    yield Target(name="runs with a wrong result", value=wrong, limit=0)
+    wrong = sum(run["check"]["verdict"] != PASS for run in runs)
+    yield Target(name="runs with a wrong value", value=wrong, limit=0)
 
 
 def more_cycles(runs: list[dict], fused: dict) -> float:
     """Return the extra cycles of a fused product over the plain product, in percent."""
     plain = of(runs, "gemm")[fused["sizes"]["m"]]
-    return 100 * (fused["region"]["cycles"] / plain["region"]["cycles"] - 1)
+    return 100 * (fused["cycles"] / plain["cycles"] - 1)
 
 
 def alone(pair: dict[Any, dict]) -> float:
@@ -183,15 +184,15 @@ def tables(result: dict) -> Iterator:
         table.add_row(
             f"{size}",
             run["check"]["verdict"],
-            f"{run['memory']['bytes_per_cycle']:g}",
-            f"{run['region']['cycles']:,}",
+            f"{run['memory']['parameters']['bytes_per_cycle']:g}",
+            f"{run['cycles']:,}",
             f"{100 * run['mac_utilization']:.2f} %",
             f"{100 * PUBLISHED[size]:.1f} %",
             f"{100 * run['matrix_units']['matrix']['mac_active']:.2f} %",
             f"{run['instructions']['warp']:,}",
             f"{100 * run['polling_share']:.1f} %",
             f"{sum(run['shared_read_bytes'].values()) / 2**20:.3f}",
-            f"{run['simulated_cycles_per_second']:,.0f}",
+            f"{run['speed']['cycles_per_second']:,.0f}",
         )
     yield table
     if fused := of(runs, FUSED):
@@ -204,7 +205,7 @@ def tables(result: dict) -> Iterator:
             table.add_row(
                 f"{size}",
                 run["check"]["verdict"],
-                f"{run['region']['cycles']:,}",
+                f"{run['cycles']:,}",
                 f"{more_cycles(runs, run):.2f} %",
                 f"{100 * run['mac_utilization']:.2f} %",
                 f"{run['instructions']['warp']:,}",

@@ -1,1 +1,1 @@
-"""The command line: parse, call, print."""
+"""Command line: parse options, call the library, print results."""

@@ -1,4 +1,4 @@
-"""Run the command line with ``python -m spica.cli``."""
+"""Entry point of ``python -m spica.cli``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""``spica area``: what presets cost, by the parts that users think of."""
+"""``spica area``: area of presets by group of blocks."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -31,17 +31,27 @@ from .area_sheets import (
     resource_sheet,
 )
 from .files import Draft
-from .options import JsonOption, JsonOutput, SetOption, changed, choose, configured, standard_output
+from .options import (
+    Flag,
+    JsonOption,
+    JsonOutput,
+    SetOption,
+    changed,
+    choose,
+    configured,
+    standard_output,
+)
 from .progress import ProgressDisplay, counting_blocks
 from .sheet import Sheet
+from .sizes import require_at_least
 
 __all__ = ["area"]
 
-#: Machines by what they are called.
+#: Configs of machines by name.
 Machines = dict[str, ClusterConfig]
 SweepOption = Annotated[
     str | None,
-    Parameter(help="Values of a field, as in `--sweep matrix.rows=4,8,16`: a machine for each."),
+    Parameter(help="Measure one machine per value of a field, as in `--sweep matrix.rows=4,8,16`."),
 ]
 
 
@@ -51,43 +61,45 @@ def area(
     liberty: Path | None = None,
     sram_table: Path | None = None,
     sweep: SweepOption = None,
-    blocks: Annotated[bool, Parameter(negative=())] = False,
+    blocks: Flag = False,
     paths: int = 0,
     markdown: Path | None = None,
     plot: Path | None = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ):
-    """Print what presets cost: of each part cells, NAND2 equivalents, SRAM, share, depth.
+    """Measure the area of presets: cells, NAND2 equivalents, SRAM, share and depth of each group.
 
     Every distinct block is synthesised once; results are cached.
 
     Parameters
     ----------
     presets
-        Presets of `spica list`, beside each other.
+        Presets of `spica list`; several are compared.
     tech
-        `gates`, or the look-up tables of an FPGA: `ecp5`, `ice40`, `xilinx`.
+        gates, or an FPGA: ecp5, ice40 or xilinx.
     liberty
-        Cell library for an area in square micrometres.
+        Cell library (Liberty file), for areas in square micrometres.
     sram_table
-        Your SRAM macros, a CSV file of macro, ports, words, width, area_um2; with --liberty.
+        SRAM macros, a CSV file with columns macro, ports, words, width and area_um2; needs
+        --liberty.
     blocks
-        Print the blocks below the groups too, and the memories.
+        Print the blocks of each group and the memories.
     paths
-        Print so many of the deepest paths, each with the signals along it.
+        Number of deepest paths to print, with the signals along them.
     markdown
-        Write the tables to this file.
+        Write the tables to this Markdown file.
     plot
-        Write a picture to this file, SVG.
+        Write a bar chart to this SVG file.
 
     """
     pricing = priced(tech, liberty, sram_table)
-    if paths < 0 or (paths and tech != "gates"):
-        raise UserError(f"--paths must be 0 or more, with --tech gates, not {paths} with {tech}")
+    require_at_least(0, {"--paths": paths})
+    if paths and tech != "gates":
+        raise UserError(f"--paths needs --tech gates, not {tech}")
     machines = machines_of(presets, settings, sweep)
     if plot is not None and plot.suffix.lower() != ".svg":
-        raise UserError(f"--plot must name a picture in SVG, as in area.svg, not {plot}")
+        raise UserError(f"--plot must be an SVG file, as in area.svg, not {plot}")
     with JsonOutput(json) as output, optional(markdown) as page, optional(plot) as picture:
         with ProgressDisplay() as progress:
             if tech == "gates":
@@ -108,9 +120,9 @@ def area(
 
 
 class Gates:
-    """Machines in gates: tables, JSON, bars of a picture."""
+    """Areas in gates: tables, JSON, bars of the chart."""
 
-    unit = "NAND2 equivalents, SRAM among them"
+    unit = "NAND2 equivalents, including SRAM"
 
     def __init__(
         self,
@@ -155,7 +167,7 @@ class Gates:
 
 
 class Tables:
-    """Machines on an FPGA: tables, JSON, bars of a picture."""
+    """Resources on an FPGA: tables, JSON, bars of the chart."""
 
     unit = "look-up tables"
 
@@ -187,14 +199,12 @@ class Tables:
 
 
 def priced(tech: str, liberty: Path | None, sram_table: Path | None) -> Pricing:
-    """Return what cells and memories cost; refuse at once what cannot say so."""
-    choose("technology", tech, ["gates", *TECHNOLOGIES])
+    """Return the prices of cells and memories, from the files of the options."""
+    choose("--tech", tech, ["gates", *TECHNOLOGIES])
     if liberty is None and sram_table is not None:
-        raise UserError(
-            "--sram-table must come with --liberty, whose NAND2 its areas in um2 are compared with"
-        )
+        raise UserError("--sram-table needs --liberty, whose NAND2 is the unit of its areas in um2")
     if tech != "gates" and liberty is not None:
-        raise UserError(f"--liberty must come with --tech gates, not {tech}")
+        raise UserError(f"--liberty needs --tech gates, not {tech}")
     return Pricing(
         library=None if liberty is None else read_library(liberty),
         macros=() if sram_table is None else read_macros(sram_table),
@@ -202,16 +212,16 @@ def priced(tech: str, liberty: Path | None, sram_table: Path | None) -> Pricing:
 
 
 def machines_of(presets: Sequence[str], settings: Sequence[str], sweep: str | None) -> Machines:
-    """Return the machines that are asked for, every one of which has RTL."""
+    """Return the configs to measure; each has RTL."""
     if not presets:
-        raise UserError("a preset must be named, as in `spica area virgo`; `spica list` has all")
+        raise UserError("spica area needs a preset, as in spica area virgo; spica list shows all")
     machines = {preset: configured(preset, settings) for preset in presets}
     if sweep is not None:
         field, _, values = sweep.partition("=")
         if not values or len(presets) > 1:
             raise UserError(
-                f"--sweep must be a field of one preset and its values, as in matrix.rows=4,8, not "
-                f"{sweep} of {len(presets)} presets"
+                f"--sweep must be a field of one preset with its values, as in matrix.rows=4,8, "
+                f"not {sweep} of {len(presets)} presets"
             )
         (config,) = machines.values()
         machines = swept(config, field.strip(), [value.strip() for value in values.split(",")])
@@ -221,7 +231,7 @@ def machines_of(presets: Sequence[str], settings: Sequence[str], sweep: str | No
 
 
 def swept(config: ClusterConfig, field: str, values: Sequence[str]) -> Machines:
-    """Return a machine for each value of a field, or of several that are joined by ``+``."""
+    """Return a config for each value of a field, or of several fields joined by ``+``."""
     return {
         f"{field}={value}": changed(config, [f"{name}={value}" for name in field.split("+")])
         for value in values
@@ -229,7 +239,7 @@ def swept(config: ClusterConfig, field: str, values: Sequence[str]) -> Machines:
 
 
 def measured(machines: Machines, pricing: Pricing, progress: ProgressDisplay) -> list[Measurement]:
-    """Return what machines cost."""
+    """Return the areas of machines."""
     return [
         measure_cluster(
             config, name, liberty=pricing.library, progress=counting_blocks(progress, name)
@@ -241,10 +251,10 @@ def measured(machines: Machines, pricing: Pricing, progress: ProgressDisplay) ->
 def paths_of(
     machines: Machines, count: int, progress: ProgressDisplay
 ) -> dict[str, list[DeepPath]]:
-    """Return the deepest paths of machines, after their synthesis."""
+    """Return the deepest paths of machines, from their synthesis."""
     found: dict[str, list[DeepPath]] = {name: [] for name in machines}
     for name, config in machines.items() if count else ():
-        progress(f"following the deepest paths of {name}", 0, 0)
+        progress(f"tracing the deepest paths of {name}", 0, 0)
         found[name] = deepest_paths(cluster_design(config, name), count)
     return found
 
@@ -252,7 +262,7 @@ def paths_of(
 def resources(
     machines: Machines, tech: str, progress: ProgressDisplay
 ) -> list[tuple[str, Resources]]:
-    """Return what machines take of an FPGA."""
+    """Return the resources of machines on an FPGA."""
     return [
         (
             name,
@@ -267,12 +277,12 @@ def resources(
 
 
 def optional(path: Path | None) -> AbstractContextManager[Draft | None]:
-    """Return a file that appears once it is committed, if one is asked for."""
+    """Return the draft of an output file, or a context without one."""
     return nullcontext() if path is None else Draft(path)
 
 
 def show(sheets: Sequence[Sheet]):
-    """Print tables and what is to be said of them."""
+    """Print tables, then their notes once each."""
     out = standard_output()
     notes: dict[str, Any] = {}
     for sheet in sheets:

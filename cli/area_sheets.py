@@ -1,4 +1,4 @@
-"""Tables of area: groups, blocks, memories, machines beside each other."""
+"""Tables of area: groups, blocks, memories, paths, comparison of machines."""
 
 from collections.abc import Sequence
 
@@ -21,19 +21,19 @@ __all__ = [
 ]
 
 SUMS_NOTE = (
-    "Each block is synthesised by itself: what synthesis of the whole could share or leave out "
-    "between blocks is not, so that sums are upper bounds."
+    "Each block is synthesised separately, without optimization across blocks: sums are upper "
+    "bounds."
 )
 
 
 def group_sheet(measured: Measurement, pricing: Pricing) -> Sheet:
-    """Return the groups of a machine."""
+    """Return the table of groups of a machine."""
     groups = group_measurements(measured, pricing)
     whole = total_measurement(measured, pricing)
     kinds = sorted(whole.sram_bits)
     has_area = pricing.library is not None
     numbers = ["blocks", "cells", "logic", "flip-flops", *(f"bits {kind}" for kind in kinds)]
-    numbers += ["SRAM", "in all", "share", *(["um2"] if has_area else []), "depth"]
+    numbers += ["SRAM", "total", "share", *(["um2"] if has_area else []), "depth"]
 
     def row(group: GroupMeasurement) -> list[str]:
         bits = [f"{group.sram_bits[kind]:,}" for kind in kinds]
@@ -47,16 +47,16 @@ def group_sheet(measured: Measurement, pricing: Pricing) -> Sheet:
         ]
 
     notes = [
-        "Logic, flip-flops, SRAM and their sum are in NAND2 equivalents. SRAM is "
+        "Logic, flip-flops, SRAM and total are in NAND2 equivalents. SRAM is "
         + (
-            "tiled from the macros of the table."
+            "tiled from the macros of --sram-table."
             if pricing.macros
-            else "an estimate by size and ports, from macros of an open 130 nm process."
+            else "estimated by size and ports, from macros of an open 130 nm process."
         )
     ]
     if pricing.library is not None:
         notes.append(
-            f"um2 are those of {pricing.library.path}, whose NAND2 has {pricing.library.nand2}."
+            f"Areas in um2: {pricing.library.path}, with a NAND2 of {pricing.library.nand2} um2."
         )
     return Sheet(
         title=f"Area of {measured.name}",
@@ -69,10 +69,10 @@ def group_sheet(measured: Measurement, pricing: Pricing) -> Sheet:
 
 
 def path_sheet(name: str, paths: Sequence[DeepPath]) -> Sheet:
-    """Return the deepest paths of a machine, and below it the signals along each."""
+    """Return the table of the deepest paths of a machine, with the signals along each as notes."""
     return Sheet(
-        title=f"Deepest paths of {name}, register to register",
-        column="in block",
+        title=f"Deepest register-to-register paths of {name}",
+        column="block",
         numbers=["gates"],
         rows=[[path.block, f"{path.depth}"] for path in paths],
         notes=[
@@ -84,9 +84,9 @@ def path_sheet(name: str, paths: Sequence[DeepPath]) -> Sheet:
 
 
 def block_sheet(measured: Measurement) -> Sheet:
-    """Return the blocks of a machine, the costliest first."""
+    """Return the table of blocks of a machine, the largest first."""
     has_area = measured.area is not None
-    numbers = ["instances", "cells", "NAND2 eq", "flip-flops", "SRAM bits", "depth"]
+    numbers = ["instances", "cells", "NAND2", "flip-flops", "SRAM bits", "depth"]
     rows = [
         [
             *(f"{block.name} ({', '.join(block.groups)})", f"{block.instances:,}"),
@@ -103,14 +103,14 @@ def block_sheet(measured: Measurement) -> Sheet:
         numbers=[*numbers, *(["um2"] if has_area else []), "share"],
         rows=rows,
         notes=[
-            "Figures of a block are of one instance, without the blocks it instantiates and "
-            "without SRAM; depth includes them."
+            "Figures of a block are for one instance, without the blocks it instantiates and "
+            "without SRAM. Depth includes the blocks it instantiates, share all its instances."
         ],
     )
 
 
 def memory_sheet(measured: Measurement, pricing: Pricing) -> Sheet:
-    """Return the memories of a machine and what each was tiled from."""
+    """Return the table of memories of a machine, with their macros."""
     rows = [
         [
             f"{row['depth']} x {row['width']} {row['ports']}",
@@ -122,13 +122,13 @@ def memory_sheet(measured: Measurement, pricing: Pricing) -> Sheet:
     return Sheet(
         title=f"Memories of {measured.name}",
         column="words x bits, ports",
-        numbers=["count", "bits", "NAND2 eq", "each made of"],
+        numbers=["count", "bits", "NAND2", "macros of each"],
         rows=rows,
     )
 
 
 def comparison_sheet(machines: Sequence[Measurement], pricing: Pricing) -> Sheet:
-    """Return machines beside each other, each with its ratio to the first."""
+    """Return the comparison of machines, each with its ratio to the first."""
     sums = [
         {group.name: group.nand2 for group in group_measurements(measured, pricing)}
         for measured in machines
@@ -144,16 +144,16 @@ def comparison_sheet(machines: Sequence[Measurement], pricing: Pricing) -> Sheet
     for figure in depths[1:]:
         depth += [figure, ""]
     return Sheet(
-        title="NAND2 equivalents, SRAM among them",
+        title="NAND2 equivalents, including SRAM",
         column="group",
         numbers=numbers,
         rows=[*rows, depth],
-        sums=compared("in all", list(wholes)),
+        sums=compared("total", list(wholes)),
     )
 
 
 def compared(name: str, figures: Sequence[float | None]) -> list[str]:
-    """Return a row of figures, each but the first with its ratio to that."""
+    """Return a row of figures, with the ratio of each to the first."""
     first = figures[0]
     cells = [name, "" if first is None else f"{first:,.0f}"]
     for figure in figures[1:]:
@@ -163,14 +163,14 @@ def compared(name: str, figures: Sequence[float | None]) -> list[str]:
 
 
 def resource_sheet(name: str, taken: Resources, technology: Technology) -> Sheet:
-    """Return what the groups of a machine take of an FPGA."""
+    """Return the table of FPGA resources by group."""
     return Sheet(
         title=f"{name} on {technology.name}",
         column="group",
         numbers=[*(resource.upper() for resource in RESOURCES), "share of LUT"],
         rows=[resource_row(group, sums, taken) for group, sums in taken.groups.items()],
-        sums=resource_row("in all", taken.whole, taken),
-        notes=[f"A BRAM is {technology.bram}. {SUMS_NOTE}"],
+        sums=resource_row("total", taken.whole, taken),
+        notes=[f"BRAM: {technology.bram}. {SUMS_NOTE}"],
     )
 
 
@@ -182,7 +182,7 @@ def resource_row(name: str, sums, taken: Resources) -> list[str]:
 
 
 def resource_blocks_sheet(name: str, taken: Resources) -> Sheet:
-    """Return what one instance of each block takes, the costliest first."""
+    """Return the table of resources of one instance of each block, the largest first."""
     blocks = sorted(taken.blocks.items(), key=lambda item: -item[1][0] * item[1][1]["lut"])
     return Sheet(
         title=f"Blocks of {name}",

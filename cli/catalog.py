@@ -9,18 +9,17 @@ from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
 from ..sim.run.exact_kernels import EXACT_KERNELS
+from ..sim.run.loading import MODEL
 from .gemm import DIMENSIONS, HOST_KERNEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
 __all__ = ["ENGINES", "MODEL", "kernel_names", "list_all", "version"]
 
 ENGINES = {
-    "verilator": "the RTL as compiled C++, fast; the default",
-    "amaranth": "the RTL on Amaranth's own simulator, slow; small presets",
-    "iss": "instruction-set model, fastest, counts no cycles; programs for cores",
+    "verilator": "RTL compiled to C++; the default",
+    "amaranth": "RTL on Amaranth's simulator; slow, for small presets",
+    "iss": "instruction-set model; fastest, no cycles, only programs on the cores",
 }
-#: The engine that has no RTL.
-MODEL = "iss"
 
 
 def version() -> str:
@@ -29,25 +28,25 @@ def version() -> str:
 
 
 def kernel_names() -> list[str]:
-    """Return the kernels: each is a folder of its own."""
+    """Return the names of the kernels, one per folder."""
     return sorted(module.name for module in pkgutil.iter_modules(kernels.__path__) if module.ispkg)
 
 
 def kernel_summary(name: str) -> dict[str, str]:
-    """Return what a kernel computes, its dimensions in the order of ``--size``, and on what."""
+    """Return a kernel's description, its dimensions in the order of ``--size``, and its units."""
     module = importlib.import_module(f"{kernels.__name__}.{name}")
     on_matrix = name in EXACT_KERNELS
     dimensions = DIMENSIONS if on_matrix else find_kernel(name).dimensions
     where = {HOST_KERNEL: "matrix unit"}.get(name, "cores and matrix unit")
     return {
-        "what it computes": (module.__doc__ or "").strip().partition("\n")[0],
+        "description": (module.__doc__ or "").strip().partition("\n")[0],
         "size": " x ".join(dimensions),
         "runs on": where if on_matrix else "cores",
     }
 
 
 def preset_summary(config: ClusterConfig) -> dict[str, str]:
-    """Return what tells one preset from another."""
+    """Return the main parameters of a preset."""
     shared, axi = config.shared, config.axi
     core = config.core
     return {
@@ -70,7 +69,7 @@ def list_all(*, json: JsonOption = None):
     """List presets, kernels, engines and versions."""
     presets = {name: preset_summary(config) for name, config in PRESETS.items()}
     arrays = {
-        name: f"{matrix.rows}x{matrix.columns} {matrix.operand}, for spica fpga alone"
+        name: f"{matrix.rows}x{matrix.columns} {matrix.operand}; only for spica fpga"
         for name, matrix in ARRAYS.items()
     }
     summaries = {name: kernel_summary(name) for name in kernel_names()}

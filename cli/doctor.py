@@ -1,4 +1,4 @@
-"""``spica doctor``: what is installed, what is missing, how to get it."""
+"""``spica doctor``: check of the installation, with a fix for every missing component."""
 
 import importlib.metadata
 import os
@@ -18,13 +18,13 @@ from .options import JsonOption, JsonOutput, new_table, standard_output
 __all__ = ["doctor"]
 
 MISSING = 2
-#: What packages of an extra are for.
+#: Purpose of the packages of an extra.
 EXTRAS = {"fpga": "bitstreams", "dev": "tests"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing looked for: what it is for, what was found, and how to get it if nothing was."""
+    """Component of the installation: purpose, version found, and the fix if it is missing."""
 
     name: str
     purpose: str
@@ -40,12 +40,12 @@ class Finding:
 
 
 def package_findings() -> list[Finding]:
-    """Look for every package Spica depends on."""
+    """Return the findings for all packages that Spica depends on."""
     findings = []
     for requirement in importlib.metadata.requires("spica") or []:
         name, _, marker = requirement.partition(";")
         package = re.split(r"[<>=~!\[( ]", name.strip())[0]
-        if package == "spica":  # its tests need what its bitstreams do
+        if package == "spica":  # the extra `dev` includes `fpga`
             continue
         try:
             found = importlib.metadata.version(package)
@@ -54,7 +54,7 @@ def package_findings() -> list[Finding]:
         findings.append(
             Finding(
                 name=package,
-                purpose=next((what for of, what in EXTRAS.items() if of in marker), "Spica itself"),
+                purpose=next((what for of, what in EXTRAS.items() if of in marker), "Spica"),
                 found=found,
                 remedy=f"pip install '{name.strip()}'",
                 required="extra" not in marker,
@@ -64,35 +64,35 @@ def package_findings() -> list[Finding]:
 
 
 def model_compiler() -> str:
-    """Return the compiler of models."""
+    """Return the C++ compiler of simulation models."""
     compiler = find_compiler()
     return f"{compiler.version} ({' '.join(compiler.command)})"
 
 
 def verilator() -> str:
-    """Return the Verilator of models."""
+    """Return the Verilator of simulation models."""
     found = find_verilator()
     return f"{found.version} ({found.program})"
 
 
 def program_compiler() -> str:
-    """Return the compiler of programs for cores."""
+    """Return the compiler of programs for the cores."""
     return f"ziglang {compiler_version()}"
 
 
 def tool_findings() -> list[Finding]:
-    """Look for the programs behind the engines."""
+    """Return the findings for the tools of engines and tests."""
     findings = [
         Finding(
             name="Python",
-            purpose="everything",
+            purpose="Spica",
             found=f"{platform.python_version()}, {sys.executable}",
         )
     ]
     for name, purpose, look in (
-        ("C++ compiler", "engines verilator and iss", model_compiler),
+        ("C++ compiler", "engines verilator, iss", model_compiler),
         ("Verilator", "engine verilator", verilator),
-        ("C compiler for cores", "kernels and programs", program_compiler),
+        ("C compiler for cores", "kernels, programs", program_compiler),
     ):
         try:
             found, remedy = look(), ""
@@ -100,8 +100,8 @@ def tool_findings() -> list[Finding]:
             found, remedy = None, str(error)
         findings.append(Finding(name=name, purpose=purpose, found=found, remedy=remedy))
     for program, purpose, remedy in (
-        ("iverilog", "the cocotb test", "apt-get install iverilog"),
-        ("gtkwave", "looking at traces", "apt-get install gtkwave, or any viewer of VCD"),
+        ("iverilog", "cocotb test", "apt-get install iverilog"),
+        ("gtkwave", "waveforms", "apt-get install gtkwave, or another VCD viewer"),
     ):
         findings.append(
             Finding(
@@ -116,21 +116,21 @@ def tool_findings() -> list[Finding]:
 
 
 def cache_finding() -> Finding:
-    """Look at the folder of built models."""
+    """Return the finding for the cache folder."""
     folder = cache_directory()
     parent = next(part for part in (folder, *folder.parents) if part.exists())
     writable = parent.is_dir() and os.access(parent, os.W_OK)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return Finding(
         name="cache",
-        purpose="built models and synthesis",
+        purpose="built models, synthesis",
         found=f"{folder}, {size / 1e6:,.0f} MB" if writable else None,
-        remedy=f"{folder} cannot be written: set SPICA_CACHE to a folder that can",
+        remedy=f"{folder} is not writable; set SPICA_CACHE to a writable folder",
     )
 
 
 def doctor(*, json: JsonOption = None) -> int:
-    """Tell what is installed, what is missing and how to get it; exit code 2 if Spica lacks it."""
+    """Check the installation; exit code 2 if a required component is missing."""
     findings = [*tool_findings(), cache_finding(), *package_findings()]
     missing = [finding for finding in findings if finding.verdict == "missing"]
     result = {
@@ -144,8 +144,8 @@ def doctor(*, json: JsonOption = None) -> int:
 
 
 def show(findings: list[Finding], missing: list[Finding]):
-    """Print the table and a verdict."""
-    table = new_table("What Spica finds here", "", "what", "for", "found, or how to get it")
+    """Print the table and the conclusion."""
+    table = new_table("Installation", "status", "component", "used for", "version, or fix")
     for finding in findings:
         table.add_row(
             finding.verdict, finding.name, finding.purpose, finding.found or finding.remedy
@@ -153,6 +153,6 @@ def show(findings: list[Finding], missing: list[Finding]):
     out = standard_output()
     out.print(table)
     if missing:
-        out.print(f"Spica cannot run all it should: {len(missing)} missing.")
+        out.print(f"Not ready: required components missing: {len(missing)}.")
     else:
-        out.print("Spica has all it needs.")
+        out.print("Ready: every required component is installed.")

@@ -1,4 +1,4 @@
-"""Files that appear whole under their names, or not at all."""
+"""Output files that appear complete or not at all."""
 
 import os
 from collections.abc import Sequence
@@ -10,27 +10,27 @@ __all__ = ["Draft", "write_together"]
 
 
 class Draft:
-    """A file written beside its place and renamed when it is complete.
+    """Output file: written beside its place and renamed when it is complete.
 
-    Opened before the work whose result it takes, so that a place nobody can write to is refused
-    at once. Used as a context manager, it leaves nothing behind unless `commit` was called.
+    It is opened before the work, so that an unwritable place is refused at once. As a context
+    manager it leaves no file behind unless `commit` was called.
 
     Parameters
     ----------
     path : str or Path
-        The place. Folders above it are made. A device or a pipe is written to as it is.
+        The place. Missing folders above it are created. A device or pipe is written directly.
 
     """
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
         if self.path.is_dir():
-            raise UserError(f"an output must be a file, and {self.path} is a folder")
+            raise UserError(f"an output must be a file, not the folder {self.path}")
         above = next(folder for folder in self.path.absolute().parents if folder.exists())
         if not above.is_dir():
             raise UserError(f"cannot write {self.path}: {above} is not a folder")
         self.special = self.path.exists() and not self.path.is_file()
-        # Whoever writes it may go by the suffix.
+        # Writers may select a format by the suffix.
         name = f".{self.path.stem}.{os.getpid()}.draft{self.path.suffix}"
         draft = self.path.with_name(name)
         self.draft = self.path if self.special else draft
@@ -45,7 +45,7 @@ class Draft:
             raise _unwritable(self.path, error) from None
 
     def write(self, text: str):
-        """Put `text` into the draft, down to the disk."""
+        """Write `text` to the draft and flush it to the disk."""
         try:
             with self.draft.open("w", encoding="utf-8") as file:
                 file.write(text)
@@ -57,7 +57,7 @@ class Draft:
             raise _unwritable(self.path, error) from None
 
     def commit(self):
-        """Give the file its name."""
+        """Rename the draft to its place."""
         if not self.special:
             try:
                 os.replace(self.draft, self.path)
@@ -66,7 +66,7 @@ class Draft:
                 raise _unwritable(self.path, error) from None
 
     def discard(self):
-        """Leave nothing behind."""
+        """Remove the draft."""
         if not self.special:
             self.draft.unlink(missing_ok=True)
 
@@ -78,7 +78,7 @@ class Draft:
 
 
 def write_together(texts: Sequence[tuple[Path, str]]):
-    """Write every file of `texts` in full before the first takes its name."""
+    """Write all files of `texts` completely before the first is renamed to its place."""
     drafts: list[Draft] = []
     try:
         for path, text in texts:

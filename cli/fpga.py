@@ -1,4 +1,4 @@
-"""``spica fpga``: a bitstream with a preset that tests itself, for a board."""
+"""``spica fpga``: bitstream of a preset with a self-test, for a board."""
 
 import tempfile
 from pathlib import Path
@@ -13,13 +13,22 @@ from ..hw.emit.emitter import emit
 from ..sim.run.fpga_self_test import BAUD, test_of, verdict_of
 from ..synth.fpga.bitstream import Build, board_top, build_bitstream, require_tools
 from ..synth.fpga.boards import find_board
-from .options import JsonOption, JsonOutput, SetOption, changed, choose, new_table, standard_output
+from .options import (
+    Flag,
+    JsonOption,
+    JsonOutput,
+    SetOption,
+    changed,
+    choose,
+    new_table,
+    standard_output,
+)
 from .progress import ProgressDisplay
 
 __all__ = ["fpga"]
 
 DESIGN = "self_test"
-#: What the folder of a build holds in the end.
+#: Files of a build.
 FILES = ("design.bit", f"{DESIGN}.v", "board.v", "route.log", "report.json")
 TOO_SLOW = 1
 
@@ -33,27 +42,27 @@ def fpga(
     frequency: float | None = None,
     seed: int = 1,
     simulate: bool = True,
-    force: Annotated[bool, Parameter(negative=())] = False,
+    force: Flag = False,
     settings: SetOption = (),
     json: JsonOption = None,
 ) -> int:
-    """Build a bitstream in which a preset computes a product and checks it.
+    """Build a bitstream with a self-test: a preset computes a matrix product and checks it.
 
-    Its lights show passed, failed and running; the serial line of 115,200 baud tells the verdict
-    and the cycles it took, twice a second. The same design is simulated first.
+    LEDs show pass, fail and running. The serial port, at 115,200 baud, sends the verdict and the
+    cycle count twice a second. The design is simulated before it is built.
 
     Parameters
     ----------
     board
-        A board that amaranth-boards knows, with an ECP5 or an iCE40, as ulx3s_85f.
+        Board of amaranth-boards with an ECP5 or an iCE40, for example ulx3s_85f.
     preset
-        A preset of `spica list`, or nano, an array of 2 x 2 that fits small iCE40s.
+        Preset of `spica list`, or nano, a 2 x 2 array that fits small iCE40s.
     output
-        The folder for the bitstream, made if it does not exist.
+        Folder of the bitstream; created if it does not exist.
     frequency
-        MHz that placing and routing aim at; the board's clock if not given.
+        Target of placement and routing in MHz; default: the board's clock.
     seed
-        Of the operands and of the placer.
+        Seed of the operands and of the placer.
     simulate
         Simulate the design before it is built.
     force
@@ -69,8 +78,8 @@ def fpga(
     wanted = target.frequency if frequency is None else 1e6 * frequency
     if not target.frequency <= wanted <= 1e9:
         raise UserError(
-            f"--frequency must be the board's clock, {target.frequency / 1e6:g} MHz, to 1000, "
-            f"not {frequency:g}"
+            f"--frequency must be between the board's clock, {target.frequency / 1e6:g} MHz, and "
+            f"1000 MHz, not {frequency:g}"
         )
     require_free(output, force)
     test = test_of(config, target.frequency, seed)
@@ -81,7 +90,9 @@ def fpga(
                 progress("simulating", 0, 0)
                 verdict, cycles = verdict_of(test, progress)
                 if verdict != "pass":
-                    raise UserError(f"the test must pass in simulation, and it ends as {verdict}")
+                    raise UserError(
+                        f"the self-test must pass in simulation, not end with {verdict}"
+                    )
             progress("generating Verilog", 0, 0)
             verilog = emit(test, DESIGN).verilog
             folder = Path(name)
@@ -108,37 +119,37 @@ def fpga(
             "bitstream": str(output / "design.bit"),
         })
     if people:
-        show(build, f"{preset} on {board}, {target.device}")
+        show(build, f"Resources: {preset} on {board}, {target.device}")
         out = standard_output()
         out.print(
-            f"{build.fmax / 1e6:.1f} MHz at most, by the router's report; the board's clock is "
-            f"{target.frequency / 1e6:g} MHz."
+            f"Maximum frequency: {build.fmax / 1e6:.1f} MHz by the router; board clock: "
+            f"{target.frequency / 1e6:g} MHz"
         )
         if build.critical:
-            out.print(f"Slowest path: {' > '.join(build.critical)}", soft_wrap=True)
+            out.print(f"Critical path: {' > '.join(build.critical)}", soft_wrap=True)
         if cycles is not None:
             out.print(
-                f"In simulation it passes after {cycles:,} cycles; the serial line of {BAUD:,} "
-                f"baud must say: spica pass {cycles:08x}"
+                f"Simulation: pass after {cycles:,} cycles; expected at the serial port, "
+                f"{BAUD:,} baud: spica pass {cycles:08x}"
             )
         out.print(f"{output / 'design.bit'}: {len(build.bitstream):,} bytes", soft_wrap=True)
         if not meets:
-            out.print("It is slower than the board's clock, so it may fail there.")
+            out.print("Timing not met: the design may fail at the board's clock.")
     return 0 if meets else TOO_SLOW
 
 
 def require_free(output: Path, force: bool):
-    """Raise if something in the folder would be replaced, or it cannot be one."""
+    """Raise if `output` is not a folder, or a file in it would be replaced without `force`."""
     if output.exists() and not output.is_dir():
-        raise UserError(f"--output must be a folder, and {output} is a file")
+        raise UserError(f"--output must be a folder, not the file {output}")
     there = [file for file in FILES if (output / file).exists()]
     if there and not force:
         raise UserError(f"{output} already holds {', '.join(there)}; --force replaces them")
 
 
 def show(build: Build, title: str):
-    """Print what is used of the chip."""
-    table = new_table(title, "places", numbers=["used", "of", "share"])
+    """Print the resources used of the device."""
+    table = new_table(title, "resource", numbers=["used", "available", "share"])
     for kind, places in sorted(build.used.items()):
         share = places["used"] / places["available"] if places["available"] else 0
         table.add_row(kind, f"{places['used']:,}", f"{places['available']:,}", f"{share:.1%}")

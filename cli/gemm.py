@@ -1,4 +1,4 @@
-"""The kernel that a host commands: from checked options to its report."""
+"""Runs of the host-driven kernel, from checked options to the exit code."""
 
 import dataclasses
 from contextlib import nullcontext
@@ -10,13 +10,12 @@ from ..hw.config.arithmetic import ARITHMETIC
 from ..hw.config.rtl_support import require_rtl
 from ..kernels.gemm.data import KINDS
 from ..sim.engine.verilator_engine import GATINGS
-from ..sim.report.cycle_account import report
 from ..sim.run.command_run import RunOptions, run_kernel
 from ..sim.trace import OVERVIEW_SUFFIXES
 from .files import Draft
 from .options import JsonOutput, choose
 from .progress import ProgressDisplay
-from .saving import is_unfinished
+from .results import deliver, deliver_failure
 from .sizes import require_at_least
 
 __all__ = [
@@ -31,22 +30,21 @@ __all__ = [
 
 HOST_KERNEL = "gemm"
 DIMENSIONS = ("m", "n", "k")
-FAIL = 1
 TRACES = (".vcd", *OVERVIEW_SUFFIXES)
 C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
 
 
 def require_choices(c_format: str | None, data: str | None):
-    """Raise unless the format of C and the kind of operands, if given, are known ones."""
+    """Raise unless the format of C and the kind of operands are known."""
     if data is not None:
-        choose("kind of data", data, KINDS)
+        choose("--data", data, KINDS)
     if c_format is not None:
-        choose("format of C", c_format, C_FORMATS)
+        choose("--c", c_format, C_FORMATS)
 
 
 def require_sound(options: RunOptions):
-    """Raise unless every option is one that a run can have."""
-    choose("gating", options.gating, GATINGS)
+    """Raise unless every option has a valid value."""
+    choose("--gating", options.gating, GATINGS)
     if options.trace is not None:
         choose("suffix of --trace", Path(options.trace).suffix, TRACES)
     require_choices(options.c_format, options.data)
@@ -62,7 +60,7 @@ def run_gemm(
     options: RunOptions,
     json: str | None,
 ) -> int:
-    """Run one product, whose options are sound, and report; return the exit code."""
+    """Run one product and report the result; return the exit code."""
     require_rtl(config)
     trace = None if options.trace is None else Path(options.trace)
     with JsonOutput(json) as output, Draft(trace) if trace else nullcontext() as waveform:
@@ -71,40 +69,38 @@ def run_gemm(
         try:
             with ProgressDisplay() as progress:
                 result = run_kernel(HOST_KERNEL, preset, config, m, n, k, options, progress)
-        except MachineError:
-            keep(waveform)  # what was recorded before the fault is what one looks at
+        except MachineError as error:
+            keep(waveform)  # the cycles before the fault are the ones to look at
+            deliver_failure(error, output)
             raise
         keep(waveform)
-        if is_unfinished(result):
-            output.write(result)
-            return 0
-        if output.write(result):
-            print(report(result), end="")
-    return 0 if result["check"]["verdict"] == "pass" else FAIL
+        return deliver(result, output)
 
 
 def is_overview(trace: Path | None) -> bool:
-    """Return whether a trace tells what every engine did."""
+    """Return whether a trace is a timeline of the whole cluster."""
     return trace is not None and trace.suffix in OVERVIEW_SUFFIXES
 
 
 def parsed_window(
     window: str | None, trace: Path | None, engine: str, *, waveform: bool = True
 ) -> tuple[int, int] | None:
-    """Return the first cycle of ``--trace-window`` and the one after its last."""
+    """Return the first cycle of ``--trace-window`` and the cycle after the last."""
     if window is None:
         return None
     if trace is None:
-        raise UserError("--trace-window needs --trace, the file to write to")
+        raise UserError("--trace-window needs --trace")
     if waveform and engine != "verilator":
-        raise UserError(f"--trace-window needs --engine verilator; {engine} traces every cycle")
+        raise UserError(
+            f"--trace-window needs --engine verilator; engine {engine} traces every cycle"
+        )
     first, _, end = window.partition(":")
     if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
-        raise UserError(f"--trace-window must be first:end, two rising cycles, not {window!r}")
+        raise UserError(f"--trace-window must be first:end with first below end, not {window!r}")
     return int(first), int(end)
 
 
 def keep(trace: Draft | None):
-    """Give a trace its name, if one was written."""
+    """Rename a trace to its place, if it was written."""
     if trace is not None and trace.draft.stat().st_size:
         trace.commit()

@@ -1,4 +1,4 @@
-"""``spica generate``: Verilog, description and C header of a preset."""
+"""``spica generate``: Verilog, JSON description and C header of a preset."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +12,12 @@ from ..hw.emit.emission import Emission
 from ..hw.emit.sram_macros import MacroLimits
 from ..sim.engine.emission_cache import emit_cached
 from .files import write_together
-from .options import JsonOption, JsonOutput, SetOption, configured, standard_output
+from .options import Flag, JsonOption, JsonOutput, SetOption, configured, standard_output
 from .progress import ProgressDisplay
 
 __all__ = ["generate"]
 
-MARK_BYTES = 200  # the mark stands within so many bytes of a file's start
+MARK_BYTES = 200  # the mark lies within this many bytes from the start of a file
 
 
 def generate(
@@ -25,38 +25,38 @@ def generate(
     /,
     *,
     output: Annotated[Path, Parameter(name=("--output", "-o"))],
-    force: Annotated[bool, Parameter(negative=())] = False,
-    sram_macros: Annotated[bool, Parameter(negative=())] = False,
+    force: Flag = False,
+    sram_macros: Flag = False,
     sram_minimum: int | None = None,
     sram_words: int | None = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ):
-    """Write a preset's Verilog, its description in JSON and its C header into a folder.
+    """Write the Verilog, the JSON description and the C header of a preset.
 
-    Files of the same names that Spica wrote are replaced; others are not touched.
+    Files of the same names that Spica wrote are replaced; other files are kept.
 
     Parameters
     ----------
     preset
-        A preset of `spica list`.
+        Preset of `spica list`.
     output
-        The folder, made if it does not exist.
+        Folder of the files; created if it does not exist.
     force
-        Replace files of the same names whoever wrote them.
+        Replace files of the same names, even if Spica did not write them.
     sram_macros
-        Leave memories to SRAM macros: instances of wrappers, one for each shape, which are in
-        a file of their own as they behave (docs/integration.md).
+        Instantiate SRAM macros for large memories: one wrapper module per shape, with behavioural
+        models in a separate file (docs/integration.md).
     sram_minimum
-        Keep memories of fewer bits as they are; 1024 unless given.
+        Smallest memory, in bits, that becomes a macro; default: 1024.
     sram_words
-        Keep memories of fewer words as they are; 32 unless given.
+        Smallest memory, in words, that becomes a macro; default: 32.
 
     """
     config = configured(preset, settings)
     require_rtl(config)
     if output.exists() and not output.is_dir():
-        raise UserError(f"--output must be a folder, and {output} is a file")
+        raise UserError(f"--output must be a folder, not the file {output}")
     limits = macro_limits(sram_macros, sram_minimum, sram_words)
     endings = [".v", ".h", ".json"] + (["_sram.v"] if limits else [])
     paths = [output / f"{preset}{ending}" for ending in endings]
@@ -80,21 +80,21 @@ def generate(
             out.print(f"{output / name}: {len(text.splitlines()):,} lines", soft_wrap=True)
         if emission.srams is not None:
             shapes, srams = len(emission.srams), count_srams(emission)
-            out.print(f"{srams:,} memories of {shapes} shapes are left to macros")
+            out.print(f"SRAM macros: {srams:,} memories of {shapes} shapes")
 
 
 def count_srams(emission: Emission) -> int:
-    """Return how many memories are left to macros."""
+    """Return the number of memories that are SRAM macros."""
     return sum(sram.instances for sram in emission.srams or ())
 
 
 def macro_limits(asked: bool, minimum: int | None, words: int | None) -> MacroLimits | None:
-    """Return what the options say of macros; None where memories stay as they are."""
+    """Return the limits of ``--sram-...``; None without ``--sram-macros``."""
     given = {"bits": ("--sram-minimum", minimum), "words": ("--sram-words", words)}
     options = [option for option, value in given.values() if value is not None]
     if not asked:
         if options:
-            raise UserError(f"{options[0]} must come with --sram-macros, not alone")
+            raise UserError(f"{options[0]} needs --sram-macros")
         return None
     try:
         return MacroLimits(**{
@@ -105,12 +105,12 @@ def macro_limits(asked: bool, minimum: int | None, words: int | None) -> MacroLi
 
 
 def refuse_foreign(paths: list[Path]):
-    """Raise if a file that would be replaced was not written by Spica."""
+    """Raise if a file to be replaced was not written by Spica."""
     for path in paths:
         if not path.exists():
             continue
         if path.is_dir():
-            raise UserError(f"{path} is a folder where a file must go; choose another --output")
+            raise UserError(f"{path} is a folder, not a file; choose another --output")
         with path.open("rb") as file:
             if MARK.encode() not in file.read(MARK_BYTES):
                 raise UserError(f"{path} was not written by Spica; --force replaces it")

@@ -1,4 +1,4 @@
-"""The command line as a whole: parse, call, and turn errors into sentences and exit codes."""
+"""Command line: commands, and the exit code and message of every error."""
 
 import os
 import sys
@@ -11,12 +11,12 @@ from . import area, catalog, doctor, fpga, generate, resume, run
 
 __all__ = ["app", "main"]
 
-FAIL = 1  # the machine computed a wrong value, faulted or hung
+FAILED = 1  # the check fails, or the machine faults or hangs
 BAD_INPUT = 2
 
 app = App(
     name="spica",
-    help="Generate GPU clusters in RTL, run kernels on them, and measure what they cost.",
+    help="Generate GPU clusters in RTL, run kernels on them, and measure their area.",
     version=catalog.version,
     result_action="return_value",
     suppress_keyboard_interrupt=False,
@@ -31,7 +31,7 @@ app.command(fpga.fpga)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 right, 1 a wrong machine, 2 bad input."""
+    """Run one command and return its exit code: 0 pass, 1 fail, 2 bad input."""
     try:
         code = app(arguments, exit_on_error=False, print_error=False) or 0
         sys.stdout.flush()
@@ -39,18 +39,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         return complain(" ".join(str(error).split()), BAD_INPUT)
     except UserError as error:
-        return complain(str(error), BAD_INPUT)  # what a compiler says has lines
+        return complain(str(error), BAD_INPUT)  # messages of compilers have several lines
     except MachineError as error:
-        print(f"spica: {error}", file=sys.stderr)  # a report of several lines stays one
-        return FAIL
+        print(f"spica: {error}", file=sys.stderr)  # a report keeps its lines
+        return FAILED
     except KeyboardInterrupt:
         return complain("interrupted", 130)
     except BrokenPipeError:
-        # The reader of a pipe left; what is still buffered has nowhere to go.
+        # The reader closed the pipe: discard the buffered output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except MemoryError:
-        return complain("there is not enough memory for this; choose a smaller size", BAD_INPUT)
+        return complain("not enough memory for this run; choose a smaller size", BAD_INPUT)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return complain(f"{place}{(error.strerror or str(error)).lower()}", BAD_INPUT)
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("SPICA_DEBUG"):
             raise
         kind = type(error).__name__
-        return complain(f"{kind}: {error} (SPICA_DEBUG=1 shows where)", FAIL)
+        return complain(f"{kind}: {error} (set SPICA_DEBUG=1 for the traceback)", FAILED)
 
 
 def complain(sentence: str, code: int) -> int:

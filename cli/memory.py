@@ -1,4 +1,4 @@
-"""Options of memory: what is behind the machine, and which of it a program may touch."""
+"""Options of memory: memory model, and memory that a program may access."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,20 +12,20 @@ __all__ = ["given", "memory_of", "parsed_region"]
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given; the others have their defaults where they are used."""
+    """Return the options that are given."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def memory_of(
     seed: int, of_dram: Mapping[str, float | None], of_memory: Mapping[str, float | None]
 ) -> CoreMemoryConfig | DramConfig | None:
-    """Return what is behind the cores, None if nothing was said of it."""
+    """Return the memory model that the options select; None without an option of memory."""
     dram = given(bytes_per_cycle=of_dram["--dram-bandwidth"], latency=of_dram["--dram-latency"])
     timing = given(**{name.removeprefix("--memory-"): of_memory[name] for name in of_memory})
     if dram and timing:
         raise UserError(
-            "--dram-... and --memory-... must not be given together: there is DRAM behind the "
-            "whole cluster, or a simple memory at the ports of its cores"
+            "--dram-... and --memory-... exclude each other: the first select a cluster with DRAM, "
+            "the second cores with a simple memory"
         )
     try:
         if timing:
@@ -35,11 +35,12 @@ def memory_of(
     try:
         return DramConfig(**dram) if dram else None
     except ValueError as error:
-        raise UserError(f"DRAM: {error}") from None
+        text = str(error).replace("bytes_per_cycle", "bandwidth", 1)
+        raise UserError(f"--dram-{text}") from None
 
 
 def parsed_region(text: str) -> tuple[int, int]:
-    """Return address and bytes of ``--allow-region``."""
+    """Return address and size in bytes of ``--allow-region``."""
     try:
         address, nbytes = (int(part, 0) for part in text.split(":"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What several commands share: options, the choice of a config, output."""
+"""Options, selection of a config, and output that several commands share."""
 
 import difflib
 import json
@@ -19,6 +19,7 @@ from .files import Draft
 Config = TypeVar("Config")
 
 __all__ = [
+    "Flag",
     "JsonOption",
     "JsonOutput",
     "SetOption",
@@ -30,37 +31,41 @@ __all__ = [
     "standard_output",
 ]
 
+#: An option that is on if it is given.
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 SetOption = Annotated[
     tuple[str, ...],
     Parameter(
         name="--set",
         negative=(),
-        help="Change a field of the config, as in `--set matrix.rows=8`; may be repeated.",
+        show_default=False,
+        help="Set a field of the config, for example `--set matrix.rows=8`; may be repeated.",
     ),
 ]
 
 
 def not_an_option(kind: type, value: str | None):
-    """Refuse an option where a file must stand."""
+    """Refuse an option in place of a file."""
     if value is not None and value.startswith("-") and value != "-":
-        raise ValueError(f"a file must be named, not {value}")
+        raise ValueError(f"--json needs a file or -, not {value}")
 
 
 JsonOption = Annotated[
     str | None,
     Parameter(
         name="--json",
-        help="Write the result to this file as JSON; `-` prints it instead.",
+        help="Write the result as JSON to this file; `-` prints it to standard output.",
         allow_leading_hyphen=True,  # for `-`
         validator=not_an_option,
     ),
 ]
 
-WIDTH = 160  # of tables that do not go to a terminal, where nothing says how wide they may be
+#: Columns of output that does not go to a terminal.
+WIDTH = 160
 
 
 def console(stream, *, stderr: bool = False) -> Console:
-    """Return a console that is plain, and wide, unless `stream` is a terminal."""
+    """Return a console: of the terminal's width, or plain and `WIDTH` wide."""
     width = None if stream.isatty() else WIDTH
     return Console(stderr=stderr, width=width, highlight=False)
 
@@ -76,34 +81,35 @@ def standard_error() -> Console:
 
 
 def new_table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
-    """Return an empty table, ruled on a terminal and plain elsewhere; `numbers` align right."""
+    """Return an empty table, with rules only on a terminal; `numbers` are right-aligned."""
     ruled = sys.stdout.isatty()
     table = Table(title=title, title_justify="left", box=box.ROUNDED if ruled else None)
     table.show_header = any(columns)
-    for column in columns:
-        table.add_column(column)
+    for place, column in enumerate(columns):
+        # Names stay whole on a narrow terminal, other cells continue below.
+        table.add_column(column, no_wrap=place == 0, overflow="fold")
     for column in numbers:
         table.add_column(column, justify="right")
     return table
 
 
 def choose(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return `name` if it is `known`, else say what may have been meant."""
+    """Return `name` if it is `known`; otherwise raise `UserError` with a suggestion."""
     names = list(known)
     if name in names:
         return name
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
+    hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(names)}"
     raise UserError(f"unknown {kind} {name!r}; {hint}")
 
 
 def configured(preset: str, settings: Iterable[str]) -> ClusterConfig:
-    """Return the config of `preset` with the user's settings."""
+    """Return the config of a preset with the settings of ``--set``."""
     return changed(PRESETS[choose("preset", preset, PRESETS)], settings)
 
 
 def changed(config: Config, settings: Iterable[str]) -> Config:
-    """Return a config with the user's settings."""
+    """Return a config with the settings of ``--set``."""
     try:
         return override(config, settings)
     except ValueError as error:
@@ -111,12 +117,14 @@ def changed(config: Config, settings: Iterable[str]) -> Config:
 
 
 class JsonOutput:
-    """Where ``--json`` sends a result: a file that is opened at once, standard output, nowhere.
+    """Destination of ``--json``: a file, standard output, or none.
+
+    The file is opened before the work, so that an unwritable place is refused at once.
 
     Parameters
     ----------
     target : str or None
-        A file, ``-`` for standard output, None for nowhere.
+        A file, ``-`` for standard output, None for none.
 
     """
 
@@ -125,7 +133,7 @@ class JsonOutput:
         self.draft = None if target is None or self.prints else Draft(target)
 
     def write(self, result) -> bool:
-        """Deliver `result`; return whether standard output remains for people."""
+        """Write `result`; return whether standard output is free for a report."""
         text = json.dumps(result, indent=2, allow_nan=False) + "\n"
         if self.prints:
             print(text, end="")

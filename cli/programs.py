@@ -1,4 +1,4 @@
-"""Programs for the cores: kernels and users' own."""
+"""Runs of kernels and programs on the cores, from checked options to the exit code."""
 
 import codecs
 import dataclasses
@@ -8,12 +8,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from ..hw.base.errors import UserError
+from ..hw.base.errors import MachineError, UserError
 from ..hw.config import ClusterConfig
 from ..kernels.kernel import Kernel, find_kernel
-from ..sim.diagnose.diagnostics import ProgramError
 from ..sim.engine.verilator_engine import GATINGS
-from ..sim.report.program_report import simt_report
 from ..sim.run.core_executor import TRACES, WAVEFORM
 from ..sim.run.loading import SCHEDULES, SimtOptions
 from ..sim.run.program_run import run_program, run_simt
@@ -21,16 +19,14 @@ from .files import Draft
 from .gemm import keep
 from .options import JsonOutput, choose
 from .progress import ProgressDisplay
-from .saving import is_unfinished
+from .results import deliver, deliver_failure
 from .sizes import require_at_least
 
 __all__ = ["Terminal", "is_file_name", "is_waveform", "run_cores"]
 
-FAIL = 1
-
 
 class Terminal:
-    """Shows what a program prints as it comes, once the progress bar is out of its way."""
+    """Console of a program: stops the progress bar and prints output as it arrives."""
 
     def __init__(self, stream, display: ProgressDisplay):
         self.stream = stream
@@ -46,29 +42,29 @@ class Terminal:
         self.last = text[-1:] or self.last
 
     def finish(self):
-        """End a line that the program left open."""
+        """End the last line if the program did not."""
         if self.last != "\n":
             self(b"\n")
 
 
 def is_file_name(name: str) -> bool:
-    """Return whether a user means a file, not a kernel."""
+    """Return whether a name is a file, not a kernel."""
     return "." in name or "/" in name
 
 
 def is_waveform(trace: Path | None) -> bool:
-    """Return whether a trace is one of signals."""
+    """Return whether a trace is a waveform."""
     return trace is not None and trace.suffix == WAVEFORM
 
 
 def require_sound(options: SimtOptions):
-    """Raise unless every option is one that a run can have."""
-    choose("schedule", options.schedule, SCHEDULES)
-    choose("gating", options.gating, GATINGS)
+    """Raise unless every option has a valid value."""
+    choose("--schedule", options.schedule, SCHEDULES)
+    choose("--gating", options.gating, GATINGS)
     if options.trace is not None:
         choose("suffix of --trace", options.trace.suffix, TRACES)
     if not 0 <= options.optimize <= 3:
-        raise UserError(f"--optimize must be 0 to 3, not {options.optimize}")
+        raise UserError(f"--optimize must be between 0 and 3, not {options.optimize}")
     limits = {"--max-instructions": options.max_instructions, "--max-cycles": options.max_cycles}
     require_at_least(1, limits)
 
@@ -82,16 +78,16 @@ def run_cores(
     json: str | None,
     kernel: Kernel | None = None,
 ) -> int:
-    """Run a kernel, or a program from files, and report; return the exit code.
+    """Run a kernel, or a program from files, and report the result; return the exit code.
 
     Parameters
     ----------
     names : list of str
-        A kernel, or files.
+        Name of a kernel, or files of a program.
     sizes : callable
-        Returns the sizes of a kernel's dimensions.
+        Returns the sizes of a kernel by its dimensions.
     kernel : Kernel or None
-        The kernel of that name, where it depends on the machine; None for that of its folder.
+        The kernel, if it depends on the machine; None for the kernel of the folder of that name.
 
     """
     require_sound(options)
@@ -113,16 +109,9 @@ def run_cores(
                         result = run_simt(kernel, preset, config, chosen, options, **shared)
                 finally:
                     terminal.finish()
-        except ProgramError as error:
-            keep(draft)  # what was recorded before the end is what one looks at
-            what = {"program": names} if is_file_name(names[0]) else {"kernel": names[0]}
-            diagnostics = {"check": {"verdict": "fail"}, "diagnostics": error.diagnostics}
-            output.write({"preset": preset, **what, **diagnostics})
+        except MachineError as error:
+            keep(draft)  # the cycles before the end are the ones to look at
+            deliver_failure(error, output)
             raise
         keep(draft)
-        if is_unfinished(result):
-            output.write(result)
-            return 0
-        if output.write(result):
-            print(simt_report(result), end="")
-    return 0 if result["check"]["verdict"] == "pass" else FAIL
+        return deliver(result, output)

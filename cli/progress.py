@@ -1,4 +1,4 @@
-"""What goes on, on standard error: a bar on a terminal, a line per stage elsewhere."""
+"""Progress on standard error: a bar on a terminal, otherwise one line per stage."""
 
 from collections.abc import Callable
 
@@ -10,9 +10,9 @@ __all__ = ["ProgressDisplay", "counting_blocks"]
 
 
 class ProgressDisplay:
-    """A callable that shows a sentence, the pieces done and the pieces in all.
+    """Progress display: a callable that takes a stage, the steps done and all steps.
 
-    A context manager: the bars disappear at its end, the plain lines stay.
+    It is a context manager. At its end bars disappear and lines stay.
     """
 
     def __init__(self):
@@ -54,7 +54,7 @@ class ProgressDisplay:
 def counting_blocks(
     tell: Callable[[str, int, int], object], name: str
 ) -> Callable[[str, int], None]:
-    """Tell that a machine is elaborated; return what tells, after each block, how many are done."""
+    """Report elaboration, and return a callback that counts the blocks synthesised."""
     done = 0
     tell(f"elaborating {name}", 0, 0)
 

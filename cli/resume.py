@@ -1,13 +1,10 @@
-"""``spica resume``: a saved run goes on."""
+"""``spica resume``: continue a saved run."""
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from ..hw.base.errors import UserError
 from ..sim.machine.saved_run import SavedRun
-from .options import JsonOption
+from .options import Flag, JsonOption
 from .run import run
 
 __all__ = ["resume"]
@@ -20,31 +17,32 @@ def resume(
     max_cycles: int | None = None,
     save: Path | None = None,
     save_at: int | None = None,
-    force: Annotated[bool, Parameter(negative=())] = False,
+    force: Flag = False,
     json: JsonOption = None,
 ) -> int:
-    """Go on with a run that `spica run --save` has saved, on the same design, to the same end.
+    """Continue a run saved by `spica run --save`; it ends with the same result.
 
-    What it runs, and how, is in the file; a program is built again from its sources, which must be
-    those of then. Cycles are counted from the beginning of the run. Exit codes are those of `run`.
+    The file holds the kernel and the options of the run. A program is built again from its
+    sources, which must be unchanged. Cycles count from the start of the run. Exit codes are those
+    of `spica run`.
 
     Parameters
     ----------
     file
-        What --save has written.
+        File written by --save.
     max_cycles
-        Cycles after which the run counts as endless.
+        Limit of cycles, after which the run fails.
     save
-        Save the run again, as `run` does.
+        Save the run again to this new file.
     save_at
-        The cycle in which it is saved.
+        Cycle at which the run is saved.
     force
-        Replace what is at --save.
+        Replace the file of --save.
 
     """
     saved = SavedRun.read(file)
     if saved.command is None:
-        raise UserError(f"{file} was saved from Python, and must be restored there")
+        raise UserError(f"{file} was saved from Python; restore it there")
     options = dict(saved.command)
     kernel, files = options.pop("kernel"), options.pop("files")
     return run(

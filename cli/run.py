@@ -1,4 +1,4 @@
-"""``spica run``: one kernel or program on one machine, checked and reported."""
+"""``spica run``: run of one kernel or program on one machine, with check and report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.base.errors import UserError
-from ..hw.config import ClusterConfig
+from ..hw.config import PRESETS, ClusterConfig
 from ..sim.run.command_run import RunOptions
 from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.loading import SimtOptions
@@ -23,14 +23,13 @@ from .gemm import (
     run_gemm,
 )
 from .memory import given, memory_of, parsed_region
-from .options import JsonOption, SetOption, choose, configured
+from .options import Flag, JsonOption, SetOption, choose, configured
 from .programs import is_file_name, is_waveform, run_cores
 from .saving import command_of, saved_to
 from .sizes import chosen_sizes, require_at_least
 
 __all__ = ["run"]
 
-OTHER = "choose --engine verilator or amaranth"
 DRIVERS = ("cores", "host")
 
 
@@ -59,102 +58,102 @@ def run(
     optimize: int | None = None,
     schedule: str | None = None,
     max_instructions: int | None = None,
-    allow_spills: Annotated[bool, Parameter(negative=())] = False,
-    allow_region: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    allow_spills: Flag = False,
+    allow_region: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
     trace: Path | None = None,
     trace_window: str | None = None,
     save: Path | None = None,
     save_at: int | None = None,
-    force: Annotated[bool, Parameter(negative=())] = False,
+    force: Flag = False,
     restore: Path | None = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ) -> int:
-    """Run a kernel or a program of your own, check it, and report what it took.
+    """Run a kernel or a program, check it, and report cycles, utilisation and losses.
 
-    Exit code 0 if every value is right, or the program's own exit code is 0; 1 if not, or if the
-    machine faults or hangs.
+    Exit code 0 if the check passes, or if the program's own exit code is 0; otherwise 1, also if
+    the machine faults or hangs.
 
     Parameters
     ----------
     kernel
-        A kernel of `spica list`, or a file of C, C++ or assembly, or an ELF file.
+        Kernel of `spica list`, or a file: C, C++, assembly or ELF.
     files
-        More files of the same program.
+        Further files of the same program.
     preset
-        A preset of `spica list`; programs for cores need one with cores.
+        Preset of `spica list`; programs on the cores need a preset with cores.
     size
-        Sizes in the order of the kernel's dimensions, 64x32x16, or one number for all of them.
+        Sizes in the order of the kernel's dimensions, as in 64x32x16, or one number for all.
     m
-        The dimension of this name; of gemm, rows of A and C.
+        Size of dimension m; of gemm: rows of A and C.
     n
-        The dimension of this name; of gemm, columns of B and C.
+        Size of dimension n; of gemm: columns of B and C.
     k
-        The dimension of this name; of gemm, columns of A, rows of B.
+        Size of dimension k; of gemm: columns of A, rows of B.
     c
-        Format of C: fp32, or the narrower fp16 or bf16 where the operands have one (the default);
-        int32 for int8 operands. gemm only.
+        Format of C of gemm: fp32, or fp16 or bf16 for operands of 16 bits or fewer (default: the
+        narrow one); int32 for int8 operands.
     engine
-        An engine of `spica list`.
+        Engine of `spica list`.
     driver
-        Who commands the matrix unit for gemm: a program on the cores, as where there are some, or
-        the host.
+        Master of the matrix unit for gemm: cores, a program on the cores (default, if there are
+        cores), or host.
     dram_bandwidth
-        Bytes per cycle that DRAM gives and takes, 64 if not given. Programs for cores then run on
-        the whole cluster, as they do where it has a matrix unit.
+        DRAM bandwidth in bytes per cycle; default: 64. Selects the whole cluster with DRAM, the
+        default of presets with a matrix unit.
     dram_latency
-        Cycles of a round trip to DRAM, 100 if not given; otherwise as --dram-bandwidth.
+        DRAM latency in cycles; default: 100. Selects the whole cluster with DRAM.
     memory_latency
-        Cycles that a simple memory takes to answer cores, 1 if not given. Programs then run on the
-        cores alone, as they do where there is no matrix unit.
+        Latency of a simple memory in cycles; default: 1. Selects the cores alone, the default of
+        presets without a matrix unit.
     memory_jitter
-        Cycles more that chance may add.
+        Largest random addition to --memory-latency, in cycles.
     memory_stall
-        Share of cycles, from 0 to below 1, in which memory takes no request.
+        Fraction of cycles, from 0 to below 1, in which the simple memory accepts no request.
     data
-        Operands of gemm: random (the default), integers (small, so that sums are exact) or extreme
-        (NaN, infinities, subnormals, signed zeros among them).
+        Operands of gemm: random (default), integers (small, with exact sums) or extreme (with NaN,
+        infinities, subnormals and signed zeros).
     seed
-        Of the operands, of random gating, of a random schedule and of memory.
+        Seed of operands, random gating, random schedule and memory.
     gating
-        Clocks of idle blocks: gated (the default), ungated or random. Changes speed alone.
+        Clock gating of idle blocks: gated (default), ungated or random. It changes simulation speed
+        only.
     max_cycles
-        Cycles after which the run counts as endless.
+        Limit of cycles, after which the run fails.
     lockstep
-        Check every instruction of the cores against the instruction-set model as it retires, as
-        is done if not said otherwise.
+        Compare every retired instruction with the instruction-set model; on by default.
     optimize
-        Optimization of the compiler of programs, 0 to 3; 3 if not given.
+        Optimization level of the compiler of programs, 0 to 3; default: 3.
     schedule
-        Which warp goes next on iss: each round_robin (the default), or a random one.
+        Warp schedule of engine iss: round_robin (default) or random.
     max_instructions
-        Instructions of warps after which a run on iss counts as endless; 1,000,000,000 if not
-        given.
+        Limit of warp instructions on engine iss, after which the run fails; default: 1,000,000,000.
     allow_spills
-        Call a kernel right whose compiled code breaks the rules, as by values kept on the stack.
+        Pass a kernel although its compiled code breaks the rules, for example by spills to the
+        stack.
     allow_region
-        DRAM that a program may touch besides its own, as address:bytes; may be repeated.
+        Further DRAM that a program may access, as address:bytes; may be repeated.
     trace
-        Write a trace to this file: a waveform (.vcd), a timeline to look at (.html) or one for
-        Perfetto (.json), of gemm with what every engine does; and of cores a pipeline log for
-        Konata (.kanata), or every instruction with what it wrote (.log).
+        Trace file, by suffix: waveform (.vcd), timeline of the cluster (.html, .svg, or .json for
+        Perfetto), and of cores pipeline log for Konata (.kanata) or instruction log (.log).
     trace_window
-        Cycles to trace, as first:end, without the end; all if not given.
+        Cycles of the trace, as first:end without the end; default: all.
     save
-        Save the run to this new file, for `spica resume`: in the cycle of --save-at on its way, or
-        at --max-cycles, where it then ends with exit code 0 and no verdict. Verilator only.
+        Save the run to this new file for `spica resume`: at cycle --save-at, after which it
+        continues, or at --max-cycles, where it ends with exit code 0 and no verdict. Engine
+        verilator only.
     save_at
-        The cycle in which the run is saved.
+        Cycle at which the run is saved.
     force
-        Replace what is at --save.
+        Replace the file of --save.
     restore
-        Go on from this saved run, which must be one of the same kernel, preset and options.
+        Continue this saved run, which must have the same kernel, preset and options.
 
     """
     command = command_of(locals())
     if not is_file_name(kernel):
         choose("kernel", kernel, kernel_names())
-    choose("engine", engine, ENGINES)
+    choose("--engine", engine, ENGINES)
     config = configured(preset, settings)
     require_at_least(0, {"--seed": seed})
     single = {"m": m, "n": n, "k": k}
@@ -175,12 +174,15 @@ def run(
     of_model = {"--max-instructions": max_instructions, "--schedule": schedule}
     of_programs = {"--optimize": optimize, "--allow-region": allow_region or None}
     if driver is not None:
-        choose("driver", driver, DRIVERS)
+        choose("--driver", driver, DRIVERS)
     on_cores = kernel in EXACT_KERNELS and is_on_cores(preset, config, driver)
     if kernel == HOST_KERNEL and not on_cores:
         if engine == MODEL:
-            raise UserError(f"{kernel} is commanded by a host, which {engine} has none of; {OTHER}")
-        refuse(f"{kernel} on {engine}", {**of_cores, **of_model, **of_programs}, files)
+            raise UserError(
+                f"{kernel} driven by a host does not run on engine {engine}; choose --engine "
+                "verilator or amaranth"
+            )
+        refuse(f"{kernel} driven by a host", {**of_cores, **of_model, **of_programs}, files)
         options = RunOptions(
             engine=engine,
             seed=seed,
@@ -206,21 +208,19 @@ def run(
     others = {**of_rtl, **of_cores, **of_dram} if engine == MODEL else of_model
     if on_cores:
         require_choices(c_format=c, data=data)
-        refuse(f"{kernel}, whose devices are those of the whole cluster", of_memory, ())
+        refuse(f"{kernel}, which runs on the whole cluster with DRAM", of_memory, ())
     elif kernel in EXACT_KERNELS:
-        raise UserError(
-            f"{kernel} needs cores and a matrix unit, and {preset} has not both, or a driver that "
-            "is the host, which cannot finish C"
-        )
+        require_matrix_cores(kernel, preset, config)
+        raise UserError(f"{kernel} needs --driver cores: the host cannot finish C")
     else:
         others |= of_gemm
-    refuse(f"{kernel} on {engine}", {**others, **sized}, () if own else files)
+    refuse(f"{kernel} on engine {engine}", {**others, **sized}, () if own else files)
     options = SimtOptions(
         engine=engine,
         seed=seed,
         memory=memory_of(seed, of_dram, of_memory),
         allow_spills=allow_spills,
-        allowed_regions=tuple(parsed_region(text) for text in allow_region),
+        allow_regions=tuple(parsed_region(text) for text in allow_region),
         trace=trace,
         trace_window=parsed_window(trace_window, trace, engine, waveform=is_waveform(trace)),
         **given(
@@ -246,17 +246,29 @@ def run(
 
 
 def is_on_cores(preset: str, config: ClusterConfig, driver: str | None) -> bool:
-    """Return whether a program on the cores commands the matrix unit."""
-    able = bool(config.cores and config.matrix)
-    if driver == "cores" and not able:
-        raise UserError(f"--driver cores needs cores and a matrix unit, and {preset} has not both")
-    return able and driver != "host"
+    """Return whether a program on the cores drives the matrix unit."""
+    if driver == "cores":
+        require_matrix_cores("--driver cores", preset, config)
+    return bool(config.cores and config.matrix) and driver != "host"
+
+
+def require_matrix_cores(what: str, preset: str, config: ClusterConfig):
+    """Raise unless a machine has cores and a matrix unit."""
+    missing = [
+        name for name, part in (("cores", config.cores), ("matrix unit", config.matrix)) if not part
+    ]
+    if missing:
+        able = [name for name, known in PRESETS.items() if known.cores and known.matrix]
+        raise UserError(
+            f"{what} needs cores and a matrix unit, and {preset} has no "
+            f"{' and no '.join(missing)}; choose one of {', '.join(able)}"
+        )
 
 
 def refuse(what: str, options: Mapping[str, object], files: Sequence[str]):
-    """Raise if an option is given that means nothing here, or a file beside a kernel."""
+    """Raise if an option is given that does not apply, or a file beside a kernel."""
     for option, value in options.items():
         if value is not None:
-            raise UserError(f"{option} must be left out: it means nothing to {what}")
+            raise UserError(f"{option} does not apply to {what}; leave it out")
     if files:
-        raise UserError(f"a kernel must be named alone, not with {files[0]}")
+        raise UserError(f"a kernel runs without further files; leave out {files[0]}")

@@ -1,4 +1,4 @@
-"""A table as it is printed and as it stands in a page of Markdown."""
+"""Table of text for the console and for Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ __all__ = ["Sheet"]
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """A table of texts.
+    """Table of text.
 
     Parameters
     ----------
     title : str
-        What it shows.
+        Title.
     column : str
-        Head of the first column, which holds names.
+        Head of the first column, with names.
     numbers : sequence of str
-        Heads of all others, which hold numbers.
+        Heads of the other columns, with numbers.
     rows : sequence of sequence of str
-        A cell for each column.
+        Rows, one cell per column.
     sums : sequence of str
-        The last row, set apart; nothing where there is none.
+        Last row, set apart; empty for none.
     notes : sequence of str
         Sentences below it.
     """
@@ -38,7 +38,7 @@ class Sheet:
     notes: Sequence[str] = ()
 
     def printed(self) -> Table:
-        """Return it for a console."""
+        """Return the table for a console."""
         table = new_table(self.title, self.column, numbers=self.numbers)
         for row in self.rows:
             table.add_row(*row)
@@ -48,7 +48,7 @@ class Sheet:
         return table
 
     def markdown(self) -> str:
-        """Return it as Markdown."""
+        """Return the table as Markdown."""
         lines = [f"## {self.title}", "", line_of([self.column, *self.numbers])]
         lines.append(line_of(["---", *("---:" for _ in self.numbers)]))
         lines += [line_of(row) for row in self.rows]

@@ -1,4 +1,4 @@
-"""Sizes of a kernel from ``--size`` or from an option of their own."""
+"""Sizes of a kernel, from ``--size`` or from ``-m``, ``-n`` and ``-k``."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ def chosen_sizes(
     Parameters
     ----------
     dimensions : sequence of str
-        Their names, in the kernel's order.
+        Names of the dimensions, in the kernel's order.
     size : str or None
-        ``64``, of all dimensions, or ``64x32x16``, in their order.
+        One number for all dimensions, as ``64``, or one for each, as ``64x32x16``.
     single : mapping
-        What the options ``-m``, ``-n`` and ``-k`` say of the dimensions of these names.
+        Values of the options ``-m``, ``-n`` and ``-k``.
 
     """
     given = {name: value for name, value in single.items() if value is not None}
@@ -34,7 +34,9 @@ def chosen_sizes(
         return parsed_size(dimensions, size)
     for name in given:
         if name not in dimensions:
-            raise UserError(f"-{name} must name a dimension, and there are {', '.join(dimensions)}")
+            raise UserError(
+                f"-{name} must be a dimension of the kernel, which has {listed(dimensions)}"
+            )
     missing = [name for name in dimensions if name not in given]
     if missing:
         what = f"; -{missing[0]} is missing" if alone else f", {'x'.join(dimensions)}"
@@ -44,17 +46,16 @@ def chosen_sizes(
 
 
 def parsed_size(dimensions: Sequence[str], size: str) -> dict[str, int]:
-    """Return the sizes that ``--size`` means."""
+    """Return the sizes of ``--size``."""
     parts = size.lower().split("x")
     if not all(re.fullmatch(r"-?\d+", part) for part in parts):
-        raise UserError(f"--size must be a number, or numbers with x between them, not {size!r}")
+        raise UserError(f"--size must be a number, or numbers joined by x, not {size!r}")
     numbers = [int(part) for part in parts]
     if len(numbers) == 1:
         numbers *= len(dimensions)
     if len(numbers) != len(dimensions):
         raise UserError(
-            f"--size must be one number or {len(dimensions)} of them, {'x'.join(dimensions)}, "
-            f"not {size}"
+            f"--size must have one number or {len(dimensions)}, {'x'.join(dimensions)}, not {size}"
         )
     for number in numbers:
         require_at_least(1, {"--size": number})
@@ -62,12 +63,12 @@ def parsed_size(dimensions: Sequence[str], size: str) -> dict[str, int]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them."""
+    """Return names as a list in words."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
 
 
 def require_at_least(least: int, options: Mapping[str, int | None]):
-    """Raise if an option that is given is below `least`."""
+    """Raise if a given option is below `least`."""
     for option, value in options.items():
         if value is not None and value < least:
-            raise UserError(f"{option} must be {least} or more, not {value}")
+            raise UserError(f"{option} must be at least {least}, not {value}")

@@ -2,8 +2,8 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +50,11 @@ class Problem:
     operations : int
         Arithmetic operations of the problem, independent of the method.
     macs : tuple of int
-        Multiply-adds on each matrix unit, by its number.
+        Multiply-adds of it that are each matrix unit's, by its number.
+    formats : mapping of str to str
+        Formats of the matrices of matrix units, by buffer.
+    data : str or None
+        Kind of operands of matrix units, one of `gemm.data.KINDS`, or ``given``.
 
     """
 
@@ -58,6 +62,8 @@ class Problem:
     arguments: tuple[str | int | float, ...]
     operations: int
     macs: tuple[int, ...] = ()
+    formats: Mapping[str, str] = field(default_factory=dict)
+    data: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

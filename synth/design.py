@@ -93,9 +93,7 @@ def cluster_design(config: ClusterConfig, name: str) -> Design:
     """Return the blocks of a cluster, from the cache if it was elaborated before."""
 
     def elaborate() -> Design:
-        from ..hw.cluster.cluster import (
-            Cluster,  # imports the whole RTL, unneeded for a cached design
-        )
+        from ..hw.cluster.cluster import Cluster
 
         return design_of(Cluster(config), name)
 

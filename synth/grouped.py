@@ -107,8 +107,8 @@ def group_measurements(measured: Measurement, pricing: Pricing) -> list[GroupMea
 
 
 def total_measurement(measured: Measurement, pricing: Pricing) -> GroupMeasurement:
-    """Return the sum of all blocks as one group."""
-    return summed("in all", [(block, block.instances) for block in measured.blocks], pricing)
+    """Return all blocks as one group."""
+    return summed("total", [(block, block.instances) for block in measured.blocks], pricing)
 
 
 def summed(

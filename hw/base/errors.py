@@ -1,5 +1,7 @@
 """What can go wrong while running, as one sentence each."""
 
+from typing import Any
+
 __all__ = ["MachineError", "UserError"]
 
 
@@ -11,4 +13,13 @@ class UserError(Exception):
 
 
 class MachineError(Exception):
-    """The machine computed wrongly, faulted or hung; the message says what was seen."""
+    """The machine computed wrongly, faulted or hung; the message says what was seen.
+
+    Attributes
+    ----------
+    result : dict or None
+        Result of the run that stopped, for a result file.
+
+    """
+
+    result: dict[str, Any] | None = None

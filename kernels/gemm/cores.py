@@ -97,6 +97,8 @@ def pose(
         arguments=arguments,
         operations=2 * problem.macs,
         macs=(problem.macs,),
+        formats={"a": matrix.operand, "b": matrix.operand, "c": c_format},
+        data="given" if given else data,
     )
     return posed, problem
 

@@ -66,6 +66,7 @@ def pose(
 
     """
     buffers, arguments, macs, products = {}, [], [], {}
+    formats: dict[str, str] = {}
     for number in range(2):
         sizes = {"m": m, "n": n, "k": k}
         if number:
@@ -81,6 +82,7 @@ def pose(
             argument + mark if isinstance(argument, str) else argument
             for argument in problem.arguments
         ]
+        formats |= {name + mark: form for name, form in problem.formats.items()}
         macs.append(product.macs)
         products[number] = product
     posed = Problem(
@@ -88,5 +90,7 @@ def pose(
         arguments=tuple(arguments),
         operations=2 * sum(macs),
         macs=tuple(macs),
+        formats=formats,
+        data=options.get("data", "random"),
     )
     return posed, products

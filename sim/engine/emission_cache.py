@@ -38,9 +38,7 @@ def generator_key() -> tuple[str, ...]:
 def component_of(design: Any, kind: Callable[[Any], wiring.Component] | None) -> wiring.Component:
     """Return the component of a config: what `kind` makes of it, a cluster if that is None."""
     if kind is None:
-        from ...hw.cluster.cluster import (
-            Cluster,  # slow to import, and a cached emission does not need it
-        )
+        from ...hw.cluster.cluster import Cluster
 
         kind = Cluster
     return kind(design)

@@ -118,16 +118,21 @@ class ChannelStatistics:
 
 
 def traffic(
-    channels: Sequence[ChannelStatistics], cycles: int, bytes_per_cycle: float | None = None
+    channels: Sequence[ChannelStatistics], cycles: int, bytes_per_cycle: float
 ) -> dict[str, float]:
-    """Return the bytes moved through all channels in `cycles`, and the bandwidth used.
+    """Return the traffic of all channels in so many cycles, for a result file.
 
-    With the peak `bytes_per_cycle`, `dram_utilization` is the fraction of it that was used.
+    `utilization` is the share of the peak of `bytes_per_cycle` that was used.
     """
     read = sum(channel.read_bytes for channel in channels)
     written = sum(channel.write_bytes for channel in channels)
     used = (read + written) / max(1, cycles)
-    found = {"read_bytes": read, "written_bytes": written, "used_bytes_per_cycle": used}
-    return (
-        found if bytes_per_cycle is None else found | {"dram_utilization": used / bytes_per_cycle}
-    )
+    return {
+        "cycles": cycles,
+        "read_bytes": read,
+        "written_bytes": written,
+        "row_hits": sum(channel.row_hits for channel in channels),
+        "row_misses": sum(channel.row_misses for channel in channels),
+        "bytes_per_cycle": used,
+        "utilization": used / bytes_per_cycle,
+    }

@@ -71,10 +71,10 @@ class LoadLatency:
         )
         return min(bin_range(place)[1], self.most)
 
-    def as_dict(self, what: str = "loads") -> dict[str, Any]:
-        """Return the figures for a result file; the histogram is keyed by the start of each bin."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures of a result file; the histogram by the fewest cycles of each bin."""
         return {
-            what: self.loads,
+            "count": self.loads,
             "min": self.least,
             "p50": self.quantile(0.5),
             "p99": self.quantile(0.99),
@@ -93,11 +93,9 @@ def bin_range(place: int) -> tuple[int, int]:
     return first, 2 * first - 1
 
 
-def summed(
-    parts: Sequence[LoadLatency], *, what: str = "loads", by: str = "core"
-) -> dict[str, Any]:
-    """Return the figures of all parts together, and of each part without its histogram."""
-    each = [part.as_dict(what) for part in parts]
+def summed(parts: Sequence[LoadLatency], by: str = "core") -> dict[str, Any]:
+    """Return the figures of all parts together, and those of each without its histogram."""
+    each = [part.as_dict() for part in parts]
     for part in each:
         del part["histogram"]
-    return reduce(LoadLatency.__add__, parts).as_dict(what) | {f"by_{by}": each}
+    return reduce(LoadLatency.__add__, parts).as_dict() | {f"by_{by}": each}

@@ -10,10 +10,7 @@ from ...hw.base.errors import UserError
 from .saved_run import SavedRun
 from .snapshot import Snapshot, plain, require_like
 
-__all__ = ["NOTHING", "UNFINISHED", "Checkpointable", "Saving", "data_digest", "saving_to"]
-
-#: Verdict on a run whose checkpoint was written at its limit.
-UNFINISHED = "unfinished"
+__all__ = ["NOTHING", "Checkpointable", "Saving", "data_digest", "saving_to"]
 
 
 class Checkpointable(Protocol):

@@ -1,64 +1,26 @@
-"""Check of a kernel's buffers: results within their error bound, inputs unchanged."""
-
-from dataclasses import dataclass, field
-from typing import Any
+"""Check of a kernel's buffers: results within their bound, other buffers unchanged."""
 
 import numpy as np
 
 from ...kernels.kernel import Buffer
+from .result_check import Check, examples_of
 
-__all__ = ["BufferCheck", "check_buffer"]
-
-#: Wrong elements listed in full.
-SHOWN = 5
+__all__ = ["check_buffer"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BufferCheck:
-    """Result of comparing one buffer with its expected values.
-
-    Parameters
-    ----------
-    name : str
-    elements : int
-        Elements compared.
-    wrong : int
-        Elements outside their bound, or changed elements of a read-only buffer.
-    largest_error : float
-        Largest absolute error among finite elements.
-    largest_share : float
-        Largest error as a fraction of its bound; 0 if the bound is 0.
-    result : bool
-        Whether the kernel writes the buffer.
-    exact : bool
-        Whether the buffer is compared bit by bit.
-    examples : list of dict
-        The first wrong elements: ``index``, ``expected``, ``got``, ``bound``.
-
-    """
-
-    name: str
-    elements: int
-    wrong: int
-    largest_error: float
-    largest_share: float
-    result: bool
-    exact: bool
-    examples: list[dict[str, Any]] = field(default_factory=list)
-
-
-def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> BufferCheck:
+def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
     """Compare the final contents of a buffer, `found`, with the expected contents.
 
-    A float may overflow to an infinity if the expected value does within its bound. If the
-    expected value is not finite, the result must be the same infinity or a NaN. If the buffer has
-    `bits`, the result must match them as well.
+    A float may overflow to an infinity where the expected value, within its bound, does. Where the
+    expected value is not finite, the result must be the same infinity or a NaN. If the buffer
+    specifies bits, the result must match these as well. A buffer without expected values must keep
+    its initial bits.
     """
     found = found.view(buffer.data.dtype).reshape(buffer.data.shape)
+    unsigned = f"u{buffer.data.itemsize}"
     if buffer.expected is None:
-        bits = f"u{buffer.data.itemsize}"
-        same = found.view(bits) == buffer.data.view(bits)
-        return _result(name, same, found, buffer.data, np.zeros(1), written=False)
+        same = found.view(unsigned) == buffer.data.view(unsigned)
+        return _result(found, buffer.data, np.zeros(1), same, None, buffer.data)
     if buffer.expected.shape != buffer.data.shape:
         raise ValueError(
             f"expected values of {name} must have the shape of its data, {buffer.data.shape}, "
@@ -71,16 +33,14 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> BufferCheck:
         # 64-bit integers hold the difference of any two 32-bit integers.
         difference = np.abs(found.astype(np.int64) - buffer.expected.astype(np.int64))
         right = difference <= bound
+    same = None
     if buffer.bits is not None:
-        unsigned = f"u{buffer.data.itemsize}"
-        right &= found.view(unsigned) == np.ascontiguousarray(buffer.bits).view(unsigned)
-    return _result(
-        name, right, found, buffer.expected, bound, written=True, exact=buffer.bits is not None
-    )
+        same = found.view(unsigned) == np.ascontiguousarray(buffer.bits).view(unsigned)
+    return _result(found, buffer.expected, bound, same, right, buffer.bits)
 
 
 def _close(found: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Return a mask of the floats that are within their bound."""
+    """Return which floats lie within their bound."""
     with np.errstate(all="ignore"):
         value = found.astype(np.float64)
         same = (value == expected) | (np.isnan(value) & np.isnan(expected))
@@ -95,36 +55,39 @@ def _close(found: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> np.nda
 
 
 def _result(
-    name, right, found, expected, bound, *, written: bool, exact: bool = False
-) -> BufferCheck:
+    found: np.ndarray,
+    expected: np.ndarray,
+    bound: np.ndarray,
+    same: np.ndarray | None,
+    near: np.ndarray | None,
+    bits: np.ndarray | None,
+) -> Check:
+    """Return the check from the elements with equal bits, `same`, and within bounds, `near`."""
     bound = np.broadcast_to(bound, found.shape)
     with np.errstate(all="ignore"):
         value, wanted = found.astype(np.float64), expected.astype(np.float64)
         finite = np.isfinite(value) & np.isfinite(wanted)
         error = np.where(finite, np.abs(value - wanted), 0.0)
         share = np.where(bound > 0, error / bound, 0.0)
-    wrong = np.argwhere(~right)
-    return BufferCheck(
-        name=name,
+    wrong = np.zeros(found.shape, dtype=bool)
+    for right in (same, near):
+        wrong |= False if right is None else ~right
+    unsigned = f"u{found.itemsize}"
+    return Check(
         elements=found.size,
-        wrong=len(wrong),
-        largest_error=float(np.max(error, initial=0.0)),
-        largest_share=float(np.max(share, initial=0.0)),
-        result=written,
-        exact=exact,
-        examples=[
-            {
-                "index": list(at),
-                "expected": _plain(expected[at]),
-                "got": _plain(found[at]),
-                "bound": _plain(bound[at]),
-            }
-            for at in map(tuple, wrong[:SHOWN].tolist())
-        ],
+        wrong=int(np.count_nonzero(wrong)),
+        mismatches=None if same is None else int(np.count_nonzero(~same)),
+        outside_bound=None if near is None else int(np.count_nonzero(~near)),
+        max_abs_error=float(np.max(error, initial=0.0)),
+        max_bound_share=float(np.max(share, initial=0.0)),
+        is_result=near is not None,
+        is_exact=same is not None,
+        examples=examples_of(
+            wrong,
+            lambda at: expected[at],
+            lambda at: found[at],
+            bound,
+            None if bits is None else np.ascontiguousarray(bits).view(unsigned),
+            found.view(unsigned),
+        ),
     )
-
-
-def _plain(value) -> int | float | str:
-    """Return an element for JSON; infinities and NaN, which JSON lacks, become strings."""
-    number = value.item()
-    return number if isinstance(number, int) or np.isfinite(number) else str(number)

@@ -12,6 +12,7 @@ from ..machine.cluster_machine import ClusterMachine
 from ..machine.cluster_outcome import ClusterOutcome
 from ..machine.memory_layout import MemoryLayout
 from ..machine.unit_report import read_faults
+from ..report.result import memory_section, region_section, traffic_section
 from ..trace import OVERVIEW_SUFFIXES
 from .core_executor import ProgramExecutor, machine_options, trace_options
 from .loading import Progress, SimtOptions
@@ -71,27 +72,30 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
         return self.machine.run(max_cycles)
 
     def account(self) -> dict[str, Any]:
-        """Return the results and measurements of the run, for a result file."""
+        """Return the sections of the result that the run has measured."""
         outcome = self.outcome
         assert outcome is not None, "the program has been executed"
         found, dram = super().account(), self.machine.dram
+        for core, (begin, end) in zip(found["cores"], outcome.marks, strict=True):
+            core["region"] = region_section(begin, end)
+        region, traffic_of_region = marked_region(outcome, dram.bytes_per_cycle)
+        whole = traffic(outcome.channels, outcome.cycles, dram.bytes_per_cycle)
         return found | {
-            "region": region(outcome, dram.bytes_per_cycle),
-            "marks": [list(marks) for marks in outcome.marks],
+            "cycles": found["cycles"] if region is None else region["end"] - region["begin"],
+            "flush_cycles": outcome.flush_cycles,
+            "region": region,
             "profile": {
                 name: dataclasses.asdict(spent) for name, spent in self.machine.profile().items()
             },
-            "unit_counters": self.machine.unit_counters(),
+            "counters": self.machine.unit_counters(),
             "load_latency": {
                 place: summed(cores) for place, cores in self.machine.load_latency().items()
             },
             "cache_latency": {
-                cache: summed(parts, what="reads", by="slice" if cache == "l2" else "core")
+                cache: summed(parts, by="slice" if cache == "l2" else "core")
                 for cache, parts in self.machine.cache_latency().items()
             },
-            "flush_cycles": outcome.flush_cycles,
-            "memory": dataclasses.asdict(dram)
-            | traffic(outcome.channels, outcome.cycles, dram.bytes_per_cycle),
+            "memory": memory_section(dram, traffic_section(whole, traffic_of_region)),
         }
 
 
@@ -100,21 +104,22 @@ def is_overview(options: SimtOptions) -> bool:
     return options.trace is not None and options.trace.suffix in OVERVIEW_SUFFIXES
 
 
-def region(outcome: ClusterOutcome, bytes_per_cycle: float) -> dict[str, float] | None:
-    """Return the measured region that the program marks, and its DRAM utilization.
+def marked_region(
+    outcome: ClusterOutcome, bytes_per_cycle: float
+) -> tuple[dict[str, Any] | None, dict[str, float] | None]:
+    """Return the region that the program marked, and the traffic of DRAM it caused.
 
-    The region begins at the first begin marker. It ends at the last end marker or at the DMA's
-    last write response, if that is later. `dram_utilization` covers the traffic and the time from
-    the first marker to the end of the run, so it includes the final write-back. None without
-    markers.
+    The region lasts from the first begin marker to the later of the last end marker and the DMA's
+    last write response. Its traffic is all traffic from the first marker to the end of the run,
+    when DRAM holds everything, over that time. Both are None without markers.
     """
     if outcome.first_begin is None or outcome.last_end is None:
-        return None
-    begin, end = outcome.first_begin, max(outcome.last_end, outcome.last_response or 0)
-    moved = traffic(outcome.marked_channels, outcome.cycles - begin, bytes_per_cycle)
-    return {
-        "begin": begin,
-        "end": end,
-        "cycles": end - begin,
-        "dram_utilization": moved["dram_utilization"],
-    }
+        return None, None
+    begin, end, response = outcome.first_begin, outcome.last_end, outcome.last_response or 0
+    region = region_section(
+        begin,
+        max(end, response),
+        begin_event="begin_marker",
+        end_event="end_marker" if end >= response else "last_write_response",
+    )
+    return region, traffic(outcome.marked_channels, outcome.cycles - begin, bytes_per_cycle)

@@ -1,4 +1,4 @@
-"""Run a kernel on a machine: place its data, command it, check every value, account for cycles."""
+"""Runs of products commanded by a host: data, commands, check of every value, result."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -28,8 +28,18 @@ from ..harness.error_registers import describe_faults, fault_registers
 from ..machine.cluster_machine import observed_cluster
 from ..machine.command_machine import Execution, Machine
 from ..machine.pausable_machine import PausableMachine, UnfinishedError
-from ..machine.saving import NOTHING, UNFINISHED, Saving
-from ..report.cycle_account import account
+from ..machine.saving import NOTHING, Saving
+from ..report.result import (
+    check_section,
+    complete,
+    memory_section,
+    new_result,
+    record_failure,
+    saved,
+    speed_section,
+    traffic_section,
+)
+from ..report.utilization import account_host
 from ..trace import OVERVIEW_SUFFIXES
 from .overview_recording import Overview
 from .result_check import Check, check
@@ -37,41 +47,41 @@ from .result_check import Check, check
 __all__ = ["RunOptions", "run_gemm", "run_kernel"]
 
 NO_LIMIT = 1 << 40
-#: Among those who ask the L2 cache; it allocates lines for the DMA only if told so.
+#: The DMA among the requesters of the L2, which allocates lines for it only by config.
 DMA_SOURCE = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a kernel is run.
+    """Options of a host-driven run.
 
     Parameters
     ----------
     engine : str
         ``verilator`` or ``amaranth``.
     dram_bandwidth : float
-        Bytes per cycle that DRAM gives and takes.
+        Bandwidth of DRAM in bytes per cycle.
     dram_latency : int
-        Cycles of a round trip to DRAM.
+        Latency of DRAM in cycles.
     seed : int
-        Of the operands, and of random gating.
+        Seed of the operands and of random gating.
     data : str
         Kind of operands: ``random``, ``integers`` or ``extreme``.
     operands : tuple of ndarray or None
-        A and B, as `kernels.elements` holds them, in place of data of that kind.
+        A and B, as `kernels.elements` holds them, instead of data of that kind.
     c_format : str or None
         Format of C; None for the narrow one of the operands.
     max_cycles : int or None
-        Cycles after which the run counts as hung.
+        Limit of cycles, after which the run fails.
     gating : str
         ``gated``, ``ungated`` or ``random``.
     trace : path or None
-        Where to write a trace: with a suffix of `OVERVIEW_SUFFIXES` what every engine did, else a
+        Trace file: a timeline of the cluster with a suffix of `OVERVIEW_SUFFIXES`, otherwise a
         waveform.
     trace_window : tuple of int or None
-        First cycle of the trace, and the one after its last.
+        First cycle of the trace, and the cycle after its last.
     saving : Saving
-        When the run is saved, and what it goes on from.
+        Cycle at which the run is saved, and the saved run that it continues.
 
     """
 
@@ -95,18 +105,18 @@ class RunOptions:
 
     @property
     def waveform(self) -> str | None:
-        """Where to write a waveform, if one is wanted."""
+        """File of the waveform, or None."""
         return None if self.trace is None or self.overview else str(self.trace)
 
     @property
     def overview(self) -> Path | None:
-        """Where to write what every engine did, if that is wanted."""
+        """File of the timeline of the cluster, or None."""
         path = None if self.trace is None else Path(self.trace)
         return path if path and path.suffix in OVERVIEW_SUFFIXES else None
 
 
 class Runs(Protocol):
-    """What a kernel needs of a `Machine`."""
+    """Part of the interface of `Machine` that a host-driven run uses."""
 
     def write(self, address: int, array: np.ndarray | bytes) -> None: ...
     def read(self, address: int, nbytes: int) -> np.ndarray: ...
@@ -124,7 +134,7 @@ def run_kernel(
     progress: Callable[[str, int, int], None] | None = None,
     results: dict[str, np.ndarray] | None = None,
 ) -> dict:
-    """Build the machine, run the kernel, check its result; return the result for a file.
+    """Build the machine, run the kernel and check C; return the result for a file.
 
     Parameters
     ----------
@@ -133,15 +143,15 @@ def run_kernel(
     preset : str
         Name of the machine.
     config : ClusterConfig
-        The preset's config, or a change of it.
+        Config of the machine.
     m, n, k : int
         Sizes of the product.
     options : RunOptions or None
-        How to run it; None for the defaults.
+        Options of the run; None for the defaults.
     progress : callable or None
-        Told what is being done, pieces done, pieces in all.
+        Called with the stage, the steps done and all steps.
     results : dict or None
-        Given C by its name.
+        Filled with C, by its name.
 
     """
     options = options or RunOptions()
@@ -152,7 +162,22 @@ def run_kernel(
     limit = options.max_cycles or NO_LIMIT
     options.saving.require_sound(options.engine, options.trace is not None, limit)
     problem, steps = pose(config, m, n, k, options)
-    given = {"preset": preset, "kernel": kernel, "size": {"m": m, "n": n, "k": k}}
+    sizes = {"m": m, "n": n, "k": k}
+    result = new_result(
+        preset=preset,
+        config=config,
+        engine=options.engine,
+        driver="host",
+        seed=options.seed,
+        kernel=kernel,
+        sizes=sizes,
+        options={
+            "data": "given" if options.operands else options.data,
+            "formats": {"a": problem.operand, "b": problem.operand, "c": problem.c_format},
+            "gating": options.gating,
+        },
+        memory=memory_section(options.dram),
+    )
     tell = progress or (lambda sentence, done, total: None)
     with Machine(
         config,
@@ -168,37 +193,30 @@ def run_kernel(
     ) as machine:
         tell(f"running {kernel} {m} x {n} x {k}", 0, 0)
         title = f"{kernel} {m} x {n} x {k} on {preset}"
-        with drawn(machine, config, title, options):
+        given = {"preset": preset, "kernel": kernel, "sizes": sizes}
+        with drawn(machine, config, title, options), record_failure(result):
             runs = checkpointed(machine, options, given)
             try:
                 execution, found, counters, marks = run_gemm(runs, config, problem, steps, options)
             except UnfinishedError:
-                return given | {"check": {"verdict": UNFINISHED}}
+                return saved(result)
         if results is not None:
             results["c"] = problem.result(machine.read(*problem.c_region))[0]
-    result = {
-        **given,
-        "engine": options.engine,
-        "formats": {"operands": problem.operand, "c": problem.c_format},
-        "data": options.data,
-        "seed": options.seed,
-    }
-    result |= account(config, problem, execution, counters, marks)
-    return result | {
-        "check": found.as_dict(),
-        "memory": dataclasses.asdict(options.dram) | moved(execution, problem, steps),
-        "tiling": dataclasses.asdict(steps.tiling),
-        "counters": counters,
-        "simulated_cycles_per_second": execution.cycles_per_second,
-        "gating": options.gating,
-        "clocked_cycles": execution.clocked,
-        "versions": versions(),
-        "config": dataclasses.asdict(config.resolved),
-    }
+    return complete(
+        result,
+        **account_host(config, problem, execution, counters, marks),
+        check=check_section(found.verdict, buffers={"c": found.as_dict()}),
+        operations=2 * problem.macs,
+        memory=memory_section(options.dram, moved(execution, problem, steps, options.dram)),
+        tiling=dataclasses.asdict(steps.tiling),
+        counters=counters,
+        speed=speed_section(cycles_per_second=execution.cycles_per_second),
+        clocked_cycles=execution.clocked,
+    )
 
 
 def checkpointed(machine: Machine, options: RunOptions, given: dict[str, Any]) -> Runs:
-    """Return the machine, or one that saves and restores its run if that is wanted."""
+    """Return the machine, wrapped for saving and restoring if the options request it."""
     if not options.saving.is_wanted:
         return machine
     arguments = {"seed": options.seed, "spica": versions()["spica"]}
@@ -209,7 +227,7 @@ def checkpointed(machine: Machine, options: RunOptions, given: dict[str, Any]) -
 def drawn(
     machine: Machine, config: ClusterConfig, title: str, options: RunOptions
 ) -> Iterator[None]:
-    """Record what every engine does meanwhile, and write it down however it ends."""
+    """Record the timeline of the cluster, and write it at every end of the run."""
     if options.overview is None:
         yield
         return
@@ -221,7 +239,7 @@ def drawn(
 
 
 def pose(config: ClusterConfig, m, n, k, options: RunOptions) -> tuple[GemmProblem, Plan]:
-    """Return the problem in its place and its plan, or say why there is none."""
+    """Return the placed problem and its plan; raise `UserError` if there is none."""
     assert config.matrix is not None
     operand = config.matrix.operand
     c_format = options.c_format or ARITHMETIC[operand].narrow
@@ -235,11 +253,11 @@ def pose(config: ClusterConfig, m, n, k, options: RunOptions) -> tuple[GemmProbl
 def run_gemm(
     machine: Runs, config: ClusterConfig, problem: GemmProblem, steps: Plan, options: RunOptions
 ) -> tuple[Execution, Check, dict[str, int], list[int]]:
-    """Run one product on a machine just reset.
+    """Run one product on a machine after reset.
 
     Return the execution, the check, the counters, and the clock before the first command, after
     the first compute was commanded, and when the last compute was done. Raise `MachineError` if an
-    error register says that something went wrong.
+    error register is set.
     """
     assert config.matrix is not None
     a, b = options.operands or operands(problem, options.data, options.seed)
@@ -276,15 +294,17 @@ def run_gemm(
 
 
 def split(values: np.ndarray, *counts: int) -> list[list[int]]:
-    """Return `values` in consecutive groups of so many each."""
+    """Return `values` in consecutive groups of `counts` elements."""
     assert len(values) == sum(counts)
     return [part.tolist() for part in np.split(values, np.cumsum(counts)[:-1])]
 
 
-def moved(execution: Execution, problem: GemmProblem, steps: Plan) -> dict:
-    """Return what moved between DRAM and the machine, and what the plan meant to move."""
-    return traffic(execution.channels, execution.elapsed) | {
-        "planned_read_bytes": steps.loaded_elements * problem.element_bytes("a"),
-        "row_hits": sum(channel.row_hits for channel in execution.channels),
-        "row_misses": sum(channel.row_misses for channel in execution.channels),
-    }
+def moved(
+    execution: Execution, problem: GemmProblem, steps: Plan, dram: DramConfig
+) -> dict[str, Any]:
+    """Return the traffic between DRAM and the machine, and the bytes that the plan reads."""
+    run, region = (
+        traffic(execution.channels, cycles, dram.bytes_per_cycle)
+        for cycles in (execution.cycles, execution.elapsed)
+    )
+    return traffic_section(run, region, steps.loaded_elements * problem.element_bytes("a"))

@@ -1,6 +1,5 @@
 """Executor of programs on the RTL: common parts of all machines, and cores on a simple memory."""
 
-import dataclasses
 from collections import Counter
 from typing import Any, Generic, TypeVar
 
@@ -16,8 +15,16 @@ from ..machine.core_machine import CoreMachine
 from ..machine.core_outcome import CoreOutcome
 from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of
+from ..report.result import (
+    ISSUED,
+    core_section,
+    instruction_section,
+    issue_slots,
+    memory_section,
+    speed_section,
+)
 from ..trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES, write_trace
-from .iss_executor import instruction_counts
+from .iss_executor import counted_instructions
 from .loading import Progress, SimtOptions
 
 __all__ = [
@@ -166,35 +173,36 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
             )
 
     def account(self) -> dict[str, Any]:
-        """Return the statistics of the run, for a result file."""
+        """Return the sections of the result that the run has measured."""
         outcome = self.outcome
-        assert outcome is not None, "the program must have been executed"
-        core = core_of(self.machine.config)
-        found: dict[str, Any] = {
+        assert outcome is not None, "the program has been executed"
+        threads = core_of(self.machine.config).threads
+        counters = self.machine.counters()
+        counted = sum(map(Counter, counters), Counter())
+        slots = [issue_slots(core) for core in outcome.slots]
+        total = sum(map(Counter, slots), Counter())
+        if self.machine.iss is None:
+            counts = instruction_section(
+                {"warp": outcome.instructions, "thread": counted["thread_instructions"]}
+                | {name: counted[name] for name in ("loads", "stores", "divergent_splits")},
+                threads,
+            )
+        else:
+            counts = counted_instructions(self.machine.iss.statistics, threads)
+        return {
             "cycles": outcome.cycles,
+            "run_cycles": outcome.cycles,
             "instructions_per_cycle": outcome.instructions_per_cycle,
-            "slots": outcome.slots,
-            "counters": self.machine.counters(),
-            "lockstep": self.options.lockstep,
-            "gating": self.options.gating,
+            "issue_utilization": total[ISSUED] / max(1, total.total()),
+            "cores": [
+                core_section(*core)
+                for core in zip(outcome.core_instructions, slots, counters, strict=True)
+            ],
             "clocked_cycles": outcome.clocked,
-        }
-        counters = [Counter(core) for core in found["counters"]]
-        counted = sum(counters, Counter())
-        instructions, threads = outcome.instructions, counted["thread_instructions"]
-        found |= {
-            "instructions": {"warp": instructions, "thread": threads},
-            "lanes_used_percent": 100 * threads / max(1, instructions * core.threads),
-            "instructions_by_core": list(outcome.core_instructions),
-            "loads": counted["loads"],
-            "stores": counted["stores"],
-        }
-        if self.machine.iss is not None:
-            found |= instruction_counts(self.machine.iss.statistics, core.threads)
-        return found | {
+            **counts,
             "notes": self.notes,
             "console": self.machine.console.decode(errors="replace"),
-            "simulated_cycles_per_second": outcome.cycles_per_second,
+            "speed": speed_section(cycles_per_second=outcome.cycles_per_second),
         }
 
 
@@ -226,5 +234,5 @@ class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
         return self.machine.run(max_cycles)
 
     def account(self) -> dict[str, Any]:
-        """Return the statistics of the run, for a result file."""
-        return super().account() | {"memory": dataclasses.asdict(self.machine.memory)}
+        """Return the sections of the result that the run has measured."""
+        return super().account() | {"memory": memory_section(self.machine.memory)}

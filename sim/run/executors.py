@@ -14,7 +14,7 @@ from ..machine.memory_layout import Region
 from .cluster_executor import ClusterExecutor
 from .core_executor import CoreExecutor
 from .iss_executor import IssExecutor
-from .loading import Progress, SimtOptions, memory_layout_of, with_memory
+from .loading import MODEL, Progress, SimtOptions, memory_layout_of, with_memory
 
 __all__ = ["Executor", "prepare"]
 
@@ -51,7 +51,7 @@ def prepare(
 ) -> Iterator[Executor]:
     """Yield an executor with the program loaded; only the program and its data are allowed."""
     memory_layout = memory_layout_of(config, program, buffers, options)
-    if options.engine == "iss":
+    if options.engine == MODEL:
         iss = Iss(config, schedule=options.schedule, seed=options.seed)
         executor = IssExecutor(iss, program, memory_layout, options)
         machine = iss

@@ -10,9 +10,10 @@ from ..iss.machine import Iss
 from ..iss.outcome import Statistics, StopReason
 from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of
+from ..report.result import core_section, instruction_section, speed_section
 from .loading import Progress, SimtOptions
 
-__all__ = ["IssExecutor", "instruction_counts"]
+__all__ = ["IssExecutor", "counted_instructions"]
 
 #: Instructions between two checks for an interrupt and progress reports.
 CHUNK = 2_000_000
@@ -77,27 +78,30 @@ class IssExecutor:
         return devices.describe() if devices.error else ""
 
     def account(self) -> dict[str, Any]:
-        """Return the measurements of the run, for a result file."""
+        """Return the sections of the result that the run has measured."""
+        counts = self.iss.statistics
         return {
-            "schedule": self.options.schedule,
-            **instruction_counts(self.iss.statistics, core_of(self.memory_layout.config).threads),
+            "cores": [core_section(instructions) for instructions in counts.core_instructions],
+            **counted_instructions(counts, core_of(self.memory_layout.config).threads),
             "console": self.iss.console.decode(errors="replace"),
-            "simulated_instructions_per_second": self.instructions / max(self.seconds, 1e-9),
+            "speed": speed_section(
+                instructions_per_second=self.instructions / max(self.seconds, 1e-9)
+            ),
         }
 
 
-def instruction_counts(counts: Statistics, threads: int) -> dict[str, Any]:
-    """Return instruction counts for a result file; `threads` is the number of threads per warp."""
-    return {
-        "instructions": {"warp": counts.instructions, "thread": counts.thread_instructions},
-        "lanes_used_percent": 100
-        * counts.thread_instructions
-        / max(1, counts.instructions * threads),
-        "instructions_by_unit": {unit.value: count for unit, count in counts.units.items()},
-        "instructions_by_name": counts.mnemonics,
-        "instructions_by_core": list(counts.core_instructions),
-        "loads": counts.loads,
-        "stores": counts.stores,
-        "divergent_splits": counts.divergent_splits,
-        "barriers": counts.barriers,
-    }
+def counted_instructions(counts: Statistics, threads: int) -> dict[str, Any]:
+    """Return `instruction_section` of the model's counts; warps have `threads` threads."""
+    return instruction_section(
+        {
+            "warp": counts.instructions,
+            "thread": counts.thread_instructions,
+            "loads": counts.loads,
+            "stores": counts.stores,
+            "divergent_splits": counts.divergent_splits,
+            "barriers": counts.barriers,
+            "by_unit": {unit.value: count for unit, count in counts.units.items()},
+            "by_name": counts.mnemonics,
+        },
+        threads,
+    )

@@ -14,6 +14,7 @@ from ..machine.memory_layout import PAGE, PROGRAM, MemoryLayout, Region
 from ..machine.saving import NOTHING, Saving
 
 __all__ = [
+    "MODEL",
     "SCHEDULES",
     "SOURCE_SUFFIXES",
     "Progress",
@@ -25,6 +26,8 @@ __all__ = [
     "with_memory",
 ]
 
+#: Engine of the instruction-set model.
+MODEL = "iss"
 SCHEDULES = ("round_robin", "random")
 SOURCE_SUFFIXES = (".c", ".cpp", ".cc", ".cxx", ".S", ".elf")
 Progress = Callable[[str, int, int], None]
@@ -63,9 +66,9 @@ class SimtOptions:
     trace_window : tuple of int or None
         First cycle of the trace and the cycle after its last.
     allow_spills : bool
-        Whether a kernel may spill registers to its stack.
-    allowed_regions : tuple of (int, int)
-        Address and bytes of additional DRAM that the program may access.
+        Whether a kernel may keep values on its stack for want of registers.
+    allow_regions : tuple of (int, int)
+        Address and bytes of further DRAM that the program may access.
     saving : Saving
         Checkpoint to write, and checkpoint to resume.
 
@@ -84,7 +87,7 @@ class SimtOptions:
     trace: Path | None = None
     trace_window: tuple[int, int] | None = None
     allow_spills: bool = False
-    allowed_regions: tuple[tuple[int, int], ...] = ()
+    allow_regions: tuple[tuple[int, int], ...] = ()
     saving: Saving = NOTHING
 
 
@@ -134,8 +137,8 @@ def build(
 def memory_layout_of(
     config: ClusterConfig, program: Program, buffers: Iterable[Region], options: SimtOptions
 ) -> MemoryLayout:
-    """Return all memory regions that a program may access."""
-    more = [Region("allowed memory", *region) for region in options.allowed_regions]
+    """Return where everything lies that a program may touch."""
+    more = [Region("memory that was allowed", *region) for region in options.allow_regions]
     return MemoryLayout(config, [*program_regions(program), *buffers, *more], program.symbols)
 
 

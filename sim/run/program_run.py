@@ -1,6 +1,5 @@
-"""Run programs on SIMT cores: place their data, execute, check, account."""
+"""Runs of kernels and programs on SIMT cores: data, execution, check, result."""
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,23 @@ from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
 from ..engine.versions import versions
 from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
-from ..machine.saving import UNFINISHED, data_digest
+from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
-from ..report.region_report import account_region
-from .buffer_check import BufferCheck, check_buffer
-from .executors import Executor, prepare
-from .loading import Progress, SimtOptions, build, require_cores
+from ..report.result import (
+    FAIL,
+    FUNCTIONAL,
+    PASS,
+    check_section,
+    complete,
+    memory_section,
+    new_result,
+    record_failure,
+    saved,
+)
+from ..report.utilization import account_cores
+from .buffer_check import check_buffer
+from .executors import prepare
+from .loading import MODEL, Progress, SimtOptions, build, require_cores, with_memory
 
 __all__ = ["SimtOptions", "run_program", "run_simt"]
 
@@ -38,7 +48,7 @@ def run_simt(
 ) -> dict[str, Any]:
     """Build a kernel, run it and check every buffer.
 
-    Return the result for a file. Raise `ProgramError` if the program does not come to its end.
+    Return the result for a file. Raise `ProgramError` if the program does not reach its end.
 
     Parameters
     ----------
@@ -47,22 +57,23 @@ def run_simt(
     preset : str
         Name of the machine.
     config : ClusterConfig
-        The preset's config, or a change of it.
+        Config of the machine.
     sizes : dict
-        The kernel's dimensions.
+        Sizes of the kernel by dimension.
     options : SimtOptions or None
-        How to run it; None for the defaults.
+        Options of the run; None for the defaults.
     console : callable or None
-        Given what the program prints, as it does.
+        Called with console output as it arrives.
     progress : callable or None
-        Told what is being done, pieces done, pieces in all.
+        Called with the stage, the steps done and all steps.
     results : dict or None
-        Given what each buffer holds at the end, by its name.
+        Filled with the final contents of each buffer, by its name.
 
     """
-    options = checked(options)
+    options = checked(config, options)
     require_cores(kernel.name, preset, config)
     problem = pose(kernel, sizes, options.seed)
+    result = begun(preset, config, options, problem, kernel=kernel.name, sizes=sizes)
     program = build(kernel.sources, config, options, progress)
     buffers = place_buffers(
         {name: buffer.data.nbytes for name, buffer in problem.buffers.items()}, config
@@ -77,29 +88,43 @@ def run_simt(
         arguments = given | run_arguments(program, options, data)
         what = " x ".join(f"{name} {size}" for name, size in sizes.items())
         sentence = f"running {kernel.name}, {what}, on {preset}"
-        if not executor.execute(sentence, progress, arguments):
-            return given | {"check": {"verdict": UNFINISHED}}
+        with record_failure(result):
+            if not executor.execute(sentence, progress, arguments):
+                return saved(result)
         found = {
             name: executor.read(buffers[name].address, buffer.data.nbytes)
             for name, buffer in problem.buffers.items()
         }
-        done = account(config, executor, options)
-    checks = [check_buffer(name, each, found[name]) for name, each in problem.buffers.items()]
+        done = executor.account()
+        code, errors = executor.exit_code, executor.device_errors
+    checks = {
+        name: check_buffer(name, buffer, found[name]) for name, buffer in problem.buffers.items()
+    }
     if results is not None:
         for name, buffer in problem.buffers.items():
             results[name] = found[name].view(buffer.data.dtype).reshape(buffer.data.shape)
     if done.get("region"):
-        done |= account_region(config, problem.macs, done)
-    complaints = inspect_program(program)
-    per_instruction = problem.operations / max(1, done["instructions"]["warp"])
-    return {
-        **{"preset": preset, "kernel": kernel.name, "sizes": sizes},
+        done |= account_cores(config, problem.macs, done)
+    warnings = inspect_program(program)
+    failed = (
+        code
+        or errors
+        or (warnings and not options.allow_spills)
+        or not all(check.passed for check in checks.values())
+    )
+    return complete(
+        result,
         **done,
-        "operations": problem.operations,
-        "operations_per_instruction": per_instruction,
-        "complaints": complaints,
-        "check": verdict(done, checks, [] if options.allow_spills else complaints),
-    }
+        check=check_section(
+            FAIL if failed else PASS,
+            exit_code=code,
+            device_errors=errors,
+            code_warnings=warnings,
+            buffers={name: check.as_dict() for name, check in checks.items()},
+        ),
+        operations=problem.operations,
+        operations_per_instruction=problem.operations / max(1, done["instructions"]["warp"]),
+    )
 
 
 def run_program(
@@ -111,51 +136,85 @@ def run_program(
     console: Callable[[bytes], None] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Run a user's own program, from sources or from one ELF file; arguments as of `run_simt`.
+    """Run a program from sources or from one ELF file; parameters as of `run_simt`.
 
-    Return the result for a file, with the program's exit code. What the inspection complains of is
-    part of it and no failure.
+    Return the result for a file; its verdict is that of the program's exit code. Warnings of the
+    inspection and errors of devices are part of the result and do not change the verdict.
     """
-    options = checked(options)
+    options = checked(config, options)
     require_cores(paths[0].name, preset, config)
+    names = [str(path) for path in paths]
+    result = begun(preset, config, options, program=names)
     program = build(paths, config, options, progress)
     with prepare(config, program, [], options, console, progress) as executor:
-        given = {"program": [str(path) for path in paths], "preset": preset}
+        given = {"program": names, "preset": preset}
         arguments = given | run_arguments(program, options, [])
-        if not executor.execute(f"running {paths[0].name}", progress, arguments):
-            return given | {"check": {"verdict": UNFINISHED}}
-        done = account(config, executor, options)
-    return {
-        "preset": preset,
-        "program": [str(path) for path in paths],
-        **done,
-        "complaints": inspect_program(program),
-        "check": {"verdict": "fail" if done["exit_code"] else "pass"},
-    }
+        with record_failure(result):
+            if not executor.execute(f"running {paths[0].name}", progress, arguments):
+                return saved(result)
+        return complete(
+            result,
+            **executor.account(),
+            check=check_section(
+                FAIL if executor.exit_code else PASS,
+                exit_code=executor.exit_code,
+                device_errors=executor.device_errors,
+                code_warnings=inspect_program(program),
+            ),
+        )
 
 
-def checked(options: SimtOptions | None) -> SimtOptions:
-    """Return the options, if a run can have them all."""
+def checked(config: ClusterConfig, options: SimtOptions | None) -> SimtOptions:
+    """Return the options with a memory model; raise `UserError` if they exclude each other."""
     options = options or SimtOptions()
     options.saving.require_sound(options.engine, options.trace is not None, options.max_cycles)
-    return options
+    return options if options.engine == MODEL else with_memory(config, options)
+
+
+def begun(
+    preset: str,
+    config: ClusterConfig,
+    options: SimtOptions,
+    problem: Problem | None = None,
+    **work: Any,
+) -> dict[str, Any]:
+    """Return the result of a run that begins; `work` is a kernel with its sizes, or a program."""
+    how: dict[str, Any] = {"optimize": options.optimize, "allow_spills": options.allow_spills}
+    if options.engine == MODEL or options.memory is None:
+        how |= {"schedule": options.schedule}
+        memory = FUNCTIONAL
+    else:
+        how |= {"lockstep": options.lockstep, "gating": options.gating}
+        memory = memory_section(options.memory)
+    if problem is not None and problem.formats:
+        how |= {"data": problem.data, "formats": dict(problem.formats)}
+    return new_result(
+        preset=preset,
+        config=config,
+        engine=options.engine,
+        driver="cores",
+        seed=options.seed,
+        options=how,
+        memory=memory,
+        **work,
+    )
 
 
 def run_arguments(program: Program, options: SimtOptions, data: Iterable[bytes]) -> dict[str, Any]:
-    """Return what else a run that goes on must have been given alike, if it is or will be saved."""
+    """Return the inputs that a resumed run must share with the saved one; none without saving."""
     if not options.saving.is_wanted:
         return {}
     return {
         "code": program_digest(program),
         "data": data_digest(data),
         "seed": options.seed,
-        "allowed_regions": options.allowed_regions,
+        "allow_regions": options.allow_regions,
         "spica": versions()["spica"],
     }
 
 
 def pose(kernel: Kernel, sizes: dict[str, int], seed: int) -> Problem:
-    """Return the problem, or say why there is none of these sizes."""
+    """Return the problem; raise `UserError` if there is none of these sizes."""
     try:
         return kernel.problem(sizes, seed)
     except ValueError as error:
@@ -164,7 +223,7 @@ def pose(kernel: Kernel, sizes: dict[str, int], seed: int) -> Problem:
 
 
 def argument_words(problem: Problem, buffers: dict[str, Region]) -> np.ndarray:
-    """Return what stands at `ARGUMENTS`."""
+    """Return the words at `ARGUMENTS`."""
     words = []
     for argument in problem.arguments:
         if isinstance(argument, str):
@@ -175,34 +234,3 @@ def argument_words(problem: Problem, buffers: dict[str, Region]) -> np.ndarray:
             words.append(int(argument) & 0xFFFF_FFFF)
     assert 4 * len(words) <= ARGUMENTS_BYTES, "arguments must fit a page"
     return np.array(words, dtype=np.uint32)
-
-
-def account(config: ClusterConfig, executor: Executor, options: SimtOptions) -> dict[str, Any]:
-    """Return what a run did and how it was made, for a result file."""
-    return {
-        "engine": options.engine,
-        "optimize": options.optimize,
-        "seed": options.seed,
-        "exit_code": executor.exit_code,
-        "device_errors": executor.device_errors,
-        **executor.account(),
-        "versions": versions(),
-        "config": dataclasses.asdict(config.resolved),
-    }
-
-
-def verdict(
-    done: dict[str, Any], checks: list[BufferCheck], complaints: list[str]
-) -> dict[str, Any]:
-    """Return the verdict on a kernel: its buffers, its exit code, its code, devices' errors."""
-    found = {
-        "exit_code": done["exit_code"],
-        "device_errors": done["device_errors"],
-        "complaints": complaints,
-    }
-    wrong = any(found.values()) or any(check.wrong for check in checks)
-    return {
-        "verdict": "fail" if wrong else "pass",
-        **found,
-        "buffers": {check.name: dataclasses.asdict(check) for check in checks},
-    }

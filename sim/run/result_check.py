@@ -1,67 +1,76 @@
-"""Verdict on a result: bit for bit against the golden model, and within a bound of float64."""
+"""Check of a buffer: bit for bit against a golden model, and within a bound of float64."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ...hw.config.formats import FORMATS, FloatFormat
 from ..golden.arith.float.floats import decode, sign_extend
+from ..report.result import FAIL, PASS
 
-__all__ = ["Check", "check"]
+__all__ = ["Check", "check", "examples_of"]
 
-#: Mismatches shown in full.
+#: Wrong elements shown in full.
 SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What a comparison found.
+    """Result of comparing one buffer with its expected contents.
 
     Parameters
     ----------
-    mismatches : int
-        Elements whose bits differ from the golden model's.
-    outside_bound : int
-        Elements farther from the float64 reference than its bound.
-    touched : int
-        Bytes around the result that were changed.
-    max_abs_error : float
-        Largest distance from the reference among finite elements.
     elements : int
         Elements compared.
-    examples : list of str
-        The first mismatches in words.
+    wrong : int
+        Elements with a mismatch, outside their bound, or changed although they are only read.
+    mismatches : int or None
+        Elements whose bits differ from the golden model's, or, in a buffer that is only read, from
+        the initial ones; None if bits are not compared.
+    outside_bound : int or None
+        Elements farther from the float64 reference than their bound; None without a reference.
+    guard_bytes_changed : int or None
+        Changed bytes in the guard regions around the buffer; None without guard regions.
+    max_abs_error : float
+        Largest distance from the reference among finite elements.
+    max_bound_share : float or None
+        Largest distance divided by its bound, 0 if every bound is 0; None if it is not computed.
+    is_result : bool
+        Whether the kernel writes the buffer.
+    is_exact : bool
+        Whether the bits of every element are compared.
+    examples : list of dict
+        The first wrong elements: ``index``, ``expected``, ``got``, ``bound``, ``expected_bits``,
+        ``got_bits``.
 
     """
 
-    mismatches: int
-    outside_bound: int
-    touched: int
-    max_abs_error: float
     elements: int
-    examples: list[str] = field(default_factory=list)
+    wrong: int
+    mismatches: int | None
+    outside_bound: int | None
+    guard_bytes_changed: int | None = None
+    max_abs_error: float
+    max_bound_share: float | None = None
+    is_result: bool = True
+    is_exact: bool = True
+    examples: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
-        return not (self.mismatches or self.outside_bound or self.touched)
+        """Whether every element and every guard byte is correct."""
+        return not (self.wrong or self.guard_bytes_changed)
 
     @property
     def verdict(self) -> str:
-        """``right`` or ``wrong``."""
-        return "pass" if self.passed else "fail"
+        """``pass`` or ``fail``."""
+        return PASS if self.passed else FAIL
 
-    def as_dict(self) -> dict:
-        """Return the check as it stands in a result file."""
-        return {
-            "verdict": self.verdict,
-            "mismatches": self.mismatches,
-            "max_abs_error": self.max_abs_error,
-            "outside_bound": self.outside_bound,
-            "bytes_touched_around_c": self.touched,
-            "elements": self.elements,
-            "examples": self.examples,
-        }
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry of a result file."""
+        return asdict(self)
 
 
 def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> Check:
@@ -72,12 +81,12 @@ def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> C
     result, golden : ndarray
         Of one type and shape.
     reference, bound : ndarray
-        Float64 values, and how far a right result may lie from each; anywhere if that is infinite.
+        Float64 values, and the largest correct distance from each; any distance if infinite.
         Where the reference is not finite the result must be the same infinity or NaN.
     form : str
         Format of the elements of `result` and `golden`.
     touched : int
-        Bytes outside the result that were changed.
+        Changed bytes in the guard regions around the result.
 
     """
     if result.dtype != golden.dtype or result.shape != golden.shape:
@@ -86,21 +95,57 @@ def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> C
             f"{result.shape}"
         )
     result, golden = (elements.view(f"u{elements.itemsize}") for elements in (result, golden))
-    wrong = np.argwhere(result != golden)
-    examples = [
-        f"({', '.join(map(str, at))}): expected {describe(golden[at], form)}, "
-        f"got {describe(result[at], form)}"
-        for at in map(tuple, wrong[:SHOWN].tolist())
-    ]
-    outside, largest = distance(result, reference, bound, form)
+    differs = result != golden
+    is_outside, largest = distance(result, reference, bound, form)
     return Check(
-        mismatches=len(wrong),
-        outside_bound=outside,
-        touched=touched,
-        max_abs_error=largest,
         elements=result.size,
-        examples=examples,
+        wrong=int(np.count_nonzero(differs | is_outside)),
+        mismatches=int(np.count_nonzero(differs)),
+        outside_bound=int(np.count_nonzero(is_outside)),
+        guard_bytes_changed=touched,
+        max_abs_error=largest,
+        examples=examples_of(
+            differs | is_outside,
+            lambda at: values_of(golden[at], form),
+            lambda at: values_of(result[at], form),
+            np.broadcast_to(bound, result.shape),
+            golden,
+            result,
+        ),
     )
+
+
+def examples_of(
+    wrong: np.ndarray,
+    expected: Callable[[tuple], Any],
+    got: Callable[[tuple], Any],
+    bound: np.ndarray,
+    expected_bits: np.ndarray | None,
+    got_bits: np.ndarray,
+) -> list[dict[str, Any]]:
+    """Return the first wrong elements; values by index, bits as unsigned integers."""
+    return [
+        {
+            "index": list(at),
+            "expected": plain_number(expected(at)),
+            "got": plain_number(got(at)),
+            "bound": plain_number(bound[at]),
+            "expected_bits": None if expected_bits is None else hexadecimal(expected_bits[at]),
+            "got_bits": hexadecimal(got_bits[at]),
+        }
+        for at in map(tuple, np.argwhere(wrong)[:SHOWN].tolist())
+    ]
+
+
+def plain_number(value) -> int | float | str:
+    """Return a number for JSON; infinities and NaN as text."""
+    number = value.item()
+    return number if isinstance(number, int) or np.isfinite(number) else str(number)
+
+
+def hexadecimal(bits) -> str:
+    """Return an unsigned element as text, all digits of its width."""
+    return f"0x{int(bits):0{2 * bits.itemsize}x}"
 
 
 def values_of(bits, form: str) -> np.ndarray:
@@ -111,13 +156,8 @@ def values_of(bits, form: str) -> np.ndarray:
     return sign_extend(bits, kind.width).astype(np.float64)
 
 
-def describe(bits, form: str) -> str:
-    """Return one element as its value and its bits."""
-    return f"{values_of(bits, form):.9g} (0x{int(bits):0{2 * bits.itemsize}x})"
-
-
-def distance(bits, reference, bound, form: str) -> tuple[int, float]:
-    """Return how many elements lie outside the bound, and the largest finite error."""
+def distance(bits, reference, bound, form: str) -> tuple[np.ndarray, float]:
+    """Return which elements lie outside the bound, and the largest finite error."""
     kind = FORMATS[form]
     with np.errstate(all="ignore"):
         value = values_of(bits, form)
@@ -131,7 +171,7 @@ def distance(bits, reference, bound, form: str) -> tuple[int, float]:
         # NaN compares false: a NaN where the reference is finite is outside.
         inside = same | overflow | (np.isfinite(reference) & (error <= bound)) | np.isinf(bound)
         finite = np.isfinite(value) & np.isfinite(reference)
-    return int(np.count_nonzero(~inside)), float(np.max(error, initial=0.0, where=finite))
+    return ~inside, float(np.max(error, initial=0.0, where=finite))
 
 
 def overflow_of(form: FloatFormat) -> float:

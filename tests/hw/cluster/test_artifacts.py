@@ -120,9 +120,11 @@ def test_generate_replaces_nothing_foreign_unless_forced(tmp_path, capsys):
 def test_generate_refuses_a_folder_in_its_way(tmp_path, capsys):
     (tmp_path / "tiny_matrix.v").mkdir()
     assert generate("-o", tmp_path) == 2
-    assert "is a folder where a file must go" in capsys.readouterr().err
+    assert (
+        "tiny_matrix.v is a folder, not a file; choose another --output" in capsys.readouterr().err
+    )
     assert generate("-o", tmp_path, "--force") == 2
-    assert "is a folder" in capsys.readouterr().err
+    assert "not the folder" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["tiny_matrix.v"]
 
 
@@ -134,7 +136,7 @@ def test_generate_tells_json_what_it_wrote(tmp_path, capsys):
 
 def test_generate_leaves_memories_to_macros(tmp_path, capsys):
     assert generate("-o", tmp_path, "--sram-macros") == 0
-    assert "3 memories of 1 shapes are left to macros" in capsys.readouterr().out
+    assert "SRAM macros: 3 memories of 1 shapes" in capsys.readouterr().out
     assert "module spica_sram_1r1w_32x1024_be1(" in (tmp_path / "tiny_matrix_sram.v").read_text()
     assert json.loads((tmp_path / "tiny_matrix.json").read_text())["srams"][0]["instances"] == 3
     limits = ("--sram-minimum", 512, "--sram-words", 64)
@@ -155,8 +157,8 @@ def test_generate_replaces_no_foreign_memories(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--sram-minimum", "9"], "--sram-minimum must come with --sram-macros, not alone"),
-        (["--sram-words", "9"], "--sram-words must come with --sram-macros, not alone"),
+        (["--sram-minimum", "9"], "--sram-minimum needs --sram-macros"),
+        (["--sram-words", "9"], "--sram-words needs --sram-macros"),
         (
             ["--sram-macros", "--sram-minimum=-1"],
             "--sram-minimum: bits must be between 0 and 2147483648, not -1",

@@ -18,10 +18,11 @@ from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
 from spica.kernels.commands import CommandList
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStopReason, StopReason
+from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.machine.cluster_machine import ClusterMachine
 from spica.sim.machine.memory_layout import MemoryLayout
-from spica.sim.report.program_report import cycle_lines
+from spica.sim.machine.stop_report import StopReason
+from spica.sim.report.run_report import cycle_lines, latency_lines
 from spica.sim.run.cluster_executor import ClusterExecutor
 from spica.sim.run.loading import SimtOptions
 from spica.sim.trace.pipeline.core_records import Kind
@@ -190,30 +191,32 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
     executor = ClusterExecutor(machine, None, memory_layout, options)
     executor.outcome = outcome = execute(machine, "dma")
     found = executor.account()
-    memory, channels, peak = found["memory"], outcome.channels, machine.dram.bytes_per_cycle
+    traffic, channels = found["memory"]["traffic"], outcome.channels
+    run, peak = traffic["run"], machine.dram.bytes_per_cycle
     moved = sum(channel.read_bytes + channel.write_bytes for channel in channels)
-    assert memory["read_bytes"] + memory["written_bytes"] == moved
-    assert memory["dram_utilization"] == moved / outcome.cycles / peak
+    assert run["read_bytes"] + run["written_bytes"] == moved
+    assert run["utilization"] == moved / outcome.cycles / peak
     assert found["flush_cycles"] == outcome.flush_cycles > 0
     region = found["region"]
     assert (region["begin"], region["end"]) == (outcome.first_begin, outcome.last_end)
-    assert found["load_latency"]["dram"]["loads"] == found["load_latency"]["shared"]["loads"]
-    lines = cycle_lines(found)
-    assert lines[1].startswith(f"In the last {outcome.flush_cycles} of them no core ran")
-    assert [line.partition(" took ")[0] for line in lines[2:4]] == [
-        "Loads of DRAM",
-        "Loads of shared memory",
-    ]
+    assert found["cycles"] == region["end"] - region["begin"]
+    assert (region["begin_event"], region["end_event"]) == ("begin_marker", "end_marker")
+    assert found["load_latency"]["dram"]["count"] == found["load_latency"]["shared"]["count"]
+    final = list(cycle_lines(found | {"options": {"lockstep": False}, "matrix_units": None}))
+    assert f"Final write-back: {outcome.flush_cycles} cycles" in final
+    loads, reads = latency_lines(found)
+    assert loads.startswith("Load latency, min / p50 / p99 / max (cycles): DRAM ")
+    assert ", shared memory " in loads
     caches = found["cache_latency"]
     figures = [(cache["p50"], cache["p99"]) for cache in caches.values()]
-    told = (f"{n} in {a} and {b}" for n, (a, b) in zip(("L1I", "L1D", "L2"), figures, strict=True))
-    assert lines[4].endswith(f" cycles: {'; '.join(told)}")
-    assert caches["l1d"]["reads"] == found["unit_counters"]["l1d_reads"] > 0
-    assert [core["reads"] for core in caches["l1d"]["by_core"]] == [caches["l1d"]["reads"], 0]
+    told = (f"{n} {a} / {b}" for n, (a, b) in zip(("L1I", "L1D", "L2"), figures, strict=True))
+    assert reads == f"Read latency, p50 / p99 (cycles): {', '.join(told)}"
+    assert caches["l1d"]["count"] == found["counters"]["l1d_reads"] > 0
+    assert [core["count"] for core in caches["l1d"]["by_core"]] == [caches["l1d"]["count"], 0]
     slices = caches["l2"]["by_slice"]
-    assert sum(part["reads"] for part in slices) == found["unit_counters"]["l2_reads"]
-    assert min(part["reads"] for part in slices) > 0
-    # Traffic up to the marker equals the traffic of a run that stops after it.
+    assert sum(part["count"] for part in slices) == found["counters"]["l2_reads"]
+    assert min(part["count"] for part in slices) > 0
+    # What had moved up to the marker is what has in a run that stops behind it.
     place(machine, text)
     assert machine.run(outcome.first_begin + 1).stop is CoreStopReason.LIMIT
     before = machine.harness.statistics()
@@ -221,7 +224,8 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
     left = moved - sum(channel.read_bytes + channel.write_bytes for channel in before)
     assert 0 < left < moved
     spent = outcome.cycles - outcome.first_begin
-    assert region["dram_utilization"] == left / spent / peak
+    assert traffic["region"]["cycles"] == spent
+    assert traffic["region"]["utilization"] == left / spent / peak
 
 
 @pytest.mark.slow
@@ -293,7 +297,7 @@ end:    vx_tmc zero
     assert outcome.stop is CoreStopReason.DEADLOCK
     assert outcome.cycles < 500
     assert [(state.active, state.at_barrier) for state in machine.core_states()] == [(1, 1), (0, 0)]
-    assert "core0 1, core1 0" in outcome.waits and "DMA: 0 jobs" in outcome.waits
+    assert "core0 1, core1 0" in outcome.waits and "DMA: 0 host descriptors" in outcome.waits
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def test_a_percentile_of_slow_loads_is_the_end_of_its_bin():
 def test_cores_are_added():
     first, second, idle = latency_of([7, 9]), latency_of([3]), latency_of([])
     found = summed([first, second, idle])
-    assert (found["loads"], found["min"], found["p50"], found["max"]) == (3, 3, 7, 9)
+    assert (found["count"], found["min"], found["p50"], found["max"]) == (3, 3, 7, 9)
     assert found["histogram"] == {"3": 1, "7": 1, "9": 1}
-    assert found["by_core"][2] == {"loads": 0, "min": 0, "p50": 0, "p99": 0, "max": 0}
+    assert found["by_core"][2] == {"count": 0, "min": 0, "p50": 0, "p99": 0, "max": 0}
     assert (idle + first).least == 7

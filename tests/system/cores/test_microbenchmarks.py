@@ -150,7 +150,7 @@ def test_tables_and_targets(monkeypatch):
     assert {row.group for row in bench.rows(quick=False)} == {row.group for row in ROWS}
     assert all(not row.change for row in bench.rows(quick=True))
     row = {"group": "issue", "name": "sums", "change": {"banks": 4}, "expected": "= 1 per cycle"}
-    slots = {"NONE": 75.0, "SCOREBOARD": 25.0}
+    slots = {"issued": 75.0, "no_instruction": 25.0}
     kernel = {
         **{"sizes": {"n": 8192}, "cycles": 10_501, "instructions": 7, "slots_percent": slots},
         **{"instructions_per_cycle": 0.7, "verdict": "pass"},

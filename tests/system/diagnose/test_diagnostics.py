@@ -210,7 +210,7 @@ def test_an_exit_code_is_no_mistake(capsys):
     assert main(arguments) == 1
     out, error = capsys.readouterr()
     assert out.startswith("about to end\n")
-    assert "ENDED with exit code 3" in out
+    assert "FAIL: " in out and "Exit code: 3" in out
     assert "spica: " not in error
 
 
@@ -223,4 +223,4 @@ def test_the_command_line_says_it_all(capsys, tmp_path):
     assert "spica: access outside memory: load of 4 bytes at 0x00000004" in error
     written = json.loads(target.read_text())
     assert written["check"]["verdict"] == "fail"
-    assert written["diagnostics"]["location"]["line"] == line_of("null_pointer")
+    assert written["failure"]["diagnosis"]["location"]["line"] == line_of("null_pointer")

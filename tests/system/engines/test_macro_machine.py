@@ -66,7 +66,7 @@ def program(kernel: Kernel, sizes: tuple[int, ...]) -> dict:
     named = dict(zip(kernel.dimensions, sizes, strict=True))
     result = run_simt(kernel, "tiny", PRESETS["tiny"], named, options)
     assert result["check"]["verdict"] == "pass", result["check"]
-    return {name: result[name] for name in ("cycles", "slots", "counters", "instructions")}
+    return {name: result[name] for name in ("run_cycles", "cores", "counters", "instructions")}
 
 
 @pytest.mark.slow

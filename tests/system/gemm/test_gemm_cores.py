@@ -81,7 +81,7 @@ def assert_right(result):
 def test_products_are_right_to_the_bit(preset, size, c_format):
     result = run(PRESETS[preset], size, c_format=c_format, gaps=GAPS)
     assert_right(result)
-    assert result["complaints"] == []
+    assert result["check"]["code_warnings"] == []
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -201,7 +201,7 @@ def test_the_result_is_there_on_return(tmp_path):
         program = tmp_path / "kernel.c"
         program.write_text(program.read_text().replace(*looks))
         runs = [run(config, (8, 8, 8), kernel=kernel, seed=s, schedule="random") for s in range(8)]
-        assert {result["exit_code"] for result in runs} == expected
+        assert {result["check"]["exit_code"] for result in runs} == expected
 
 
 def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
@@ -273,7 +273,7 @@ def test_commands_and_instructions_of_a_tile(monkeypatch):
     assert instructions == 2 * 32 + 2 * 8 + 2
     # A load takes seven words, a command three.
     assert sum(told.values()) <= 7 * 32 + 3 * instructions + 4
-    own = result["instructions_by_core"][0] - result["instructions_by_core"][1]
+    own = result["cores"][0]["instructions"] - result["cores"][1]["instructions"]
     assert own < MOST_INSTRUCTIONS * 32
     assert sum(asked.values()) < 4 * 32
 
@@ -298,12 +298,17 @@ def test_operands_have_gaps_that_are_not_numbers():
 def test_command_line_runs_the_program_on_the_model(capsys, c_format):
     options = ("--preset", "tiny", "--engine", "iss", "--size", "20", "--c", c_format)
     assert main(("run", "gemm", *options)) == 0
-    assert "PASS: c 400 values, bit-exact, largest distance" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out.startswith("PASS: gemm m=20 n=20 k=20 on tiny\n")
+    assert "Check: c 400 values, bit-exact, largest error" in out
 
 
 def test_command_line_refuses_what_the_model_has_not(capsys):
     base = ("run", "gemm", "--preset", "tiny", "--engine", "iss", "--size", "20")
     assert main((*base, "--dram-latency", "5")) != 0
-    assert "--dram-latency must be left out" in capsys.readouterr().err
+    assert (
+        "--dram-latency does not apply to gemm on engine iss; leave it out"
+        in capsys.readouterr().err
+    )
     assert main((*base, "--c", "int32")) != 0
     assert main((*base, "--data", "odd")) != 0

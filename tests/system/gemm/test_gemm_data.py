@@ -15,6 +15,7 @@ from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.reference import reference
 from spica.sim.golden.arith.float.floats import convert, decode, encode
 from spica.sim.golden.matrix.gemm import gemm
+from spica.sim.report.check_report import example_text
 from spica.sim.run.result_check import check
 
 TINY = PRESETS["tiny_matrix"].matrix
@@ -181,7 +182,11 @@ def test_examples_show_values_of_the_format(c_format):
     result = nearest(np.array([[1.5, 0.0]]), c_format)
     found = check(result, golden, np.zeros((1, 2)), np.full((1, 2), 2.0), form=c_format)
     zeros = "0" * (FORMATS[c_format].width // 4 - 1)
-    assert found.examples == [f"(0, 1): expected -0 (0x8{zeros}), got 0 (0x0{zeros})"]
+    (example,) = found.examples
+    assert example["bound"] == 2.0
+    assert example_text("c", example | {"bound": 0}) == (
+        f"c[0, 1]: expected -0 (0x8{zeros}), got 0 (0x0{zeros})"
+    )
 
 
 @pytest.mark.parametrize("c_format", ["fp16", "bf16", "fp32"])

@@ -161,8 +161,7 @@ def test_a_step_takes_as_long_as_memory():
     """A ring that no cache holds: each step is slower by the additional DRAM latency."""
     steps = 256
     near, far = (
-        on_rtl("chase", 512, 16, steps, config=NOTHING_AHEAD, latency=latency)["region"]["cycles"]
-        / steps
+        on_rtl("chase", 512, 16, steps, config=NOTHING_AHEAD, latency=latency)["cycles"] / steps
         for latency in (50, 150)
     )
     assert near > 50
@@ -175,7 +174,9 @@ def test_strides_read_as_much_as_lines_say():
     assert TINY.core
     line = TINY.core.l1d.line_bytes
     reads = {
-        stride: on_rtl("strided", n, stride, config=NOTHING_AHEAD)["memory"]["read_bytes"]
+        stride: on_rtl("strided", n, stride, config=NOTHING_AHEAD)["memory"]["traffic"]["run"][
+            "read_bytes"
+        ]
         for stride in (1, 4, 16, 32)
     }
     for stride, found in reads.items():
@@ -184,7 +185,7 @@ def test_strides_read_as_much_as_lines_say():
 
 
 def test_a_copy_writes_each_word_once():
-    """It reads each word at least once, and at most a quarter of them a second time, prefetched."""
-    few, many = (on_rtl("copy", n)["memory"] for n in (2048, 6144))
+    """And reads each at least once, and at most a quarter of them, read ahead, a second time."""
+    few, many = (on_rtl("copy", n)["memory"]["traffic"]["run"] for n in (2048, 6144))
     assert many["written_bytes"] - few["written_bytes"] == 4 * 4096
     assert 4 * 4096 <= many["read_bytes"] - few["read_bytes"] <= 1.25 * 4 * 4096

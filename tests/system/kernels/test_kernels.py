@@ -182,7 +182,7 @@ def test_a_wrong_reference_is_seen(name):
     result = run(wrong, PRESETS["core"], sizes_of(kernel)[3])
     checks = result["check"]["buffers"].values()
     assert result["check"]["verdict"] == "fail"
-    assert all(check["wrong"] == 1 for check in checks if check["result"])
+    assert all(check["wrong"] == 1 for check in checks if check["is_result"])
 
 
 #: Plausible faults of each kernel: text of its source and its replacement.

@@ -28,12 +28,12 @@ def on_rtl(name: str, config: ClusterConfig, **options):
     size = SIZES[len(find_kernel(name).dimensions)]
     options = {"engine": "verilator", "model_optimize": OPTIMIZE, **options}
     result = run(name, config, size, **options)
-    assert result["lockstep"]
+    assert result["options"]["lockstep"]
     width = config.core.issue_width
-    for number, slots in enumerate(result["slots"]):
-        # As many slots as issued instructions, and each slot counted once.
-        assert slots["NONE"] == result["instructions_by_core"][number]
-        assert sum(slots.values()) % width == 0
+    for core in result["cores"]:
+        # As many slots as there were issued instructions, and each slot counted once.
+        assert core["issue_slots"]["issued"] == core["instructions"]
+        assert sum(core["issue_slots"].values()) % width == 0
     return result
 
 
@@ -58,5 +58,5 @@ def test_both_engines_take_the_same_cycles(name):
         run(name, PRESETS["tiny"], BOTH_ENGINES[name], engine=engine)
         for engine in ("verilator", "amaranth")
     )
-    for what in ("cycles", "slots", "counters", "instructions", "check"):
+    for what in ("cycles", "run_cycles", "cores", "counters", "instructions", "check"):
         assert verilator[what] == amaranth[what]

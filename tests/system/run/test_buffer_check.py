@@ -54,7 +54,7 @@ def test_integers(kind):
     assert check(values, values.copy()).wrong == 0
     other = check(values, values.copy()[::-1])
     assert other.wrong == 2
-    assert other.largest_error == limits.max - limits.min
+    assert other.max_abs_error == limits.max - limits.min
     assert check(values, np.array([limits.min, 1, limits.max - 1]), 1).wrong == 0
 
 
@@ -64,7 +64,7 @@ def test_untouched_means_to_the_bit():
     changed = data.copy()
     changed[0] = -0.0
     found = check(data, found=changed)
-    assert (found.wrong, found.result) == (1, False)
+    assert (found.wrong, found.mismatches, found.is_result) == (1, 1, False)
     assert found.examples[0]["index"] == [0]
 
 
@@ -73,8 +73,9 @@ def test_examples_are_the_first_and_few():
     found = check(data, np.ones((4, 5)), np.full((4, 5), 0.5))
     assert (found.wrong, found.elements) == (20, 20)
     assert [example["index"] for example in found.examples] == [[0, k] for k in range(5)]
-    assert found.examples[0] == {"index": [0, 0], "expected": 1.0, "got": 0.0, "bound": 0.5}
-    assert found.largest_share == 2.0
+    values = {"index": [0, 0], "expected": 1.0, "got": 0.0, "bound": 0.5}
+    assert found.examples[0] == values | {"expected_bits": None, "got_bits": "0x00000000"}
+    assert found.max_bound_share == 2.0
 
 
 def test_shapes_must_agree():

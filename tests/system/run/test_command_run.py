@@ -5,14 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.hw.base.errors import MachineError, UserError
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import ChannelStatistics
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.machine.command_machine import Execution
-from spica.sim.report.cycle_account import account, report
+from spica.sim.report.run_report import report
+from spica.sim.report.utilization import account_host
 from spica.sim.run import command_run as run_module
 from spica.sim.run.command_run import RunOptions, run_kernel
 
@@ -67,40 +68,42 @@ def run(**options):
     )
 
 
-def test_a_result_has_what_files_must_have(stand_in):
+def test_a_result_has_the_figures_of_the_run(stand_in):
     result = run(dram_bandwidth=32, seed=5)
     assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
-    for name in (
-        "preset",
-        "kernel",
-        "size",
-        "engine",
-        "cycles",
-        "mac_utilization",
-        "mac_active",
-        "check",
-        "memory",
-        "counters",
-        "simulated_cycles_per_second",
-        "versions",
-        "seed",
-    ):
-        assert name in result  # fmt: skip
-    assert result["size"] == {"m": 20, "n": 30, "k": 40}
-    assert result["cycles"] == ELAPSED
+    assert (result["preset"], result["kernel"], result["driver"]) == ("tiny_matrix", "gemm", "host")
+    assert (result["engine"], result["seed"]) == ("amaranth", 5)
+    assert result["sizes"] == {"m": 20, "n": 30, "k": 40}
+    assert result["options"]["formats"] == {"a": "fp16", "b": "fp16", "c": "fp16"}
+    assert result["options"]["data"] == "random"
+    assert (result["cycles"], result["run_cycles"]) == (ELAPSED, 1300)
+    assert (result["region"]["begin"], result["region"]["end"]) == (20, 20 + ELAPSED)
     assert result["mac_utilization"] == pytest.approx(20 * 30 * 40 / 16 / ELAPSED)
-    assert result["mac_active"] == 0.5
-    assert result["memory"]["bytes_per_cycle"] == 32
-    assert result["memory"]["read_bytes"] == 6000
-    assert {"verdict", "mismatches", "max_abs_error"} <= set(result["check"])
+    assert result["matrix_units"]["matrix"]["mac_utilization"] == result["mac_utilization"]
+    assert result["matrix_units"]["matrix"]["mac_active"] == 0.5
+    assert result["memory"]["parameters"]["bytes_per_cycle"] == 32
+    traffic = result["memory"]["traffic"]
+    assert (traffic["run"]["read_bytes"], traffic["run"]["cycles"]) == (6000, 1300)
+    assert (traffic["run"]["row_hits"], traffic["run"]["row_misses"]) == (120, 20)
+    assert traffic["region"]["bytes_per_cycle"] == pytest.approx(8000 / ELAPSED)
+    assert traffic["region"]["utilization"] == pytest.approx(8000 / ELAPSED / 32)
+    assert list(result["counters"]) == [
+        counter.name for counter in counter_table(PRESETS["tiny_matrix"])
+    ]
+    assert result["speed"]["cycles_per_second"] == pytest.approx(13_000)
+    assert result["clocked_cycles"] == {"sync": 9}
+    assert result["versions"]["spica"]
     assert result["check"]["verdict"] == "pass"
+    c = result["check"]["buffers"]["c"]
+    assert (c["elements"], c["mismatches"], c["outside_bound"]) == (600, 0, 0)
+    assert 0 < c["max_abs_error"] < 1
 
 
 def test_every_cycle_is_accounted_for(stand_in):
-    breakdown = run()["breakdown"]
-    cycles = {name: share["cycles"] for name, share in breakdown.items()}
+    breakdown = run()["matrix_units"]["matrix"]["breakdown"]
+    cycles = {name: part["cycles"] for name, part in breakdown.items()}
     assert sum(cycles.values()) == pytest.approx(ELAPSED)
-    assert sum(share["percent"] for share in breakdown.values()) == pytest.approx(100)
+    assert sum(part["share"] for part in breakdown.values()) == pytest.approx(1)
     assert cycles["multiply_adds"] + cycles["ragged"] == 600
     assert cycles["first_load"] == 290 - 2 * 20
     assert cycles["last_store"] == ELAPSED - (1000 - 20)
@@ -113,19 +116,28 @@ def test_the_clock_may_wrap():
     config = PRESETS["tiny_matrix"]
     counters = {row.name: 0 for row in counter_table(config)}
     problem = GemmProblem.placed(m=4, n=4, k=4)
-    found = account(config, problem, execution, counters, [0xFFFF_FF00, 0, 500])
-    assert found["breakdown"]["first_load"]["cycles"] == 256 - 40
+    found = account_host(config, problem, execution, counters, [0xFFFF_FF00, 0, 500])
+    breakdown = found["matrix_units"]["matrix"]["breakdown"]
+    assert breakdown["first_load"]["cycles"] == 256 - 40
 
 
-def test_the_report_says_what_matters(stand_in):
+def test_the_report_begins_with_the_verdict(stand_in):
     text = report(run())
-    assert "gemm 20 x 30 x 40 on tiny_matrix (amaranth), fp16 -> fp16, random data" in text
-    assert "PASS: 600 values bit-exact" in text
-    assert "1,200 cycles, MAC utilisation 125.00 %, array active 50.00 %" in text
-    assert "0.83 %" in text and "array waited for A" in text
-    assert "array waited for weights" not in text
-    assert "6,000 bytes read, 2,000 written" in text
+    assert text.splitlines()[:4] == [
+        "PASS: gemm m=20 n=30 k=40 on tiny_matrix",
+        "Cycles: 1,200, first command to last write response",
+        "MAC utilisation: 125.00 %",
+        "Largest losses: first load 20.83 %, last store 18.33 %, no compute 10.00 %",
+    ]
+    assert "Check: c 600 values, bit-exact, largest error" in text
+    assert "Array active: 50.00 %" in text
+    assert "0.83 %" in text and "array waits for A" in text
+    assert "array waits for weights" not in text
+    assert "DRAM traffic: 6,000 bytes read, 2,000 written" in text
+    assert "Settings: engine amaranth; driver host; a fp16, b fp16, c fp16; random data" in text
     assert max(map(len, text.splitlines())) <= 100
+    assert "\n\n\n" not in text and not any(line != line.rstrip() for line in text.splitlines())
+    assert max(map(len, report(run(), 60).splitlines())) <= 60
 
 
 def test_a_wrong_value_is_reported(stand_in, monkeypatch):
@@ -133,9 +145,24 @@ def test_a_wrong_value_is_reported(stand_in, monkeypatch):
     result = run()
     assert result["check"]["verdict"] == "fail"
     text = report(result)
-    assert "1 of 600 values differ from the golden model" in text
-    assert "1 bytes around C were changed" in text
-    assert "C(0, 0): expected " in text
+    assert text.startswith("FAIL: gemm m=20 n=30 k=40 on tiny_matrix\nCycles: 1,200, ")
+    assert "1 of 600 values of c differ from the golden model" in text
+    assert "1 bytes around c were changed" in text
+    assert "c[0, 0]: expected " in text
+
+
+def test_a_hang_leaves_a_result(stand_in, monkeypatch):
+    def hang(*_, **__):
+        raise MachineError("the machine hangs: nothing moved for 9 cycles")
+
+    monkeypatch.setattr(ModelMachine, "execute", hang)
+    with pytest.raises(MachineError) as caught:
+        run(seed=7)
+    result = caught.value.result
+    assert result is not None
+    assert (result["status"], result["check"]["verdict"]) == ("stopped", "fail")
+    assert result["failure"]["message"] == "the machine hangs: nothing moved for 9 cycles"
+    assert (result["seed"], result["cycles"]) == (7, None)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from spica.kernels.compile import compile_program
 from spica.kernels.kernel import Buffer, Kernel, Problem, find_kernel
 from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
-from spica.sim.report.program_report import simt_report
+from spica.sim.report.run_report import report
 from spica.sim.run.loading import program_regions
 from spica.sim.run.program_run import SimtOptions, run_program, run_simt
 
@@ -78,15 +78,16 @@ def test_a_right_kernel(scale, schedule, optimize):
     result = run(scale(), schedule=schedule, optimize=optimize)
     assert result["check"]["verdict"] == "pass"
     assert result["check"]["buffers"]["y"]["elements"] == 100
-    assert 0 < result["check"]["buffers"]["y"]["largest_share"] <= 1
+    assert 0 < result["check"]["buffers"]["y"]["max_bound_share"] <= 1
     counts = result["instructions"]
     assert 0 < counts["warp"] < counts["thread"] <= 4 * counts["warp"]
-    assert result["lanes_used_percent"] == pytest.approx(25 * counts["thread"] / counts["warp"])
-    assert sum(result["instructions_by_unit"].values()) == counts["warp"]
-    assert sum(result["instructions_by_core"]) == counts["warp"]
+    assert result["lane_utilization"] == pytest.approx(counts["thread"] / counts["warp"] / 4)
+    assert sum(counts["by_unit"].values()) == sum(counts["by_name"].values()) == counts["warp"]
+    assert sum(core["instructions"] for core in result["cores"]) == counts["warp"]
     assert result["operations_per_instruction"] == 200 / counts["warp"]
-    assert "PASS: y 100 values, largest error" in simt_report(result)
-    assert "1 other buffer unchanged" in simt_report(result)
+    assert report(result).startswith("PASS: scale n=100 on tiny\nCycles: none, engine iss has no")
+    assert "Check: y 100 values, largest error" in report(result)
+    assert "1 input buffer unchanged" in report(result)
 
 
 def test_a_wrong_value_is_shown(scale):
@@ -96,27 +97,28 @@ def test_a_wrong_value_is_shown(scale):
     (example,) = result["check"]["buffers"]["y"]["examples"]
     assert example["index"] == [7]
     assert example["got"] == pytest.approx(1e30)
-    assert "1 of 100 values of y are wrong\n    y[7]: expected" in simt_report(result)
+    text = report(result)
+    assert "1 of 100 values of y lie outside the float64 bound\n    y[7]: expected" in text
 
 
 def test_a_changed_input_is_wrong(scale):
     result = run(scale("((float *)a->x)[3] = -a->x[3];"))
     assert result["check"]["verdict"] == "fail"
     assert result["check"]["buffers"]["x"]["wrong"] == 1
-    assert "1 of 100 values of x were changed" in simt_report(result)
+    assert "1 of 100 values of x, which is only read, were changed" in report(result)
 
 
 def test_what_was_not_written_is_wrong(scale):
-    result = run(scale("((uint32_t *)a->y)[0] = 0x7fc00000u;"))  # the initial pattern
+    result = run(scale("((uint32_t *)a->y)[0] = 0x7fc00000u;"))  # the pattern it held before
     assert result["check"]["verdict"] == "fail"
     assert result["check"]["buffers"]["y"]["examples"][0]["got"] == "nan"
 
 
 def test_an_exit_code_is_wrong(scale):
     result = run(scale("return 5;"))
-    assert result["exit_code"] == 5
+    assert result["check"]["exit_code"] == 5
     assert result["check"]["verdict"] == "fail"
-    assert "exit code 5" in simt_report(result)
+    assert "the program ended with exit code 5" in report(result)
 
 
 def test_sizes_a_kernel_does_not_take_are_bad_input(scale):
@@ -157,13 +159,15 @@ def test_programs_of_several_files(tmp_path, part):
     result = own(tmp_path, part, PARTS[part], heard.append)
     assert b"".join(heard) == b"part of 4 is 12\n"
     assert result["console"] == "part of 4 is 12\n"
-    assert (result["exit_code"], result["check"]["verdict"]) == (0, "pass")
-    assert "ENDED with exit code 0" in simt_report(result)
+    assert (result["check"]["exit_code"], result["check"]["verdict"]) == (0, "pass")
+    assert report(result).startswith(f"PASS: {result['program'][0]} ")
+    assert "Exit code: 0\n" in report(result)
 
 
 def test_the_exit_code_of_a_program_is_its_verdict(tmp_path):
     result = own(tmp_path, "part.c", "int part(int number) { return number; }")
-    assert (result["exit_code"], result["check"]["verdict"]) == (7, "fail")
+    assert (result["check"]["exit_code"], result["check"]["verdict"]) == (7, "fail")
+    assert report(result).startswith("FAIL: ")
 
 
 def test_a_program_that_is_built_already(tmp_path):
@@ -192,11 +196,13 @@ def test_a_spill_is_wrong_unless_allowed(scale, monkeypatch):
     result = run(kernel)
     assert result["check"]["verdict"] == "fail"
     assert result["check"]["buffers"]["y"]["wrong"] == 0
-    assert "spill, which every thread runs, stores to its stack" in simt_report(result)
-    assert "every value is right: y 100 values" in " ".join(simt_report(result).split())
+    assert "spill, which every thread runs, stores to its stack" in report(result)
+    text = " ".join(report(result).split())
+    assert "(--allow-spills accepts it); y 100 values, largest error" in text
     allowed = run(kernel, allow_spills=True)
     assert allowed["check"]["verdict"] == "pass"
-    assert allowed["complaints"] == result["complaints"] != []
+    assert allowed["check"]["code_warnings"] == result["check"]["code_warnings"] != []
+    assert "Warning: spill, which every thread runs" in report(allowed)
 
 
 def test_a_program_with_a_spill_is_noted(tmp_path):
@@ -204,7 +210,7 @@ def test_a_program_with_a_spill_is_noted(tmp_path):
     source.write_text(SPILLS + "int main(void) { vx_spawn_tasks(9, spill, 0); return 0; }")
     result = run_program([source], "tiny", TINY)
     assert result["check"]["verdict"] == "pass"
-    assert "note: spill, which every thread runs, stores to its stack" in simt_report(result)
+    assert "Warning: spill, which every thread runs, stores to its stack" in report(result)
 
 
 @pytest.mark.parametrize("kernel", ["vecadd", "sgemm"])
@@ -215,8 +221,8 @@ def test_kernels_of_the_library(kernel, preset):
     result = run_simt(
         found, preset, PRESETS[preset], sizes, SimtOptions(schedule="random", allow_spills=True)
     )
-    assert result["check"]["verdict"] == "pass", simt_report(result)
-    assert len(result["instructions_by_core"]) == PRESETS[preset].cores
+    assert result["check"]["verdict"] == "pass", report(result)
+    assert len(result["cores"]) == PRESETS[preset].cores
     assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
 
 
@@ -233,11 +239,11 @@ int main(void) {
 def test_other_memory_must_be_allowed(tmp_path):
     source = tmp_path / "far.c"
     source.write_text(FAR)
-    allowed = SimtOptions(allowed_regions=((0xB000_0000, 64),))
-    assert run_program([source], "tiny", TINY, allowed)["exit_code"] == 0
-    with pytest.raises(ProgramError, match="just beyond allowed memory, 60 bytes at 0xb"):
-        run_program([source], "tiny", TINY, SimtOptions(allowed_regions=((0xB000_0000, 60),)))
-    with pytest.raises(ProgramError, match="0xb000003c is far from all placed regions"):
+    allowed = SimtOptions(allow_regions=((0xB000_0000, 64),))
+    assert run_program([source], "tiny", TINY, allowed)["check"]["exit_code"] == 0
+    with pytest.raises(ProgramError, match="just beyond memory that was allowed, 60 bytes at 0xb"):
+        run_program([source], "tiny", TINY, SimtOptions(allow_regions=((0xB000_0000, 60),)))
+    with pytest.raises(ProgramError, match="0xb000003c is far from everything that was placed"):
         run_program([source], "tiny", TINY)
 
 
@@ -257,12 +263,12 @@ def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
     source = tmp_path / "refused.c"
     source.write_text(REFUSED)
     result = run_program([source], "tiny", TINY)
-    assert result["check"]["verdict"] == "pass"  # the program may have checked itself
-    assert "the DMA met a job out of range" in " ".join(simt_report(result).split())
+    assert result["check"]["verdict"] == "pass"  # the program may have looked itself
+    assert "the DMA met a job out of range" in " ".join(report(result).split())
     statements = "".join(REFUSED.splitlines(keepends=True)[3:-2])
     result = run(scale(statements))
     assert result["check"]["verdict"] == "fail"
-    assert "the DMA reported a descriptor out of range" in " ".join(simt_report(result).split())
+    assert "the DMA met a job out of range" in " ".join(report(result).split())
 
 
 def test_segments_that_adjoin_are_one_region():

@@ -8,6 +8,7 @@ from spica.kernels.gemm.data import KINDS, operands
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.reference import reference
 from spica.sim.golden.matrix.gemm import gemm
+from spica.sim.report.check_report import example_text
 from spica.sim.run.result_check import check
 
 MATRIX = PRESETS["tiny_matrix"].matrix
@@ -49,8 +50,12 @@ def test_one_wrong_bit_is_a_mismatch():
     result.view(np.uint32)[3, 4] ^= 1
     found = check(result, golden, wide, bound, form="fp32")
     assert (found.mismatches, found.outside_bound, found.verdict) == (1, 0, "fail")
-    assert found.examples[0].startswith("(3, 4): expected ")
-    assert f"0x{golden.view(np.uint32)[3, 4]:08x}" in found.examples[0]
+    (example,) = found.examples
+    assert (example["index"], example["expected"]) == ([3, 4], golden[3, 4])
+    assert example["expected_bits"] == f"0x{golden.view(np.uint32)[3, 4]:08x}"
+    assert example["got_bits"] == f"0x{result.view(np.uint32)[3, 4]:08x}"
+    shown = example_text("c", example)
+    assert shown.startswith("c[3, 4]: expected ") and example["expected_bits"] in shown
 
 
 def test_the_bound_does_not_trust_the_golden_model():
@@ -82,7 +87,7 @@ def test_fp16_results_overflow_by_sign():
 def test_touched_bytes_fail():
     golden, wide, bound = product()
     found = check(golden, golden, wide, bound, form="fp16", touched=1)
-    assert found.as_dict()["verdict"] == "fail"
+    assert (found.wrong, found.guard_bytes_changed, found.verdict) == (0, 1, "fail")
 
 
 def test_types_must_agree():

@@ -187,5 +187,5 @@ def test_command_line(monkeypatch, capsys, tmp_path):
     assert path.read_text() == "drawn"
     capsys.readouterr()
     assert main((*command, "--trace", "run.kanata")) == 2
-    sentence = "unknown suffix of --trace '.kanata'; known are .vcd, .html, .json, .svg"
+    sentence = "unknown suffix of --trace '.kanata'; choose one of .vcd, .html, .json, .svg"
     assert sentence in capsys.readouterr().err

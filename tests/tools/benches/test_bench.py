@@ -52,7 +52,7 @@ def test_utilisation_of_runs_on_the_small_preset(bench, monkeypatch):
     monkeypatch.setattr(gemm, "SIZES", (16,))
     monkeypatch.setattr(gemm, "LEAST", {16: 0.99})
     result = [json.loads(json.dumps(part)) for part in gemm.measure(True, tell)][-1]
-    assert [run["formats"]["c"] for run in result["runs"]] == ["fp16", "fp32"]
+    assert [run["options"]["formats"]["c"] for run in result["runs"]] == ["fp16", "fp32"]
     utilisation, wrong = bench("target").targets_of(result)
     assert not utilisation.met  # the product is far too small
     assert wrong.met and wrong.value == 0
@@ -115,22 +115,22 @@ def test_memory_on_the_small_preset(bench, monkeypatch):
 
 def test_targets_of_memory(bench):
     memory = bench("memory")
-    shares = {"bytes_per_cycle": 64.0, "used_bytes_per_cycle": 48.0}
-    traffic = {"memory": shares | {"read_bytes": 1024, "written_bytes": 2048}}
+    rates = {"bytes_per_cycle": 48.0, "utilization": 0.75}
+    moved = rates | {"read_bytes": 1024, "written_bytes": 2048}
+    traffic = {"memory": {"traffic": {"run": moved}}}
     shared = {"check": {"verdict": "pass"}, "instructions": {"warp": 7}, **traffic}
-    product = {"region": {"cycles": 9}, "mac_utilization": 0.5, "allocates": True}
+    product = {"cycles": 9, "mac_utilization": 0.5, "allocates": True}
     copy = {**shared, "kernel": "copy", "machine": "virgo", "sizes": {"n": 8}, "cycles": 9}
     ring = {"n": 128, "stride": 16, "steps": 10}
-    chase = {**shared, "kernel": "chase", "machine": "virgo", "sizes": ring, "cycles": 400}
-    chase["region"] = {"cycles": 192}
+    chase = {**shared, "kernel": "chase", "machine": "virgo", "sizes": ring, "cycles": 192}
     product = {**shared, **product, "kernel": "gemm", "machine": "virgo", "sizes": {"m": 8}}
     runs = [copy, chase, product]
     assert [target.met for target in memory.targets(runs, False)] == [False, False, True]
     values = [target.value for target in memory.targets(runs, False)]
     assert values == pytest.approx([75, 1.2, 0])  # the stated step takes 18 cycles
     assert [target.value for target in memory.targets(runs, True)] == [0]
-    traffic["memory"]["dram_utilization"] = 0.85
-    chase["region"]["cycles"] = 172
+    moved["utilization"] = 0.85
+    chase["cycles"] = 172
     assert all(target.met for target in memory.targets(runs, False))
     traffic, latency, product = memory.tables({"runs": runs})
     assert [table.row_count for table in (traffic, latency, product)] == [1, 1, 1]
@@ -145,11 +145,15 @@ def test_targets_of_instructions_from_dram(bench):
     runs = [
         {
             **{"kernel": "vecadd", "machine": machine, "sizes": {"n": size}, "cycles": cycles},
-            "slots": [{"NONE": cycles - lost, "NO_INSTRUCTION": lost}],
+            "cores": [{"issue_slots": {"issued": cycles - lost, "no_instruction": lost}}],
             "check": {"verdict": "pass"},
             "instructions": {"warp": 7},
-            "memory": {"bytes_per_cycle": 64, "used_bytes_per_cycle": 1}
-            | {"read_bytes": 1024, "written_bytes": 2048},
+            "memory": {
+                "traffic": {
+                    "run": {"bytes_per_cycle": 1, "utilization": 1 / 64}
+                    | {"read_bytes": 1024, "written_bytes": 2048}
+                }
+            },
         }
         for size, machine, cycles, lost in (
             (256, "ideal memory", 500, 10),

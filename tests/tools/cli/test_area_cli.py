@@ -98,7 +98,7 @@ def test_groups_are_a_table_and_json(fake, capsys, tmp_path):
     row = row_of(printed.out, "shared memory")
     assert row[2:8] == ["4", "28", "320", "82", f"{4 * BANK.bits:,}", f"{sram:,.0f}"]
     assert row[8:] == [f"{402 + sram:,.0f}", f"{(402 + sram) / whole:.1%}", "9"]
-    assert row_of(printed.out, "in all")[-1] == "12"
+    assert row_of(printed.out, "total")[-1] == "12"
     assert "bank_1" not in printed.out
     assert "synthesising matrix" in printed.err
     (written,) = json.loads(target.read_text())["machines"]
@@ -121,7 +121,7 @@ def test_blocks_on_request(fake, capsys):
 def test_presets_stand_beside_each_other_with_ratios(fake, capsys):
     assert main(("area", "matrix", "tiny_matrix")) == 0
     out = capsys.readouterr().out
-    table = out[out.index("NAND2 equivalents, SRAM among them") :]
+    table = out[out.index("NAND2 equivalents, including SRAM") :]
     assert row_of(table, "mesh") == ["mesh", "598", "598", "1.00"]
     assert row_of(table, "shared memory")[-1] == "0.50"
     assert [name for name, _ in fake] == ["matrix", "tiny_matrix"]
@@ -155,9 +155,9 @@ def test_look_up_tables(fake, capsys, tmp_path):
     assert main(("area", "tiny", "--tech", "ecp5", "--blocks", "--json", str(target))) == 0
     out = capsys.readouterr().out
     assert row_of(out, "mesh ") == ["mesh", "3,000,003", "20", "0", "4", "75.0%"]
-    assert row_of(out, "in all") == ["in", "all", "4,000,004", "20", "1.5", "4", "100.0%"]
+    assert row_of(out, "total") == ["total", "4,000,004", "20", "1.5", "4", "100.0%"]
     assert row_of(out, "mesh_1") == ["mesh_1", "2", "150", "0", "0", "0"]
-    assert "Each block is synthesised by itself" in out
+    assert "Each block is synthesised separately" in out
     (written,) = json.loads(target.read_text())["machines"]
     assert written["groups"]["DMA"] == {"lut": 1_000_001, "bram": 1.5}
 
@@ -182,20 +182,20 @@ def test_markdown_and_a_picture(fake, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--tech", "ecp6"), "unknown technology 'ecp6'; did you mean 'ecp5'?"),
+        (("--tech", "ecp6"), "unknown --tech 'ecp6'; did you mean 'ecp5'?"),
         (("--liberty", "absent.lib"), "there is none at absent.lib"),
         (("--liberty", "macros.csv"), "holds no library (...)"),
         (("--liberty", "bare.lib"), "must hold a flip-flop"),
-        (("--sram-table", "macros.csv"), "--sram-table must come with --liberty"),
+        (("--sram-table", "macros.csv"), "--sram-table needs --liberty"),
         (("--liberty", "tiny.lib", "--sram-table", "absent.csv"), "none at absent.csv"),
         (("--liberty", "tiny.lib", "--sram-table", "bare.lib"), "none called ports"),
-        (("--liberty", "tiny.lib", "--tech", "ecp5"), "must come with --tech gates, not ecp5"),
-        (("--paths", "-1"), "--paths must be 0 or more"),
-        (("--paths", "2", "--tech", "ice40"), "with --tech gates, not 2 with ice40"),
-        (("--plot", "area.png"), "must name a picture in SVG, as in area.svg, not area.png"),
+        (("--liberty", "tiny.lib", "--tech", "ecp5"), "--liberty needs --tech gates, not ecp5"),
+        (("--paths", "-1"), "--paths must be at least 0, not -1"),
+        (("--paths", "2", "--tech", "ice40"), "--paths needs --tech gates, not ice40"),
+        (("--plot", "area.png"), "--plot must be an SVG file, as in area.svg, not area.png"),
         (("--plot", "macros.csv/area.svg"), "macros.csv is not a folder"),
         (("--markdown", "."), "an output must be a file"),
-        (("--sweep", "shared.banks"), "must be a field of one preset and its values"),
+        (("--sweep", "shared.banks"), "must be a field of one preset with its values"),
         (("tiny", "--sweep", "shared.banks=2"), "not shared.banks=2 of 2 presets"),
         (("--sweep", "shared.banks=2,3"), "cannot set shared.banks=3: banks must be a power of"),
         (("--sweep", "shared.bank=2"), "unknown field 'shared.bank'"),

@@ -18,6 +18,7 @@ from spica.sim.machine.saving import NOTHING
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")
 ON_RTL = ("run", "vecadd", "--preset", "core", "--size", "4")
 VECADD = ("run", "vecadd", "--preset", "core", "--engine", "iss")
+FAR = (*VECADD, "--size", "4", "--allow-region")
 CORELESS = ("run", "vecadd", "--preset", "matrix", "--engine", "iss")
 OWN = ("run", "absent.c", "--preset", "core", "--engine", "iss")
 
@@ -38,14 +39,19 @@ class FakeRun:
             options.trace.write_text("waveform")
         if self.error is not None:
             raise self.error
-        return {"kernel": kernel, "cycles": 1234, "check": {"verdict": self.verdict}}
+        return {
+            **{"status": "complete", "kernel": kernel, "cycles": 1234},
+            "check": {"verdict": self.verdict},
+        }
 
 
 @pytest.fixture
 def fake(monkeypatch):
     fake = FakeRun()
     monkeypatch.setattr("spica.cli.gemm.run_kernel", fake)
-    monkeypatch.setattr("spica.cli.gemm.report", lambda result: f"took {result['cycles']} cycles\n")
+    monkeypatch.setattr(
+        "spica.cli.results.report", lambda result, width: f"took {result['cycles']} cycles\n"
+    )
     return fake
 
 
@@ -67,29 +73,44 @@ def refused(capsys, *arguments):
         (("run", "gemm", "--size", "4"), 'Command "run" parameter --preset requires an argument.'),
         (("run", "gem", "--preset", "matrix", "--size", "4"), "unknown kernel 'gem'; did you mean"),
         (("run", "gemm", "--preset", "matrx", "--size", "4"), "unknown preset 'matrx'; did you"),
-        (("run", "gemm", "--preset", "zzz", "--size", "4"), "unknown preset 'zzz'; known are tiny"),
+        (
+            ("run", "gemm", "--preset", "zzz", "--size", "4"),
+            "unknown preset 'zzz'; choose one of ti",
+        ),
         ((*GEMM,), "sizes must be given by --size or by -m, -n and -k; -m is missing"),
         ((*GEMM, "-m", "4", "-k", "4"), "-n and -k; -n is missing"),
         ((*GEMM, "--size", "4", "-m", "4"), "either by --size or by -m, -n and -k, not by both"),
-        ((*GEMM, "--size", "0"), "--size must be 1 or more, not 0"),
-        ((*GEMM, "-m", "1", "-n", "-3", "-k", "1"), "-n must be 1 or more, not -3"),
-        ((*GEMM, "--size", "many"), "--size must be a number, or numbers with x between them, not"),
-        ((*GEMM, "--size", "4x4"), "--size must be one number or 3 of them, mxnxk, not 4x4"),
-        ((*GEMM, "--size", "4x0x4"), "--size must be 1 or more, not 0"),
+        ((*GEMM, "--size", "0"), "--size must be at least 1, not 0"),
+        ((*GEMM, "-m", "1", "-n", "-3", "-k", "1"), "-n must be at least 1, not -3"),
+        ((*GEMM, "--size", "many"), "--size must be a number, or numbers joined by x, not 'many'"),
+        ((*GEMM, "--size", "4x4"), "--size must have one number or 3, mxnxk, not 4x4"),
+        ((*GEMM, "--size", "4x0x4"), "--size must be at least 1, not 0"),
         ((*GEMM, "-m", "many"), 'Invalid value for -m: unable to convert "many" into int'),
         (
             (*GEMM, "--size", "4", "--max-instructions", "9"),
-            "it means nothing to gemm on ver",
+            "--max-instructions does not apply to gemm driven by a host; leave it out",
         ),
-        (("run", "gemm", "more.c", "--preset", "matrix", "--size", "4"), "alone, not with more.c"),
-        ((*GEMM, "--size", "4", "--engine", "iss"), "commanded by a host, which iss has none of"),
-        ((*ON_RTL, "--max-instructions", "9"), "left out: it means nothing to vecadd on verilat"),
-        ((*ON_RTL, "--data", "random"), "--data must be left out: it means nothing to vecadd on"),
+        (
+            ("run", "gemm", "more.c", "--preset", "matrix", "--size", "4"),
+            "a kernel runs without further files; leave out more.c",
+        ),
+        (
+            (*GEMM, "--size", "4", "--engine", "iss"),
+            "gemm driven by a host does not run on engine iss; choose",
+        ),
+        (
+            (*ON_RTL, "--max-instructions", "9"),
+            "--max-instructions does not apply to vecadd on engine veri",
+        ),
+        ((*ON_RTL, "--data", "random"), "--data does not apply to vecadd on engine verilator"),
         ((*ON_RTL, "--memory-latency", "0"), "--memory-latency must be between 1 and 10000, not 0"),
         ((*ON_RTL, "--memory-stall", "1"), "--memory-stall must be at least 0 and below 1, not 1"),
-        ((*ON_RTL, "--trace", "t.xyz"), "unknown suffix of --trace '.xyz'; known are .vcd, .ka"),
-        ((*VECADD, "--size", "4", "--memory-latency", "9"), "--memory-latency must be left out"),
-        ((*GEMM, "--size", "4", "--lockstep"), "--lockstep must be left out: it means nothing to"),
+        ((*ON_RTL, "--trace", "t.xyz"), "unknown suffix of --trace '.xyz'; choose one of .vcd,"),
+        ((*VECADD, "--size", "4", "--memory-latency", "9"), "--memory-latency does not apply to"),
+        (
+            (*GEMM, "--size", "4", "--lockstep"),
+            "--lockstep does not apply to gemm driven by a host",
+        ),
         (
             (*CORELESS, "--size", "4"),
             "vecadd needs cores; matrix has none: choose core, tiny, virgo or",
@@ -99,35 +120,35 @@ def refused(capsys, *arguments):
             (*VECADD, "--size", "4", "-n", "4"),
             "be given either by --size or by -n, not by both",
         ),
-        ((*VECADD, "-m", "4"), "-m must name a dimension, and there are n"),
-        ((*VECADD, "--size", "4x4"), "--size must be one number or 1 of them, n, not 4x4"),
-        ((*VECADD, "--size", "4", "--optimize", "4"), "--optimize must be 0 to 3, not 4"),
+        ((*VECADD, "-m", "4"), "-m must be a dimension of the kernel, which has n"),
+        ((*VECADD, "--size", "4x4"), "--size must have one number or 1, n, not 4x4"),
+        ((*VECADD, "--size", "4", "--optimize", "4"), "--optimize must be between 0 and 3, not 4"),
         (
             (*VECADD, "--size", "4", "--schedule", "rnd"),
-            "unknown schedule 'rnd'; did you mean 'r",
+            "unknown --schedule 'rnd'; did you mean 'r",
         ),
-        ((*VECADD, "--size", "4", "--max-instructions", "0"), "must be 1 or more, not 0"),
-        ((*VECADD, "--size", "4", "--trace", "t"), "--trace must be left out: it means nothing to"),
+        (
+            (*VECADD, "--size", "4", "--max-instructions", "0"),
+            "--max-instructions must be at least 1, not 0",
+        ),
+        (
+            (*VECADD, "--size", "4", "--trace", "t"),
+            "--trace does not apply to vecadd on engine iss",
+        ),
         (
             (*VECADD, "--size", "4", "--set", "core.warps=33"),
             "warps must be between 1 and 32, not 33",
         ),
-        ((*VECADD, "more.c", "--size", "4"), "a kernel must be named alone, not with more.c"),
-        ((*OWN, "--size", "4"), "--size must be left out: it means nothing to absent.c on iss"),
-        ((*OWN,), "the program file absent.c does not exist"),
+        (
+            (*VECADD, "more.c", "--size", "4"),
+            "a kernel runs without further files; leave out more.c",
+        ),
+        ((*OWN, "--size", "4"), "--size does not apply to absent.c on engine iss; leave it out"),
+        ((*OWN,), "a program must exist, and there is no file absent.c"),
         (("run", "notes.txt", *OWN[2:]), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
-        (
-            (*VECADD, "--size", "4", "--allow-region", "far"),
-            "--allow-region must be address:bytes, not 'far'",
-        ),
-        (
-            (*VECADD, "--size", "4", "--allow-region", "0:4"),
-            "within 0x80000000 to 0xff000000, not 0:4",
-        ),
-        (
-            (*VECADD, "--size", "4", "--allow-region", "0xa0000000:0"),
-            "must lie within 0x80000000 to 0xff",
-        ),
+        ((*FAR, "far"), "--allow-region must be address:bytes, not 'far'"),
+        ((*FAR, "0:4"), "--allow-region must lie within 0x80000000 to 0xff000000, not 0:4"),
+        ((*FAR, "0xa0000000:0"), "must lie within 0x80000000 to 0xff"),
         (
             ("generate", "core", "-o", "x", "--set", "core.tensor=hmma"),
             "core.tensor must be none in RTL yet, not hmma; programs with tensor",
@@ -136,31 +157,40 @@ def refused(capsys, *arguments):
             ("area", "core", "--set", "cores=32", "--set", "core.threads=16"),
             "core.shared_ports must give 32 cores at most 256 ports of shared memory in RTL",
         ),
-        ((*GEMM, "--size", "4", "--engine", "verilate"), "engine 'verilate'; did you mean 'verila"),
-        ((*GEMM, "--size", "4", "--c", "fp8"), "unknown format of C 'fp8'; did you mean 'fp"),
-        ((*GEMM, "--size", "4", "--dram-bandwidth", "0"), "--dram-bandwidth must be 1 or more"),
-        ((*GEMM, "--size", "4", "--data", "zero"), "unknown kind of data 'zero'; known are rando"),
-        ((*GEMM, "--size", "4", "--gating", "gate"), "unknown gating 'gate'; did you mean 'gated'"),
-        ((*GEMM, "--size", "4", "--max-cycles", "0"), "--max-cycles must be 1 or more, not 0"),
+        (
+            (*GEMM, "--size", "4", "--engine", "verilate"),
+            "unknown --engine 'verilate'; did you mean 'verila",
+        ),
+        ((*GEMM, "--size", "4", "--c", "fp8"), "unknown --c 'fp8'; did you mean 'fp"),
+        ((*GEMM, "--size", "4", "--dram-bandwidth", "0"), "--dram-bandwidth must be at least 1"),
+        ((*GEMM, "--size", "4", "--data", "zero"), "unknown --data 'zero'; choose one of random,"),
+        (
+            (*GEMM, "--size", "4", "--gating", "gate"),
+            "unknown --gating 'gate'; did you mean 'gated'",
+        ),
+        ((*GEMM, "--size", "4", "--max-cycles", "0"), "--max-cycles must be at least 1, not 0"),
         ((*GEMM, "--size", "4", "--trace-window", "1:2"), "--trace-window needs --trace"),
-        ((*GEMM, "--size", "4", "--trace", "t", "--trace-window", "9:2"), "be first:end, two risi"),
-        ((*GEMM, "--size", "4", "--seed", "-1"), "--seed must be 0 or more, not -1"),
+        (
+            (*GEMM, "--size", "4", "--trace", "t", "--trace-window", "9:2"),
+            "must be first:end with first below end, not '9:2'",
+        ),
+        ((*GEMM, "--size", "4", "--seed", "-1"), "--seed must be at least 0, not -1"),
         (
             (*GEMM, "--size", "4", "--trace", "t", "--trace-window", "1:2", "--engine", "amaranth"),
-            "--trace-window needs --engine verilator; amaranth traces every cycle",
+            "--trace-window needs --engine verilator; engine amaranth traces every cycle",
         ),
         ((*GEMM, "--size", "4", "--set", "rows=2"), "unknown field 'rows'; did you mean 'matrix."),
         ((*GEMM, "--size", "4", "--set", "matrix.rows=3"), "rows must be a power of two, not 3"),
-        ((*GEMM, "--size", "4", "--json", "."), "an output must be a file, and . is a folder"),
+        ((*GEMM, "--size", "4", "--json", "."), "an output must be a file, not the folder ."),
         (("generate", "matrix"), 'Command "generate" parameter --output requires an argument.'),
         (("generate", "matric", "-o", "x"), "unknown preset 'matric'; did you mean 'matrix'?"),
-        (("generate", "matrix", "-o", __file__), "--output must be a folder, and "),
+        (("generate", "matrix", "-o", __file__), "--output must be a folder, not the file "),
         (("area", "matrix", "--liberty", "absent.lib"), "there is none at absent.lib"),
         (("area", "matrix", "--liberty", sys.executable), "holds no library (...)"),
-        (("area",), "a preset must be named, as in `spica area virgo`"),
+        (("area",), "spica area needs a preset, as in spica area virgo; spica list shows all"),
         (("list", "everything"), "Unused"),
         (("list", "--json"), 'Command "list" parameter --json requires an argument.'),
-        (("list", "--json", "--verbose"), "a file must be named, not --verbose"),
+        (("list", "--json", "--verbose"), "--json needs a file or -, not --verbose"),
     ],
 )
 def test_bad_input_is_one_sentence(fake, capsys, arguments, sentence, tmp_path, monkeypatch):
@@ -239,14 +269,17 @@ def test_what_the_simulation_refuses_is_bad_input(fake, capsys, tmp_path):
 def test_too_little_memory_is_told(fake, capsys):
     fake.error = MemoryError()
     assert main((*GEMM, "--size", "20000")) == 2
-    assert "not enough memory for this; choose a smaller size\n" in capsys.readouterr().err
+    assert "not enough memory for this run; choose a smaller size\n" in capsys.readouterr().err
 
 
 def test_a_fault_of_spica_is_no_traceback_either(fake, capsys, monkeypatch):
     fake.error = RuntimeError("it broke")
     monkeypatch.delenv("SPICA_DEBUG", raising=False)
     assert main((*GEMM, "--size", "4")) == 1
-    assert "spica: RuntimeError: it broke (SPICA_DEBUG=1" in capsys.readouterr().err
+    assert (
+        "spica: RuntimeError: it broke (set SPICA_DEBUG=1 for the traceback)"
+        in capsys.readouterr().err
+    )
     monkeypatch.setenv("SPICA_DEBUG", "1")
     with pytest.raises(RuntimeError):
         main((*GEMM, "--size", "4"))
@@ -278,7 +311,7 @@ def test_an_unwritable_place_is_refused_before_the_run(fake, capsys, tmp_path):
 
 def test_files_that_belong_together_appear_together(tmp_path):
     (tmp_path / "b").mkdir()
-    with pytest.raises(UserError, match="is a folder"):
+    with pytest.raises(UserError, match="not the folder"):
         files.write_together([(tmp_path / "a", "text"), (tmp_path / "b", "text")])
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
@@ -296,7 +329,7 @@ def test_a_missing_compiler_is_told_with_its_remedy(capsys, monkeypatch):
 def test_doctor_finds_what_it_needs(capsys):
     assert main(("doctor",)) == 0
     out = capsys.readouterr().out
-    assert "Spica has all it needs." in out
+    assert "Ready: every required component is installed." in out
     assert "verilator" in out
 
 
@@ -311,7 +344,7 @@ def test_list_names_all(capsys):
     assert set(listed["kernels"]) > {kernel.name for kernel in every_kernel()}
     for kernel in every_kernel():
         assert listed["kernels"][kernel.name]["size"] == " x ".join(kernel.dimensions)
-        assert listed["kernels"][kernel.name]["what it computes"]
+        assert listed["kernels"][kernel.name]["description"]
     assert main(("list",)) == 0
     plain = capsys.readouterr().out
     assert "\x1b" not in plain

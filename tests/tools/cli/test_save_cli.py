@@ -34,7 +34,7 @@ def result_of(*arguments, folder):
     code, _, errors = spica(*arguments, "--json", "result.json", folder=folder)
     assert code == 0, errors
     result = json.loads((folder / "result.json").read_text())
-    return {name: result[name] for name in result if name != "simulated_cycles_per_second"}
+    return {name: result[name] for name in result if name != "speed"}
 
 
 def assert_resumable(arguments, folder, moments=2):
@@ -42,13 +42,13 @@ def assert_resumable(arguments, folder, moments=2):
     expected = result_of(*arguments, folder=folder)
     rng = random.Random(repr(arguments))
     for _ in range(moments):
-        cycle = rng.randrange(1, expected["cycles"])
+        cycle = rng.randrange(1, expected["run_cycles"])
         saving = ("--save", "run.spica", "--force")
         assert result_of(*arguments, *saving, "--save-at", cycle, folder=folder) == expected
         assert SavedRun.read(folder / "run.spica").snapshot.cycle == cycle
         assert result_of("resume", "run.spica", folder=folder) == expected
         paused = result_of(*arguments, *saving, "--max-cycles", cycle, folder=folder)
-        assert paused["check"] == {"verdict": "unfinished"}
+        assert (paused["status"], paused["check"]["verdict"]) == ("saved", None)
         assert result_of("resume", "run.spica", folder=folder) == expected
 
 
@@ -56,7 +56,7 @@ def test_a_product_of_the_host_goes_on_in_another_process(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     assert main([*GEMM, "--json", "straight.json"]) == 0
     straight = json.loads((tmp_path / "straight.json").read_text())
-    del straight["simulated_cycles_per_second"]
+    del straight["speed"]
     assert main([*GEMM, "--save", "run.spica", "--max-cycles", "600"]) == 0
     assert result_of("resume", "run.spica", folder=tmp_path) == straight
 
@@ -90,7 +90,7 @@ def test_a_program_of_ones_own_prints_the_rest(tmp_path):
     code, straight, _ = spica(*run, folder=tmp_path)
     assert code == 0
     code, first, errors = spica(*run, "--save", "r", "--max-cycles", 5000, folder=tmp_path)
-    assert code == 0 and "Saved in cycle 5,000: spica resume r goes on" in errors
+    assert code == 0 and "Saved at cycle 5,000: continue with spica resume r" in errors
     code, second, _ = spica("resume", "r", folder=tmp_path)
     printed = "".join(f"{number}\n" for number in range(20))
     assert 0 < len(first) < len(printed)
@@ -107,8 +107,8 @@ def saved(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main([*GEMM, "--save", "run.spica", "--save-at", "300"]) == 0
     said = capsys.readouterr()
-    assert "PASS" in said.out
-    assert "Saved in cycle 300: spica resume run.spica goes on" in said.err
+    assert said.out.startswith("PASS: gemm m=8 n=8 k=8 on tiny_matrix\n")
+    assert "Saved at cycle 300: continue with spica resume run.spica" in said.err
     return tmp_path / "run.spica"
 
 
@@ -121,7 +121,9 @@ def refusal(capsys, *arguments):
 def test_a_file_is_replaced_only_by_force(saved, capsys):
     before = saved.read_bytes()
     again = (*GEMM, "--save", "run.spica", "--save-at", "400")
-    assert "run.spica exists; --force replaces it" in refusal(capsys, *again)
+    assert "run.spica exists; choose another file, or --force to replace it" in refusal(
+        capsys, *again
+    )
     assert saved.read_bytes() == before
     assert main([*again, "--force"]) == 0
     assert SavedRun.read(saved).snapshot.cycle == 400
@@ -150,14 +152,14 @@ def test_a_run_of_another_design_is_refused(saved, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--save", "r"), "--save needs a cycle"),
+        (("--save", "r"), "--save needs --save-at, the cycle"),
         (("--save-at", "5"), "--save-at needs --save"),
         (("--force",), "--force needs --save"),
-        (("--save", "r", "--save-at", "0"), "--save-at must be 1 or more"),
+        (("--save", "r", "--save-at", "0"), "--save-at must be at least 1"),
         (("--save", "r", "--save-at", "9", "--max-cycles", "9"), "below its limit of 9"),
-        (("--save", "r", "--save-at", "9", "--engine", "amaranth"), "need engine verilator"),
-        (("--save", "r", "--save-at", "9", "--trace", "t.vcd"), "cannot write a trace"),
-        (("--save", ".", "--save-at", "9", "--force"), "is a folder"),
+        (("--save", "r", "--save-at", "9", "--engine", "amaranth"), "on engine verilator"),
+        (("--save", "r", "--save-at", "9", "--trace", "t.vcd"), "must have no trace"),
+        (("--save", ".", "--save-at", "9", "--force"), "not the folder ."),
     ],
 )
 def test_what_means_nothing_is_refused(options, said, tmp_path, monkeypatch, capsys):
@@ -169,7 +171,7 @@ def test_what_means_nothing_is_refused(options, said, tmp_path, monkeypatch, cap
 def test_a_run_that_ends_before_is_not_saved(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main([*GEMM, "--save", "r", "--save-at", "1000000"]) == 0
-    assert "Nothing was saved: the run did not come to cycle 1,000,000" in capsys.readouterr().err
+    assert "Not saved: the run ended before cycle 1,000,000" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -11,6 +11,7 @@ from spica.hw.config import PRESETS
 from spica.hw.isa.instructions import INSTRUCTIONS, Unit
 from spica.kernels.compile import INCLUDE_DIRECTORY
 from spica.kernels.header import program_header
+from spica.sim.report.result import result_schema
 from spica.sim.units.arith.catalog import every_unit
 
 ROOT = Path(__file__).parents[3]
@@ -44,6 +45,14 @@ def test_page_of_instructions_is_that_of_the_tables(page_writer):
     assert isa.updated(text) == text, "make docs brings docs/isa.md up to date"
     shown = re.findall(r"^\| `([a-z0-9_.]+)[ `]", isa.instructions(), re.M)
     assert sorted(shown) == sorted(INSTRUCTIONS)
+
+
+def test_page_of_results_is_that_of_the_schema(page_writer):
+    results = page_writer("results")
+    text = results.PAGE.read_text()
+    assert results.updated(text) == text, "make docs brings docs/results.md up to date"
+    keys = [key for section in results.SECTIONS.values() for key in section]
+    assert sorted(keys) == sorted(result_schema()["properties"])
 
 
 def test_instructions_that_are_not_of_risc_v_have_a_meaning(page_writer):

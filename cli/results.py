@@ -1,0 +1,37 @@
+"""Delivery of a run's result: result file, report, exit code."""
+
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from ..hw.base.errors import MachineError
+from ..sim.report.result import PASS, SAVED
+from ..sim.report.run_report import WIDTH, report
+from .options import JsonOutput
+
+__all__ = ["FAILED", "deliver", "deliver_failure"]
+
+#: Exit code of a run whose check fails.
+FAILED = 1
+
+
+def deliver(result: Mapping[str, Any], output: JsonOutput) -> int:
+    """Write the result, print its report, and return the exit code."""
+    is_report_wanted = output.write(result)
+    if result["status"] == SAVED:
+        return 0
+    if is_report_wanted:
+        print(report(result, report_width()), end="")
+    return 0 if result["check"]["verdict"] == PASS else FAILED
+
+
+def deliver_failure(error: MachineError, output: JsonOutput):
+    """Write the result of a run that stopped; the message of `error` is its report."""
+    if error.result is not None:
+        output.write(error.result)
+
+
+def report_width() -> int:
+    """Return the columns of a report: those of the terminal, at most `WIDTH`."""
+    return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH

@@ -1,0 +1,276 @@
+"""Report of a run: verdict, cycles, utilisation and largest losses, then all other figures."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .check_report import check_lines
+from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
+from .tables import activity_table, share_table, text_of
+from .utilization import ACTIVITIES, USEFUL
+
+__all__ = ["WIDTH", "report"]
+
+#: Columns of a report that does not go to a terminal, and the most on one.
+WIDTH = 100
+#: Losses shown at the top.
+LOSSES = 3
+VERDICTS = {PASS: "PASS", FAIL: "FAIL"}
+#: Events that bound a measured region.
+EVENTS = {
+    "first_command": "first command",
+    "begin_marker": "begin marker",
+    "end_marker": "end marker",
+    "last_write_response": "last write response",
+}
+PLACES = {"dram": "DRAM", "shared": "shared memory"}
+CACHES = {"l1i": "L1I", "l1d": "L1D", "l2": "L2"}
+
+
+def report(result: Mapping[str, Any], width: int = WIDTH) -> str:
+    """Return the report of a complete run, of lines of at most `width` columns."""
+    parts = [
+        wrapped(summary_lines(result), width),
+        wrapped([*check_lines(result), *detail_lines(result)], width),
+        *(text_of(table, width) for table in tables(result)),
+        wrapped(setting_lines(result), width),
+    ]
+    return "\n".join(parts)
+
+
+def summary_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield verdict, cycles, utilisation and the largest losses."""
+    yield f"{VERDICTS[result['check']['verdict']]}: {workload(result)} on {result['preset']}"
+    if result["cycles"] is None:
+        counts = result["instructions"]
+        yield f"Cycles: none, engine {result['engine']} has no clock"
+        yield f"Instructions: {counts['warp']:,} warp, {counts['thread']:,} thread"
+        yield f"Lane utilisation: {percent(result['lane_utilization'])}"
+        return
+    yield f"Cycles: {result['cycles']:,}{period(result['region'])}"
+    if result["mac_utilization"] is not None:
+        yield f"MAC utilisation: {percent(result['mac_utilization'])}"
+    else:
+        yield (
+            f"Issue utilisation: {percent(result['issue_utilization'])}, "
+            f"{result['instructions_per_cycle']:.3f} warp instructions per cycle"
+        )
+    for unit, losses in largest_losses(result):
+        yield f"Largest losses{unit}: {losses}"
+
+
+def workload(result: Mapping[str, Any]) -> str:
+    """Return the kernel with its sizes, or the program."""
+    if result["program"] is not None:
+        return " ".join(result["program"])
+    return " ".join([result["kernel"], *(f"{d}={n:,}" for d, n in result["sizes"].items())])
+
+
+def period(region: Mapping[str, Any] | None) -> str:
+    """Return the beginning and the end of a measured region."""
+    if region is None:
+        return ""
+    return f", {EVENTS[region['begin_event']]} to {EVENTS[region['end_event']]}"
+
+
+def largest_losses(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the largest losses of each matrix unit with a product, otherwise of the issue slots."""
+    units = result["matrix_units"] or {}
+    for name, unit in units.items():
+        losses = {
+            ACTIVITIES[key][0]: part["share"]
+            for key, part in unit["breakdown"].items()
+            if key != USEFUL
+        }
+        yield f" ({name})" if len(units) > 1 else "", largest(losses)
+    if not units and result["cores"]:
+        slots = issue_slots_of(result)
+        total = max(1, slots.total())
+        yield (
+            "",
+            largest({
+                key.replace("_", " "): count / total
+                for key, count in slots.items()
+                if key != ISSUED
+            }),
+        )
+
+
+def largest(losses: Mapping[str, float]) -> str:
+    """Return the largest losses in words."""
+    ordered = sorted(losses.items(), key=lambda loss: -loss[1])[:LOSSES]
+    return ", ".join(f"{name} {percent(share)}" for name, share in ordered if share) or "none"
+
+
+def detail_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the other figures: cycles, latency, traffic, instructions."""
+    yield from cycle_lines(result)
+    yield from latency_lines(result)
+    yield from traffic_lines(result)
+    if result["instructions"] is not None:
+        yield from instruction_lines(result)
+    yield from result["notes"]
+
+
+def cycle_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield cycles beside those measured, and shares of them."""
+    if result["options"]["lockstep"]:
+        yield "Lockstep: every instruction matches the instruction-set model"
+    if result["region"] is not None:
+        yield f"Whole run: {result['run_cycles']:,} cycles"
+    if result["flush_cycles"]:
+        yield f"Final write-back: {result['flush_cycles']:,} cycles"
+    units = result["matrix_units"] or {}
+    for name, unit in units.items():
+        of = f" of {unit['cycles']:,} cycles ({name})" if len(units) > 1 else ""
+        yield f"Array active: {percent(unit['mac_active'])}{of}"
+    if units and result["polling_share"] is not None:
+        yield f"Polling: {percent(result['polling_share'])} of warp time"
+
+
+def latency_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the latency of loads and of reads of caches."""
+    loads = [
+        f"{PLACES[place]} {each['min']:,} / {each['p50']:,} / {each['p99']:,} / {each['max']:,}"
+        for place, each in (result["load_latency"] or {}).items()
+        if each["count"]
+    ]
+    if loads:
+        yield f"Load latency, min / p50 / p99 / max (cycles): {', '.join(loads)}"
+    reads = [
+        f"{CACHES[cache]} {each['p50']:,} / {each['p99']:,}"
+        for cache, each in (result["cache_latency"] or {}).items()
+        if each["count"]
+    ]
+    if reads:
+        yield f"Read latency, p50 / p99 (cycles): {', '.join(reads)}"
+
+
+def traffic_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the traffic of DRAM and of shared memory."""
+    traffic = result["memory"]["traffic"]
+    if traffic is not None:
+        run, measured, of = traffic["run"], traffic["region"], period(result["region"])
+        if measured is None:
+            measured, of = run, ", whole run"
+        elif result["driver"] == "cores":
+            of = ", begin marker to end of run"
+        yield f"DRAM traffic: {run['read_bytes']:,} bytes read, {run['written_bytes']:,} written"
+        yield (
+            f"DRAM utilisation: {percent(measured['utilization'])}, "
+            f"{measured['bytes_per_cycle']:.1f} B/cycle{of}"
+        )
+    footprint = result["shared_read_bytes"]
+    if footprint:
+        parts = ", ".join(f"{name} {bytes_text(size)}" for name, size in footprint.items())
+        yield f"Shared memory reads: {bytes_text(sum(footprint.values()))} ({parts})"
+
+
+def bytes_text(size: int) -> str:
+    """Return a number of bytes in the largest unit of which it is at least one."""
+    for unit, scale in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= scale:
+            return f"{size / scale:.4g} {unit}"
+    return f"{size} B"
+
+
+def instruction_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the instructions of the cores."""
+    counts = result["instructions"]
+    if result["cycles"] is not None:
+        yield (
+            f"Instructions: {counts['warp']:,} warp, {counts['thread']:,} thread; "
+            f"{result['instructions_per_cycle']:.3f} warp instructions per cycle"
+        )
+        yield f"Lane utilisation: {percent(result['lane_utilization'])}"
+    accesses = f"Loads: {counts['loads']:,}; stores: {counts['stores']:,}"
+    if counts["barriers"] is not None:
+        accesses += f"; barrier arrivals: {counts['barriers']:,}"
+    yield f"{accesses}; divergent splits: {counts['divergent_splits']:,}"
+    if len(result["cores"]) > 1:
+        by_core = ", ".join(f"{core['instructions']:,}" for core in result["cores"])
+        yield f"Warp instructions by core: {by_core}"
+    if result["operations"]:
+        yield (
+            f"Operations: {result['operations']:,}, "
+            f"{result['operations_per_instruction']:.2f} per warp instruction"
+        )
+
+
+def setting_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings of the run, and how fast it was simulated."""
+    options, memory = result["options"], result["memory"]
+    settings = [f"engine {result['engine']}", f"driver {result['driver']}"]
+    if options["formats"] is not None:
+        settings.append(", ".join(f"{name} {form}" for name, form in options["formats"].items()))
+        settings.append(f"{options['data']} data")
+    if options["optimize"] is not None:
+        settings.append(f"-O{options['optimize']}")
+    if options["schedule"] is not None:
+        settings.append(f"schedule {options['schedule']}")
+    settings.append(f"seed {result['seed']}")
+    yield f"Settings: {'; '.join(settings)}"
+    if memory["model"] != "functional":
+        yield f"Memory: {memory_text(memory['model'], memory['parameters'])}"
+    speed = result["speed"]
+    if speed["cycles_per_second"] is not None:
+        yield f"Simulation speed: {speed['cycles_per_second']:,.0f} cycles/s"
+    else:
+        yield f"Simulation speed: {speed['instructions_per_second']:,.0f} warp instructions/s"
+
+
+def memory_text(model: str, parameters: Mapping[str, Any]) -> str:
+    """Return the memory model with its parameters."""
+    text = "DRAM" if model == "dram" else "simple memory"
+    if model == "dram":
+        text += f", {parameters['bytes_per_cycle']:g} B/cycle"
+    cycles = parameters["latency"]
+    text += f", latency {cycles:,} cycle{'s' if cycles != 1 else ''}"
+    if parameters["jitter"]:
+        text += f", jitter up to {parameters['jitter']:,} cycles"
+    if parameters["stall"]:
+        text += f", stalled in {percent(parameters['stall'])} of the cycles"
+    return text
+
+
+def tables(result: Mapping[str, Any]) -> Iterator:
+    """Yield the breakdowns: cycles of matrix units, issue slots, instructions."""
+    units = result["matrix_units"] or {}
+    for name, unit in units.items():
+        title = "Cycles of the matrix unit" + (f" {name}" if len(units) > 1 else "")
+        yield activity_table(unit["breakdown"], title, period(result["region"]).lstrip(", "))
+    if result["cores"] and result["cycles"] is not None:
+        slots = issue_slots_of(result)
+        outcomes = {outcome(key): count for key, count in slots.items()}
+        yield share_table("Issue slots", "slots", "outcome", outcomes)
+    if result["instructions"] is not None and result["instructions"]["by_unit"]:
+        counts = result["instructions"]["by_unit"]
+        yield share_table("Instructions by unit", "instructions", "unit", counts)
+
+
+def outcome(key: str) -> str:
+    """Return the outcome of an issue slot: `ISSUED`, or the stall reason with its meaning."""
+    return ISSUED if key == ISSUED else f"{key.replace('_', ' ')}: {ISSUE_SLOTS[key]}"
+
+
+def issue_slots_of(result: Mapping[str, Any]) -> Counter[str]:
+    """Return the issue slots of all cores by outcome."""
+    total: Counter[str] = Counter()
+    for core in result["cores"]:
+        total.update(core["issue_slots"])
+    return total
+
+
+def percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{100 * share:.2f} %"
+
+
+def wrapped(lines, width: int) -> str:
+    """Return lines, those that are too long continued below with an indent."""
+    parts = []
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        parts += textwrap.wrap(line, width, subsequent_indent=indent)
+    return "".join(f"{part}\n" for part in parts)
