@@ -38,7 +38,7 @@ class UnitBench:
     progress : callable or None
         Called with the progress of the build.
     unit_top : EmittedUnitTop or None
-        The rack of these units, if already emitted.
+        The unit top of these units, if already emitted.
 
     """
 

@@ -73,7 +73,7 @@ class UnitTop(wiring.Component):
 
 @dataclass(frozen=True)
 class EmittedUnitTop:
-    """Verilog of a rack, and the positions of each unit's ports on its buses."""
+    """Verilog of a unit top, and the positions of each unit's ports on its buses."""
 
     emission: Emission
     inputs: dict[str, Lanes]

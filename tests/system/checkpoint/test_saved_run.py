@@ -75,7 +75,7 @@ def test_another_format_is_refused(file):
     data = bytearray(file.read_bytes())
     struct.pack_into("<I", data, len(MAGIC), 99)
     file.write_bytes(data)
-    with pytest.raises(UserError, match=r"must have format 1, .* has format 99"):
+    with pytest.raises(UserError, match=r"must have format 2, .* has format 99"):
         SavedRun.read(file)
     assert HEAD.size == 20
 

@@ -50,8 +50,8 @@ class Driver(GemmBench):
 
     def load(self, **changes):
         """Add a load of one row of 64 bytes with `changes`."""
-        job = {"dram": DRAM_BASE, "dram_pitch": 64, "local": 0, "local_pitch": 64}
-        self.host.load(**job | {"rows": 1, "size": 64} | changes)
+        descriptor = {"dram": DRAM_BASE, "dram_pitch": 64, "local": 0, "local_pitch": 64}
+        self.host.load(**descriptor | {"rows": 1, "size": 64} | changes)
 
 
 @pytest.fixture(params=["gated", "random"])

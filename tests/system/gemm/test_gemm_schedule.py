@@ -280,13 +280,13 @@ def test_matrices_and_guards_do_not_overlap():
 
 def test_registers_are_written_when_they_change():
     host = Host()
-    job = {"dram": 0x8000_0000, "dram_pitch": 64, "local": 0, "local_pitch": 32, "rows": 2}
-    host.load(**job, size=8)
+    descriptor = {"dram": 0x8000_0000, "dram_pitch": 64, "local": 0, "local_pitch": 32, "rows": 2}
+    host.load(**descriptor, size=8)
     assert len(host.commands) == 5  # `local` and `fill` are 0 after a reset
-    host.load(**job | {"dram": 0x8000_1000}, size=8)
+    host.load(**descriptor | {"dram": 0x8000_1000}, size=8)
     assert len(host.commands) == 7
     unknown = Host(after_reset=False)
-    unknown.load(**job, size=8)
+    unknown.load(**descriptor, size=8)
     assert len(unknown.commands) == 7
 
 
