@@ -1,4 +1,4 @@
-"""What the writers of pages share: Markdown tables, and their places between marks."""
+"""Common parts of page writers: Markdown tables, and their places between marks."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -50,7 +50,7 @@ pipeline = functools.cache(run)
 
 @dataclass
 class Step:
-    """What happens to the second `fmadd.s` in a cycle, and the signals that show it."""
+    """One cycle of the second `fmadd.s`: its event, and the signals that show it."""
 
     cycle: int
     text: str

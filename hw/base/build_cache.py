@@ -1,4 +1,4 @@
-"""Built things kept between runs: one directory per content, safe for several processes."""
+"""Build cache: one directory per content hash, safe for several processes."""
 
 import hashlib
 import os
@@ -22,13 +22,13 @@ STALE_SECONDS = 24 * 3600
 
 
 def cache_directory() -> Path:
-    """Return the directory of everything cached: ``$SPICA_CACHE`` or ``~/.cache/spica``."""
+    """Return the cache directory: ``$SPICA_CACHE`` or ``~/.cache/spica``."""
     chosen = os.environ.get("SPICA_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "spica"
 
 
 def digest(parts: Iterable[str | bytes]) -> str:
-    """Return a hash of a sequence of texts; where one ends and the next begins counts."""
+    """Return a hash of a sequence of texts; the boundaries between them count."""
     state = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -74,7 +74,7 @@ def cached(kind: str, key: str, build: Callable[[Path], None]) -> Path:
 
 
 def remove_stale(root: Path) -> None:
-    """Remove what builds that were killed long ago left behind."""
+    """Remove the working directories of builds that were killed long ago."""
     for path in root.glob("building-*"):
         try:
             if time.time() - path.stat().st_mtime > STALE_SECONDS:

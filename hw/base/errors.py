@@ -1,4 +1,4 @@
-"""What can go wrong while running, as one sentence each."""
+"""Errors for users, each with a message of one sentence."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ __all__ = ["MachineError", "UserError"]
 
 
 class UserError(Exception):
-    """The request cannot be carried out as it stands; the message is one sentence for its author.
+    """The request is impossible as it stands; the message is one sentence for its author.
 
     Bad parameters, a missing tool, a directory that cannot be written.
     """

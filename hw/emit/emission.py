@@ -1,4 +1,4 @@
-"""What becomes of a component: Verilog, and what there is to know of it."""
+"""Result of emitting a component: Verilog text, ports, modules, memories."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = ["Emission", "EmittedModule", "EmittedPort", "EmittedSram"]
 
 @dataclass(frozen=True)
 class EmittedPort:
-    """One port of the top module: its name, ``input`` or ``output``, and its bits."""
+    """One port of the top module: name, direction (``input`` or ``output``), width in bits."""
 
     name: str
     direction: str
@@ -19,7 +19,7 @@ class EmittedPort:
 
 @dataclass(frozen=True)
 class EmittedModule:
-    """One distinct shared block: its module name, its class, its config, how often it occurs."""
+    """One distinct shared block: module name, class, config, number of instances."""
 
     name: str
     component: str
@@ -29,7 +29,7 @@ class EmittedModule:
 
 @dataclass(frozen=True)
 class EmittedSram:
-    """The shape of memories that are left to macros, and how often it occurs."""
+    """Shape of memories that become SRAM macros, and the number of instances."""
 
     shape: SramShape
     instances: int
@@ -37,14 +37,14 @@ class EmittedSram:
 
 @dataclass(frozen=True)
 class Emission:
-    """What became of a component.
+    """Result of emitting a component.
 
     Parameters
     ----------
     name : str
         Name of the top module.
     config : object
-        The component's config, None where it has none.
+        The component's config; None if it has none.
     verilog : str
         Text of all modules.
     ports : tuple of EmittedPort
@@ -55,7 +55,7 @@ class Emission:
     modules : tuple of EmittedModule
         Shared blocks, by name.
     srams : tuple of EmittedSram or None
-        Wrappers of macros, by name, which are no part of `verilog`; None where memories are.
+        SRAM macro wrappers by name, not part of `verilog`; None if memories stay in it.
 
     """
 
@@ -69,5 +69,5 @@ class Emission:
 
     @property
     def sram_models(self) -> str:
-        """Verilog of the wrappers of macros as they behave; nothing where memories are none."""
+        """Behavioural Verilog of the SRAM macro wrappers; empty without macros."""
         return "" if self.srams is None else sram_models(sram.shape for sram in self.srams)

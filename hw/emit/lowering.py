@@ -1,4 +1,4 @@
-"""From a fragment to what is converted: clocks resolved, shared expressions still shared."""
+"""Lowering of a fragment before conversion: clocks resolved, shared expressions kept shared."""
 
 from typing import Any
 
@@ -13,16 +13,15 @@ __all__ = ["lowered_design"]
 
 
 class SharingLowerer(DomainLowerer):
-    """Resolve clocks and resets, what is chosen or cut out of each expression once.
+    """Lowerer of clocks and resets that transforms each shared expression once.
 
-    Amaranth's own transformer copies an expression at every use. One that occurs twice in another
-    so becomes two, what occurs twice in it four, and each is emitted: of a chain of n stages that
-    use the one before twice there are 2 ** n.
+    Amaranth's transformer copies an expression at every use. A chain of n stages that each use the
+    previous one twice would become 2 ** n expressions.
     """
 
     def __init__(self):
         super().__init__()
-        # An expression is kept with what became of it, or its id could pass to another.
+        # Both are kept: the id of a freed expression could be reused.
         self.known: dict[int, tuple[Any, Any]] = {}
 
     def on_fragment(self, fragment):
@@ -34,7 +33,7 @@ class SharingLowerer(DomainLowerer):
     def on_value(self, value):
         if type(value) is Signal or type(value) is Const:
             return value
-        # What operators make is cheap to repeat, and synthesis finds shallower logic if it may.
+        # Operators are cheap to repeat, and synthesis then finds shallower logic.
         if type(value) is Operator:
             return super().on_value(value)
         found = self.known.get(id(value))
@@ -44,21 +43,21 @@ class SharingLowerer(DomainLowerer):
 
 
 def give_domains(fragment, domains: list):
-    """Make the clock domains of the top known in everything below it."""
+    """Add the clock domains of the top to every fragment below it."""
     fragment.add_domains(domains)
     for child, _, _ in fragment.subfragments:
         give_domains(child, domains)
 
 
 def lowered_design(fragment, domains: list, ports: list[tuple], name: str) -> Design:
-    """Return what `Fragment.prepare` would, but that shared expressions stay shared.
+    """Return the design that `Fragment.prepare` would, with shared expressions kept shared.
 
     Parameters
     ----------
     fragment : Fragment
-        It declares no clock domains.
+        Without clock domains of its own.
     domains : list of ClockDomain
-        All that it uses.
+        All clock domains that it uses.
     ports : list of tuple
         Name, signal and direction of each port.
     name : str

@@ -1,4 +1,4 @@
-"""Registers of emitted Verilog: each in one block, with what decides about its next value."""
+"""Registers of emitted Verilog: each in one `always` block with its next-value logic."""
 
 import re
 from collections import Counter
@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 __all__ = ["by_modules", "with_whole_registers"]
 
-#: A register that takes over a value at its clock's edge, and nothing else.
+#: A register that only copies a value at its clock edge.
 COPY = re.compile(r"^  always @\((posedge [^)]+)\)\n    (\S+) +<= (\\\S+) ;\n", re.M)
-#: A block that computes something whenever what it depends on changes.
+#: A combinational `always` block.
 COMPUTED = re.compile(
     r"^  always @\* begin\n    if \(wake_\d+ ?\) begin end\n(.*?)^  end\n", re.M | re.S
 )
@@ -18,28 +18,27 @@ NAME = re.compile(r"\\\S+|[A-Za-z_][\w$]*")
 #: An assignment to an escaped name or a part of it, up to its value.
 TARGET = re.compile(r"^( +)(\\\S+) (\[\d+(?::\d+)?\])? *= ", re.M)
 ASSIGNMENT = re.compile(r"^ +(?![ (])[^\n]*? = ", re.M)
-#: What comes last, whatever else: a constant for all of a register.
+#: The last assignment: a reset of the whole register to a constant.
 RESET = r"(?<!\*\)\n)(    if \([^\n]*\) begin\n      {name} +<= \d+'[hd]\w+;\n)    end\n\Z"
 
 
 def with_whole_registers(verilog: str) -> str:
-    """Return Verilog in which registers are assigned where their next values are decided.
+    """Return Verilog in which each register is assigned in the block of its next-value logic.
 
-    Yosys writes a register in two blocks: one computes its next value whenever anything that this
-    depends on changes, its reset too, and one takes that over at the clock's edge. Put together
-    they are shorter to read, and a simulator has nothing to do for a register between two edges,
-    nor at an edge that leaves it as it is.
+    Yosys writes a register in two blocks: a combinational one with its next value and reset, and
+    one that copies the value at the clock edge. Merged, they are shorter to read, and a simulator
+    evaluates a register only at clock edges that change it.
     """
     return by_modules(whole_in, verilog)
 
 
 def by_modules(rewrite: Callable[[str], str], verilog: str) -> str:
-    """Return Verilog with each module rewritten by itself."""
+    """Return Verilog with each module rewritten on its own."""
     return "".join(map(rewrite, re.split(r"^(?=module )", verilog, flags=re.M)))
 
 
 def whole_in(module: str) -> str:
-    """Return a module with each register in one block whose next value nothing else asks for."""
+    """Return a module with merged registers; a next value with other readers keeps its block."""
     copies = {match[3]: (match[1], match[2]) for match in COPY.finditer(module)}
     if not copies:
         return module
@@ -50,7 +49,7 @@ def whole_in(module: str) -> str:
         if len(set(targets)) != 1 or len(targets) != len(ASSIGNMENT.findall(block[1])):
             return block[0]
         following = targets[0]
-        # Its declaration and the one copy are the two other places.
+        # Two more uses: the declaration and the copy.
         if following not in copies or uses[following] != len(targets) + 2:
             return block[0]
         merged.add(following)
@@ -63,7 +62,7 @@ def whole_in(module: str) -> str:
 
 
 def whole(body: str, following: str, edge: str, register: str) -> str:
-    """Return the block of a register, given what computes the value `following` of it."""
+    """Return the block of a register from the body that computes its next value `following`."""
     name = re.escape(register)
     keeps = rf"\A    {re.escape(following)} += {name} ?;\n"
     assigned = register + " " * register.startswith("\\")

@@ -216,7 +216,7 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
     slices = caches["l2"]["by_slice"]
     assert sum(part["count"] for part in slices) == found["counters"]["l2_reads"]
     assert min(part["count"] for part in slices) > 0
-    # What had moved up to the marker is what has in a run that stops behind it.
+    # Traffic up to the marker equals that of a run that stops behind it.
     place(machine, text)
     assert machine.run(outcome.first_begin + 1).stop is CoreStopReason.LIMIT
     before = machine.harness.statistics()

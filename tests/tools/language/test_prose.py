@@ -1,0 +1,116 @@
+"""Tests of the language: docstrings, documentation and messages are plain statements."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = ("hw", "kernels", "sim", "synth", "api", "cli", "bench", "formal", "docs", "tests")
+SOURCES = sorted(
+    path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if path.is_file()
+)
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+NATIVE = sorted(
+    path
+    for folder in ("kernels", "sim")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in {".c", ".cpp", ".h", ".hpp"}
+)
+
+#: A sentence that begins with such a word names its subject by a riddle, unless it is a question.
+RIDDLE = re.compile(
+    r"(?:^|(?<=[.;:!?]\s))(?:What|Who|Whoever|Whose|Whatever|Which)\b[^?]*?(?:[.:;]|$)"
+)
+
+
+def sentences_of(text):
+    """Return the sentences of `text`, code and tables left out."""
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    return re.split(r"(?<=[.!?])\s+|\n\s*\n|\n\s*[-*|#>]+\s*", text)
+
+
+def riddles(text):
+    """Return the sentences of `text` that begin with what, who or which and ask nothing."""
+    found = []
+    for sentence in sentences_of(text):
+        words = " ".join(sentence.split())
+        if re.match(r"(?:What|Who|Whoever|Whose|Whatever|Which)\b", words) and "?" not in words:
+            found.append(words[:80])
+    return found
+
+
+def docstrings(path):
+    """Yield the docstrings of a source."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield text
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_docstrings_and_comments_state_their_subject(folder):
+    found = {}
+    for path in SOURCES:
+        if path.relative_to(ROOT).parts[0] != folder:
+            continue
+        comments = re.findall(r"^\s*#:? (.*)$", path.read_text(), re.M)
+        problems = [
+            *(riddle for text in docstrings(path) for riddle in riddles(text)),
+            *(riddle for comment in comments for riddle in riddles(comment)),
+        ]
+        if problems:
+            found[str(path.relative_to(ROOT))] = problems
+    assert found == {}
+
+
+def test_comments_in_c_state_their_subject():
+    found = {}
+    for path in NATIVE:
+        comments = re.findall(r"/\*(.*?)\*/|//(.*)$", path.read_text(), re.S | re.M)
+        text = "\n\n".join(re.sub(r"^\s*\*", "", a or b, flags=re.M) for a, b in comments)
+        if problems := riddles(text):
+            found[str(path.relative_to(ROOT))] = problems
+    assert found == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_state_their_subject(page):
+    assert riddles(page.read_text()) == []
+
+
+COMMANDS = (
+    *((), ("run",), ("list",), ("doctor",), ("generate",), ("area",), ("fpga",)),
+    *(("resume",),),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_states_its_subject(command):
+    shown = subprocess.run(
+        [sys.executable, "-m", "spica.cli", *command, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert riddles(re.sub(r"[│╭╮╰╯─]+", "\n\n", shown)) == []
+
+
+def test_a_report_states_its_subject(tmp_path):
+    run = ("run", "vecadd", "--preset", "core", "--engine", "iss", "--size", "10")
+    shown = subprocess.run(
+        [sys.executable, "-m", "spica.cli", *run], capture_output=True, text=True, check=True
+    ).stdout
+    assert riddles(shown) == []
+    assert "PASS" in shown
+
+
+def test_a_riddle_would_be_found():
+    assert riddles("What waits for lines that are being read.") != []
+    assert riddles("A queue. Who asks first is served first.") != []
+    assert riddles("What does a warp wait for? The scoreboard knows.") == []
+    assert riddles("Miss-status holding registers, which wait for lines.") == []
