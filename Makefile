@@ -1,12 +1,13 @@
 # Needs only Python >= 3.11: everything else is installed into .venv by pip.
 #   make demo        a GEMM in C on the cores of a cluster, cycle by cycle on its RTL, checked; its
 #                    report, timeline and Verilog in build/demo
-#   make test        the fast tier of the tests, then lint
+#   make test        lint, then the fast tests
+#   make check ROOM=core   lint, import graph and the fast tests of one room, in a minute or two
 #   make test-slow   full presets, sweeps, long fuzzing, then the mutants
-#   make mutate      plants faults in the hardware: each must turn a test red
-#   make formal      proves properties of queues, arbiters, misses, barriers and the scoreboard;
-#                    of each, planted faults must be found out
-#   make bench       measures what the README quotes, into bench/results/
+#   make mutate      plants faults in the RTL and the models: each must fail a test
+#   make formal      proves properties of queues, arbiters, MSHRs, barriers and the scoreboard, and
+#                    plants faults that each proof must detect
+#   make bench       measures the figures of README and docs, into bench/results/
 #   make PYTHON=/path/to/python3 ...   chooses the interpreter .venv is built with
 
 VENV := .venv
@@ -21,7 +22,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c '$(SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
 endif
 
-.PHONY: venv demo test test-slow mutate formal bench lint format docs clean
+.PHONY: venv demo test check test-slow mutate formal bench lint format docs clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -46,6 +47,18 @@ demo: $(VENV)/core.stamp
 
 test: $(VENV)/dev.stamp lint
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# Tests of one room: a folder of tests/hw, tests/model, tests/system or tests/tools, or one of these.
+ROOM ?=
+CHECKED = $(firstword $(wildcard $(foreach part,hw model system tools,tests/$(part)/$(ROOM)) tests/$(ROOM)))
+
+check: $(VENV)/dev.stamp
+	@test -n "$(ROOM)" -a -n "$(CHECKED)" || { \
+		echo "make check needs a room with tests, such as ROOM=core, ROOM=memory or ROOM=cli, not '$(ROOM)'"; \
+		exit 2; }
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/tools/packaging/test_import_graph.py $(CHECKED)
 
 test-slow: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow

@@ -110,9 +110,10 @@ def facts(name: str, entry: dict) -> dict:
     result = entry["result"] or {}
     if name.startswith("area"):
         return {"exit code": entry["exit_code"], "areas": Counter(numbers(result))}
+    # Of a program, `cycles` is its marked region where the result has `run_cycles` too.
     return {
         "exit code": entry["exit_code"],
-        "cycles": result.get("cycles"),
+        "cycles": result.get("run_cycles") or result.get("cycles"),
         "counters": Counter(numbers(result, "counters")),
     }
 

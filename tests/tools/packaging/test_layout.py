@@ -58,3 +58,13 @@ def test_every_data_file_is_distributed(room):
 def test_the_package_is_typed():
     assert (ROOT / "py.typed").exists()
     assert SETTINGS["package-data"]["spica"] == ["py.typed"]
+
+
+@pytest.mark.parametrize("mirror", ["tests/hw", "sim/golden"])
+def test_mirrors_have_the_folders_of_hw(mirror):
+    folders = {
+        path.relative_to(ROOT / mirror)
+        for path in (ROOT / mirror).rglob("*")
+        if path.is_dir() and path.name != "__pycache__"
+    }
+    assert {str(folder) for folder in folders if not (ROOT / "hw" / folder).is_dir()} == set()
