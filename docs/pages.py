@@ -1,4 +1,4 @@
-"""Common parts of page writers: Markdown tables, and their places between marks."""
+"""Helpers of the page writers: Markdown tables, and replacing text between marks."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,11 +17,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def updated(text: str, sections: Iterable[Callable[[], str]]) -> str:
-    """Return a page with what each section makes between ``<!-- its name -->`` and the end."""
+    """Return a page with each section's text between ``<!-- name -->`` and ``<!-- end -->``."""
     for make in sections:
         marks = rf"(<!-- {make.__name__} -->\n).*?(<!-- end -->)"
         new = make() + "\n"
         text, found = re.subn(marks, lambda m, new=new: m[1] + new + m[2], text, flags=re.DOTALL)
         if found != 1:
-            raise ValueError(f"the page must have one place for {make.__name__}, not {found}")
+            raise ValueError(
+                f"the page must have one `<!-- {make.__name__} -->` section, not {found}"
+            )
     return text

@@ -1,4 +1,4 @@
-"""Write the cycles told in pipeline.md, and its picture, from a run; ``make docs`` runs it."""
+"""Writer of the cycles in pipeline.md, and of its picture, from a run; run by ``make docs``."""
 
 import functools
 from collections.abc import Iterator
@@ -32,13 +32,13 @@ PROGRAM = """
         fmadd.s fa2, fa1, fa0, fa0      # waits for fa1
         vx_tmc  zero
 """
-#: Of the two instructions told of, in the order of the program.
+#: Positions in the program of the two instructions that the page describes.
 PRODUCER, CONSUMER = 4, 5
-CYCLES = 1000  # more than the program takes
+CYCLES = 1000  # an upper bound of the program's cycles
 
 
 def run(engine: str = "verilator", vcd: str | None = None) -> Pipeline:
-    """Return what the program did on an engine."""
+    """Run the program on an engine and return the recorded pipeline."""
     with CoreMachine(CONFIG, engine=engine, optimize=0, record=(0, CYCLES), vcd=vcd) as machine:
         machine.write(ENTRY, assemble_program(PROGRAM).data.ljust(64, b"\0"))
         machine.run(CYCLES)
@@ -50,7 +50,7 @@ pipeline = functools.cache(run)
 
 @dataclass
 class Step:
-    """One cycle of the second `fmadd.s`: its event, and the signals that show it."""
+    """Event of the second `fmadd.s` in one cycle, and the signals that show it."""
 
     cycle: int
     text: str
@@ -58,13 +58,13 @@ class Step:
 
 
 def sources(life: Life) -> list[int]:
-    """Return the registers of the operands of an `fmadd.s`, as the core numbers them."""
+    """Return the operand registers of an `fmadd.s`, numbered as in the core."""
     assert life.word is not None
     return [32 + (life.word >> REGISTER_FIELDS[name] & 31) for name in ("rs1", "rs2", "rs3")]
 
 
 def steps(told: Pipeline) -> Iterator[Step]:
-    """Yield what happens, cycle by cycle."""
+    """Yield the steps of the second `fmadd.s`, cycle by cycle."""
     yield from front_steps(told)
     yield from issue_steps(told)
     yield from operand_steps(told)
@@ -72,13 +72,13 @@ def steps(told: Pipeline) -> Iterator[Step]:
 
 
 def front_steps(told: Pipeline) -> Iterator[Step]:
-    """Yield what happens until the instruction is the next of its warp."""
+    """Yield the steps until the instruction is the next of its warp."""
     producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
     warp, half = life.warp, life.pc >> 2 & 1
     assert life.requested is not None and life.fetched is not None and producer.issued is not None
     yield Step(
         life.requested,
-        "Fetch asks for the pair of words that the instruction is in; memory accepts.",
+        "Fetch requests the pair of words that contains the instruction; memory accepts.",
         {
             "core0_fetch_valid": 1,
             "core0_fetch_address": life.pc & ~7,
@@ -87,8 +87,8 @@ def front_steps(told: Pipeline) -> Iterator[Step]:
     )
     yield Step(
         life.fetched,
-        f"The words come. `decode_{half}` decodes the {'upper' if half else 'lower'} one, and "
-        "the pair is pushed into its place in the buffer of the warp.",
+        f"The words arrive. `decode_{half}` decodes the {'upper' if half else 'lower'} one, and "
+        "the pair is pushed into its entry of the warp's buffer.",
         {
             "core0_fetched_valid": 1,
             f"core0.front_end.decode_{half}.word": life.word or 0,
@@ -97,8 +97,8 @@ def front_steps(told: Pipeline) -> Iterator[Step]:
     )
     yield Step(
         producer.issued,
-        "Until now others of its warp were before it. The last of them, the first `fmadd.s`, is "
-        "taken from the buffer, and claims its destination in the scoreboard.",
+        "Older instructions of its warp leave first. The last of them, the first `fmadd.s`, "
+        "leaves the buffer and claims its destination in the scoreboard.",
         {
             f"core0.front_end.buffer.warp_{warp}.take": 1,
             f"core0.issue_stage.scoreboard.warp_{warp}.issued": 1,
@@ -107,7 +107,7 @@ def front_steps(told: Pipeline) -> Iterator[Step]:
 
 
 def issue_steps(told: Pipeline) -> Iterator[Step]:
-    """Yield what happens until the instruction has a collector."""
+    """Yield the steps until the instruction has a collector."""
     producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
     warp = life.warp
     board = f"core0.issue_stage.scoreboard.warp_{warp}"
@@ -115,11 +115,11 @@ def issue_steps(told: Pipeline) -> Iterator[Step]:
     assert producer.dispatched is not None and life.issued is not None
     for cycle in range(first, end):
         text = {
-            first: "It is the next of its warp, but an operand, the result of the first, is not "
-            f"near: a hazard. The warp waits for `{reason}`, and so does the issue slot.",
-            producer.dispatched: "The first goes to its unit. From here its result comes after a "
-            "known time, and early enough for who is issued from the next cycle on: the register "
-            "is not blocked any more, but still pending.",
+            first: "It is the next of its warp, but one operand, the result of the first, is not "
+            f"near: a hazard. The warp and the issue slot stall with reason `{reason}`.",
+            producer.dispatched: "The unit accepts the first. From now on the cycle of its "
+            "result is known, and early enough for an instruction issued in the next cycle: the "
+            "register no longer blocks issue, but is still pending.",
         }.get(cycle)
         if text is not None:
             reasons = StallReason[reason.upper()] << 4 * warp
@@ -128,8 +128,8 @@ def issue_steps(told: Pipeline) -> Iterator[Step]:
             yield Step(cycle, text, signals)
     yield Step(
         life.issued,
-        "No hazard: the scheduler chooses the warp, and the instruction leaves its buffer, with "
-        "a note of which operands are pending.",
+        "No hazard: the scheduler selects the warp, and the instruction leaves its buffer, with "
+        "a mask of its pending operands.",
         {
             f"{board}.hazard": 0,
             "core0.issue_stage.scheduler.grant": 1 << warp,
@@ -138,7 +138,7 @@ def issue_steps(told: Pipeline) -> Iterator[Step]:
     )
     yield Step(
         life.collected,
-        "From the issue slot it goes to the lowest free collector.",
+        "It moves from the issue slot to the lowest free collector.",
         {
             "core0_observed_collected_0_valid": 1,
             "core0_observed_collected_0_pc": life.pc,
@@ -149,7 +149,7 @@ def issue_steps(told: Pipeline) -> Iterator[Step]:
 
 
 def operand_steps(told: Pipeline) -> Iterator[Step]:
-    """Yield how the operands come together."""
+    """Yield the steps that gather the operands."""
     producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
     collector = f"core0.collectors.collector_{life.collector}"
     from_banks = [source for k, source in enumerate(sources(life)) if not life.pending >> k & 1]
@@ -157,18 +157,18 @@ def operand_steps(told: Pipeline) -> Iterator[Step]:
     for number, source in enumerate(from_banks):
         cycle = life.collected + 1 + number
         name = f"f{source - 32}"
-        text = f"It asks the register banks for an operand, {name}."
+        text = f"It requests an operand, {name}, from the register banks."
         signals = {
             f"{collector}.request__valid": 1,
             f"core0.registers.request__{life.collector}__ready": 1,
         }
         if number:
-            text = f"The first comes. It asks for the next, {name}."
+            text = f"The first operand arrives. It requests the next, {name}."
             signals[f"{collector}.data__valid"] = 1
         if cycle == producer.done:
             text += (
-                " And the result of the first `fmadd.s` is on a bus: the collector takes it from "
-                "there. With the next cycle all operands are there."
+                " The result of the first `fmadd.s` is on a bus, and the collector captures it. "
+                "In the next cycle all operands are present."
             )
             signals |= {
                 f"core0_observed_done_{producer.bus}_valid": 1,
@@ -180,14 +180,14 @@ def operand_steps(told: Pipeline) -> Iterator[Step]:
 
 
 def result_steps(told: Pipeline) -> Iterator[Step]:
-    """Yield what happens from the unit on."""
+    """Yield the steps from the unit on."""
     life = told.lives[CONSUMER]
     port = int(Port.FP32)
     assert life.dispatched is not None and life.offered is not None and life.done is not None
     yield Step(
         life.dispatched,
-        "The last operand comes from the banks and passes on at once: the instruction is offered "
-        "to its unit, which takes it. The collector is free for another one.",
+        "The last operand arrives from the banks and is forwarded in the same cycle: the unit "
+        "accepts the instruction. The collector is free for another one.",
         {
             f"core0.collectors.collector_{life.collector}.data__valid": 1,
             f"core0_observed_dispatched_{port}_valid": 1,
@@ -199,8 +199,8 @@ def result_steps(told: Pipeline) -> Iterator[Step]:
     yield Step(
         life.offered,
         f"{life.offered - life.dispatched} cycles later, `fma_latency`, the unit has the result. "
-        "A bus is free and so is the bank: the result is written. The scoreboard forgets it, and "
-        "whoever collects could snoop it.",
+        "A bus and the bank are free, so the result is written. The scoreboard clears the "
+        "register, and collectors can snoop the result.",
         {
             f"core0_observed_offered_{port}_valid": 1,
             f"core0_observed_done_{bus}_valid": 1,
@@ -212,18 +212,18 @@ def result_steps(told: Pipeline) -> Iterator[Step]:
 
 
 def shown(name: str, value: int) -> str:
-    """Return a signal and its value, unless that is 1."""
+    """Return the text of a signal, with its value unless that is 1."""
     text = f" = {value:#x}" if value > 9 else f" = {value}"
     return f"`{name}`" + ("" if value == 1 else text)
 
 
 def program() -> str:
-    """Return the program."""
+    """Return the program as a code block."""
     return f"```\n{PROGRAM.strip(chr(10))}\n```"
 
 
 def lives() -> str:
-    """Return the table of all instructions: the first cycle of each stage, and the last of all."""
+    """Return the table of all instructions: first cycle of each stage, completion, stalls."""
     told = pipeline()
     names = [meaning.partition(":")[0] for meaning in STAGES.values()]
     rows = []
@@ -232,20 +232,20 @@ def lives() -> str:
         holds = ", ".join(f"{name} {a} to {b - 1}" for name, a, b in held_up(told)[life.number])
         cycles = [str(stages[letter]) for letter in STAGES]
         rows.append([f"`{disassemble(life.word or 0)}`", *cycles, str(life.done), holds])
-    return table(["instruction", *names, "done", "held up by"], rows)
+    return table(["instruction", *names, "done", "stalled by"], rows)
 
 
 def walk() -> str:
-    """Return the table of what happens to the second `fmadd.s`."""
+    """Return the table of the steps of the second `fmadd.s`."""
     rows = [
         [str(step.cycle), step.text, ", ".join(shown(*signal) for signal in step.signals.items())]
         for step in steps(pipeline())
     ]
-    return table(["cycle", "what happens", "seen at"], rows)
+    return table(["cycle", "event", "signals"], rows)
 
 
 def updated(text: str) -> str:
-    """Return the page with the cycles of a run."""
+    """Return the page with the cycles of a run filled in."""
     return pages.updated(text, [program, lives, walk])
 
 

@@ -1,4 +1,4 @@
-"""Draw the stages of a few instructions as SVG."""
+"""Picture of the pipeline stages of a few instructions, as SVG."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ LEFT, WIDTH, HEIGHT, TOP = 250, 18, 26, 30
 def picture(told: Pipeline, producer: int, consumer: int) -> str:
     """Return the picture as SVG: a row for each instruction, a column for each cycle.
 
-    The result of `producer` passes to `consumer`, the next instruction, over a bus.
+    `consumer`, the next instruction, captures the result of `producer` from a bus.
     """
     end = max(life.done or 0 for life in told.lives) + 2
     width, height = LEFT + WIDTH * end + 8, TOP + HEIGHT * len(told.lives) + 54
@@ -48,12 +48,12 @@ def picture(told: Pipeline, producer: int, consumer: int) -> str:
         parts.append(f'<text x="{x + 20}" y="{height - 18}">{letter} {name}</text>')
         x += 40 + 8 * (len(name) + 2)
     parts.append(rectangle("hold", x, height - 32, 14, 18))
-    parts.append(f'<text x="{x + 20}" y="{height - 18}">waits for a register</text>')
+    parts.append(f'<text x="{x + 20}" y="{height - 18}">stalled by a register</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 def rectangle(kind: str, x: int, y: int, width: int, height: int) -> str:
-    """Return a rectangle in the colour of its kind."""
+    """Return a rectangle in the colour of `kind`."""
     return f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}"/>'
 
 
@@ -72,7 +72,7 @@ def drawn(told: Pipeline, life: Life, y: int, *, is_told: bool) -> Iterator[str]
 
 
 def snoop(producer: Life) -> str:
-    """Return the line from the bus to the collector that takes a result from it."""
+    """Return the arrow from the bus to the collector that captures a result."""
     assert producer.done is not None
     x, y = LEFT + WIDTH * producer.done + WIDTH // 2, TOP + HEIGHT * producer.number + HEIGHT - 5
     return (

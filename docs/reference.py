@@ -1,4 +1,4 @@
-"""Write the tables of machine.md from the definitions in `spica.hw`; ``make docs`` runs it."""
+"""Writer of the tables in machine.md, from the definitions in `spica.hw`; run by ``make docs``."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ CONFIG = PRESETS["matrix"]
 
 
 def value_of(config, name: str) -> str:
-    """Return the value of a dotted field as text."""
+    """Return the value of a dotted config field as text."""
     for step in name.split("."):
         if isinstance(config, tuple):
             config = dict(enumerate(config)).get(int(step))
@@ -45,38 +45,38 @@ def memory() -> str:
         ("shared memory", address_map.SHARED_BASE, shared_end),
     )
     return table(
-        ["range", "first byte", "after the last"],
+        ["range", "first address", "end (exclusive)"],
         ([name, f"`{first:#010x}`", f"`{end:#010x}`"] for name, first, end in rows),
     )
 
 
 def core_memory() -> str:
-    """Return the table of addresses that cores see beyond DRAM, those of `virgo`."""
+    """Return the table of the address map of cores, for `virgo`."""
     config = PRESETS["virgo"]
     window = address_map.SHARED_BASE + config.shared.size
     dump = f"{address_map.COUNTER_DUMP_BYTES:#x}"
     rows = (
-        (address_map.ENTRY, "first instruction of every core"),
-        (address_map.ARGUMENTS, "arguments of a kernel"),
+        (address_map.ENTRY, "entry point of every core"),
+        (address_map.ARGUMENTS, "kernel arguments"),
         (
             address_map.STACK_TOP,
-            f"stacks, down from here, {address_map.STACK_BYTES} bytes for each thread",
+            f"top of the stacks, which grow down; {address_map.STACK_BYTES} bytes per thread",
         ),
         (address_map.SHARED_BASE, "shared memory"),
-        (window, f"print buffers, {address_map.PRINT_BYTES:#x} bytes for each core"),
-        (window + address_map.DMA_BASE, "registers of the DMA"),
-        (window + address_map.MATRIX_BASE, "registers of the matrix unit"),
+        (window, f"print buffers, {address_map.PRINT_BYTES:#x} bytes per core"),
+        (window + address_map.DMA_BASE, "DMA registers"),
+        (window + address_map.MATRIX_BASE, "matrix unit registers"),
         (
             address_map.CONSOLE_BASE,
-            f"console: a byte stored here is printed, {address_map.CONSOLE_LANES} addresses",
+            f"console, {address_map.CONSOLE_LANES} addresses: prints each byte stored here",
         ),
-        (address_map.COUNTER_DUMP, f"counters at the end of a program, {dump} bytes for each core"),
+        (address_map.COUNTER_DUMP, f"counters at the end of a program, {dump} bytes per core"),
     )
-    return table(["address", "what"], ([f"`{address:#010x}`", what] for address, what in rows))
+    return table(["address", "contents"], ([f"`{address:#010x}`", what] for address, what in rows))
 
 
 def registers() -> str:
-    """Return the table of registers."""
+    """Return the table of registers of `virgo`."""
     rows = (
         [f"`{base + register.offset:#06x}`", f"{block}.{name}", register.access, register.meaning]
         for block, base, block_registers in register_blocks(PRESETS["virgo"])
@@ -86,13 +86,13 @@ def registers() -> str:
 
 
 def counters() -> str:
-    """Return the table of counters."""
+    """Return the table of counters of `matrix`."""
     rows = ([f"`{row.address:#06x}`", row.name, row.meaning] for row in counter_table(CONFIG))
     return table(["address", "counter", "meaning"], rows)
 
 
 def cache_counters() -> str:
-    """Return the table of counters of caches, those of `virgo`."""
+    """Return the table of cache counters of `virgo`."""
     rows = (row for row in counter_table(PRESETS["virgo"]) if row.unit in ("l1i", "l1d", "l2"))
     return table(
         ["address", "counter", "meaning"],
@@ -101,7 +101,7 @@ def cache_counters() -> str:
 
 
 def updated(text: str) -> str:
-    """Return the page with every table as the definitions have it now."""
+    """Return the page with every table rebuilt from the definitions."""
     sections = (presets, memory, core_memory, registers, counters, cache_counters)
     return pages.updated(text, sections)
 

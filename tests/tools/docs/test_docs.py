@@ -15,19 +15,20 @@ from spica.sim.report.result import result_schema
 from spica.sim.units.arith.catalog import every_unit
 
 ROOT = Path(__file__).parents[3]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 README = (ROOT / "README.md").read_text()
 
 
 def commands_of(text):
-    """Return the lines of a page's shell blocks that call spica."""
-    lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
+    """Return the commands in a page's shell blocks that call spica, continued lines joined."""
+    blocks = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
+    lines = blocks.replace("\\\n", " ").splitlines()
     return [line for line in lines if line.startswith("spica ")]
 
 
-SPICA_COMMANDS = commands_of(README)
+SPICA_COMMANDS = sorted({line for page in PAGES for line in commands_of(page.read_text())})
 PROGRAMMING = (ROOT / "docs" / "programming.md").read_text()
-PROGRAMMING_COMMANDS = commands_of(PROGRAMMING)
+COMMAND_LINE = (ROOT / "docs" / "command_line.md").read_text()
 MAKE_COMMANDS = sorted(
     set(re.findall(r"\bmake ([a-z-]+)", "\n".join(p.read_text() for p in PAGES)))
 )
@@ -128,7 +129,7 @@ def test_page_of_arithmetic_has_every_format_and_unit(page_writer):
     assert sorted(shown) == sorted(units), "python -m bench arithmetic; python docs/arithmetic.py"
 
 
-@pytest.mark.parametrize("line", [*SPICA_COMMANDS, *PROGRAMMING_COMMANDS])
+@pytest.mark.parametrize("line", SPICA_COMMANDS)
 def test_commands_of_the_pages_parse(line):
     """Only parsed, with all options, not run."""
     _, *arguments = shlex.split(line, comments=True)
@@ -137,8 +138,9 @@ def test_commands_of_the_pages_parse(line):
     assert ignored == {}
 
 
-def test_readme_shows_every_command():
-    shown = {line.split()[1] for line in SPICA_COMMANDS}
+@pytest.mark.parametrize("text", [README, COMMAND_LINE], ids=["README", "command_line"])
+def test_every_command_is_shown(text):
+    shown = {line.split()[1] for line in commands_of(text)}
     assert shown == {name for name in app if not name.startswith("-")}
 
 
@@ -147,13 +149,25 @@ def test_make_targets_exist(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
 
 
-def test_variables_of_the_readme_are_used():
+def test_variables_of_the_command_line_are_used():
     sources = "".join(path.read_text() for path in ROOT.glob("[chst]*/**/*.py"))
-    for variable in re.findall(r"^\| `(SPICA_\w+)`", README, re.MULTILINE):
+    variables = re.findall(r"^\| `(SPICA_\w+)`", COMMAND_LINE, re.MULTILINE)
+    assert len(variables) == 4
+    for variable in variables:
         assert variable in sources
+
+
+def test_readme_is_short():
+    assert len(README.splitlines()) <= 150
+
+
+def test_index_lists_every_page():
+    index = (ROOT / "docs" / "README.md").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "README.md" or f"]({page.name})" in index, page.name

@@ -25,7 +25,7 @@ def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("source")
     for room in ROOMS:
         shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("__init__.py", "py.typed", "pyproject.toml", "README.md"):
+    for file in ("__init__.py", "py.typed", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, folder)
     run(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "dist", folder)
     (wheel,) = (folder / "dist").glob("*.whl")
