@@ -148,5 +148,5 @@ class CoreHarness(ProgramHarness):
             self.handle, ctypes.c_uint64(address), data, ctypes.c_uint64(size)
         ):
             raise UserError(
-                f"address must be one of DRAM or shared memory for {size} bytes, not {address:#x}"
+                f"address must be in DRAM or shared memory for {size} bytes, not {address:#x}"
             )
