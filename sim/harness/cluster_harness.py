@@ -25,7 +25,7 @@ NEVER = (1 << 64) - 1
 
 
 class CoreMarks(ctypes.Structure):
-    """`CoreMarks` of native/cluster_cores.hpp."""
+    """`CoreMarks` of sim/native/cores/cluster_cores.hpp."""
 
     _fields_ = tuple(
         (name, ctypes.c_uint64) for name in ("first_begin", "last_end", "begins", "ends")
@@ -33,7 +33,7 @@ class CoreMarks(ctypes.Structure):
 
 
 class NativeParameters(ctypes.Structure):
-    """`ClusterCoresParameters` of native/cluster_cores.hpp."""
+    """`ClusterCoresParameters` of sim/native/cores/cluster_cores.hpp."""
 
     _fields_ = tuple(
         words(

@@ -25,7 +25,7 @@ def words(*names: str) -> Iterator[tuple[str, type[ctypes.c_uint32]]]:
 
 
 class CoresState(ctypes.Structure):
-    """`CoresState` of native/cores.hpp."""
+    """`CoresState` of sim/native/cores/cores.hpp."""
 
     _fields_ = (
         ("cycles", ctypes.c_uint64),
@@ -36,7 +36,7 @@ class CoresState(ctypes.Structure):
 
 
 class CoreState(ctypes.Structure):
-    """`CoreState` of native/core_monitor.hpp: counts and final state of one core.
+    """`CoreState` of sim/native/cores/core_monitor.hpp: counts and final state of one core.
 
     By warp, `pc` is that of its last issued instruction, `under_way` the number of its
     instructions in flight, `reason` its `StallReason`.

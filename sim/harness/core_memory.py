@@ -62,7 +62,7 @@ class CoreMemoryConfig:
 
 
 class NativeCoreMemory(ctypes.Structure):
-    """`CoreMemoryParameters` of native/core_image.hpp."""
+    """`CoreMemoryParameters` of sim/native/cores/core_image.hpp."""
 
     _fields_ = (
         *(

@@ -15,7 +15,7 @@ __all__ = ["Harness", "HarnessState", "RawStatistics"]
 
 
 class Parameters(ctypes.Structure):
-    """`DramParameters` of native/dram.hpp."""
+    """`DramParameters` of sim/native/memory/dram.hpp."""
 
     _fields_ = [
         ("base", ctypes.c_uint64),
@@ -31,7 +31,7 @@ class Parameters(ctypes.Structure):
 
 
 class RawStatistics(ctypes.Structure):
-    """`ChannelStatistics` of native/dram.hpp, with bus time in 1/65536 cycles."""
+    """`ChannelStatistics` of sim/native/memory/dram.hpp, with bus time in 1/65536 cycles."""
 
     _fields_ = [(field.name, ctypes.c_uint64) for field in dataclasses.fields(ChannelStatistics)]
 
@@ -43,7 +43,7 @@ class RawStatistics(ctypes.Structure):
 
 
 class HarnessState(ctypes.Structure):
-    """`HarnessState` of native/harness.hpp."""
+    """`HarnessState` of sim/native/harness.hpp."""
 
     _fields_ = [
         *((name, ctypes.c_uint32) for name in ("stop", "current_command", "last_read", "errors")),

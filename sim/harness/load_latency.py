@@ -18,7 +18,7 @@ BINS = FINE + 32
 
 
 class LoadCounts(ctypes.Structure):
-    """`LoadCounts` of native/load_latency.hpp."""
+    """`LoadCounts` of sim/native/cores/load_latency.hpp."""
 
     _fields_ = (
         *((name, ctypes.c_uint64) for name in ("loads", "least", "most")),

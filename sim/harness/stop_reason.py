@@ -6,7 +6,7 @@ __all__ = ["CoreStopReason", "StopReason"]
 
 
 class StopReason(enum.IntEnum):
-    """`StopReason` of native/stop.hpp."""
+    """`StopReason` of sim/native/stop_reason.hpp."""
 
     NONE = 0
     DONE = 1

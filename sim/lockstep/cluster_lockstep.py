@@ -21,7 +21,7 @@ NOBODY = 0xFFFF_FFFF  #: `Mirror::kNobody`
 
 
 class NativeMirror(ctypes.Structure):
-    """`MirrorSetup` of native/mirror.hpp."""
+    """`MirrorSetup` of sim/native/memory/mirror.hpp."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("machine", "read", "write", "devices")),

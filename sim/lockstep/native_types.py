@@ -1,4 +1,4 @@
-"""Structures shared between the C++ lockstep and Python, those of native/lockstep.hpp."""
+"""Structures shared with the C++ lockstep, as in sim/native/lockstep/lockstep.hpp."""
 
 import ctypes
 
@@ -10,7 +10,7 @@ WORDS, NUMBERS, LANES, FAULT = range(4)  # `Form`
 
 
 class Calls(ctypes.Structure):
-    """`IssCalls` of native/lockstep.hpp."""
+    """`IssCalls` of sim/native/lockstep/lockstep.hpp."""
 
     _fields_ = tuple(
         (name, ctypes.c_void_p) for name in ("machine", "step", "write_register", "fault")
@@ -18,7 +18,7 @@ class Calls(ctypes.Structure):
 
 
 class Setup(ctypes.Structure):
-    """`LockstepSetup` of native/lockstep.hpp."""
+    """`LockstepSetup` of sim/native/lockstep/lockstep.hpp."""
 
     _fields_ = (
         ("model", Calls),
@@ -34,7 +34,7 @@ class Setup(ctypes.Structure):
 
 
 class Difference(ctypes.Structure):
-    """`Difference` of native/lockstep.hpp."""
+    """`Difference` of sim/native/lockstep/lockstep.hpp."""
 
     _fields_ = (
         ("cycle", ctypes.c_uint64),
@@ -50,7 +50,7 @@ class Difference(ctypes.Structure):
 
 
 class Flight(ctypes.Structure):
-    """`FlightState` of native/lockstep.hpp."""
+    """`FlightState` of sim/native/lockstep/lockstep.hpp."""
 
     _fields_ = (
         ("collected", ctypes.c_uint64),

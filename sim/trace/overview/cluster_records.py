@@ -30,7 +30,7 @@ ALL = (0, NEVER)
 
 
 class SignalKind(enum.IntEnum):
-    """Function of a port that is summed per cycle; see native/cluster_recorder.hpp."""
+    """Port function that is summed per cycle; see sim/native/recorders/cluster_recorder.hpp."""
 
     VALUE = 0  #: the value of the port
     BITS = 1  #: the number of 1 bits
@@ -104,7 +104,7 @@ class ClusterRecords:
 
 
 class Parameters(ctypes.Structure):
-    """`RecordedSignal` of native/cluster_recorder.hpp."""
+    """`RecordedSignal` of sim/native/recorders/cluster_recorder.hpp."""
 
     _fields_ = [
         (name, ctypes.c_uint32) for name in ("word", "kind", "code", "delay", "has_intervals")
@@ -112,7 +112,7 @@ class Parameters(ctypes.Structure):
 
 
 class Header(ctypes.Structure):
-    """`ClusterRecorderState` of native/cluster_recorder.cpp."""
+    """`ClusterRecorderState` of sim/native/recorders/cluster_recorder.cpp."""
 
     _fields_ = [(name, ctypes.c_uint64) for name in ("first", "end", "bin_cycles", "bins")]
 

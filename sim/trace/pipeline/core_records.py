@@ -12,7 +12,7 @@ from ...harness.harness import Harness
 
 __all__ = ["LIMIT", "MEMORY_CAUSE", "NO_WARP", "RECORD", "CoreRecords", "Kind", "Recording"]
 
-#: `Record` of native/recorder.hpp.
+#: `Record` of sim/native/recorders/core_recorder.hpp.
 RECORD = np.dtype([
     ("cycle", "<u8"),
     ("kind", "u1"),
@@ -31,7 +31,7 @@ LIMIT = 1_000_000
 
 
 class Kind(enum.IntEnum):
-    """Kind of event of a record; see native/recorder.hpp."""
+    """Kind of event of a record; see sim/native/recorders/core_recorder.hpp."""
 
     FETCH = 0
     FETCHED = 1
@@ -92,7 +92,7 @@ class CoreRecords:
 
 
 class Header(ctypes.Structure):
-    """`RecorderState` of native/recorder.cpp."""
+    """`RecorderState` of sim/native/recorders/core_recorder.cpp."""
 
     _fields_ = [
         *((name, ctypes.c_uint64) for name in ("records", "values", "first", "end", "slots_end")),
