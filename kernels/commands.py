@@ -76,7 +76,7 @@ class RegisterBlock:
     base : int
         Byte address of the unit on the slave port.
     table : dict
-        Registers of the unit, from `hw.address_map`.
+        Registers of the unit, from `hw.isa.memory_map`.
     after_reset : bool
         Whether the unit was just reset: its registers hold 0.
 

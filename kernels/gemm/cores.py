@@ -23,7 +23,7 @@ WIDE = 2
 def cores_kernel(config: ClusterConfig, **options) -> Kernel:
     """Return the kernel ``gemm`` for the cores of a machine with a matrix unit.
 
-    Results are compared with the float64 reference only; `sim.gemm_cores` adds the bit-exact check.
+    Results are compared with the float64 reference; `sim.run.exact_kernels` adds the exact check.
     Options are those of `pose`.
     """
     if config.matrix is None:

@@ -1,7 +1,7 @@
 """Narrow formats in ml_dtypes (with NumPy for FP16 and FP32) and in gfloat.
 
 Both decode every code alike, up to the sign of a NaN. Their rounding agrees with
-`sim.golden.floats.rounded` wherever they specify one. Elsewhere `encode_by_ml_dtypes` and
+`sim.golden.arith.float` wherever they specify one. Elsewhere `encode_by_ml_dtypes` and
 `encode_by_gfloat` return a masked array, so that unspecified results never count as checked.
 Masked are:
 

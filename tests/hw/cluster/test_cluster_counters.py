@@ -1,4 +1,4 @@
-"""Tests of `hw.counters`: table and counts."""
+"""Tests of `hw.cluster.counters`: table and counts."""
 
 import dataclasses
 import random

@@ -1,4 +1,4 @@
-"""Tests of `hw.control` and `hw.register_bridge` over AXI4-Lite."""
+"""Tests of `hw.cluster.host_control` and `hw.lib.register_bridge` over AXI4-Lite."""
 
 import dataclasses
 import random

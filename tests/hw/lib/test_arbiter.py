@@ -1,4 +1,4 @@
-"""Tests of `hw.memory.arbiter`: order, fairness, and the selection of a payload."""
+"""Tests of `hw.lib.arbiter`: order, fairness, and the selection of a payload."""
 
 import random
 from functools import partial

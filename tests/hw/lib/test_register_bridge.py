@@ -1,4 +1,4 @@
-"""Tests of address maps of `hw.register_bridge`; `test_control` tests its accesses."""
+"""Tests of address maps of `hw.lib.register_bridge`; `test_host_control` tests its accesses."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Tests of `hw.sram`: word memory against a list, masks, latency, contract."""
+"""Tests of `hw.lib.sram`: word memory against a list, masks, latency, contract."""
 
 import gc
 import random

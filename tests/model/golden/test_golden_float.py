@@ -1,4 +1,4 @@
-"""Tests of `sim.golden.floats` against QEMU's soft-float, NumPy's conversions and Python."""
+"""Tests of the golden floats against QEMU's soft-float, NumPy's conversions and Python."""
 
 import numpy as np
 import pytest

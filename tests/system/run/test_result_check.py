@@ -1,4 +1,4 @@
-"""Tests of `sim.check`: wrong results are detected, correct ones accepted."""
+"""Tests of `sim.run.result_check`: wrong results are detected, correct ones accepted."""
 
 import numpy as np
 import pytest

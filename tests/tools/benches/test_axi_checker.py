@@ -1,4 +1,4 @@
-"""Tests of `sim.axi_checker`: detection of violations of AXI4."""
+"""Tests of `support.memory.axi_checker`: detection of violations of AXI4."""
 
 import random
 

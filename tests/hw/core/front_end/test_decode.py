@@ -1,4 +1,4 @@
-"""Tests of `hw.core.decode`: every instruction, every reserved word, random words."""
+"""Tests of `hw.core.front_end.decode`: every instruction, every reserved word, random words."""
 
 import gc
 import random

@@ -1,4 +1,4 @@
-"""Tests of `hw.core.fetch`, cycle by cycle against its golden model, with random events."""
+"""Tests of `fetch`, cycle by cycle against its golden model, with random events."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tests of `hw.core.front_end`: each warp's instruction stream and its rate, for any memory."""
+"""Tests of `front_end`: each warp's instruction stream and its rate, for any memory."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tests of `hw.core.instruction_buffer`: every warp's instructions in address order."""
+"""Tests of `hw.core.front_end.instruction_buffer`: every warp's instructions in address order."""
 
 import random
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Tests of `hw.core.register_file`: values, order, cycles of conflicts, cost."""
+"""Tests of `hw.core.operands.register_file`: values, order, cycles of conflicts, cost."""
 
 import random
 from functools import partial

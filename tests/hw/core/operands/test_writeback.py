@@ -1,4 +1,4 @@
-"""Tests of `hw.core.writeback` against its golden model, and together with the register banks."""
+"""Tests of `writeback` against its golden model, and together with the register banks."""
 
 import gc
 import random

@@ -1,4 +1,4 @@
-"""Tests of `hw.core.beats`: warps through lanes and back, in order, without idle cycles."""
+"""Tests of `lane_dispatch`: warps through lanes and back, in order, without idle cycles."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Tests of `hw.core.result_slots`: results of two latencies, one per cycle, none lost."""
+"""Tests of `hw.core.units.writeback_slots`: results of two latencies, one per cycle, none lost."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Tests of `hw.matrix.accumulator` against an array updated by golden additions."""
+"""Tests of `hw.matrix.accumulator.accumulator` against an array updated by golden additions."""
 
 import random
 from collections import deque

@@ -1,4 +1,4 @@
-"""Tests of `hw.matrix.array` with a sequencer that keeps the minimum distances of its contract."""
+"""Tests of `matrix_array` with a sequencer that keeps the minimum distances of its contract."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Tests of `hw.matrix.mesh` against a golden chain of multiply-adds per column."""
+"""Tests of `hw.matrix.systolic.mesh` against a golden chain of multiply-adds per column."""
 
 import random
 

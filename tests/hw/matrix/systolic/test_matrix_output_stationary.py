@@ -1,4 +1,4 @@
-"""Tests of `hw.matrix.output_stationary` against one golden chain of multiply-adds per sum."""
+"""Tests of `output_stationary` against one golden chain of multiply-adds per sum."""
 
 import random
 from collections import deque

@@ -1,4 +1,4 @@
-"""Tests of `hw.matrix.transposer` and `skew` against list comprehensions."""
+"""Tests of `hw.matrix.systolic.transposer` and `skew` against list comprehensions."""
 
 import random
 

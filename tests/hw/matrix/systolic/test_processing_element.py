@@ -1,4 +1,4 @@
-"""Tests of `hw.matrix.element` against the golden multiply-add."""
+"""Tests of `hw.matrix.systolic.processing_element` against the golden multiply-add."""
 
 import random
 

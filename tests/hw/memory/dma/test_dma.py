@@ -1,4 +1,4 @@
-"""Tests of `hw.memory.dma` against its golden model: random jobs, stalling memories, AXI rules."""
+"""Tests of `dma` against its golden model: random descriptors, stalling memories, AXI rules."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tests of `hw.memory.dma`: registers, refused jobs, AXI errors, latency, emission."""
+"""Tests of `hw.memory.dma.dma`: registers, refused jobs, AXI errors, latency, emission."""
 
 import random
 from dataclasses import asdict, replace

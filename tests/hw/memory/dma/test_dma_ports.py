@@ -1,4 +1,4 @@
-"""Tests of `hw.memory.dma` with several ports: memories, order within and between ports."""
+"""Tests of `hw.memory.dma.dma` with several ports: memories, order within and between ports."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tests of the throughput of `hw.memory.dma` with shared memory and a DRAM of 100 cycles."""
+"""Tests of the throughput of `hw.memory.dma.dma` with shared memory and a DRAM of 100 cycles."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Tests of `hw.memory.shared` against its golden model: values, latency, parallelism, fairness."""
+"""Tests of `shared_memory` against its golden model: values, latency, parallelism, fairness."""
 
 import random
 import re

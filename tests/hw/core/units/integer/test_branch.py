@@ -1,4 +1,4 @@
-"""Tests of `hw.core.branch`: target by the last active thread, and threads that disagree."""
+"""Tests of `branch`: target by the last active thread, and threads that disagree."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tests of `hw.core.integer`: operations, latency, throughput, cost."""
+"""Tests of `hw.core.units.integer.integer_unit`: operations, latency, throughput, cost."""
 
 import random
 import re
