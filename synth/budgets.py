@@ -1,5 +1,6 @@
 """Cost budgets: upper limits of depth and cells."""
 
+from ..hw.emit.shared_block import module_stem
 from .measure import BlockMeasurement, Measurement
 
 __all__ = [
@@ -30,9 +31,10 @@ MEMORY_CELLS = {
     "slice of the L2": 2_000,
 }
 
-ELEMENTS = ("weight_stationary_element_", "output_stationary_element_")
+#: Classes of processing elements.
+ELEMENTS = ("WeightStationaryProcessingElement", "OutputStationaryProcessingElement")
 #: Child blocks of an element, emitted as separate modules.
-ELEMENT_CHILDREN = ("multiply_add_",)
+ELEMENT_CHILDREN = ("MultiplyAdd",)
 
 
 def too_deep(measured: Measurement) -> dict[str, int]:
@@ -40,16 +42,22 @@ def too_deep(measured: Measurement) -> dict[str, int]:
     return {block.name: block.depth for block in measured.blocks if block.depth > DEPTH}
 
 
+def blocks_of(measured: Measurement, classes: tuple[str, ...]) -> list[BlockMeasurement]:
+    """Return the blocks of the named classes."""
+    names = tuple(f"{module_stem(name)}_" for name in classes)
+    return [block for block in measured.blocks if block.name.startswith(names)]
+
+
 def element_of(measured: Measurement) -> BlockMeasurement:
     """Return the processing element of a measured array or cluster."""
-    (element,) = (block for block in measured.blocks if block.name.startswith(ELEMENTS))
+    (element,) = blocks_of(measured, ELEMENTS)
     return element
 
 
 def with_children(measured: Measurement) -> int:
     """Return the word-level cells of a processing element, its multiply-add included."""
     element = element_of(measured)
-    inside = [block for block in measured.blocks if block.name.startswith(ELEMENT_CHILDREN)]
+    inside = blocks_of(measured, ELEMENT_CHILDREN)
     return element.cells + sum(
         block.cells * block.instances // element.instances for block in inside
     )

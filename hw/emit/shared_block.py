@@ -9,7 +9,14 @@ from amaranth.lib import wiring
 
 from .sram_macros import SramShape
 
-__all__ = ["EmissionPlatform", "SharedBlock", "describe", "is_simulated", "module_name"]
+__all__ = [
+    "EmissionPlatform",
+    "SharedBlock",
+    "describe",
+    "is_simulated",
+    "module_name",
+    "module_stem",
+]
 
 
 class EmissionPlatform:
@@ -74,6 +81,12 @@ def describe(value) -> str:
     return text
 
 
+def module_stem(class_name: str) -> str:
+    """Return the part of a module's name that its class determines: the class in lower case."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", class_name)
+    return words.lower()
+
+
 def module_name(block: SharedBlock) -> str:
     """Return the name of a block's module: its class, and a hash of class and config.
 
@@ -82,8 +95,7 @@ def module_name(block: SharedBlock) -> str:
     """
     kind = type(block)
     qualified = f"{kind.__qualname__} {describe(block.config)}"
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind.__name__)
-    return f"{words.lower()}_{hashlib.sha256(qualified.encode()).hexdigest()[:8]}"
+    return f"{module_stem(kind.__name__)}_{hashlib.sha256(qualified.encode()).hexdigest()[:8]}"
 
 
 def is_simulated(platform) -> bool:

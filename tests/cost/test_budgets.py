@@ -86,7 +86,7 @@ def block(name, **fields):
 def test_what_is_too_deep_and_what_an_element_costs():
     blocks = (
         block("top", depth=DEPTH + 1),
-        block("weight_stationary_element_1234", instances=4, cells=10, depth=DEPTH),
+        block("weight_stationary_processing_element_1234", instances=4, cells=10, depth=DEPTH),
         block("multiply_add_5678", instances=4, cells=80),
     )
     whole = Measurement(
