@@ -145,7 +145,7 @@ def record_failure(result: dict[str, Any]) -> Iterator[None]:
     try:
         yield
     except MachineError as error:
-        diagnosis = getattr(error, "mistake", None)
+        diagnosis = getattr(error, "diagnostics", None)
         error.result = result | {
             "status": STOPPED,
             "check": check_section(FAIL),

@@ -138,7 +138,7 @@ def memory_layout_of(
     config: ClusterConfig, program: Program, buffers: Iterable[Region], options: SimtOptions
 ) -> MemoryLayout:
     """Return where everything lies that a program may touch."""
-    more = [Region("memory that was allowed", *region) for region in options.allow_regions]
+    more = [Region("allowed memory", *region) for region in options.allow_regions]
     return MemoryLayout(config, [*program_regions(program), *buffers, *more], program.symbols)
 
 

@@ -266,4 +266,4 @@ def test_registers_that_do_not_exist_are_a_fault():
     a, b, writer = one_slab(TINY)
     writer.text += "        lw t0, 0x40(s0)\n"
     _, outcome = run(writer, TINY, a, b, SCHEDULES[0])
-    assert "no register at 0x3040 of the window" in outcome.fault.sentence
+    assert "the register window has no register at 0x3040" in outcome.fault.sentence

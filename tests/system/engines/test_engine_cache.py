@@ -50,7 +50,7 @@ def test_a_failed_build_leaves_nothing():
 def test_a_killed_build_is_built_again():
     program = """
         import os, signal
-        from spica.hw.cache import cached
+        from spica.hw.base.build_cache import cached
         def build(directory):
             (directory / "it").write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
@@ -65,7 +65,7 @@ def test_a_killed_build_is_built_again():
 def test_two_processes_build_once(tmp_path):
     program = f"""
         import time
-        from spica.hw.cache import cached
+        from spica.hw.base.build_cache import cached
         def build(directory):
             with open({str(tmp_path / "log")!r}, "a") as log:
                 log.write("built\\n")

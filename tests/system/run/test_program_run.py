@@ -241,9 +241,9 @@ def test_other_memory_must_be_allowed(tmp_path):
     source.write_text(FAR)
     allowed = SimtOptions(allow_regions=((0xB000_0000, 64),))
     assert run_program([source], "tiny", TINY, allowed)["check"]["exit_code"] == 0
-    with pytest.raises(ProgramError, match="just beyond memory that was allowed, 60 bytes at 0xb"):
+    with pytest.raises(ProgramError, match="just beyond allowed memory, 60 bytes at 0xb"):
         run_program([source], "tiny", TINY, SimtOptions(allow_regions=((0xB000_0000, 60),)))
-    with pytest.raises(ProgramError, match="0xb000003c is far from everything that was placed"):
+    with pytest.raises(ProgramError, match="0xb000003c is far from all placed regions"):
         run_program([source], "tiny", TINY)
 
 
@@ -264,11 +264,11 @@ def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
     source.write_text(REFUSED)
     result = run_program([source], "tiny", TINY)
     assert result["check"]["verdict"] == "pass"  # the program may have looked itself
-    assert "the DMA met a job out of range" in " ".join(report(result).split())
+    assert "the DMA reported a descriptor out of range" in " ".join(report(result).split())
     statements = "".join(REFUSED.splitlines(keepends=True)[3:-2])
     result = run(scale(statements))
     assert result["check"]["verdict"] == "fail"
-    assert "the DMA met a job out of range" in " ".join(report(result).split())
+    assert "the DMA reported a descriptor out of range" in " ".join(report(result).split())
 
 
 def test_segments_that_adjoin_are_one_region():

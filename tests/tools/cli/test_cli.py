@@ -144,7 +144,7 @@ def refused(capsys, *arguments):
             "a kernel runs without further files; leave out more.c",
         ),
         ((*OWN, "--size", "4"), "--size does not apply to absent.c on engine iss; leave it out"),
-        ((*OWN,), "a program must exist, and there is no file absent.c"),
+        ((*OWN,), "the program file absent.c does not exist"),
         (("run", "notes.txt", *OWN[2:]), "end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt"),
         ((*FAR, "far"), "--allow-region must be address:bytes, not 'far'"),
         ((*FAR, "0:4"), "--allow-region must lie within 0x80000000 to 0xff000000, not 0:4"),

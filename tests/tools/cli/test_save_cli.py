@@ -157,8 +157,11 @@ def test_a_run_of_another_design_is_refused(saved, capsys):
         (("--force",), "--force needs --save"),
         (("--save", "r", "--save-at", "0"), "--save-at must be at least 1"),
         (("--save", "r", "--save-at", "9", "--max-cycles", "9"), "below its limit of 9"),
-        (("--save", "r", "--save-at", "9", "--engine", "amaranth"), "on engine verilator"),
-        (("--save", "r", "--save-at", "9", "--trace", "t.vcd"), "must have no trace"),
+        (
+            ("--save", "r", "--save-at", "9", "--engine", "amaranth"),
+            "checkpoints need engine verilator, not amaranth",
+        ),
+        (("--save", "r", "--save-at", "9", "--trace", "t.vcd"), "cannot write a trace"),
         (("--save", ".", "--save-at", "9", "--force"), "not the folder ."),
     ],
 )

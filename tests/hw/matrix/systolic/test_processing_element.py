@@ -136,7 +136,7 @@ def test_cells_and_depth_of_every_format(operand, element):
 
 def test_is_emitted_once_with_stable_ports():
     text = emit(UnpackedElement(CONFIGS[1]), "top").verilog
-    start = text.index("module weight_stationary_element")
+    start = text.index("module weight_stationary_processing_element")
     header = text[start : text.index(");", start)]
     for port in ("word", "next_word", "weight", "c", "o", "clk"):
         assert port in header
