@@ -8,6 +8,7 @@ from spica.sim.report.result import PASS
 from spica.sim.report.utilization import ACTIVITIES, USEFUL
 from spica.sim.run.command_run import RunOptions, run_kernel
 
+from .runs import bandwidth_of
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -62,11 +63,6 @@ def targets(runs: list[dict]) -> Iterator[Target]:
 def c_format_of(run: dict) -> str:
     """Return the format of C."""
     return run["options"]["formats"]["c"]
-
-
-def bandwidth_of(run: dict) -> float:
-    """Return the bandwidth of DRAM in bytes per cycle."""
-    return run["memory"]["parameters"]["bytes_per_cycle"]
 
 
 def tables(result: dict) -> Iterator:

@@ -13,14 +13,15 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from formal.sources import ROOT, copy_sources, plant, planted_file
+from formal.sources import ROOT, copy_sources, misfits, plant
 
 from .mutants import MUTANTS, Mutant
 
 
 def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess:
     """Run `tests` against the sources below `sources`."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header"]
+    command += ["-p", "no:cacheprovider", "-p", "no:randomly"]
     command += [str(ROOT / test) for test in tests]
     environment = dict(os.environ, PYTHONPATH=str(sources), PYTHONDONTWRITEBYTECODE="1")
     return subprocess.run(
@@ -30,13 +31,7 @@ def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProc
 
 def stale(mutants: list[Mutant]) -> list[str]:
     """Return a message for each mutant whose `old` text is not exactly once in its source."""
-    messages = []
-    for mutant in mutants:
-        try:
-            planted_file(mutant.inside, mutant.old)
-        except ValueError as error:
-            messages.append(f"{mutant.name}: {error}")
-    return messages
+    return misfits((mutant.name, mutant.inside, mutant.old) for mutant in mutants)
 
 
 @cache

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from .target import Target
 
-__all__ = ["Case", "carry_out"]
+__all__ = ["Case", "bandwidth_of", "carry_out"]
 
 
 class Case(Protocol):
@@ -24,6 +24,11 @@ class Case(Protocol):
     def run(self) -> dict[str, Any]:
         """Return the result."""
         ...
+
+
+def bandwidth_of(run: dict[str, Any]) -> float:
+    """Return the DRAM bandwidth of a run in bytes per cycle."""
+    return run["memory"]["parameters"]["bytes_per_cycle"]
 
 
 def carry_out(

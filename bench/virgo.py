@@ -16,7 +16,7 @@ from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.loading import SimtOptions
 from spica.sim.run.program_run import run_simt
 
-from .runs import carry_out
+from .runs import bandwidth_of, carry_out
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -99,7 +99,7 @@ def kept(case: Case, result: dict[str, Any]) -> dict[str, Any]:
 
 def of(runs: list[dict], kernel: str) -> dict[Any, dict]:
     """Return the runs of a kernel, by their size or, of units on their own, by these."""
-    full = [run for run in runs if run["memory"]["parameters"]["bytes_per_cycle"] == BANDWIDTHS[0]]
+    full = [run for run in runs if bandwidth_of(run) == BANDWIDTHS[0]]
     return {
         tuple(run["units"]) or run["sizes"]["m"]: run for run in full if run["kernel"] == kernel
     }
@@ -184,7 +184,7 @@ def tables(result: dict) -> Iterator:
         table.add_row(
             f"{size}",
             run["check"]["verdict"],
-            f"{run['memory']['parameters']['bytes_per_cycle']:g}",
+            f"{bandwidth_of(run):g}",
             f"{run['cycles']:,}",
             f"{100 * run['mac_utilization']:.2f} %",
             f"{100 * PUBLISHED[size]:.1f} %",

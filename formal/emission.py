@@ -12,7 +12,7 @@ from threading import Lock
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 
 from .proof import Fault, Proof
-from .sources import ROOT, copy_sources, plant, planted_file
+from .sources import ROOT, copy_sources, misfits, plant
 
 __all__ = ["netlist_of", "stale"]
 
@@ -22,14 +22,11 @@ ONE_AT_A_TIME = Lock()
 
 def stale(proofs: Iterable[Proof]) -> list[str]:
     """Return a message for each fault whose `old` text is not exactly once in its source."""
-    messages = []
-    for proof in proofs:
-        for fault in proof.faults:
-            try:
-                planted_file(fault.inside, fault.old)
-            except ValueError as error:
-                messages.append(f"fault {fault.what!r}: {error}")
-    return messages
+    return misfits(
+        (f"fault {fault.what!r}", fault.inside, fault.old)
+        for proof in proofs
+        for fault in proof.faults
+    )
 
 
 def convert(proof: Proof, related: bool) -> tuple[str, dict[str, str]]:

@@ -2,10 +2,11 @@
 
 import re
 import shutil
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["ROOT", "copy_sources", "plant", "planted_file"]
+__all__ = ["ROOT", "copy_sources", "misfits", "plant", "planted_file"]
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("hw", "kernels", "sim", "synth", "api", "cli")
@@ -46,6 +47,20 @@ def planted_file(inside: str, old: str) -> Path:
             f"{len(found)}: {old!r}"
         )
     return found[0]
+
+
+def misfits(edits: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Return a message for each edit without a planted file.
+
+    An edit is a label for the message, and the arguments of `planted_file`.
+    """
+    messages = []
+    for label, inside, old in edits:
+        try:
+            planted_file(inside, old)
+        except ValueError as error:
+            messages.append(f"{label}: {error}")
+    return messages
 
 
 def copy_sources(target: Path) -> None:

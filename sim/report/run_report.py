@@ -7,7 +7,7 @@ from typing import Any
 
 from .check_report import check_lines
 from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
-from .tables import activity_table, share_table, text_of
+from .tables import activity_table, percent, share_table, text_of
 from .utilization import ACTIVITIES, USEFUL
 
 __all__ = ["WIDTH", "report"]
@@ -260,11 +260,6 @@ def issue_slots_of(result: Mapping[str, Any]) -> Counter[str]:
     for core in result["cores"]:
         total.update(core["issue_slots"])
     return total
-
-
-def percent(share: float) -> str:
-    """Return a share in percent."""
-    return f"{100 * share:.2f} %"
 
 
 def wrapped(lines, width: int) -> str:

@@ -10,7 +10,12 @@ from rich.table import Table
 
 from .utilization import ACTIVITIES
 
-__all__ = ["activity_table", "share_table", "text_of"]
+__all__ = ["activity_table", "percent", "share_table", "text_of"]
+
+
+def percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{100 * share:.2f} %"
 
 
 def activity_table(breakdown: Mapping[str, Any], title: str, whole: str) -> Table:
@@ -19,7 +24,7 @@ def activity_table(breakdown: Mapping[str, Any], title: str, whole: str) -> Tabl
     for name, (_, meaning) in ACTIVITIES.items():
         part = breakdown.get(name)
         if part and part["cycles"]:
-            table.add_row(f"{100 * part['share']:.2f} %", f"{part['cycles']:,.0f}", meaning)
+            table.add_row(percent(part["share"]), f"{part['cycles']:,.0f}", meaning)
     total = sum(part["cycles"] for part in breakdown.values())
     table.add_section()
     table.add_row("100 %", f"{total:,.0f}", whole)
@@ -32,7 +37,7 @@ def share_table(title: str, unit: str, column: str, counts: Mapping[str, int]) -
     total = max(1, sum(counts.values()))
     for name, count in sorted(counts.items(), key=lambda item: -item[1]):
         if count:
-            table.add_row(f"{100 * count / total:.2f} %", f"{count:,}", name)
+            table.add_row(percent(count / total), f"{count:,}", name)
     return table
 
 

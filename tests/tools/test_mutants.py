@@ -1,14 +1,13 @@
 """Tests that the planted faults fit the sources, and that each is of a different kind."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # bench and formal are not installed
+from support.root_modules import root_module
 
-from bench.mutants import MUTANTS
-from formal.sources import planted_file
+MUTANTS = root_module("bench.mutants").MUTANTS
+planted_file = root_module("formal.sources").planted_file
 
 ROOT = Path(__file__).parents[2]
 

@@ -21,11 +21,6 @@ NATIVE = sorted(
     if path.suffix in {".c", ".cpp", ".h", ".hpp"}
 )
 
-#: A sentence that begins with such a word names its subject by a riddle, unless it is a question.
-RIDDLE = re.compile(
-    r"(?:^|(?<=[.;:!?]\s))(?:What|Who|Whoever|Whose|Whatever|Which)\b[^?]*?(?:[.:;]|$)"
-)
-
 
 def sentences_of(text):
     """Return the sentences of `text`, code and tables left out."""
@@ -38,6 +33,7 @@ def riddles(text):
     found = []
     for sentence in sentences_of(text):
         words = " ".join(sentence.split())
+        # A subject that is a riddle, unless the sentence is a question.
         if re.match(r"(?:What|Who|Whoever|Whose|Whatever|Which)\b", words) and "?" not in words:
             found.append(words[:80])
     return found
