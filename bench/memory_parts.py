@@ -10,9 +10,9 @@ from spica.hw.memory.l1.data_cache import DataCache
 from spica.hw.memory.l1.instruction_cache import InstructionCache
 from spica.hw.memory.l2.l2_slice import L2Slice
 from spica.hw.memory.l2.prefetcher import L2Prefetcher
-from spica.hw.memory.path.coalescer import Coalescer
-from spica.hw.memory.path.line_masters import LineMasters
-from spica.hw.memory.path.memory_unit import MemoryUnit, cluster_mux
+from spica.hw.memory.memory_unit.coalescer import Coalescer
+from spica.hw.memory.memory_unit.line_masters import LineMasters
+from spica.hw.memory.memory_unit.memory_unit import MemoryUnit, cluster_mux
 
 __all__ = ["memory_parts"]
 

@@ -280,7 +280,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="Collectors",
         old="Cat(one.complete for one in collectors) & hazard_matrix.first",
         new="Cat(one.complete for one in collectors)",
-        tests=("tests/hw/core/operands/test_collectors.py",),
+        tests=("tests/hw/core/operands/test_collector_pool.py",),
     ),
     Mutant(
         name="core_drain",

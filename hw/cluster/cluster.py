@@ -15,7 +15,7 @@ from ..lib.axi_mux import AxiMux
 from ..matrix.matrix_unit import MatrixUnit
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
-from ..memory.path.memory_unit import MemoryUnit, cluster_mux
+from ..memory.memory_unit.memory_unit import MemoryUnit, cluster_mux
 from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains

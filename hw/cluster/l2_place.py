@@ -2,7 +2,7 @@
 
 from ..config import ClusterConfig
 from ..memory.l2.layouts import L2SliceConfig
-from ..memory.path.memory_unit import cluster_mux
+from ..memory.memory_unit.memory_unit import cluster_mux
 
 __all__ = ["cluster_l2"]
 

@@ -25,7 +25,7 @@ from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
 from .issue.scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from .observation import ObservationSignature, probe
-from .operands.collectors import Collectors
+from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
 from .operands.writeback import Writeback
 from .units.divide.divide_unit import DivideUnit

@@ -10,7 +10,7 @@ from ..isa.csr import COUNTERS
 from ..isa.operations import Port
 from .control.barrier import ones
 from .issue.stall_reason import StallReason
-from .operands.collectors import collector_events
+from .operands.collector_pool import collector_events
 from .operands.register_file import register_events
 
 __all__ = ["COUNTED", "COUNTER_WIDTH", "CoreCounters", "core_events"]

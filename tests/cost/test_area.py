@@ -14,7 +14,7 @@ from spica import hw
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.config import PRESETS, MatrixConfig, SharedMemoryConfig
 from spica.hw.core.issue.scoreboard import Scoreboard
-from spica.hw.core.operands.collectors import Collectors
+from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.lib.sram import Sram

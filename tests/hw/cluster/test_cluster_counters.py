@@ -13,7 +13,7 @@ from spica.hw.isa.memory_map import COUNTERS_END
 from spica.hw.matrix.matrix_unit import matrix_unit_events
 from spica.hw.memory.dma.dma import dma_events
 from spica.hw.memory.l2.l2_slice import EVENTS
-from spica.hw.memory.path.layouts import memory_unit_events
+from spica.hw.memory.memory_unit.layouts import memory_unit_events
 from spica.hw.memory.shared.shared_memory import cluster_ports, shared_events
 from spica.sim.engine.testbench import require_no_loop, simulate
 

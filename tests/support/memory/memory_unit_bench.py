@@ -14,9 +14,9 @@ from spica.hw.lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
 )
-from spica.hw.memory.path.memory_unit import MemoryUnit
+from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.memory.path.memory_unit import ClusterMemory
+from spica.sim.golden.memory.memory_unit.memory_unit import ClusterMemory
 from support.memory.axi_dram import BeatMemory
 from support.memory.memory_unit_models import DeviceModel, NarrowModel, Registers
 from support.packing import Packing

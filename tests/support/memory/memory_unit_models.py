@@ -9,8 +9,8 @@ from spica.hw.config import ClusterConfig
 from spica.hw.isa.memory_map import SHARED_BASE, unit_bases
 from spica.hw.lib.interfaces.shared_memory import narrow_request
 from spica.hw.lib.register_bus import register_request
-from spica.hw.memory.path.layouts import WINDOW_WIDTH
-from spica.hw.memory.path.memory_unit import MemoryUnit
+from spica.hw.memory.memory_unit.layouts import WINDOW_WIDTH
+from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from support.packing import Packing
 
 __all__ = ["REFUSED_OFFSET", "DeviceModel", "NarrowModel", "Registers", "register_address"]

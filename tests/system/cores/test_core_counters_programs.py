@@ -7,7 +7,7 @@ from amaranth import Cat, Value
 
 from spica.hw.core import core as core_module
 from spica.hw.core.issue.stall_reason import StallReason
-from spica.hw.core.operands.collectors import Collectors
+from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.isa.csr import COUNTERS, CSR_NUMBERS
 from spica.hw.isa.memory_map import ENTRY

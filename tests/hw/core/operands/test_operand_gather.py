@@ -10,15 +10,15 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.layouts import issue_layout, operation_layout, result_layout
-from spica.hw.core.operands.collectors import Collectors
+from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.operands.dispatch import PORT_OPERANDS
 from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.writeback import Writeback
 from spica.hw.isa.operations import Port
 from spica.hw.lib.streams import ResponseSignature
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.core.operands.collectors import expected_operations
-from support.core.collectors_surroundings import Issuer, Surroundings, Units, issue_of
+from spica.sim.golden.core.operands.collector_pool import expected_operations
+from support.core.collector_pool_surroundings import Issuer, Surroundings, Units, issue_of
 from support.packing import Packing
 
 

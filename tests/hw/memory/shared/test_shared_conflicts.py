@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from spica.hw.config import PRESETS, CoreConfig, SharedMemoryConfig
 from spica.hw.lib.interfaces.core_memory import data_response_layout
 from spica.hw.lib.streams import ResponseSignature
-from spica.hw.memory.path.layouts import Target, group_layout
-from spica.hw.memory.path.shared_lanes import SharedLanes
+from spica.hw.memory.memory_unit.layouts import Target, group_layout
+from spica.hw.memory.memory_unit.shared_lanes import SharedLanes
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.memory.shared.shared_timing import conflict_degree, cycles_of_row

@@ -10,7 +10,7 @@ from amaranth.back import rtlil
 
 from spica.hw.config import AxiConfig
 from spica.hw.isa.memory_map import DRAM_BASE
-from spica.hw.memory.path.line_masters import LineMasters
+from spica.hw.memory.memory_unit.line_masters import LineMasters
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.lib.write_combiner import CombinedWrites
 from spica.sim.golden.memory.dma.dma import SparseMemory

@@ -7,9 +7,15 @@ from amaranth import Value
 from spica.hw.config import CoreConfig
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.core.operands.collectors import CollectorsModel, expected_operations
-from support.core.collectors_surroundings import Banks, Issuer, Surroundings, Units, random_values
-from support.core.packed_collectors import PackedCollectors
+from spica.sim.golden.core.operands.collector_pool import CollectorsModel, expected_operations
+from support.core.collector_pool_surroundings import (
+    Banks,
+    Issuer,
+    Surroundings,
+    Units,
+    random_values,
+)
+from support.core.packed_collector_pool import PackedCollectors
 from support.packing import Packing
 
 __all__ = ["CollectorsBench"]

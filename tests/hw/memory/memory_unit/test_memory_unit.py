@@ -20,8 +20,8 @@ from spica.hw.isa.memory_map import (
     unit_bases,
 )
 from spica.hw.isa.operations import Port
-from spica.hw.memory.path.line_masters import PATIENCE
-from spica.hw.memory.path.memory_unit import MemoryUnit
+from spica.hw.memory.memory_unit.line_masters import PATIENCE
+from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.sim.iss.program_bench import small_config
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure

@@ -5,14 +5,14 @@ import random
 import pytest
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.operands.collectors import Collectors
+from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.operands.dispatch import PORT_OPERANDS
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import require_no_loop
 from spica.synth.measure import measure
-from support.core.collectors_bench import CollectorsBench
-from support.core.collectors_surroundings import Surroundings, issue_of
+from support.core.collector_pool_bench import CollectorsBench
+from support.core.collector_pool_surroundings import Surroundings, issue_of
 
 SMALL = {"warps": 3, "threads": 3, "banks": 4}
 BEST = Surroundings()

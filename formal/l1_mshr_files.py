@@ -7,8 +7,8 @@ from amaranth import *
 from spica.hw.memory.l1.mshr import MshrConfig, fill_layout
 from spica.hw.memory.l1.mshr_file import MshrFile, entry_width
 
-from .mshr_entry import Entry
-from .mshrs import SMALL
+from .l1_mshr_entry import Entry
+from .l1_mshrs import SMALL
 from .proof import Fault, Proof
 from .properties import Assert, Assume, Properties, ones
 

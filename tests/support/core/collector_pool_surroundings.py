@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from spica.hw.config import CoreConfig
 from spica.hw.isa.operations import Port
-from spica.sim.golden.core.operands.collectors import mixture
+from spica.sim.golden.core.operands.collector_pool import mixture
 
 __all__ = ["Banks", "Issuer", "Surroundings", "Units", "issue_of", "random_values"]
 
