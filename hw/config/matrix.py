@@ -36,8 +36,8 @@ class MatrixConfig:
         Whether a read of the accumulator can be scaled by an FP32 factor.
     tile : tuple of int
         (M, N, K) of a CISC compute command, in elements.
-    Encoding of the CISC command words: ``current`` or ``legacy``.
-        ``current`` or ``legacy`` command words.
+    cisc_map : str
+        Encoding of the CISC command words: ``current`` or ``legacy``.
 
     """
 

@@ -17,8 +17,8 @@ class SharedMemoryConfig:
 
     Parameters
     ----------
-    Total capacity in bytes. A power of two.
-        Bytes in all. A power of two.
+    size : int
+        Total capacity in bytes. A power of two.
     banks : int
         Contiguous slices of the address space that work in parallel. A power of two.
     subbanks : int

@@ -141,8 +141,8 @@ class CiscCommand:
     kind : CiscKind
     parts : int
         Low half of rs2 of its LOOP_WS.
-    Accumulate bit of its LOOP_WS; None takes bit 0 of byte `c`.
-        The accumulate bit of its LOOP_WS; None takes bit 0 of byte `c`.
+    accumulate : int or None
+        Accumulate bit of its LOOP_WS; None takes bit 0 of byte `c`.
     quarters : tuple of int or None
         Start of A and end of B in quarters of shared memory. None: bytes `a` and `b` give them
         in sixteenths, and B ends after the sixteenth given.

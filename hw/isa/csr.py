@@ -108,13 +108,13 @@ _COUNTERS = (
     CsrCounter("instructions", 2, "instructions done, each by a transfer on a bus: minstret"),
     # Each cycle in which the core is busy has one slot per instruction of the issue width.
     CsrCounter("slots_none", 3, "issue slots used"),
-    CsrCounter("slots_collectors_full", 4, "empty slots: collectors full"),
+    CsrCounter("slots_collectors_full", 4, "empty slots: no free collector"),
     CsrCounter("slots_dual_issue", 5, "empty slots: the next instruction cannot dual-issue"),
     CsrCounter(
         "slots_inactive_set", 6, "empty slots: ready, but outside the scheduler's active set"
     ),
-    CsrCounter("slots_scoreboard", 7, "empty slots: scoreboard, a register is pending"),
-    CsrCounter("slots_memory", 8, "empty slots: scoreboard, a register is pending on a load"),
+    CsrCounter("slots_scoreboard", 7, "empty slots: a register is pending"),
+    CsrCounter("slots_memory", 8, "empty slots: a register is pending on a load"),
     CsrCounter("slots_drain", 9, "empty slots: earlier instructions must complete first"),
     CsrCounter("slots_blocked", 10, "empty slots: a branch or control instruction executes"),
     CsrCounter("slots_no_instruction", 11, "empty slots: the instruction buffers are empty"),

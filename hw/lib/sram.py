@@ -28,8 +28,8 @@ class Sram(wiring.Component):
         Words.
     width : int
         Bits of a word.
-    Bits written by one bit of `write_mask`; None for whole words.
-        Bits written by one bit of `write_mask`; None writes whole words.
+    granularity : int or None
+        Bits written by one bit of `write_mask`; None for whole words.
     ports : str
         ``1r1w``, or ``1rw`` if no cycle ever has both a read and a write.
 

@@ -49,8 +49,8 @@ class FmaConfig:
     ----------
     form : FloatFormat
         Format of operands and result, with infinities and subnormals.
-    Cycles from the operands to the result, 1 to 6; below 3 the stages are deeper than 60
-    gates.
+    latency : int
+        Cycles from the operands to the result, 1 to 6; below 3 the stages are deeper than 60
         gates.
 
     """

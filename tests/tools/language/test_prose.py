@@ -48,6 +48,30 @@ def docstrings(path):
                 yield text
 
 
+def headings(text):
+    """Yield the headings of a docstring's lists of parameters, attributes and members."""
+    lists = re.findall(
+        r"^(?:Parameters|Attributes|Members)\n-+\n(.*?)(?=\n\n|\Z)", text, re.S | re.M
+    )
+    for entries in lists:
+        yield from re.findall(r"(?:\A|(?<=\n))\S.*", entries)
+
+
+def test_every_list_names_its_parameters():
+    """A heading names its parameters, or refers to another class; it is no description."""
+    found = {}
+    for path in SOURCES:
+        wrong = [
+            line
+            for text in docstrings(path)
+            for line in headings(text)
+            if line.endswith(".") and " : " not in line and not line.startswith("As of `")
+        ]
+        if wrong:
+            found[str(path.relative_to(ROOT))] = wrong
+    assert found == {}
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_docstrings_and_comments_state_their_subject(folder):
     found = {}
