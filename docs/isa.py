@@ -10,7 +10,8 @@ from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES
 from spica.hw.isa.commands import CISC_MAPS, CiscCommand, CiscKind, cisc_strides, cisc_word
 from spica.hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
-from spica.hw.isa.instructions import INSTRUCTIONS, Instruction, Unit, field_of
+from spica.hw.isa.instructions import INSTRUCTIONS, Instruction, field_of
+from spica.hw.isa.operations import Unit
 
 PAGE = Path(__file__).with_name("isa.md")
 

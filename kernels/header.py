@@ -10,8 +10,9 @@ from ..hw.config import ClusterConfig
 from ..hw.isa import memory_map as address_map
 from ..hw.isa.commands import CISC_MAPS, Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
-from ..hw.isa.instructions import INSTRUCTIONS, Unit
+from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
+from ..hw.isa.operations import Unit
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
 

@@ -2,7 +2,22 @@
 
 from collections.abc import Mapping
 
+from ..hw.core.units.execution_units import UNITS
+from ..hw.isa.operations import PORTS, Port
+
 __all__ = ["CONTAINERS", "GROUPS", "HELPERS", "group_of"]
+
+#: Classes outside a core that belong to the unit of a port.
+OUTSIDE: Mapping[Port, tuple[str, ...]] = {
+    Port.MEMORY: (
+        "DataMemoryUnit",
+        "Coalescer",
+        "Transactions",
+        "BeatOfLanes",
+        "SharedLanes",
+        "UnitRegisterPort",
+    ),
+}
 
 #: Classes by group, in the order of tables. A class that is not listed, such as a common helper,
 #: belongs to the group of its parent.
@@ -15,19 +30,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "DynamicRounding",
     ),
     "registers and collectors": ("RegisterFile", "Collectors", "Writeback"),
-    "INT": ("IntegerUnit",),
-    "FP32": ("Fp32Unit",),
-    "divide": ("DivideUnit",),
-    "SFU": ("SpecialUnit",),
-    "LSU": (
-        "LoadStoreUnit",
-        "DataMemoryUnit",
-        "Coalescer",
-        "Transactions",
-        "BeatOfLanes",
-        "SharedLanes",
-        "UnitRegisterPort",
-    ),
+    **{PORTS[port].label: (unit.__name__, *OUTSIDE.get(port, ())) for port, unit in UNITS.items()},
     "tensor": ("DotProduct",),
     "mesh": ("WeightStationaryMesh", "OutputStationaryMesh"),
     "accumulator": ("Accumulator", "Drain"),

@@ -1,22 +1,15 @@
 """Config of a SIMT core."""
 
 from dataclasses import dataclass, field
+from math import gcd
 
 from amaranth.utils import ceil_log2
 
+from ..isa.operations import PORTS, Port
 from .cache import CacheConfig
 from .checks import require_choice, require_integer, require_power_of_two
 
 __all__ = ["CoreConfig"]
-
-#: Config field with the number of lanes, for each port that has lanes.
-LANES = {
-    "INT": "integer_lanes",
-    "FP32": "fp32_lanes",
-    "MEMORY": "memory_lanes",
-    "SPECIAL": "special_lanes",
-    "DIVIDE": "divide_lanes",
-}
 
 
 def data_cache() -> CacheConfig:
@@ -133,7 +126,7 @@ class CoreConfig:
         require_integer("fma_latency", self.fma_latency, 3, 6)
         require_power_of_two("accesses", self.accesses, 1, 32)
         require_power_of_two("transactions", self.transactions, 2, 64)
-        for name in LANES.values():
+        for name in (info.lanes for info in PORTS.values() if info.lanes is not None):
             lanes = getattr(self, name)
             if lanes is None:
                 continue
@@ -145,25 +138,27 @@ class CoreConfig:
             raise ValueError(
                 f"l1d.prefetch must be 0, as data is not prefetched, not {self.l1d.prefetch}"
             )
-        lanes, ports = self.lanes("MEMORY"), self.shared_ports
+        lanes, ports = self.lanes(Port.MEMORY), self.shared_ports
         if ports is not None:
             require_integer("shared_ports", ports, 1, lanes)
             if lanes % ports:
                 raise ValueError(f"shared_ports must divide {lanes} memory lanes, not {ports}")
 
-    def lanes(self, port: str) -> int:
-        """Return how many threads port `port` accepts per cycle."""
-        lanes = getattr(self, LANES[port])
-        if lanes is not None:
-            return lanes
-        if port == "SPECIAL":
-            return 2 - self.threads % 2
-        return 1 if port == "DIVIDE" else self.threads
+    def lanes(self, port: Port) -> int:
+        """Return the number of threads that `port` accepts per cycle."""
+        info = PORTS[port]
+        lanes = None if info.lanes is None else getattr(self, info.lanes)
+        return lanes or gcd(self.threads, info.default_lanes or self.threads)
+
+    def latency(self, port: Port) -> int:
+        """Return the cycles from the operands to the result of a port with `Latency.FIXED`."""
+        cycles = PORTS[port].cycles
+        return getattr(self, cycles) if isinstance(cycles, str) else cycles
 
     @property
     def tag_width(self) -> int:
         """Bits of the tag of a memory request: the access (at least one bit) and the beat."""
-        return max(1, ceil_log2(self.accesses)) + ceil_log2(self.threads // self.lanes("MEMORY"))
+        return max(1, ceil_log2(self.accesses)) + ceil_log2(self.threads // self.lanes(Port.MEMORY))
 
     @property
     def warp_width(self) -> int:

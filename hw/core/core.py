@@ -28,14 +28,10 @@ from .observation import ObservationSignature, probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
 from .operands.writeback import Writeback
-from .units.divide.divide_unit import DivideUnit
 from .units.dynamic_rounding import DynamicRounding
-from .units.fp32.fp32_unit import Fp32Unit
-from .units.integer.integer_unit import IntegerUnit
+from .units.execution_units import UNITS
 from .units.lsu.address import is_store
-from .units.lsu.load_store import LoadStoreUnit
 from .units.lsu.memory_layouts import memory_fault_layout
-from .units.sfu.special_unit import SpecialUnit
 
 __all__ = ["Core"]
 
@@ -72,10 +68,10 @@ class Core(SharedBlock):
     command : Out(stream.Signature(32))
         Command words for the matrix units of the cluster.
     invalidate : Out(1)
-            Instructions may have changed (``fence.i``): fetches from the next cycle on must return
-            the current contents of memory.
-        invalidate_data : Out(1)
-            Data may have changed: a fence takes effect, with all accesses of its warp completed.
+        Instructions may have changed (``fence.i``): fetches from the next cycle on must return
+        the current contents of memory.
+    invalidate_data : Out(1)
+        Data may have changed: a fence takes effect, with all accesses of its warp completed.
     fault, memory_fault : Out(ResponseSignature)
         Fault of a warp, in control or in memory; the warp stops.
     observed : Out(ObservationSignature(config.core))
@@ -142,13 +138,7 @@ class Core(SharedBlock):
         m.submodules.writeback = writeback = Writeback(core, len(Port))
         m.submodules.control = control = WarpControl(self.config)
         m.submodules.counters = counters = CoreCounters(core)
-        units: dict[Port, Any] = {
-            Port.INT: IntegerUnit(core),
-            Port.FP32: Fp32Unit(core),
-            Port.DIVIDE: DivideUnit(core),
-            Port.SPECIAL: SpecialUnit(core),
-            Port.MEMORY: LoadStoreUnit(core),
-        }
+        units: dict[Port, Any] = {port: unit(core) for port, unit in UNITS.items()}
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit
         units[Port.CONTROL] = control

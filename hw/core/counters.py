@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import CoreConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.csr import COUNTERS
-from ..isa.operations import Port
+from ..isa.operations import PORTS, Port
 from .control.barrier import ones
 from .issue.stall_reason import StallReason
 from .operands.collector_pool import collector_events
@@ -139,8 +139,8 @@ class CoreCounters(SharedBlock):
         return {
             **{
                 f"operations_{port.name.lower()}": happened.operations[port]
-                for port in Port
-                if port is not Port.MEMORY
+                for port, info in PORTS.items()
+                if info.counter is not None
             },
             "loads": memory & ~happened.is_store,
             "stores": memory & happened.is_store,

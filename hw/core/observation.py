@@ -13,7 +13,7 @@ from ..lib.interfaces.core_memory import warp_shape
 from ..lib.probes import FlattenedResponseSignature, flatten
 from .control.faults import fault_layout
 from .issue.stall_reason import StallReason
-from .layouts import result_layout
+from .layouts import OPERANDS, result_layout
 from .units.lsu.memory_layouts import memory_fault_layout
 
 __all__ = ["ObservationSignature", "collected_layout", "place_layout", "probe"]
@@ -33,8 +33,8 @@ def collected_layout(config: CoreConfig) -> data.StructLayout:
     return data.StructLayout({
         **place_layout(config).members,
         "mask": config.threads,
-        "port": 3,
-        "pending": 3,
+        "port": Port,
+        "pending": OPERANDS,
         "collector": config.collectors,
     })
 

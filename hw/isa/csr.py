@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from .operations import PORTS
+
 __all__ = ["COUNTERS", "COUNTER_NUMBERS", "CSRS", "CSR_NUMBERS", "Csr", "CsrCounter"]
 
 
@@ -120,11 +122,13 @@ _COUNTERS = (
     CsrCounter("slots_no_instruction", 11, "empty slots: the instruction buffers are empty"),
     CsrCounter("slots_barrier", 12, "empty slots: all warps wait at barriers"),
     CsrCounter("slots_idle", 13, "empty slots: no warp is active"),
-    CsrCounter("operations_int", 14, "operations of the integer unit"),
-    CsrCounter("operations_fp32", 15, "operations of the floating-point unit"),
-    CsrCounter("operations_divide", 16, "operations of the division and square root unit"),
-    CsrCounter("operations_special", 17, "operations of the special function unit"),
-    CsrCounter("operations_control", 18, "operations of the control unit"),
+    *(
+        CsrCounter(
+            f"operations_{port.name.lower()}", info.counter, f"operations of the {info.name}"
+        )
+        for port, info in PORTS.items()
+        if info.counter is not None
+    ),
     CsrCounter("loads", 19, "loads of the load-store unit"),
     CsrCounter("stores", 20, "stores of the load-store unit"),
     CsrCounter("memory_requests", 21, "requests to data memory, each of one or more lanes"),

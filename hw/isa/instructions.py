@@ -5,32 +5,14 @@ the warp instructions of Vortex v2.x (custom-0); the special functions; the tens
 Virgo's machine (custom-3).
 """
 
-import enum
 import re
 from dataclasses import dataclass
 from functools import cached_property
 
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
-from .operations import SpecialOperation
+from .operations import SpecialOperation, Unit
 
-__all__ = ["INSTRUCTIONS", "Instruction", "Unit", "find"]
-
-
-class Unit(enum.Enum):
-    """Execution unit of an instruction."""
-
-    INT = "int"
-    BRANCH = "branch"
-    MULTIPLY = "multiply"
-    DIVIDE = "divide"
-    LSU = "lsu"
-    FP32 = "fp32"
-    FP32_DIVIDE = "fp32_divide"
-    SFU = "sfu"
-    CSR = "csr"
-    WARP = "warp"
-    TENSOR = "tensor"
-    SYSTEM = "system"
+__all__ = ["INSTRUCTIONS", "Instruction", "find"]
 
 
 @dataclass(frozen=True)

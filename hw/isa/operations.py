@@ -1,20 +1,44 @@
-"""Ports of a core and their operations: the codes between the decoder and the units."""
+"""Ports of a core: a table of their units, operations, operands, latency and lanes."""
+
+from dataclasses import dataclass
 
 from amaranth.lib import enum
 
 __all__ = [
     "OPERATION_WIDTH",
+    "PORTS",
     "ControlOperation",
     "DivideOperation",
     "FloatOperation",
     "IntegerOperation",
+    "Latency",
     "MemoryOperation",
     "Port",
+    "PortInfo",
     "SpecialOperation",
+    "Unit",
+    "ports_with",
 ]
 
 #: Bits of an operation, for all ports.
 OPERATION_WIDTH = 5
+
+
+class Unit(enum.Enum):
+    """Execution unit of an instruction, as reports count it; several may share a port."""
+
+    INT = "int"
+    BRANCH = "branch"
+    MULTIPLY = "multiply"
+    DIVIDE = "divide"
+    LSU = "lsu"
+    FP32 = "fp32"
+    FP32_DIVIDE = "fp32_divide"
+    SFU = "sfu"
+    CSR = "csr"
+    WARP = "warp"
+    TENSOR = "tensor"
+    SYSTEM = "system"
 
 
 class Port(enum.IntEnum, shape=3):
@@ -132,3 +156,127 @@ class SpecialOperation(enum.IntEnum, shape=3):
     LOG2 = 3
     SIN = 4
     COS = 5
+
+
+class Latency(enum.Enum):
+    """Moment at which the scoreboard learns of a port's result."""
+
+    FIXED = "fixed"  #: a known number of cycles after dispatch
+    ANNOUNCED = "announced"  #: when the unit offers it, which may be before it is written
+    WRITTEN = "written"  #: when it is written
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortInfo:
+    """Properties of a port from which decoder, scoreboard, collectors and counters derive.
+
+    The class of its execution unit is in `UNITS` of ``hw.core.units.execution_units``.
+
+    Parameters
+    ----------
+    label : str
+        Short name of its unit in tables.
+    name : str
+        Name of its unit.
+    units : tuple of Unit
+        Units of the instructions that it executes.
+    operations : type of IntEnum
+        Enumeration of its operations, at most ``2**OPERATION_WIDTH``.
+    operands : int
+        Operands that it receives, 0 to 3, each one word per thread. Each costs a warp-wide
+        multiplexer in front of the unit.
+    latency : Latency
+    cycles : int or str
+        With `Latency.FIXED`: cycles from the last operands to the first result, or the field of
+        `CoreConfig` with their number.
+    lanes : str or None
+        Field of `CoreConfig` with the number of lanes; None if the port has no lanes.
+    default_lanes : int or None
+        Lanes unless the field says otherwise, at most; None stands for one per thread.
+    counter : int or None
+        Place of its counter of operations in ``COUNTER_NUMBERS``; None if it has none.
+
+    """
+
+    label: str
+    name: str
+    units: tuple[Unit, ...]
+    operations: type[enum.IntEnum]
+    operands: int
+    latency: Latency
+    cycles: int | str = 1
+    lanes: str | None = None
+    default_lanes: int | None = None
+    counter: int | None = None
+
+
+PORTS: dict[Port, PortInfo] = {
+    Port.INT: PortInfo(
+        label="INT",
+        name="integer unit",
+        units=(Unit.INT, Unit.BRANCH, Unit.MULTIPLY),
+        operations=IntegerOperation,
+        operands=2,
+        latency=Latency.FIXED,
+        lanes="integer_lanes",
+        counter=14,
+    ),
+    Port.FP32: PortInfo(
+        label="FP32",
+        name="floating-point unit",
+        units=(Unit.FP32,),
+        operations=FloatOperation,
+        operands=3,
+        latency=Latency.FIXED,
+        cycles="fma_latency",
+        lanes="fp32_lanes",
+        counter=15,
+    ),
+    Port.DIVIDE: PortInfo(
+        label="divide",
+        name="division and square root unit",
+        units=(Unit.DIVIDE, Unit.FP32_DIVIDE),
+        operations=DivideOperation,
+        operands=2,
+        latency=Latency.ANNOUNCED,
+        lanes="divide_lanes",
+        default_lanes=1,
+        counter=16,
+    ),
+    Port.SPECIAL: PortInfo(
+        label="SFU",
+        name="special function unit",
+        units=(Unit.SFU,),
+        operations=SpecialOperation,
+        operands=1,
+        latency=Latency.ANNOUNCED,
+        lanes="special_lanes",
+        default_lanes=2,
+        counter=17,
+    ),
+    # Loads and stores are counted apart.
+    Port.MEMORY: PortInfo(
+        label="LSU",
+        name="load-store unit",
+        units=(Unit.LSU,),
+        operations=MemoryOperation,
+        operands=2,
+        latency=Latency.ANNOUNCED,
+        lanes="memory_lanes",
+    ),
+    # Operand 2 is the exit code, x3, of instructions that may end a warp.
+    Port.CONTROL: PortInfo(
+        label="control",
+        name="control unit",
+        units=(Unit.CSR, Unit.WARP, Unit.SYSTEM),
+        operations=ControlOperation,
+        operands=3,
+        latency=Latency.WRITTEN,
+        counter=18,
+    ),
+}
+
+
+def ports_with(latency: Latency) -> tuple[Port, ...]:
+    """Return the ports of this latency, in the order of `Port`."""
+    return tuple(port for port in Port if PORTS[port].latency is latency)

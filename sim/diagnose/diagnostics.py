@@ -6,7 +6,8 @@ from typing import Any
 from ...hw.base.errors import MachineError
 from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
-from ...hw.isa.instructions import INSTRUCTIONS, Unit, find
+from ...hw.isa.instructions import INSTRUCTIONS, find
+from ...hw.isa.operations import Unit
 from ...kernels.program import Program
 from ..iss.machine import Iss
 from ..iss.outcome import Cause, Fault, Outcome, StopReason, WarpState

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...hw.isa.encoding import RegisterClass
-from ...hw.isa.instructions import Unit
+from ...hw.isa.operations import Unit
 
 __all__ = [
     "Access",

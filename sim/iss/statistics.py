@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ...hw.isa.instructions import INSTRUCTIONS, Unit
+from ...hw.isa.instructions import INSTRUCTIONS
+from ...hw.isa.operations import Unit
 from .outcome import Statistics
 
 __all__ = ["COUNT_WORDS", "statistics_of"]

@@ -74,7 +74,7 @@ def slots_held(latency: int) -> int:
 
 def port_cycles(core: CoreConfig, port: Port) -> int:
     """Return the cycles of a port for a warp, one per beat."""
-    return core.threads // core.lanes(port.name)
+    return core.threads // core.lanes(port)
 
 
 def not_taken(operands: int) -> int:

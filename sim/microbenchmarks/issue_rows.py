@@ -38,9 +38,7 @@ CHAINS = {
 
 def latency_of(core: CoreConfig, port: Port, name: str) -> int:
     """Return the cycles from the port to the bus."""
-    if port is Port.FP32:
-        return core.fma_latency
-    return core.multiply_latency if name == "product" else 1
+    return core.multiply_latency if name == "product" else core.latency(port)
 
 
 def issue_rows() -> list[Row]:

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 
 from ...isa.encoding import IMMEDIATES, RegisterClass
-from ...isa.instructions import INSTRUCTIONS, Instruction, Unit
+from ...isa.instructions import INSTRUCTIONS, Instruction
 from ...isa.operations import (
+    PORTS,
     ControlOperation,
-    DivideOperation,
     FloatOperation,
     IntegerOperation,
     MemoryOperation,
     Port,
-    SpecialOperation,
+    Unit,
 )
 
 __all__ = ["EXIT_CODE_REGISTER", "RULES", "Rule"]
@@ -40,19 +40,8 @@ _FUSED = ("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s")
 #: Float operations that keep the "f" of their instruction.
 _ARITHMETIC = ("fadd.s", "fsub.s", "fmul.s")
 
-_PORTS = {
-    Unit.INT: (Port.INT, IntegerOperation),
-    Unit.BRANCH: (Port.INT, IntegerOperation),
-    Unit.MULTIPLY: (Port.INT, IntegerOperation),
-    Unit.DIVIDE: (Port.DIVIDE, DivideOperation),
-    Unit.LSU: (Port.MEMORY, MemoryOperation),
-    Unit.FP32: (Port.FP32, FloatOperation),
-    Unit.FP32_DIVIDE: (Port.DIVIDE, DivideOperation),
-    Unit.SFU: (Port.SPECIAL, SpecialOperation),
-    Unit.CSR: (Port.CONTROL, ControlOperation),
-    Unit.WARP: (Port.CONTROL, ControlOperation),
-    Unit.SYSTEM: (Port.CONTROL, ControlOperation),
-}
+#: Port of each unit of the table of ports.
+_PORT_OF = {unit: port for port, info in PORTS.items() for unit in info.units}
 #: Immediates used as operand 1; others belong to addresses, targets and control.
 _OPERAND_IMMEDIATES = ("i", "u", "shamt", "zimm")
 #: Serialising operations: the warp must have nothing in flight, because they rely on completed
@@ -140,7 +129,8 @@ class Rule:
 
 def _operation(instruction: Instruction) -> tuple[Port, int]:
     """Return the port and the operation of `instruction`."""
-    port, operations = _PORTS[instruction.unit]
+    port = _PORT_OF[instruction.unit]
+    operations = PORTS[port].operations
     name = instruction.name
     if name in _RENAMED:
         return port, _RENAMED[name]
@@ -165,9 +155,9 @@ def _rule(instruction: Instruction) -> Rule:
     )
 
 
-#: A rule for each instruction of a core without tensor instructions, by name.
+#: A rule for each instruction that a port executes, by name.
 RULES: dict[str, Rule] = {
     name: _rule(instruction)
     for name, instruction in INSTRUCTIONS.items()
-    if instruction.unit is not Unit.TENSOR
+    if instruction.unit in _PORT_OF
 }

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
-from ...isa.operations import Port
+from ...isa.operations import Latency, Port, ports_with
 from ...lib.interfaces.core_memory import warp_shape
 from ..front_end_layouts import head_layout
 from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS
@@ -23,10 +23,9 @@ __all__ = [
     "release_delay",
 ]
 
-#: Ports with a fixed time from dispatch to result, and ports that announce their results. Results
-#: of `Port.CONTROL` are announced by their write.
-FIXED_PORTS = (Port.INT, Port.FP32)
-VARIABLE_PORTS = (Port.DIVIDE, Port.SPECIAL, Port.MEMORY)
+#: Ports with a fixed time from dispatch to result, and ports that announce their results.
+FIXED_PORTS = ports_with(Latency.FIXED)
+VARIABLE_PORTS = ports_with(Latency.ANNOUNCED)
 
 #: Cycles from the issue of an instruction to the bus cycle that it should catch. Its collector
 #: first snoops the buses in the second cycle; a third costs nothing if another operand is read
@@ -62,9 +61,8 @@ def claim_layout() -> data.StructLayout:
 
 def release_delay(config: CoreConfig, port: Port) -> int:
     """Return the cycles from a dispatch to `port` until its consumers may issue."""
-    latency = config.fma_latency if port == Port.FP32 else 1
-    beats = config.threads // config.lanes(port.name)
-    return max(0, latency + beats - 1 - REACH - 1)
+    beats = config.threads // config.lanes(port)
+    return max(0, config.latency(port) + beats - 1 - REACH - 1)
 
 
 class Scoreboard(wiring.Component):

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
 from ...emit.shared_block import SharedBlock
-from ...isa.operations import Port
+from ...isa.operations import Latency, Port, ports_with
 from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS
 
 __all__ = ["UNDER_WAY", "WarpScoreboard", "needs_layout", "releases"]
@@ -28,7 +28,9 @@ def needs_layout() -> data.StructLayout:
 
 def releases(config: CoreConfig) -> int:
     """Return the number of results per cycle that can be announced before they are written."""
-    return 5 if config.snoop else 0
+    if not config.snoop:
+        return 0
+    return len(ports_with(Latency.FIXED)) + len(ports_with(Latency.ANNOUNCED))
 
 
 class WarpScoreboard(SharedBlock):

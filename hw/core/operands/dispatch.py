@@ -5,23 +5,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
-from ...isa.operations import Port
+from ...isa.operations import PORTS, Port
 from ...lib.age_matrix import oldest
 from ...lib.arbiter import select
 from ..layouts import OPERANDS, operation_layout
 
-__all__ = ["PORT_OPERANDS", "Dispatch"]
-
-#: Number of operands read by the instructions of a port; the others are 0. Each operand costs a
-#: warp-wide multiplexer.
-PORT_OPERANDS = {
-    Port.INT: 2,
-    Port.FP32: 3,
-    Port.DIVIDE: 2,
-    Port.SPECIAL: 1,
-    Port.MEMORY: 2,
-    Port.CONTROL: 3,  # operand 2 is the exit code, x3, of instructions that may end a warp
-}
+__all__ = ["Dispatch"]
 
 
 class Dispatch(wiring.Component):
@@ -81,7 +70,7 @@ class Dispatch(wiring.Component):
             taken = operation.ready.replicate(collectors)
             bound = Cat(ports[port] for ports in self.port)
             # Operands are the last field of the layout.
-            absent = 32 * self.config.threads * (OPERANDS - PORT_OPERANDS[Port(port)])
+            absent = 32 * self.config.threads * (OPERANDS - PORTS[Port(port)].operands)
             operations = [
                 Value.cast(one)[: len(Value.cast(one)) - absent] for one in self.collected
             ]

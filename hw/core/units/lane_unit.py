@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.float.rounding import FLAGS_LAYOUT, Rounding
 from ...config import CoreConfig
-from ...isa.operations import OPERATION_WIDTH, Port
+from ...isa.operations import OPERATION_WIDTH, PORTS, Port
 from ..layouts import operation_layout, result_layout
 from .lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
 
@@ -51,8 +51,6 @@ class LaneUnit(wiring.Component):
     """
 
     port: Port
-    #: Names of the operands used by the lanes.
-    operands = "abc"
     #: True if lanes raise flags.
     has_flags = True
     #: True if operations wait for the lanes in a register instead of an operand collector.
@@ -73,9 +71,14 @@ class LaneUnit(wiring.Component):
         raise NotImplementedError
 
     @property
+    def operands(self) -> str:
+        """Names of the operands of the lanes."""
+        return "abc"[: PORTS[self.port].operands]
+
+    @property
     def lanes(self) -> int:
         """Number of threads in a beat."""
-        return self.config.lanes(self.port.name)
+        return self.config.lanes(self.port)
 
     @property
     def kept(self) -> data.StructLayout:

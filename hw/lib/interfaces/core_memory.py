@@ -51,7 +51,7 @@ def data_request_layout(config: CoreConfig) -> data.StructLayout:
     ``tag`` is returned with the response. ``data`` is aligned to its byte lanes: the word at
     ``address & ~3``; ``strobes`` selects its stored bytes.
     """
-    lanes = config.lanes(Port.MEMORY.name)
+    lanes = config.lanes(Port.MEMORY)
     return data.StructLayout({
         "tag": config.tag_width,
         "is_store": 1,
@@ -68,7 +68,7 @@ def data_response_layout(config: CoreConfig) -> data.StructLayout:
     A request may be answered in parts, and requests in any order. A store is answered when it is
     visible to all. ``error`` marks threads whose address has no memory.
     """
-    lanes = config.lanes(Port.MEMORY.name)
+    lanes = config.lanes(Port.MEMORY)
     return data.StructLayout({
         "tag": config.tag_width,
         "mask": lanes,

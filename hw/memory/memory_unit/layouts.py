@@ -39,7 +39,7 @@ class Target(enum.Enum, shape=3):
 
 def lanes_of(config: ClusterConfig) -> int:
     """Return the number of lanes of a data request."""
-    return core_of(config).lanes(Port.MEMORY.name)
+    return core_of(config).lanes(Port.MEMORY)
 
 
 def place_width(config: ClusterConfig) -> int:

@@ -7,8 +7,9 @@ from spica.hw.config.formats import FP32
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
 from spica.hw.isa.encoding import RegisterClass
-from spica.hw.isa.instructions import INSTRUCTIONS, Unit
+from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
+from spica.hw.isa.operations import Unit
 from spica.sim.golden.arith.float.operands import random_bits
 from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine, merged

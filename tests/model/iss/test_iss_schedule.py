@@ -8,8 +8,8 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.encoding import RegisterClass
-from spica.hw.isa.instructions import Unit
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
+from spica.hw.isa.operations import Unit
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause, StopReason

@@ -82,7 +82,7 @@ class SimpleMemory:
             raise ValueError(f"latency must be at least 1, not {self.latency!r}")
         self.owed: list[_Owed] = []
         self.cycle = 0
-        self.lanes = self.config.lanes(Port.MEMORY.name)
+        self.lanes = self.config.lanes(Port.MEMORY)
         self.request_packing = Packing(data_request_layout(self.config))
         self.response_packing = Packing(data_response_layout(self.config))
 

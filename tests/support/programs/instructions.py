@@ -10,7 +10,8 @@ from itertools import product
 
 from spica.hw.config import ClusterConfig
 from spica.hw.isa.assembly import ROUNDING_NAMES
-from spica.hw.isa.instructions import INSTRUCTIONS, Instruction, Unit
+from spica.hw.isa.instructions import INSTRUCTIONS, Instruction
+from spica.hw.isa.operations import Unit
 from spica.sim.iss.program_bench import END, START
 from support.programs.corner_operands import FLOAT_CLASSES, INTEGERS, float_operand, integer_operand
 from support.programs.placed_program import PlacedProgram

@@ -9,8 +9,9 @@ instruction has one correct result; only counter values and the mask of active w
 import random
 
 from spica.hw.config import ClusterConfig
-from spica.hw.isa.instructions import INSTRUCTIONS, Unit
+from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import SHARED_BASE
+from spica.hw.isa.operations import Unit
 from support.programs.corner_operands import float_operand, integer_operand
 from support.programs.instructions import COMPUTING, names_of
 from support.programs.placed_program import PlacedProgram

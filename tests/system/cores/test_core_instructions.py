@@ -8,8 +8,9 @@ import pytest
 from spica.hw.base.errors import MachineError
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault
-from spica.hw.isa.instructions import INSTRUCTIONS, Unit
+from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import CONSOLE_BASE
+from spica.hw.isa.operations import Unit
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
 from support.core.lockstep_fuzz import (

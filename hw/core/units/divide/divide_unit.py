@@ -22,7 +22,6 @@ class DivideUnit(LaneUnit):
     """
 
     port = Port.DIVIDE
-    operands = "ab"
     holds = True
     lane = DivideLaneConfig()
 

@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....config import CoreConfig
+from ....isa.operations import Port
 from ....lib.interfaces.core_memory import warp_shape
 from ....lib.streams import ResponseSignature
 from ...layouts import branch_layout
@@ -22,7 +23,7 @@ def decision_layout(config: CoreConfig) -> data.StructLayout:
     thread's entry of ``targets``, with bit 0 cleared. ``is_taken`` and ``targets`` are per lane;
     the unused one of them is equal for all threads.
     """
-    lanes = config.lanes("INT")
+    lanes = config.lanes(Port.INT)
     return data.StructLayout({
         "place": config.threads // lanes,
         "warp": warp_shape(config),

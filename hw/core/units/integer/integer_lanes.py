@@ -76,7 +76,7 @@ class IntegerLanes(wiring.Component):
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        self.lanes = config.lanes(Port.INT.name)
+        self.lanes = config.lanes(Port.INT)
         words = data.ArrayLayout(32, self.lanes)
         super().__init__({
             "operation": In(Op),

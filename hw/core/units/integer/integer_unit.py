@@ -54,7 +54,7 @@ class IntegerUnit(wiring.Component):
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        self.lanes = config.lanes(Port.INT.name)
+        self.lanes = config.lanes(Port.INT)
         super().__init__({
             "i": In(stream.Signature(operation_layout(config))),
             "o": Out(stream.Signature(result_layout(config))),

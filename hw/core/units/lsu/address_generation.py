@@ -78,7 +78,7 @@ class AddressGeneration(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        lanes = config.lanes(Port.MEMORY.name)
+        lanes = config.lanes(Port.MEMORY)
         words = data.ArrayLayout(32, config.threads)
         request_valid = Signal()  # an instruction is held
         request_first = Signal()  # for the first cycle
@@ -171,7 +171,7 @@ class AddressGeneration(wiring.Component):
     def form_request(self, m: Module, tag, operation, mask, addresses, values):
         """Drive the request from the lowest lanes of the held instruction."""
         request = self.request.payload
-        lanes = self.config.lanes(Port.MEMORY.name)
+        lanes = self.config.lanes(Port.MEMORY)
         m.d.comb += [
             request.tag.eq(tag),
             request.is_store.eq(is_store(operation)),

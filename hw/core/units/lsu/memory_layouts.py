@@ -34,7 +34,7 @@ class MemoryFault(enum.IntEnum, shape=2):
 
 def beats(config: CoreConfig) -> int:
     """Return the number of requests for one instruction of all threads."""
-    return config.threads // config.lanes(Port.MEMORY.name)
+    return config.threads // config.lanes(Port.MEMORY)
 
 
 def beat_width(config: CoreConfig) -> int:
@@ -79,7 +79,7 @@ def opening_layout(config: CoreConfig) -> data.StructLayout:
 
 def row_layout(config: CoreConfig) -> data.StructLayout:
     """Return the layout of the addresses of one request."""
-    lanes = config.lanes(Port.MEMORY.name)
+    lanes = config.lanes(Port.MEMORY)
     return data.StructLayout({
         "tag": config.tag_width,
         "addresses": data.ArrayLayout(32, lanes),

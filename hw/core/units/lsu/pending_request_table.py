@@ -94,7 +94,7 @@ class PendingRequestTable(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        lanes = config.lanes(Port.MEMORY.name)
+        lanes = config.lanes(Port.MEMORY)
         slot_width = ceil_log2(slots(config))
         answer_valid = Signal()
         answer = Signal(data_response_layout(config), reset_less=True)

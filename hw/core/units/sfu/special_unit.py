@@ -22,7 +22,6 @@ class SpecialUnit(LaneUnit):
     """
 
     port = Port.SPECIAL
-    operands = "a"
     has_flags = False
     holds = True
     lane = SpecialFunctionConfig()

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from .....hw.core.front_end.decode_table import RULES
 from .....hw.core.layouts import REGISTER_WIDTH, decoded_layout
-from .....hw.isa.encoding import IMMEDIATES
-from .....hw.isa.instructions import Unit, find
+from .....hw.isa.encoding import IMMEDIATES, RegisterClass
+from .....hw.isa.instructions import find
 from .....hw.isa.operations import (
     ControlOperation,
     DivideOperation,
@@ -12,6 +13,7 @@ from .....hw.isa.operations import (
     IntegerOperation,
     MemoryOperation,
     Port,
+    Unit,
 )
 
 __all__ = ["Decoded", "decode", "is_same", "packed"]
@@ -217,11 +219,34 @@ def _system(word: int, pc: int) -> Decoded:
 
 
 def _custom(word: int, pc: int) -> Decoded:
+    instruction = find(word)
+    assert instruction is not None
+    return (_warp if instruction.unit is Unit.WARP else _by_table)(word, pc)
+
+
+def _by_table(word: int, pc: int) -> Decoded:
+    """Decode an instruction that no manual defines: from the tables of instructions and ports."""
+    instruction = find(word)
+    assert instruction is not None
+    rule, files = RULES[instruction.name], instruction.registers
+    numbers = dict(zip(("rd", "rs1", "rs2", "rs3"), _registers(word), strict=True))
+    registers = {
+        name: number + FLOAT * (files[name] is RegisterClass.FLOAT)
+        for name, number in numbers.items()
+        if name in files
+    }
+    return _fields(
+        word,
+        pc,
+        (rule.port, rule.operation),
+        rd=registers.get("rd", 0),
+        sources=[registers.get(name) for name in ("rs1", "rs2", "rs3")],
+    )
+
+
+def _warp(word: int, pc: int) -> Decoded:
     rd, rs1, rs2, _ = _registers(word)
-    funct3 = word >> 12 & 7
-    if word >> 25:
-        return _fields(word, pc, (Port.SPECIAL, funct3), rd=rd + FLOAT, sources=(rs1 + FLOAT,))
-    what = ControlOperation(funct3)
+    what = ControlOperation(word >> 12 & 7)
     sources = {
         "TMC": (rs1, None, EXIT_CODE),
         "SPLIT": (rs1,),

@@ -98,7 +98,7 @@ def fault_of(access: Access) -> Fault | None:
 
 def requests_of(config: CoreConfig, access: Access) -> list[Request]:
     """Return the requests of a legal access, in order."""
-    lanes = config.lanes(Port.MEMORY.name)
+    lanes = config.lanes(Port.MEMORY)
     requests = []
     for first in range(0, config.threads, lanes):
         threads = [thread for thread in access.active if first <= thread < first + lanes]

@@ -6,9 +6,8 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.operands.collector_pool import Collectors
-from spica.hw.core.operands.dispatch import PORT_OPERANDS
 from spica.hw.emit.emitter import emit
-from spica.hw.isa.operations import Port
+from spica.hw.isa.operations import PORTS, Port
 from spica.sim.engine.testbench import require_no_loop
 from spica.synth.measure import measure
 from support.core.collector_pool_bench import CollectorsBench
@@ -34,7 +33,7 @@ def random_program(config: CoreConfig, count: int, seed: int = 1) -> list[dict]:
             "rd": rng.choice(names),  # must not be taken for a result if there is none
             "writes": int(rng.random() < 0.8),
             "sources": [rng.choice(names) for _ in range(3)],
-            "reads": rng.getrandbits(PORT_OPERANDS[port]),
+            "reads": rng.getrandbits(PORTS[port].operands),
         }
         masks = [full, full, 1, 1 << config.threads - 1, rng.randint(1, full)]
         program.append(issue_of(number, rng.randrange(config.warps), rng.choice(masks), **fields))

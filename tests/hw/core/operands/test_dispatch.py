@@ -7,8 +7,8 @@ from amaranth import Value
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.layouts import operation_layout
-from spica.hw.core.operands.dispatch import PORT_OPERANDS, Dispatch
-from spica.hw.isa.operations import Port
+from spica.hw.core.operands.dispatch import Dispatch
+from spica.hw.isa.operations import PORTS, Port
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.synth.measure import measure
 from support.packing import Packing
@@ -68,7 +68,7 @@ class DispatchBench:
         """Return the expected offer at `port`: unused operands are 0."""
         instruction = self.instructions[self.offered[port]]
         operation = self.packing.unpack(instruction["operation"])
-        for k in range(PORT_OPERANDS[Port(port)], 3):
+        for k in range(PORTS[Port(port)].operands, 3):
             operation["operands"][k] = [0] * self.config.threads
         return operation
 

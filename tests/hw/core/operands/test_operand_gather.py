@@ -11,10 +11,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from spica.hw.config import CoreConfig
 from spica.hw.core.layouts import issue_layout, operation_layout, result_layout
 from spica.hw.core.operands.collector_pool import Collectors
-from spica.hw.core.operands.dispatch import PORT_OPERANDS
 from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.writeback import Writeback
-from spica.hw.isa.operations import Port
+from spica.hw.isa.operations import PORTS, Port
 from spica.hw.lib.streams import ResponseSignature
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.operands.collector_pool import expected_operations
@@ -162,7 +161,7 @@ def mixed_program(config: CoreConfig, count: int) -> list[dict]:
                 rd=rng.choice(names),
                 writes=int(rng.random() < 0.8),
                 sources=[rng.choice(names) for _ in range(3)],
-                reads=rng.getrandbits(PORT_OPERANDS[port]),
+                reads=rng.getrandbits(PORTS[port].operands),
             )
         )
     return program

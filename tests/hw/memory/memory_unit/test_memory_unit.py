@@ -101,7 +101,7 @@ def word_of(rng: random.Random, config) -> int:
 
 def data_requests(rng: random.Random, config, count: int):
     """Yield requests that often share words, with lanes that often share a beat."""
-    lanes = config.core.lanes(Port.MEMORY.name)
+    lanes = config.core.lanes(Port.MEMORY)
     for _ in range(count):
         is_store = rng.randrange(2)
         first = word_of(rng, config)

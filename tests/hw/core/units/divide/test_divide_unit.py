@@ -11,7 +11,7 @@ from spica.hw.config.formats import FP32
 from spica.hw.core.units.divide.divide_lane import DivideLane, DivideLaneConfig
 from spica.hw.core.units.divide.divide_unit import DivideUnit
 from spica.hw.emit.emitter import emit
-from spica.hw.isa.operations import DivideOperation
+from spica.hw.isa.operations import DivideOperation, Port
 from spica.sim.golden.core.units.float_units import divide_operation, divide_result
 from spica.sim.units.arith.division_operands import divide_operands, square_root_operands
 from spica.synth.measure import measure
@@ -102,7 +102,7 @@ CONFIGS = [
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes('DIVIDE')}")
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes(Port.DIVIDE)}")
 def test_unit_matches_golden_model(config, stall):
     order = random.Random(config.threads).choices(OPERATIONS, k=30)
     operations = warps_of(config, order, seed=config.threads)

@@ -12,7 +12,7 @@ from spica.hw.core.units.fp32.float_lanes import FloatLanes, FloatLanesConfig
 from spica.hw.core.units.fp32.fp32_unit import Fp32Unit
 from spica.hw.core.units.fp32.non_computational import FloatNonComputational
 from spica.hw.emit.emitter import emit
-from spica.hw.isa.operations import FloatOperation
+from spica.hw.isa.operations import FloatOperation, Port
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float import floats
 from spica.sim.golden.arith.float.fma import fma_operands
@@ -138,7 +138,7 @@ CONFIGS = [
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes('FP32')}")
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes(Port.FP32)}")
 def test_unit_matches_golden_model(config, stall):
     operations = warps_of(config, 2 * len(OPERATIONS), seed=config.threads)
     results = run_unit(Fp32Unit(config), operations, stall=stall)

@@ -7,6 +7,7 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.units.integer.branch import Branch
+from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import require_no_loop, simulate
 
 EIGHT = CoreConfig()
@@ -47,11 +48,11 @@ def expected_of(config, common, taken, targets):
     return last, disagree
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}by{c.lanes('INT')}")
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}by{c.lanes(Port.INT)}")
 def test_a_cycle_after_the_last_beat(config):
     require_no_loop(Branch, config)
     dut = Branch(config)
-    lanes = config.lanes("INT")
+    lanes = config.lanes(Port.INT)
     rng = random.Random(config.threads)
 
     async def bench(ctx):

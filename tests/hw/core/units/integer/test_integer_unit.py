@@ -12,6 +12,7 @@ from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.core.units.integer.multiply_lane import MultiplyLaneConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import IntegerOperation as Op
+from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import get, put, require_no_loop, simulate
 from spica.sim.golden.core.units.integer_operands import crossed_warps, one_warp, random_warps
 from spica.sim.golden.core.units.integer_unit import BRANCHES, JUMPS, execute
@@ -156,7 +157,7 @@ def test_latency(config, operation):
     async def bench(ctx):
         ctx.set(dut.i.payload, payload)
         ctx.set(dut.i.valid, 1)
-        for _ in range(config.threads // config.lanes("INT") - 1):
+        for _ in range(config.threads // config.lanes(Port.INT) - 1):
             assert not ctx.get(dut.i.ready)
             await ctx.tick()
         assert ctx.get(dut.i.ready)
@@ -184,7 +185,7 @@ def test_a_beat_in_every_cycle_in_which_no_result_is_refused(config, stall):
     """One more is accepted, since it has a place; `i.ready` does not depend on `o.ready`."""
     dut = IntegerUnit(config)
     warps = random_warps(9, config.threads, 100, (Op.ADD, Op.XOR, Op.MUL, Op.MULH, Op.BEQ))
-    beats = config.threads // config.lanes("INT")
+    beats = config.threads // config.lanes(Port.INT)
     rng = random.Random(4)
 
     async def bench(ctx):

@@ -7,7 +7,7 @@ from spica.hw.config import CoreConfig
 from spica.hw.core.units.credit_fifo import CreditFifoConfig
 from spica.hw.core.units.sfu.special_unit import SpecialUnit
 from spica.hw.emit.emitter import emit
-from spica.hw.isa.operations import SpecialOperation
+from spica.hw.isa.operations import Port, SpecialOperation
 from spica.sim.golden.arith.special.special_function import special_function
 from spica.sim.golden.core.units.float_units import special_result
 from spica.sim.units.arith.special_function import special_operands
@@ -35,7 +35,7 @@ CONFIGS = [CoreConfig(warps=2, threads=3), CoreConfig(warps=1, threads=1)]
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes('SPECIAL')}")
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes(Port.SPECIAL)}")
 def test_unit_matches_golden_model(config, stall):
     operations = warps_of(config, 18, seed=config.threads)
     results = run_unit(SpecialUnit(config), operations, stall=stall)

@@ -1,0 +1,22 @@
+"""Execution units of a core by port; control is part of the core's warp control."""
+
+from amaranth.lib import wiring
+
+from ...isa.operations import Port
+from .divide.divide_unit import DivideUnit
+from .fp32.fp32_unit import Fp32Unit
+from .integer.integer_unit import IntegerUnit
+from .lsu.load_store import LoadStoreUnit
+from .sfu.special_unit import SpecialUnit
+
+__all__ = ["UNITS"]
+
+#: Component of each port, built from a `CoreConfig`: operations arrive on ``i``, results leave on
+#: ``o``. `PORTS` has the properties of the port.
+UNITS: dict[Port, type[wiring.Component]] = {
+    Port.INT: IntegerUnit,
+    Port.FP32: Fp32Unit,
+    Port.DIVIDE: DivideUnit,
+    Port.SPECIAL: SpecialUnit,
+    Port.MEMORY: LoadStoreUnit,
+}

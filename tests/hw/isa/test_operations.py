@@ -1,0 +1,57 @@
+"""Tests of the table of ports: complete, consistent, and with a place in every register."""
+
+from dataclasses import fields
+
+import pytest
+
+from spica.hw.config import CoreConfig
+from spica.hw.core.units.execution_units import UNITS
+from spica.hw.isa.csr import COUNTER_NUMBERS, COUNTERS
+from spica.hw.isa.instructions import INSTRUCTIONS
+from spica.hw.isa.operations import OPERATION_WIDTH, PORTS, Latency, Port, Unit, ports_with
+
+
+def test_every_port_is_in_the_table_and_has_a_unit():
+    assert list(PORTS) == list(Port)
+    assert {*UNITS, Port.CONTROL} == set(Port)
+
+
+def test_each_unit_of_instructions_has_one_port():
+    """Tensor instructions are encoded but have no port."""
+    units = [unit for info in PORTS.values() for unit in info.units]
+    assert len(units) == len(set(units))
+    assert {*units, Unit.TENSOR} == {one.unit for one in INSTRUCTIONS.values()}
+
+
+@pytest.mark.parametrize("port", Port)
+def test_operations_fit_their_field(port):
+    assert all(0 <= operation < 1 << OPERATION_WIDTH for operation in PORTS[port].operations)
+
+
+def test_counters_have_places_of_their_own():
+    places = [counter.place for counter in COUNTERS.values()]
+    assert len(places) == len(set(places))
+    assert all(place in range(len(COUNTER_NUMBERS[0])) for place in places)
+
+
+@pytest.mark.parametrize("port", Port)
+def test_lanes_and_latency_name_fields_of_the_core(port):
+    info, names = PORTS[port], {field.name for field in fields(CoreConfig)}
+    assert info.lanes is None or info.lanes in names
+    assert not isinstance(info.cycles, str) or info.cycles in names
+    if info.latency is Latency.FIXED:
+        assert CoreConfig().latency(port) >= 1
+
+
+def test_ports_by_latency():
+    assert ports_with(Latency.FIXED) == (Port.INT, Port.FP32)
+    assert sum(len(ports_with(latency)) for latency in Latency) == len(Port)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8, 32])
+def test_default_lanes_divide_the_threads(threads):
+    core = CoreConfig(threads=threads)
+    lanes = {port: core.lanes(port) for port in Port}
+    assert lanes[Port.INT] == lanes[Port.FP32] == lanes[Port.MEMORY] == threads
+    assert lanes[Port.SPECIAL] == (1 if threads % 2 else 2)
+    assert lanes[Port.DIVIDE] == 1
