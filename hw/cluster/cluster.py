@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import ClusterConfig
+from ..config import ClusterConfig, DmaBlockConfig
 from ..config.rtl_support import require_rtl
 from ..core.core import Core
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH, numbered
@@ -102,7 +102,7 @@ class Cluster(wiring.Component):
         config = self.config
         m.submodules.control = control = Control(config)
         blocks: dict[str, Any] = {
-            "dma": Dma(config),
+            "dma": Dma(DmaBlockConfig.of(config)),
             "shared": SharedMemory(cluster_ports(config)),
         }
         for number, _ in enumerate(config.matrices):
@@ -120,7 +120,7 @@ class Cluster(wiring.Component):
                 connect(m, getattr(dma, f"axi_{c}"), flipped(getattr(self, f"m_axi{c}")))
         error = dma.error
         units = {}
-        for number in range(config.dma_ports):
+        for number in range(dma.config.ports):
             units[numbered("dma", number)] = getattr(dma, numbered("registers", number))
         if config.matrices:
             error |= self.connect_matrices(m, control, blocks, units, readers)

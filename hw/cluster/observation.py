@@ -92,7 +92,7 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     shared = cluster_ports(config)
     for i, size in enumerate(shared.write_sizes):
         ports[f"shared_write_{i}"] = Out(
-            FlattenedResponseSignature(wide_write(shared.memory, size))
+            FlattenedResponseSignature(wide_write(shared.memory.port, size))
         )
     axi = config.axi
     bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)

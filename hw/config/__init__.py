@@ -1,12 +1,13 @@
 """Configurations: frozen, keyword-only, checked when built; derived sizes are properties."""
 
 from .arrays import ARRAYS
+from .blocks import DmaBlockConfig
 from .cache import CacheConfig
 from .cluster import MOST_MATRICES, ClusterConfig
 from .core import CoreConfig
 from .l2 import L2Config
 from .matrix import MatrixConfig
-from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
+from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig, SharedPortConfig
 from .presets import PRESETS
 
 __all__ = [
@@ -18,8 +19,10 @@ __all__ = [
     "CacheConfig",
     "ClusterConfig",
     "CoreConfig",
+    "DmaBlockConfig",
     "DmaConfig",
     "L2Config",
     "MatrixConfig",
     "SharedMemoryConfig",
+    "SharedPortConfig",
 ]

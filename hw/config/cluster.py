@@ -145,11 +145,6 @@ class ClusterConfig:
         """All matrix units, by number."""
         return () if self.matrix is None else (self.matrix, *self.more_matrices)
 
-    @property
-    def dma_ports(self) -> int:
-        """Register blocks of the DMA: one per matrix unit, and at least one."""
-        return max(1, len(self.matrices))
-
     def unit(self, number: int) -> "ClusterConfig":
         """Return the cluster with matrix unit `number` as its only one."""
         return replace(self, matrix=self.matrices[number], more_matrices=())

@@ -6,9 +6,31 @@ from amaranth.utils import exact_log2
 
 from .checks import require_integer, require_power_of_two
 
-__all__ = ["WORD_BYTES", "AxiConfig", "DmaConfig", "SharedMemoryConfig"]
+__all__ = ["WORD_BYTES", "AxiConfig", "DmaConfig", "SharedMemoryConfig", "SharedPortConfig"]
 
 WORD_BYTES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedPortConfig:
+    """Shared memory as its requesters see it, `SharedMemoryConfig.port`.
+
+    Parameters
+    ----------
+    size : int
+        Total capacity in bytes. A power of two.
+    read_latency : int
+        Cycles from the grant of a read to its data.
+
+    """
+
+    size: int
+    read_latency: int
+
+    @property
+    def address_width(self) -> int:
+        """Bits of a byte address within shared memory."""
+        return exact_log2(self.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +84,12 @@ class SharedMemoryConfig:
     @property
     def address_width(self) -> int:
         """Bits of a byte address within shared memory."""
-        return exact_log2(self.size)
+        return self.port.address_width
+
+    @property
+    def port(self) -> SharedPortConfig:
+        """Config of the interface to requesters."""
+        return SharedPortConfig(size=self.size, read_latency=self.read_latency)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,11 +38,11 @@ class MatrixUnit(SharedBlock):
     Members
     -------
     registers : In(RegisterSignature(8))
-    a, b : Out(WideReadSignature(config.shared, a_bytes)), and with b_bytes
+    a, b : Out(WideReadSignature(config.shared.port, a_bytes)), and with b_bytes
     drain : Out(stream.Signature(8 * drain_bytes))
         Results in the order of the DRAIN and SPILL descriptors: per column block all its rows.
         Each row has `columns` results, also if the matrix is narrower.
-    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared.port)))
     done : In(ResponseSignature(dma_done))
     busy : Out(1)
     error : Out(1)
@@ -66,10 +66,10 @@ class MatrixUnit(SharedBlock):
         matrix = matrix_of(config)
         super().__init__({
             "registers": In(RegisterSignature(8)),
-            "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
-            "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
+            "a": Out(WideReadSignature(config.shared.port, matrix.a_bytes)),
+            "b": Out(WideReadSignature(config.shared.port, matrix.b_bytes)),
             "drain": Out(stream.Signature(8 * matrix.drain_bytes)),
-            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared.port))),
             "done": In(ResponseSignature(dma_done)),
             "busy": Out(1),
             "error": Out(1),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ...hw.config import ClusterConfig
+from ...hw.config import ClusterConfig, DmaBlockConfig
 from ...hw.isa.memory_map import DMA, MATRIX, numbered, unit_bases
 from ..harness.error_registers import describe_faults
 from .device.dma import STATUS as DMA_STATUS
@@ -56,13 +56,14 @@ class Devices:
         allowed: Callable[[int, int], bool] | None = None,
     ):
         self.agenda = Agenda(schedule, seed)
-        view = DeviceMemory(config, memory, allowed)
-        self.dmas = [DmaDevice(self.agenda, view, n) for n in range(config.dma_ports)]
-        units = [config.unit(n) for n, _ in enumerate(config.matrices)]
-        self.matrices = [
-            MatrixDevice(unit, self.agenda, DeviceMemory(unit, memory, allowed), n)
-            for n, unit in enumerate(units)
-        ]
+        dma = DmaBlockConfig.of(config)
+        view = DeviceMemory(dma, memory, allowed)
+        self.dmas = [DmaDevice(self.agenda, view, n) for n in range(dma.ports)]
+        self.matrices = []
+        for number, _ in enumerate(config.matrices):
+            unit = config.unit(number)
+            view = DeviceMemory(DmaBlockConfig.of(unit), memory, allowed)
+            self.matrices.append(MatrixDevice(unit, self.agenda, view, number))
         self.units: dict[str, DmaDevice | MatrixDevice] = {
             numbered(name, number): unit
             for name, units in (("dma", self.dmas), ("matrix", self.matrices))

@@ -5,7 +5,7 @@ import pytest
 from spica.hw.arith.float.multiply_add import MultiplyAddConfig
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.cluster.host_control import Control
-from spica.hw.config import PRESETS
+from spica.hw.config import PRESETS, DmaBlockConfig
 from spica.hw.core.core import Core
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.systolic.processing_element import (
@@ -41,7 +41,7 @@ def test_cells_and_depth_of_an_element(element):
     ("name", "make"),
     [
         ("control", lambda: Control(MATRIX)),
-        ("dma", lambda: Dma(MATRIX)),
+        ("dma", lambda: Dma(DmaBlockConfig.of(MATRIX))),
         ("shared_memory", lambda: SharedMemory(cluster_ports(MATRIX))),
     ],
 )

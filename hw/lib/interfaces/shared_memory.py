@@ -3,7 +3,7 @@
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import SharedMemoryConfig
+from ...config import SharedPortConfig
 from ..streams import ResponseSignature
 
 __all__ = [
@@ -18,12 +18,12 @@ __all__ = [
 ]
 
 
-def wide_write(config: SharedMemoryConfig, size: int) -> data.StructLayout:
+def wide_write(config: SharedPortConfig, size: int) -> data.StructLayout:
     """Return the layout of a wide write: byte address (a multiple of `size`), data, byte mask."""
     return data.StructLayout({"address": config.address_width, "data": 8 * size, "mask": size})
 
 
-def narrow_request(config: SharedMemoryConfig) -> data.StructLayout:
+def narrow_request(config: SharedPortConfig) -> data.StructLayout:
     """Return the layout of a lane's access: word-aligned byte address, read or masked write."""
     return data.StructLayout({"address": config.address_width, "write": 1, "data": 32, "mask": 4})
 
@@ -36,7 +36,7 @@ class WideReadSignature(wiring.Signature):
     stalled: the requester must have room for it.
     """
 
-    def __init__(self, config: SharedMemoryConfig, size: int):
+    def __init__(self, config: SharedPortConfig, size: int):
         self.config = config
         self.size = size
         super().__init__({
@@ -51,7 +51,7 @@ class WideWriteSignature(wiring.Signature):
     Writes are masked by byte. A write is visible to every read accepted in a later cycle.
     """
 
-    def __init__(self, config: SharedMemoryConfig, size: int):
+    def __init__(self, config: SharedPortConfig, size: int):
         self.config = config
         self.size = size
         super().__init__({"request": Out(stream.Signature(wide_write(config, size)))})
@@ -63,7 +63,7 @@ class NarrowSignature(wiring.Signature):
     Every accepted request, reads and writes, is answered `config.read_latency` cycles later.
     """
 
-    def __init__(self, config: SharedMemoryConfig):
+    def __init__(self, config: SharedPortConfig):
         self.config = config
         super().__init__({
             "request": Out(stream.Signature(narrow_request(config))),
@@ -80,7 +80,7 @@ class Direction(enum.Enum, shape=2):
     SPILL = 3  #: accumulator to shared memory
 
 
-def dma_descriptor(config: SharedMemoryConfig) -> data.StructLayout:
+def dma_descriptor(config: SharedPortConfig) -> data.StructLayout:
     """Return the layout of a DMA descriptor: `rows` rows of `bytes` bytes, both 1 or more.
 
     `dram` and `local` are byte addresses of the first row on either side, any alignment in DRAM.

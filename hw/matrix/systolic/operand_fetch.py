@@ -45,7 +45,7 @@ class OperandFetch(wiring.Component):
     -------
     i : In(stream.Signature(fetch_walk(config)))
         Accepted with its last line, so that the next walk follows without a pause.
-    memory : Out(WideReadSignature(config.shared, size))
+    memory : Out(WideReadSignature(config.shared.port, size))
     o : Out(stream.Signature(elements * operand width))
     level : Out(ceil_log2(depth + 1))
         Lines available in consecutive cycles; 0 while blocks are transposed.
@@ -76,7 +76,7 @@ class OperandFetch(wiring.Component):
         )
         super().__init__({
             "i": In(stream.Signature(fetch_walk(config))),
-            "memory": Out(WideReadSignature(config.shared, size)),
+            "memory": Out(WideReadSignature(config.shared.port, size)),
             "o": Out(stream.Signature(elements * self.transposer.width)),
             "level": Out(ceil_log2(depth + 1)),
         })

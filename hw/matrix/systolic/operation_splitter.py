@@ -44,7 +44,7 @@ class OperationSplitter(wiring.Component):
     free : In(1)
     begin : Out(1)
         `i` occupies the slot.
-    load : Out(stream.Signature(dma_descriptor(config.shared)))
+    load : Out(stream.Signature(dma_descriptor(config.shared.port)))
     walk_a, walk_b : Out(stream.Signature(fetch_walk(config)))
     work : Out(stream.Signature(dispatch_work(config)))
 
@@ -66,7 +66,7 @@ class OperationSplitter(wiring.Component):
             "slot": In(SLOT_WIDTH),
             "free": In(1),
             "begin": Out(1),
-            "load": Out(stream.Signature(dma_descriptor(config.shared))),
+            "load": Out(stream.Signature(dma_descriptor(config.shared.port))),
             "walk_a": Out(stream.Signature(fetch_walk(config))),
             "walk_b": Out(stream.Signature(fetch_walk(config))),
             "work": Out(stream.Signature(dispatch_work(config))),

@@ -44,7 +44,7 @@ class Sequencer(wiring.Component):
     -------
     operation : In(stream.Signature(operation(config)))
     a, b : Out(WideReadSignature)
-    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared.port)))
     done : In(ResponseSignature(dma_done))
         Completions; those with even tags belong to other units.
     row, row_valid, weights, weights_valid, or step, step_valid; drain_command, in_flight,
@@ -100,9 +100,9 @@ class Sequencer(wiring.Component):
             operands = {"step": Out(array_step(matrix)), "step_valid": Out(1)}
         super().__init__({
             "operation": In(stream.Signature(operation(config))),
-            "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
-            "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
-            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
+            "a": Out(WideReadSignature(config.shared.port, matrix.a_bytes)),
+            "b": Out(WideReadSignature(config.shared.port, matrix.b_bytes)),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared.port))),
             "done": In(ResponseSignature(dma_done)),
             **operands,
             "drain_command": Out(stream.Signature(drain_command(matrix))),
@@ -234,7 +234,7 @@ class Sequencer(wiring.Component):
 
     def send_descriptors(self, m, dispatch, store):
         """Send load and store descriptors to the DMA, stores first."""
-        m.submodules.descriptors = descriptors = Queue(dma_descriptor(self.config.shared), 2)
+        m.submodules.descriptors = descriptors = Queue(dma_descriptor(self.config.shared.port), 2)
         connect(m, descriptors.o, flipped(self.descriptor))
         m.d.comb += [
             descriptors.i.valid.eq(store.descriptor.valid | dispatch.load.valid),

@@ -47,7 +47,7 @@ class Store(wiring.Component):
         Both have been accepted; the array may continue.
     work : In(store_work(config))
     tag : In(4)
-    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared.port)))
     command : Out(stream.Signature(drain_command(config.matrix)))
 
     """
@@ -66,7 +66,7 @@ class Store(wiring.Component):
             "ready": Out(1),
             "work": In(store_work(config)),
             "tag": In(4),
-            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared.port))),
             "command": Out(stream.Signature(drain_command(matrix_of(config)))),
         })
 

@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.carry_select_halves import carry_select
 from ...lib.interfaces.shared_memory import dma_descriptor
@@ -50,7 +50,7 @@ class AddressGenerator(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -65,7 +65,7 @@ class AddressGenerator(SharedBlock):
     o: stream.Interface
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(dma_descriptor(config.shared))),

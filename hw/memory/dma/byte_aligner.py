@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from .layouts import dma_line, dma_plan, owner_width
 
@@ -36,7 +36,7 @@ def expand_mask(mask):
     return Cat(bit.replicate(8) for bit in mask)
 
 
-def plan_registers(config: ClusterConfig) -> SimpleNamespace:
+def plan_registers(config: DmaBlockConfig) -> SimpleNamespace:
     """Return the registers of the plan in progress."""
     size = config.axi.beat_bytes
     steps_width = bits_for(config.axi.burst_beats + 1)
@@ -69,7 +69,7 @@ class ByteAligner(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -87,7 +87,7 @@ class ByteAligner(SharedBlock):
     o: stream.Interface
     owner: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         plan = dma_plan(config)
         super().__init__({

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import DRAM_BASE, DRAM_END
 from ...lib.carry_select_halves import carry_select
@@ -24,7 +24,7 @@ class DescriptorCheck(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -35,7 +35,7 @@ class DescriptorCheck(SharedBlock):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(dma_request(config))),

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor, dma_done
 from ...lib.merge import Merge
@@ -29,7 +29,7 @@ class DescriptorPort(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -61,10 +61,10 @@ class DescriptorPort(SharedBlock):
     failed: Signal
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         members = {"number": In(port_width(config)), "registers": In(RegisterSignature(8))}
-        if config.matrices:
+        if config.drain_bytes:
             members |= {
                 "descriptor": In(stream.Signature(dma_descriptor(config.shared))),
                 "done": Out(ResponseSignature(dma_done)),
@@ -85,7 +85,7 @@ class DescriptorPort(SharedBlock):
         m = Module()
         config = self.config
         m.submodules.registers = registers = DmaRegisters(config)
-        m.submodules.askers = askers = Merge(dma_request(config), 2 if config.matrices else 1)
+        m.submodules.askers = askers = Merge(dma_request(config), 2 if config.drain_bytes else 1)
         m.submodules.check = check = DescriptorCheck(config)
         m.submodules.load_queue = loads = Queue(dma_work(config), config.dma.queue)
         m.submodules.write_queue = writes = Queue(dma_work(config), config.dma.queue)
@@ -117,7 +117,7 @@ class DescriptorPort(SharedBlock):
         ]
         inputs = [registers.registers.response.valid, self.registers.request.valid]
         inputs += [askers.o.valid, ~check.i.ready, loads.o.valid, writes.o.valid]
-        if config.matrices:
+        if config.drain_bytes:
             inputs.append(self.descriptor.valid)
             self.serve_matrix(m, *matrix)
         m.d.comb += self.busy.eq(Cat(inputs).any())

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from .layouts import dma_retired, dma_work
 from .write_channel import WRITES_IN_FLIGHT
 
@@ -20,7 +20,7 @@ class DescriptorTracker(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -49,7 +49,7 @@ class DescriptorTracker(wiring.Component):
     active: Signal
     done: stream.Interface
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({
             "start": In(1),

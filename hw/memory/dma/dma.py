@@ -7,7 +7,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import numbered
 from ...lib.axi import Axi4Signature
@@ -34,7 +34,7 @@ from .write_port import WritePort
 __all__ = ["Dma", "dma_events"]
 
 
-def dma_events(config: ClusterConfig) -> data.StructLayout:
+def dma_events(config: DmaBlockConfig) -> data.StructLayout:
     """Return the layout of a cycle's events: beats moved, bursts stalled, descriptors completed."""
     names = ("read_beats", "write_beats", "read_wait", "write_wait")
     channels = [f"{name}_{c}" for c in range(config.axi.masters) for name in names]
@@ -65,7 +65,7 @@ class Dma(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -95,16 +95,16 @@ class Dma(SharedBlock):
     error: Signal
     events: data.View
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         axi = config.axi
         members: dict[str, Any] = {
-            numbered("registers", n): In(RegisterSignature(8)) for n in range(config.dma_ports)
+            numbered("registers", n): In(RegisterSignature(8)) for n in range(config.ports)
         }
-        for n, matrix in enumerate(config.matrices):
+        for n, size in enumerate(config.drain_bytes):
             members |= {
                 numbered("descriptor", n): In(stream.Signature(dma_descriptor(config.shared))),
-                numbered("drain", n): In(stream.Signature(8 * matrix.drain_bytes)),
+                numbered("drain", n): In(stream.Signature(8 * size)),
                 numbered("done", n): Out(ResponseSignature(dma_done)),
             }
         bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
@@ -121,7 +121,7 @@ class Dma(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        ports = [self.port(m, number) for number in range(config.dma_ports)]
+        ports = [self.port(m, number) for number in range(config.ports)]
         loads = self.in_turns(m, "loads", [port.load for port in ports])
         writes = self.in_turns(m, "writes", [port.write for port in ports])
 
@@ -131,7 +131,7 @@ class Dma(SharedBlock):
             contexts.append(context)
         m.submodules.store = store = TransferContext(config)
         writers: list[Any] = [store]
-        if config.matrices:
+        if config.drain_bytes:
             m.submodules.drain_writer = drain = DrainWriter(config)
             self.take_results(m, drain)
             writers.append(drain)
@@ -156,7 +156,8 @@ class Dma(SharedBlock):
         for c in range(config.axi.masters):
             axi = getattr(self, f"axi_{c}")
             inputs += [axi.rvalid, axi.bvalid, getattr(self, f"read_{c}").response.valid]
-        inputs += [getattr(self, numbered("drain", n)).valid for n, _ in enumerate(config.matrices)]
+        drains = [getattr(self, numbered("drain", n)) for n, _ in enumerate(config.drain_bytes)]
+        inputs += [drain.valid for drain in drains]
         m.d.comb += self.busy.eq(Cat(inputs).any())
         return m
 
@@ -166,7 +167,7 @@ class Dma(SharedBlock):
         m.submodules[numbered("port", number)] = port
         connect(m, flipped(getattr(self, numbered("registers", number))), port.registers)
         m.d.comb += port.number.eq(number)
-        if self.config.matrices:
+        if self.config.drain_bytes:
             connect(m, flipped(getattr(self, numbered("descriptor", number))), port.descriptor)
             connect(m, port.done, flipped(getattr(self, numbered("done", number))))
         return port
@@ -186,9 +187,9 @@ class Dma(SharedBlock):
     def take_results(self, m, writer):
         """Connect the results of the matrix unit that drains to the writer."""
         with m.Switch(writer.unit):
-            for number, _ in enumerate(self.config.matrices):
+            for number, _ in enumerate(self.config.drain_bytes):
                 drain = getattr(self, numbered("drain", number))
-                with m.Case(number) if self.config.more_matrices else m.Default():
+                with m.Case(number) if len(self.config.drain_bytes) > 1 else m.Default():
                     m.d.comb += [
                         writer.drain.payload.eq(drain.payload),
                         writer.drain.valid.eq(drain.valid),

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.carry_select_halves import carry_select
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
@@ -48,7 +48,7 @@ class DrainAddressGenerator(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -65,7 +65,7 @@ class DrainAddressGenerator(SharedBlock):
     o: stream.Interface
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(dma_descriptor(config.shared))),
@@ -111,7 +111,7 @@ class DrainAddressGenerator(SharedBlock):
 
     def beat_bytes(self, m) -> Value:
         """Return the bytes of a beat of the descriptor in progress."""
-        sizes = [matrix.drain_bytes for matrix in self.config.matrices]
+        sizes = self.config.drain_bytes
         if len(set(sizes)) == 1:
             return Const(sizes[0])
         beat = Signal(8, reset_less=True)

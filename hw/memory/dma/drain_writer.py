@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.shared_memory import Direction
 from .byte_aligner import bytes_from, rotate_bytes
@@ -29,7 +29,7 @@ class DrainWriter(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -56,9 +56,9 @@ class DrainWriter(SharedBlock):
     failed: Signal
     active: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
-        widest = max(matrix.drain_bytes for matrix in config.matrices)
+        widest = max(config.drain_bytes)
         lines = {
             f"{kind}_{c}": Out(stream.Signature(dma_line(config)))
             for kind in ("line", "spill")

@@ -5,7 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue
 from .address_generator import AddressGenerator
@@ -17,7 +17,7 @@ __all__ = ["TransferContext", "master_of"]
 SEGMENTS_AHEAD = 4
 
 
-def master_of(config: ClusterConfig, address):
+def master_of(config: DmaBlockConfig, address):
     """Return the AXI master of a DRAM address."""
     low = exact_log2(config.axi.interleave_bytes)
     return address[low : low + exact_log2(config.axi.masters)]
@@ -31,7 +31,7 @@ class TransferContext(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -50,7 +50,7 @@ class TransferContext(SharedBlock):
     failed: Signal
     active: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         segments = {
             f"segment_{c}": Out(stream.Signature(dma_segment(config)))

@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from .layouts import port_width
 
@@ -18,7 +18,7 @@ class LoadOrder(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
         A cluster with several ports of the DMA.
 
     Members
@@ -45,7 +45,7 @@ class LoadOrder(SharedBlock):
     retires: Signal
     taken: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         contexts = config.dma.contexts
         super().__init__({

@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.shared_memory import WideReadSignature
 from ...lib.streams import Queue
@@ -16,7 +16,7 @@ from .layouts import dma_segment
 __all__ = ["ReadAheadBuffer", "lines_ahead"]
 
 
-def lines_ahead(config: ClusterConfig) -> int:
+def lines_ahead(config: DmaBlockConfig) -> int:
     """Return the lines that cover a round trip through shared memory and the queue."""
     return config.shared.read_latency + 3
 
@@ -30,7 +30,7 @@ class ReadAheadBuffer(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -43,7 +43,7 @@ class ReadAheadBuffer(SharedBlock):
     read: Any
     o: stream.Interface
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({
             "segment": In(stream.Signature(dma_segment(config))),

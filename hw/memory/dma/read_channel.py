@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.merge import Merge
 from ...lib.streams import Queue
@@ -38,7 +38,7 @@ class ReadChannel(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -59,7 +59,7 @@ class ReadChannel(SharedBlock):
     failed: Signal
     waits: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         beat = data.StructLayout({"data": config.axi.data_width, "error": 1})
         segments = {

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import DMA
 from ...lib.interfaces.shared_memory import Direction
@@ -26,7 +26,7 @@ class DmaRegisters(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -43,7 +43,7 @@ class DmaRegisters(SharedBlock):
     retired: Any
     failed: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({
             "registers": In(RegisterSignature(8)),

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.shared_memory import WideReadSignature
 from ...lib.streams import Queue
@@ -37,7 +37,7 @@ class WriteChannel(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -57,7 +57,7 @@ class WriteChannel(SharedBlock):
     beat: stream.Interface
     responded: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         size = config.axi.beat_bytes
         self.beat_layout = data.StructLayout({"data": 8 * size, "mask": size, "last": 1})
@@ -75,7 +75,7 @@ class WriteChannel(SharedBlock):
         config = self.config
         size = config.axi.beat_bytes
         m.submodules.addresses = addresses = Queue(burst_request, 4)
-        ahead = BEATS_AHEAD_OF_MULTIPLEXER if config.cores else BEATS_AHEAD
+        ahead = BEATS_AHEAD_OF_MULTIPLEXER if config.is_multiplexed else BEATS_AHEAD
         m.submodules.beats = beats = Queue(self.beat_layout, ahead)
         m.submodules.plans = plans = Queue(dma_plan(config), lines_ahead(config))
         m.submodules.reader = reader = ReadAheadBuffer(config)

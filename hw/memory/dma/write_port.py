@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import ClusterConfig
+from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.shared_memory import WideWriteSignature
 from ...lib.merge import Merge
@@ -30,7 +30,7 @@ class WritePort(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
 
     Members
     -------
@@ -45,7 +45,7 @@ class WritePort(SharedBlock):
     write: Any
     finished: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: DmaBlockConfig):
         self.config = config
         line = dma_line(config)
         super().__init__({

@@ -70,7 +70,7 @@ class DataMemoryUnit(SharedBlock):
     request : In(stream.Signature(data_request_layout(config.core)))
     response : Out(ResponseSignature(data_response_layout(config.core)))
     line_read, line, line_write, line_written, invalidate, events : see `DataCache`
-    narrow_{p} : Out(NarrowSignature(config.shared))
+    narrow_{p} : Out(NarrowSignature(config.shared.port))
         To shared memory.
     device : Out(RegisterSignature(14))
         To registers of units, by byte addresses in their window.
@@ -113,7 +113,7 @@ class DataMemoryUnit(SharedBlock):
             "busy": Out(1),
         }
         for p in range(config.core_shared_ports):
-            ports[f"narrow_{p}"] = Out(NarrowSignature(config.shared))
+            ports[f"narrow_{p}"] = Out(NarrowSignature(config.shared.port))
         super().__init__(ports)
 
     def build(self, platform):

@@ -109,7 +109,7 @@ class MemoryUnit(SharedBlock):
             }
             | {f"axi_{c}": Out(bus) for c in range(axi.masters)}
             | {
-                f"narrow_{p}": Out(NarrowSignature(config.shared))
+                f"narrow_{p}": Out(NarrowSignature(config.shared.port))
                 for p in range(config.core_shared_ports)
             }
         )

@@ -39,7 +39,7 @@ class SharedLanes(SharedBlock):
     i : In(stream.Signature(group_layout(config)))
     pause : In(1)
         No further group is accepted.
-    port_0, port_1, … : Out(NarrowSignature(config.shared))
+    port_0, port_1, … : Out(NarrowSignature(config.shared.port))
     o : Out(ResponseSignature(data_response_layout(config.core)))
     busy : Out(1)
         Lanes wait or are in flight.
@@ -60,7 +60,7 @@ class SharedLanes(SharedBlock):
                 "o": Out(ResponseSignature(data_response_layout(core_of(config)))),
                 "busy": Out(1),
             }
-            | {f"port_{p}": Out(NarrowSignature(config.shared)) for p in range(self.ports)}
+            | {f"port_{p}": Out(NarrowSignature(config.shared.port)) for p in range(self.ports)}
         )
 
     def build(self, platform):

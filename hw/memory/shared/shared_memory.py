@@ -85,9 +85,9 @@ class SharedMemory(SharedBlock):
 
     Members
     -------
-    read_{i} : In(WideReadSignature(memory, read_sizes[i]))
-    write_{i} : In(WideWriteSignature(memory, write_sizes[i]))
-    narrow_{n} : In(NarrowSignature(memory))
+    read_{i} : In(WideReadSignature(memory.port, read_sizes[i]))
+    write_{i} : In(WideWriteSignature(memory.port, write_sizes[i]))
+    narrow_{n} : In(NarrowSignature(memory.port))
         The response to a lane's write carries no valid data.
     busy : Out(1)
         A request waits, or a response is in flight.
@@ -102,11 +102,11 @@ class SharedMemory(SharedBlock):
         memory = config.memory
         members = {}
         for i, size in enumerate(config.read_sizes):
-            members[f"read_{i}"] = In(WideReadSignature(memory, size))
+            members[f"read_{i}"] = In(WideReadSignature(memory.port, size))
         for i, size in enumerate(config.write_sizes):
-            members[f"write_{i}"] = In(WideWriteSignature(memory, size))
+            members[f"write_{i}"] = In(WideWriteSignature(memory.port, size))
         for n in range(memory.narrow_ports):
-            members[f"narrow_{n}"] = In(NarrowSignature(memory))
+            members[f"narrow_{n}"] = In(NarrowSignature(memory.port))
         super().__init__(members | {"busy": Out(1), "events": Out(shared_events(config))})
 
     def names(self, kind: str) -> list[str]:

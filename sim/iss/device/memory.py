@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import DmaBlockConfig
 from ....hw.isa.memory_map import SHARED_BASE
 from ....hw.lib.interfaces.shared_memory import Direction
 from ...golden.memory.dma.dma import DmaDescriptor, is_refused, run_descriptor
@@ -46,7 +46,8 @@ class DeviceMemory:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : DmaBlockConfig
+        Its first port is that of the unit.
     memory : Memory
     allowed : callable or None
         ``allowed(address, nbytes)``: whether this DRAM may be accessed; None allows all of it.
@@ -55,7 +56,7 @@ class DeviceMemory:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: DmaBlockConfig,
         memory: Memory,
         allowed: Callable[[int, int], bool] | None,
     ):

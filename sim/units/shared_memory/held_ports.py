@@ -78,9 +78,9 @@ class HeldPorts(wiring.Component):
     def signature_of(self, name: str, size: int):
         """Return the signature of a port."""
         if name.startswith("narrow"):
-            return NarrowSignature(self.config.memory)
+            return NarrowSignature(self.config.memory.port)
         kind = WideReadSignature if name.startswith("read") else WideWriteSignature
-        return kind(self.config.memory, size)
+        return kind(self.config.memory.port, size)
 
     def add_port(self, m: Module, name: str, signature, memory) -> Value:
         """Add the register of a port; return the bit of `done`."""

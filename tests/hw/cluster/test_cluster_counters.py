@@ -8,7 +8,7 @@ from amaranth import Signal
 from amaranth.lib import data
 
 from spica.hw.cluster.counters import Counters, counter_table
-from spica.hw.config import PRESETS, SharedMemoryConfig
+from spica.hw.config import PRESETS, DmaBlockConfig, SharedMemoryConfig
 from spica.hw.isa.memory_map import COUNTERS_END
 from spica.hw.matrix.matrix_unit import matrix_unit_events
 from spica.hw.memory.dma.dma import dma_events
@@ -121,7 +121,7 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
     known = {
         **dict.fromkeys((f"matrix{n or ''}" for n in range(4)), matrix_unit_events),
         "shared": shared_events(cluster_ports(config)),
-        "dma": dma_events(config),
+        "dma": dma_events(DmaBlockConfig.of(config)),
         "l2": data.StructLayout(dict.fromkeys(EVENTS, 1)),
     }
     if config.cores:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from amaranth import Cat, EnableInserter, Module
 from amaranth.lib.wiring import connect
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import ClusterConfig, DmaBlockConfig
 from spica.hw.isa.memory_map import DMA, numbered
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
@@ -166,7 +166,7 @@ class DmaBench:
         self.config = config
         self.rng = random.Random(seed)
         self.stall = stall
-        self.dut = Dma(config)
+        self.dut = Dma(DmaBlockConfig.of(config))
         self.dram, self.local = SparseMemory(), SparseMemory()
         self.masters = [
             AxiMemory(

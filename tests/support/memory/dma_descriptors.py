@@ -71,7 +71,7 @@ def fill_memories(bench, descriptors, rng):
     """Fill sources, and the surroundings of destinations, with random bytes."""
     bench.local.write(0, rng.randbytes(bench.config.shared.size))
     for descriptor in descriptors:
-        if not is_refused(bench.config, descriptor) and descriptor.direction != SPILL:
+        if not is_refused(bench.dut.config, descriptor) and descriptor.direction != SPILL:
             for i in range(descriptor.rows):
                 bench.dram.write(
                     descriptor.dram + i * descriptor.dram_pitch - 40,
@@ -96,18 +96,17 @@ def check_descriptors(config, *descriptors_of_units, seed, stall, **dram):
         rng,
     )
     expected_dram, expected_local = copy.deepcopy(bench.dram), copy.deepcopy(bench.local)
-    refused = []
+    refused, dma = [], bench.dut.config
     for number, descriptors in enumerate(descriptors_of_units):
-        unit = config.unit(number)
         refused.append([])
         for descriptor in descriptors:
             beats = []
             if descriptor.direction in (DRAIN, SPILL):
-                count = drain_beats(unit, descriptor)
-                beats = [rng.randbytes(unit.matrix.drain_bytes) for _ in range(count)]
+                count, size = drain_beats(dma, descriptor, number), dma.drain_bytes[number]
+                beats = [rng.randbytes(size) for _ in range(count)]
             bench.units[number].beats.extend(beats)
             refused[-1].append(
-                run_descriptor(unit, descriptor, expected_dram, expected_local, beats)
+                run_descriptor(dma, descriptor, expected_dram, expected_local, beats, number)
             )
     bench.run_descriptors(
         *descriptors_of_units, timeout=5_000 + 1_000 * sum(map(len, descriptors_of_units))

@@ -14,7 +14,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import ClusterConfig, DmaBlockConfig
 from spica.hw.isa.memory_map import DMA, MATRIX, SHARED_BASE, unit_bases
 from spica.sim.iss.program_bench import END, START
 from support.programs.placed_program import PlacedProgram
@@ -167,7 +167,8 @@ class ClusterStress:
         """Return the jobs of the engines in an epoch."""
         config, rng = self.config, self.rng
         found = [matrix_errand(config, n, 3, shared, dram) for n, _ in enumerate(config.matrices)]
-        found += [dma_errand(config, n, 8, shared, dram) for n in range(config.dma_ports)]
+        ports = range(DmaBlockConfig.of(config).ports)
+        found += [dma_errand(config, n, 8, shared, dram) for n in ports]
         rng.shuffle(found)
         return found
 

@@ -7,7 +7,7 @@ import pytest
 from spica.hw.cluster.artifacts import sizes
 from spica.hw.cluster.cluster import gated_domains
 from spica.hw.cluster.counters import counter_table
-from spica.hw.config import PRESETS
+from spica.hw.config import PRESETS, DmaBlockConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, MATRIX_STRIDE, numbered
 from spica.hw.memory.shared.shared_memory import cluster_ports, port_names
 from spica.sim.harness.error_registers import describe_faults, fault_registers
@@ -38,7 +38,8 @@ def test_names_of_everything():
 def test_a_unit_sees_itself_alone():
     assert HETERO.unit(0) == PRESETS["tiny_matrix"]
     assert HETERO.unit(1).matrix == HETERO.more_matrices[0]
-    assert HETERO.unit(1).dma_ports == 1 and HETERO.dma_ports == 2
+    ports = [DmaBlockConfig.of(config).ports for config in (HETERO.unit(1), HETERO)]
+    assert ports == [1, 2]
 
 
 @pytest.mark.parametrize("seed", range(4))

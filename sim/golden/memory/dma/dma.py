@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from .....hw.config import ClusterConfig
+from .....hw.config import DmaBlockConfig
 from .....hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .....hw.lib.interfaces.shared_memory import Direction
 
@@ -70,7 +70,7 @@ class DmaDescriptor:
     tag: int = 0
 
 
-def is_refused(config: ClusterConfig, descriptor: DmaDescriptor) -> bool:
+def is_refused(config: DmaBlockConfig, descriptor: DmaDescriptor) -> bool:
     """Return whether a descriptor is empty or leaves memory on either side."""
     rows, width = descriptor.rows, descriptor.bytes
     if not rows or not width:
@@ -88,19 +88,20 @@ def is_refused(config: ClusterConfig, descriptor: DmaDescriptor) -> bool:
     )
 
 
-def drain_beats(config: ClusterConfig, descriptor: DmaDescriptor) -> int:
-    """Return the number of beats of the matrix unit that a descriptor consumes."""
+def drain_beats(config: DmaBlockConfig, descriptor: DmaDescriptor, unit: int = 0) -> int:
+    """Return the number of beats of matrix unit `unit` that a descriptor consumes."""
     if not descriptor.rows or not descriptor.bytes or not descriptor.block:
         return 0
-    assert config.matrix is not None
     blocks = -(-descriptor.bytes // descriptor.block)
-    return blocks * descriptor.rows * -(-descriptor.block // config.matrix.drain_bytes)
+    return blocks * descriptor.rows * -(-descriptor.block // config.drain_bytes[unit])
 
 
-def run_descriptor(config: ClusterConfig, descriptor: DmaDescriptor, dram, local, beats=()) -> bool:
+def run_descriptor(
+    config: DmaBlockConfig, descriptor: DmaDescriptor, dram, local, beats=(), unit: int = 0
+) -> bool:
     """Execute one descriptor on `dram` and `local`; return whether it was refused.
 
-    `beats` are the results of the matrix unit for a DRAIN or SPILL, `drain_bytes` each.
+    `beats` are the results of matrix unit `unit` for a DRAIN or SPILL, its `drain_bytes` each.
     """
     if is_refused(config, descriptor):
         return True
@@ -119,7 +120,6 @@ def run_descriptor(config: ClusterConfig, descriptor: DmaDescriptor, dram, local
             row = local.read(descriptor.local + i * descriptor.local_pitch, descriptor.bytes)
             dram.write(descriptor.dram + i * descriptor.dram_pitch, row)
     else:
-        assert config.matrix is not None
         spills = descriptor.direction == Direction.SPILL
         memory = local if spills else dram
         start, pitch = (
@@ -130,7 +130,7 @@ def run_descriptor(config: ClusterConfig, descriptor: DmaDescriptor, dram, local
         left = iter(beats)
         for column in range(0, descriptor.bytes, descriptor.block):
             for i in range(descriptor.rows):
-                size = -(-descriptor.block // config.matrix.drain_bytes)
+                size = -(-descriptor.block // config.drain_bytes[unit])
                 row = b"".join(next(left) for _ in range(size))
                 valid = min(descriptor.block, descriptor.bytes - column)
                 memory.write(start + i * pitch + column, row[:valid])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from amaranth.back import rtlil
 
-from spica.hw.config import PRESETS
+from spica.hw.config import PRESETS, DmaBlockConfig
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.sim.golden.memory.dma.dma import DmaDescriptor
@@ -20,7 +20,7 @@ MATRIX = PRESETS["matrix"]
 @pytest.fixture(scope="module", autouse=True)
 def convert():
     """Convert first: a combinational loop would hang the simulator."""
-    rtlil.convert(Dma(TINY), name="dma", emit_src=False)
+    rtlil.convert(Dma(DmaBlockConfig.of(TINY)), name="dma", emit_src=False)
 
 
 def variant(config=TINY, **parts):

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from spica.hw.config import PRESETS, DmaConfig
+from spica.hw.config import PRESETS, DmaBlockConfig, DmaConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.shared_memory import Direction
@@ -17,6 +17,7 @@ from support.memory.dma_descriptors import SOURCE, TARGET, check_descriptors
 
 LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
 TINY = PRESETS["tiny_matrix"]
+TINY_DMA = DmaBlockConfig.of(TINY)
 MATRIX = PRESETS["matrix"]
 
 
@@ -52,7 +53,7 @@ def test_largest_pitches_and_the_ends_of_memory():
         direction=SPILL, local=size - 3000, local_pitch=2992, rows=2, bytes=8, block=8
     )
     for descriptors in (loads, writes, [spill]):
-        assert not any(is_refused(TINY, descriptor) for descriptor in descriptors)
+        assert not any(is_refused(TINY_DMA, descriptor) for descriptor in descriptors)
         check_descriptors(TINY, descriptors, seed=0, stall=0.0, latency=3)
 
 
@@ -76,7 +77,7 @@ def test_refused_jobs_touch_nothing():
         replace(good, direction=SPILL, dram=0, local=size - 16, block=8),
     ]
     expected = [descriptor is not good and k != 13 for k, descriptor in enumerate(descriptors)]
-    assert [is_refused(TINY, descriptor) for descriptor in descriptors] == expected
+    assert [is_refused(TINY_DMA, descriptor) for descriptor in descriptors] == expected
     check_descriptors(TINY, descriptors, seed=0, stall=0.2, latency=3)
 
 
@@ -96,7 +97,7 @@ def test_axi_errors_are_reported_and_the_next_job_is_done(direction):
     failing = SOURCE + 3 * 200 + 64
     bench = DmaBench(TINY, latency=5, response=lambda at: 2 if at // 64 == failing // 64 else 0)
     if direction == DRAIN:
-        bench.beats.extend(bytes([k % 255 + 1]) * 8 for k in range(2 * drain_beats(TINY, bad)))
+        bench.beats.extend(bytes([k % 255 + 1]) * 8 for k in range(2 * drain_beats(TINY_DMA, bad)))
     bench.run_descriptors([bad, good])
     assert [(done["tag"], done["error"]) for done in bench.done] == [(1, 1), (2, 0)]
 
@@ -191,7 +192,7 @@ def test_a_clock_withheld_while_idle_changes_nothing():
 
 
 def test_an_idle_dma_is_not_busy_and_has_no_events():
-    dut = Dma(TINY)
+    dut = Dma(TINY_DMA)
     seen = []
 
     async def bench(ctx):
@@ -211,7 +212,7 @@ def test_first_burst_goes_out_after_the_check():
     descriptor = DmaDescriptor(
         direction=LOAD, dram=SOURCE, dram_pitch=64, rows=5, bytes=64, local_pitch=64
     )
-    dut = Dma(TINY)
+    dut = Dma(TINY_DMA)
 
     async def bench(ctx):
         ctx.set(dut.descriptor.payload, asdict(descriptor))
@@ -228,7 +229,7 @@ def test_first_burst_goes_out_after_the_check():
 
 
 def test_each_part_is_emitted_once():
-    emission = emit(Dma(MATRIX), "dma")
+    emission = emit(Dma(DmaBlockConfig.of(MATRIX)), "dma")
     modules = {module.component: module.instances for module in emission.modules}
     assert modules["ByteAligner"] == 2 * MATRIX.axi.masters
     assert modules["TransferContext"] == MATRIX.dma.contexts + 1

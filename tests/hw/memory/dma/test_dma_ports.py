@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from amaranth.back import rtlil
 
-from spica.hw.config import PRESETS, DmaConfig, MatrixConfig
+from spica.hw.config import PRESETS, DmaBlockConfig, DmaConfig, MatrixConfig
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.dma.load_order import LoadOrder
@@ -30,7 +30,7 @@ FOUR = replace(
 def convert():
     """Convert first: a combinational loop would hang the simulator."""
     for config in (HETERO, FOUR):
-        rtlil.convert(Dma(config), name="dma", emit_src=False)
+        rtlil.convert(Dma(DmaBlockConfig.of(config)), name="dma", emit_src=False)
 
 
 def descriptors_of(config, rng, directions, count):
@@ -146,7 +146,7 @@ def test_a_drain_waits_for_no_loads_of_another_port():
 def test_load_order():
     """Against a list: loads of one port complete in the order in which they started."""
     config = FOUR
-    dut = LoadOrder(config)
+    dut = LoadOrder(DmaBlockConfig.of(config))
     rng = random.Random(1)
 
     async def bench(ctx):
@@ -186,4 +186,4 @@ def test_load_order():
 
 @pytest.mark.parametrize("config", [HETERO, FOUR], ids=["two", "four"])
 def test_depth(config):
-    assert measure(Dma(config), "dma").depth <= 60
+    assert measure(Dma(DmaBlockConfig.of(config)), "dma").depth <= 60

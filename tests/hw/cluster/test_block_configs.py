@@ -1,0 +1,151 @@
+"""Blocks of a cluster keep module name and text if a config field changes that is not their own."""
+
+from collections import Counter
+from fnmatch import fnmatchcase
+from functools import cache
+
+import pytest
+from amaranth import Module
+from amaranth.hdl import Fragment
+
+from spica.hw.cluster.cluster import Cluster
+from spica.hw.config import PRESETS
+from spica.hw.emit.amaranth_patches import patched_amaranth
+from spica.hw.emit.emitter import Emitter
+from spica.hw.emit.shared_block import EmissionPlatform, SharedBlock, module_name
+from support.cluster.config_changes import changed, field_paths
+
+#: Fields that set the widths of the AXI ids of a core, and those of a slice's requesters.
+CORE_IDS = {"core.l1?.mshrs"}
+REQUESTER_IDS = CORE_IDS | {"axi.id_width", "cores"}
+#: Fields of matrix units that set the sizes of their ports.
+DRAINS = {"matrix", "more_matrices", "*.columns"}
+OPERANDS = {"*.rows", "*.operand"}
+
+#: Fields that each block may depend on, by class, and by number if the class has several configs.
+OWN = {
+    "Dma": {"dma.*", "axi.*", "shared.size", "shared.read_latency", *DRAINS},
+    "SharedMemory": {
+        *("shared.*", "axi.masters", "axi.data_width", *DRAINS, *OPERANDS),
+        *("cores", "core.threads", "core.memory_lanes", "core.shared_ports"),
+    },
+    "AxiMux": {"axi.data_width", *REQUESTER_IDS},
+    "L2Slice": {"l2.*", "axi.masters", "axi.data_width", *REQUESTER_IDS},
+}
+
+#: Fields without another legal value, the others unchanged.
+FIXED = {
+    "cores": "no cores without their config",
+    "core": "no config of cores without cores",
+    "core.tensor": "not in RTL",
+    "core.l1d.prefetch": "data is not prefetched",
+    "more_matrices": "none without a first unit",
+    "axi.data_width": "largest that a line of shared memory holds, smallest that holds results",
+    "axi.interleave_bytes": "equal to `l2.line_bytes` with cores",
+    "l2.line_bytes": "equal to `axi.interleave_bytes` with cores",
+}
+
+LARGE = ("core", "virgo", "virgo_hetero")
+WITH_SLOW_LARGE = [
+    pytest.param(preset, marks=pytest.mark.slow) if preset in LARGE else preset
+    for preset in PRESETS
+]
+
+
+class Recorder(EmissionPlatform):
+    """Platform that records the blocks of a top, without building them."""
+
+    simulated = False
+
+    def __init__(self):
+        self.blocks: dict[str, SharedBlock] = {}
+        self.numbers: Counter[str] = Counter()
+
+    def instance(self, block: SharedBlock):
+        """Record `block`, numbered if its class has several configs."""
+        if module_name(block) not in map(module_name, self.blocks.values()):
+            kind = type(block).__name__
+            self.blocks[f"{kind} {self.numbers[kind]}" if self.numbers[kind] else kind] = block
+            self.numbers[kind] += 1
+        return Module()
+
+    def macro(self, shape):
+        """Keep memories."""
+
+
+def blocks_of(config) -> dict[str, SharedBlock]:
+    """Return the blocks of a cluster."""
+    recorder = Recorder()
+    Fragment.get(Cluster(config), recorder)
+    return recorder.blocks
+
+
+def owns(block: str, path: str) -> bool:
+    """Return whether a block may depend on a field."""
+    return any(fnmatchcase(path, pattern) for pattern in OWN[block])
+
+
+def text_of(block: SharedBlock) -> dict[str, str]:
+    """Return the text of each module of a block."""
+    emitter = Emitter()
+    with patched_amaranth():
+        emitter.instance(block)
+    return emitter.modules
+
+
+@cache
+def renamed_blocks(preset: str) -> dict[str, set[str]]:
+    """Return the blocks whose module name changes with a field, for each field of a preset."""
+    before, renamed = blocks_of(PRESETS[preset]), {}
+    for path in field_paths(PRESETS[preset]):
+        other = changed(PRESETS[preset], path)
+        if other is None:
+            assert path in FIXED
+            continue
+        after = blocks_of(other)
+        renamed[path] = {
+            name
+            for name, block in before.items()
+            if name not in after or module_name(after[name]) != module_name(block)
+        }
+    return renamed
+
+
+def foreign_fields(block: str, preset: str) -> list[str]:
+    """Return the fields of a preset that are not a block's own."""
+    return [path for path in field_paths(PRESETS[preset]) if not owns(block, path)]
+
+
+@pytest.mark.parametrize("preset", WITH_SLOW_LARGE)
+def test_names_change_with_own_fields_only(preset):
+    foreign = [
+        (path, block)
+        for path, blocks in renamed_blocks(preset).items()
+        for block in blocks & OWN.keys()
+        if not owns(block, path)
+    ]
+    assert not foreign
+
+
+def test_every_own_field_matters():
+    """No pattern of `OWN` is wider than the block: some field it matches renames the block."""
+    found = [*renamed_blocks("tiny").items(), *renamed_blocks("tiny_hetero").items()]
+    idle = [
+        (block, pattern)
+        for block, patterns in OWN.items()
+        for pattern in patterns
+        if not any(fnmatchcase(path, pattern) and block in renamed for path, renamed in found)
+    ]
+    assert not idle
+
+
+@pytest.mark.parametrize("block", OWN)
+def test_text_is_independent_of_all_other_fields(block):
+    preset = "tiny_hetero" if block[-1].isdigit() else "tiny"
+    config, fields = PRESETS[preset], foreign_fields(block, preset)
+    other = config
+    for path in fields:
+        other = changed(other, path) or other
+    before, after = blocks_of(config)[block], blocks_of(other)[block]
+    assert before is not after
+    assert text_of(before) == text_of(after)
