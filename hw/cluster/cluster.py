@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import ClusterConfig, DmaBlockConfig
+from ..config import ClusterConfig, DmaBlockConfig, MatrixUnitConfig
 from ..config.rtl_support import require_rtl
 from ..core.core import Core
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH, numbered
@@ -106,7 +106,7 @@ class Cluster(wiring.Component):
             "shared": SharedMemory(cluster_ports(config)),
         }
         for number, _ in enumerate(config.matrices):
-            blocks[numbered("matrix", number)] = MatrixUnit(config.unit(number))
+            blocks[numbered("matrix", number)] = MatrixUnit(MatrixUnitConfig.of(config, number))
         for domain, block in blocks.items():
             m.submodules[domain] = DomainRenamer(domain)(block)
             m.d.comb += getattr(self, f"{domain}_busy").eq(block.busy | ResetSignal(domain))

@@ -1,7 +1,7 @@
 """Configurations: frozen, keyword-only, checked when built; derived sizes are properties."""
 
 from .arrays import ARRAYS
-from .blocks import DmaBlockConfig
+from .blocks import DmaBlockConfig, MatrixUnitConfig
 from .cache import CacheConfig
 from .cluster import MOST_MATRICES, ClusterConfig
 from .core import CoreConfig
@@ -23,6 +23,7 @@ __all__ = [
     "DmaConfig",
     "L2Config",
     "MatrixConfig",
+    "MatrixUnitConfig",
     "SharedMemoryConfig",
     "SharedPortConfig",
 ]

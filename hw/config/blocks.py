@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from .cluster import ClusterConfig
+from .matrix import MatrixConfig
 from .memory import AxiConfig, DmaConfig, SharedPortConfig
 
-__all__ = ["DmaBlockConfig"]
+__all__ = ["DmaBlockConfig", "MatrixUnitConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,3 +46,27 @@ class DmaBlockConfig:
     def ports(self) -> int:
         """Descriptor ports, each with a block of registers: one per matrix unit, at least one."""
         return max(1, len(self.drain_bytes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixUnitConfig:
+    """A matrix unit and the shared memory it reads.
+
+    Parameters
+    ----------
+    matrix : MatrixConfig
+    shared : SharedPortConfig
+
+    """
+
+    matrix: MatrixConfig
+    shared: SharedPortConfig
+
+    @classmethod
+    def of(cls, cluster: ClusterConfig, number: int = 0) -> "MatrixUnitConfig":
+        """Return the config of matrix unit `number` of a cluster."""
+        if number >= len(cluster.matrices):
+            raise ValueError(
+                f"number of a matrix unit must be below {len(cluster.matrices)}, not {number}"
+            )
+        return cls(matrix=cluster.matrices[number], shared=cluster.shared.port)

@@ -6,13 +6,12 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import ClusterConfig
+from ..config import MatrixUnitConfig
 from ..emit.shared_block import SharedBlock
 from ..lib.interfaces.shared_memory import WideReadSignature, dma_descriptor, dma_done
 from ..lib.register_bus import RegisterSignature
 from ..lib.streams import ResponseSignature
 from .command.command_port import Command
-from .operation import matrix_of
 from .systolic.matrix_array import MatrixArray, matrix_events
 from .systolic.sequencer import Sequencer
 from .systolic.systolic_issue import issue_events
@@ -32,17 +31,16 @@ class MatrixUnit(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        A cluster with a matrix unit.
+    config : MatrixUnitConfig
 
     Members
     -------
     registers : In(RegisterSignature(8))
-    a, b : Out(WideReadSignature(config.shared.port, a_bytes)), and with b_bytes
+    a, b : Out(WideReadSignature(config.shared, a_bytes)), and with b_bytes
     drain : Out(stream.Signature(8 * drain_bytes))
         Results in the order of the DRAIN and SPILL descriptors: per column block all its rows.
         Each row has `columns` results, also if the matrix is narrower.
-    descriptor : Out(stream.Signature(dma_descriptor(config.shared.port)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     done : In(ResponseSignature(dma_done))
     busy : Out(1)
     error : Out(1)
@@ -61,15 +59,15 @@ class MatrixUnit(SharedBlock):
     error: Signal
     events: data.View
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MatrixUnitConfig):
         self.config = config
-        matrix = matrix_of(config)
+        matrix = config.matrix
         super().__init__({
             "registers": In(RegisterSignature(8)),
-            "a": Out(WideReadSignature(config.shared.port, matrix.a_bytes)),
-            "b": Out(WideReadSignature(config.shared.port, matrix.b_bytes)),
+            "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
+            "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
             "drain": Out(stream.Signature(8 * matrix.drain_bytes)),
-            "descriptor": Out(stream.Signature(dma_descriptor(config.shared.port))),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "done": In(ResponseSignature(dma_done)),
             "busy": Out(1),
             "error": Out(1),
@@ -79,7 +77,7 @@ class MatrixUnit(SharedBlock):
     def build(self, platform):
         m = Module()
         m.submodules.command = command = Command(self.config)
-        m.submodules.array = array = MatrixArray(matrix_of(self.config))
+        m.submodules.array = array = MatrixArray(self.config.matrix)
         m.submodules.sequencer = sequencer = Sequencer(
             self.config,
             write_latency=array.write_latency,

@@ -5,19 +5,12 @@ from dataclasses import dataclass
 from amaranth.lib import data
 from amaranth.utils import bits_for, exact_log2
 
-from ..config import ClusterConfig, MatrixConfig
+from ..config import MatrixUnitConfig
 
-__all__ = ["OperationLimits", "matrix_of", "operation", "output_groups"]
+__all__ = ["OperationLimits", "operation", "output_groups"]
 
 FIELD_MAXIMUM = 65535  # of rows and of bytes in a DMA descriptor
 ACCUMULATOR_ELEMENT = 4  # bytes
-
-
-def matrix_of(config: ClusterConfig) -> MatrixConfig:
-    """Return the matrix unit of a cluster that has one."""
-    if config.matrix is None:
-        raise ValueError("matrix must be set to build a matrix unit, not none")
-    return config.matrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,27 +19,26 @@ class OperationLimits:
 
     Parameters
     ----------
-    config : ClusterConfig
-        A cluster with a matrix unit.
+    config : MatrixUnitConfig
 
     """
 
-    config: ClusterConfig
+    config: MatrixUnitConfig
 
     @property
     def a_lines(self) -> int:
         """Size of shared memory in reads of A."""
-        return self.config.shared.size // matrix_of(self.config).a_bytes
+        return self.config.shared.size // self.config.matrix.a_bytes
 
     @property
     def b_lines(self) -> int:
         """Size of shared memory in reads of B."""
-        return self.config.shared.size // matrix_of(self.config).b_bytes
+        return self.config.shared.size // self.config.matrix.b_bytes
 
     @property
     def i_blocks(self) -> int:
         """Most blocks of rows of C: limited by the accumulator and by a DMA row of A^T."""
-        matrix = matrix_of(self.config)
+        matrix = self.config.matrix
         return min(
             matrix.accumulator_rows // matrix.rows,
             FIELD_MAXIMUM // (matrix.rows * matrix.operand_bytes),
@@ -55,7 +47,7 @@ class OperationLimits:
     @property
     def j_blocks(self) -> int:
         """Most blocks of columns of C: limited by the accumulator and by a DMA row of C."""
-        matrix = matrix_of(self.config)
+        matrix = self.config.matrix
         return min(
             matrix.accumulator_rows // matrix.rows,
             FIELD_MAXIMUM // (matrix.columns * ACCUMULATOR_ELEMENT),
@@ -64,7 +56,7 @@ class OperationLimits:
     @property
     def k_blocks(self) -> int:
         """Most blocks along K: limited by shared memory and by a DMA row of A."""
-        matrix = matrix_of(self.config)
+        matrix = self.config.matrix
         return min(
             self.a_lines // matrix.rows,
             self.b_lines // matrix.rows,
@@ -72,14 +64,14 @@ class OperationLimits:
         )
 
 
-def operation(config: ClusterConfig) -> data.StructLayout:
+def operation(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of one checked command.
 
     Lines are units of ``a_bytes`` (A and C) or ``b_bytes`` (B) in shared memory. `height`, `width`
     and `depth` are M, N and K in elements; `last_height` and `last_depth` are the parts of M and K
     in the last block.
     """
-    matrix, limits = matrix_of(config), OperationLimits(config=config)
+    matrix, limits = config.matrix, OperationLimits(config=config)
     return data.StructLayout({
         "load_a": 1,
         "load_b": 1,
@@ -112,13 +104,13 @@ def operation(config: ClusterConfig) -> data.StructLayout:
     })
 
 
-def output_groups(config: ClusterConfig, j_blocks):
+def output_groups(config: MatrixUnitConfig, j_blocks):
     """Return the number of groups of interleaved column blocks, and the size of the last group.
 
     An output-stationary array interleaves as many column blocks as its multiply-add has cycles
     of latency.
     """
-    size = matrix_of(config).element_latency
+    size = config.matrix.element_latency
     rounded_up = j_blocks + size - 1
     odd = size >> (shift := trailing_zeros(size))
     # Multiplication by the inverse, rounded up, is exact below 2**16.

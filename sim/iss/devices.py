@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ...hw.config import ClusterConfig, DmaBlockConfig
+from ...hw.config import ClusterConfig, DmaBlockConfig, MatrixUnitConfig
 from ...hw.isa.memory_map import DMA, MATRIX, numbered, unit_bases
 from ..harness.error_registers import describe_faults
 from .device.dma import STATUS as DMA_STATUS
@@ -61,8 +61,8 @@ class Devices:
         self.dmas = [DmaDevice(self.agenda, view, n) for n in range(dma.ports)]
         self.matrices = []
         for number, _ in enumerate(config.matrices):
-            unit = config.unit(number)
-            view = DeviceMemory(DmaBlockConfig.of(unit), memory, allowed)
+            view = DeviceMemory(DmaBlockConfig.of(config.unit(number)), memory, allowed)
+            unit = MatrixUnitConfig.of(config, number)
             self.matrices.append(MatrixDevice(unit, self.agenda, view, number))
         self.units: dict[str, DmaDevice | MatrixDevice] = {
             numbered(name, number): unit

@@ -5,8 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
-from ..operation import OperationLimits, matrix_of, operation
+from ...config import MatrixUnitConfig
+from ..operation import OperationLimits, operation
 from .extents import Extents
 from .state import command_state
 
@@ -23,7 +23,7 @@ class CommandChecker(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
 
     Members
     -------
@@ -49,7 +49,7 @@ class CommandChecker(wiring.Component):
     extents_wrong: Signal
     operation: data.View
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MatrixUnitConfig):
         self.config = config
         super().__init__({
             "state": In(command_state),
@@ -81,7 +81,7 @@ class CommandChecker(wiring.Component):
 
     def derive_parts(self, m):
         """Set the parts of the operation and their options."""
-        matrix, state, operation = matrix_of(self.config), self.state, self.operation
+        matrix, state, operation = self.config.matrix, self.state, self.operation
         parts, control = state.parts, state.control
         always_wide = int(not matrix.narrows)
         m.d.comb += [
@@ -100,7 +100,7 @@ class CommandChecker(wiring.Component):
 
     def derive_sizes(self, m, extents):
         """Set sizes and addresses."""
-        matrix, state, operation = matrix_of(self.config), self.state, self.operation
+        matrix, state, operation = self.config.matrix, self.state, self.operation
         row_shift, operand_shift = exact_log2(matrix.rows), exact_log2(matrix.operand_bytes)
         m.d.comb += [
             operation.i_blocks.eq(state.size_i),
@@ -130,7 +130,7 @@ class CommandChecker(wiring.Component):
 
     def check_legality(self, m):
         """Refuse operations that this unit does not support."""
-        matrix, state, operation = matrix_of(self.config), self.state, self.operation
+        matrix, state, operation = self.config.matrix, self.state, self.operation
         parts, control = state.parts, state.control
         # A block of fewer bytes than a word occupies a whole word, unlike in a 2-D copy.
         pads_a = int(matrix.rows * matrix.operand_bytes < matrix.a_bytes)
@@ -154,7 +154,7 @@ class CommandChecker(wiring.Component):
     def check_sizes(self, m):
         """Refuse bounds outside their legal range."""
         matrix, limits, state = (
-            matrix_of(self.config),
+            self.config.matrix,
             OperationLimits(config=self.config),
             self.state,
         )
@@ -170,7 +170,7 @@ class CommandChecker(wiring.Component):
 
     def check_extents(self, m, extents):
         """Refuse matrices that exceed their memory."""
-        matrix, limits = matrix_of(self.config), OperationLimits(config=self.config)
+        matrix, limits = self.config.matrix, OperationLimits(config=self.config)
         state, operation = self.state, self.operation
         row_shift = exact_log2(matrix.rows)
         wide_lines, narrow_lines = (

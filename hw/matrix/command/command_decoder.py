@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import MatrixUnitConfig
 from ...isa.commands import (
     CISC_MAPS,
     FLOAT_ONE,
@@ -24,7 +24,7 @@ from ...isa.commands import (
     rocc_layout,
     rocc_word,
 )
-from ..operation import matrix_of, operation
+from ..operation import operation
 from .command_checker import CommandChecker
 from .state import command_state
 
@@ -48,7 +48,7 @@ class CommandDecoder(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
 
     Members
     -------
@@ -66,7 +66,7 @@ class CommandDecoder(wiring.Component):
     illegal: Signal
     out_of_range: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MatrixUnitConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(command_word)),
@@ -167,7 +167,7 @@ class CommandDecoder(wiring.Component):
 
     def decode_config(self, m, state, refuse_word):
         """Execute a CONFIG word."""
-        matrix = matrix_of(self.config)
+        matrix = self.config.matrix
         execute = data.View(config_execute, self.i.p.rs1)
         store = data.View(config_store, self.i.p.rs1)
         scale = data.View(config_store_scale, self.i.p.rs2).scale
@@ -195,7 +195,7 @@ class CommandDecoder(wiring.Component):
 
     def decode_cisc(self, m, state, is_loop, refuse_word):
         """Execute a CISC word; set `is_loop` if it starts an operation."""
-        matrix = matrix_of(self.config)
+        matrix = self.config.matrix
         word = data.View(cisc_word, self.i.p.word)
         strides = data.View(cisc_strides, self.i.p.word)
         m_extent, n_extent, k_extent = matrix.tile
@@ -238,7 +238,7 @@ class CommandDecoder(wiring.Component):
 
     def set_loop(self, m, state, command, word):
         """Set the state of SPAD_AB and LOOP_WS for one CISC command."""
-        matrix, size = matrix_of(self.config), exact_log2(self.config.shared.size)
+        matrix, size = self.config.matrix, exact_log2(self.config.shared.size)
 
         def line(count, parts, access):
             """Return `count` parts of shared memory, in accesses of `access` bytes."""

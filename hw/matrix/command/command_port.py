@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import ClusterConfig
+from ...config import MatrixUnitConfig
 from ...isa.memory_map import MATRIX
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import Queue
@@ -34,7 +34,7 @@ class Command(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
 
     Members
     -------
@@ -67,7 +67,7 @@ class Command(wiring.Component):
     refused: Signal
     error: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MatrixUnitConfig):
         self.config = config
         super().__init__({
             "registers": In(RegisterSignature(8)),

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from ...config import ClusterConfig
+from ...config import MatrixUnitConfig
 from ..operation import OperationLimits
 
 __all__ = ["Extents"]
@@ -19,7 +19,7 @@ class Extents(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
 
     Members
     -------
@@ -40,7 +40,7 @@ class Extents(wiring.Component):
     kj: Signal
     done: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MatrixUnitConfig):
         self.config = config
         limits = OperationLimits(config=config)
         i, j, k = limits.i_blocks, limits.j_blocks, limits.k_blocks

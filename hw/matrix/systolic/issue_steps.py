@@ -4,16 +4,15 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import ClusterConfig
-from ..operation import matrix_of
+from ...config import MatrixUnitConfig
 from .systolic_issue import issue_events, issue_work
 
 __all__ = ["IssueSteps", "step_target"]
 
 
-def step_target(config: ClusterConfig) -> data.StructLayout:
+def step_target(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of the side band of a column of A and a row of B."""
-    width = matrix_of(config).accumulator_address_width
+    width = config.matrix.accumulator_address_width
     return data.StructLayout({"first": 1, "last": 1, "address": width, "accumulate": 1})
 
 
@@ -33,7 +32,7 @@ class IssueSteps(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
     revisit_latency : int
 
     Members
@@ -77,10 +76,10 @@ class IssueSteps(wiring.Component):
     running: Signal
     events: data.View
 
-    def __init__(self, config: ClusterConfig, revisit_latency: int, level_width: int):
+    def __init__(self, config: MatrixUnitConfig, revisit_latency: int, level_width: int):
         self.config = config
         self.revisit_latency = revisit_latency
-        width = matrix_of(config).accumulator_address_width
+        width = config.matrix.accumulator_address_width
         super().__init__({
             "i": In(stream.Signature(issue_work(config))),
             "a_valid": In(1),
@@ -100,7 +99,7 @@ class IssueSteps(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        work, tiles = self.i.payload, matrix_of(self.config).element_latency
+        work, tiles = self.i.payload, self.config.matrix.element_latency
         computed = Signal()  # all steps of this operation are offered
         computing, storing = Signal(), Signal()
         m.d.comb += [
@@ -145,7 +144,7 @@ class IssueSteps(wiring.Component):
         Return whether the frame ends its tiles, whether it ends the operation, whether its tiles
         are the first, and whether this phase has a tile.
         """
-        work, target, matrix = self.i.payload, self.target, matrix_of(self.config)
+        work, target, matrix = self.i.payload, self.target, self.config.matrix
         tiles, rows = matrix.element_latency, matrix.rows
         step, i_block, group = (
             Signal(work[name].shape(), name=name) for name in ("step", "i_block", "group")
@@ -187,7 +186,7 @@ class IssueSteps(wiring.Component):
 
     def hazards(self, m, phase, ends_tiles, is_first):
         """Return whether a frame that ends tiles must wait for the drain, or for earlier sums."""
-        work, matrix = self.i.payload, matrix_of(self.config)
+        work, matrix = self.i.payload, self.config.matrix
         tiles, rows = matrix.element_latency, matrix.rows
         slots = max(2, tiles)
         # Highest row written by the tiles of this frame, or above it if tiles are missing.
@@ -211,7 +210,7 @@ class IssueSteps(wiring.Component):
 
     def report(self, m, waits, storing, undrained, too_soon):
         """Drive the event of this cycle."""
-        tiles = matrix_of(self.config).element_latency
+        tiles = self.config.matrix.element_latency
         m.d.comb += self.events.active.eq(self.offer)
         with m.If(storing | (waits & undrained)):
             m.d.comb += self.events.wait_drain.eq(1)

@@ -7,12 +7,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
-from ...config import ClusterConfig
+from ...config import MatrixUnitConfig
 from ...lib.carry_select_halves import carry_select
 from ...lib.interfaces.shared_memory import WideReadSignature
 from ...lib.register_slices import RegisterSlice
 from ...lib.streams import Queue
-from ..operation import matrix_of
 from .transpose_stage import TransposeStage, transpose_line
 from .transposer import TransposerConfig
 from .walk import WALK_LOOPS, fetch_walk
@@ -31,7 +30,7 @@ class OperandFetch(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
     elements : int
         Elements of a line.
     size : int
@@ -45,7 +44,7 @@ class OperandFetch(wiring.Component):
     -------
     i : In(stream.Signature(fetch_walk(config)))
         Accepted with its last line, so that the next walk follows without a pause.
-    memory : Out(WideReadSignature(config.shared.port, size))
+    memory : Out(WideReadSignature(config.shared, size))
     o : Out(stream.Signature(elements * operand width))
     level : Out(ceil_log2(depth + 1))
         Lines available in consecutive cycles; 0 while blocks are transposed.
@@ -59,7 +58,7 @@ class OperandFetch(wiring.Component):
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MatrixUnitConfig,
         *,
         elements: int,
         size: int,
@@ -71,12 +70,10 @@ class OperandFetch(wiring.Component):
         self.size = size
         self.depth = depth
         self.can_transpose = can_transpose
-        self.transposer = TransposerConfig(
-            size=elements, width=matrix_of(config).operand_format.width
-        )
+        self.transposer = TransposerConfig(size=elements, width=config.matrix.operand_format.width)
         super().__init__({
             "i": In(stream.Signature(fetch_walk(config))),
-            "memory": Out(WideReadSignature(config.shared.port, size)),
+            "memory": Out(WideReadSignature(config.shared, size)),
             "o": Out(stream.Signature(elements * self.transposer.width)),
             "level": Out(ceil_log2(depth + 1)),
         })

@@ -5,9 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
-from ..operation import matrix_of, operation
+from ..operation import operation
 from .store import store_work
 from .systolic_issue import form_loops, issue_work
 from .tracker import SLOT_WIDTH
@@ -16,7 +16,7 @@ from .walk import fetch_walk, form_walks
 __all__ = ["OperationSplitter", "descriptor_tag", "dispatch_work"]
 
 
-def dispatch_work(config: ClusterConfig) -> data.StructLayout:
+def dispatch_work(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of an operation's work for the array, and of the store of its C."""
     return data.StructLayout({"issue": issue_work(config), "store": store_work(config)})
 
@@ -35,7 +35,7 @@ class OperationSplitter(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
 
     Members
     -------
@@ -44,7 +44,7 @@ class OperationSplitter(wiring.Component):
     free : In(1)
     begin : Out(1)
         `i` occupies the slot.
-    load : Out(stream.Signature(dma_descriptor(config.shared.port)))
+    load : Out(stream.Signature(dma_descriptor(config.shared)))
     walk_a, walk_b : Out(stream.Signature(fetch_walk(config)))
     work : Out(stream.Signature(dispatch_work(config)))
 
@@ -59,14 +59,14 @@ class OperationSplitter(wiring.Component):
     walk_b: stream.Interface
     work: stream.Interface
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MatrixUnitConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(operation(config))),
             "slot": In(SLOT_WIDTH),
             "free": In(1),
             "begin": Out(1),
-            "load": Out(stream.Signature(dma_descriptor(config.shared.port))),
+            "load": Out(stream.Signature(dma_descriptor(config.shared))),
             "walk_a": Out(stream.Signature(fetch_walk(config))),
             "walk_b": Out(stream.Signature(fetch_walk(config))),
             "work": Out(stream.Signature(dispatch_work(config))),
@@ -113,7 +113,7 @@ class OperationSplitter(wiring.Component):
 
     def form_load(self, m, operation, slot, loads_b):
         """Set the load of A or of B; a transposed operand has its axes swapped."""
-        matrix, load = matrix_of(self.config), self.load.payload
+        matrix, load = self.config.matrix, self.load.payload
         height_a = Mux(operation.transpose_a, operation.depth, operation.height)
         width_a = Mux(operation.transpose_a, operation.height, operation.depth)
         height_b = Mux(operation.transpose_b, operation.width, operation.depth)
@@ -134,7 +134,7 @@ class OperationSplitter(wiring.Component):
 
     def form_work(self, m, operation):
         """Set the work of the array and the store of C."""
-        matrix = matrix_of(self.config)
+        matrix = self.config.matrix
         issue, store = self.work.payload.issue, self.work.payload.store
         column_shift = exact_log2(matrix.columns)
 

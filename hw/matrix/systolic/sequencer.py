@@ -6,11 +6,11 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import ClusterConfig
+from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_descriptor, dma_done
 from ...lib.streams import Queue, ResponseSignature
 from ..accumulator.drain_reader import drain_command
-from ..operation import matrix_of, operation
+from ..operation import operation
 from .issue_steps import IssueSteps
 from .mesh import array_row, array_weights
 from .operand_fetch import OperandFetch
@@ -36,7 +36,7 @@ class Sequencer(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
     write_latency, revisit_latency : int
         Of the array.
 
@@ -44,7 +44,7 @@ class Sequencer(wiring.Component):
     -------
     operation : In(stream.Signature(operation(config)))
     a, b : Out(WideReadSignature)
-    descriptor : Out(stream.Signature(dma_descriptor(config.shared.port)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     done : In(ResponseSignature(dma_done))
         Completions; those with even tags belong to other units.
     row, row_valid, weights, weights_valid, or step, step_valid; drain_command, in_flight,
@@ -83,11 +83,11 @@ class Sequencer(wiring.Component):
     failed: Signal
     events: data.View
 
-    def __init__(self, config: ClusterConfig, *, write_latency: int, revisit_latency: int):
+    def __init__(self, config: MatrixUnitConfig, *, write_latency: int, revisit_latency: int):
         self.config = config
         self.write_latency = write_latency
         self.revisit_latency = revisit_latency
-        matrix = matrix_of(config)
+        matrix = config.matrix
         width = matrix.accumulator_address_width
         if self.is_weight_stationary:
             operands = {
@@ -100,9 +100,9 @@ class Sequencer(wiring.Component):
             operands = {"step": Out(array_step(matrix)), "step_valid": Out(1)}
         super().__init__({
             "operation": In(stream.Signature(operation(config))),
-            "a": Out(WideReadSignature(config.shared.port, matrix.a_bytes)),
-            "b": Out(WideReadSignature(config.shared.port, matrix.b_bytes)),
-            "descriptor": Out(stream.Signature(dma_descriptor(config.shared.port))),
+            "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
+            "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "done": In(ResponseSignature(dma_done)),
             **operands,
             "drain_command": Out(stream.Signature(drain_command(matrix))),
@@ -148,11 +148,11 @@ class Sequencer(wiring.Component):
     @property
     def is_weight_stationary(self) -> bool:
         """Whether the array keeps weights (as opposed to sums)."""
-        return matrix_of(self.config).dataflow == "weight_stationary"
+        return self.config.matrix.dataflow == "weight_stationary"
 
     def make_fetches(self, m, dispatch, tracker):
         """Return the operand fetch of A and of B; each waits for the loads of its operation."""
-        config, matrix = self.config, matrix_of(self.config)
+        config, matrix = self.config, self.config.matrix
         # Rows of B enter in groups; the next group is requested meanwhile.
         group = 1 if self.is_weight_stationary else matrix.element_latency
         reach = config.shared.read_latency + max(7, group + 3)
@@ -194,7 +194,7 @@ class Sequencer(wiring.Component):
     def feed_rows(self, m, a, b):
         """Connect the weight-stationary array."""
         m.submodules.issue = issue = SystolicIssue(self.config, self.revisit_latency)
-        m.submodules.weights_issue = weights = Weights(matrix_of(self.config), len(b.level))
+        m.submodules.weights_issue = weights = Weights(self.config.matrix, len(b.level))
         connect(m, b.o, weights.i)
         m.d.comb += [
             weights.level.eq(b.level),
@@ -234,7 +234,7 @@ class Sequencer(wiring.Component):
 
     def send_descriptors(self, m, dispatch, store):
         """Send load and store descriptors to the DMA, stores first."""
-        m.submodules.descriptors = descriptors = Queue(dma_descriptor(self.config.shared.port), 2)
+        m.submodules.descriptors = descriptors = Queue(dma_descriptor(self.config.shared), 2)
         connect(m, descriptors.o, flipped(self.descriptor))
         m.d.comb += [
             descriptors.i.valid.eq(store.descriptor.valid | dispatch.load.valid),

@@ -5,15 +5,15 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
-from ...config import ClusterConfig
+from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..accumulator.drain_reader import drain_command
-from ..operation import OperationLimits, matrix_of
+from ..operation import OperationLimits
 
 __all__ = ["Store", "store_work"]
 
 
-def store_work(config: ClusterConfig) -> data.StructLayout:
+def store_work(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of the store of C; `bytes` and `line_pitch` refer to its stored format."""
     limits = OperationLimits(config=config)
     return data.StructLayout({
@@ -37,7 +37,7 @@ class Store(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
 
     Members
     -------
@@ -47,7 +47,7 @@ class Store(wiring.Component):
         Both have been accepted; the array may continue.
     work : In(store_work(config))
     tag : In(4)
-    descriptor : Out(stream.Signature(dma_descriptor(config.shared.port)))
+    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     command : Out(stream.Signature(drain_command(config.matrix)))
 
     """
@@ -59,20 +59,20 @@ class Store(wiring.Component):
     descriptor: stream.Interface
     command: stream.Interface
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MatrixUnitConfig):
         self.config = config
         super().__init__({
             "valid": In(1),
             "ready": Out(1),
             "work": In(store_work(config)),
             "tag": In(4),
-            "descriptor": Out(stream.Signature(dma_descriptor(config.shared.port))),
-            "command": Out(stream.Signature(drain_command(matrix_of(config)))),
+            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
+            "command": Out(stream.Signature(drain_command(config.matrix))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        matrix, work = matrix_of(self.config), self.work
+        matrix, work = self.config.matrix, self.work
         descriptor, command = self.descriptor.payload, self.command.payload
         descriptor_sent, command_sent = Signal(), Signal()
         m.d.comb += [

@@ -5,21 +5,21 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from ...config import ClusterConfig
-from ..operation import OperationLimits, matrix_of, output_groups
+from ...config import MatrixUnitConfig
+from ..operation import OperationLimits, output_groups
 
 __all__ = ["SystolicIssue", "form_loops", "issue_events", "issue_work", "row_target"]
 
 SLOT_WIDTH = 3
 
 
-def issue_work(config: ClusterConfig) -> data.StructLayout:
+def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of an operation's work for the array; loops are given by their last index.
 
     `compute` runs through the tile; column blocks are `i_blocks` blocks of accumulator rows apart.
     `store` then drains it.
     """
-    matrix, limits = matrix_of(config), OperationLimits(config=config)
+    matrix, limits = config.matrix, OperationLimits(config=config)
     i, j, k = limits.i_blocks, limits.j_blocks, limits.k_blocks
     if matrix.dataflow == "weight_stationary":
         loops = {"row": i * matrix.rows, "block": j, "k_block": k}
@@ -36,9 +36,9 @@ def issue_work(config: ClusterConfig) -> data.StructLayout:
     })
 
 
-def form_loops(config: ClusterConfig, operation, work):
+def form_loops(config: MatrixUnitConfig, operation, work):
     """Return the assignments of the loops of `work`."""
-    if matrix_of(config).dataflow == "weight_stationary":
+    if config.matrix.dataflow == "weight_stationary":
         return [
             work.row.eq(operation.height - 1),
             work.block.eq(operation.j_blocks - 1),
@@ -53,9 +53,9 @@ def form_loops(config: ClusterConfig, operation, work):
     ]
 
 
-def row_target(config: ClusterConfig) -> data.StructLayout:
+def row_target(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of the side band of a row of A."""
-    width = matrix_of(config).accumulator_address_width
+    width = config.matrix.accumulator_address_width
     return data.StructLayout({"swap": 1, "address": width, "accumulate": 1})
 
 
@@ -87,7 +87,7 @@ class SystolicIssue(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
     revisit_latency : int
 
     Members
@@ -126,10 +126,10 @@ class SystolicIssue(wiring.Component):
     running: Signal
     events: data.View
 
-    def __init__(self, config: ClusterConfig, revisit_latency: int):
+    def __init__(self, config: MatrixUnitConfig, revisit_latency: int):
         self.config = config
         self.revisit_latency = revisit_latency
-        width = matrix_of(config).accumulator_address_width
+        width = config.matrix.accumulator_address_width
         super().__init__({
             "i": In(stream.Signature(issue_work(config))),
             "a_valid": In(1),
@@ -193,7 +193,7 @@ class SystolicIssue(wiring.Component):
     def count(self, m):
         """Count rows, passes and blocks; return whether a pass begins and whether it ends here."""
         work, target = self.i.payload, self.target
-        stride = work.i_blocks * matrix_of(self.config).rows
+        stride = work.i_blocks * self.config.matrix.rows
         row, block, k_block = (
             Signal(work[name].shape(), name=name) for name in ("row", "block", "k_block")
         )

@@ -4,8 +4,8 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.utils import bits_for, exact_log2
 
-from ...config import ClusterConfig
-from ..operation import OperationLimits, matrix_of, output_groups
+from ...config import MatrixUnitConfig
+from ..operation import OperationLimits, output_groups
 
 __all__ = ["WALK_LOOPS", "fetch_walk", "form_walks"]
 
@@ -13,7 +13,7 @@ __all__ = ["WALK_LOOPS", "fetch_walk", "form_walks"]
 WALK_LOOPS = ("line", "block", "repeat", "slab", "again")
 
 
-def fetch_walk(config: ClusterConfig) -> data.StructLayout:
+def fetch_walk(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of a walk over a tile: five nested loops, each given by its last index.
 
     Lines are `line_step` apart, blocks `block_step`, slabs `slab_step`. A repeat returns to the
@@ -22,7 +22,7 @@ def fetch_walk(config: ClusterConfig) -> data.StructLayout:
     block count, the others are +0. With `transpose`, the lines of each block are transposed, and
     the last block of a slab then has `last_keep` lines.
     """
-    matrix, limits = matrix_of(config), OperationLimits(config=config)
+    matrix, limits = config.matrix, OperationLimits(config=config)
     lines = bits_for(max(limits.a_lines, limits.b_lines) - 1)
     blocks = bits_for(max(limits.i_blocks, limits.j_blocks, limits.k_blocks) - 1)
     stationary_outputs = matrix.dataflow == "output_stationary"
@@ -47,16 +47,16 @@ def fetch_walk(config: ClusterConfig) -> data.StructLayout:
     })
 
 
-def form_walks(config: ClusterConfig, operation, a, b):
+def form_walks(config: MatrixUnitConfig, operation, a, b):
     """Return the assignments of the walks of A and B for `operation`."""
-    if matrix_of(config).dataflow == "weight_stationary":
+    if config.matrix.dataflow == "weight_stationary":
         return weight_stationary_walks(config, operation, a, b)
     return output_stationary_walks(config, operation, a, b)
 
 
 def weight_stationary_walks(config, operation, a, b):
     """Return the walks of A and B in the order column block, k-block, row."""
-    matrix = matrix_of(config)
+    matrix = config.matrix
     row_shift = exact_log2(matrix.rows)
     turned_a, turned_b = operation.transpose_a, operation.transpose_b
     i_last, j_last, k_last = (operation[name] - 1 for name in ("i_blocks", "j_blocks", "k_blocks"))
@@ -94,7 +94,7 @@ def weight_stationary_walks(config, operation, a, b):
 
 def output_stationary_walks(config, operation, a, b):
     """Return the walks in the order column group, row block, k, and for B block of the group."""
-    matrix = matrix_of(config)
+    matrix = config.matrix
     row_shift, tiles = exact_log2(matrix.rows), matrix.element_latency
     groups, last_tiles = output_groups(config, operation.j_blocks)
     turned = operation.transpose_a

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ....hw.config import ClusterConfig, MatrixConfig
+from ....hw.config import MatrixConfig, MatrixUnitConfig
 from ....hw.config.arithmetic import ARITHMETIC
 from ....hw.config.formats import FloatFormat
 from ....hw.isa.commands import FLOAT_ONE
@@ -42,7 +42,7 @@ def whole(lines: np.ndarray, rows: int, columns: int) -> np.ndarray:
     return lines[: rows * columns // lines.shape[1]].reshape(rows, columns)
 
 
-def transfers(config: ClusterConfig, operation: dict) -> list[DmaDescriptor]:
+def transfers(config: MatrixUnitConfig, operation: dict) -> list[DmaDescriptor]:
     """Return the DMA descriptors of an operation: loads, then the store."""
     descriptors = expected_descriptors(config, operation)
     return [
@@ -58,7 +58,7 @@ class MatrixModel:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
 
     Attributes
     ----------
@@ -67,8 +67,7 @@ class MatrixModel:
 
     """
 
-    def __init__(self, config: ClusterConfig):
-        assert config.matrix is not None
+    def __init__(self, config: MatrixUnitConfig):
         self.matrix = config.matrix
         shape = (self.matrix.accumulator_rows, self.matrix.columns)
         self.accumulator = np.zeros(shape, dtype_of(self.matrix.accumulator_format.name))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MatrixUnitConfig
 from ....hw.isa.memory_map import MATRIX, SHARED_BASE, numbered
 from ...golden.matrix.command.command_decoder import CommandModel
 from ...golden.matrix.matrix_unit import MatrixModel, transfers
@@ -38,8 +38,7 @@ class MatrixDevice:
 
     Parameters
     ----------
-    config : ClusterConfig
-        Cluster with this matrix unit alone.
+    config : MatrixUnitConfig
     agenda : Agenda
     memory : DeviceMemory
     number : int
@@ -48,9 +47,8 @@ class MatrixDevice:
     """
 
     def __init__(
-        self, config: ClusterConfig, agenda: Agenda, memory: DeviceMemory, number: int = 0
+        self, config: MatrixUnitConfig, agenda: Agenda, memory: DeviceMemory, number: int = 0
     ):
-        assert config.matrix is not None
         self.name = numbered("matrix", number)
         self.config, self.matrix = config, config.matrix
         self.agenda, self.memory = agenda, memory

@@ -29,6 +29,8 @@ OWN = {
         *("shared.*", "axi.masters", "axi.data_width", *DRAINS, *OPERANDS),
         *("cores", "core.threads", "core.memory_lanes", "core.shared_ports"),
     },
+    "MatrixUnit": {"matrix", "matrix.*", "shared.size", "shared.read_latency"},
+    "MatrixUnit 1": {"more_matrices.0.*", "shared.size", "shared.read_latency"},
     "AxiMux": {"axi.data_width", *REQUESTER_IDS},
     "L2Slice": {"l2.*", "axi.masters", "axi.data_width", *REQUESTER_IDS},
 }

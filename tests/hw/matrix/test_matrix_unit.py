@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS
+from spica.hw.config import PRESETS, MatrixUnitConfig
 from spica.hw.isa.commands import (
     ConfigKind,
     Function,
@@ -28,8 +28,7 @@ from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_os, systolic_ws
 from support.matrix.matrix_unit_bench import WAIT, MatrixHost
 
-FP16 = PRESETS["tiny_matrix"]
-assert FP16.matrix is not None
+FP16 = MatrixUnitConfig.of(PRESETS["tiny_matrix"])
 INT8 = replace(FP16, matrix=replace(FP16.matrix, operand="int8", read_scale=False))
 OBLONG = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=8, multiply_add_latency=1))
 STAYS = replace(FP16, matrix=replace(FP16.matrix, rows=2, columns=4, dataflow="output_stationary"))

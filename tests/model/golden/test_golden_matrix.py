@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS
+from spica.hw.config import PRESETS, MatrixUnitConfig
 from spica.hw.config.formats import FloatFormat
 from spica.hw.isa.commands import Function, bounds_sizes, encode
 from spica.hw.isa.memory_map import DRAM_BASE, MATRIX_BASE, SHARED_BASE
@@ -67,7 +67,8 @@ class Loops:
     """Reference with explicit loops; `golden.sequencer` pairs the values in the array."""
 
     def __init__(self, config, memory):
-        self.config, self.matrix, self.memory = config, config.matrix, memory
+        self.config = MatrixUnitConfig.of(config)
+        self.matrix, self.memory = config.matrix, memory
         wide = dtype_of(self.matrix.accumulator_format.name)
         self.sums = np.zeros((self.matrix.accumulator_rows, self.matrix.columns), wide)
         form = self.matrix.operand_format
@@ -159,7 +160,7 @@ def bits(values):
 def test_random_commands_do_what_loops_do(name):
     config, rng = CONFIGS[name], random.Random(name)
     memory, loops = memory_of(config, 1), Loops(config, memory_of(config, 1))
-    devices, golden = Devices(config, memory), CommandModel(config)
+    devices, golden = Devices(config, memory), CommandModel(MatrixUnitConfig.of(config))
     devices.matrix.written[:] = True  # zeros, here
     writes = [
         *rocc_writes(Function.BOUNDS, 0, encode(bounds_sizes, i=2, j=2, k=2)),
@@ -199,7 +200,7 @@ def test_random_commands_do_what_loops_do(name):
 def test_a_tile_is_told_to_be_where_it_counts(name):
     """Bytes outside the reported range do not affect the result; each byte inside does."""
     config, rng = CONFIGS[name], random.Random(name)
-    golden, memory = CommandModel(config), memory_of(config, 1)
+    golden, memory = CommandModel(MatrixUnitConfig.of(config)), memory_of(config, 1)
     device, turned = Devices(config, memory).matrix, Counter()
     while turned.total() < 100:
         for offset, data in random_writes(config, rng):
@@ -263,7 +264,7 @@ class Offset:
 def test_random_commands_do_what_the_hardware_does(name, count):
     """One after the other, on Amaranth's simulator."""
     config, rng = CONFIGS[name], random.Random(name)
-    memory, golden = memory_of(config, 2), CommandModel(config)
+    memory, golden = memory_of(config, 2), CommandModel(MatrixUnitConfig.of(config))
     full = config.matrix.accumulator_rows // config.matrix.rows
     every = rocc_writes(
         Function.BOUNDS, 0, encode(bounds_sizes, i=min(full, 16), j=full // 16, k=1)
@@ -275,7 +276,7 @@ def test_random_commands_do_what_the_hardware_does(name, count):
         *every,
         *rocc_writes(Function.LOOP_WS, 0, 0x2B8),  # so that the whole accumulator is defined
     ]
-    host = MatrixHost(config, [], stall=0.2)
+    host = MatrixHost(MatrixUnitConfig.of(config), [], stall=0.2)
     host.shared[:] = memory.shared.tobytes()
     host.dram = Offset(memory.dram.tobytes(), DRAM_BASE)
     devices = Devices(config, memory)

@@ -19,7 +19,7 @@ class MatrixHost:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
     writes : iterable of (byte offset, data)
         Register writes in order; `WAIT` waits until the unit is idle.
     stall : float

@@ -4,7 +4,7 @@ Written from the definition of the words, independently of the RTL: words are de
 bounds are multiplied, and CISC words are expanded into RoCC words that are then executed.
 """
 
-from .....hw.config import ClusterConfig
+from .....hw.config import MatrixUnitConfig
 from .....hw.config.arithmetic import ARITHMETIC
 
 __all__ = ["CommandModel", "decode_commands"]
@@ -22,7 +22,7 @@ class RefusedError(Exception):
     """A refused command."""
 
 
-def decode_commands(config: ClusterConfig, writes) -> "CommandModel":
+def decode_commands(config: MatrixUnitConfig, writes) -> "CommandModel":
     """Return the model after `writes`, pairs of (byte offset, 32-bit data)."""
     model = CommandModel(config)
     for offset, data in writes:
@@ -40,7 +40,7 @@ class CommandModel:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MatrixUnitConfig
 
     Attributes
     ----------
@@ -51,8 +51,7 @@ class CommandModel:
 
     """
 
-    def __init__(self, config: ClusterConfig):
-        assert config.matrix is not None
+    def __init__(self, config: MatrixUnitConfig):
         self.config = config
         self.matrix = config.matrix
         arithmetic = ARITHMETIC[config.matrix.operand]

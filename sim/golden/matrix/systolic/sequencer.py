@@ -1,15 +1,14 @@
 """Golden model of the tile sequencer: inputs of the array for an operation, in order."""
 
-from .....hw.config import ClusterConfig
+from .....hw.config import MatrixUnitConfig
 from .....hw.config.arithmetic import ARITHMETIC
 from .....hw.config.formats import FORMATS
 
 __all__ = ["expected_descriptors", "expected_rows", "expected_steps", "expected_weights"]
 
 
-def element(config: ClusterConfig, memory: bytes, line: int, size: int, index: int) -> int:
+def element(config: MatrixUnitConfig, memory: bytes, line: int, size: int, index: int) -> int:
     """Return the stored element `index` of the access of `size` bytes at `line`."""
-    assert config.matrix is not None
     width = config.matrix.operand_bytes
     start = line * size + index * width
     return int.from_bytes(memory[start : start + width], "little")
@@ -39,9 +38,8 @@ def element_b(config, operation, memory, k: int, j: int) -> int:
     return element(config, memory, operation["b_line"] + line, matrix.b_bytes, index)
 
 
-def expected_rows(config: ClusterConfig, operation: dict, memory: bytes) -> list[tuple]:
+def expected_rows(config: MatrixUnitConfig, operation: dict, memory: bytes) -> list[tuple]:
     """Return (elements of A, swap, accumulator row, accumulate) of each row of a compute."""
-    assert config.matrix is not None
     rows = config.matrix.rows
     return [
         (
@@ -59,9 +57,8 @@ def expected_rows(config: ClusterConfig, operation: dict, memory: bytes) -> list
     ]
 
 
-def expected_weights(config: ClusterConfig, operation: dict, memory: bytes) -> list[list[int]]:
+def expected_weights(config: MatrixUnitConfig, operation: dict, memory: bytes) -> list[list[int]]:
     """Return the elements of each row of weights of a compute."""
-    assert config.matrix is not None
     rows, columns = config.matrix.rows, config.matrix.columns
     return [
         [
@@ -74,13 +71,12 @@ def expected_weights(config: ClusterConfig, operation: dict, memory: bytes) -> l
     ]
 
 
-def expected_steps(config: ClusterConfig, operation: dict, memory: bytes) -> list[tuple]:
+def expected_steps(config: MatrixUnitConfig, operation: dict, memory: bytes) -> list[tuple]:
     """Return each step of an output-stationary compute.
 
     A step is (column of A, row of B, first, last); the last one adds (accumulator row,
     accumulate). Rows of A beyond M are zeros.
     """
-    assert config.matrix is not None
     rows, columns = config.matrix.rows, config.matrix.columns
     together, depth = config.matrix.element_latency, operation["depth"]
     steps = []
@@ -104,9 +100,8 @@ def expected_steps(config: ClusterConfig, operation: dict, memory: bytes) -> lis
     return steps
 
 
-def expected_descriptors(config: ClusterConfig, operation: dict) -> list[dict]:
+def expected_descriptors(config: MatrixUnitConfig, operation: dict) -> list[dict]:
     """Return the DMA descriptors of an operation: loads, then the store."""
-    assert config.matrix is not None
     matrix, descriptors = config.matrix, []
     sizes = {
         "a": (

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig, MatrixConfig, SharedMemoryConfig
+from spica.hw.config import PRESETS, MatrixConfig, MatrixUnitConfig, SharedPortConfig
 from spica.hw.isa.commands import (
     CISC_MAPS,
     Function,
@@ -21,11 +21,10 @@ from spica.hw.matrix.command.command_port import Command
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.matrix.command.command_decoder import decode_commands
 
-TINY = PRESETS["tiny_matrix"]
-assert TINY.matrix is not None
+TINY = MatrixUnitConfig.of(PRESETS["tiny_matrix"])
 LEGACY = replace(TINY, matrix=replace(TINY.matrix, cisc_map="legacy"))
-WIDE = ClusterConfig(
-    shared=SharedMemoryConfig(size=4096, banks=1, subbanks=8),
+WIDE = MatrixUnitConfig(
+    shared=SharedPortConfig(size=4096, read_latency=2),
     matrix=MatrixConfig(
         rows=2,
         columns=8,
@@ -40,7 +39,7 @@ CONFIGS = {
     "output-stationary": STAYS,
     "tiny": TINY,
     "legacy": LEGACY,
-    "matrix": PRESETS["matrix"],
+    "matrix": MatrixUnitConfig.of(PRESETS["matrix"]),
     "wide": WIDE,
 }
 
@@ -238,7 +237,7 @@ def test_a_read_after_a_command_sees_it_running():
 
 
 def test_latency_of_a_compute_command():
-    dut = Command(PRESETS["matrix"])
+    dut = Command(CONFIGS["matrix"])
 
     async def host(ctx):
         ctx.set(dut.operation.ready, 1)

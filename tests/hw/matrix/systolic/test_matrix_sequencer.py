@@ -6,17 +6,16 @@ from itertools import pairwise
 
 import pytest
 
-from spica.hw.config import ClusterConfig, MatrixConfig, SharedMemoryConfig
+from spica.hw.config import MatrixConfig, MatrixUnitConfig, SharedPortConfig
 from spica.hw.matrix.operation import OperationLimits, output_groups
 from spica.hw.matrix.systolic.sequencer import Sequencer
 from spica.sim.engine.testbench import require_no_loop, simulate
 from support.matrix.sequencer_bench import REVISIT_LATENCY, WRITE_LATENCY, SequencerSurroundings
 
-BASE = ClusterConfig(
-    shared=SharedMemoryConfig(size=4096, banks=2, subbanks=8),
+BASE = MatrixUnitConfig(
+    shared=SharedPortConfig(size=4096, read_latency=2),
     matrix=MatrixConfig(rows=4, columns=4, accumulator_bytes=1024, tile=(8, 8, 8)),
 )
-assert BASE.matrix is not None
 
 
 def with_matrix(**changes):
