@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import ClusterConfig, DmaBlockConfig, MatrixUnitConfig
+from ..config import ClusterConfig, DmaBlockConfig, MatrixUnitConfig, MemoryUnitConfig
 from ..config.rtl_support import require_rtl
 from ..core.core import Core
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH, numbered
@@ -15,13 +15,13 @@ from ..lib.axi_mux import AxiMux
 from ..matrix.matrix_unit import MatrixUnit
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
-from ..memory.memory_unit.memory_unit import MemoryUnit, cluster_mux
+from ..memory.memory_unit.memory_unit import MemoryUnit
 from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
 from .counters import counter_table
 from .host_control import Control
-from .l2_place import cluster_l2
+from .l2_place import cluster_l2, cluster_mux
 from .observation import (
     observed_ports,
     probe_core,
@@ -183,7 +183,7 @@ class Cluster(wiring.Component):
         m.d.comb += control.cores_run.eq(run_control.runs)
         memory_units, commands = [], []
         for number, domain in enumerate(core_domains(config)):
-            core, memory_unit = Core(config), MemoryUnit(config)
+            core, memory_unit = Core(config), MemoryUnit(MemoryUnitConfig.of(config))
             m.submodules[domain] = DomainRenamer(domain)(core)
             m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
             busy = core.busy | memory_unit.busy | ResetSignal(domain)

@@ -1,10 +1,23 @@
-"""Config of the L2 slices of a cluster."""
+"""Configs of the AXI multiplexers and L2 slices of a cluster."""
 
-from ..config import ClusterConfig
+from ..config import ClusterConfig, CoreMemoryConfig
+from ..lib.axi_mux import AxiMuxConfig
 from ..memory.l2.layouts import L2SliceConfig
-from ..memory.memory_unit.memory_unit import cluster_mux
 
-__all__ = ["cluster_l2"]
+__all__ = ["cluster_l2", "cluster_mux"]
+
+
+def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
+    """Return the config of the AXI multiplexer at each master: source 0 is the DMA, then cores."""
+    if config.core is None:
+        raise ValueError("cores must be at least 1 to have AXI multiplexers, not 0")
+    return AxiMuxConfig(
+        id_widths=(
+            config.axi.id_width,
+            *[CoreMemoryConfig.of(config.core).id_width] * config.cores,
+        ),
+        data_width=config.axi.data_width,
+    )
 
 
 def cluster_l2(config: ClusterConfig) -> L2SliceConfig:

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from ..config import ClusterConfig
+from ..config import ClusterConfig, MemoryUnitConfig
 from ..core.observation import ObservationSignature
 from ..lib.axi import Axi4Signature
 from ..lib.interfaces.core_memory import (
@@ -85,7 +85,7 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     if config.cores:
         shown = CoreMonitorSignature(config)
         ports |= {domain: Out(shown) for domain in core_domains(config)}
-        data_reads = CacheReadsSignature(data_mshr_config(config).waiter_width)
+        data_reads = CacheReadsSignature(data_mshr_config(MemoryUnitConfig.of(config)).waiter_width)
         ports |= {f"l1d_reads_{c}": Out(data_reads) for c in range(config.cores)}
         slice_reads = CacheReadsSignature(cluster_l2(config).inner.id_width)
         ports |= {f"l2_reads_{c}": Out(slice_reads) for c in range(config.axi.masters)}

@@ -1,7 +1,7 @@
 """Configurations: frozen, keyword-only, checked when built; derived sizes are properties."""
 
 from .arrays import ARRAYS
-from .blocks import DmaBlockConfig, MatrixUnitConfig
+from .blocks import CoreMemoryConfig, DmaBlockConfig, MatrixUnitConfig, MemoryUnitConfig
 from .cache import CacheConfig
 from .cluster import MOST_MATRICES, ClusterConfig
 from .core import CoreConfig
@@ -19,11 +19,13 @@ __all__ = [
     "CacheConfig",
     "ClusterConfig",
     "CoreConfig",
+    "CoreMemoryConfig",
     "DmaBlockConfig",
     "DmaConfig",
     "L2Config",
     "MatrixConfig",
     "MatrixUnitConfig",
+    "MemoryUnitConfig",
     "SharedMemoryConfig",
     "SharedPortConfig",
 ]

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, replace
 
 from ..isa.memory_map import CONSOLE_OFFSET, WINDOW_BYTES
-from ..isa.operations import Port
 from .checks import require_choice, require_integer
 from .core import CoreConfig
 from .l2 import L2Config
@@ -154,7 +153,7 @@ class ClusterConfig:
         """Words of shared memory that each core reads or writes per cycle."""
         if self.core is None:
             return 0
-        return self.core.shared_ports or self.core.lanes(Port.MEMORY)
+        return self.core.shared_ports or self.core.request_lanes
 
     @property
     def resolved(self) -> "ClusterConfig":

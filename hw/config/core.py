@@ -156,9 +156,14 @@ class CoreConfig:
         return getattr(self, cycles) if isinstance(cycles, str) else cycles
 
     @property
+    def request_lanes(self) -> int:
+        """Lanes of a memory request."""
+        return self.lanes(Port.MEMORY)
+
+    @property
     def tag_width(self) -> int:
         """Bits of the tag of a memory request: the access (at least one bit) and the beat."""
-        return max(1, ceil_log2(self.accesses)) + ceil_log2(self.threads // self.lanes(Port.MEMORY))
+        return max(1, ceil_log2(self.accesses)) + ceil_log2(self.threads // self.request_lanes)
 
     @property
     def warp_width(self) -> int:

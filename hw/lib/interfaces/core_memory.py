@@ -1,12 +1,12 @@
 """Memory ports of a core: layouts of instruction fetches and of data accesses."""
 
+from typing import Protocol
+
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
-from ...config import CoreConfig
-from ...isa.operations import Port
-
 __all__ = [
+    "CorePorts",
     "data_request_layout",
     "data_response_layout",
     "fetch_request_layout",
@@ -17,27 +17,51 @@ __all__ = [
 ]
 
 
-def warp_shape(config: CoreConfig) -> int:
+class CorePorts(Protocol):
+    """Config of a core or of its memory unit: parameters of the ports between them."""
+
+    @property
+    def warps(self) -> int:
+        """Warps of the core."""
+        ...
+
+    @property
+    def instruction_buffer(self) -> int:
+        """Decoded instructions buffered per warp."""
+        ...
+
+    @property
+    def request_lanes(self) -> int:
+        """Lanes of a request for data."""
+        ...
+
+    @property
+    def tag_width(self) -> int:
+        """Bits of the tag of a request for data."""
+        ...
+
+
+def warp_shape(config: CorePorts) -> int:
     """Return the bits of a warp's index, at least one."""
     return max(1, ceil_log2(config.warps))
 
 
-def pairs(config: CoreConfig) -> int:
+def pairs(config: CorePorts) -> int:
     """Return the capacity of a warp's buffer in pairs of instructions, a power of two."""
     return 1 << max(0, ceil_log2(config.instruction_buffer) - 1)
 
 
-def fetch_tag_layout(config: CoreConfig) -> data.StructLayout:
+def fetch_tag_layout(config: CorePorts) -> data.StructLayout:
     """Return the layout of the tag of a requested pair: its warp, and its slot in the buffer."""
     return data.StructLayout({"warp": warp_shape(config), "pair": ceil_log2(pairs(config))})
 
 
-def fetch_request_layout(config: CoreConfig) -> data.StructLayout:
+def fetch_request_layout(config: CorePorts) -> data.StructLayout:
     """Return the layout of a request for the two words at ``address``, a multiple of 8."""
     return data.StructLayout({"address": 32, "tag": fetch_tag_layout(config)})
 
 
-def fetch_response_layout(config: CoreConfig) -> data.StructLayout:
+def fetch_response_layout(config: CorePorts) -> data.StructLayout:
     """Return the layout of two words, the one at the lower address in the lower half of ``data``.
 
     ``error`` is 1 if there is no memory at their address.
@@ -45,13 +69,13 @@ def fetch_response_layout(config: CoreConfig) -> data.StructLayout:
     return data.StructLayout({"tag": fetch_tag_layout(config), "data": 64, "error": 1})
 
 
-def data_request_layout(config: CoreConfig) -> data.StructLayout:
+def data_request_layout(config: CorePorts) -> data.StructLayout:
     """Return the layout of a memory access of one beat of lanes.
 
     ``tag`` is returned with the response. ``data`` is aligned to its byte lanes: the word at
     ``address & ~3``; ``strobes`` selects its stored bytes.
     """
-    lanes = config.lanes(Port.MEMORY)
+    lanes = config.request_lanes
     return data.StructLayout({
         "tag": config.tag_width,
         "is_store": 1,
@@ -62,13 +86,13 @@ def data_request_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def data_response_layout(config: CoreConfig) -> data.StructLayout:
+def data_response_layout(config: CorePorts) -> data.StructLayout:
     """Return the layout of a memory response: whole words for the threads of ``mask``.
 
     A request may be answered in parts, and requests in any order. A store is answered when it is
     visible to all. ``error`` marks threads whose address has no memory.
     """
-    lanes = config.lanes(Port.MEMORY)
+    lanes = config.request_lanes
     return data.StructLayout({
         "tag": config.tag_width,
         "mask": lanes,

@@ -3,17 +3,14 @@
 from amaranth.lib import data
 from amaranth.utils import ceil_log2, exact_log2
 
-from ...config import ClusterConfig, CoreConfig
+from ...config import MemoryUnitConfig
 from ...lib.interfaces.core_memory import pairs
 from .data_cache_layouts import DataCacheConfig
 from .mshr import MshrConfig
 
 __all__ = [
     "PAIR_BYTES",
-    "core_id_width",
-    "core_of",
     "data_mshr_config",
-    "id_width",
     "instruction_cache_events",
     "instruction_mshr_config",
     "line_layout",
@@ -25,16 +22,9 @@ __all__ = [
 PAIR_BYTES = 8
 
 
-def core_of(config: ClusterConfig) -> CoreConfig:
-    """Return the config of the cores of a cluster; raise if it has none."""
-    if config.core is None:
-        raise ValueError("cores must be at least 1 to have memory, not 0")
-    return config.core
-
-
-def instruction_mshr_config(config: ClusterConfig) -> MshrConfig:
+def instruction_mshr_config(config: MemoryUnitConfig) -> MshrConfig:
     """Return the miss config of a core's L1I: each pair of each warp may wait."""
-    core = core_of(config)
+    core = config.core
     return MshrConfig(
         cache=core.l1i,
         beat_bytes=config.axi.beat_bytes,
@@ -43,9 +33,9 @@ def instruction_mshr_config(config: ClusterConfig) -> MshrConfig:
     )
 
 
-def data_mshr_config(config: ClusterConfig) -> DataCacheConfig:
+def data_mshr_config(config: MemoryUnitConfig) -> DataCacheConfig:
     """Return the config of a core's L1D: each transaction may wait."""
-    core = core_of(config)
+    core = config.core
     return DataCacheConfig(
         cache=core.l1d,
         beat_bytes=config.axi.beat_bytes,
@@ -54,29 +44,18 @@ def data_mshr_config(config: ClusterConfig) -> DataCacheConfig:
     )
 
 
-def id_width(config: ClusterConfig) -> int:
-    """Return the bits of an MSHR's number in either cache of a core."""
-    core = core_of(config)
-    return ceil_log2(max(core.l1i.mshrs, core.l1d.mshrs))
-
-
-def core_id_width(config: ClusterConfig) -> int:
-    """Return the bits of a core's AXI ids: MSHR number, and the cache above it."""
-    return 1 + id_width(config)
-
-
-def read_layout(config: ClusterConfig) -> data.StructLayout:
+def read_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of a read of a line, with its first beat; each beat returns its id."""
     return data.StructLayout({
-        "id": id_width(config),
+        "id": config.core.mshr_width,
         "beat": 32 - exact_log2(config.axi.beat_bytes),
     })
 
 
-def line_layout(config: ClusterConfig) -> data.StructLayout:
+def line_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of the next beat of a line, or of its error."""
     return data.StructLayout({
-        "id": id_width(config),
+        "id": config.core.mshr_width,
         "data": config.axi.data_width,
         "error": 1,
     })

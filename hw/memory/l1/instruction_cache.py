@@ -7,14 +7,13 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.address_range import is_dram
 from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from ...lib.streams import Queue, ResponseSignature
 from .cluster_layouts import (
     PAIR_BYTES,
-    core_of,
     instruction_cache_events,
     instruction_mshr_config,
     line_layout,
@@ -28,12 +27,12 @@ from .tag_array import TagArray
 __all__ = ["InstructionCache"]
 
 
-def look_layout(config: ClusterConfig) -> data.StructLayout:
+def look_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of a look-up: a request ``tag`` if ``wanted``, else a prefetch.
 
     ``pair`` is the address, in pairs of instructions.
     """
-    request = fetch_request_layout(core_of(config)).members
+    request = fetch_request_layout(config.core).members
     return data.StructLayout({
         "wanted": 1,
         "tag": request["tag"],
@@ -60,8 +59,7 @@ class InstructionCache(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : MemoryUnitConfig
 
     Members
     -------
@@ -87,9 +85,9 @@ class InstructionCache(SharedBlock):
     events: data.View
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
-        self.core = core = core_of(config)
+        self.core = core = config.core
         self.mshr_config = instruction_mshr_config(config)
         super().__init__({
             "fetch": In(stream.Signature(fetch_request_layout(core))),

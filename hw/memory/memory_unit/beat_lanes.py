@@ -5,14 +5,14 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import WORD_BYTES, ClusterConfig
+from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
-from .layouts import group_layout, lanes_of
+from .layouts import group_layout
 
 __all__ = ["BeatOfLanes", "word_of"]
 
 
-def word_of(config: ClusterConfig, beat: Value, place: Value) -> Value:
+def word_of(config: MemoryUnitConfig, beat: Value, place: Value) -> Value:
     """Return the word of a beat that `place` selects."""
     words = config.axi.beat_bytes // WORD_BYTES
     return beat.word_select(place[: exact_log2(words)], 32)
@@ -35,7 +35,7 @@ class BeatOfLanes(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MemoryUnitConfig
 
     Members
     -------
@@ -48,7 +48,7 @@ class BeatOfLanes(SharedBlock):
     data: Signal
     strobes: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
         super().__init__({
             "group": In(group_layout(config)),
@@ -58,7 +58,7 @@ class BeatOfLanes(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        group, lanes = self.group, range(lanes_of(self.config))
+        group, lanes = self.group, range(self.config.core.request_lanes)
         words = self.config.axi.beat_bytes // WORD_BYTES
         goes_to = [Signal(words, name=f"goes_to_{lane}") for lane in lanes]
         for lane in lanes:

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import WORD_BYTES, ClusterConfig
+from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import (
     CONSOLE_BASE,
@@ -20,23 +20,22 @@ from ...isa.memory_map import (
 from ...lib.address_range import is_dram, within
 from ...lib.arbiter import lowest, select
 from ...lib.interfaces.core_memory import data_request_layout
-from ..l1.cluster_layouts import core_of
-from .layouts import Target, group_layout, lanes_of, place_width
+from .layouts import Target, group_layout, place_width
 
 __all__ = ["Coalescer"]
 
 
-def is_register(config: ClusterConfig, address: Value) -> Value:
+def is_register(config: MemoryUnitConfig, address: Value) -> Value:
     """Return whether a byte address is in the registers of a unit of the cluster."""
     window = SHARED_BASE + config.shared.size
     hits = [
         within(address, window + base, window + base + MATRIX_STRIDE)
-        for base in unit_bases(len(config.matrices)).values()
+        for base in unit_bases(config.matrices).values()
     ]
     return Cat(hits).any()
 
 
-def targets(config: ClusterConfig, address: Value, is_store: Value, strobes: Value) -> Value:
+def targets(config: MemoryUnitConfig, address: Value, is_store: Value, strobes: Value) -> Value:
     """Return the target of a lane's access."""
     shared_end = SHARED_BASE + config.shared.size
     printed = within(address, shared_end, shared_end + config.cores * PRINT_BYTES)
@@ -66,7 +65,7 @@ class Coalescer(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MemoryUnitConfig
 
     Members
     -------
@@ -81,10 +80,10 @@ class Coalescer(SharedBlock):
     o: stream.Interface
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
         super().__init__({
-            "i": In(stream.Signature(data_request_layout(core_of(config)))),
+            "i": In(stream.Signature(data_request_layout(config.core))),
             "o": Out(stream.Signature(group_layout(config))),
             "busy": Out(1),
         })
@@ -92,7 +91,7 @@ class Coalescer(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        lanes = lanes_of(config)
+        lanes = config.core.request_lanes
         left = Signal(lanes)  # lanes of the held request without a group yet
         held = Signal.like(self.i.payload, reset_less=True)
         served_by = Signal(data.ArrayLayout(Target, lanes), reset_less=True)
@@ -119,7 +118,7 @@ class Coalescer(SharedBlock):
     def together(self, m: Module, left, held, served_by) -> Value:
         """Form the next group of the remaining lanes; return its lanes."""
         config = self.config
-        lanes = range(lanes_of(config))
+        lanes = range(config.core.request_lanes)
         low = exact_log2(config.axi.beat_bytes)
         word = exact_log2(WORD_BYTES)
         first = Signal(len(lanes))

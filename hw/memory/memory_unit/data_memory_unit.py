@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import WORD_BYTES, ClusterConfig
+from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import lowest, select
 from ...lib.interfaces.core_memory import data_request_layout, data_response_layout
@@ -16,7 +16,7 @@ from ...lib.register_bus import RegisterSignature
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue, ResponseSignature
 from ..l1.cache_reads import CacheReadsSignature, probe_reads
-from ..l1.cluster_layouts import core_of, data_mshr_config
+from ..l1.cluster_layouts import data_mshr_config
 from ..l1.data_cache import DataCache
 from ..l1.data_cache_layouts import (
     beat_write_layout,
@@ -26,7 +26,7 @@ from ..l1.data_cache_layouts import (
 )
 from .beat_lanes import BeatOfLanes, word_of
 from .coalescer import Coalescer
-from .layouts import WINDOW_WIDTH, Target, answer_layout, group_layout, lanes_of
+from .layouts import WINDOW_WIDTH, Target, answer_layout, group_layout
 from .shared_lanes import SharedLanes
 from .transactions import Transactions
 from .unit_register_port import UnitRegisterPort
@@ -62,15 +62,14 @@ class DataMemoryUnit(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : MemoryUnitConfig
 
     Members
     -------
     request : In(stream.Signature(data_request_layout(config.core)))
     response : Out(ResponseSignature(data_response_layout(config.core)))
     line_read, line, line_write, line_written, invalidate, events : see `DataCache`
-    narrow_{p} : Out(NarrowSignature(config.shared.port))
+    narrow_{p} : Out(NarrowSignature(config.shared))
         To shared memory.
     device : Out(RegisterSignature(14))
         To registers of units, by byte addresses in their window.
@@ -95,9 +94,9 @@ class DataMemoryUnit(SharedBlock):
     reads: Any
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
-        core, mshr_config = core_of(config), data_mshr_config(config)
+        core, mshr_config = config.core, data_mshr_config(config)
         ports: dict[str, Any] = {
             "request": In(stream.Signature(data_request_layout(core))),
             "response": Out(ResponseSignature(data_response_layout(core))),
@@ -112,8 +111,8 @@ class DataMemoryUnit(SharedBlock):
             "reads": Out(CacheReadsSignature(mshr_config.waiter_width)),
             "busy": Out(1),
         }
-        for p in range(config.core_shared_ports):
-            ports[f"narrow_{p}"] = Out(NarrowSignature(config.shared.port))
+        for p in range(config.core.shared_ports):
+            ports[f"narrow_{p}"] = Out(NarrowSignature(config.shared))
         super().__init__(ports)
 
     def build(self, platform):
@@ -184,7 +183,7 @@ class DataMemoryUnit(SharedBlock):
         """Access the cache and forward its answers; return whether it accepts the group."""
         m.submodules.stored = stored = BeatOfLanes(self.config)
         # One entry per transaction, so never full.
-        depth = core_of(self.config).transactions
+        depth = self.config.core.transactions
         m.submodules.order = order = Queue(len(transactions.entry), depth)
         loads, stores = (getattr(answers, f"i_{ANSWERS.index(n)}") for n in ("loads", "stores"))
         may_go, read, write = Signal(), cache.read, cache.write
@@ -216,7 +215,7 @@ class DataMemoryUnit(SharedBlock):
     def answer_here(self, m: Module, group, transactions: Transactions, answers: Merge) -> Value:
         """Answer a group that needs no memory; return whether it is accepted."""
         answer = getattr(answers, f"i_{ANSWERS.index('here')}")
-        first = Signal(lanes_of(self.config))
+        first = Signal(self.config.core.request_lanes)
         numbers = range(len(first))
         m.submodules.printed = printed = Queue(8, 2)
         connect(m, printed.o, flipped(self.console))
@@ -278,7 +277,7 @@ class DataMemoryUnit(SharedBlock):
             answered.error.eq(Mux(found.payload.error, asked.lanes, 0)),
             *(
                 answered.data[lane].eq(word_of(self.config, found.payload.data, asked.places[lane]))
-                for lane in range(lanes_of(self.config))
+                for lane in range(self.config.core.request_lanes)
             ),
             found.ready.eq(~part.valid & ~is_device),
             device.ready.eq(~part.valid & is_device),

@@ -3,11 +3,10 @@
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2, exact_log2
 
-from ...config import WORD_BYTES, ClusterConfig
+from ...config import WORD_BYTES, MemoryUnitConfig
 from ...isa.memory_map import WINDOW_BYTES
-from ...isa.operations import Port
 from ...lib.interfaces.core_memory import data_request_layout
-from ..l1.cluster_layouts import core_of, data_mshr_config, instruction_cache_events
+from ..l1.cluster_layouts import data_mshr_config, instruction_cache_events
 from ..l1.data_cache_layouts import data_cache_events
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "answer_layout",
     "device_layout",
     "group_layout",
-    "lanes_of",
     "memory_unit_events",
     "place_width",
 ]
@@ -37,26 +35,21 @@ class Target(enum.Enum, shape=3):
     DEVICE = 5  #: a register of the DMA or of a matrix unit
 
 
-def lanes_of(config: ClusterConfig) -> int:
-    """Return the number of lanes of a data request."""
-    return core_of(config).lanes(Port.MEMORY)
-
-
-def place_width(config: ClusterConfig) -> int:
+def place_width(config: MemoryUnitConfig) -> int:
     """Return the bits of a word's index in its beat, shared memory or the register window."""
     in_beat = exact_log2(config.axi.beat_bytes // WORD_BYTES)
     in_window = max(config.shared.address_width, WINDOW_WIDTH) - exact_log2(WORD_BYTES)
     return max(in_beat, in_window)
 
 
-def group_layout(config: ClusterConfig) -> data.StructLayout:
+def group_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of a group: lanes of a request that are served together by ``target``.
 
     ``beat`` is their common address in beats, for DRAM. ``places`` are the low bits of each
     lane's address, in words.
     """
-    lanes = lanes_of(config)
-    request = data_request_layout(core_of(config)).members
+    lanes = config.core.request_lanes
+    request = data_request_layout(config.core).members
     return data.StructLayout({
         **{name: request[name] for name in ("tag", "is_store", "data", "strobes")},
         "target": Target,
@@ -66,7 +59,7 @@ def group_layout(config: ClusterConfig) -> data.StructLayout:
     })
 
 
-def device_layout(config: ClusterConfig) -> data.StructLayout:
+def device_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of one lane's register access: ``lanes`` one-hot, ``place`` in words."""
     group = group_layout(config).members
     return data.StructLayout({
@@ -76,16 +69,16 @@ def device_layout(config: ClusterConfig) -> data.StructLayout:
     })
 
 
-def answer_layout(config: ClusterConfig) -> data.StructLayout:
+def answer_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of a transaction's answer, with a beat if it was a read."""
     return data.StructLayout({
-        "entry": ceil_log2(core_of(config).transactions),
+        "entry": ceil_log2(config.core.transactions),
         "data": config.axi.data_width,
         "error": 1,
     })
 
 
-def memory_unit_events(config: ClusterConfig) -> data.StructLayout:
+def memory_unit_events(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of a cycle's events in both L1 caches of a core."""
     return data.StructLayout({
         "instructions": instruction_cache_events(),

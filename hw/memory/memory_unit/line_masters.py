@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import lowest, select
 from ...lib.axi import Axi4Signature, whole_beats
@@ -15,9 +15,7 @@ from ...lib.merge import Merge
 from ...lib.streams import Queue, ResponseSignature
 from ...lib.write_combiner import WriteCombiner, WriteCombinerConfig
 from ..l1.cluster_layouts import (
-    core_id_width,
     data_mshr_config,
-    id_width,
     instruction_mshr_config,
     line_layout,
     read_layout,
@@ -32,7 +30,7 @@ SIDES = ("instructions", "data")
 LINES_WRITTEN, PATIENCE = 8, 8
 
 
-def master_of(config: ClusterConfig, beat: Value) -> Value:
+def master_of(config: MemoryUnitConfig, beat: Value) -> Value:
     """Return the AXI master that serves a beat, given its address in beats."""
     start = exact_log2(config.axi.interleave_bytes // config.axi.beat_bytes)
     return beat[start : start + exact_log2(config.axi.masters)]
@@ -55,8 +53,7 @@ class LineMasters(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : MemoryUnitConfig
 
     Members
     -------
@@ -77,11 +74,11 @@ class LineMasters(SharedBlock):
     line_written: stream.Interface
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
         self.mshr_config = mshr_config = data_mshr_config(config)
         bus = Axi4Signature(
-            address_width=32, data_width=config.axi.data_width, id_width=core_id_width(config)
+            address_width=32, data_width=config.axi.data_width, id_width=config.core.id_width
         )
         super().__init__(
             {
@@ -192,7 +189,7 @@ class LineMasters(SharedBlock):
         for c, axi in enumerate(masters):
             value = Signal(line_layout(self.config), name=f"came_{c}")
             m.d.comb += [
-                value.id.eq(axi.rid[: id_width(self.config)]),
+                value.id.eq(axi.rid[: self.config.core.mshr_width]),
                 value.data.eq(axi.rdata),
                 value.error.eq(axi.rresp[1]),
                 offered[c].eq(axi.rvalid & ~axi.rid[-1]),

@@ -6,10 +6,9 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import ClusterConfig
+from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.axi import Axi4Signature
-from ...lib.axi_mux import AxiMuxConfig
 from ...lib.interfaces.core_memory import (
     data_request_layout,
     data_response_layout,
@@ -20,21 +19,13 @@ from ...lib.interfaces.shared_memory import NarrowSignature
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import ResponseSignature
 from ..l1.cache_reads import CacheReadsSignature
-from ..l1.cluster_layouts import core_id_width, core_of, data_mshr_config
+from ..l1.cluster_layouts import data_mshr_config
 from ..l1.instruction_cache import InstructionCache
 from .data_memory_unit import DataMemoryUnit
 from .layouts import WINDOW_WIDTH, memory_unit_events
 from .line_masters import LineMasters
 
-__all__ = ["MemoryUnit", "cluster_mux"]
-
-
-def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
-    """Return the config of the AXI multiplexer at each master: source 0 is the DMA, then cores."""
-    return AxiMuxConfig(
-        id_widths=(config.axi.id_width, *[core_id_width(config)] * config.cores),
-        data_width=config.axi.data_width,
-    )
+__all__ = ["MemoryUnit"]
 
 
 class MemoryUnit(SharedBlock):
@@ -58,8 +49,7 @@ class MemoryUnit(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : MemoryUnitConfig
 
     Members
     -------
@@ -87,11 +77,11 @@ class MemoryUnit(SharedBlock):
     reads: Any
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
-        core, axi = core_of(config), config.axi
+        core, axi = config.core, config.axi
         bus = Axi4Signature(
-            address_width=32, data_width=axi.data_width, id_width=core_id_width(config)
+            address_width=32, data_width=axi.data_width, id_width=config.core.id_width
         )
         super().__init__(
             {
@@ -109,8 +99,8 @@ class MemoryUnit(SharedBlock):
             }
             | {f"axi_{c}": Out(bus) for c in range(axi.masters)}
             | {
-                f"narrow_{p}": Out(NarrowSignature(config.shared.port))
-                for p in range(config.core_shared_ports)
+                f"narrow_{p}": Out(NarrowSignature(config.shared))
+                for p in range(config.core.shared_ports)
             }
         )
 
@@ -132,7 +122,7 @@ class MemoryUnit(SharedBlock):
             connect(m, getattr(data_side, name), getattr(masters, name))
         for c in range(self.config.axi.masters):
             connect(m, getattr(masters, f"axi_{c}"), flipped(getattr(self, f"axi_{c}")))
-        for p in range(self.config.core_shared_ports):
+        for p in range(self.config.core.shared_ports):
             connect(m, getattr(data_side, f"narrow_{p}"), flipped(getattr(self, f"narrow_{p}")))
         m.d.comb += [
             instructions.invalidate.eq(self.invalidate),

@@ -5,14 +5,13 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import WORD_BYTES, ClusterConfig
+from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import lowest, select
 from ...lib.interfaces.core_memory import data_response_layout
 from ...lib.interfaces.shared_memory import NarrowSignature
 from ...lib.streams import ResponseSignature
-from ..l1.cluster_layouts import core_of
-from .layouts import group_layout, lanes_of
+from .layouts import group_layout
 
 __all__ = ["SharedLanes"]
 
@@ -31,15 +30,14 @@ class SharedLanes(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : MemoryUnitConfig
 
     Members
     -------
     i : In(stream.Signature(group_layout(config)))
     pause : In(1)
         No further group is accepted.
-    port_0, port_1, … : Out(NarrowSignature(config.shared.port))
+    port_0, port_1, … : Out(NarrowSignature(config.shared))
     o : Out(ResponseSignature(data_response_layout(config.core)))
     busy : Out(1)
         Lanes wait or are in flight.
@@ -50,22 +48,22 @@ class SharedLanes(SharedBlock):
     o: stream.Interface
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
-        self.ports = config.core_shared_ports
+        self.ports = config.core.shared_ports
         super().__init__(
             {
                 "i": In(stream.Signature(group_layout(config))),
                 "pause": In(1),
-                "o": Out(ResponseSignature(data_response_layout(core_of(config)))),
+                "o": Out(ResponseSignature(data_response_layout(config.core))),
                 "busy": Out(1),
             }
-            | {f"port_{p}": Out(NarrowSignature(config.shared.port)) for p in range(self.ports)}
+            | {f"port_{p}": Out(NarrowSignature(config.shared)) for p in range(self.ports)}
         )
 
     def build(self, platform):
         m = Module()
-        lanes = lanes_of(self.config)
+        lanes = self.config.core.request_lanes
         group = Signal(group_layout(self.config), reset_less=True)
         left, taken, allowed = Signal(lanes), Signal(lanes), Signal(lanes)
         m.d.comb += [

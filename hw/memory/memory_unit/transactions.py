@@ -5,23 +5,22 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import ClusterConfig
+from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import lowest, select
 from ...lib.sram import Sram
-from ..l1.cluster_layouts import core_of
 from .layouts import answer_layout, group_layout
 
 __all__ = ["Transactions", "asked_layout"]
 
 
-def asked_layout(config: ClusterConfig) -> data.StructLayout:
+def asked_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of a table entry: the fields of a group needed for its response."""
     group = group_layout(config).members
     return data.StructLayout({name: group[name] for name in ("tag", "lanes", "places")})
 
 
-def found_layout(config: ClusterConfig) -> data.StructLayout:
+def found_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of an answer with the entry of its group."""
     answer = answer_layout(config).members
     return data.StructLayout({
@@ -39,7 +38,7 @@ class Transactions(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MemoryUnitConfig
 
     Members
     -------
@@ -68,13 +67,13 @@ class Transactions(SharedBlock):
     found: stream.Interface
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
         super().__init__({
             "group": In(group_layout(config)),
             "valid": In(1),
             "may_go": Out(1),
-            "entry": Out(exact_log2(core_of(config).transactions)),
+            "entry": Out(exact_log2(config.core.transactions)),
             "goes": In(1),
             "answer": In(stream.Signature(answer_layout(config))),
             "found": Out(stream.Signature(found_layout(config))),
@@ -83,7 +82,7 @@ class Transactions(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        count = core_of(self.config).transactions
+        count = self.config.core.transactions
         under_way = Signal(count)
         chosen, is_chosen = Signal(count), Signal()  # entry of the next group, one-hot
         begun, ended, free = Signal(count), Signal(count), Signal(count)

@@ -7,15 +7,14 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import WORD_BYTES, ClusterConfig
+from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import SHARED_BASE, WINDOW_BYTES
 from ...lib.arbiter import select
 from ...lib.interfaces.core_memory import data_response_layout
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import Queue
-from ..l1.cluster_layouts import core_of
-from .layouts import WINDOW_WIDTH, device_layout, group_layout, lanes_of
+from .layouts import WINDOW_WIDTH, device_layout, group_layout
 
 __all__ = ["UnitRegisterPort"]
 
@@ -36,8 +35,7 @@ class UnitRegisterPort(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : MemoryUnitConfig
 
     Members
     -------
@@ -55,22 +53,22 @@ class UnitRegisterPort(SharedBlock):
     o: stream.Interface
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(group_layout(config))),
             "registers": Out(RegisterSignature(WINDOW_WIDTH)),
-            "o": Out(stream.Signature(data_response_layout(core_of(config)))),
+            "o": Out(stream.Signature(data_response_layout(config.core))),
             "busy": Out(1),
         })
 
     def build(self, platform):
         m = Module()
-        config, core = self.config, core_of(self.config)
+        config, core = self.config, self.config.core
         layout = device_layout(config)
-        m.submodules.waiting = waiting = Queue(layout, core.accesses * core.threads)
+        m.submodules.waiting = waiting = Queue(layout, core.lane_accesses)
         group, access = self.i.payload, Signal(layout)
-        numbers = range(lanes_of(config))
+        numbers = range(config.core.request_lanes)
         m.d.comb += [
             *(access[name].eq(group[name]) for name in ("tag", "is_store", "lanes")),
             access.place.eq(select(group.lanes, [group.places[lane] for lane in numbers])),

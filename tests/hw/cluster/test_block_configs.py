@@ -31,6 +31,11 @@ OWN = {
     },
     "MatrixUnit": {"matrix", "matrix.*", "shared.size", "shared.read_latency"},
     "MatrixUnit 1": {"more_matrices.0.*", "shared.size", "shared.read_latency"},
+    "MemoryUnit": {
+        *("core.warps", "core.threads", "core.instruction_buffer", "core.memory_lanes"),
+        *("core.accesses", "core.transactions", "core.shared_ports", "core.l1i.*", "core.l1d.*"),
+        *("cores", "more_matrices", "axi.*", "shared.size", "shared.read_latency"),
+    },
     "AxiMux": {"axi.data_width", *REQUESTER_IDS},
     "L2Slice": {"l2.*", "axi.masters", "axi.data_width", *REQUESTER_IDS},
 }

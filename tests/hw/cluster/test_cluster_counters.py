@@ -8,7 +8,7 @@ from amaranth import Signal
 from amaranth.lib import data
 
 from spica.hw.cluster.counters import Counters, counter_table
-from spica.hw.config import PRESETS, DmaBlockConfig, SharedMemoryConfig
+from spica.hw.config import PRESETS, DmaBlockConfig, MemoryUnitConfig, SharedMemoryConfig
 from spica.hw.isa.memory_map import COUNTERS_END
 from spica.hw.matrix.matrix_unit import matrix_unit_events
 from spica.hw.memory.dma.dma import dma_events
@@ -125,7 +125,7 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
         "l2": data.StructLayout(dict.fromkeys(EVENTS, 1)),
     }
     if config.cores:
-        known |= dict.fromkeys(("l1i", "l1d"), memory_unit_events(config))
+        known |= dict.fromkeys(("l1i", "l1d"), memory_unit_events(MemoryUnitConfig.of(config)))
     for row in table:
         several = {"l1i": config.cores, "l1d": config.cores, "l2": config.axi.masters}
         times = row.times([Signal(known[row.unit])] * several.get(row.unit, 1))

@@ -5,10 +5,9 @@ from collections import Counter, deque
 
 from amaranth import Module, Value
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import ClusterConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.core_memory import fetch_response_layout
-from spica.hw.memory.l1.cluster_layouts import core_of
 from spica.hw.memory.l1.instruction_cache import InstructionCache
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.l1.instruction_cache import Beat, CacheModel, Cycle, Pair
@@ -59,12 +58,13 @@ class CacheBench:
         self.broken = broken
         self.config, self.rng = config, rng
         self.latency, self.jitter, self.stall = latency, jitter, stall
-        self.dut, self.model = InstructionCache(config), CacheModel(config)
+        unit = MemoryUnitConfig.of(config)
+        self.dut, self.model = InstructionCache(unit), CacheModel(unit)
         self.event_packing = Packing(self.dut.events.shape())
-        self.packing = Packing(fetch_response_layout(core_of(config)))
+        self.packing = Packing(fetch_response_layout(unit.core))
         mshr_config = self.dut.mshr_config
         self.beats, self.beat_bytes = mshr_config.beats, mshr_config.beat_bytes
-        self.pair_width = (mshr_config.waiters // core_of(config).warps).bit_length() - 1
+        self.pair_width = (mshr_config.waiters // unit.core.warps).bit_length() - 1
         self.image = random.Random(1).randbytes(1 << 16)
         self.cycle = 0
         self.lines: list = []  # deques of (due, beat) of each line in flight

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from amaranth import EnableInserter, Module, Value
 
-from spica.hw.config import WORD_BYTES, ClusterConfig
+from spica.hw.config import WORD_BYTES, ClusterConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.core_memory import (
     data_request_layout,
@@ -110,10 +110,11 @@ class MemoryUnitBench:
         refused: range = range(0),
     ):
         self.config, self.rng, self.stall = config, rng, stall
-        self.dut = MemoryUnit(config)
+        unit = MemoryUnitConfig.of(config)
+        self.dut = MemoryUnit(unit)
         self.registers, self.golden_registers = Registers(), Registers()
-        self.golden = ClusterMemory(config, broken, self.golden_registers.access, refused=refused)
-        self.memory = ClusterMemory(config)  # the actual contents
+        self.golden = ClusterMemory(unit, broken, self.golden_registers.access, refused=refused)
+        self.memory = ClusterMemory(unit)  # the actual contents
         self.cycle = 0
         self.answers: list[Answer] = []
         self.fetched: list[tuple[dict, int, int, int]] = []  # request, accepted, answered, data

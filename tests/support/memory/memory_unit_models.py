@@ -30,8 +30,8 @@ class NarrowModel:
     def __init__(self, dut: MemoryUnit, memory, rng: random.Random, stall: float):
         config = dut.config
         self.memory, self.rng, self.stall = memory, rng, stall
-        self.packing = Packing(narrow_request(config.shared.port))
-        ports = [getattr(dut, f"narrow_{p}") for p in range(config.core_shared_ports)]
+        self.packing = Packing(narrow_request(config.shared))
+        ports = [getattr(dut, f"narrow_{p}") for p in range(config.core.shared_ports)]
         self.samples = [
             part for p in ports for part in (p.request.valid, Value.cast(p.request.payload))
         ]

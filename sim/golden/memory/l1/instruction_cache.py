@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from .....hw.config import ClusterConfig
+from .....hw.config import MemoryUnitConfig
 from .....hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .....hw.memory.l1.cluster_layouts import PAIR_BYTES, instruction_mshr_config
 
@@ -76,11 +76,11 @@ class CacheModel:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MemoryUnitConfig
 
     """
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MemoryUnitConfig):
         self.mshr_config = instruction_mshr_config(config)
         self.cache = cache = self.mshr_config.cache
         self.per_line = cache.line_bytes // PAIR_BYTES

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .....hw.config import ClusterConfig
+from .....hw.config import MemoryUnitConfig
 from .....hw.isa.memory_map import (
     CONSOLE_BASE,
     CONSOLE_LANES,
@@ -44,7 +44,7 @@ class ClusterMemory:
 
     """
 
-    config: ClusterConfig
+    config: MemoryUnitConfig
     broken: range = range(0)
     device: Callable[[int, int, int], int | None] | None = None
     dram: SparseMemory = field(default_factory=SparseMemory)
@@ -101,7 +101,7 @@ class ClusterMemory:
         if SHARED_BASE <= address < shared_end:
             offset = (address - SHARED_BASE) & ~3
             return self.word(self.shared, offset, is_store, value, strobes)
-        bases = unit_bases(len(self.config.matrices)).values()
+        bases = unit_bases(self.config.matrices).values()
         if any(0 <= address - shared_end - base < MATRIX_STRIDE for base in bases):
             if self.device is None or strobes != 15:
                 return None

@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.config import PRESETS, AxiConfig, CacheConfig, ClusterConfig, CoreConfig
+from spica.hw.config import (
+    PRESETS,
+    AxiConfig,
+    CacheConfig,
+    ClusterConfig,
+    CoreConfig,
+    MemoryUnitConfig,
+)
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.memory.l1.cluster_layouts import instruction_cache_events, instruction_mshr_config
 from spica.hw.memory.l1.instruction_cache import InstructionCache
@@ -48,7 +55,7 @@ CONFIGS = {
 
 def pairs_of(rng: random.Random, config, count: int):
     """Yield pairs that mostly continue their warp's last one; some are outside memory."""
-    waiters = instruction_mshr_config(config).waiters
+    waiters = instruction_mshr_config(MemoryUnitConfig.of(config)).waiters
     each = waiters // config.core.warps
     places = [DRAM_BASE] * config.core.warps
     for _ in range(count):
@@ -67,7 +74,7 @@ def pairs_of(rng: random.Random, config, count: int):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_converts(name):
-    require_no_loop(InstructionCache, CONFIGS[name])
+    require_no_loop(InstructionCache, MemoryUnitConfig.of(CONFIGS[name]))
 
 
 @pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])
@@ -131,7 +138,7 @@ def test_a_stream_that_goes_back_while_it_is_read_ahead():
 
 def straight(config, pairs: int, *, warps: int = 1, start: int = DRAM_BASE):
     """Return consecutive pairs, for this many warps in turn."""
-    each = instruction_mshr_config(config).waiters // config.core.warps
+    each = instruction_mshr_config(MemoryUnitConfig.of(config)).waiters // config.core.warps
     return [(warp * each + n % each, start + 8 * n) for n in range(pairs) for warp in range(warps)]
 
 
@@ -174,7 +181,7 @@ def test_straight_code_that_was_never_read_flows(warps):
 
 def test_misses_of_warps_are_under_way_together():
     config = CONFIGS["core"]
-    each = instruction_mshr_config(config).waiters // config.core.warps
+    each = instruction_mshr_config(MemoryUnitConfig.of(config)).waiters // config.core.warps
     far = [(each * warp, DRAM_BASE + 0x1040 * warp) for warp in range(8)]
     bench = CacheBench(replace_cache(config, prefetch=0), random.Random(1), latency=100)
     bench.run([*sweep(config), *far])
@@ -265,7 +272,7 @@ def test_a_line_is_of_whole_beats_of_one_burst(line, width):
 
 
 def test_cells_and_depth_are_within_budget():
-    measured = measure(InstructionCache(PRESETS["virgo"]), "cache")
+    measured = measure(InstructionCache(MemoryUnitConfig.of(PRESETS["virgo"])), "cache")
     assert measured.cells <= CELLS
     assert too_deep(measured) == {}
 

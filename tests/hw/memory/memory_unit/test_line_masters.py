@@ -8,7 +8,7 @@ import pytest
 from amaranth import Module, Value
 from amaranth.back import rtlil
 
-from spica.hw.config import AxiConfig
+from spica.hw.config import AxiConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.memory.memory_unit.line_masters import LineMasters
 from spica.sim.engine.testbench import simulate
@@ -38,7 +38,7 @@ class Sometimes:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_converts(name):
-    rtlil.convert(LineMasters(CONFIGS[name]))
+    rtlil.convert(LineMasters(MemoryUnitConfig.of(CONFIGS[name])))
 
 
 class WriteBench:
@@ -49,7 +49,7 @@ class WriteBench:
 
     def __init__(self, config, rng: random.Random, stall: float, behind: float, fails: float):
         self.config, self.rng, self.stall = config, rng, stall
-        self.dut = LineMasters(config)
+        self.dut = LineMasters(MemoryUnitConfig.of(config))
         self.memory = SparseMemory()
         self.buses = [
             BeatMemory(

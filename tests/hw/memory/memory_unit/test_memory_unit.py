@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from amaranth.back import rtlil
 
-from spica.hw.config import PRESETS, AxiConfig, CacheConfig, SharedMemoryConfig
+from spica.hw.config import PRESETS, AxiConfig, CacheConfig, MemoryUnitConfig, SharedMemoryConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.memory_map import (
     CONSOLE_BASE,
@@ -126,12 +126,12 @@ def data_requests(rng: random.Random, config, count: int):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_converts(name):
-    rtlil.convert(MemoryUnit(CONFIGS[name]))
+    rtlil.convert(MemoryUnit(MemoryUnitConfig.of(CONFIGS[name])))
 
 
 def test_a_path_with_one_master_becomes_verilog():
-    config = PRESETS["tiny"]
-    emission = emit(MemoryUnit(replace(config, axi=replace(config.axi, masters=1))), "path")
+    config = replace(PRESETS["tiny"], axi=replace(PRESETS["tiny"].axi, masters=1))
+    emission = emit(MemoryUnit(MemoryUnitConfig.of(config)), "path")
     assert emission.verilog.count("module ") > 1
 
 
@@ -384,5 +384,5 @@ def test_a_cache_of_data_that_cannot_be_is_refused(line, message):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["four", "ports", "units", "virgo"])
 def test_depth_is_within_budget(name):
-    measured = measure(MemoryUnit((CONFIGS | PRESETS)[name]), name)
+    measured = measure(MemoryUnit(MemoryUnitConfig.of((CONFIGS | PRESETS)[name])), name)
     assert too_deep(measured) == {}

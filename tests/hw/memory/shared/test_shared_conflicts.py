@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from spica.hw.config import PRESETS, CoreConfig, SharedMemoryConfig
+from spica.hw.config import PRESETS, CoreConfig, MemoryUnitConfig, SharedMemoryConfig
 from spica.hw.lib.interfaces.core_memory import data_response_layout
 from spica.hw.lib.streams import ResponseSignature
 from spica.hw.memory.memory_unit.layouts import Target, group_layout
@@ -108,19 +108,19 @@ class LanesAndMemory(wiring.Component):
     """
 
     def __init__(self, config):
-        self.config = config
+        self.config, self.unit = config, MemoryUnitConfig.of(config)
         super().__init__({
-            "i": In(stream.Signature(group_layout(config))),
+            "i": In(stream.Signature(group_layout(self.unit))),
             "o": Out(ResponseSignature(data_response_layout(config.core))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.lanes = lanes = SharedLanes(self.config)
+        m.submodules.lanes = lanes = SharedLanes(self.unit)
         m.submodules.memory = memory = SharedMemory(cluster_ports(self.config))
         connect(m, flipped(self.i), lanes.i)
         connect(m, lanes.o, flipped(self.o))
-        for port in range(self.config.core_shared_ports):
+        for port in range(self.unit.core.shared_ports):
             connect(m, getattr(lanes, f"port_{port}"), getattr(memory, f"narrow_{port}"))
         return m
 
