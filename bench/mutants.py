@@ -161,15 +161,17 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="Finish",
         old="Cat(self.is_inexact, self.digits)",
         new="Cat(C(0, 1), self.digits)",
-        tests=("tests/hw/arith/float/test_divide_sqrt.py::test_results_keep_order_and_tags",),
+        tests=("tests/hw/arith/float/test_divide.py::test_random_operands",),
     ),
     Mutant(
         name="minimum",
-        fault="minimum and maximum of a NaN and a number are the NaN",
-        inside="Compare",
-        old="picks_a = b_is_nan | ~a_is_nan & (",
-        new="picks_a = b_is_nan | (",
-        tests=("tests/hw/arith/float/test_compare.py::test_compare",),
+        fault="minimum and maximum of a number and a NaN depend on their order as codes",
+        inside="FloatNonComputational",
+        old='b["is_nan"] | (is_a_first ^ is_maximum)',
+        new="is_a_first ^ is_maximum",
+        tests=(
+            "tests/hw/core/units/fp32/test_fp32_unit.py::test_operations_that_round_nothing_of_every_class_with_every_other",
+        ),
     ),
     Mutant(
         name="sticky",

@@ -12,30 +12,12 @@ from ...lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ...lib.pipeline import cut
 from .rounding import FLAGS_LAYOUT, Rounding
 
-__all__ = ["Round", "RoundConfig", "rounds_up"]
+__all__ = ["Round", "RoundConfig"]
 
 
 def grows(rounding, sign):
     """Return whether every inexact magnitude is rounded up."""
     return Mux(sign, rounding == Rounding.DOWN, rounding == Rounding.UP)
-
-
-def rounds_up(rounding, sign, last, guard, rest):
-    """Return whether a magnitude is rounded up by one unit.
-
-    Parameters
-    ----------
-    rounding : Rounding or Signal
-        The mode.
-    sign, last : Value
-        Sign of the value and last bit of the truncated magnitude.
-    guard, rest : Value
-        First truncated bit, and the OR of the bits after it.
-
-    """
-    to_even = rounding == Rounding.NEAREST_EVEN
-    to_nearest = to_even | (rounding == Rounding.NEAREST_AWAY)
-    return Mux(to_nearest, guard & (last | rest | ~to_even), (guard | rest) & grows(rounding, sign))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,10 +197,22 @@ class Round(wiring.Component):
         return Cat(shifted[: largest + 1].any(), shifted[largest + 1 :])
 
     def rounds_up(self, last, guard, rest):
-        """Return whether the magnitude is rounded up, given its last bit and the bits after it."""
+        """Return whether a magnitude is rounded up by one unit.
+
+        Parameters
+        ----------
+        last : Value
+            Last bit of the truncated magnitude.
+        guard, rest : Value
+            First truncated bit, and the OR of the bits after it.
+
+        """
         if not self.config.modes:
             return guard & (last | rest)
-        return rounds_up(self.rounding, self.sign, last, guard, rest)
+        to_even = self.rounding == Rounding.NEAREST_EVEN
+        to_nearest = to_even | (self.rounding == Rounding.NEAREST_AWAY)
+        up = (guard | rest) & grows(self.rounding, self.sign)
+        return Mux(to_nearest, guard & (last | rest | ~to_even), up)
 
     def increment(self, m, code, round_up):
         """Return `code` plus the rounding carry."""

@@ -8,8 +8,8 @@ from .unit import Unit
 __all__ = ["every_unit"]
 
 MODULES = (
-    *("conversions", "comparisons", "fma", "narrow_fma"),
-    *("division", "special_function", "dot_product", "tree"),
+    *("conversions", "fma", "narrow_fma", "fp32_lane"),
+    *("divide_lane", "special_function", "dot_product", "tree"),
 )
 
 

@@ -7,7 +7,13 @@ from ....hw.config.formats import FP32, FloatFormat
 from ...golden.arith.float.floats import encode
 from ...golden.arith.float.operands import half_of, random_bits
 
-__all__ = ["divide_operands", "square_root_operands"]
+__all__ = ["INTEGER_CORNERS", "divide_operands", "integer_operands", "square_root_operands"]
+
+#: Integers at which results of a division change their kind.
+INTEGER_CORNERS = [
+    *(0, 1, 2, 3, 0x7FFF_FFFF, 0x8000_0000),
+    *(0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF),
+]
 
 
 def divide_operands(
@@ -60,6 +66,15 @@ def square_root_operands(
         "rounding": rng.integers(0, len(Rounding), count).astype(np.uint32),
         "a": np.where(kind == 0, a, encode(value, form)),
     }
+
+
+def integer_operands(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return dividends and divisors of every length and both signs, and corner cases."""
+    values = rng.integers(0, 1 << 32, (2, count)) >> rng.integers(0, 32, (2, count))
+    negative = -values & 0xFFFF_FFFF
+    corner = rng.choice(INTEGER_CORNERS, (2, count))
+    a, b = np.choose(rng.integers(0, 3, (2, count)), [values, negative, corner])
+    return a.astype(np.uint32), b.astype(np.uint32)
 
 
 def odd(rng: np.random.Generator, width: int, count: int) -> np.ndarray:

@@ -12,6 +12,7 @@ from ....hw.config.formats import FP16, FP32, FloatFormat
 from ...golden.arith.float import floats, operands
 from ...golden.arith.float.fma import fma, fma_operands
 from .fma_definition import fma_by_definition
+from .per_operation import per_operation
 from .unit import Unit
 
 __all__ = ["fma_by_qemu", "units"]
@@ -58,13 +59,11 @@ def fma_by_qemu(a, b, c, operation, rounding) -> dict[str, np.ndarray]:
     """Return QEMU's results, each operation for its own vectors."""
     from ...oracle.qemu import qemu
 
-    stored, flags = np.zeros(len(a), np.uint32), np.zeros(len(a), np.uint32)
-    for each, instruction in INSTRUCTIONS.items():
-        chosen = operation == each
-        is_fused = each < FmaOperation.FADD
-        given = [x[chosen] for x in ((a, b, c) if is_fused else (a, b))]
-        stored[chosen], flags[chosen] = qemu(instruction, *given, rounding=rounding[chosen])
-    return {"o": stored, "flags": flags}
+    def model(one, a, b, c, rounding):
+        given = (a, b, c) if one < FmaOperation.FADD else (a, b)
+        return qemu(INSTRUCTIONS[FmaOperation(one)], *given, rounding=rounding)
+
+    return per_operation(model, operation, a, b, c, rounding)
 
 
 def add_unit() -> Unit:

@@ -6,13 +6,12 @@ One executable holds all units; see `spica.sim.units`.
 import numpy as np
 import pytest
 
-from spica.hw.arith.float.compare import Comparison
 from spica.hw.arith.float.fma import FmaOperation
-from spica.hw.arith.float.sign_inject import SignOperation
 from spica.hw.isa.operations import SpecialOperation
 from spica.sim.units.arith.bench import UnitBench
 from spica.sim.units.arith.catalog import every_unit
-from spica.sim.units.arith.check import Comparison as Compared
+from spica.sim.units.arith.check import Comparison
+from spica.sim.units.arith.fp32_lane import INSTRUCTIONS
 
 UNITS = {unit.name: unit for unit in every_unit()}
 #: Vectors per unit in the fast tests; a row of array elements counts as many.
@@ -21,10 +20,7 @@ AT_LENGTH, PART, SEEDS = 1_000_000, 100_000, 2
 #: Units with several operations: each operation gets an equal share of the vectors.
 OPERATIONS = {
     "fma_fp32": len(FmaOperation),
-    "compare": len(Comparison),
-    "sign_inject": len(SignOperation),
-    "from_integer": 2,
-    "to_integer": 2,
+    "fp32_lane": len(INSTRUCTIONS),
     "special_function": len(SpecialOperation),
 }
 
@@ -46,7 +42,7 @@ def vectors(unit, rng):
 
 def check(unit, inputs, got, expected):
     """Fail with the first wrong vectors; return the number of compared outputs."""
-    comparison = Compared(unit, inputs, got, expected)
+    comparison = Comparison(unit, inputs, got, expected)
     assert not comparison.mismatches, str(comparison)
     return comparison.compared
 

@@ -5,15 +5,13 @@ from functools import lru_cache, partial
 import numpy as np
 import pytest
 
-from spica.hw.arith.float.compare import Comparison
-from spica.hw.arith.float.fma import FmaOperation
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config.formats import FP32
 from spica.hw.isa.operations import SpecialOperation
-from spica.sim.golden.arith.float import conversions, division, operands
+from spica.sim.golden.arith.float import division, operands
 from spica.sim.golden.arith.float.floats import corners
-from spica.sim.golden.arith.float.fma import fma, fma_operands
 from spica.sim.golden.arith.special import special_function as golden_special
+from spica.sim.golden.core.units.float_units import float_operation
 from spica.sim.iss.arithmetic import (
     OPERANDS,
     ROUNDED,
@@ -24,27 +22,13 @@ from spica.sim.iss.arithmetic import (
     on_processor,
     special_function,
 )
-from spica.sim.units.arith import comparisons
 from spica.sim.units.arith.division_operands import divide_operands, square_root_operands
+from spica.sim.units.arith.fp32_lane import INSTRUCTIONS, float_operands
 from spica.sim.units.arith.special_function import special_operands
 
 COUNT, SLOW_COUNT, SLOW_PART = 100_000, 10_000_000, 1 << 20
-FUSED = {
-    "fmadd.s": FmaOperation.FMADD,
-    "fmsub.s": FmaOperation.FMSUB,
-    "fnmsub.s": FmaOperation.FNMSUB,
-    "fnmadd.s": FmaOperation.FNMADD,
-    "fadd.s": FmaOperation.FADD,
-    "fsub.s": FmaOperation.FSUB,
-    "fmul.s": FmaOperation.FMUL,
-}
-COMPARED = {
-    "fmin.s": Comparison.MINIMUM,
-    "fmax.s": Comparison.MAXIMUM,
-    "feq.s": Comparison.EQUAL,
-    "flt.s": Comparison.LESS,
-    "fle.s": Comparison.LESS_EQUAL,
-}
+#: Operations of the FP32 unit, by their instructions.
+FLOAT_OPERATIONS = {name: operation for operation, name in INSTRUCTIONS.items()}
 FROM_INTEGER = ("fcvt.s.w", "fcvt.s.wu")
 TO_INTEGER = ("fcvt.w.s", "fcvt.wu.s")
 MODAL = (*ROUNDED, *FROM_INTEGER, *TO_INTEGER)
@@ -83,16 +67,9 @@ def random_operands(operation, rng, count):
         case "fadd.s" | "fsub.s":
             a, b = operands.add_operands(rng, count)
             return a, operands.half_of(rng, b, b ^ np.uint32(1 << 31))
-        case _ if operation in FUSED:
-            return fma_operands(rng, count)
-        case _ if operation in FROM_INTEGER:
-            return (comparisons.from_integer_operands(rng, count)["i"],)
-        case _ if operation in TO_INTEGER:
-            return (comparisons.to_integer_operands(rng, count)["i"],)
-        case "fclass.s":
-            return (operands.random_bits(rng, FP32, count),)
         case _:
-            return comparisons.pairs(rng, count, FP32)
+            chosen = float_operands(FLOAT_OPERATIONS[operation], rng, count)
+            return chosen[: OPERANDS[operation]]
 
 
 @lru_cache(maxsize=1)
@@ -117,22 +94,14 @@ def check(operation, mode, inputs, got, expected):
 
 def golden(operation, inputs, mode):
     """Return results and flags of the golden model."""
-    if operation in FUSED:
-        a, b, c = (*inputs, inputs[0])[:3]
-        return fma(FUSED[operation], a, b, c, mode)
-    if operation in COMPARED:
-        return conversions.compare(COMPARED[operation], *inputs)
     match operation:
         case "fdiv.s":
             return division.divide(*inputs, mode)
         case "fsqrt.s":
             return division.square_root(*inputs, mode)
-        case "fclass.s":
-            return conversions.classify(*inputs), np.zeros(len(inputs[0]), np.uint32)
-        case _ if operation in FROM_INTEGER:
-            return conversions.from_integer(*inputs, operation == "fcvt.s.w", mode)
         case _:
-            return conversions.to_integer(*inputs, operation == "fcvt.w.s", mode)
+            a, b, c = (*inputs, inputs[0], inputs[0])[:3]
+            return float_operation(FLOAT_OPERATIONS[operation], a, b, c, mode)
 
 
 def ways_of(operation):

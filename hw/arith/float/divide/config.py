@@ -1,4 +1,4 @@
-"""Config and payload layouts of the unit for division and square root."""
+"""Config and layouts of the float datapath for division and square root."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["DivideSqrtConfig", "DivideSqrtOperation"]
 
 
 class DivideSqrtOperation(enum.Enum, shape=1):
-    """Operation of the unit: ``a / b``, or the square root of ``a``."""
+    """Operation of the datapath: ``a / b``, or the square root of ``a``."""
 
     DIVIDE = 0
     SQUARE_ROOT = 1
@@ -22,23 +22,20 @@ class DivideSqrtOperation(enum.Enum, shape=1):
 
 @dataclass(frozen=True, kw_only=True)
 class DivideSqrtConfig:
-    """A unit for division and square root.
+    """Datapath for division and square root: `Setup`, `DigitRecurrence` and `Finish`.
 
     Parameters
     ----------
     form : FloatFormat
         Format of operands and results: an IEEE one, with sign, infinities and subnormals.
     digits : int
-        Bits of the result found per cycle, 1 to 4: area against time. For a whole FP32 unit, 4
-        has the best product of both.
-    tag_width : int
-        Bits of the tag that an operation carries along to its result; 0 for none.
+        Bits of the result found per cycle, 1 to 4: area against time. For FP32, 4 has the
+        best product of both.
 
     """
 
     form: FloatFormat = FP32
     digits: int = 4
-    tag_width: int = 0
 
     def __post_init__(self):
         form = self.form
@@ -48,7 +45,6 @@ class DivideSqrtConfig:
             )
         require_integer("significand_width", form.significand_width, 3, 24)
         require_integer("exponent_width", form.exponent_width, 3, 8)
-        require_integer("tag_width", self.tag_width, 0, 64)
         self.recurrence  # noqa: B018  # checks `digits`
 
     @property
@@ -59,26 +55,11 @@ class DivideSqrtConfig:
         )
 
     @property
-    def interval(self) -> int:
-        """Cycles from one operation to the next: those of the recurrence plus one for rounding."""
-        return self.recurrence.cycles + 1
-
-    @property
-    def latency(self) -> int:
-        """Cycles from an operation's acceptance to its valid result."""
-        return self.interval + 1
-
-    @property
     def exponent_width(self) -> int:
         """Bits of a signed exponent that covers every quotient and every operand."""
         # The extremes are smallest / largest number and its reciprocal.
         extent = self.form.largest_exponent - self.form.least_exponent + self.form.bias + 2
         return ceil_log2(extent) + 1
-
-    @property
-    def tag(self) -> dict[str, int]:
-        """The tag as a payload field, if there is one."""
-        return {"tag": self.tag_width} if self.tag_width else {}
 
     @property
     def operation_layout(self) -> data.StructLayout:
@@ -88,10 +69,9 @@ class DivideSqrtConfig:
             "rounding": Rounding,
             "a": self.form.width,
             "b": self.form.width,
-            **self.tag,
         })
 
     @property
     def result_layout(self) -> data.StructLayout:
         """Shape of a result."""
-        return data.StructLayout({"result": self.form.width, "flags": FLAGS_LAYOUT, **self.tag})
+        return data.StructLayout({"result": self.form.width, "flags": FLAGS_LAYOUT})

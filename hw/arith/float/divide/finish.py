@@ -70,8 +70,6 @@ class Finish(wiring.Component):
             self.o.flags.invalid.eq(start.invalid),
             self.o.flags.divide_by_zero.eq(start.divide_by_zero),
         ]
-        if config.tag_width:
-            m.d.comb += self.o.tag.eq(start.tag)
         magnitudes = {
             DivideSqrtClass.NUMBER: rounder.o,
             DivideSqrtClass.ZERO: 0,

@@ -34,7 +34,6 @@ def start_layout(config: DivideSqrtConfig) -> data.StructLayout:
         "kind": DivideSqrtClass,
         "invalid": 1,
         "divide_by_zero": 1,
-        **config.tag,
     })
 
 
@@ -159,8 +158,6 @@ class Setup(wiring.Component):
             self.start.rounding.eq(self.i.rounding),
             self.start.sign.eq(a.sign ^ (b.sign & ~is_root)),
         ]
-        if config.tag_width:
-            m.d.comb += self.start.tag.eq(self.i.tag)
         self.classify(m, a, b, is_root)
 
         # The bias is odd, so an odd true exponent is stored as an even one.

@@ -7,6 +7,7 @@ from . import floats
 from .floats import corners
 
 __all__ = [
+    "Operands",
     "add_operands",
     "convert_operands",
     "crossed",

@@ -4,16 +4,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .....hw.arith.float.compare import Comparison
 from .....hw.arith.float.fma import FmaOperation
 from .....hw.arith.float.rounding import Rounding
-from .....hw.arith.float.sign_inject import SignOperation
 from .....hw.config import CoreConfig
 from .....hw.isa.operations import DivideOperation, FloatOperation
-from ...arith.float.conversions import classify, compare, from_integer, sign_inject, to_integer
 from ...arith.float.division import divide, square_root
 from ...arith.float.fma import fma
 from ...arith.special.special_function import special_function
+from .fp32.float_conversion import from_integer, to_integer
+from .fp32.non_computational import classify, compare, sign_inject
 
 __all__ = [
     "divide_operation",
@@ -23,18 +22,10 @@ __all__ = [
     "special_result",
 ]
 
-SIGN_OPERATIONS = {
-    FloatOperation.SGNJ: SignOperation.COPY,
-    FloatOperation.SGNJN: SignOperation.NEGATE,
-    FloatOperation.SGNJX: SignOperation.EXCLUSIVE_OR,
-}
-COMPARISONS = {
-    FloatOperation.MIN: Comparison.MINIMUM,
-    FloatOperation.MAX: Comparison.MAXIMUM,
-    FloatOperation.LE: Comparison.LESS_EQUAL,
-    FloatOperation.LT: Comparison.LESS,
-    FloatOperation.EQ: Comparison.EQUAL,
-}
+COMPARISONS = (
+    *(FloatOperation.MIN, FloatOperation.MAX),
+    *(FloatOperation.LE, FloatOperation.LT, FloatOperation.EQ),
+)
 FROM = (FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED)
 TO = (FloatOperation.TO_SIGNED, FloatOperation.TO_UNSIGNED)
 
@@ -51,19 +42,14 @@ def float_operation(
     if operation <= FloatOperation.FMUL:
         return fma(FmaOperation(operation), a, b, c, rounding)
     if operation in COMPARISONS:
-        return compare(COMPARISONS[operation], a, b)
+        return compare(operation, a, b)
     if operation in FROM:
         return from_integer(a, operation == FloatOperation.FROM_SIGNED, rounding)
     if operation in TO:
         return to_integer(a, operation == FloatOperation.TO_SIGNED, rounding)
     if operation == FloatOperation.CLASS:
         return classify(a), none
-    return (a if operation == FloatOperation.MOVE else sign_inject_of(operation, a, b)), none
-
-
-def sign_inject_of(operation: FloatOperation, a, b) -> np.ndarray:
-    """Return `a` with the sign of `operation`."""
-    return sign_inject(SIGN_OPERATIONS[operation], a, b)
+    return (a if operation == FloatOperation.MOVE else sign_inject(operation, a, b)), none
 
 
 def divide_operation(

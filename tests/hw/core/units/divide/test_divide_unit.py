@@ -12,37 +12,35 @@ from spica.hw.core.units.divide.divide_lane import DivideLane, DivideLaneConfig
 from spica.hw.core.units.divide.divide_unit import DivideUnit
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import DivideOperation, Port
+from spica.sim.golden.arith.float import floats
+from spica.sim.golden.arith.float.operands import crossed
 from spica.sim.golden.core.units.float_units import divide_operation, divide_result
-from spica.sim.units.arith.division_operands import divide_operands, square_root_operands
+from spica.sim.units.arith.divide_lane import divide_by_qemu, integer_by_definition
+from spica.sim.units.arith.division_operands import INTEGER_CORNERS as CORNERS
+from spica.sim.units.arith.division_operands import (
+    divide_operands,
+    integer_operands,
+    square_root_operands,
+)
 from spica.synth.measure import measure
 from support.core.lane_bench import Warps, run_unit, timed
 
 OPERATIONS = list(DivideOperation)
 INTEGERS = OPERATIONS[:4]
 FLOATS = OPERATIONS[4:]
-CORNERS = [0, 1, 2, 3, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF]
 CELLS = 360
 DEPTH = 60
 
 
-def integers(rng: random.Random, count: int) -> list[int]:
-    """Return integers of every length, both signs, and corner cases."""
-    values = []
-    for _ in range(count):
-        value = rng.getrandbits(32) >> rng.randrange(32)
-        values.append(rng.choice([value, -value & 0xFFFF_FFFF, rng.choice(CORNERS)]))
-    return values
-
-
 def operands_of(operation: DivideOperation, rng: random.Random, count: int):
     """Return operands that reveal errors of an operation."""
-    if operation in INTEGERS:
-        return [integers(rng, count), integers(rng, count)]
     generator = np.random.default_rng(rng.getrandbits(32))
+    if operation in INTEGERS:
+        return [x.tolist() for x in integer_operands(generator, count)]
     if operation == DivideOperation.FDIV:
-        inputs = divide_operands(generator, count, FP32)
+        inputs = divide_operands(generator, count)
         return [inputs["a"].tolist(), inputs["b"].tolist()]
-    return [square_root_operands(generator, count, FP32)["a"].tolist()]
+    return [square_root_operands(generator, count)["a"].tolist()]
 
 
 def warps_of(config: CoreConfig, operations, seed: int) -> list[dict]:
@@ -58,38 +56,29 @@ def warps_of(config: CoreConfig, operations, seed: int) -> list[dict]:
     ]
 
 
-def by_definition(operation: DivideOperation, a: int, b: int) -> int:
-    """Return an integer result by the table of RISC-V M."""
-    if operation in (DivideOperation.DIV, DivideOperation.REM):
-        a, b = (x - (x >> 31 << 32) for x in (a, b))
-    is_quotient = operation in (DivideOperation.DIV, DivideOperation.DIVU)
-    if b == 0:
-        return 0xFFFF_FFFF if is_quotient else a & 0xFFFF_FFFF
-    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    return (quotient if is_quotient else a - quotient * b) & 0xFFFF_FFFF
-
-
 @pytest.mark.parametrize("operation", INTEGERS, ids=lambda operation: operation.name)
 def test_golden_model_agrees_with_the_definition(operation):
-    rng = random.Random(operation)
-    a, b = integers(rng, 20_000), integers(rng, 20_000)
-    a += [x for x in CORNERS for _ in CORNERS]
-    b += CORNERS * len(CORNERS)
+    a, b = integer_operands(np.random.default_rng(operation), 20_000)
+    corner_a, corner_b = crossed(*[np.array(CORNERS, np.uint32)] * 2)
+    a, b = np.concatenate([a, corner_a]), np.concatenate([b, corner_b])
     values, flags = divide_operation(operation, a, b)
-    assert values.tolist() == [by_definition(operation, *pair) for pair in zip(a, b, strict=True)]
+    assert np.array_equal(values, integer_by_definition(operation, a, b, None)[0])
     assert not flags.any()
 
 
 @pytest.mark.parametrize("operation", FLOATS, ids=lambda operation: operation.name)
 def test_golden_model_agrees_with_qemu(operation):
     pytest.importorskip("unicorn")
-    from spica.sim.oracle.qemu import qemu
-
     rng = random.Random(operation)
     operands = operands_of(operation, rng, 50_000)
-    rounding = np.array([rng.choice(list(Rounding)) for _ in operands[0]])
-    expected, flags = qemu(f"{operation.name.lower()}.s", *operands, rounding=rounding)
-    got, got_flags = divide_operation(operation, operands[0], operands[-1], rounding)
+    corners = crossed(*[floats.corners(FP32)] * 2)
+    a, b = (
+        np.concatenate([np.array(x, np.uint32), corner])
+        for x, corner in zip((operands[0], operands[-1]), corners, strict=True)
+    )
+    rounding = np.array([rng.choice(list(Rounding)) for _ in a])
+    expected, flags = divide_by_qemu(operation, a, b, rounding)
+    got, got_flags = divide_operation(operation, a, b, rounding)
     assert np.array_equal(got, expected)
     assert np.array_equal(got_flags, flags)
 
@@ -127,9 +116,10 @@ def test_corners_of_integers(operation):
         warps.operation(operation, [CORNERS, [b] * len(CORNERS)], mask=mask) for b in CORNERS
     ]
     results = run_unit(DivideUnit(config), operations)
-    assert [result["values"] for result in results] == [
-        [by_definition(operation, a, b) for a in CORNERS] for b in CORNERS
+    expected = [
+        integer_by_definition(operation, CORNERS, [b] * len(CORNERS), None)[0] for b in CORNERS
     ]
+    assert [result["values"] for result in results] == [values.tolist() for values in expected]
     assert not any(result["flags"] for result in results)
 
 
@@ -198,7 +188,11 @@ def test_depth_and_cells():
     assert measured.cells <= CELLS
 
 
-def test_depth_and_cells_of_a_lane():
-    measured = measure(DivideLane(DivideLaneConfig()), "divide_lane")
+@pytest.mark.parametrize(
+    ("digits", "cells", "nand2"), [(4, 270, 7900), (2, 220, 6700), (1, 210, 6200)]
+)
+def test_depth_and_cells_of_a_lane(digits, cells, nand2):
+    measured = measure(DivideLane(DivideLaneConfig(digits=digits)), "divide_lane")
     assert measured.depth <= DEPTH
-    assert measured.cells <= 270
+    assert measured.cells <= cells
+    assert measured.nand2 <= nand2

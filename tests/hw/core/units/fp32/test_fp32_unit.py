@@ -15,54 +15,14 @@ from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import FloatOperation, Port
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float import floats
-from spica.sim.golden.arith.float.fma import fma_operands
 from spica.sim.golden.core.units.float_units import float_operation, fp32_result
+from spica.sim.units.arith.fp32_lane import INSTRUCTIONS, float_by_qemu, float_operands
 from spica.synth.measure import measure
 from support.core.lane_bench import Warps, run_unit, timed
 
 OPERATIONS = list(FloatOperation)
 CELLS = 2150
 DEPTH = 60
-#: Instruction of each operation.
-INSTRUCTIONS = {
-    **{operation: f"{operation.name.lower()}.s" for operation in OPERATIONS[:7]},
-    **{FloatOperation[f"SGNJ{kind}"]: f"fsgnj{kind.lower()}.s" for kind in ("", "N", "X")},
-    **{FloatOperation[name]: f"f{name.lower()}.s" for name in ("MIN", "MAX", "LE", "LT", "EQ")},
-    FloatOperation.CLASS: "fclass.s",
-    FloatOperation.TO_SIGNED: "fcvt.w.s",
-    FloatOperation.TO_UNSIGNED: "fcvt.wu.s",
-    FloatOperation.FROM_SIGNED: "fcvt.s.w",
-    FloatOperation.FROM_UNSIGNED: "fcvt.s.wu",
-}
-OPERAND_COUNTS = {operation: 3 for operation in OPERATIONS[:4]} | {
-    operation: 1
-    for operation in (
-        *(FloatOperation.CLASS, FloatOperation.TO_SIGNED, FloatOperation.TO_UNSIGNED),
-        *(FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED, FloatOperation.MOVE),
-    )
-}
-
-
-def near_integers(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Return floats around all 32-bit integers and beyond, with halves and quarters."""
-    whole = rng.integers(0, 1 << 32, count) >> rng.integers(0, 32, count)
-    signs = rng.choice([-1, 1], count)
-    values = signs * whole * np.exp2(rng.choice([-2, -1, 0, 0, 0, 1], count))
-    return floats.encode(values, FP32) + rng.integers(-1, 2, count).astype(np.uint32)
-
-
-def operands_of(operation: FloatOperation, rng: np.random.Generator, count: int):
-    """Return operands that reveal errors of an operation."""
-    a, b, c = fma_operands(rng, count)
-    if operation in (FloatOperation.TO_SIGNED, FloatOperation.TO_UNSIGNED):
-        a = np.where(rng.random(count) < 0.7, near_integers(rng, count), a)
-    elif operation in (FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED):
-        short = (rng.integers(0, 1 << 32, count) >> rng.integers(0, 32, count)).astype(np.uint32)
-        a = np.where(rng.integers(0, 2, count), short, ~short)
-    elif operation >= FloatOperation.SGNJ:
-        related = np.select([rng.integers(0, 2, count) == 0], [a], a ^ np.uint32(1 << 31))
-        b = np.where(rng.random(count) < 0.3, related, b)
-    return tuple(x.astype(np.uint32) for x in (a, b, c))
 
 
 def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
@@ -72,7 +32,7 @@ def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
     payloads = []
     for number in range(count):
         operation = OPERATIONS[number % len(OPERATIONS)]
-        operands = operands_of(operation, rng, config.threads)
+        operands = float_operands(operation, rng, config.threads)
         rounding = warps.rng.choice(list(Rounding))
         payloads.append(warps.operation(operation, operands, rounding=rounding))
     return payloads
@@ -81,17 +41,14 @@ def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
 @pytest.mark.parametrize("operation", INSTRUCTIONS, ids=lambda operation: operation.name)
 def test_golden_model_agrees_with_qemu(operation):
     pytest.importorskip("unicorn")
-    from spica.sim.oracle.qemu import qemu
-
     rng = np.random.default_rng(operation)
-    a, b, c = operands_of(operation, rng, 20_000)
+    a, b, c = float_operands(operation, rng, 20_000)
     corners = floats.corners(FP32)
     a = np.concatenate([a, np.repeat(corners, len(corners))])
     b = np.concatenate([b, np.tile(corners, len(corners))])
     c = np.resize(c, len(a))
     rounding = rng.integers(0, len(Rounding), len(a))
-    used = (a, b, c)[: OPERAND_COUNTS.get(operation, 2)]
-    expected, expected_flags = qemu(INSTRUCTIONS[operation], *used, rounding=rounding)
+    expected, expected_flags = float_by_qemu(operation, a, b, c, rounding)
     values, flags = float_operation(operation, a, b, c, rounding)
     assert np.array_equal(values, expected)
     assert np.array_equal(flags, expected_flags)
@@ -104,7 +61,7 @@ def test_lanes_match_golden_model(latency):
     rng = np.random.default_rng(latency)
     operation = np.tile(OPERATIONS, 8)
     rounding = rng.integers(0, len(Rounding), count)
-    sets = [operands_of(FloatOperation(each), rng, lanes) for each in operation]
+    sets = [float_operands(FloatOperation(each), rng, lanes) for each in operation]
     dut = FloatLanes(FloatLanesConfig(lanes=lanes, latency=latency))
     require_no_loop(dut)
     inputs = Cat(dut.operation, dut.rounding, *(Value.cast(x) for x in (dut.a, dut.b, dut.c)))
@@ -256,7 +213,7 @@ def test_lanes_at_length(latency):
     rng = np.random.default_rng(latency)
     with UnitBench([unit]) as bench:
         for operation in OPERATIONS:
-            values = [x.reshape(-1, lanes) for x in operands_of(operation, rng, count * lanes)]
+            values = [x.reshape(-1, lanes) for x in float_operands(operation, rng, count * lanes)]
             rounding = rng.integers(0, len(Rounding), count)
             inputs = dict(zip("abc", values, strict=True))
             inputs |= {"operation": np.full(count, operation), "rounding": rounding}
