@@ -45,9 +45,9 @@ def number_of(chosen: Value) -> Value:
 
 
 def select(grant: Value, values) -> Value:
-    """Return the one of `values` selected by the one-hot `grant`; undefined if `grant` is 0.
+    """Return the one of `values` at the highest bit set in `grant`, for example a one-hot value.
 
-    A balanced tree of ``len(values) - 1`` multiplexers.
+    A balanced tree of ``len(values) - 1`` multiplexers. The result is undefined if `grant` is 0.
     """
     if len(values) == 1:
         return Value.cast(values[0])

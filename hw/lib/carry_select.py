@@ -1,4 +1,4 @@
-"""Carry-select adder: each block computes its sum for both possible carries in."""
+"""Carry-select adders: upper bits are summed before the carry into them is known."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ..config.checks import require_integer
 from ..emit.shared_block import is_simulated
 
-__all__ = ["CarrySelectAdd", "CarrySelectAddConfig"]
+__all__ = ["CarrySelectAdd", "CarrySelectAddConfig", "add_in_halves"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,3 +93,17 @@ class CarrySelectAdd(wiring.Component):
             carry = total[-1]
         m.d.comb += self.o.eq(Cat(blocks))
         return m
+
+
+def add_in_halves(a, b, width: int):
+    """Return ``(a + b) mod 2**width`` with half the depth of a plain adder.
+
+    For addresses: the upper half is computed without a carry in, in parallel with the lower half,
+    and incremented. This is smaller than `CarrySelectAdd`, which is shallower. Operands are
+    unsigned. A narrower operand is zero-extended to `width`.
+    """
+    low = width // 2
+    a, b = Value.cast(a), Value.cast(b)
+    lower = a[:low] + b[:low]
+    upper = a[low:width] + b[low:width]
+    return Cat(lower[:low], Mux(lower[low], upper + 1, upper)[: width - low])

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
 from ...config import MatrixUnitConfig
-from ...lib.carry_select_halves import carry_select
+from ...lib.carry_select import add_in_halves
 from ...lib.interfaces.shared_memory import WideReadSignature
 from ...lib.register_slices import RegisterSlice
 from ...lib.streams import Queue
@@ -200,4 +200,4 @@ class OperandFetch(wiring.Component):
         ]
         with m.If(zero):
             m.d.comb += tags.count.eq(0)
-        return carry_select(walk.base, offset, len(walk.base))
+        return add_in_halves(walk.base, offset, len(walk.base))

@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.carry_select_halves import carry_select
+from ...lib.carry_select import add_in_halves
 from ...lib.interfaces.shared_memory import dma_descriptor
 from .layouts import dma_segment
 
@@ -103,8 +103,8 @@ class AddressGenerator(SharedBlock):
         """Step past a segment that does not end its row."""
         width = exact_log2(self.config.axi.interleave_bytes)
         # Both possible ends of the segment, computed before `run_ends` is known.
-        after_left = carry_select(at.local, at.left, len(at.local))
-        after_room = carry_select(at.local, room, len(at.local))
+        after_left = add_in_halves(at.local, at.left, len(at.local))
+        after_room = add_in_halves(at.local, room, len(at.local))
         m.d.sync += [
             at.dram.eq(Cat(Const(0, width), at.dram[width:] + 1)),
             at.local.eq(Mux(run_ends, after_left, after_room)),
@@ -117,7 +117,7 @@ class AddressGenerator(SharedBlock):
         m.d.sync += [
             at.dram.eq(at.next_dram),
             at.local.eq(at.next_local),
-            at.next_dram.eq(carry_select(at.next_dram, at.dram_pitch, 32)),
+            at.next_dram.eq(add_in_halves(at.next_dram, at.dram_pitch, 32)),
             at.next_local.eq(at.next_local + at.local_pitch),
         ]
         with m.If(at.rows_left.any()):
@@ -132,7 +132,7 @@ class AddressGenerator(SharedBlock):
         m.d.sync += [
             at.dram.eq(descriptor.dram),
             at.dram_pitch.eq(descriptor.dram_pitch),
-            at.next_dram.eq(carry_select(descriptor.dram, descriptor.dram_pitch, 32)),
+            at.next_dram.eq(add_in_halves(descriptor.dram, descriptor.dram_pitch, 32)),
             at.local.eq(descriptor.local),
             at.local_pitch.eq(descriptor.local_pitch),
             at.next_local.eq(descriptor.local + descriptor.local_pitch),

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import DRAM_BASE, DRAM_END
-from ...lib.carry_select_halves import carry_select
+from ...lib.carry_select import add_in_halves
 from ...lib.interfaces.shared_memory import Direction
 from .layouts import dma_request, dma_work
 
@@ -97,11 +97,11 @@ class DescriptorCheck(SharedBlock):
         shifted = Signal(33, reset_less=True)
         bits_left = Signal(16, reset_less=True)
         lost = Signal(reset_less=True)  # set bits of `shifted` were shifted out
-        added = carry_select(total[:33], shifted, 34)
+        added = add_in_halves(total[:33], shifted, 34)
         with m.If(taken):
             m.d.sync += [shifted.eq(step), bits_left.eq(rows), lost.eq(0)]
         with m.Elif(bases):
-            m.d.sync += total.eq(carry_select(start, width, 34))
+            m.d.sync += total.eq(add_in_halves(start, width, 34))
         with m.Else():
             m.d.sync += [
                 shifted.eq(shifted << 1),

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.carry_select_halves import carry_select
+from ...lib.carry_select import add_in_halves
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from .layouts import port_width
 
@@ -88,14 +88,14 @@ class DrainAddressGenerator(SharedBlock):
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += [
-                at.address.eq(carry_select(at.address, beat, 32)),
+                at.address.eq(add_in_halves(at.address, beat, 32)),
                 at.block_left.eq(at.block_left - beat),
                 at.valid_left.eq(Mux(at.valid_left <= beat, 0, at.valid_left - beat)),
             ]
             with m.If(row_ends & at.rows_left.any()):
                 m.d.sync += [
                     at.address.eq(at.next_row),
-                    at.next_row.eq(carry_select(at.next_row, at.pitch, 32)),
+                    at.next_row.eq(add_in_halves(at.next_row, at.pitch, 32)),
                     at.block_left.eq(at.block),
                     at.valid_left.eq(at.row_valid),
                     at.rows_left.eq(at.rows_left - 1),
@@ -126,8 +126,8 @@ class DrainAddressGenerator(SharedBlock):
         valid = Mux(columns < width, columns, width)
         m.d.sync += [
             at.address.eq(start),
-            at.next_row.eq(carry_select(start, pitch, 32)),
-            at.next_block.eq(carry_select(start, width, 32)),
+            at.next_row.eq(add_in_halves(start, pitch, 32)),
+            at.next_block.eq(add_in_halves(start, width, 32)),
             at.block_left.eq(width),
             at.valid_left.eq(valid),
             at.row_valid.eq(valid),

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....config import CoreConfig
 from ....isa.operations import Port
+from ....lib.arbiter import select
 from ....lib.interfaces.core_memory import warp_shape
 from ....lib.streams import ResponseSignature
 from ...layouts import branch_layout
@@ -35,18 +36,6 @@ def decision_layout(config: CoreConfig) -> data.StructLayout:
         "is_taken": lanes,
         "targets": data.ArrayLayout(32, lanes),
     })
-
-
-def last_active(mask: Value, values) -> Value:
-    """Return the one of `values` that belongs to the highest bit set in `mask`."""
-    if len(values) == 1:
-        return Value.cast(values[0])
-    half = (len(values) + 1) // 2
-    return Mux(
-        mask[half:].any(),
-        last_active(mask[half:], values[half:]),
-        last_active(mask[:half], values[:half]),
-    )
 
 
 class Branch(wiring.Component):
@@ -99,7 +88,7 @@ class Branch(wiring.Component):
             Mux(chosen[0], held["relative"], held["next"]),
         )
         m.d.comb += [
-            chosen.eq(last_active(held["mask"], choices)),
+            chosen.eq(select(held["mask"], choices)),
             self.o.payload.warp.eq(held["warp"]),
             self.o.payload.pc.eq(held["pc"]),
             self.o.payload.target.eq(target),

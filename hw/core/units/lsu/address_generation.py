@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....config import CoreConfig
 from ....isa.operations import OPERATION_WIDTH, Port
-from ....lib.carry_select_halves import carry_select
+from ....lib.carry_select import add_in_halves
 from ....lib.interfaces.core_memory import data_request_layout
 from ....lib.streams import ResponseSignature
 from ...layouts import operation_layout
@@ -147,7 +147,7 @@ class AddressGeneration(wiring.Component):
     def address(self, thread: int) -> Value:
         """Return the address of a thread of the instruction being accepted."""
         accepted = self.i.payload
-        return carry_select(accepted.operands[0][thread], accepted.immediate, 32)
+        return add_in_halves(accepted.operands[0][thread], accepted.immediate, 32)
 
     def check(self, m: Module, operation: Value, mask: Value, addresses) -> Signal:
         """Find the threads at fault, and return 1 if there are any."""
