@@ -11,19 +11,18 @@ from ..hw.base.errors import MachineError, UserError
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.elements import NATIVE, nearest, values_of
-from ..kernels.kernel import find_kernel
+from ..kernels.kernel import Kernel, find_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.machine.saving import Saving, saving_to
 from ..sim.report.result import PASS
-from ..sim.run.command_run import RunOptions, run_kernel
+from ..sim.run.command_run import ProductWorkload
 from ..sim.run.exact_kernels import exact_cores_kernel
-from ..sim.run.loading import SimtOptions
-from ..sim.run.program_run import run_simt
+from ..sim.run.options import MODEL, RunOptions, SimtOptions
+from ..sim.run.program_run import KernelWorkload
+from ..sim.run.workload import Workload, run_workload
 
 __all__ = ["Machine", "Run"]
-
-MODEL = "iss"
 
 
 @dataclass(frozen=True)
@@ -148,25 +147,14 @@ class Machine:
         saving = saving_to(save, save_at, restore)
         form = c_format or ARITHMETIC[matrix.operand].narrow
         stored = as_elements(a, matrix.operand), as_elements(b, matrix.operand)
-        m, k, n = *a.shape, b.shape[1]
-        results: dict[str, np.ndarray] = {}
+        sizes = {"m": a.shape[0], "n": b.shape[1], "k": a.shape[1]}
         if self.on_cores:
             kernel = exact_cores_kernel(self.config, given=stored, c_format=c_format)
-            self.run_on_cores(kernel, {"m": m, "n": n, "k": k}, saving, results)
+            results = self.run_on_cores(kernel, sizes, saving)
         else:
-            options = RunOptions(
-                engine=self.engine,
-                dram_bandwidth=self.dram.bytes_per_cycle,
-                dram_latency=self.dram.latency,
-                operands=stored,
-                c_format=c_format,
-                saving=saving,
-            )
-            sizes = (m, n, k)
-            done = run_kernel(
-                "gemm", self.name, self.config, *sizes, options, self.progress, results
-            )
-            self.keep(done)
+            product = ProductWorkload(**sizes, operands=stored, c_format=c_format)
+            options = RunOptions(engine=self.engine, memory=self.dram, saving=saving)
+            results = self.run_workload(product, options)
         c = results["c"]
         return c if form in NATIVE else values_of(c, form)
 
@@ -183,25 +171,27 @@ class Machine:
 
         `save`, `save_at` and `restore` are those of `matmul`.
         """
-        results: dict[str, np.ndarray] = {}
         saving = saving_to(save, save_at, restore)
-        self.run_on_cores(find_kernel(kernel), sizes, saving, results)
-        return results
+        return self.run_on_cores(find_kernel(kernel), sizes, saving)
 
     def run_on_cores(
-        self, kernel, sizes: dict[str, int], saving: Saving, results: dict[str, np.ndarray]
-    ):
-        """Run a kernel, store its measurements in `last`, and fill `results` with its buffers."""
+        self, kernel: Kernel, sizes: dict[str, int], saving: Saving
+    ) -> dict[str, np.ndarray]:
+        """Run a kernel; return the final contents of its buffers."""
         options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False, saving=saving)
         if self.engine != MODEL and self.config.matrices:
             options = replace(options, memory=self.dram)
-        done = run_simt(
-            kernel, self.name, self.config, sizes, options, progress=self.progress, results=results
-        )
-        self.keep(done)
+        return self.run_workload(KernelWorkload(kernel, sizes), options)
 
-    def keep(self, done: dict[str, Any]):
-        """Keep the figures of a run as `last`; raise `MachineError` if its check fails."""
+    def run_workload(self, workload: Workload, options: RunOptions) -> dict[str, np.ndarray]:
+        """Run a workload and keep its measurements as `last`; return its final buffers.
+
+        Raise `MachineError` if its check fails.
+        """
+        results: dict[str, np.ndarray] = {}
+        done = run_workload(
+            workload, self.name, self.config, options, progress=self.progress, results=results
+        )
         self.last = Run(
             cycles=done["cycles"],
             counters=done["counters"] or {},
@@ -210,6 +200,7 @@ class Machine:
         )
         if done["check"]["verdict"] != PASS:
             raise MachineError(f"the machine computed wrong values: {done['check']}")
+        return results
 
 
 def as_matrix(name: str, array: np.ndarray) -> np.ndarray:

@@ -19,7 +19,9 @@ from spica.sim.microbenchmarks.port_rows import port_rows
 from spica.sim.microbenchmarks.row import Row
 from spica.sim.microbenchmarks.scheduler_rows import scheduler_rows
 from spica.sim.report.result import ISSUE_SLOTS, PASS
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 from .kernels import SIZES
 from .target import Target
@@ -74,7 +76,7 @@ def run_kernel(name: str, extents: tuple[int, ...]) -> dict:
     kernel = find_kernel(name)
     sizes = dict(zip(kernel.dimensions, extents, strict=True))
     options = SimtOptions(engine="verilator", lockstep=False)
-    run = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
+    run = run_workload(KernelWorkload(kernel, sizes), PRESET, PRESETS[PRESET], options)
     slots = run["cores"][0]["issue_slots"]
     return {
         "sizes": sizes,

@@ -12,7 +12,9 @@ from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.machine.core_machine import CoreMachine
 from spica.sim.machine.core_outcome import CoreOutcome
 from spica.sim.report.result import PASS
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 from .target import Target
 from .timing import Times, command, emission_target, process_table, speed, speed_table, timed
@@ -51,7 +53,7 @@ def busy(name: str, lockstep: bool) -> dict:
     TimedMachine.times = Times()
     with patch("spica.sim.run.core_executor.CoreMachine", TimedMachine):
         sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
-        result = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, options)
+        result = run_workload(KernelWorkload(kernel, sizes), PRESET, PRESETS[PRESET], options)
     if result["check"]["verdict"] != PASS:
         raise SystemExit(f"{name} must pass before its speed counts: {result['check']}")
     return speed(result["run_cycles"], TimedMachine.times) | {"lockstep": lockstep}

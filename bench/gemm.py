@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterator
 
 from spica.cli.options import new_table
 from spica.hw.config import PRESETS
+from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
 from spica.sim.report.utilization import ACTIVITIES, USEFUL
-from spica.sim.run.command_run import RunOptions, run_kernel
+from spica.sim.run.command_run import ProductWorkload
+from spica.sim.run.options import RunOptions
+from spica.sim.run.workload import run_workload
 
 from .runs import bandwidth_of
 from .target import Target
@@ -32,8 +35,9 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
     runs: list[dict] = []
     for number, (size, bandwidth, c_format) in enumerate(cases):
         tell(f"gemm {size}, {bandwidth} B/cycle, C in {c_format}", number, len(cases))
-        options = RunOptions(dram_bandwidth=bandwidth, c_format=c_format)
-        result = run_kernel("gemm", PRESET, PRESETS[PRESET], size, size, size, options)
+        product = ProductWorkload(m=size, n=size, k=size, c_format=c_format)
+        options = RunOptions(memory=DramConfig(bytes_per_cycle=float(bandwidth)))
+        result = run_workload(product, PRESET, PRESETS[PRESET], options)
         runs.append({key: result[key] for key in KEPT})
         yield {
             "preset": PRESET,

@@ -6,7 +6,9 @@ from spica.cli.options import new_table
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.report.result import PASS
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 from .target import Target
 
@@ -47,7 +49,7 @@ def measure(quick: bool, progress: Callable[[str, int, int], None]) -> Iterator[
         if quick:
             extents = tuple(max(1, extent // 4) for extent in extents)
         sizes = dict(zip(kernel.dimensions, extents, strict=True))
-        result = run_simt(kernel, PRESET, PRESETS[PRESET], sizes, SimtOptions())
+        result = run_workload(KernelWorkload(kernel, sizes), PRESET, PRESETS[PRESET], SimtOptions())
         rows[name] = {
             "sizes": sizes,
             "instructions": result["instructions"]["warp"],

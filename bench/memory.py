@@ -16,8 +16,9 @@ from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.loading import SimtOptions
-from spica.sim.run.program_run import run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 from .instruction_cost import ALONE, instruction_table, instruction_targets, pairs_of
 from .runs import carry_out
@@ -108,7 +109,7 @@ class Case:
         on_matrix = self.kernel in EXACT_KERNELS
         kernel = EXACT_KERNELS[self.kernel](config) if on_matrix else find_kernel(self.kernel)
         sizes = dict(zip(kernel.dimensions, self.extents, strict=True))
-        return run_simt(kernel, PRESET, config, sizes, options)
+        return run_workload(KernelWorkload(kernel, sizes), PRESET, config, options)
 
 
 def cases(quick: bool) -> list[Case]:

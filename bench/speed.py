@@ -10,8 +10,10 @@ from spica.hw.isa.memory_map import CONTROL, CONTROL_BASE
 from spica.kernels.commands import CommandList
 from spica.sim.engine.compiler import find_compiler
 from spica.sim.engine.verilator_model import find_verilator
+from spica.sim.engine.versions import versions
 from spica.sim.machine.command_machine import Execution, Machine
-from spica.sim.run.command_run import RunOptions, pose, run_gemm, versions
+from spica.sim.run.command_run import pose
+from spica.sim.run.product_run import run_gemm
 
 from .target import Target
 from .timing import Times, command, emission_target, process_table, speed, speed_table, timed
@@ -43,14 +45,14 @@ class TimedMachine(Machine):
 
 def busy(size: int, gating: str) -> dict:
     """Return the simulation speed during gemm."""
-    config, options = PRESETS[PRESET], RunOptions(gating=gating)
-    problem, steps = pose(config, size, size, size, options)
-    with TimedMachine(config, name=PRESET, dram=options.dram, gating=gating) as machine:
-        execution, found, _, _ = run_gemm(machine, config, problem, steps, options)
-        if not found.passed:
-            raise SystemExit(f"gemm {size} must pass before its speed counts: {found}")
-        figures = speed(execution.cycles, machine.times)
-    return figures | {"clocked": execution.clocked, "size": size}
+    config = PRESETS[PRESET]
+    problem, _ = pose(config, size, size, size)
+    with TimedMachine(config, name=PRESET, gating=gating) as machine:
+        run = run_gemm(machine, config, problem)
+        if not run.found.passed:
+            raise SystemExit(f"gemm {size} must pass before its speed counts: {run.found}")
+        figures = speed(run.execution.cycles, machine.times)
+    return figures | {"clocked": run.execution.clocked, "size": size}
 
 
 def idle(cycles: int, gating: str) -> dict:

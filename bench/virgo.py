@@ -13,8 +13,9 @@ from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.loading import SimtOptions
-from spica.sim.run.program_run import run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 from .runs import bandwidth_of, carry_out
 from .target import Target
@@ -70,7 +71,7 @@ class Case:
         options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
         kernel = EXACT_KERNELS[self.kernel](config, **({"units": self.units} if self.units else {}))
         sizes = dict.fromkeys("mnk", self.size)
-        return run_simt(kernel, self.preset, config, sizes, options)
+        return run_workload(KernelWorkload(kernel, sizes), self.preset, config, options)
 
 
 def cases(quick: bool) -> list[Case]:

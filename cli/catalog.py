@@ -9,16 +9,19 @@ from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
 from ..sim.run.exact_kernels import EXACT_KERNELS
-from ..sim.run.loading import MODEL
-from .gemm import DIMENSIONS, HOST_KERNEL
+from ..sim.run.options import MODEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
-__all__ = ["ENGINES", "MODEL", "kernel_names", "list_all", "version"]
+__all__ = ["DIMENSIONS", "ENGINES", "HOST_KERNEL", "kernel_names", "list_all", "version"]
+
+#: Kernel that a host may command, and the dimensions of a product.
+HOST_KERNEL = "gemm"
+DIMENSIONS = ("m", "n", "k")
 
 ENGINES = {
     "verilator": "RTL compiled to C++; the default",
     "amaranth": "RTL on Amaranth's simulator; slow, for small presets",
-    "iss": "instruction-set model; fastest, no cycles, only programs on the cores",
+    MODEL: "instruction-set model; fastest, no cycles, only programs on the cores",
 }
 
 

@@ -1,27 +1,19 @@
 """Options of memory: memory model, and memory that a program may access."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..hw.base.errors import UserError
 from ..hw.isa.memory_map import DRAM_BASE, DRAM_END
 from ..sim.harness.core_memory import CoreMemoryConfig
 from ..sim.harness.dram import DramConfig
 
-__all__ = ["given", "memory_of", "parsed_region"]
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that are given."""
-    return {name: value for name, value in options.items() if value is not None}
+__all__ = ["memory_of", "parsed_region"]
 
 
 def memory_of(
-    seed: int, of_dram: Mapping[str, float | None], of_memory: Mapping[str, float | None]
+    seed: int, dram: Mapping[str, int], timing: Mapping[str, float]
 ) -> CoreMemoryConfig | DramConfig | None:
-    """Return the memory model that the options select; None without an option of memory."""
-    dram = given(bytes_per_cycle=of_dram["--dram-bandwidth"], latency=of_dram["--dram-latency"])
-    timing = given(**{name.removeprefix("--memory-"): of_memory[name] for name in of_memory})
+    """Return the memory model that the given options select; None without an option of memory."""
     if dram and timing:
         raise UserError(
             "--dram-... and --memory-... exclude each other: the first select a cluster with DRAM, "
@@ -29,7 +21,7 @@ def memory_of(
         )
     try:
         if timing:
-            return CoreMemoryConfig(seed=seed, **timing)
+            return CoreMemoryConfig(**{"seed": seed, **timing})
     except ValueError as error:
         raise UserError(f"--memory-{error}") from None
     try:

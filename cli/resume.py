@@ -1,11 +1,13 @@
 """``spica resume``: continue a saved run."""
 
 from pathlib import Path
+from typing import Any
 
 from ..hw.base.errors import UserError
 from ..sim.machine.saved_run import SavedRun
 from .options import Flag, JsonOption
 from .run import run
+from .run_options import Options
 
 __all__ = ["resume"]
 
@@ -43,16 +45,21 @@ def resume(
     saved = SavedRun.read(file)
     if saved.command is None:
         raise UserError(f"{file} was saved from Python; restore it there")
-    options = dict(saved.command)
+    options: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in saved.command.items()
+    }
     kernel, files = options.pop("kernel"), options.pop("files")
     return run(
         kernel,
         *files,
-        **options,
-        max_cycles=max_cycles,
-        save=save,
-        save_at=save_at,
-        force=force,
-        json=json,
-        restore=file,
+        options=Options(
+            **options,
+            max_cycles=max_cycles,
+            save=save,
+            save_at=save_at,
+            force=force,
+            json=json,
+            restore=file,
+        ),
     )

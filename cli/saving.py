@@ -1,8 +1,8 @@
 """Options of saving and restoring a run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 from ..hw.base.errors import UserError
@@ -10,6 +10,7 @@ from ..sim.machine.saved_run import SavedRun
 from ..sim.machine.saving import NOTHING, Saving
 from .files import Draft
 from .options import standard_error
+from .run_options import Options
 from .sizes import require_at_least
 
 __all__ = ["command_of", "saved_to"]
@@ -18,31 +19,25 @@ __all__ = ["command_of", "saved_to"]
 ANEW = ("max_cycles", "save", "save_at", "force", "trace", "trace_window", "json", "restore")
 
 
-def command_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `run` that are stored in a saved run, for JSON."""
-    return {
+def command_of(kernel: str, files: Sequence[str], options: Options) -> dict[str, Any]:
+    """Return the command that is stored in a saved run, for JSON."""
+    return {"kernel": kernel, "files": list(files)} | {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in options.items()
+        for name, value in asdict(options).items()
         if name not in ANEW
     }
 
 
 @contextmanager
-def saved_to(
-    path: Path | None,
-    at: int | None,
-    force: bool,
-    max_cycles: int | None,
-    command: dict[str, Any],
-    restore: Path | None,
-) -> Iterator[Saving]:
+def saved_to(options: Options, command: dict[str, Any]) -> Iterator[Saving]:
     """Provide the saving and restoring of a run; report on standard error at the end.
 
     The file is opened at once, so that an unwritable place is refused before the run.
     """
-    restored = None if restore is None else SavedRun.read(restore)
+    path, at, max_cycles = options.save, options.save_at, options.max_cycles
+    restored = None if options.restore is None else SavedRun.read(options.restore)
     if path is None:
-        if at is not None or force:
+        if at is not None or options.force:
             option = "--force" if at is None else "--save-at"
             raise UserError(f"{option} needs --save")
         yield NOTHING if restored is None else Saving(restored=restored)
@@ -53,7 +48,7 @@ def saved_to(
             "cycle at which it is saved and ends"
         )
     require_at_least(1, {"--save-at": at})
-    if path.exists() and not force:
+    if path.exists() and not options.force:
         raise UserError(f"{path} exists; choose another file, or --force to replace it")
     kept: list[SavedRun] = []
     with Draft(path) as draft:

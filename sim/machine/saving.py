@@ -1,7 +1,7 @@
 """Checkpoint options of a run: when to save it, and the checkpoint to resume."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,8 @@ __all__ = ["NOTHING", "Checkpointable", "Saving", "data_digest", "saving_to"]
 class Checkpointable(Protocol):
     """A machine with checkpoints."""
 
+    @property
+    def is_paused(self) -> bool: ...
     def save(self) -> Snapshot: ...
     def restore(self, snapshot: Snapshot) -> None: ...
 
@@ -66,32 +68,43 @@ class Saving:
                 f"its limit of {limit:,}, not {self.at:,}"
             )
 
-    def resume(self, machine: Checkpointable, arguments: dict[str, Any]) -> int:
-        """Restore the checkpoint of a run with these arguments; return its cycle, 0 without one."""
-        if self.restored is None:
-            return 0
-        require_like("the resumed run", self.restored.arguments, arguments)
-        machine.restore(self.restored.snapshot)
-        return self.restored.snapshot.cycle
+    def drive(
+        self,
+        machine: Checkpointable,
+        arguments: dict[str, Any],
+        limit: int,
+        advance: Callable[[int], object],
+    ) -> bool:
+        """Run a machine to its end or to `limit`, with the requested checkpoints.
 
-    def stops(self, limit: int) -> Iterator[int]:
-        """Yield the cycles at which a run stops: the checkpoint, then the limit."""
-        if self.at is not None:
-            yield self.at
-        yield limit
+        Return False if the run was saved at its limit, so that the limit is not an error.
 
-    def reach(self, machine: Checkpointable, arguments: dict[str, Any], cycle: int) -> None:
-        """Save a run at one of its `stops`, if the options request a checkpoint there."""
-        if self.keep is None or self.at not in (None, cycle):
-            return
-        self.keep(
-            SavedRun(arguments=plain(arguments), command=self.command, snapshot=machine.save())
-        )
+        Parameters
+        ----------
+        machine : Checkpointable
+            Machine after reset.
+        arguments : dict
+            Arguments of the run; a resumed run must have the same.
+        limit : int
+            Cycle at which the run stops.
+        advance : callable
+            Continues the run up to a cycle.
 
-    @property
-    def ends_saved(self) -> bool:
-        """Whether the checkpoint is written at the limit, so that the limit is not an error."""
-        return self.keep is not None and self.at is None
+        """
+        if self.restored is not None:
+            require_like("the resumed run", self.restored.arguments, arguments)
+            machine.restore(self.restored.snapshot)
+        for stop in (limit,) if self.at is None else (self.at, limit):
+            advance(stop)
+            if not machine.is_paused:
+                return True
+            if self.keep is not None and self.at in (None, stop):
+                self.keep(
+                    SavedRun(
+                        arguments=plain(arguments), command=self.command, snapshot=machine.save()
+                    )
+                )
+        return self.keep is None or self.at is not None
 
 
 #: Options of a run without checkpoints.

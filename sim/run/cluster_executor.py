@@ -13,16 +13,16 @@ from ..machine.cluster_outcome import ClusterOutcome
 from ..machine.memory_layout import MemoryLayout
 from ..machine.unit_report import read_faults
 from ..report.result import memory_section, region_section, traffic_section
-from ..trace import OVERVIEW_SUFFIXES
-from .core_executor import ProgramExecutor, machine_options, trace_options
-from .loading import Progress, SimtOptions
-from .overview_recording import Overview
+from .core_executor import RtlExecutor, machine_options, trace_options
+from .loading import Progress
+from .options import SimtOptions
+from .overview_recording import drawn
 
 __all__ = ["ClusterExecutor"]
 
 
-class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
-    """Executor of a program in the DRAM of a cluster; see `ProgramExecutor`."""
+class ClusterExecutor(RtlExecutor[ClusterMachine, ClusterOutcome]):
+    """Executor of a program in the DRAM of a cluster; see `RtlExecutor`."""
 
     @classmethod
     def build(
@@ -40,27 +40,23 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
             dram=options.memory,
             progress=progress,
             **machine_options(options),
-            **({} if is_overview(options) else trace_options(options)),
+            **({} if options.overview else trace_options(options)),
         )
         machine.profiled = program
         return cls(machine, program, memory_layout, options)
 
     def execute(
-        self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None
+        self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
     ) -> bool:
-        """Run to the end as `ProgramExecutor` does, and record the timeline of the cluster."""
-        if is_overview(self.options):
-            config, window = self.machine.config, self.options.trace_window
-            self.overview = Overview(self.machine, config, window)
-        self.title = sentence.removeprefix("running ")
-        return super().execute(sentence, progress, arguments)
+        """Run to the end as `RtlExecutor` does, and record the timeline of the cluster."""
+        title = sentence.removeprefix("running ")
+        with drawn(self.machine, self.machine.config, self.options, title):
+            return super().execute(sentence, progress, arguments)
 
     def write_trace(self) -> None:
-        """Write the recorded trace if the options request one."""
-        path = self.options.trace
-        if path is None or not is_overview(self.options):
-            return super().write_trace()
-        return self.overview.write(path, self.title)
+        """Write the recorded trace of the cores if the options request one."""
+        if self.options.overview is None:
+            super().write_trace()
 
     @property
     def device_errors(self) -> str:
@@ -97,11 +93,6 @@ class ClusterExecutor(ProgramExecutor[ClusterMachine, ClusterOutcome]):
             },
             "memory": memory_section(dram, traffic_section(whole, traffic_of_region)),
         }
-
-
-def is_overview(options: SimtOptions) -> bool:
-    """Return whether the trace is a timeline of the whole cluster, not an instruction log."""
-    return options.trace is not None and options.trace.suffix in OVERVIEW_SUFFIXES
 
 
 def marked_region(

@@ -23,25 +23,22 @@ from ..report.result import (
     memory_section,
     speed_section,
 )
-from ..trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES, write_trace
+from ..trace import TRACE_SUFFIXES, write_trace
 from .iss_executor import counted_instructions
-from .loading import Progress, SimtOptions
+from .loading import Progress
+from .options import WAVEFORM, SimtOptions
 
 __all__ = [
-    "TRACES",
-    "WAVEFORM",
     "CoreExecutor",
-    "ProgramExecutor",
+    "RtlExecutor",
     "machine_options",
     "trace_options",
 ]
 
 #: Cycles between two points at which a run can be interrupted or show progress.
 CHUNK = 200_000
-WAVEFORM = ".vcd"
-#: Suffixes of the traces available for cores alone, and for any machine.
+#: Suffixes of the traces of cores.
 CORE_TRACES = (WAVEFORM, *TRACE_SUFFIXES)
-TRACES = tuple(dict.fromkeys((*CORE_TRACES, *OVERVIEW_SUFFIXES)))
 NEVER = 1 << 62
 
 
@@ -75,7 +72,7 @@ MachineT = TypeVar("MachineT", CoreMachine, ClusterMachine)
 OutcomeT = TypeVar("OutcomeT", bound=CoreOutcome)
 
 
-class ProgramExecutor(Generic[MachineT, OutcomeT]):
+class RtlExecutor(Generic[MachineT, OutcomeT]):
     """A program in the memory of a machine on Verilator or Amaranth's simulator.
 
     Parameters
@@ -123,44 +120,35 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
         raise NotImplementedError
 
     def execute(
-        self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None
+        self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
     ) -> bool:
         """Run to the end; raise `ProgramError` on any other end. A trace is written at every end.
 
         Return False if the run was saved at its limit instead; `arguments` are saved with it.
         """
-        saving, limit = self.options.saving, self.options.max_cycles
-        arguments = arguments or {}
-        done = saving.resume(self.machine, arguments)
-        for stop in saving.stops(limit):
-            done = self.run_until(done, stop, sentence, progress).cycles
-            if not self.is_paused:
-                break
-            saving.reach(self.machine, arguments, done)
-        if self.is_paused and saving.ends_saved:
+
+        def advance(limit: int) -> None:
+            self.run_until(limit, sentence, progress)
+
+        options, machine = self.options, self.machine
+        if not options.saving.drive(machine, arguments, options.max_cycles, advance):
             return False
         self.write_trace()
         outcome = self.outcome
         assert outcome is not None, "the run must have a cycle limit"
         if outcome.stop is not CoreStopReason.DONE:
-            diagnostics = explain_core(self.machine, self.program, self.memory_layout, outcome)
+            diagnostics = explain_core(machine, self.program, self.memory_layout, outcome)
             raise ProgramError(diagnostics, core_diagnostics_text(diagnostics))
         return True
 
-    @property
-    def is_paused(self) -> bool:
-        """True if the program was stopped by a limit only."""
-        return self.outcome is not None and self.outcome.stop is CoreStopReason.LIMIT
-
-    def run_until(
-        self, done: int, limit: int, sentence: str, progress: Progress | None
-    ) -> OutcomeT:
-        """Run from cycle `done` to the end, or to cycle `limit`."""
+    def run_until(self, limit: int, sentence: str, progress: Progress | None) -> None:
+        """Continue to the end, or to cycle `limit`."""
+        done = self.machine.cycles
         while True:
             self.outcome = outcome = self.run(min(CHUNK, limit - done))
             done = outcome.cycles
             if outcome.stop is not CoreStopReason.LIMIT or done >= limit:
-                return outcome
+                return
             if progress is not None:
                 progress(f"{sentence}, thousands of cycles", done // 1000, 0)
 
@@ -206,8 +194,8 @@ class ProgramExecutor(Generic[MachineT, OutcomeT]):
         }
 
 
-class CoreExecutor(ProgramExecutor[CoreMachine, CoreOutcome]):
-    """A program in the simple memory of cores; see `ProgramExecutor`."""
+class CoreExecutor(RtlExecutor[CoreMachine, CoreOutcome]):
+    """A program in the simple memory of cores; see `RtlExecutor`."""
 
     @classmethod
     def build(

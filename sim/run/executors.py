@@ -1,8 +1,8 @@
 """Program executors: common interface of the instruction-set model and of the RTL."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -10,17 +10,24 @@ from ...hw.config import ClusterConfig
 from ...kernels.program import Program
 from ..harness.dram import DramConfig
 from ..iss.machine import Iss
-from ..machine.memory_layout import Region
+from ..machine.memory_layout import MemoryLayout, Region
 from .cluster_executor import ClusterExecutor
 from .core_executor import CoreExecutor
 from .iss_executor import IssExecutor
-from .loading import MODEL, Progress, SimtOptions, memory_layout_of, with_memory
+from .loading import Progress, memory_layout_of
+from .options import MODEL, SimtOptions
+from .workload import Console, Executor
 
-__all__ = ["Executor", "prepare"]
+__all__ = ["ProgramExecutor", "prepare"]
 
 
-class Executor(Protocol):
+class ProgramExecutor(Executor, Protocol):
     """A machine with a program in its memory."""
+
+    @property
+    def memory_layout(self) -> MemoryLayout:
+        """Memory regions that the program may access."""
+        ...
 
     @property
     def exit_code(self) -> int:
@@ -34,10 +41,6 @@ class Executor(Protocol):
 
     def write(self, address: int, data: bytes) -> None: ...
     def read(self, address: int, nbytes: int) -> np.ndarray: ...
-    def execute(
-        self, sentence: str, progress: Progress | None, arguments: dict[str, Any] | None = None, /
-    ) -> bool: ...
-    def account(self) -> dict[str, Any]: ...
 
 
 @contextmanager
@@ -46,9 +49,9 @@ def prepare(
     program: Program,
     buffers: Iterable[Region],
     options: SimtOptions,
-    console: Callable[[bytes], None] | None,
+    console: Console | None,
     progress: Progress | None,
-) -> Iterator[Executor]:
+) -> Iterator[ProgramExecutor]:
     """Yield an executor with the program loaded; only the program and its data are allowed."""
     memory_layout = memory_layout_of(config, program, buffers, options)
     if options.engine == MODEL:
@@ -56,7 +59,6 @@ def prepare(
         executor = IssExecutor(iss, program, memory_layout, options)
         machine = iss
     else:
-        options = with_memory(config, options)
         kind = ClusterExecutor if isinstance(options.memory, DramConfig) else CoreExecutor
         executor = kind.build(config, program, memory_layout, options, progress)
         machine = executor.machine

@@ -21,7 +21,7 @@ from ...kernels.gemm.schedule import schedule
 from ..engine.block_bench import BlockBench
 from ..engine.compiler import Progress
 from ..golden.matrix.gemm import gemm
-from .command_run import RunOptions, pose
+from .command_run import pose
 
 __all__ = ["BAUD", "array_test", "received", "self_test", "test_of", "verdict_of"]
 
@@ -80,7 +80,7 @@ def self_test(
 
     """
     assert config.matrix is not None
-    problem, steps = pose(config, m, n, k, RunOptions())
+    problem, steps = pose(config, m, n, k)
     a, b = operands(problem, "random", seed)
     c = gemm(config.matrix, problem, a, b, steps.tiling.k)
     host = Host()

@@ -11,7 +11,8 @@ from ..iss.outcome import Statistics, StopReason
 from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of
 from ..report.result import core_section, instruction_section, speed_section
-from .loading import Progress, SimtOptions
+from .loading import Progress
+from .options import SimtOptions
 
 __all__ = ["IssExecutor", "counted_instructions"]
 
@@ -50,7 +51,7 @@ class IssExecutor:
         """Do nothing: the executor holds no open resources."""
 
     def execute(
-        self, sentence: str, progress: Progress | None, _arguments: dict[str, Any] | None = None
+        self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
     ) -> bool:
         """Run to the end and return True; raise `ProgramError` on a fault, deadlock or limit."""
         began = time.perf_counter()

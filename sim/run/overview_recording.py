@@ -1,5 +1,7 @@
 """Recording of all units of a machine during a run, and its timeline."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -10,8 +12,9 @@ from ..harness.harness import Harness
 from ..trace import write_overview
 from ..trace.overview.cluster_records import ALL, ClusterRecording, ClusterRecords
 from ..trace.overview.cluster_signals import cluster_signals
+from .options import RunOptions
 
-__all__ = ["Overview"]
+__all__ = ["Overview", "drawn"]
 
 NEVER = (1 << 64) - 1
 
@@ -84,3 +87,18 @@ class Overview:
         """Write the timeline of the run so far, in the format of the path's suffix."""
         records = self.records()
         write_overview(path, records, self.config, title, self.marks(records))
+
+
+@contextmanager
+def drawn(
+    machine: Observed, config: ClusterConfig, options: RunOptions, title: str
+) -> Iterator[None]:
+    """Record the timeline of the cluster if the options request it; write it at every end."""
+    if options.overview is None:
+        yield
+        return
+    overview = Overview(machine, config, options.trace_window)
+    try:
+        yield
+    finally:
+        overview.write(options.overview, title)

@@ -1,6 +1,7 @@
-"""Runs of kernels and programs on SIMT cores: data, execution, check, result."""
+"""Workloads of the cores: kernels, whose buffers are checked, and programs from files."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,214 +13,203 @@ from ...hw.isa.memory_map import ARGUMENTS
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
-from ..engine.versions import versions
 from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
 from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
-from ..report.result import (
-    FAIL,
-    FUNCTIONAL,
-    PASS,
-    check_section,
-    complete,
-    memory_section,
-    new_result,
-    record_failure,
-    saved,
-)
+from ..report.result import FAIL, PASS, check_section
 from ..report.utilization import account_cores
 from .buffer_check import check_buffer
-from .executors import prepare
-from .loading import MODEL, Progress, SimtOptions, build, require_cores, with_memory
+from .executors import ProgramExecutor, prepare
+from .loading import Progress, build, require_cores
+from .options import MODEL, SimtOptions
+from .workload import Console
 
-__all__ = ["SimtOptions", "run_program", "run_simt"]
+__all__ = ["KernelWorkload", "ProgramWorkload"]
 
 
-def run_simt(
-    kernel: Kernel,
-    preset: str,
-    config: ClusterConfig,
-    sizes: dict[str, int],
-    options: SimtOptions | None = None,
-    *,
-    console: Callable[[bytes], None] | None = None,
-    progress: Progress | None = None,
-    results: dict[str, np.ndarray] | None = None,
-) -> dict[str, Any]:
-    """Build a kernel, run it and check every buffer.
+class ProgramWorkload:
+    """Program from sources or from one ELF file; its verdict is that of its exit code.
 
-    Return the result for a file. Raise `ProgramError` if the program does not reach its end.
+    Warnings of the inspection and errors of devices are part of the result and do not change the
+    verdict.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files of the program.
+
+    """
+
+    driver = "cores"
+    program: Program
+    #: Contents of the buffers before the run.
+    data: Sequence[bytes] = ()
+
+    def __init__(self, paths: Sequence[Path]):
+        self.paths = paths
+
+    @property
+    def name(self) -> str:
+        """Name of the first file."""
+        return self.paths[0].name
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """Program, by the key of a result."""
+        return {"program": [str(path) for path in self.paths]}
+
+    def sentence(self, preset: str) -> str:
+        """Return the run in words."""
+        return f"running {self.name}"
+
+    def pose(self, preset: str, config: ClusterConfig, options: SimtOptions) -> dict[str, Any]:
+        """Require cores; return the entries in the options of the result."""
+        require_cores(self.name, preset, config)
+        settings: dict[str, Any] = {
+            "optimize": options.optimize,
+            "allow_spills": options.allow_spills,
+        }
+        if options.engine == MODEL:
+            return settings | {"schedule": options.schedule}
+        return settings | {"lockstep": options.lockstep, "gating": options.gating}
+
+    def prepare(
+        self,
+        preset: str,
+        config: ClusterConfig,
+        options: SimtOptions,
+        console: Console | None,
+        progress: Progress | None,
+    ) -> AbstractContextManager[ProgramExecutor]:
+        """Provide the machine with the program in its memory."""
+        self.program = build(self.paths, config, options, progress)
+        return prepare(config, self.program, [], options, console, progress)
+
+    def inputs(self, executor: ProgramExecutor, options: SimtOptions) -> dict[str, Any]:
+        """Return hashes of the inputs that a resumed run must share with the saved one."""
+        return {
+            "code": program_digest(self.program),
+            "data": data_digest(self.data),
+            "allow_regions": options.allow_regions,
+        }
+
+    def check(
+        self, executor: ProgramExecutor, options: SimtOptions, done: dict[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
+        """Return the check of the exit code; a program has no known buffers."""
+        check = check_section(
+            FAIL if executor.exit_code else PASS,
+            exit_code=executor.exit_code,
+            device_errors=executor.device_errors,
+            code_warnings=inspect_program(self.program),
+        )
+        return {"check": check}, {}
+
+
+class KernelWorkload(ProgramWorkload):
+    """Kernel of some sizes; every buffer is checked.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel.
-    preset : str
-        Name of the machine.
-    config : ClusterConfig
-        Config of the machine.
     sizes : dict
         Sizes of the kernel by dimension.
-    options : SimtOptions or None
-        Options of the run; None for the defaults.
-    console : callable or None
-        Called with console output as it arrives.
-    progress : callable or None
-        Called with the stage, the steps done and all steps.
-    results : dict or None
-        Filled with the final contents of each buffer, by its name.
 
     """
-    options = checked(config, options)
-    require_cores(kernel.name, preset, config)
-    problem = pose(kernel, sizes, options.seed)
-    result = begun(preset, config, options, problem, kernel=kernel.name, sizes=sizes)
-    program = build(kernel.sources, config, options, progress)
-    buffers = place_buffers(
-        {name: buffer.data.nbytes for name, buffer in problem.buffers.items()}, config
-    )
-    with prepare(config, program, buffers.values(), options, console, progress) as executor:
-        for name, buffer in problem.buffers.items():
-            data = np.ascontiguousarray(buffer.data).tobytes()
-            executor.write(buffers[name].address, data)
-        executor.write(ARGUMENTS, argument_words(problem, buffers).tobytes())
-        data = (buffer.data.tobytes() for buffer in problem.buffers.values())
-        given = {"kernel": kernel.name, "preset": preset, "sizes": sizes}
-        arguments = given | run_arguments(program, options, data)
-        what = " x ".join(f"{name} {size}" for name, size in sizes.items())
-        sentence = f"running {kernel.name}, {what}, on {preset}"
-        with record_failure(result):
-            if not executor.execute(sentence, progress, arguments):
-                return saved(result)
+
+    problem: Problem
+    regions: dict[str, Region]
+
+    def __init__(self, kernel: Kernel, sizes: dict[str, int]):
+        super().__init__(kernel.sources)
+        self.kernel, self.sizes = kernel, sizes
+
+    @property
+    def name(self) -> str:
+        """Name of the kernel."""
+        return self.kernel.name
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """Kernel with its sizes, by the keys of a result."""
+        return {"kernel": self.name, "sizes": self.sizes}
+
+    def sentence(self, preset: str) -> str:
+        """Return the run in words."""
+        sizes = " x ".join(f"{name} {size}" for name, size in self.sizes.items())
+        return f"running {self.name}, {sizes}, on {preset}"
+
+    def pose(self, preset: str, config: ClusterConfig, options: SimtOptions) -> dict[str, Any]:
+        """Pose the problem; raise `UserError` if there is none of these sizes."""
+        settings = super().pose(preset, config, options)
+        try:
+            self.problem = self.kernel.problem(self.sizes, options.seed)
+        except ValueError as error:
+            given = " x ".join(map(str, self.sizes.values()))
+            raise UserError(f"{self.name} {given}: {error}") from None
+        self.data = [buffer.data.tobytes() for buffer in self.problem.buffers.values()]
+        if self.problem.formats:
+            settings |= {"data": self.problem.data, "formats": dict(self.problem.formats)}
+        return settings
+
+    @contextmanager
+    def prepare(
+        self,
+        preset: str,
+        config: ClusterConfig,
+        options: SimtOptions,
+        console: Console | None,
+        progress: Progress | None,
+    ) -> Iterator[ProgramExecutor]:
+        """Provide the machine with program, buffers and arguments in its memory."""
+        self.program = build(self.paths, config, options, progress)
+        sizes = zip(self.problem.buffers, map(len, self.data), strict=True)
+        self.regions = place_buffers(dict(sizes), config)
+        regions = self.regions.values()
+        with prepare(config, self.program, regions, options, console, progress) as executor:
+            for region, data in zip(regions, self.data, strict=True):
+                executor.write(region.address, data)
+            executor.write(ARGUMENTS, argument_words(self.problem, self.regions).tobytes())
+            yield executor
+
+    def check(
+        self, executor: ProgramExecutor, options: SimtOptions, done: dict[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
+        """Compare every buffer with its expected contents, and account for the matrix units."""
+        problem, buffers = self.problem, self.problem.buffers
         found = {
-            name: executor.read(buffers[name].address, buffer.data.nbytes)
-            for name, buffer in problem.buffers.items()
+            name: executor.read(self.regions[name].address, buffer.data.nbytes)
+            for name, buffer in buffers.items()
         }
-        done = executor.account()
         code, errors = executor.exit_code, executor.device_errors
-    checks = {
-        name: check_buffer(name, buffer, found[name]) for name, buffer in problem.buffers.items()
-    }
-    if results is not None:
-        for name, buffer in problem.buffers.items():
-            results[name] = found[name].view(buffer.data.dtype).reshape(buffer.data.shape)
-    if done.get("region"):
-        done |= account_cores(config, problem.macs, done)
-    warnings = inspect_program(program)
-    failed = (
-        code
-        or errors
-        or (warnings and not options.allow_spills)
-        or not all(check.passed for check in checks.values())
-    )
-    return complete(
-        result,
-        **done,
-        check=check_section(
+        checks = {name: check_buffer(name, buffer, found[name]) for name, buffer in buffers.items()}
+        warnings = inspect_program(self.program)
+        failed = (
+            code
+            or errors
+            or (warnings and not options.allow_spills)
+            or not all(check.passed for check in checks.values())
+        )
+        check = check_section(
             FAIL if failed else PASS,
             exit_code=code,
             device_errors=errors,
             code_warnings=warnings,
             buffers={name: check.as_dict() for name, check in checks.items()},
-        ),
-        operations=problem.operations,
-        operations_per_instruction=problem.operations / max(1, done["instructions"]["warp"]),
-    )
-
-
-def run_program(
-    paths: Sequence[Path],
-    preset: str,
-    config: ClusterConfig,
-    options: SimtOptions | None = None,
-    *,
-    console: Callable[[bytes], None] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Run a program from sources or from one ELF file; parameters as of `run_simt`.
-
-    Return the result for a file; its verdict is that of the program's exit code. Warnings of the
-    inspection and errors of devices are part of the result and do not change the verdict.
-    """
-    options = checked(config, options)
-    require_cores(paths[0].name, preset, config)
-    names = [str(path) for path in paths]
-    result = begun(preset, config, options, program=names)
-    program = build(paths, config, options, progress)
-    with prepare(config, program, [], options, console, progress) as executor:
-        given = {"program": names, "preset": preset}
-        arguments = given | run_arguments(program, options, [])
-        with record_failure(result):
-            if not executor.execute(f"running {paths[0].name}", progress, arguments):
-                return saved(result)
-        return complete(
-            result,
-            **executor.account(),
-            check=check_section(
-                FAIL if executor.exit_code else PASS,
-                exit_code=executor.exit_code,
-                device_errors=executor.device_errors,
-                code_warnings=inspect_program(program),
-            ),
         )
-
-
-def checked(config: ClusterConfig, options: SimtOptions | None) -> SimtOptions:
-    """Return the options with a memory model; raise `UserError` if they exclude each other."""
-    options = options or SimtOptions()
-    options.saving.require_sound(options.engine, options.trace is not None, options.max_cycles)
-    return options if options.engine == MODEL else with_memory(config, options)
-
-
-def begun(
-    preset: str,
-    config: ClusterConfig,
-    options: SimtOptions,
-    problem: Problem | None = None,
-    **work: Any,
-) -> dict[str, Any]:
-    """Return the result of a run that begins; `work` is a kernel with its sizes, or a program."""
-    how: dict[str, Any] = {"optimize": options.optimize, "allow_spills": options.allow_spills}
-    if options.engine == MODEL or options.memory is None:
-        how |= {"schedule": options.schedule}
-        memory = FUNCTIONAL
-    else:
-        how |= {"lockstep": options.lockstep, "gating": options.gating}
-        memory = memory_section(options.memory)
-    if problem is not None and problem.formats:
-        how |= {"data": problem.data, "formats": dict(problem.formats)}
-    return new_result(
-        preset=preset,
-        config=config,
-        engine=options.engine,
-        driver="cores",
-        seed=options.seed,
-        options=how,
-        memory=memory,
-        **work,
-    )
-
-
-def run_arguments(program: Program, options: SimtOptions, data: Iterable[bytes]) -> dict[str, Any]:
-    """Return the inputs that a resumed run must share with the saved one; none without saving."""
-    if not options.saving.is_wanted:
-        return {}
-    return {
-        "code": program_digest(program),
-        "data": data_digest(data),
-        "seed": options.seed,
-        "allow_regions": options.allow_regions,
-        "spica": versions()["spica"],
-    }
-
-
-def pose(kernel: Kernel, sizes: dict[str, int], seed: int) -> Problem:
-    """Return the problem; raise `UserError` if there is none of these sizes."""
-    try:
-        return kernel.problem(sizes, seed)
-    except ValueError as error:
-        given = " x ".join(map(str, sizes.values()))
-        raise UserError(f"{kernel.name} {given}: {error}") from None
+        of_units = {}
+        if done.get("region"):
+            of_units = account_cores(executor.memory_layout.config, problem.macs, done)
+        instructions = max(1, done["instructions"]["warp"])
+        return of_units | {
+            "check": check,
+            "operations": problem.operations,
+            "operations_per_instruction": problem.operations / instructions,
+        }, {
+            name: found[name].view(buffer.data.dtype).reshape(buffer.data.shape)
+            for name, buffer in buffers.items()
+        }
 
 
 def argument_words(problem: Problem, buffers: dict[str, Region]) -> np.ndarray:

@@ -21,9 +21,10 @@ from spica.sim.machine.core_machine import CoreMachine
 from spica.sim.machine.saved_run import HEAD, MAGIC, START, SavedRun
 from spica.sim.machine.saving import Saving, saving_to
 from spica.sim.machine.snapshot import Snapshot, program_digest, require_like
-from spica.sim.run.command_run import RunOptions, run_kernel
-from spica.sim.run.loading import SimtOptions
-from spica.sim.run.program_run import run_simt
+from spica.sim.run.command_run import ProductWorkload
+from spica.sim.run.options import RunOptions, SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 NAME = "tiny_matrix"
 TINY = PRESETS[NAME]
@@ -196,9 +197,9 @@ def test_a_run_at_its_limit_ends_saved(tmp_path):
     path = tmp_path / "product.spica"
 
     def run(**saving):
-        limit = saving.pop("limit", None)
+        limit = saving.pop("limit", 1 << 40)
         options = RunOptions(max_cycles=limit, saving=Saving(**saving))
-        return run_kernel("gemm", NAME, TINY, 8, 8, 8, options)
+        return run_workload(ProductWorkload(m=8, n=8, k=8), NAME, TINY, options)
 
     paused = run(limit=400, keep=lambda run: run.write(path))
     assert (paused["status"], paused["check"]["verdict"]) == ("saved", None)
@@ -215,4 +216,6 @@ def test_a_run_at_its_limit_ends_saved(tmp_path):
 def test_the_model_alone_is_not_saved():
     options = SimtOptions(engine="iss", saving=Saving(keep=print, at=5))
     with pytest.raises(UserError, match="need engine verilator, not iss"):
-        run_simt(find_kernel("vecadd"), "tiny", PRESETS["tiny"], {"n": 4}, options)
+        run_workload(
+            KernelWorkload(find_kernel("vecadd"), {"n": 4}), "tiny", PRESETS["tiny"], options
+        )

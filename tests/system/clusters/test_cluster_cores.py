@@ -11,12 +11,11 @@ from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.isa.memory_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY
 from spica.kernels.commands import CommandList
-from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.command_machine import Machine
-from spica.sim.run.command_run import RunOptions, run_gemm
+from spica.sim.run.product_run import run_gemm
 from support.cluster.host_run import run_program
 from support.core.core_bench import image, run_model
 from support.programs.samples import SAMPLES, sample
@@ -137,7 +136,7 @@ room:   .word 0
     machine.harness.begin(start.array(), max_cycles=40, watchdog=5000, stop_on_error=True)
     while not machine.harness.state().stop:
         machine.engine.run(machine.harness, 40)
-    _, found, *_ = run_gemm(machine, TWO, problem, plan(TWO, problem), RunOptions())
+    found = run_gemm(machine, TWO, problem).found
     assert found.passed, found
 
 

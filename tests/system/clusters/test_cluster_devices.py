@@ -14,8 +14,9 @@ from spica.sim.machine.command_machine import Machine
 from spica.sim.machine.memory_layout import place_buffers
 from spica.sim.run.buffer_check import check_buffer
 from spica.sim.run.exact_kernels import exact_cores_kernel
-from spica.sim.run.loading import SimtOptions, build
-from spica.sim.run.program_run import argument_words, pose
+from spica.sim.run.loading import build
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import argument_words
 from support.cluster.host_run import run_program, start_commands
 from support.core.core_bench import run_model
 from support.programs.unit_programs import (
@@ -107,7 +108,7 @@ def test_what_a_unit_refuses_is_a_fault(machine, access):
 def test_the_library_multiplies_to_the_bit(machine, size, c_format, gaps):
     machine.reset()
     kernel = exact_cores_kernel(TWO, c_format=c_format, gaps=gaps)
-    problem = pose(kernel, dict(zip("mnk", size, strict=True)), 1)
+    problem = kernel.problem(dict(zip("mnk", size, strict=True)), 1)
     program = build(kernel.sources, TWO, SimtOptions(), None)
     regions = place_buffers({name: of.data.nbytes for name, of in problem.buffers.items()}, TWO)
     for name, buffer in problem.buffers.items():

@@ -24,7 +24,7 @@ from spica.sim.machine.memory_layout import MemoryLayout
 from spica.sim.machine.stop_report import StopReason
 from spica.sim.report.run_report import cycle_lines, latency_lines
 from spica.sim.run.cluster_executor import ClusterExecutor
-from spica.sim.run.loading import SimtOptions
+from spica.sim.run.options import SimtOptions
 from spica.sim.trace.pipeline.core_records import Kind
 from support.core.core_bench import image
 from support.programs.cluster_programs import ROOM, SOURCE, TARGET, WORDS, unit_program

@@ -10,14 +10,13 @@ from spica.hw.config import PRESETS
 from spica.hw.isa.commands import COMPUTE, Function, encode_cisc, rocc_word
 from spica.hw.isa.memory_map import CONTROL, DRAM_BASE, DRAM_END
 from spica.kernels.commands import Operation
-from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.rocc import Rocc
 from spica.sim.golden.matrix.gemm import gemm
 from spica.sim.harness.dram import DramConfig, Fault
 from spica.sim.harness.error_registers import describe_faults
 from spica.sim.machine.command_machine import Machine
-from spica.sim.run.command_run import RunOptions, run_gemm
+from spica.sim.run.product_run import run_gemm
 from support.cluster.gemm_bench import GemmBench
 
 NAME = "tiny_matrix"
@@ -132,7 +131,7 @@ def test_a_run_says_in_one_sentence_what_went_wrong():
     with Machine(TINY, name=NAME) as machine:
         machine.inject([Fault(start=PROBLEM.a_base, end=PROBLEM.a_base + 1)])
         with pytest.raises(MachineError) as caught:
-            run_gemm(machine, TINY, PROBLEM, plan(TINY, PROBLEM), RunOptions())
+            run_gemm(machine, TINY, PROBLEM)
     sentence = "the machine is done, but the DMA reported an AXI error response"
     assert str(caught.value) == sentence
 

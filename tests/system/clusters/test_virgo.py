@@ -8,8 +8,9 @@ import pytest
 from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.loading import SimtOptions
-from spica.sim.run.program_run import run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 VIRGO, HETERO = PRESETS["virgo"], PRESETS["virgo_hetero"]
 #: Least utilisation at 64 B/cycle.
@@ -24,8 +25,12 @@ def run(kernel, config, sizes, *, of_kernel=None, dram=None, results=None, **opt
         **{"lockstep": False, **options},
     )
     posed = EXACT_KERNELS[kernel](config, **(of_kernel or {}))
-    result = run_simt(
-        posed, "virgo", config, dict(zip("mnk", sizes, strict=True)), settings, results=results
+    result = run_workload(
+        KernelWorkload(posed, dict(zip("mnk", sizes, strict=True))),
+        "virgo",
+        config,
+        settings,
+        results=results,
     )
     assert result["check"]["verdict"] == "pass", result["check"]
     return result

@@ -10,7 +10,9 @@ from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming
 from spica.sim.golden.core.control.barrier import OF_CORES
 from spica.sim.iss.program_bench import small_config
-from spica.sim.run.program_run import SimtOptions, run_program
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import ProgramWorkload
+from spica.sim.run.workload import run_workload
 from support.cluster.barrier_plans import MeetingPlan, step
 from support.cluster.barrier_stress import BarrierStress
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
@@ -92,7 +94,7 @@ def test_who_is_missing_is_named():
         engine="verilator", model_optimize=OPTIMIZE, max_cycles=20_000, lockstep=True
     )
     with pytest.raises(ProgramError) as caught:
-        run_program([PROGRAM], "machine", config, options)
+        run_workload(ProgramWorkload([PROGRAM]), "machine", config, options)
     said = "barrier 1: core 0: 3 of 3 warps arrived; core 1: 2 of 3 warps arrived"
     assert said in str(caught.value)
     assert "core 0, warps 0-2; core 1, warps 1-2 wait at barrier 1" in str(caught.value)

@@ -7,7 +7,9 @@ import pytest
 
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.run.program_run import SimtOptions, run_program
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import ProgramWorkload
+from spica.sim.run.workload import run_workload
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
 
 FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes"
@@ -34,7 +36,9 @@ def diagnostics(name: str, **options):
     """Return the description of a program's end, and its text."""
     settings = {"engine": "verilator", "model_optimize": OPTIMIZE, "max_cycles": 20_000, **options}
     with pytest.raises(ProgramError) as caught:
-        run_program([FOLDER / f"{name}.c"], "machine", CONFIG, SimtOptions(**settings))
+        run_workload(
+            ProgramWorkload([FOLDER / f"{name}.c"]), "machine", CONFIG, SimtOptions(**settings)
+        )
     text = str(caught.value)
     assert len(text.splitlines()) <= LINES
     assert max(map(len, text.splitlines())) <= COLUMNS

@@ -13,7 +13,9 @@ from spica.hw.config import PRESETS
 from spica.kernels.kernel import Buffer, Kernel, Problem
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.diagnose.diagnostics_text import diagnostics_text
-from spica.sim.run.program_run import SimtOptions, run_program, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload, ProgramWorkload
+from spica.sim.run.workload import run_workload
 
 FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes"
 LINES, COLUMNS = 40, 100
@@ -32,7 +34,7 @@ def diagnostics(name, config=CORE, optimize=3, schedule="round_robin"):
     """Return the description of a program's end, and its text."""
     options = SimtOptions(optimize=optimize, schedule=schedule, max_instructions=LIMIT)
     with pytest.raises(ProgramError) as caught:
-        run_program([FOLDER / f"{name}.c"], "core", config, options)
+        run_workload(ProgramWorkload([FOLDER / f"{name}.c"]), "core", config, options)
     return checked(caught)
 
 
@@ -112,7 +114,7 @@ def test_a_store_beyond_a_buffer():
     )
     kernel = Beyond(name="beyond", dimensions=("n",), pose=lambda rng, n: problem)
     with pytest.raises(ProgramError) as caught:
-        run_simt(kernel, "core", CORE, {"n": 100})
+        run_workload(KernelWorkload(kernel, {"n": 100}), "core", CORE, SimtOptions())
     found, text = checked(caught)
     number = line_of("beyond_buffer")
     assert "0x90000190 is just beyond buffer out, 400 bytes at 0x90000000" in text

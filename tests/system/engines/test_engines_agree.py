@@ -6,11 +6,10 @@ import pytest
 
 from spica.hw.cluster.cluster import gated_domains
 from spica.hw.config import PRESETS
-from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import Machine
-from spica.sim.run.command_run import RunOptions, run_gemm
+from spica.sim.run.product_run import run_gemm
 from support.cluster.gemm_bench import NARROW
 
 TINY = PRESETS["tiny_matrix"]
@@ -40,13 +39,11 @@ def observe(name, problem, *, dram=QUIET, access_cycles=20, **simulation):
         **({} if name in PRESETS else {"optimize": 0}),
         **simulation,
     ) as machine:
-        options = RunOptions(data="extreme", seed=7)
-        execution, found, counters, marks = run_gemm(
-            machine, config, problem, plan(config, problem), options
-        )
+        run = run_gemm(machine, config, problem, "extreme", seed=7)
         region = machine.read(*problem.c_region).tobytes()
-    assert found.passed, found
-    seen = dataclasses.asdict(execution) | {"counters": counters, "marks": marks, "c": region}
+    assert run.found.passed, run.found
+    seen = dataclasses.asdict(run.execution)
+    seen |= {"counters": run.counters, "marks": run.marks, "c": region}
     del seen["reads"], seen["seconds"]
     return seen, seen.pop("clocked")
 

@@ -6,16 +6,16 @@ import pytest
 
 from spica.hw.config import PRESETS
 from spica.hw.emit.sram_macros import MacroLimits
-from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.kernel import Kernel, find_kernel
 from spica.sim.engine import engines
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import Machine
-from spica.sim.run.command_run import RunOptions, run_gemm
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.loading import SimtOptions
-from spica.sim.run.program_run import run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.product_run import run_gemm
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 #: Every memory, however small: a read in the cycle of a write to its word is random.
 EVERY = MacroLimits(bits=0, words=0)
@@ -38,12 +38,10 @@ def product(preset: str, size: tuple[int, int, int], **options) -> dict:
     config, (m, n, k) = PRESETS[preset], size
     problem = GemmProblem.placed(m=m, n=n, k=k, c_pitch=n + n % 2)
     with Machine(config, name=preset, dram=DRAM, **options) as machine:
-        execution, found, counters, _ = run_gemm(
-            machine, config, problem, plan(config, problem), RunOptions(data="extreme", seed=7)
-        )
-        assert found.passed, found
+        run = run_gemm(machine, config, problem, "extreme", seed=7)
+        assert run.found.passed, run.found
         c = machine.read(*problem.c_region).tobytes()
-    return {"cycles": execution.cycles, "counters": counters, "c": c}
+    return {"cycles": run.execution.cycles, "counters": run.counters, "c": c}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +62,7 @@ def program(kernel: Kernel, sizes: tuple[int, ...]) -> dict:
     """Return the outcome of a kernel on the cores of `tiny`; it must be correct."""
     options = SimtOptions(engine="verilator", lockstep=False, memory=DRAM, model_optimize=1)
     named = dict(zip(kernel.dimensions, sizes, strict=True))
-    result = run_simt(kernel, "tiny", PRESETS["tiny"], named, options)
+    result = run_workload(KernelWorkload(kernel, named), "tiny", PRESETS["tiny"], options)
     assert result["check"]["verdict"] == "pass", result["check"]
     return {name: result[name] for name in ("run_cycles", "cores", "counters", "instructions")}
 

@@ -8,11 +8,13 @@ import pytest
 from spica.hw.config import PRESETS
 from spica.hw.config.arithmetic import ARITHMETIC
 from spica.hw.config.override import override
-from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import Machine
-from spica.sim.run.command_run import RunOptions, run_gemm, run_kernel
+from spica.sim.run.command_run import ProductWorkload
+from spica.sim.run.options import RunOptions
+from spica.sim.run.product_run import run_gemm
+from spica.sim.run.workload import run_workload
 from support.cluster.gemm_bench import GemmBench
 
 TINY = PRESETS["tiny_matrix"]
@@ -33,12 +35,11 @@ def without_time(result):
 
 def test_engines_and_gating_agree():
     results = [
-        run_kernel(
-            "gemm",
+        run_workload(
+            ProductWorkload(m=11, n=9, k=20, data="extreme"),
             "tiny_matrix",
             TINY,
-            *(11, 9, 20),
-            RunOptions(engine=engine, gating=gating, data="extreme"),
+            RunOptions(engine=engine, gating=gating),
         )
         for engine, gating in (
             ("verilator", "gated"),
@@ -53,7 +54,7 @@ def test_engines_and_gating_agree():
 
 
 def test_the_account_of_a_real_run_adds_up():
-    result = run_kernel("gemm", "tiny_matrix", TINY, 64, 64, 64, RunOptions())
+    result = run_workload(ProductWorkload(m=64, n=64, k=64), "tiny_matrix", TINY, RunOptions())
     unit = result["matrix_units"]["matrix"]
     cycles = {name: part["cycles"] for name, part in unit["breakdown"].items()}
     assert sum(cycles.values()) == pytest.approx(result["cycles"])
@@ -72,9 +73,8 @@ def test_the_account_of_a_real_run_adds_up():
 def test_ragged_and_long_products_on_matrix(m, n, k):
     config = PRESETS["matrix"]
     problem = GemmProblem.placed(m=m, n=n, k=k, a_pitch=k + 4096, b_pitch=n + 4097, c_pitch=n + 1)
-    options = RunOptions(data="extreme")
     with Machine(config, name="matrix") as machine:
-        found = run_gemm(machine, config, problem, plan(config, problem), options)[1]
+        found = run_gemm(machine, config, problem, "extreme").found
     assert found.passed, found
 
 
@@ -116,13 +116,14 @@ OTHER_OPERANDS = {
 def test_other_operands_on_matrix(operand):
     settings, bandwidth, least = OTHER_OPERANDS[operand]
     config = override(PRESETS["matrix"], [f"matrix.operand={operand}", *settings])
-    for sizes, data in (((1, 1, 1), "extreme"), ((17, 33, 65), "extreme"), ((129,) * 3, "extreme")):
-        options = RunOptions(data=data, dram_bandwidth=bandwidth)
-        result = run_kernel("gemm", "matrix", config, *sizes, options)
+    options = RunOptions(memory=DramConfig(bytes_per_cycle=bandwidth))
+    for m, n, k in ((1, 1, 1), (17, 33, 65), (129,) * 3):
+        product = ProductWorkload(m=m, n=n, k=k, data="extreme")
+        result = run_workload(product, "matrix", config, options)
         assert result["check"]["verdict"] == "pass", result["check"]
     for c_format in ARITHMETIC[operand].c_formats:
-        options = RunOptions(c_format=c_format, dram_bandwidth=bandwidth)
-        result = run_kernel("gemm", "matrix", config, 256, 256, 256, options)
+        product = ProductWorkload(m=256, n=256, k=256, c_format=c_format)
+        result = run_workload(product, "matrix", config, options)
         assert result["check"]["verdict"] == "pass", result["check"]
         if c_format == ARITHMETIC[operand].narrow:
             assert result["mac_utilization"] >= least, result["matrix_units"]
@@ -131,6 +132,7 @@ def test_other_operands_on_matrix(operand):
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "target"), [(256, 0.95), (512, 0.98), (1024, 0.99)])
 def test_utilisation_on_matrix(size, target):
-    result = run_kernel("gemm", "matrix", PRESETS["matrix"], size, size, size)
+    product = ProductWorkload(m=size, n=size, k=size)
+    result = run_workload(product, "matrix", PRESETS["matrix"], RunOptions())
     assert result["check"]["verdict"] == "pass"
     assert result["mac_utilization"] >= target, result["matrix_units"]

@@ -20,7 +20,9 @@ from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.iss.devices import Devices
 from spica.sim.run.exact_kernels import EXACT_KERNELS, exact_cores_kernel
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 SIZES = [
     (1, 1, 1),
@@ -68,7 +70,9 @@ def run(config, size, *, kernel=None, schedule="round_robin", seed=1, **options)
     """Run a product; return its result."""
     kernel = kernel or exact_cores_kernel(config, **options)
     sizes = dict(zip("mnk", size, strict=True))
-    return run_simt(kernel, "machine", config, sizes, SimtOptions(schedule=schedule, seed=seed))
+    return run_workload(
+        KernelWorkload(kernel, sizes), "machine", config, SimtOptions(schedule=schedule, seed=seed)
+    )
 
 
 def assert_right(result):

@@ -16,7 +16,9 @@ from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.iss.devices import Devices
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 KERNELS = ("gemm_add", "gemm_bias_gelu")
 SIZES = [(1, 1, 1), (17, 33, 65), (128, 64, 128), (100, 130, 70)]
@@ -61,7 +63,7 @@ def run(name, config, size, *, kernel=None, schedule="round_robin", seed=1, **op
     kernel = kernel or EXACT_KERNELS[name](config, **options)
     sizes = dict(zip("mnk", size, strict=True))
     options = SimtOptions(schedule=schedule, seed=seed, max_instructions=20_000_000)
-    return run_simt(kernel, "machine", config, sizes, options)
+    return run_workload(KernelWorkload(kernel, sizes), "machine", config, options)
 
 
 def assert_right(result):

@@ -8,8 +8,9 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.loading import SimtOptions
-from spica.sim.run.program_run import run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 TINY = PRESETS["tiny"]
 HETERO = replace(TINY, cores=2, more_matrices=PRESETS["tiny_hetero"].more_matrices)
@@ -17,7 +18,9 @@ HETERO = replace(TINY, cores=2, more_matrices=PRESETS["tiny_hetero"].more_matric
 
 def run(config, sizes, *, units=(0, 1), **options):
     kernel = EXACT_KERNELS["gemm_pair"](config, units=units, c_format="fp32")
-    return run_simt(kernel, "own", config, sizes, SimtOptions(engine="iss", **options))
+    return run_workload(
+        KernelWorkload(kernel, sizes), "own", config, SimtOptions(engine="iss", **options)
+    )
 
 
 @pytest.mark.parametrize("schedule", [("round_robin", 1), ("random", 1), ("random", 2)], ids=str)
@@ -40,7 +43,9 @@ def test_a_wrong_bit_of_the_second_product_is_found():
     wrong = replace(problem, buffers={**problem.buffers, "c1": replace(buffer, bits=bits)})
     planted = replace(kernel, pose=lambda rng, **sizes: wrong)
     options = SimtOptions(engine="iss")
-    result = run_simt(planted, "own", HETERO, {"m": 20, "n": 20, "k": 20}, options)
+    result = run_workload(
+        KernelWorkload(planted, {"m": 20, "n": 20, "k": 20}), "own", HETERO, options
+    )
     assert result["check"]["buffers"]["c1"]["wrong"] == 1
 
 

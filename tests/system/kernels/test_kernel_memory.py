@@ -14,7 +14,9 @@ from spica.kernels.gemv.kernel import factors
 from spica.kernels.kernel import find_kernel
 from spica.kernels.program import Program
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 LOADS = ("lw", "flw")
 STACK_POINTER = 2
@@ -23,7 +25,7 @@ STACK_POINTER = 2
 def run(name, config, *extents, **options):
     kernel = find_kernel(name)
     sizes = dict(zip(kernel.dimensions, extents, strict=True))
-    result = run_simt(kernel, "machine", config, sizes, SimtOptions(**options))
+    result = run_workload(KernelWorkload(kernel, sizes), "machine", config, SimtOptions(**options))
     assert result["check"]["verdict"] == "pass", result["check"]
     return result
 

@@ -11,7 +11,9 @@ from spica.kernels.compile import compile_program
 from spica.kernels.inspection import inspect_program
 from spica.kernels.kernel import Kernel, Problem, every_kernel, find_kernel
 from spica.kernels.program import Program
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 BARRIER = "vx_barrier(0, SPICA_WARPS);"
 KERNELS = [kernel.name for kernel in every_kernel()]
@@ -75,7 +77,7 @@ def sizes_of(kernel: Kernel) -> list[tuple[int, ...]]:
 def run(kernel, config, size, *, optimize=3, schedule="round_robin", seed=1):
     options = SimtOptions(optimize=optimize, schedule=schedule, seed=seed)
     sizes = dict(zip(kernel.dimensions, size, strict=True))
-    return run_simt(kernel, "machine", config, sizes, options)
+    return run_workload(KernelWorkload(kernel, sizes), "machine", config, options)
 
 
 def assert_right(result):

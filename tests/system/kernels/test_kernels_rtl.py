@@ -4,7 +4,9 @@ import pytest
 
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.kernels.kernel import every_kernel, find_kernel
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE, TIMINGS, shape_name
 
 KERNELS = [kernel.name for kernel in every_kernel()]
@@ -19,7 +21,7 @@ BOTH_ENGINES = {"vecadd": (64,), "reduce": (64,), "mandelbrot": (8, 4)}
 def run(name: str, config: ClusterConfig, size, **options):
     kernel = find_kernel(name)
     sizes = dict(zip(kernel.dimensions, size, strict=True))
-    result = run_simt(kernel, "machine", config, sizes, SimtOptions(**options))
+    result = run_workload(KernelWorkload(kernel, sizes), "machine", config, SimtOptions(**options))
     assert result["check"]["verdict"] == "pass", result["check"]
     return result
 

@@ -5,7 +5,9 @@ import pytest
 
 from spica.hw.config import ClusterConfig, CoreConfig
 from spica.kernels.kernel import Buffer, Kernel, Problem
-from spica.sim.run.program_run import SimtOptions, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.workload import run_workload
 
 SOURCE = """
 #include <spica.h>
@@ -51,7 +53,10 @@ def test_every_thread_runs_each_block_once(shape, optimize, schedule, tmp_path):
 
     config = ClusterConfig(cores=cores, core=CoreConfig(warps=warps, threads=threads), matrix=None)
     options = SimtOptions(optimize=optimize, schedule=schedule)
-    result = run_simt(
-        Local(name="blocks", dimensions=(), pose=pose), "machine", config, {}, options
+    result = run_workload(
+        KernelWorkload(Local(name="blocks", dimensions=(), pose=pose), {}),
+        "machine",
+        config,
+        options,
     )
     assert result["check"]["verdict"] == "pass", result["check"]

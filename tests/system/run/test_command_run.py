@@ -9,13 +9,15 @@ from spica.hw.base.errors import MachineError, UserError
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
-from spica.sim.harness.dram import ChannelStatistics
+from spica.sim.harness.dram import ChannelStatistics, DramConfig
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.machine.command_machine import Execution
 from spica.sim.report.run_report import report
 from spica.sim.report.utilization import account_host
 from spica.sim.run import command_run as run_module
-from spica.sim.run.command_run import RunOptions, run_kernel
+from spica.sim.run.command_run import ProductWorkload
+from spica.sim.run.options import RunOptions
+from spica.sim.run.workload import run_workload
 
 ELAPSED = 1200
 
@@ -41,7 +43,18 @@ class ModelMachine:
     def read(self, address, nbytes):
         return self.model.region(address, nbytes)
 
-    def execute(self, commands, max_cycles=0):
+    def begin(self, commands):
+        self.commands = commands
+
+    def advance(self, max_cycles):
+        return True
+
+    @property
+    def is_paused(self):
+        return False
+
+    def execution(self):
+        commands = self.commands
         self.model = ClusterModel(self.config, self.image, seed=1)
         reads = np.array(self.model.run(commands), dtype=np.uint32)
         if self.wrong:
@@ -62,14 +75,13 @@ def stand_in(monkeypatch):
 
 
 def run(**options):
-    preset = "tiny_matrix"
-    return run_kernel(
-        "gemm", preset, PRESETS[preset], 20, 30, 40, RunOptions(engine="amaranth", **options)
-    )
+    product = ProductWorkload(m=20, n=30, k=40)
+    settings = RunOptions(engine="amaranth", **options)
+    return run_workload(product, "tiny_matrix", PRESETS["tiny_matrix"], settings)
 
 
 def test_a_result_has_the_figures_of_the_run(stand_in):
-    result = run(dram_bandwidth=32, seed=5)
+    result = run(memory=DramConfig(bytes_per_cycle=32), seed=5)
     assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
     assert (result["preset"], result["kernel"], result["driver"]) == ("tiny_matrix", "gemm", "host")
     assert (result["engine"], result["seed"]) == ("amaranth", 5)
@@ -155,7 +167,7 @@ def test_a_hang_leaves_a_result(stand_in, monkeypatch):
     def hang(*_, **__):
         raise MachineError("the machine hangs: nothing moved for 9 cycles")
 
-    monkeypatch.setattr(ModelMachine, "execute", hang)
+    monkeypatch.setattr(ModelMachine, "execution", hang)
     with pytest.raises(MachineError) as caught:
         run(seed=7)
     result = caught.value.result
@@ -166,14 +178,13 @@ def test_a_hang_leaves_a_result(stand_in, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "size", "options", "message"),
+    ("size", "options", "message"),
     [
-        ("conv", 8, {}, "kernel must be gemm, not 'conv'"),
-        ("gemm", 8, {"c_format": "int32"}, "c_format must be one of fp16, fp32, not 'int32'"),
-        ("gemm", 1 << 28, {}, "gemm 268435456 x 8 x 8: A of 268435456 x 8 .* must lie"),
+        (8, {"c_format": "int32"}, "c_format must be one of fp16, fp32, not 'int32'"),
+        (1 << 28, {}, "gemm 268435456 x 8 x 8: A of 268435456 x 8 .* must lie"),
     ],
 )
-def test_what_cannot_run_is_refused(stand_in, kernel, size, options, message):
-    preset = PRESETS["tiny_matrix"]
+def test_what_cannot_run_is_refused(stand_in, size, options, message):
+    product = ProductWorkload(m=size, n=8, k=8, **options)
     with pytest.raises(UserError, match=message):
-        run_kernel(kernel, "tiny_matrix", preset, size, 8, 8, RunOptions(**options))
+        run_workload(product, "tiny_matrix", PRESETS["tiny_matrix"], RunOptions())

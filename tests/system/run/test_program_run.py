@@ -15,7 +15,9 @@ from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.report.run_report import report
 from spica.sim.run.loading import program_regions
-from spica.sim.run.program_run import SimtOptions, run_program, run_simt
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_run import KernelWorkload, ProgramWorkload
+from spica.sim.run.workload import run_workload
 
 TINY = PRESETS["tiny"]
 SCALE = """
@@ -69,7 +71,7 @@ def scale(tmp_path):
 
 
 def run(kernel, n=100, config=TINY, **options):
-    return run_simt(kernel, "tiny", config, {"n": n}, SimtOptions(**options))
+    return run_workload(KernelWorkload(kernel, {"n": n}), "tiny", config, SimtOptions(**options))
 
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
@@ -150,7 +152,13 @@ PARTS = {
 def own(tmp_path, part, text, console=None):
     (tmp_path / "main.c").write_text(MAIN)
     (tmp_path / part).write_text(text)
-    return run_program([tmp_path / "main.c", tmp_path / part], "tiny", TINY, console=console)
+    return run_workload(
+        ProgramWorkload([tmp_path / "main.c", tmp_path / part]),
+        "tiny",
+        TINY,
+        SimtOptions(),
+        console=console,
+    )
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -173,10 +181,10 @@ def test_the_exit_code_of_a_program_is_its_verdict(tmp_path):
 def test_a_program_that_is_built_already(tmp_path):
     (tmp_path / "main.c").write_text(MAIN + PARTS["part.c"])
     built = compile_program([tmp_path / "main.c"], TINY)
-    result = run_program([built], "tiny", TINY)
+    result = run_workload(ProgramWorkload([built]), "tiny", TINY, SimtOptions())
     assert result["console"] == "part of 4 is 12\n"
     with pytest.raises(UserError, match=r"an ELF file must be the only program file; .* of 2"):
-        run_program([built, tmp_path / "main.c"], "tiny", TINY)
+        run_workload(ProgramWorkload([built, tmp_path / "main.c"]), "tiny", TINY, SimtOptions())
 
 
 SPILLS = """
@@ -208,7 +216,7 @@ def test_a_spill_is_wrong_unless_allowed(scale, monkeypatch):
 def test_a_program_with_a_spill_is_noted(tmp_path):
     source = tmp_path / "spill.c"
     source.write_text(SPILLS + "int main(void) { vx_spawn_tasks(9, spill, 0); return 0; }")
-    result = run_program([source], "tiny", TINY)
+    result = run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
     assert result["check"]["verdict"] == "pass"
     assert "Warning: spill, which every thread runs, stores to its stack" in report(result)
 
@@ -218,8 +226,11 @@ def test_a_program_with_a_spill_is_noted(tmp_path):
 def test_kernels_of_the_library(kernel, preset):
     found = find_kernel(kernel)
     sizes = dict.fromkeys(found.dimensions, 37)
-    result = run_simt(
-        found, preset, PRESETS[preset], sizes, SimtOptions(schedule="random", allow_spills=True)
+    result = run_workload(
+        KernelWorkload(found, sizes),
+        preset,
+        PRESETS[preset],
+        SimtOptions(schedule="random", allow_spills=True),
     )
     assert result["check"]["verdict"] == "pass", report(result)
     assert len(result["cores"]) == PRESETS[preset].cores
@@ -240,11 +251,13 @@ def test_other_memory_must_be_allowed(tmp_path):
     source = tmp_path / "far.c"
     source.write_text(FAR)
     allowed = SimtOptions(allow_regions=((0xB000_0000, 64),))
-    assert run_program([source], "tiny", TINY, allowed)["check"]["exit_code"] == 0
+    assert run_workload(ProgramWorkload([source]), "tiny", TINY, allowed)["check"]["exit_code"] == 0
     with pytest.raises(ProgramError, match="just beyond allowed memory, 60 bytes at 0xb"):
-        run_program([source], "tiny", TINY, SimtOptions(allow_regions=((0xB000_0000, 60),)))
+        run_workload(
+            ProgramWorkload([source]), "tiny", TINY, SimtOptions(allow_regions=((0xB000_0000, 60),))
+        )
     with pytest.raises(ProgramError, match="0xb000003c is far from all placed regions"):
-        run_program([source], "tiny", TINY)
+        run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
 
 
 REFUSED = """
@@ -262,7 +275,7 @@ int main(void) {
 def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
     source = tmp_path / "refused.c"
     source.write_text(REFUSED)
-    result = run_program([source], "tiny", TINY)
+    result = run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
     assert result["check"]["verdict"] == "pass"  # the program may have looked itself
     assert "the DMA reported a descriptor out of range" in " ".join(report(result).split())
     statements = "".join(REFUSED.splitlines(keepends=True)[3:-2])

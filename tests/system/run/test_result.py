@@ -24,9 +24,11 @@ from spica.sim.machine.saving import Saving
 from spica.sim.report.result import ISSUE_SLOTS, SCHEMA, VERSION, result_schema
 from spica.sim.report.run_report import report
 from spica.sim.report.utilization import ACTIVITIES
-from spica.sim.run.command_run import RunOptions, run_kernel
+from spica.sim.run.command_run import ProductWorkload
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.program_run import SimtOptions, run_program, run_simt
+from spica.sim.run.options import RunOptions, SimtOptions
+from spica.sim.run.program_run import KernelWorkload, ProgramWorkload
+from spica.sim.run.workload import run_workload
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
 
 TINY, MATRIX = PRESETS["tiny"], PRESETS["tiny_matrix"]
@@ -52,19 +54,21 @@ def valid(result):
 
 
 def product(**options):
-    return run_kernel("gemm", "tiny_matrix", MATRIX, 9, 8, 7, RunOptions(**options))
+    return run_workload(
+        ProductWorkload(m=9, n=8, k=7), "tiny_matrix", MATRIX, RunOptions(**options)
+    )
 
 
 def kernel(name="vecadd", *, config=TINY, size=(24,), **options):
     found = EXACT_KERNELS[name](config) if name in EXACT_KERNELS else find_kernel(name)
     sizes = dict(zip(found.dimensions, size, strict=True))
-    return run_simt(found, "tiny", config, sizes, SimtOptions(**options))
+    return run_workload(KernelWorkload(found, sizes), "tiny", config, SimtOptions(**options))
 
 
 def program(folder, text, *, config=TINY, **options):
     source = folder / "own.c"
     source.write_text(text)
-    return run_program([source], "tiny", config, SimtOptions(**options))
+    return run_workload(ProgramWorkload([source]), "tiny", config, SimtOptions(**options))
 
 
 def test_the_schema_is_one():
@@ -253,9 +257,8 @@ def test_failing_checks(monkeypatch):
     z = posed.buffers["z"]
     wrong = -z.expected - 1
     off = {**posed.buffers, "z": type(z)(data=z.data, expected=wrong, bound=z.bound)}
-    monkeypatch.setattr(
-        "spica.sim.run.program_run.pose", lambda *_: type(posed)(**{**vars(posed), "buffers": off})
-    )
+    planted = type(posed)(**{**vars(posed), "buffers": off})
+    monkeypatch.setattr(type(found), "problem", lambda *_: planted)
     result = valid(kernel())
     assert (result["status"], result["check"]["verdict"]) == ("complete", "fail")
     assert result["check"]["buffers"]["z"]["wrong"] == 24

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,8 +24,10 @@ from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.cluster_machine import ClusterMachine, observed_cluster
 from spica.sim.machine.command_machine import Machine
-from spica.sim.run.command_run import RunOptions, pose, run_kernel
+from spica.sim.run.command_run import ProductWorkload, pose
+from spica.sim.run.options import RunOptions
 from spica.sim.run.overview_recording import Overview
+from spica.sim.run.workload import run_workload
 from spica.sim.trace import OVERVIEW_SUFFIXES
 from spica.sim.trace.overview.cluster_signals import cluster_signals, slot_name
 from spica.sim.trace.overview.tracks import Drawing, cluster_tracks
@@ -81,8 +84,7 @@ def test_a_design_must_show_its_events():
 @pytest.fixture(scope="module")
 def small_run():
     """Run a small product on an observed machine; return records, marks, execution, problem."""
-    options = RunOptions(engine="amaranth")
-    problem, steps = pose(CONFIG, 8, 8, 8, options)
+    problem, steps = pose(CONFIG, 8, 8, 8)
     host = Host()
     schedule(CONFIG, problem, host, steps)
     with Machine(CONFIG, name="observed", engine="amaranth", kind=observed_cluster) as machine:
@@ -146,9 +148,11 @@ def test_what_cores_record():
 def test_a_kernel_draws_its_timeline(suffix, tmp_path):
     """On Verilator: drawn data equal the host's counter values at the end."""
     path = tmp_path / f"run{suffix}"
-    plain = run_kernel("gemm", "tiny_matrix", CONFIG, 40, 24, 48, RunOptions())
-    options = RunOptions(trace=path)
-    result = run_kernel("gemm", "tiny_matrix", CONFIG, 40, 24, 48, options)
+    product = ProductWorkload(m=40, n=24, k=48)
+    plain, result = (
+        run_workload(product, "tiny_matrix", CONFIG, RunOptions(trace=trace))
+        for trace in (None, path)
+    )
     assert result["check"]["verdict"] == "pass"
     assert result["cycles"] == plain["cycles"]
     assert result["counters"] == plain["counters"]
@@ -164,7 +168,7 @@ def test_a_kernel_draws_its_timeline(suffix, tmp_path):
 
 
 def test_the_suffix_chooses_what_is_traced():
-    traced = {name: RunOptions(trace=name) for name in ("a.vcd", "a", "a.html", "a.json")}
+    traced = {name: RunOptions(trace=Path(name)) for name in ("a.vcd", "a", "a.html", "a.json")}
     assert [options.waveform for options in traced.values()] == ["a.vcd", "a", None, None]
     assert [options.overview is None for options in traced.values()] == [True, True, False, False]
     assert (RunOptions().waveform, RunOptions().overview) == (None, None)
@@ -173,12 +177,12 @@ def test_the_suffix_chooses_what_is_traced():
 def test_command_line(monkeypatch, capsys, tmp_path):
     asked = []
 
-    def run(kernel, preset, config, m, n, k, options, progress):
+    def run(workload, preset, config, options, *, console, progress):
         options.trace.write_text("drawn")
         asked.append(options)
         raise MachineError("the machine hangs")
 
-    monkeypatch.setattr("spica.cli.gemm.run_kernel", run)
+    monkeypatch.setattr("spica.cli.execution.run_workload", run)
     path = tmp_path / "run.html"
     command = ("run", "gemm", "--preset", "tiny_matrix", "--size", "4", "--engine", "amaranth")
     assert main((*command, "--trace", str(path), "--trace-window", "5:90")) == 1

@@ -13,7 +13,10 @@ from spica.cli.main import main
 from spica.hw.base.errors import MachineError, UserError
 from spica.kernels.kernel import every_kernel
 from spica.sim.engine.engines import ENGINES
-from spica.sim.machine.saving import NOTHING
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run.command_run import ProductWorkload
+from spica.sim.run.options import RunOptions
+from spica.sim.run.workload import run_workload
 
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")
 ON_RTL = ("run", "vecadd", "--preset", "core", "--size", "4")
@@ -24,23 +27,25 @@ OWN = ("run", "absent.c", "--preset", "core", "--engine", "iss")
 
 
 class FakeRun:
-    """Replaces the simulation: records its arguments and returns or raises the given outcome."""
+    """Replaces the simulation of a product: records its arguments, has the given outcome."""
 
     def __init__(self):
         self.verdict = "pass"
         self.error = None
         self.calls = []
 
-    def __call__(self, kernel, preset, config, m, n, k, options, progress):
-        call = SimpleNamespace(preset=preset, config=config, size=(m, n, k), options=options)
+    def __call__(self, product, preset, config, options, **shown):
+        if not isinstance(product, ProductWorkload):
+            return run_workload(product, preset, config, options, **shown)
+        call = SimpleNamespace(product=product, preset=preset, config=config, options=options)
         self.calls.append(call)
-        progress("compiling the model", 1, 2)
+        shown["progress"]("compiling the model", 1, 2)
         if options.trace is not None:
             options.trace.write_text("waveform")
         if self.error is not None:
             raise self.error
         return {
-            **{"status": "complete", "kernel": kernel, "cycles": 1234},
+            **{"status": "complete", "kernel": product.kernel, "cycles": 1234},
             "check": {"verdict": self.verdict},
         }
 
@@ -48,7 +53,7 @@ class FakeRun:
 @pytest.fixture
 def fake(monkeypatch):
     fake = FakeRun()
-    monkeypatch.setattr("spica.cli.gemm.run_kernel", fake)
+    monkeypatch.setattr("spica.cli.execution.run_workload", fake)
     monkeypatch.setattr(
         "spica.cli.results.report", lambda result, width: f"took {result['cycles']} cycles\n"
     )
@@ -162,7 +167,7 @@ def refused(capsys, *arguments):
             "unknown --engine 'verilate'; did you mean 'verila",
         ),
         ((*GEMM, "--size", "4", "--c", "fp8"), "unknown --c 'fp8'; did you mean 'fp"),
-        ((*GEMM, "--size", "4", "--dram-bandwidth", "0"), "--dram-bandwidth must be at least 1"),
+        ((*GEMM, "--size", "4", "--dram-bandwidth", "0"), "--dram-bandwidth must be above 0"),
         ((*GEMM, "--size", "4", "--data", "zero"), "unknown --data 'zero'; choose one of random,"),
         (
             (*GEMM, "--size", "4", "--gating", "gate"),
@@ -208,22 +213,15 @@ def test_run_passes_on_what_it_is_told(fake, capsys):
     assert main((*GEMM, *sizes, *memory, *engine, *settings)) == 0
     (call,) = fake.calls
     assert call.preset == "tiny_matrix"
-    assert call.size == (3, 4, 5)
     assert (call.config.dma.queue, call.config.axi.masters) == (2, 1)
-    assert vars(call.options) == {
-        "engine": "amaranth",
-        "dram_bandwidth": 16,
-        "dram_latency": 50,
-        "data": "extreme",
-        "operands": None,
-        "gating": "random",
-        "seed": 7,
-        "c_format": "fp32",
-        "max_cycles": 99,
-        "trace": None,
-        "trace_window": None,
-        "saving": NOTHING,
-    }
+    assert call.product == ProductWorkload(m=3, n=4, k=5, data="extreme", c_format="fp32")
+    assert call.options == RunOptions(
+        engine="amaranth",
+        memory=DramConfig(bytes_per_cycle=16, latency=50),
+        gating="random",
+        seed=7,
+        max_cycles=99,
+    )
     assert capsys.readouterr().out == "took 1234 cycles\n"
 
 

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from spica.cli.execution import Terminal
 from spica.cli.main import main
-from spica.cli.programs import Terminal
 from spica.cli.progress import ProgressDisplay
 from spica.cli.sizes import chosen_sizes
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.loading import SimtOptions, with_memory
+from spica.sim.run.options import SimtOptions, with_memory
 
 ISS = ("--preset", "tiny", "--engine", "iss")
 HELLO = """
@@ -33,7 +33,8 @@ class FakeRun:
         self.verdict = "pass"
         self.calls = []
 
-    def __call__(self, kernel, preset, config, sizes, options, *, console, progress):
+    def __call__(self, workload, preset, config, options, *, console, progress):
+        kernel, sizes = workload.kernel, workload.sizes
         self.calls.append(
             SimpleNamespace(kernel=kernel.name, config=config, sizes=sizes, options=options)
         )
@@ -49,7 +50,7 @@ class FakeRun:
 @pytest.fixture
 def fake(monkeypatch):
     fake = FakeRun()
-    monkeypatch.setattr("spica.cli.programs.run_simt", fake)
+    monkeypatch.setattr("spica.cli.execution.run_workload", fake)
     monkeypatch.setattr("spica.cli.results.report", lambda result, width: "the report\n")
     return fake
 
@@ -186,7 +187,7 @@ def test_an_interrupted_run_says_so(fake, capsys, monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spica.cli.programs.run_simt", interrupt)
+    monkeypatch.setattr("spica.cli.execution.run_workload", interrupt)
     assert main(("run", "vecadd", *ISS, "-n", "8")) == 130
     assert capsys.readouterr().err == "spica: interrupted\n"
 

@@ -1,0 +1,83 @@
+"""Execution of a run: drafts of its files, progress, console, report and exit code."""
+
+import codecs
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+from ..hw.base.errors import MachineError
+from ..hw.config import ClusterConfig
+from ..sim.run.options import RunOptions
+from ..sim.run.workload import Workload, run_workload
+from .files import Draft
+from .options import JsonOutput
+from .progress import ProgressDisplay
+from .results import deliver, deliver_failure
+
+__all__ = ["Terminal", "carry_out"]
+
+
+class Terminal:
+    """Console of a program: stops the progress bar and prints output as it arrives."""
+
+    def __init__(self, stream, display: ProgressDisplay):
+        self.stream = stream
+        self.display = display
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self.last = "\n"
+
+    def __call__(self, data: bytes):
+        self.display.progress.stop()
+        text = self.decoder.decode(data)
+        self.stream.write(text)
+        self.stream.flush()
+        self.last = text[-1:] or self.last
+
+    def finish(self):
+        """End the last line if the program did not."""
+        if self.last != "\n":
+            self(b"\n")
+
+
+def carry_out(
+    workload: Workload, preset: str, config: ClusterConfig, options: RunOptions, json: str | None
+) -> int:
+    """Run a workload and report the result; return the exit code."""
+    with (
+        JsonOutput(json) as output,
+        Draft(options.trace) if options.trace else nullcontext() as trace,
+    ):
+        options = replace(options, trace=None if trace is None else trace.draft)
+        try:
+            result = shown(workload, preset, config, options, output)
+        except MachineError as error:
+            keep(trace)  # the cycles before the fault are the ones to look at
+            deliver_failure(error, output)
+            raise
+        keep(trace)
+        return deliver(result, output)
+
+
+def shown(
+    workload: Workload,
+    preset: str,
+    config: ClusterConfig,
+    options: RunOptions,
+    output: JsonOutput,
+) -> dict[str, Any]:
+    """Run a workload with progress and console on the terminal; return the result."""
+    with ProgressDisplay() as progress:
+        terminal = Terminal(sys.stderr if output.prints else sys.stdout, progress)
+        try:
+            return run_workload(
+                workload, preset, config, options, console=terminal, progress=progress
+            )
+        finally:
+            terminal.finish()
+
+
+def keep(trace: Draft | None):
+    """Rename a trace to its place, if it was written."""
+    if trace is not None and trace.draft.stat().st_size:
+        trace.commit()

@@ -1,0 +1,285 @@
+"""Options of ``spica run``: declaration, applicability, and the options of a run they stand for."""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from cyclopts import Parameter
+
+from ..hw.base.errors import UserError
+from ..hw.config.arithmetic import ARITHMETIC
+from ..kernels.gemm.data import KINDS
+from ..sim.engine.verilator_engine import GATINGS
+from ..sim.run.options import (
+    CLUSTER_TRACES,
+    SCHEDULES,
+    TRACES,
+    RunOptions,
+    SimtOptions,
+)
+from ..sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
+from .memory import memory_of, parsed_region
+from .options import Flag, JsonOption, SetOption, choose
+from .sizes import require_at_least
+
+__all__ = [
+    "DRIVERS",
+    "Only",
+    "Options",
+    "given",
+    "host_options",
+    "require_product_choices",
+    "simt_options",
+]
+
+DRIVERS = ("cores", "host")
+C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
+
+
+#: Suffixes of traces that any engine records in a window.
+DRAWN = (*TRACE_SUFFIXES, *OVERVIEW_SUFFIXES)
+
+
+class Only(enum.Enum):
+    """Runs to which an option is restricted; all other options apply to every run."""
+
+    RTL = enum.auto()
+    SIMPLE_MEMORY = enum.auto()
+    CORES = enum.auto()
+    DRAM = enum.auto()
+    MODEL = enum.auto()
+    PROGRAMS = enum.auto()
+    PRODUCT = enum.auto()
+    KERNELS = enum.auto()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Options of ``spica run``.
+
+    Parameters
+    ----------
+    preset
+        Preset of `spica list`; programs on the cores need a preset with cores.
+    size
+        Sizes in the order of the kernel's dimensions, as in 64x32x16, or one number for all.
+    m
+        Size of dimension m; of gemm: rows of A and C.
+    n
+        Size of dimension n; of gemm: columns of B and C.
+    k
+        Size of dimension k; of gemm: columns of A, rows of B.
+    c
+        Format of C of gemm: fp32, or fp16 or bf16 for operands of 16 bits or fewer (default: the
+        narrow one); int32 for int8 operands.
+    engine
+        Engine of `spica list`.
+    driver
+        Master of the matrix unit for gemm: cores, a program on the cores (default, if there are
+        cores), or host.
+    dram_bandwidth
+        DRAM bandwidth in bytes per cycle; default: 64. Selects the whole cluster with DRAM, the
+        default of presets with a matrix unit.
+    dram_latency
+        DRAM latency in cycles; default: 100. Selects the whole cluster with DRAM.
+    memory_latency
+        Latency of a simple memory in cycles; default: 1. Selects the cores alone, the default of
+        presets without a matrix unit.
+    memory_jitter
+        Largest random addition to --memory-latency, in cycles.
+    memory_stall
+        Fraction of cycles, from 0 to below 1, in which the simple memory accepts no request.
+    data
+        Operands of gemm: random (default), integers (small, with exact sums) or extreme (with NaN,
+        infinities, subnormals and signed zeros).
+    seed
+        Seed of operands, random gating, random schedule and memory.
+    gating
+        Clock gating of idle blocks: gated (default), ungated or random. It changes simulation speed
+        only.
+    max_cycles
+        Limit of cycles, after which the run fails.
+    lockstep
+        Compare every retired instruction with the instruction-set model; on by default.
+    optimize
+        Optimization level of the compiler of programs, 0 to 3; default: 3.
+    schedule
+        Warp schedule of engine iss: round_robin (default) or random.
+    max_instructions
+        Limit of warp instructions on engine iss, after which the run fails; default: 1,000,000,000.
+    allow_spills
+        Pass a kernel although its compiled code breaks the rules, for example by spills to the
+        stack.
+    allow_region
+        Further DRAM that a program may access, as address:bytes; may be repeated.
+    trace
+        Trace file, by suffix: waveform (.vcd), timeline of the cluster (.html, .svg, or .json for
+        Perfetto), and of cores pipeline log for Konata (.kanata) or instruction log (.log).
+    trace_window
+        Cycles of the trace, as first:end without the end; default: all.
+    save
+        Save the run to this new file for `spica resume`: at cycle --save-at, after which it
+        continues, or at --max-cycles, where it ends with exit code 0 and no verdict. Engine
+        verilator only.
+    save_at
+        Cycle at which the run is saved.
+    force
+        Replace the file of --save.
+    restore
+        Continue this saved run, which must have the same kernel, preset and options.
+
+    """
+
+    preset: str
+    size: Annotated[str | None, Only.KERNELS] = None
+    m: Annotated[int | None, Parameter(name="-m"), Only.KERNELS] = None
+    n: Annotated[int | None, Parameter(name="-n"), Only.KERNELS] = None
+    k: Annotated[int | None, Parameter(name="-k"), Only.KERNELS] = None
+    c: Annotated[str | None, Parameter(name="--c"), Only.PRODUCT] = None
+    engine: str = "verilator"
+    driver: Annotated[str | None, Only.PRODUCT] = None
+    dram_bandwidth: Annotated[int | None, Only.DRAM] = None
+    dram_latency: Annotated[int | None, Only.DRAM] = None
+    memory_latency: Annotated[int | None, Only.SIMPLE_MEMORY] = None
+    memory_jitter: Annotated[int | None, Only.SIMPLE_MEMORY] = None
+    memory_stall: Annotated[float | None, Only.SIMPLE_MEMORY] = None
+    data: Annotated[str | None, Only.PRODUCT] = None
+    seed: int = 1
+    gating: Annotated[str | None, Only.RTL] = None
+    max_cycles: Annotated[int | None, Only.RTL] = None
+    lockstep: Annotated[bool | None, Only.CORES] = None
+    optimize: Annotated[int | None, Only.PROGRAMS] = None
+    schedule: Annotated[str | None, Only.MODEL] = None
+    max_instructions: Annotated[int | None, Only.MODEL] = None
+    allow_spills: Flag = False
+    allow_region: Annotated[
+        tuple[str, ...], Parameter(negative=(), show_default=False), Only.PROGRAMS
+    ] = ()
+    trace: Annotated[Path | None, Only.RTL] = None
+    trace_window: Annotated[str | None, Only.RTL] = None
+    save: Path | None = None
+    save_at: int | None = None
+    force: Flag = False
+    restore: Path | None = None
+    settings: SetOption = ()
+    json: JsonOption = None
+
+    @property
+    def single_sizes(self) -> dict[str, int | None]:
+        """Sizes of single dimensions."""
+        return {"m": self.m, "n": self.n, "k": self.k}
+
+    @property
+    def product(self) -> dict[str, Any]:
+        """Given options of the data of a product, by their names in Python."""
+        return given(data=self.data, c_format=self.c)
+
+    def refuse(self, what: str, *runs: Only):
+        """Raise if an option is given that is restricted to these runs."""
+        for restriction in runs:
+            for each in fields(self):
+                metadata = getattr(each.type, "__metadata__", ())
+                if restriction in metadata and is_given(self, each.name):
+                    raise UserError(f"{flag_of(each.name)} does not apply to {what}; leave it out")
+
+
+def is_given(options: Options, name: str) -> bool:
+    """Return whether a restricted option is given."""
+    return getattr(options, name) not in (None, ())
+
+
+def flag_of(name: str) -> str:
+    """Return an option as it is written on the command line."""
+    return f"-{name}" if name in ("m", "n", "k") else f"--{name.replace('_', '-')}"
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that are given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+RunOptionsT = TypeVar("RunOptionsT", bound=RunOptions)
+
+
+def run_options(kind: type[RunOptionsT], options: Options, **others: Any) -> RunOptionsT:
+    """Return the options of a run: those of the same name that are given, and `others`.
+
+    Parameters
+    ----------
+    kind : type
+        `RunOptions` or `SimtOptions`.
+    options : Options
+        Options of the command line.
+    **others
+        Options of the run without an option of the same name.
+
+    """
+    shared = {each.name for each in fields(kind)} & {each.name for each in fields(options)}
+    taken = {name: getattr(options, name) for name in shared} | {
+        "memory": memory_of(
+            options.seed,
+            given(bytes_per_cycle=options.dram_bandwidth, latency=options.dram_latency),
+            given(
+                latency=options.memory_latency,
+                jitter=options.memory_jitter,
+                stall=options.memory_stall,
+            ),
+        ),
+        "trace_window": parsed_window(options),
+    }
+    return kind(**given(**taken), **others)
+
+
+def host_options(options: Options) -> RunOptions:
+    """Return the options of a run that a host drives; raise unless each has a valid value."""
+    found = run_options(RunOptions, options)
+    require_rtl_choices(found, CLUSTER_TRACES)
+    require_product_choices(options)
+    return found
+
+
+def simt_options(options: Options) -> SimtOptions:
+    """Return the options of a run of a program; raise unless each has a valid value."""
+    regions = tuple(parsed_region(text) for text in options.allow_region)
+    found = run_options(SimtOptions, options, allow_regions=regions)
+    choose("--schedule", found.schedule, SCHEDULES)
+    require_rtl_choices(found, TRACES)
+    if not 0 <= found.optimize <= 3:
+        raise UserError(f"--optimize must be between 0 and 3, not {found.optimize}")
+    require_at_least(1, {"--max-instructions": found.max_instructions})
+    return found
+
+
+def require_rtl_choices(options: RunOptions, traces: Sequence[str]):
+    """Raise unless gating, trace and limit of cycles are valid."""
+    choose("--gating", options.gating, GATINGS)
+    if options.trace is not None:
+        choose("suffix of --trace", options.trace.suffix, traces)
+    require_at_least(1, {"--max-cycles": options.max_cycles})
+
+
+def require_product_choices(options: Options):
+    """Raise unless the format of C and the kind of operands are known."""
+    if options.data is not None:
+        choose("--data", options.data, KINDS)
+    if options.c is not None:
+        choose("--c", options.c, C_FORMATS)
+
+
+def parsed_window(options: Options) -> tuple[int, int] | None:
+    """Return the first cycle of ``--trace-window`` and the cycle after the last."""
+    window, trace, engine = options.trace_window, options.trace, options.engine
+    if window is None:
+        return None
+    if trace is None:
+        raise UserError("--trace-window needs --trace")
+    if trace.suffix not in DRAWN and engine != "verilator":
+        raise UserError(
+            f"--trace-window needs --engine verilator; engine {engine} traces every cycle"
+        )
+    first, _, end = window.partition(":")
+    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
+        raise UserError(f"--trace-window must be first:end with first below end, not {window!r}")
+    return int(first), int(end)

@@ -1,0 +1,129 @@
+"""Options of a run: engine, memory, limits, traces and checkpoints; of programs also the build."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from ...hw.config import ClusterConfig
+from ..harness.core_memory import CoreMemoryConfig
+from ..harness.dram import DramConfig
+from ..machine.saving import NOTHING, Saving
+from ..trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
+
+__all__ = [
+    "CLUSTER_TRACES",
+    "MODEL",
+    "SCHEDULES",
+    "TRACES",
+    "WAVEFORM",
+    "RunOptions",
+    "SimtOptions",
+    "with_memory",
+]
+
+#: Engine of the instruction-set model.
+MODEL = "iss"
+SCHEDULES = ("round_robin", "random")
+WAVEFORM = ".vcd"
+#: Suffixes of the traces of a cluster commanded by a host, and of a machine that runs programs.
+CLUSTER_TRACES = (WAVEFORM, *OVERVIEW_SUFFIXES)
+TRACES = tuple(dict.fromkeys((WAVEFORM, *TRACE_SUFFIXES, *OVERVIEW_SUFFIXES)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of a run on the RTL.
+
+    Parameters
+    ----------
+    engine : str
+        ``verilator`` or ``amaranth``.
+    memory : CoreMemoryConfig or DramConfig or None
+        Memory of the RTL: a simple memory at the ports of cores alone, or DRAM behind the AXI
+        masters of the whole cluster. None selects DRAM if the machine has matrix units.
+    seed : int
+        Seed of the data, of a random schedule, of random stalls and of random gating.
+    max_cycles : int
+        Limit of cycles of a run on the RTL, after which it fails.
+    model_optimize : int
+        Optimization level of the RTL's C++ model, 0 to 3: a lower level builds faster and runs
+        slower.
+    gating : str
+        Clock gating of idle blocks: ``gated``, ``ungated`` or ``random``.
+    trace : Path or None
+        Trace file of the RTL, with one of the suffixes of `TRACES`.
+    trace_window : tuple of int or None
+        First cycle of the trace and the cycle after its last.
+    saving : Saving
+        Checkpoint to write, and checkpoint to resume.
+
+    """
+
+    engine: str = "verilator"
+    memory: CoreMemoryConfig | DramConfig | None = None
+    seed: int = 1
+    max_cycles: int = 1 << 40
+    model_optimize: int = 2
+    gating: str = "gated"
+    trace: Path | None = None
+    trace_window: tuple[int, int] | None = None
+    saving: Saving = NOTHING
+
+    @property
+    def waveform(self) -> str | None:
+        """File of the waveform, or None."""
+        others = (*TRACE_SUFFIXES, *OVERVIEW_SUFFIXES)
+        is_wanted = self.trace is not None and self.trace.suffix not in others
+        return str(self.trace) if is_wanted else None
+
+    @property
+    def overview(self) -> Path | None:
+        """File of the timeline of the cluster, or None."""
+        is_wanted = self.trace is not None and self.trace.suffix in OVERVIEW_SUFFIXES
+        return self.trace if is_wanted else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimtOptions(RunOptions):
+    """Options of building and running a program on the cores.
+
+    Parameters
+    ----------
+    engine : str
+        ``verilator`` or ``amaranth`` for the RTL, ``iss`` for the instruction-set model.
+    max_cycles : int
+        Limit of cycles of a run on the RTL.
+    max_instructions : int
+        Limit of warp instructions of a run on the model.
+    optimize : int
+        Optimization level of the program's compiler, 0 to 3.
+    schedule : str
+        Warp schedule of the model, one of `SCHEDULES`.
+    lockstep : bool
+        Whether the model checks every instruction of the RTL.
+    allow_spills : bool
+        Whether a kernel may keep values on its stack for want of registers.
+    allow_regions : tuple of (int, int)
+        Address and bytes of further DRAM that the program may access.
+
+    """
+
+    engine: str = MODEL
+    max_cycles: int = 1_000_000_000
+    max_instructions: int = 1_000_000_000
+    optimize: int = 3
+    schedule: str = "round_robin"
+    lockstep: bool = True
+    allow_spills: bool = False
+    allow_regions: tuple[tuple[int, int], ...] = ()
+
+
+Options = TypeVar("Options", bound=RunOptions)
+
+
+def with_memory(config: ClusterConfig, options: Options) -> Options:
+    """Return the options with a memory; None becomes the default of the machine."""
+    if options.memory is not None:
+        return options
+    memory = DramConfig() if config.matrices else CoreMemoryConfig(seed=options.seed)
+    return replace(options, memory=memory)
