@@ -30,7 +30,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "DynamicRounding",
     ),
     "registers and collectors": ("RegisterFile", "Collectors", "Writeback"),
-    **{PORTS[port].label: (unit.__name__, *OUTSIDE.get(port, ())) for port, unit in UNITS.items()},
+    **{
+        PORTS[port].label or port.name: (unit.__name__, *OUTSIDE.get(port, ()))
+        for port, unit in UNITS.items()
+    },
     "tensor": ("DotProduct",),
     "mesh": ("WeightStationaryMesh", "OutputStationaryMesh"),
     "accumulator": ("Accumulator", "Drain"),

@@ -174,8 +174,6 @@ class PortInfo:
 
     Parameters
     ----------
-    label : str
-        Short name of its unit in tables.
     name : str
         Name of its unit.
     units : tuple of Unit
@@ -195,10 +193,11 @@ class PortInfo:
         Lanes unless the field says otherwise, at most; None stands for one per thread.
     counter : int or None
         Place of its counter of operations in ``COUNTER_NUMBERS``; None if it has none.
+    label : str or None
+        Short name of its unit in tables of area; None stands for the name of the port.
 
     """
 
-    label: str
     name: str
     units: tuple[Unit, ...]
     operations: type[enum.IntEnum]
@@ -208,11 +207,11 @@ class PortInfo:
     lanes: str | None = None
     default_lanes: int | None = None
     counter: int | None = None
+    label: str | None = None
 
 
 PORTS: dict[Port, PortInfo] = {
     Port.INT: PortInfo(
-        label="INT",
         name="integer unit",
         units=(Unit.INT, Unit.BRANCH, Unit.MULTIPLY),
         operations=IntegerOperation,
@@ -222,7 +221,6 @@ PORTS: dict[Port, PortInfo] = {
         counter=14,
     ),
     Port.FP32: PortInfo(
-        label="FP32",
         name="floating-point unit",
         units=(Unit.FP32,),
         operations=FloatOperation,
@@ -233,7 +231,6 @@ PORTS: dict[Port, PortInfo] = {
         counter=15,
     ),
     Port.DIVIDE: PortInfo(
-        label="divide",
         name="division and square root unit",
         units=(Unit.DIVIDE, Unit.FP32_DIVIDE),
         operations=DivideOperation,
@@ -242,9 +239,9 @@ PORTS: dict[Port, PortInfo] = {
         lanes="divide_lanes",
         default_lanes=1,
         counter=16,
+        label="divide",
     ),
     Port.SPECIAL: PortInfo(
-        label="SFU",
         name="special function unit",
         units=(Unit.SFU,),
         operations=SpecialOperation,
@@ -253,20 +250,20 @@ PORTS: dict[Port, PortInfo] = {
         lanes="special_lanes",
         default_lanes=2,
         counter=17,
+        label="SFU",
     ),
     # Loads and stores are counted apart.
     Port.MEMORY: PortInfo(
-        label="LSU",
         name="load-store unit",
         units=(Unit.LSU,),
         operations=MemoryOperation,
         operands=2,
         latency=Latency.ANNOUNCED,
         lanes="memory_lanes",
+        label="LSU",
     ),
     # Operand 2 is the exit code, x3, of instructions that may end a warp.
     Port.CONTROL: PortInfo(
-        label="control",
         name="control unit",
         units=(Unit.CSR, Unit.WARP, Unit.SYSTEM),
         operations=ControlOperation,

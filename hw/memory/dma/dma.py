@@ -71,7 +71,7 @@ class Dma(SharedBlock):
     -------
     registers, registers1, … : In(RegisterSignature(8))
         `address_map.DMA`, for each port.
-    descriptor, job1, … : In(stream.Signature(dma_descriptor(config.shared)))
+    descriptor, descriptor1, … : In(stream.Signature(dma_descriptor(config.shared)))
         Descriptors of each matrix unit.
     drain, drain1, … : In(stream.Signature(8 * drain_bytes))
         Its results, for DRAIN and SPILL, in the order of the descriptors.

@@ -44,7 +44,8 @@ def test_lanes_and_latency_name_fields_of_the_core(port):
 
 
 def test_ports_by_latency():
-    assert ports_with(Latency.FIXED) == (Port.INT, Port.FP32)
+    assert {Port.INT, Port.FP32} <= {*ports_with(Latency.FIXED)}
+    assert ports_with(Latency.WRITTEN) == (Port.CONTROL,)
     assert sum(len(ports_with(latency)) for latency in Latency) == len(Port)
 
 
