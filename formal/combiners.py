@@ -5,7 +5,7 @@ from dataclasses import replace
 from amaranth import *
 from amaranth.utils import exact_log2
 
-from spica.hw.lib.arbiter import lowest, number_of
+from spica.hw.lib.one_hot import lowest, number_of
 from spica.hw.lib.write_combiner import WriteCombiner, WriteCombinerConfig
 
 from .proof import Fault, Proof

@@ -8,7 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import ClusterConfig
 from ..core.control.barrier import barrier_layout, barrier_request_layout, ones
-from ..lib.arbiter import Arbiter, select
+from ..lib.arbiter import Arbiter
+from ..lib.one_hot import select
 from ..lib.streams import ResponseSignature
 
 __all__ = ["ClusterBarrier"]

@@ -13,8 +13,8 @@ from ..core.control.faults import fault_layout
 from ..core.units.lsu.memory_layouts import memory_fault_layout
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import core_registers
-from ..lib.arbiter import lowest, select
 from ..lib.merge import Merge
+from ..lib.one_hot import lowest, select
 from ..lib.register_bridge import decode
 from ..lib.register_bus import RegisterSignature
 from ..lib.streams import Queue, ResponseSignature

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ..config import ClusterConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import MATRIX, MATRIX_STRIDE, WINDOW_BYTES, unit_bases
-from ..lib.arbiter import Arbiter, select
+from ..lib.arbiter import Arbiter
+from ..lib.one_hot import select
 from ..lib.register_bus import RegisterSignature, register_request
 
 __all__ = ["UnitRegisterBus"]

@@ -13,8 +13,8 @@ from ..emit.shared_block import SharedBlock
 from ..emit.sram_macros import ONE_PORT
 from ..isa.csr import COUNTER_NUMBERS, CSRS
 from ..isa.memory_map import SHARED_BASE
-from ..lib.arbiter import select
 from ..lib.interfaces.core_memory import warp_shape
+from ..lib.one_hot import select
 from ..lib.sram import Sram
 
 __all__ = ["ISA", "CsrFile", "core_shape", "flags_layout"]

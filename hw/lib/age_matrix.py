@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..emit.shared_block import SharedBlock
 
-__all__ = ["AgeMatrix", "oldest", "pick", "word_at"]
+__all__ = ["AgeMatrix", "oldest"]
 
 
 def oldest(requests: Value, older) -> Value:
@@ -17,31 +17,6 @@ def oldest(requests: Value, older) -> Value:
     return Cat(
         requests[number] & ((requests & older[number]) == 0) for number in range(len(requests))
     )
-
-
-def word_at(words, number: Value) -> Value:
-    """Return the entry of `words`, all equally wide, at index `number`, or 0 if out of range.
-
-    Each bit of `number` halves the candidates: wide words take one operator per index bit.
-    """
-    width = len(Value.cast(words[0]))
-    left = Cat(words)
-    for position in reversed(range(len(number))):
-        half = width << position
-        left = Mux(number[position], left[half:], left[:half])
-    return left
-
-
-def pick(grant: Value, values) -> Value:
-    """Return the one of `values` whose bit of the one-hot `grant` is set.
-
-    The index of the bit drives the selection. If no bit is set, the result is the first value.
-    """
-    number = Cat(
-        Cat(bit for n, bit in enumerate(grant) if n >> position & 1).any()
-        for position in range((len(grant) - 1).bit_length())
-    )
-    return word_at(values, number)
 
 
 class AgeMatrix(SharedBlock):

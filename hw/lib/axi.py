@@ -1,10 +1,20 @@
 """AXI4 and AXI4-Lite signatures with the standard port names, grouped by channel."""
 
+from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-__all__ = ["BURST_INCR", "RESPONSE_OKAY", "Axi4LiteSignature", "Axi4Signature", "whole_beats"]
+from ..config import AxiConfig
+
+__all__ = [
+    "BURST_INCR",
+    "RESPONSE_OKAY",
+    "Axi4LiteSignature",
+    "Axi4Signature",
+    "master_of",
+    "whole_beats",
+]
 
 BURST_INCR = 0b01
 CACHE_BUFFERABLE = 0b0011
@@ -22,6 +32,12 @@ def whole_beats(axi, letter: str) -> list:
         getattr(axi, f"{letter}burst").eq(BURST_INCR),
         getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
     ]
+
+
+def master_of(axi: AxiConfig, address: Value) -> Value:
+    """Return the number of the master that serves a byte address in DRAM."""
+    low = exact_log2(axi.interleave_bytes)
+    return address[low : low + exact_log2(axi.masters)]
 
 
 class Axi4Signature(wiring.Signature):

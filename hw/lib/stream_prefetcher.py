@@ -9,7 +9,8 @@ from amaranth.utils import exact_log2
 
 from ..config.checks import require_integer
 from ..emit.shared_block import SharedBlock
-from .arbiter import Arbiter, lowest, select
+from .arbiter import Arbiter
+from .one_hot import lowest, select
 
 __all__ = ["BEHIND", "BEYOND", "STREAMS", "StreamConfig", "StreamPrefetcher"]
 

@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ..config.checks import require_power_of_two
 from ..emit.shared_block import SharedBlock
-from .arbiter import lowest, number_of, one_hot, select
+from .one_hot import lowest, number_of, one_hot, select
 from .sram import Sram
 
 __all__ = ["WriteCombiner", "WriteCombinerConfig"]

@@ -5,8 +5,8 @@ from amaranth.lib import data
 
 from ...config import CoreConfig
 from ...isa.operations import OPERATION_WIDTH
-from ...lib.arbiter import select
 from ...lib.interfaces.core_memory import warp_shape
+from ...lib.one_hot import select
 from ..layouts import REGISTER_WIDTH
 
 __all__ = ["EXIT_CODE_OPERAND", "control_layout", "reduce_operands"]

@@ -8,8 +8,8 @@ from amaranth.utils import ceil_log2
 from ...config import CoreConfig
 from ...emit.shared_block import SharedBlock
 from ...emit.sram_macros import ONE_PORT
-from ...lib.arbiter import select
 from ...lib.interfaces.core_memory import warp_shape
+from ...lib.one_hot import select
 from ...lib.sram import Sram
 
 __all__ = ["DivergenceStack", "StackChange", "divergence_layout"]

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest, number_of, select
+from ...lib.one_hot import lowest, number_of, select
 from ...lib.streams import ResponseSignature
 from ..front_end_layouts import redirect_layout
 from ..layouts import branch_layout

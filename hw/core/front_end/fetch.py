@@ -8,8 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter, select
+from ...lib.arbiter import Arbiter
 from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
+from ...lib.one_hot import select
 from ...lib.streams import ResponseSignature
 from ..front_end_layouts import position_width, redirect_layout
 from .warp_fetch import WarpFetch

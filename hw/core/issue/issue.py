@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import CoreConfig
 from ...isa.operations import Port
-from ...lib.arbiter import number_of, select
+from ...lib.one_hot import number_of, select
 from ..front_end_layouts import head_layout
 from ..layouts import OPERANDS, issue_layout
 from .issue_slot import IssueSlot

@@ -5,7 +5,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter, lowest
+from ...lib.arbiter import Arbiter
+from ...lib.one_hot import lowest
 
 __all__ = ["PATIENCE", "TwoLevel", "members"]
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest
+from ...lib.one_hot import lowest
 from .register_map import RegisterMap, request_layout
 
 __all__ = ["BankRequests", "rotate_left", "rotate_right"]

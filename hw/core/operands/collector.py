@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from ...config import CoreConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import Port
-from ...lib.arbiter import lowest, select
 from ...lib.interfaces.core_memory import warp_shape
+from ...lib.one_hot import lowest, select
 from ...lib.streams import ResponseSignature
 from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
 from .register_map import request_layout

@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 from ...config import CoreConfig
 from ...isa.operations import Port
-from ...lib.arbiter import lowest
+from ...lib.one_hot import lowest
 from ...lib.streams import ResponseSignature
 from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
 from .collector import Collector

@@ -8,13 +8,26 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.age_matrix import pick, word_at
+from ...lib.one_hot import select
 from ...lib.streams import ResponseSignature
 from ..layouts import read_layout
 from .bank_requests import rotate_left, rotate_right
 from .register_map import RegisterMap, request_layout
 
 __all__ = ["Crossbar", "Distributor"]
+
+
+def word_at(words, number: Value) -> Value:
+    """Return the entry of `words`, all equally wide, at index `number`, or 0 if out of range.
+
+    Each bit of `number` halves the candidates: wide words take one operator per index bit.
+    """
+    width = len(Value.cast(words[0]))
+    left = Cat(words)
+    for position in reversed(range(len(number))):
+        half = width << position
+        left = Mux(number[position], left[half:], left[:half])
+    return left
 
 
 class Crossbar(SharedBlock):
@@ -116,7 +129,7 @@ class Distributor(SharedBlock):
         for offset in range(self.map.offsets):
             threads = range(offset, config.threads, config.banks)
             offered = Cat(self.offered[thread] for thread in threads)
-            m.d.comb += words[offset].eq(pick(offered, [self.values[t] for t in threads]))
+            m.d.comb += words[offset].eq(select(offered, [self.values[t] for t in threads]))
         rotated = rotate_left(Value.cast(words), self.register, 32)
         m.d.comb += Value.cast(self.banks).eq(rotated)
         return m

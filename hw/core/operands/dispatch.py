@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import CoreConfig
 from ...isa.operations import PORTS, Port
 from ...lib.age_matrix import oldest
-from ...lib.arbiter import select
+from ...lib.one_hot import select
 from ..layouts import OPERANDS, operation_layout
 
 __all__ = ["Dispatch"]

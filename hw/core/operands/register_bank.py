@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.age_matrix import oldest, pick
+from ...lib.age_matrix import oldest
 from ...lib.arbiter import Arbiter
+from ...lib.one_hot import select
 from ...lib.sram import Sram
 from .register_map import RegisterMap
 
@@ -120,4 +121,4 @@ class RegisterBank(SharedBlock):
     @staticmethod
     def picked(grant, values) -> Value:
         """Return the entry of the array `values` that is granted."""
-        return pick(grant, [values[number] for number in range(len(grant))])
+        return select(grant, [values[number] for number in range(len(grant))])

@@ -5,7 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import CoreConfig
-from ...lib.age_matrix import AgeMatrix, oldest, pick
+from ...lib.age_matrix import AgeMatrix, oldest
+from ...lib.one_hot import select
 from ...lib.streams import ResponseSignature
 from ..layouts import result_layout
 
@@ -74,7 +75,7 @@ class Writeback(wiring.Component):
                 chosen.eq(held[number] | new),
                 done.eq(Mux(write.ready, chosen, 0)),
                 write.valid.eq(chosen.any()),
-                write.payload.eq(pick(chosen, [result.payload for result in self.result])),
+                write.payload.eq(select(chosen, [result.payload for result in self.result])),
                 bus.valid.eq(write.valid & write.ready),
                 bus.payload.eq(write.payload),
             ]

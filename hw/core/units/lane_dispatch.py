@@ -14,7 +14,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
-from ...lib.arbiter import select
+from ...lib.one_hot import select
 
 __all__ = ["BeatsConfig", "LaneDispatch", "LaneGather"]
 

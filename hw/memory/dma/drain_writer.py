@@ -9,12 +9,12 @@ from amaranth.utils import exact_log2
 
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
+from ...lib.axi import master_of
 from ...lib.interfaces.shared_memory import Direction
 from .byte_aligner import bytes_from, rotate_bytes
 from .descriptor_tracker import DescriptorTracker
 from .drain_address_generator import DrainAddressGenerator
 from .layouts import dma_line, dma_retired, dma_work, port_width
-from .load_context import master_of
 
 __all__ = ["DrainWriter"]
 
@@ -146,7 +146,7 @@ class DrainWriter(SharedBlock):
 
     def deal_lines(self, m, line, spills):
         """Route a line to the master, or to the write port, of its address."""
-        master = master_of(self.config, line.payload.address)
+        master = master_of(self.config.axi, line.payload.address)
         for c in range(self.config.axi.masters):
             for kind, chosen in (("line", ~spills), ("spill", spills)):
                 port = getattr(self, f"{kind}_{c}")

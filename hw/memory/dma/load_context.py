@@ -3,24 +3,18 @@
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import exact_log2
 
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
+from ...lib.axi import master_of
 from ...lib.streams import Queue
 from .address_generator import AddressGenerator
 from .descriptor_tracker import DescriptorTracker
 from .layouts import dma_retired, dma_segment, dma_work
 
-__all__ = ["TransferContext", "master_of"]
+__all__ = ["TransferContext"]
 
 SEGMENTS_AHEAD = 4
-
-
-def master_of(config: DmaBlockConfig, address):
-    """Return the AXI master of a DRAM address."""
-    low = exact_log2(config.axi.interleave_bytes)
-    return address[low : low + exact_log2(config.axi.masters)]
 
 
 class TransferContext(SharedBlock):
@@ -85,7 +79,7 @@ class TransferContext(SharedBlock):
             tracker.failed.eq(self.failed),
             self.active.eq(tracker.active),
         ]
-        master = master_of(config, address_generator.o.payload.dram)
+        master = master_of(config.axi, address_generator.o.payload.dram)
         for c in range(config.axi.masters):
             m.submodules[f"ahead_{c}"] = ahead = Queue(dma_segment(config), SEGMENTS_AHEAD)
             connect(m, ahead.o, flipped(getattr(self, f"segment_{c}")))

@@ -5,6 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
+from ...lib.one_hot import lowest
 from .layouts import port_width
 
 __all__ = ["LoadOrder"]
@@ -69,9 +70,9 @@ class LoadOrder(SharedBlock):
         )
         m.d.comb += [
             free.eq(~self.active),
-            self.chosen.eq(free & -free),
+            self.chosen.eq(lowest(free)),
             ready.eq(self.done & ~Cat(others.any() for others in before)),
-            self.retires.eq(ready & -ready),
+            self.retires.eq(lowest(ready)),
             left.eq(self.active & ~(self.retires & self.taken.replicate(len(contexts)))),
             alike.eq(Cat(port == self.port for port in ports)),
         ]

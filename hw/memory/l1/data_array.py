@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import select
+from ...lib.one_hot import select
 from ...lib.sram import Sram
 from .mshr import MshrConfig
 

@@ -8,7 +8,8 @@ from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import ceil_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter, lowest, number_of, select
+from ...lib.arbiter import Arbiter
+from ...lib.one_hot import lowest, number_of, select
 from ...lib.streams import ResponseSignature
 from .mshr import Mshr, MshrConfig, fill_layout
 from .replacement_policy import ReplacementPolicy

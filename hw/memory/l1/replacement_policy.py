@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest
+from ...lib.one_hot import lowest
 
 __all__ = ["ReplacementPolicy"]
 

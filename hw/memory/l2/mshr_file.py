@@ -5,7 +5,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter, lowest, number_of, one_hot
+from ...lib.arbiter import Arbiter
+from ...lib.one_hot import lowest, number_of, one_hot
 from ...lib.sram import Sram
 from .fetches import L2Fetches, fetch_layout
 from .layouts import L2SliceConfig, operation_layout

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import one_hot
+from ...lib.one_hot import one_hot
 from ...lib.sram import Sram
 from .layouts import L2SliceConfig
 

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest
+from ...lib.one_hot import lowest
 from .layouts import L2SliceConfig, chances_layout
 
 __all__ = ["CHANCES", "L2ReplacementPolicy"]

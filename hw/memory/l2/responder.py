@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest, select
+from ...lib.one_hot import lowest, select
 from ...lib.streams import Queue
 from .layouts import L2SliceConfig, response_layout
 

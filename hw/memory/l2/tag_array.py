@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest, number_of, select
+from ...lib.one_hot import lowest, number_of, select
 from .layouts import (
     L2SliceConfig,
     chances_layout,

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import one_hot
+from ...lib.one_hot import one_hot
 from ...lib.sram import Sram
 from ...lib.streams import Queue
 from .layouts import WRITES_AHEAD, L2SliceConfig, operation_layout

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest, number_of, one_hot
+from ...lib.one_hot import lowest, number_of, one_hot
 from ...lib.sram import Sram
 from ...lib.streams import Queue
 from .cam import cam_matches

@@ -7,6 +7,7 @@ from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
+from ...lib.one_hot import select
 from .layouts import group_layout
 
 __all__ = ["BeatOfLanes", "word_of"]
@@ -16,16 +17,6 @@ def word_of(config: MemoryUnitConfig, beat: Value, place: Value) -> Value:
     """Return the word of a beat that `place` selects."""
     words = config.axi.beat_bytes // WORD_BYTES
     return beat.word_select(place[: exact_log2(words)], 32)
-
-
-def latest(offers: list[tuple[Value, Value]]) -> tuple[Value, Value]:
-    """Return whether any offer is valid, and the value of the last valid one (balanced tree)."""
-    while len(offers) > 1:
-        pairs = [offers[k : k + 2] for k in range(0, len(offers), 2)]
-        offers = [
-            (pair[0][0] | pair[-1][0], Mux(pair[-1][0], pair[-1][1], pair[0][1])) for pair in pairs
-        ]
-    return offers[0]
 
 
 class BeatOfLanes(SharedBlock):
@@ -67,14 +58,11 @@ class BeatOfLanes(SharedBlock):
                 m.d.comb += goes_to[lane].eq(C(1, words) << place)
         for word in range(words):
             for byte in range(WORD_BYTES):
-                offers = [
-                    (
-                        goes_to[lane][word] & group.strobes[lane][byte],
-                        group.data[lane].word_select(byte, 8),
-                    )
-                    for lane in lanes
-                ]
-                strobe, value = latest(offers)
+                stores = [goes_to[lane][word] & group.strobes[lane][byte] for lane in lanes]
+                values = [group.data[lane].word_select(byte, 8) for lane in lanes]
                 at = word * WORD_BYTES + byte
-                m.d.comb += [self.strobes[at].eq(strobe), self.data.word_select(at, 8).eq(value)]
+                m.d.comb += [
+                    self.strobes[at].eq(Cat(stores).any()),
+                    self.data.word_select(at, 8).eq(select(Cat(stores), values)),
+                ]
         return m

@@ -18,8 +18,8 @@ from ...isa.memory_map import (
     unit_bases,
 )
 from ...lib.address_range import is_dram, within
-from ...lib.arbiter import lowest, select
 from ...lib.interfaces.core_memory import data_request_layout
+from ...lib.one_hot import lowest, select
 from .layouts import Target, group_layout, place_width
 
 __all__ = ["Coalescer"]

@@ -8,10 +8,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest, select
 from ...lib.interfaces.core_memory import data_request_layout, data_response_layout
 from ...lib.interfaces.shared_memory import NarrowSignature
 from ...lib.merge import Merge
+from ...lib.one_hot import lowest, select
 from ...lib.register_bus import RegisterSignature
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue, ResponseSignature

@@ -9,9 +9,9 @@ from amaranth.utils import exact_log2
 
 from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest, select
-from ...lib.axi import Axi4Signature, whole_beats
+from ...lib.axi import Axi4Signature, master_of, whole_beats
 from ...lib.merge import Merge
+from ...lib.one_hot import lowest, select
 from ...lib.streams import Queue, ResponseSignature
 from ...lib.write_combiner import WriteCombiner, WriteCombinerConfig
 from ..l1.cluster_layouts import (
@@ -28,12 +28,6 @@ SIDES = ("instructions", "data")
 #: Lines at a master's write combiner, and its patience (see `WriteCombiner`). Warps that store
 #: rows in turn thus fill whole lines.
 LINES_WRITTEN, PATIENCE = 8, 8
-
-
-def master_of(config: MemoryUnitConfig, beat: Value) -> Value:
-    """Return the AXI master that serves a beat, given its address in beats."""
-    start = exact_log2(config.axi.interleave_bytes // config.axi.beat_bytes)
-    return beat[start : start + exact_log2(config.axi.masters)]
 
 
 class LineMasters(SharedBlock):
@@ -135,7 +129,7 @@ class LineMasters(SharedBlock):
         for side, read in enumerate((self.fetch_read, self.line_read)):
             i, mine = getattr(reads, f"i_{side}"), Signal(name=f"{SIDES[side]}_at_{c}")
             m.d.comb += [
-                mine.eq(master_of(config, read.payload.beat) == c),
+                mine.eq(self.master_of(read.payload.beat) == c),
                 i.valid.eq(read.valid & mine),
                 i.payload.id.eq(read.payload.id),
                 i.payload.beat.eq(read.payload.beat),
@@ -153,11 +147,18 @@ class LineMasters(SharedBlock):
         ]
         return reads.o.valid
 
+    def address_of(self, beat: Value) -> Value:
+        """Return the byte address of a beat."""
+        return Cat(C(0, exact_log2(self.config.axi.beat_bytes)), beat)
+
+    def master_of(self, beat: Value) -> Value:
+        """Return the number of the master that serves a beat."""
+        return master_of(self.config.axi, self.address_of(beat))
+
     def burst(self, axi, letter: str, beat: Value):
         """Return the assignments of an address channel, except of its length."""
-        low = exact_log2(self.config.axi.beat_bytes)
         return [
-            getattr(axi, f"{letter}addr").eq(Cat(C(0, low), beat)),
+            getattr(axi, f"{letter}addr").eq(self.address_of(beat)),
             *whole_beats(axi, letter),
         ]
 
@@ -167,7 +168,7 @@ class LineMasters(SharedBlock):
         write, burst, beat = self.line_write, combiner.burst, combiner.beat
         mine = Signal(name=f"write_at_{c}")
         m.d.comb += [
-            mine.eq(master_of(self.config, write.payload.beat) == c),
+            mine.eq(self.master_of(write.payload.beat) == c),
             combiner.i.valid.eq(write.valid & mine),
             combiner.i.payload.eq(write.payload),
             axi.awvalid.eq(burst.valid),
@@ -233,7 +234,7 @@ class LineMasters(SharedBlock):
         asked, first, told = order.i.payload, order.o.payload, self.line_written
         m.d.comb += [
             order.i.valid.eq(self.line_write.valid & self.line_write.ready),
-            asked.master.eq(master_of(self.config, self.line_write.payload.beat)),
+            asked.master.eq(self.master_of(self.line_write.payload.beat)),
             order.o.ready.eq(told.valid & told.ready),
         ]
         for c, (axi, combiner) in enumerate(zip(masters, combiners, strict=True)):

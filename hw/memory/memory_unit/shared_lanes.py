@@ -7,9 +7,9 @@ from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest, select
 from ...lib.interfaces.core_memory import data_response_layout
 from ...lib.interfaces.shared_memory import NarrowSignature
+from ...lib.one_hot import lowest, select
 from ...lib.streams import ResponseSignature
 from .layouts import group_layout
 

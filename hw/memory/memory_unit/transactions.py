@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import lowest, select
+from ...lib.one_hot import lowest, select
 from ...lib.sram import Sram
 from .layouts import answer_layout, group_layout
 

@@ -10,8 +10,8 @@ from amaranth.utils import exact_log2
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import SHARED_BASE, WINDOW_BYTES
-from ...lib.arbiter import select
 from ...lib.interfaces.core_memory import data_response_layout
+from ...lib.one_hot import select
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import Queue
 from .layouts import WINDOW_WIDTH, device_layout, group_layout

@@ -10,7 +10,8 @@ from amaranth.utils import exact_log2
 from ...config import WORD_BYTES, SharedMemoryConfig
 from ...config.checks import require_power_of_two
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter, one_hot, select
+from ...lib.arbiter import Arbiter
+from ...lib.one_hot import one_hot, select
 from .subbank import Subbank
 
 __all__ = ["Bank", "SharedMemoryPorts"]

@@ -10,8 +10,8 @@ from amaranth.utils import exact_log2
 from ...config import WORD_BYTES, ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import numbered
-from ...lib.arbiter import one_hot
 from ...lib.interfaces.shared_memory import NarrowSignature, WideReadSignature, WideWriteSignature
+from ...lib.one_hot import one_hot
 from .bank import Bank, SharedMemoryPorts
 
 __all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "shared_events"]

@@ -7,7 +7,8 @@ from amaranth.utils import exact_log2
 
 from ...config import SharedMemoryConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter, select
+from ...lib.arbiter import Arbiter
+from ...lib.one_hot import select
 from ...lib.sram import Sram
 
 __all__ = ["Subbank", "subbank_access"]

@@ -1,14 +1,11 @@
-"""Tests of `hw.lib.arbiter`: order, fairness, and the selection of a payload."""
+"""Tests of `hw.lib.arbiter`: order and fairness."""
 
 import random
 from functools import partial
 
 import pytest
-from amaranth import *
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from spica.hw.lib.arbiter import Arbiter, lowest, select
+from spica.hw.lib.arbiter import Arbiter
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.synth.measure import measure
 
@@ -71,63 +68,6 @@ def test_a_grant_that_is_not_taken_stays():
         assert ctx.get(dut.grant) == 0b100
 
     simulate(dut, bench)
-
-
-class Selector(wiring.Component):
-    """`select` as a component."""
-
-    def __init__(self, choices):
-        self.choices = choices
-        super().__init__(
-            {"grant": In(choices), "o": Out(8)} | {f"i_{n}": In(8) for n in range(choices)}
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        values = [getattr(self, f"i_{n}") for n in range(self.choices)]
-        m.d.comb += self.o.eq(select(self.grant, values))
-        return m
-
-
-@pytest.mark.parametrize("choices", [1, 2, 3, 8])
-def test_select_returns_what_was_granted(choices):
-    dut = Selector(choices)
-
-    async def bench(ctx):
-        for n in range(choices):
-            ctx.set(getattr(dut, f"i_{n}"), 10 + n)
-        for n in range(choices):
-            ctx.set(dut.grant, 1 << n)
-            assert ctx.get(dut.o) == 10 + n
-
-    simulate(dut, bench, domains=())
-
-
-class Lowest(wiring.Component):
-    """`lowest` as a component."""
-
-    def __init__(self, width):
-        super().__init__({"i": In(width), "o": Out(width)})
-
-    def elaborate(self, platform):
-        m = Module()
-        m.d.comb += self.o.eq(lowest(self.i))
-        return m
-
-
-@pytest.mark.parametrize("width", [1, 3, 8, 9, 16, 33])
-def test_lowest_bit(width):
-    dut = Lowest(width)
-    rng = random.Random(width)
-    full = (1 << width) - 1
-    some = [rng.getrandbits(width) << rng.randrange(width) & full for _ in range(100)]
-
-    async def bench(ctx):
-        for value in (0, 1, full, 1 << (width - 1), *some):
-            ctx.set(dut.i, value)
-            assert ctx.get(dut.o) == value & -value, f"{value:#b}"
-
-    simulate(dut, bench, domains=())
 
 
 def test_depth_of_many_requesters():

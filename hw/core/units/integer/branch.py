@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ....config import CoreConfig
 from ....isa.operations import Port
-from ....lib.arbiter import select
 from ....lib.interfaces.core_memory import warp_shape
+from ....lib.one_hot import select
 from ....lib.streams import ResponseSignature
 from ...layouts import branch_layout
 

@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from ....config import CoreConfig
-from ....lib.arbiter import lowest, select
 from ....lib.interfaces.core_memory import data_request_layout, data_response_layout, warp_shape
+from ....lib.one_hot import lowest, select
 from ....lib.streams import ResponseSignature
 from ...layouts import operation_layout, result_layout
 from .address_generation import AddressGeneration

@@ -9,8 +9,8 @@ from amaranth.utils import ceil_log2
 
 from ....config import CoreConfig
 from ....isa.operations import Port
-from ....lib.arbiter import lowest
 from ....lib.interfaces.core_memory import data_response_layout, warp_shape
+from ....lib.one_hot import lowest
 from ....lib.sram import Sram
 from ....lib.streams import ResponseSignature
 from .address import load_value
